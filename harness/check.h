@@ -1,0 +1,10 @@
+/* CHECK: an invariant of ours.  It is always on and aborts; what a target did wrong is never a
+ * CHECK but an observation that a rule judges. */
+#ifndef HARNESS_CHECK_H
+#define HARNESS_CHECK_H
+
+_Noreturn void check_failed(const char *condition, const char *file, int line);
+
+#define CHECK(condition) ((condition) ? (void)0 : check_failed(#condition, __FILE__, __LINE__))
+
+#endif

@@ -1,0 +1,216 @@
+/* Text to ops to text is the identity, and what is wrong is named with its line and column. */
+#include "harness/ops_file.h"
+#include "harness/random.h"
+#include "harness/size.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *print(const struct setup *setup, const struct op_list *list, size_t *length)
+{
+    char *text = NULL;
+    FILE *stream = open_memstream(&text, length);
+    ck_assert_ptr_nonnull(stream);
+    ops_file_print(stream, setup, list, "a comment\nof two lines");
+    fclose(stream);
+    return text;
+}
+
+/* An op with every field that its kind has drawn, and no other. */
+static struct op draw_op(struct random *random, uint32_t number)
+{
+    struct op op = op_make((enum op_kind)random_below(random, OP_KIND_COUNT));
+    const struct op_kind_info *info = op_kind_info(op.kind);
+    op.lane = (uint8_t)random_below(random, 3);
+    op.host = (uint8_t)random_below(random, 4);
+    if ((info->has_block || info->has_program) && number > 0) {
+        op.ref = random_chance(random, 1, 4) ? OP_NONE : (uint32_t)random_below(random, number);
+    }
+    if (info->has_event && number > 0 && (info->event_required || random_chance(random, 1, 2))) {
+        op.event = (uint32_t)random_below(random, number);
+    }
+    if ((info->has_delay && op.event == OP_NONE) || info->has_stack || info->has_unpadded) {
+        op.delay_ns = random_chance(random, 1, 8) && info->has_delay ? DELAY_NEVER
+                                                                     : random_bits(random) >> random_below(random, 64);
+    }
+    op.size_bytes = info->has_size ? random_bits(random) >> random_below(random, 64) : 0;
+    op.tag = info->has_tag ? (uint8_t)random_below(random, 5) : 0;
+    if (op.kind == OP_FAULT) {
+        op.tag %= FAULT_KIND_COUNT;
+        op.size_bytes %= UINT32_MAX;
+    }
+    op.align_log2 = info->has_align ? (uint8_t)random_below(random, OP_ALIGN_LOG2_MAX + 1) : 0;
+    if (random_chance(random, 1, 5)) {
+        op.flags = op.kind == OP_EXECUTE ? OP_COLLECTIVE | OP_SPMD : OP_SPMD;
+        op.group = (uint16_t)random_below(random, 100);
+    }
+    return op;
+}
+
+START_TEST(text_to_ops_to_text_is_the_identity)
+{
+    struct random random;
+    struct setup setup;
+    struct setup read_setup;
+    struct op_list list;
+    struct op_list read_list;
+    struct ops_file_error error;
+    random_init(&random, (uint64_t)_i);
+    setup_init(&setup);
+    setup.host_count = 4;
+    setup.capacity_bytes = 64 << 20;
+    setup.granule_bytes = 1024;
+    setup.coordinate[2] = 1;
+    setup.seed = UINT64_MAX;
+    setup_set_option(&setup, "defrag", "slide");
+    setup_set_tag(&setup, 3, "params/w0 f32[8,128]");
+    op_list_init(&list);
+    op_list_init(&read_list);
+    for (uint32_t i = 0; i < 2000; i++) {
+        const struct op op = draw_op(&random, i);
+        op_list_append(&list, &op);
+    }
+    size_t length = 0;
+    size_t again_length = 0;
+    char *text = print(&setup, &list, &length);
+    ck_assert_msg(ops_file_parse(text, length, &read_setup, &read_list, &error) == OPS_FILE_OK, "%zu:%zu: %s",
+                  error.line, error.column, error.reason);
+    ck_assert_uint_eq(read_list.count, list.count);
+    for (size_t i = 0; i < list.count; i++) {
+        ck_assert(op_equal(&list.ops[i], &read_list.ops[i]));
+    }
+    char *again = print(&read_setup, &read_list, &again_length);
+    ck_assert_str_eq(text, again);
+    free(text);
+    free(again);
+    op_list_deinit(&list);
+    op_list_deinit(&read_list);
+}
+END_TEST
+
+struct bad_text {
+    const char *text;
+    size_t line, column;
+    const char *reason; /* a part of it */
+};
+static const struct bad_text bad_texts[] = {
+    {"", 1, 1, "not an .ops file"},
+    {"\x7F"
+     "ELF\n",
+     1, 1, "not an .ops file"},
+    {"hbmstress-ops 2\n", 1, 15, "version '2' is not known"},
+    {"hbmstress-ops 1\nchip v9\n", 2, 6, "unknown chip 'v9'; one of v2"},
+    {"hbmstress-ops 1\ncapacity 0\n", 2, 10, "capacity"},
+    {"hbmstress-ops 1\n0: alocate size=8M\n", 2, 4, "unknown op 'alocate'"},
+    {"hbmstress-ops 1\n0: alloc size=8Q\n", 2, 15, "is not a size"},
+    {"hbmstress-ops 1\n0: alloc size=99999999999999999999\n", 2, 15, "is not a size"},
+    {"hbmstress-ops 1\n0: alloc sise=8M\n", 2, 10, "'alloc' has no field 'sise'"},
+    {"hbmstress-ops 1\n0: alloc size=8M\n1: free block=2\n", 3, 15, "no op 2 above"},
+    {"hbmstress-ops 1\n1: alloc size=8M\n0: report\n", 3, 1, "ascend"},
+    {"hbmstress-ops 1\n0: alloc size=8M host=3\n", 2, 1, "hosts 1"},
+    {"hbmstress-ops 1\n0: alloc size=8", 2, 16, "cut off"},
+    {"hbmstress-ops 1\n0: report\nseed 1\n", 3, 1, "is not an op"},
+    {"hbmstress-ops 1\noption defrag\n", 2, 8, "KEY=VALUE"},
+};
+
+START_TEST(what_is_wrong_is_named_with_line_and_column)
+{
+    const struct bad_text *bad = &bad_texts[_i];
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    op_list_init(&list);
+    ck_assert_int_eq(ops_file_parse(bad->text, strlen(bad->text), &setup, &list, &error), OPS_FILE_INVALID);
+    ck_assert_msg(error.line == bad->line && error.column == bad->column && strstr(error.reason, bad->reason) != NULL,
+                  "%zu:%zu: %s", error.line, error.column, error.reason);
+    op_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(numbers_of_removed_lines_may_be_missing)
+{
+    const char text[] = "hbmstress-ops 1\r\n# by hand\r\n10: alloc size=4K\r\n\r\n20: free block=10\r\n";
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    op_list_init(&list);
+    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &list, &error), OPS_FILE_OK);
+    ck_assert_uint_eq(list.count, 2);
+    ck_assert_uint_eq(list.ops[1].ref, 0);
+    op_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(a_removed_op_redirects_no_other)
+{
+    const char text[] = "hbmstress-ops 1\n0: alloc size=1K\n1: alloc size=2K\n2: use block=0 delay=1s\n"
+                        "3: free_after block=1 event=2\n4: free block=0\n";
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    const bool keep[] = {true, true, false, true, true};
+    op_list_init(&list);
+    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &list, &error), OPS_FILE_OK);
+    op_list_filter(&list, keep);
+    ck_assert_uint_eq(list.count, 4);
+    ck_assert_uint_eq(list.ops[2].ref, OP_NONE); /* its event is gone: it must not act at all */
+    ck_assert_uint_eq(list.ops[3].ref, 0);
+    op_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(a_file_appears_whole_or_not_at_all)
+{
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    setup_init(&setup);
+    op_list_init(&list);
+    ck_assert_int_eq(ops_file_write("/nonexistent/x.ops", &setup, &list, NULL, &error), OPS_FILE_UNWRITABLE);
+    ck_assert_ptr_nonnull(strstr(error.reason, "/nonexistent/x.ops"));
+    ck_assert_int_eq(ops_file_read("/", &setup, &list, &error), OPS_FILE_UNREADABLE);
+    ck_assert_ptr_nonnull(strstr(error.reason, "directory"));
+    op_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(sizes_print_as_the_runtime_prints_them)
+{
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } samples[] = {{0, "0B"},
+                   {1023, "1023B"},
+                   {1024, "1.0K"},
+                   {1048575, "1024.0K"},
+                   {1050673152, "1002.00M"},
+                   {554696704, "529.00M"},
+                   {6532939776, "6.08G"},
+                   {4237689856, "3.95G"}};
+    char text[SIZE_TEXT_BYTES];
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
+        size_print_field(samples[i].bytes, text);
+        ck_assert_str_eq(text, samples[i].text);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ops_file");
+    TCase *tests = tcase_create("ops_file");
+    tcase_add_loop_test(tests, text_to_ops_to_text_is_the_identity, 0, 5);
+    tcase_add_loop_test(tests, what_is_wrong_is_named_with_line_and_column, 0,
+                        (int)(sizeof bad_texts / sizeof bad_texts[0]));
+    tcase_add_test(tests, numbers_of_removed_lines_may_be_missing);
+    tcase_add_test(tests, a_removed_op_redirects_no_other);
+    tcase_add_test(tests, a_file_appears_whole_or_not_at_all);
+    tcase_add_test(tests, sizes_print_as_the_runtime_prints_them);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    const int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
