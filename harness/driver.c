@@ -1,0 +1,355 @@
+#include "harness/driver.h"
+
+#include "harness/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A million device calls for one op: hundreds of times what an honest defragmentation of the largest heap
+ * here needs, and over in a second when a target loops. */
+enum { DEVICE_CALLS_PER_OP_MAX = 1000000 };
+
+/* --- hosts ---------------------------------------------------------------------------------- */
+
+static bool contract_is_sound(const struct target *target, const struct target_contract *contract, char *reason,
+                              size_t reason_bytes)
+{
+    const char *what = NULL;
+    if (contract->granule_bytes == 0 || (contract->granule_bytes & (contract->granule_bytes - 1)) != 0) {
+        what = "its granule is not a power of two";
+    } else if (contract->defrag != DEFRAG_NONE && target->locate == NULL) {
+        what = "it moves blocks but has no locate()";
+    } else if (contract->defrag != DEFRAG_NONE && (!contract->queues_frees || target->use == NULL)) {
+        what = "it moves blocks but takes neither queued frees nor uses";
+    } else if (contract->programs && (target->load == NULL || target->execute == NULL || target->unload == NULL)) {
+        what = "it promises programs but lacks load(), execute() or unload()";
+    }
+    if (what != NULL) {
+        snprintf(reason, reason_bytes, "target '%s': %s", target->name, what);
+    }
+    return what == NULL;
+}
+
+static enum target_result open_target(struct host *host, const struct setup *setup, char *reason,
+                                      size_t reason_bytes)
+{
+    struct target_option options[SETUP_OPTION_COUNT_MAX];
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        options[i] = (struct target_option){setup->options[i].key, setup->options[i].value};
+    }
+    const uint32_t *at = setup->coordinate;
+    const struct target_setup target_setup = {
+        .capacity_bytes = setup->capacity_bytes,
+        .granule_bytes = setup->granule_bytes,
+        .coordinate = {at[0] + host->index, at[1], at[2], at[3]},
+        .options = options,
+        .option_count = setup->option_count,
+    };
+    snprintf(reason, reason_bytes, "target '%s' refused the setup", host->target->name);
+    return host->target->open(&target_setup, device_services(host->device), &host->instance, &host->contract,
+                              reason, reason_bytes);
+}
+
+bool host_open(struct host *host, uint8_t index, const struct target *target, const struct setup *setup,
+               struct timeline *timeline, char *reason, size_t reason_bytes)
+{
+    *host = (struct host){.target = target, .index = index};
+    host->device = device_create(setup->capacity_bytes, timeline, DEVICE_CALLS_PER_OP_MAX);
+    if (open_target(host, setup, reason, reason_bytes) != TARGET_OK) {
+        host->instance = NULL;
+        host_deinit(host);
+        return false;
+    }
+    const uint64_t granule = host->contract.granule_bytes;
+    bool is_good = contract_is_sound(target, &host->contract, reason, reason_bytes);
+    if (is_good && setup->capacity_bytes % granule != 0) {
+        snprintf(reason, reason_bytes, "the capacity is not a multiple of the granule (%llu)",
+                 (unsigned long long)granule);
+        is_good = false;
+    }
+    if (!is_good) {
+        host_deinit(host);
+        return false;
+    }
+    host->model = model_create(setup->capacity_bytes, &host->contract, timeline);
+    return true;
+}
+
+void host_close(struct host *host)
+{
+    if (host->instance != NULL) {
+        device_begin_op(host->device);
+        host->target->close(host->instance);
+        host->instance = NULL;
+    }
+}
+
+void host_deinit(struct host *host)
+{
+    host_close(host);
+    model_destroy(host->model);
+    device_destroy(host->device);
+    *host = (struct host){0};
+}
+
+/* --- references ----------------------------------------------------------------------------- */
+
+static uint32_t resolve_ref(const struct model *model, const struct op_kind_info *info, uint32_t ref)
+{
+    if (info->has_program) {
+        const size_t count = model_program_count(model);
+        return count == 0 || ref == OP_NONE ? OP_NONE : model_program(model, ref % count)->op;
+    }
+    const size_t count = model_live_count(model);
+    return count == 0 || ref == OP_NONE ? OP_NONE : model_live(model, ref % count)->op;
+}
+
+void driver_resolve(const struct host *host, const struct timeline *timeline, struct op *op)
+{
+    const struct op_kind_info *info = op_kind_info(op->kind);
+    if ((op->flags & OP_RELATIVE) != 0) {
+        op->ref = resolve_ref(host->model, info, op->ref);
+        const size_t count = timeline_pending_count(timeline);
+        if (op->event != OP_NONE) {
+            op->event = count == 0 ? OP_NONE : (uint32_t)(timeline_pending_at(timeline, op->event % count) - 1);
+        }
+    }
+    op->flags &= (uint8_t)~OP_RELATIVE;
+    op->ref = info->has_block || info->has_program ? op->ref : OP_NONE;
+    op->event = info->has_event ? op->event : OP_NONE;
+    op->size_bytes = info->has_size ? op->size_bytes : 0;
+    op->tag = info->has_tag ? op->tag : 0;
+    op->align_log2 = info->has_align && op->align_log2 <= OP_ALIGN_LOG2_MAX ? op->align_log2 : 0;
+    op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD)) != 0 ? op->group : 0;
+    const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded;
+    op->delay_ns = has_amount && op->event == OP_NONE ? op->delay_ns : 0;
+}
+
+/* --- calls ---------------------------------------------------------------------------------- */
+
+static const char *tag_name(const struct setup *setup, uint8_t tag)
+{
+    return setup->tags[tag][0] != '\0' ? setup->tags[tag] : "unnamed";
+}
+
+static struct target_request make_request(const struct setup *setup, const struct call *call, enum block_kind kind)
+{
+    const struct op *op = &call->op;
+    return (struct target_request){
+        .id = (uint64_t)call->number + 1,
+        .size_bytes = op->size_bytes,
+        .align_bytes = op->align_log2 == 0 ? 0 : (uint64_t)1 << op->align_log2,
+        .unpadded_bytes = op->unpadded_bytes,
+        .kind = kind,
+        .tag = op->tag,
+        .tag_name = tag_name(setup, op->tag),
+    };
+}
+
+static void call_alloc(struct host *host, const struct setup *setup, struct call *call)
+{
+    const struct target_request request =
+        make_request(setup, call, call->op.kind == OP_ALLOC ? BLOCK_BUFFER : BLOCK_OUTPUT);
+    call->result = host->target->alloc(host->instance, &request, &call->block);
+}
+
+static void call_free(struct host *host, const struct block *block, struct call *call)
+{
+    if (!host->contract.queues_frees) {
+        const bool is_done = block->use_count == 0 && block->hold_count == 0 && call->event == 0;
+        call->is_deferred = !is_done;
+        call->result = is_done ? host->target->free(host->instance, block->handle, 0) : TARGET_OK;
+        return;
+    }
+    call->result = host->target->free(host->instance, block->handle, call->event);
+}
+
+static void call_donate(struct host *host, const struct setup *setup, const struct block *block, struct call *call)
+{
+    if (host->target->donate == NULL || block->hold_count > 0 || call->op.size_bytes == 0 ||
+        call->op.size_bytes > block->size_bytes) {
+        call->skipped = true;
+        return;
+    }
+    const struct target_request request = make_request(setup, call, BLOCK_OUTPUT);
+    call->result = host->target->donate(host->instance, block->handle, &request, &call->block);
+}
+
+static void call_hold(struct host *host, const struct block *block, struct call *call)
+{
+    const struct target *target = host->target;
+    call->skipped = target->hold == NULL || target->release == NULL ||
+                    (call->op.kind == OP_RELEASE && block->hold_count == 0);
+    if (!call->skipped) {
+        call->result = (call->op.kind == OP_HOLD ? target->hold : target->release)(host->instance, block->handle);
+    }
+}
+
+static void call_use(struct host *host, const struct block *block, struct call *call)
+{
+    call->skipped = host->target->use == NULL;
+    if (!call->skipped) {
+        call->result = host->target->use(host->instance, block->handle, call->event);
+    }
+}
+
+static void call_on_block(struct host *host, const struct setup *setup, struct call *call)
+{
+    /* release() is the one call that may name a block that was already freed. */
+    const struct model *model = host->model;
+    const uint32_t slot = model_slot_of_op(model, call->op.ref);
+    if (slot == SLOT_NONE || model_block(model, slot)->kind == BLOCK_PROGRAM ||
+        (!model_block(model, slot)->is_known && call->op.kind != OP_RELEASE)) {
+        call->skipped = true;
+        return;
+    }
+    const struct block *block = model_block(model, slot);
+    call->slot = slot;
+    switch (call->op.kind) {
+    case OP_FREE:
+    case OP_FREE_AFTER:
+        call_free(host, block, call);
+        return;
+    case OP_USE:
+        call_use(host, block, call);
+        return;
+    case OP_DONATE:
+        call_donate(host, setup, block, call);
+        return;
+    case OP_HOLD:
+    case OP_RELEASE:
+        call_hold(host, block, call);
+        return;
+    default: /* OP_TOUCH: only the device is read */
+        return;
+    }
+}
+
+static void call_load(struct host *host, const struct setup *setup, struct call *call)
+{
+    const struct target_program program = {
+        .id = (uint64_t)call->number + 1,
+        .image_bytes = call->op.size_bytes,
+        .stack_bytes = call->op.stack_bytes,
+        .name = tag_name(setup, call->op.tag),
+    };
+    call->result = host->target->load(host->instance, &program, &call->block);
+}
+
+static void call_on_program(struct host *host, const struct setup *setup, struct timeline *timeline,
+                            struct call *call)
+{
+    if (!host->contract.programs) {
+        call->skipped = true;
+        return;
+    }
+    if (call->op.kind == OP_LOAD) {
+        call_load(host, setup, call);
+        return;
+    }
+    const uint32_t slot = model_slot_of_op(host->model, call->op.ref);
+    const struct block *program = slot == SLOT_NONE ? NULL : model_block(host->model, slot);
+    if (program == NULL || !program->is_known || program->kind != BLOCK_PROGRAM) {
+        call->skipped = true;
+        return;
+    }
+    call->slot = slot;
+    if (call->op.kind == OP_UNLOAD) {
+        call->result = host->target->unload(host->instance, program->handle);
+        return;
+    }
+    /* The execution is enqueued when the call returns: until then its event has no due time. */
+    call->event = (uint64_t)call->number + 1;
+    call->makes_event = true;
+    call->event_delay_ns = call->op.delay_ns;
+    timeline_add(timeline, call->event, DELAY_NEVER);
+    call->result = host->target->execute(host->instance, program->handle, call->event, &call->block);
+    if (call->result != TARGET_OK) {
+        timeline_complete(timeline, call->event);
+    } else if ((call->op.flags & OP_COLLECTIVE) != 0) {
+        timeline_start_collective(timeline, call->event, call->op.group, host->index, setup->host_count,
+                                  call->event_delay_ns);
+    } else {
+        timeline_start(timeline, call->event, call->event_delay_ns);
+    }
+}
+
+/* The event of free_after and use: a named one, or a new one. */
+static void set_event(struct timeline *timeline, struct call *call)
+{
+    const struct op *op = &call->op;
+    if (op->kind != OP_FREE_AFTER && op->kind != OP_USE) {
+        return;
+    }
+    if (op->event != OP_NONE) {
+        call->event = (uint64_t)op->event + 1;
+        call->skipped = timeline_state(timeline, call->event) == EVENT_UNKNOWN;
+        return;
+    }
+    call->event = (uint64_t)call->number + 1;
+    call->event_delay_ns = op->delay_ns;
+    call->makes_event = true;
+    timeline_add(timeline, call->event, op->delay_ns);
+}
+
+static void call_on_time(struct host *host, struct timeline *timeline, struct call *call)
+{
+    const struct op *op = &call->op;
+    if (op->kind == OP_ADVANCE) {
+        call->skipped = op->delay_ns == DELAY_NEVER;
+        timeline_advance(timeline, op->delay_ns);
+    } else if (op->kind == OP_FAULT) {
+        call->skipped = op->tag >= FAULT_KIND_COUNT;
+        if (!call->skipped) {
+            device_arm(host->device, (enum fault_kind)op->tag, op->size_bytes);
+        }
+    } else {
+        const uint64_t event = (uint64_t)op->event + 1;
+        call->skipped = op->event == OP_NONE || timeline_state(timeline, event) != EVENT_PENDING;
+        timeline_complete(timeline, call->skipped ? 0 : event);
+    }
+}
+
+static void dispatch(struct host *host, struct timeline *timeline, const struct setup *setup, struct call *call)
+{
+    switch ((enum op_kind)call->op.kind) {
+    case OP_ALLOC:
+    case OP_OUTPUT:
+        call_alloc(host, setup, call);
+        return;
+    case OP_LOAD:
+    case OP_UNLOAD:
+    case OP_EXECUTE:
+        call_on_program(host, setup, timeline, call);
+        return;
+    case OP_DEFRAGMENT:
+        call->skipped = host->target->defragment == NULL || host->contract.defrag == DEFRAG_NONE;
+        if (!call->skipped) {
+            call->result = host->target->defragment(host->instance);
+        }
+        return;
+    case OP_COMPLETE:
+    case OP_ADVANCE:
+    case OP_FAULT:
+        call_on_time(host, timeline, call);
+        return;
+    case OP_REPORT:
+        return;
+    default:
+        call_on_block(host, setup, call);
+    }
+}
+
+void driver_call(struct host *host, struct timeline *timeline, const struct setup *setup, const struct op *op,
+                 uint32_t number, struct call *call)
+{
+    *call = (struct call){.op = *op, .number = number, .slot = SLOT_NONE, .result = TARGET_OK};
+    device_begin_op(host->device);
+    set_event(timeline, call);
+    if (!call->skipped) {
+        dispatch(host, timeline, setup, call);
+    }
+    if (call->skipped && call->makes_event) {
+        timeline_complete(timeline, call->event); /* nothing waits for it */
+    }
+}

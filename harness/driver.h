@@ -1,0 +1,49 @@
+/* Turns one op into one call of the target of its host and notes what came back.  It never judges. */
+#ifndef HARNESS_DRIVER_H
+#define HARNESS_DRIVER_H
+
+#include "harness/device.h"
+#include "harness/model_update.h"
+#include "harness/op.h"
+#include "harness/setup.h"
+#include "harness/target.h"
+
+/* One machine of the job: its device, its allocator, and the model of what that promised. */
+struct host {
+    const struct target *target;
+    struct target_instance *instance; /* NULL once it is closed */
+    struct target_contract contract;
+    struct device *device;
+    struct model *model;
+    uint8_t index;
+};
+
+/* Opens the target on a new device.  False: refused; reason says why, nothing is left open. */
+bool host_open(struct host *host, uint8_t index, const struct target *target, const struct setup *setup,
+               struct timeline *timeline, char *reason, size_t reason_bytes);
+/* Closes the target; device and model stay. */
+void host_close(struct host *host);
+void host_deinit(struct host *host);
+
+/* What an op came to: the call that was made and its answer.  No model was changed yet. */
+struct call {
+    struct op op;              /* resolved */
+    uint32_t number;           /* of the op */
+    uint32_t slot;             /* of the block or program that the op names; SLOT_NONE */
+    uint64_t event;            /* that the op refers to or made; 0 = none */
+    uint64_t event_delay_ns;   /* of an event that the op made */
+    bool makes_event;
+    bool skipped;              /* does not apply here: no call was made */
+    bool is_deferred;          /* a free that the harness keeps back until its event is done */
+    enum target_result result;
+    struct target_block block; /* zero unless the call sets one and returned OK */
+};
+
+/* Names what an OP_RELATIVE op refers to; other ops stay as they are.  Clears fields that the kind does not have. */
+void driver_resolve(const struct host *host, const struct timeline *timeline, struct op *op);
+
+/* Executes a resolved op; setup gives hosts and tag names. */
+void driver_call(struct host *host, struct timeline *timeline, const struct setup *setup, const struct op *op,
+                 uint32_t number, struct call *call);
+
+#endif

@@ -1,0 +1,84 @@
+/* How the run changes a model.  Only harness/ includes it; scenarios see model.h. */
+#ifndef HARNESS_MODEL_UPDATE_H
+#define HARNESS_MODEL_UPDATE_H
+
+#include "harness/model.h"
+#include "harness/span_map.h"
+
+#define SLOT_NONE UINT32_MAX
+
+/* A place that became free during the current op: its contents may be forgotten, and a target that does
+ * not queue frees is told now. */
+struct model_gone {
+    uint64_t address, size_bytes, handle;
+    uint32_t op;   /* that made the block */
+    bool is_freed; /* by the client; else evicted */
+};
+
+/* timeline must outlive the model. */
+struct model *model_create(uint64_t capacity_bytes, const struct target_contract *contract,
+                           const struct timeline *timeline);
+void model_destroy(struct model *model);
+
+/* Begins and ends op number `op` of this host. */
+void model_begin_op(struct model *model, uint32_t op);
+void model_end_op(struct model *model, enum target_result result, bool skipped);
+const struct model_gone *model_gone(const struct model *model, size_t *count);
+void model_forget_gone(struct model *model);
+
+/* Slots name blocks and programs until they are GONE and the client cannot name them. */
+uint32_t model_slot_of_op(const struct model *model, uint32_t op); /* SLOT_NONE when there is none */
+const struct block *model_block(const struct model *model, uint32_t slot);
+/* The ranges of all blocks that take room now; a span's owner is the slot. */
+const struct span_map *model_map(const struct model *model);
+/* Dying blocks: index < model_dying_count. */
+const struct block *model_dying(const struct model *model, size_t index);
+/* For each slot the latest due time of its unfinished events: wait_due_ns[slot] over all of them,
+ * use_due_ns[slot] over uses and executions alone; 0 = none, DELAY_NEVER = one is lost.  Both arrays have
+ * model_slot_count places.  O(slots + pending events). */
+size_t model_slot_count(const struct model *model);
+void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns);
+/* Busy programs, unloaded ones included: index < count.  They are what keeps the stack reserved. */
+size_t model_busy_count(const struct model *model);
+const struct block *model_busy(const struct model *model, size_t index);
+
+/* What a new block is like. */
+struct model_new {
+    uint64_t requested_bytes, align_bytes, stack_bytes, stack_requested_bytes;
+    enum block_kind kind;
+    uint8_t tag;
+};
+/* The range must intersect no other. */
+uint32_t model_add(struct model *model, const struct model_new *what, const struct target_block *at);
+/* The client freed it: dying until event (0 = none), uses and holds end. */
+void model_free(struct model *model, uint32_t slot, uint64_t event);
+void model_use(struct model *model, uint32_t slot, uint64_t event); /* programs: an execution */
+void model_hold(struct model *model, uint32_t slot);
+void model_release(struct model *model, uint32_t slot);
+/* A new block of this op takes over the place of slot. */
+uint32_t model_donate(struct model *model, uint32_t slot, const struct model_new *what, const struct target_block *at);
+/* A load reserved so much of the stack and gave it back: only the peak remembers it. */
+void model_reserve_briefly(struct model *model, uint64_t stack_bytes);
+void model_evict(struct model *model, uint32_t slot);
+/* An evicted program's image is back. */
+void model_reload(struct model *model, uint32_t slot, const struct target_block *at);
+/* event is done: ends uses, executions and waits for it. */
+void model_complete(struct model *model, uint64_t event);
+/* All addresses at once, so that blocks may swap places: addresses[i] for the i-th range of the map in
+ * ascending order.  False: the new ranges intersect; then *slot names one of them and nothing changed. */
+bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *slot);
+
+/* Bounds of the peak of bytes in use: inside a call the order of completions and placement is not seen. */
+struct model_counters {
+    uint64_t block_count, in_use_bytes, largest_block_bytes;
+    uint64_t peak_low_bytes, peak_high_bytes;
+    uint64_t reserved_bytes, peak_reserved_bytes;
+};
+const struct model_counters *model_counters(const struct model *model);
+uint64_t model_tag_bytes(const struct model *model, uint8_t tag);
+uint64_t model_tag_count(const struct model *model, uint8_t tag);
+
+/* Slow and complete, for tests. */
+bool model_invariants_hold(const struct model *model);
+
+#endif
