@@ -1,0 +1,41 @@
+/* Holds what was observed against what was promised: takes the device calls and the answer of one op into
+ * the model and names the first broken rule. */
+#ifndef HARNESS_JUDGE_H
+#define HARNESS_JUDGE_H
+
+#include "harness/driver.h"
+#include "harness/oracle.h"
+#include "harness/verdict.h"
+
+/* What judging one run needs beside the host. */
+struct judge {
+    struct host *hosts; /* host_count of them */
+    uint32_t host_count;
+    struct timeline *timeline;
+    const struct op_list *ops; /* recorded: which host an event belongs to */
+    struct oracle *oracle;
+    uint64_t nodes_max;
+    uint64_t absorbed_count; /* completed events that the models know */
+    struct verdict *verdict; /* of the op under way */
+    struct {
+        uint64_t hosts_seen; /* bit per host of this round of the group */
+        uint32_t first_op;
+        uint8_t result;
+    } *groups; /* by op.group; NULL until a first OP_SPMD */
+};
+void judge_init(struct judge *judge);
+void judge_deinit(struct judge *judge);
+
+/* After driver_call.  Brings the models up to date, checks every rule, judges an OOM; sets *judge->verdict. */
+void judge_call(struct judge *judge, struct host *host, const struct call *call);
+/* Takes in events that completed outside of a call (other hosts' included). */
+void judge_absorb_all(struct judge *judge);
+/* After everything was freed, before close: one hole of the whole heap. */
+void judge_empty_heap(struct judge *judge, struct host *host);
+/* After close: the host memory of the target. */
+void judge_closed(struct judge *judge, struct host *host);
+
+/* Sets a broken rule unless one is set; returns false always, for `return broken(…)`. */
+bool judge_broken(struct judge *judge, enum rule rule, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif
