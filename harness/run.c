@@ -1,0 +1,384 @@
+#include "harness/run.h"
+
+#include "harness/check.h"
+#include "harness/growth.h"
+#include "harness/judge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGEST_SEED UINT64_C(0xCBF29CE484222325)
+#define DIGEST_PRIME UINT64_C(0x100000001B3)
+
+struct run {
+    struct setup setup;
+    struct timeline *timeline;
+    struct host hosts[OP_HOST_COUNT_MAX]; /* setup.host_count of them */
+    const struct model *models[OP_HOST_COUNT_MAX];
+    struct growth_samples *growth; /* one per host */
+    struct judge judge;
+    struct verdict verdict;
+    struct observation observation;
+    struct op_list ops;
+    struct run_totals totals;
+    char message[OBSERVATION_MESSAGE_BYTES];
+    uint64_t digest;
+    uint32_t unrecorded_count; /* ops of run_finish */
+    bool is_broken;
+};
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static bool open_hosts(struct run *run, const struct target *target, char reason[RUN_REASON_BYTES])
+{
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        if (!host_open(&run->hosts[i], (uint8_t)i, target, &run->setup, run->timeline, reason, RUN_REASON_BYTES)) {
+            return false;
+        }
+        run->models[i] = run->hosts[i].model;
+        growth_init(&run->growth[i]);
+    }
+    return true;
+}
+
+/* A chip's capacity is rounded down to the granule; a capacity that the user gave is not. */
+static void complete_capacity(struct setup *setup)
+{
+    const struct chip *chip = chip_find(setup->chip);
+    if (chip != NULL && (setup->capacity_bytes == 0 || setup->capacity_bytes == chip->capacity_bytes)) {
+        const uint64_t granule = setup->granule_bytes == 0 ? 1 : setup->granule_bytes;
+        setup->capacity_bytes = chip->capacity_bytes / granule * granule;
+    }
+}
+
+struct run *run_create(const struct target *target, const struct setup *setup, char reason[RUN_REASON_BYTES])
+{
+    struct run *run = calloc(1, sizeof *run);
+    CHECK(run != NULL);
+    CHECK(setup->host_count >= 1);
+    CHECK(setup->host_count <= OP_HOST_COUNT_MAX);
+    run->setup = *setup;
+    complete_capacity(&run->setup);
+    CHECK(run->setup.capacity_bytes >= 1);
+    run->timeline = timeline_create();
+    run->growth = calloc(setup->host_count, sizeof *run->growth);
+    CHECK(run->growth != NULL);
+    run->digest = DIGEST_SEED;
+    op_list_init(&run->ops);
+    judge_init(&run->judge);
+    if (!open_hosts(run, target, reason)) {
+        run_destroy(run);
+        return NULL;
+    }
+    run->setup.granule_bytes = run->hosts[0].contract.granule_bytes;
+    run->judge.hosts = run->hosts;
+    run->judge.host_count = setup->host_count;
+    run->judge.timeline = run->timeline;
+    run->judge.ops = &run->ops;
+    run->judge.nodes_max = setup->search_nodes_max;
+    run->judge.verdict = &run->verdict;
+    return run;
+}
+
+void run_destroy(struct run *run)
+{
+    if (run == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        if (run->hosts[i].device != NULL) {
+            host_deinit(&run->hosts[i]);
+        }
+    }
+    judge_deinit(&run->judge);
+    op_list_deinit(&run->ops);
+    timeline_destroy(run->timeline);
+    free(run->growth);
+    free(run);
+}
+
+/* --- observing --------------------------------------------------------------------------------- */
+
+static uint64_t digest_words(uint64_t digest, const void *data, size_t bytes)
+{
+    const unsigned char *at = data;
+    for (size_t i = 0; i + 8 <= bytes; i += 8) {
+        uint64_t word;
+        memcpy(&word, at + i, sizeof word);
+        digest = (digest ^ word) * DIGEST_PRIME;
+        digest ^= digest >> 29;
+    }
+    return digest;
+}
+
+static uint64_t digest_text(const char *text)
+{
+    uint64_t digest = DIGEST_SEED;
+    for (; *text != '\0'; text++) {
+        digest = (digest ^ (unsigned char)*text) * DIGEST_PRIME;
+    }
+    return digest;
+}
+
+static void count_device_calls(struct run *run, const struct device *device, struct observation *seen)
+{
+    size_t count = 0;
+    const struct device_call *calls = device_calls(device, &count);
+    seen->call_count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t words[] = {(uint64_t)calls[i].kind << 8 | calls[i].result, calls[i].from, calls[i].to,
+                                  calls[i].bytes};
+        seen->calls_digest = digest_words(seen->calls_digest, words, sizeof words);
+        if (calls[i].result != DEVICE_OK) {
+            continue;
+        }
+        seen->wait_count += calls[i].kind == DEVICE_CALL_WAIT;
+        seen->copy_count += calls[i].kind == DEVICE_CALL_COPY;
+        seen->stage_count += calls[i].kind == DEVICE_CALL_STAGE_OUT;
+        seen->unload_count += calls[i].kind == DEVICE_CALL_UNLOAD;
+        const bool moves = calls[i].kind == DEVICE_CALL_COPY || calls[i].kind == DEVICE_CALL_STAGE_OUT;
+        seen->copy_bytes += moves ? calls[i].bytes : 0;
+    }
+    run->totals.drains += seen->wait_count;
+    run->totals.moves += seen->copy_count + seen->stage_count;
+    run->totals.stagings += seen->stage_count;
+    run->totals.moved_bytes += seen->copy_bytes;
+    run->totals.evictions += seen->unload_count;
+}
+
+static void observe(struct run *run, const struct host *host, const struct call *call)
+{
+    struct observation *seen = &run->observation;
+    memset(seen, 0, sizeof *seen);
+    seen->op = call->number;
+    seen->skipped = call->skipped;
+    seen->result = (uint32_t)call->result;
+    seen->address = call->block.address;
+    seen->size_bytes = call->block.size_bytes;
+    count_device_calls(run, host->device, seen);
+    run->message[0] = '\0';
+    if (call->result != TARGET_OK) {
+        const char *text = host->target->message(host->instance);
+        snprintf(run->message, sizeof run->message, "%s", text == NULL ? "" : text);
+        seen->message_digest = digest_text(run->message);
+    }
+}
+
+static void observe_after(struct run *run, const struct host *host)
+{
+    struct observation *seen = &run->observation;
+    seen->now_ns = timeline_now_ns(run->timeline);
+    seen->bytes_in_use = model_in_use_bytes(host->model);
+    seen->bytes_reserved = model_reserved_bytes(host->model);
+    run->digest = digest_words(run->digest, seen, sizeof *seen);
+}
+
+static void count_verdict(struct run *run, const struct call *call)
+{
+    struct run_totals *totals = &run->totals;
+    const struct verdict *verdict = &run->verdict;
+    totals->search_nodes += verdict->nodes;
+    totals->ooms += call->result == TARGET_NO_MEMORY;
+    totals->justified += verdict->kind == VERDICT_JUSTIFIED;
+    totals->premature += verdict->kind == VERDICT_PREMATURE;
+    totals->unknown += verdict->kind == VERDICT_UNKNOWN;
+    totals->broken += verdict->kind == VERDICT_BROKEN;
+    run->is_broken = verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
+}
+
+/* --- steps ------------------------------------------------------------------------------------- */
+
+static void begin_verdict(struct run *run, uint32_t number)
+{
+    struct verdict *verdict = &run->verdict;
+    verdict->kind = VERDICT_NONE;
+    verdict->rule = RULE_NONE;
+    verdict->op = number;
+    verdict->requested_bytes = verdict->free_bytes = verdict->nodes = 0;
+    verdict->reason[0] = '\0';
+}
+
+static void step(struct run *run, struct host *host, const struct op *op, uint32_t number)
+{
+    struct call call;
+    begin_verdict(run, number);
+    model_begin_op(host->model, number);
+    driver_call(host, run->timeline, &run->setup, op, number, &call);
+    run->totals.ops += !call.skipped;
+    run->totals.skipped += call.skipped;
+    run->totals.by_kind[op->kind] += !call.skipped;
+    run->totals.skipped_by_kind[op->kind] += call.skipped;
+    observe(run, host, &call);
+    if (call.skipped) {
+        judge_absorb_all(&run->judge);
+    } else {
+        judge_call(&run->judge, host, &call);
+        count_verdict(run, &call);
+    }
+    model_end_op(host->model, call.result, call.skipped);
+    observe_after(run, host);
+    growth_sample(&run->growth[host->index], host->model, number);
+}
+
+const struct verdict *run_step(struct run *run, const struct op *op)
+{
+    CHECK(op->kind < OP_KIND_COUNT);
+    CHECK(op->host < run->setup.host_count);
+    if (run->is_broken) {
+        return &run->verdict;
+    }
+    struct host *host = &run->hosts[op->host];
+    struct op resolved = *op;
+    driver_resolve(host, run->timeline, &resolved);
+    const uint32_t number = (uint32_t)run->ops.count;
+    op_list_append(&run->ops, &resolved);
+    step(run, host, &resolved, number);
+    return &run->verdict;
+}
+
+/* An op of run_finish: executed and judged like any other, but not part of the list. */
+static bool finish_step(struct run *run, struct host *host, enum op_kind kind, uint32_t ref)
+{
+    struct op op = op_make(kind);
+    op.ref = ref;
+    op.host = host->index;
+    step(run, host, &op, (uint32_t)run->ops.count + run->unrecorded_count++);
+    return !run->is_broken;
+}
+
+/* Releases every hold of the blocks of one list; dying ones go away while we count. */
+static bool release_all(struct run *run, struct host *host)
+{
+    for (size_t i = 0; i < model_live_count(host->model); i++) {
+        while (model_live(host->model, i)->hold_count > 0) {
+            if (!finish_step(run, host, OP_RELEASE, model_live(host->model, i)->op)) {
+                return false;
+            }
+        }
+    }
+    while (model_dying_count(host->model) > 0) {
+        /* All events are done: only holds keep a dying block. */
+        CHECK(model_dying(host->model, 0)->hold_count > 0);
+        if (!finish_step(run, host, OP_RELEASE, model_dying(host->model, 0)->op)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool free_all(struct run *run, struct host *host)
+{
+    while (model_live_count(host->model) > 0) {
+        if (!finish_step(run, host, OP_FREE, model_live(host->model, 0)->op)) {
+            return false;
+        }
+    }
+    while (model_program_count(host->model) > 0) {
+        if (!finish_step(run, host, OP_UNLOAD, model_program(host->model, 0)->op)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void finish_host(struct run *run, struct host *host)
+{
+    if (!release_all(run, host) || !free_all(run, host)) {
+        return;
+    }
+    begin_verdict(run, (uint32_t)run->ops.count);
+    judge_empty_heap(&run->judge, host);
+    host_close(host);
+    judge_closed(&run->judge, host);
+    run->totals.broken += run->verdict.kind == VERDICT_BROKEN;
+    run->is_broken = run->verdict.kind == VERDICT_BROKEN;
+}
+
+const struct verdict *run_finish(struct run *run)
+{
+    if (run->is_broken) {
+        return &run->verdict;
+    }
+    const struct run_totals before = run->totals;
+    while (timeline_pending_count(run->timeline) > 0) {
+        timeline_complete(run->timeline, timeline_pending_at(run->timeline, 0));
+    }
+    begin_verdict(run, (uint32_t)run->ops.count);
+    judge_absorb_all(&run->judge);
+    for (uint32_t i = 0; i < run->setup.host_count && !run->is_broken; i++) {
+        finish_host(run, &run->hosts[i]);
+    }
+    /* What was broken counts; the ops of cleaning up do not. */
+    const uint64_t broken = run->totals.broken;
+    run->totals = before;
+    run->totals.broken = broken;
+    return &run->verdict;
+}
+
+/* --- reading ----------------------------------------------------------------------------------- */
+
+bool run_is_broken(const struct run *run)
+{
+    return run->is_broken;
+}
+
+const struct observation *run_observation(const struct run *run)
+{
+    return &run->observation;
+}
+
+const char *run_message(const struct run *run)
+{
+    return run->message;
+}
+
+const struct op_list *run_ops(const struct run *run)
+{
+    return &run->ops;
+}
+
+const struct run_totals *run_totals(const struct run *run)
+{
+    return &run->totals;
+}
+
+const struct setup *run_setup(const struct run *run)
+{
+    return &run->setup;
+}
+
+const struct model *run_model(const struct run *run, uint32_t host)
+{
+    CHECK(host < run->setup.host_count);
+    return run->models[host];
+}
+
+uint64_t run_digest(const struct run *run)
+{
+    return run->digest;
+}
+
+void run_view(const struct run *run, struct scenario_view *view)
+{
+    view->hosts = run->models;
+    view->host_count = run->setup.host_count;
+    view->op_number = (uint32_t)run->ops.count;
+}
+
+bool run_growing_tag(const struct run *run, uint32_t host, struct growth *growth)
+{
+    CHECK(host < run->setup.host_count);
+    return growth_find(&run->growth[host], run->models[host], growth);
+}
+
+void run_totals_add(struct run_totals *to, const struct run_totals *from)
+{
+    /* Every field is a count. */
+    static_assert(sizeof *to % sizeof(uint64_t) == 0, "totals are counts of 64 bits");
+    uint64_t *sums = (uint64_t *)to;
+    const uint64_t *counts = (const uint64_t *)from;
+    for (size_t i = 0; i < sizeof *to / sizeof *sums; i++) {
+        sums[i] += counts[i];
+    }
+}

@@ -1,0 +1,80 @@
+/* A run: ops go one by one through the driver to the target of their host; the model takes in what was
+ * observed; the oracle judges.  The run returns its verdicts and never aborts for what a target did. */
+#ifndef HARNESS_RUN_H
+#define HARNESS_RUN_H
+
+#include "harness/observation.h"
+#include "harness/op.h"
+#include "harness/scenario.h"
+#include "harness/setup.h"
+#include "harness/target.h"
+#include "harness/verdict.h"
+
+struct run;
+
+/* Where ops come from: a list, or a scenario.  Called for each op. */
+struct run_totals {
+    uint64_t ops;     /* acted, skipped ones not counted */
+    uint64_t skipped;
+    uint64_t ooms, justified, premature, unknown, broken;
+    uint64_t drains, moves, moved_bytes, stagings, evictions; /* device calls that were granted */
+    uint64_t search_nodes;
+    uint64_t by_kind[OP_KIND_COUNT];         /* acted */
+    uint64_t skipped_by_kind[OP_KIND_COUNT];
+};
+void run_totals_add(struct run_totals *to, const struct run_totals *from);
+
+enum { RUN_REASON_BYTES = 256 };
+
+/* Opens the target on every host.  setup is copied (granule and capacity completed); target must
+ * outlive the run.  NULL: the target refused, reason says why (one line). */
+struct run *run_create(const struct target *target, const struct setup *setup, char reason[RUN_REASON_BYTES]);
+/* Closes the targets that are still open. */
+void run_destroy(struct run *run);
+
+/* Executes one op, records it (resolved) and judges it.  The verdict belongs to the run until
+ * the next call.  After a broken promise the run is over: further ops are not executed. */
+const struct verdict *run_step(struct run *run, const struct op *op);
+/* After the last op: completes and frees everything, checks the final promises (one hole, host memory),
+ * closes the targets.  Not part of the recorded list. */
+const struct verdict *run_finish(struct run *run);
+
+bool run_is_broken(const struct run *run);
+const struct observation *run_observation(const struct run *run); /* of the last op */
+const char *run_message(const struct run *run);                   /* error text of the last op, or "" */
+const struct op_list *run_ops(const struct run *run);             /* recorded so far, resolved */
+const struct run_totals *run_totals(const struct run *run);
+const struct setup *run_setup(const struct run *run);
+const struct model *run_model(const struct run *run, uint32_t host);
+/* FNV-1a over all observations so far: equal for equal runs. */
+uint64_t run_digest(const struct run *run);
+void run_view(const struct run *run, struct scenario_view *view);
+/* The tag whose live bytes kept growing over the run, with its growth; false: none did.  Applies to
+ * runs of at least 64 samples (one per 64 ops). */
+struct growth { uint8_t tag; uint64_t first_bytes, last_bytes; uint64_t count; };
+bool run_growing_tag(const struct run *run, uint32_t host, struct growth *growth);
+
+/* Called after each op of a trial or replay; may be NULL. */
+struct run_listener {
+    void *context;
+    void (*judged)(void *context, const struct run *run, const struct verdict *verdict);
+};
+
+/* How a whole trial ended. */
+struct trial {
+    struct verdict first;     /* the first premature or broken verdict; else NONE */
+    struct run_totals totals;
+    uint64_t digest;
+    struct op_list ops;       /* recorded; the caller deinits */
+    struct setup setup;
+};
+/* One trial of a scenario with setup->seed.  False: the target refused the setup (reason). */
+bool trial_run(const struct target *target, const struct scenario *scenario, const struct setup *setup,
+               bool capacity_is_free, uint64_t op_count_max, const struct run_listener *listener,
+               struct trial *trial, char reason[RUN_REASON_BYTES]);
+/* Runs a recorded list. */
+bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
+                  const struct run_listener *listener, struct trial *trial, char reason[RUN_REASON_BYTES]);
+void trial_deinit(struct trial *trial);
+
+#endif

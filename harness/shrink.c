@@ -1,0 +1,170 @@
+#include "harness/shrink.h"
+
+#include "harness/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct shrinker {
+    const struct target *target;
+    const struct setup *setup;
+    struct shrink_result *result;
+    uint64_t replays_left;
+    struct op_list trial; /* the list being tried */
+    bool *keep;           /* by op of result->ops */
+};
+
+/* Replays a list; true when it breaks the same rule in the same way.  Then it becomes the result. */
+static bool try_list(struct shrinker *shrinker, const struct op_list *ops)
+{
+    struct trial trial;
+    char reason[RUN_REASON_BYTES];
+    struct shrink_result *result = shrinker->result;
+    if (shrinker->replays_left == 0) {
+        return false;
+    }
+    shrinker->replays_left--;
+    result->replays++;
+    if (!trial_replay(shrinker->target, shrinker->setup, ops, NULL, &trial, reason)) {
+        return false;
+    }
+    const bool is_same = trial.first.kind == result->first.kind && trial.first.rule == result->first.rule;
+    if (is_same) {
+        result->first = trial.first;
+        op_list_copy(&result->ops, ops);
+        if (trial.first.op < result->ops.count) {
+            result->ops.count = (size_t)trial.first.op + 1; /* nothing after the break matters */
+        }
+    }
+    trial_deinit(&trial);
+    return is_same;
+}
+
+/* Drops [first, first + count) and every op that names a dropped one. */
+static bool try_without(struct shrinker *shrinker, size_t first, size_t count)
+{
+    const struct op_list *ops = &shrinker->result->ops;
+    for (size_t i = 0; i < ops->count; i++) {
+        const struct op *op = &ops->ops[i];
+        const bool names_dropped = (op->ref < i && !shrinker->keep[op->ref]) ||
+                                   (op->event < i && !shrinker->keep[op->event]);
+        shrinker->keep[i] = (i < first || i >= first + count) && !names_dropped;
+    }
+    op_list_copy(&shrinker->trial, ops);
+    op_list_filter(&shrinker->trial, shrinker->keep);
+    return try_list(shrinker, &shrinker->trial);
+}
+
+/* Removes chunks of `count` from the end to the front: later ops depend on earlier ones.  True when any
+ * went. */
+static bool remove_chunks(struct shrinker *shrinker, size_t count)
+{
+    bool removed = false;
+    size_t end = shrinker->result->ops.count;
+    while (end > 0 && shrinker->replays_left > 0) {
+        const size_t first = end > count ? end - count : 0;
+        removed = try_without(shrinker, first, end - first) || removed;
+        const size_t left = shrinker->result->ops.count;
+        end = first < left ? first : left;
+    }
+    return removed;
+}
+
+static void remove_ops(struct shrinker *shrinker)
+{
+    for (size_t count = shrinker->result->ops.count / 2; count > 1; count /= 2) {
+        remove_chunks(shrinker, count);
+    }
+    while (remove_chunks(shrinker, 1)) {
+    }
+    shrinker->result->is_minimal = shrinker->replays_left > 0;
+}
+
+static bool try_op(struct shrinker *shrinker, size_t i, const struct op *op)
+{
+    if (op_equal(op, &shrinker->result->ops.ops[i])) {
+        return false;
+    }
+    op_list_copy(&shrinker->trial, &shrinker->result->ops);
+    shrinker->trial.ops[i] = *op;
+    return try_list(shrinker, &shrinker->trial);
+}
+
+static uint64_t power_at_most(uint64_t value)
+{
+    return value == 0 ? 0 : (uint64_t)1 << (63 - __builtin_clzll(value));
+}
+
+/* Simpler numbers, the simplest first: nothing, one granule, then powers of two. */
+static void simplify_number(struct shrinker *shrinker, size_t i, size_t field_offset, uint64_t granule)
+{
+    struct op op = shrinker->result->ops.ops[i];
+    uint64_t *field = (uint64_t *)(void *)((unsigned char *)&op + field_offset);
+    const uint64_t candidates[] = {0, granule, power_at_most(*field), power_at_most(*field) * 2};
+    const uint64_t now = *field;
+    for (size_t k = 0; k < sizeof candidates / sizeof candidates[0]; k++) {
+        *field = candidates[k];
+        if (candidates[k] == now || (i < shrinker->result->ops.count && try_op(shrinker, i, &op))) {
+            return;
+        }
+    }
+}
+
+static void simplify_op(struct shrinker *shrinker, size_t i, uint64_t granule)
+{
+    struct op op = shrinker->result->ops.ops[i];
+    const struct op_kind_info *info = op_kind_info(op.kind);
+    op.lane = 0;
+    op.align_log2 = 0;
+    op.tag = op.kind == OP_FAULT ? op.tag : 0;
+    op.unpadded_bytes = info->has_unpadded ? 0 : op.unpadded_bytes;
+    (void)try_op(shrinker, i, &op);
+    if (i < shrinker->result->ops.count && info->has_size && op.kind != OP_FAULT) {
+        simplify_number(shrinker, i, offsetof(struct op, size_bytes), granule);
+    }
+    if (i < shrinker->result->ops.count && (info->has_stack || (info->has_delay && op.delay_ns != DELAY_NEVER))) {
+        simplify_number(shrinker, i, offsetof(struct op, delay_ns), granule);
+    }
+}
+
+static void simplify_ops(struct shrinker *shrinker)
+{
+    const uint64_t granule = shrinker->setup->granule_bytes == 0 ? 1 : shrinker->setup->granule_bytes;
+    for (size_t i = 0; i < shrinker->result->ops.count && shrinker->replays_left > 0; i++) {
+        simplify_op(shrinker, i, granule);
+    }
+}
+
+bool shrink(const struct target *target, const struct setup *setup, const struct op_list *ops,
+            uint64_t replay_count_max, struct shrink_result *result)
+{
+    memset(result, 0, sizeof *result);
+    op_list_init(&result->ops);
+    op_list_copy(&result->ops, ops);
+    struct trial trial;
+    char reason[RUN_REASON_BYTES];
+    if (!trial_replay(target, setup, ops, NULL, &trial, reason)) {
+        return false;
+    }
+    result->first = trial.first;
+    result->replays = 1;
+    trial_deinit(&trial);
+    if (result->first.kind == VERDICT_NONE) {
+        return false;
+    }
+    if (result->first.op < result->ops.count) {
+        result->ops.count = (size_t)result->first.op + 1;
+    }
+    struct shrinker shrinker = {.target = target, .setup = setup, .result = result, .replays_left = replay_count_max};
+    op_list_init(&shrinker.trial);
+    shrinker.keep = malloc(ops->count + 1);
+    CHECK(shrinker.keep != NULL);
+    remove_ops(&shrinker);
+    simplify_ops(&shrinker);
+    if (shrinker.replays_left > 0) {
+        remove_ops(&shrinker);
+    }
+    free(shrinker.keep);
+    op_list_deinit(&shrinker.trial);
+    return true;
+}
