@@ -117,8 +117,12 @@ void device_stamp(struct device *device, uint64_t address, uint64_t bytes, uint6
     if (bytes == 0 || !is_in_range(device, address, bytes)) {
         return;
     }
-    span_map_erase(&device->contents, address, address + bytes);
-    span_map_insert(&device->contents, &(struct span){address, address + bytes, owner, 0});
+    const struct span span = {address, address + bytes, owner, 0};
+    struct span other;
+    if (!span_map_insert_if_free(&device->contents, &span, &other)) {
+        span_map_erase(&device->contents, address, address + bytes);
+        span_map_insert(&device->contents, &span);
+    }
 }
 
 bool device_holds(const struct device *device, uint64_t address, uint64_t bytes, uint64_t owner)
@@ -146,15 +150,7 @@ bool device_holds(const struct device *device, uint64_t address, uint64_t bytes,
 
 void device_scrub(struct device *device, uint64_t address, uint64_t bytes, uint64_t owner)
 {
-    struct span span;
-    uint64_t at = address;
-    while (span_map_intersects(&device->contents, at, address + bytes, &span)) {
-        const uint64_t end = span.end < address + bytes ? span.end : address + bytes;
-        if (span.owner == owner) {
-            span_map_erase(&device->contents, span.start > at ? span.start : at, end);
-        }
-        at = end;
-    }
+    span_map_erase_owner(&device->contents, address, address + bytes, owner);
 }
 
 uint64_t device_footprint_bytes(const struct device *device)

@@ -129,7 +129,7 @@ void driver_resolve(const struct host *host, const struct timeline *timeline, st
 
 static const char *tag_name(const struct setup *setup, uint8_t tag)
 {
-    return setup->tags[tag][0] != '\0' ? setup->tags[tag] : "unnamed";
+    return setup->tags[tag];
 }
 
 static struct target_request make_request(const struct setup *setup, const struct call *call, enum block_kind kind)

@@ -353,6 +353,8 @@ static bool take_execution(struct judge *judge, struct host *host, const struct 
         return judge_broken(judge, RULE_MOVED_UNASKED, "the image of program %" PRIu32 " is said to be at 0x%" PRIx64
                             " but was at 0x%" PRIx64, program->op, call->block.address, program->address);
     }
+    /* An execution of no duration is over already; its reservation was made all the same. */
+    model_reserve_briefly(host->model, program->stack_bytes);
     model_use(host->model, call->slot, call->event);
     struct span span;
     const uint64_t stack = model_reserved_bytes(host->model);

@@ -57,7 +57,7 @@ void model_hold(struct model *model, uint32_t slot);
 void model_release(struct model *model, uint32_t slot);
 /* A new block of this op takes over the place of slot. */
 uint32_t model_donate(struct model *model, uint32_t slot, const struct model_new *what, const struct target_block *at);
-/* A load reserved so much of the stack and gave it back: only the peak remembers it. */
+/* So much of the stack was reserved and given back at once: only the peak remembers it. */
 void model_reserve_briefly(struct model *model, uint64_t stack_bytes);
 void model_evict(struct model *model, uint32_t slot);
 /* An evicted program's image is back. */

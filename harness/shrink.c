@@ -40,8 +40,8 @@ static bool try_list(struct shrinker *shrinker, const struct op_list *ops)
     return is_same;
 }
 
-/* Drops [first, first + count) and every op that names a dropped one. */
-static bool try_without(struct shrinker *shrinker, size_t first, size_t count)
+/* Marks what stays when [first, first + count) goes and every op that names a dropped one. */
+static void keep_all_but(struct shrinker *shrinker, size_t first, size_t count)
 {
     const struct op_list *ops = &shrinker->result->ops;
     for (size_t i = 0; i < ops->count; i++) {
@@ -50,7 +50,12 @@ static bool try_without(struct shrinker *shrinker, size_t first, size_t count)
                                    (op->event < i && !shrinker->keep[op->event]);
         shrinker->keep[i] = (i < first || i >= first + count) && !names_dropped;
     }
-    op_list_copy(&shrinker->trial, ops);
+}
+
+static bool try_without(struct shrinker *shrinker, size_t first, size_t count)
+{
+    keep_all_but(shrinker, first, count);
+    op_list_copy(&shrinker->trial, &shrinker->result->ops);
     op_list_filter(&shrinker->trial, shrinker->keep);
     return try_list(shrinker, &shrinker->trial);
 }
@@ -78,6 +83,45 @@ static void remove_ops(struct shrinker *shrinker)
     while (remove_chunks(shrinker, 1)) {
     }
     shrinker->result->is_minimal = shrinker->replays_left > 0;
+}
+
+static bool asks_for_a_block(const struct op *op)
+{
+    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT;
+}
+
+/* Drops request i and lets request k ask for both sizes: the heap stays as full. */
+static bool try_merge(struct shrinker *shrinker, size_t i, size_t k)
+{
+    keep_all_but(shrinker, i, 1);
+    op_list_copy(&shrinker->trial, &shrinker->result->ops);
+    struct op *op = &shrinker->trial.ops[k];
+    if (!shrinker->keep[k] || __builtin_add_overflow(op->size_bytes, shrinker->trial.ops[i].size_bytes, &op->size_bytes)) {
+        return false;
+    }
+    op_list_filter(&shrinker->trial, shrinker->keep);
+    return try_list(shrinker, &shrinker->trial);
+}
+
+/* Removing any one of many small blocks may make room; merging neighbours does not.  True when any went. */
+static bool merge_requests(struct shrinker *shrinker)
+{
+    const struct op_list *ops = &shrinker->result->ops;
+    bool merged = false;
+    size_t i = 0;
+    while (i < ops->count && shrinker->replays_left > 0) {
+        size_t k = i + 1;
+        while (k < ops->count && !asks_for_a_block(&ops->ops[k])) {
+            k++;
+        }
+        /* The last request is the one that fails: it keeps its size. */
+        if (!asks_for_a_block(&ops->ops[i]) || k + 1 >= ops->count || !try_merge(shrinker, i, k)) {
+            i++;
+            continue;
+        }
+        merged = true;
+    }
+    return merged;
 }
 
 static bool try_op(struct shrinker *shrinker, size_t i, const struct op *op)
@@ -160,6 +204,9 @@ bool shrink(const struct target *target, const struct setup *setup, const struct
     shrinker.keep = malloc(ops->count + 1);
     CHECK(shrinker.keep != NULL);
     remove_ops(&shrinker);
+    while (merge_requests(&shrinker)) {
+        remove_ops(&shrinker);
+    }
     simplify_ops(&shrinker);
     if (shrinker.replays_left > 0) {
         remove_ops(&shrinker);

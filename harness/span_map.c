@@ -127,19 +127,17 @@ static void split_chunk(struct span_map *map, size_t i)
     map->chunk_starts[i + 1] = upper->starts[0];
 }
 
-void span_map_insert(struct span_map *map, const struct span *span)
+/* Puts the span at place `at` of chunk i, in whose order it belongs there. */
+static void insert_at(struct span_map *map, size_t i, size_t at, const struct span *span)
 {
-    CHECK(span->start < span->end);
-    if (map->chunk_count == 0) {
-        insert_chunk(map, 0);
-    }
-    size_t i = chunk_for(map, span->start);
     if (map->chunks[i]->count == SPAN_CHUNK_COUNT) {
         split_chunk(map, i);
-        i += map->chunk_starts[i + 1] <= span->start;
+        if (at > map->chunks[i]->count) {
+            at -= map->chunks[i]->count;
+            i++;
+        }
     }
     struct span_chunk *chunk = map->chunks[i];
-    const size_t at = count_at_most(chunk->starts, chunk->count, span->start);
     memmove(&chunk->starts[at + 1], &chunk->starts[at], (chunk->count - at) * sizeof *chunk->starts);
     memmove(&chunk->rests[at + 1], &chunk->rests[at], (chunk->count - at) * sizeof *chunk->rests);
     chunk->starts[at] = span->start;
@@ -147,6 +145,40 @@ void span_map_insert(struct span_map *map, const struct span *span)
     chunk->count++;
     map->chunk_starts[i] = chunk->starts[0];
     map->count++;
+}
+
+bool span_map_insert_if_free(struct span_map *map, const struct span *span, struct span *other)
+{
+    CHECK(span->start < span->end);
+    if (map->chunk_count == 0) {
+        insert_chunk(map, 0);
+    }
+    const size_t i = chunk_for(map, span->start);
+    const struct span_chunk *chunk = map->chunks[i];
+    const size_t at = count_at_most(chunk->starts, chunk->count, span->start);
+    /* Only the neighbours on both sides can be in the way. */
+    if (at > 0 && chunk->rests[at - 1].end > span->start) {
+        span_map_get(map, &(struct span_cursor){i, at - 1}, other);
+        return false;
+    }
+    struct span_cursor next = {i, at};
+    if (at == chunk->count) {
+        next = (struct span_cursor){i + 1, 0};
+    }
+    if (next.chunk < map->chunk_count && map->chunks[next.chunk]->count > 0 &&
+        map->chunks[next.chunk]->starts[next.index] < span->end) {
+        span_map_get(map, &next, other);
+        return false;
+    }
+    insert_at(map, i, at, span);
+    return true;
+}
+
+void span_map_insert(struct span_map *map, const struct span *span)
+{
+    struct span other;
+    const bool is_free = span_map_insert_if_free(map, span, &other);
+    CHECK(is_free);
 }
 
 static void remove_at(struct span_map *map, const struct span_cursor *cursor)
@@ -234,6 +266,24 @@ void span_map_erase(struct span_map *map, uint64_t start, uint64_t end)
         }
         if (span.end >= end) {
             return;
+        }
+        start = span.end;
+    }
+}
+
+void span_map_erase_owner(struct span_map *map, uint64_t start, uint64_t end, uint64_t owner)
+{
+    struct span_cursor cursor;
+    struct span span;
+    while (start < end && span_map_find(map, start, &cursor)) {
+        span_map_get(map, &cursor, &span);
+        if (span.start >= end) {
+            return;
+        }
+        if (span.owner == owner && span.start >= start && span.end <= end) {
+            remove_at(map, &cursor);
+        } else if (span.owner == owner) {
+            span_map_erase(map, start, span.end < end ? span.end : end);
         }
         start = span.end;
     }

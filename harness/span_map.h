@@ -32,8 +32,13 @@ void span_map_clear(struct span_map *map);
 
 /* Adds a range that intersects no other. */
 void span_map_insert(struct span_map *map, const struct span *span);
+/* The same when it intersects none; else false, *other is one that it intersects, and nothing changed.  One
+ * search instead of two. */
+bool span_map_insert_if_free(struct span_map *map, const struct span *span, struct span *other);
 /* Takes away every part of a range that lies in [start, end); what sticks out stays. */
 void span_map_erase(struct span_map *map, uint64_t start, uint64_t end);
+/* The same for the ranges of one owner. */
+void span_map_erase_owner(struct span_map *map, uint64_t start, uint64_t end, uint64_t owner);
 
 /* A place in the map; any change of the map ends it. */
 struct span_cursor {

@@ -115,13 +115,13 @@ struct target_request {
     uint64_t unpadded_bytes; /* 0 = same as size_bytes */
     enum block_kind kind;
     uint32_t tag;
-    const char *tag_name;    /* valid until close(); never NULL */
+    const char *tag_name;    /* valid until close(); "" when the tag has no name, never NULL */
 };
 struct target_program {
     uint64_t id; /* what device_services.unload takes; never 0 */
     uint64_t image_bytes;
     uint64_t stack_bytes; /* 0 = needs none */
-    const char *name;     /* valid until close(); never NULL */
+    const char *name;     /* valid until close(); "" when it has none, never NULL */
 };
 
 /* Where a block is.  handle is the target's own name for it and never 0 while the block or
