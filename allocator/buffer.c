@@ -1,0 +1,261 @@
+#include "allocator/check.h"
+#include "allocator/state.h"
+
+/* ---- requests ---- */
+
+static inline bool align_is_valid(uint64_t align_bytes)
+{
+    return (align_bytes & (align_bytes - 1)) == 0 && align_bytes <= HBM_ALIGN_BYTES_MAX;
+}
+
+static enum hbm_result request_refuse(const struct hbm *hbm, const struct hbm_request *request)
+{
+    if (request->size_bytes - 1 >= HBM_SIZE_BYTES_MAX)
+        return hbm_fail_invalid(hbm, "a size must be 1 to 2^63 bytes");
+    if (!align_is_valid(request->align_bytes))
+        return hbm_fail_invalid(hbm, "an alignment must be a power of two up to 2^21");
+    if (request->kind > HBM_KIND_OUTPUT)
+        return hbm_fail_invalid(hbm, "a request is for a buffer or an output");
+    return hbm_fail_invalid(hbm, "the shape is not valid");
+}
+
+enum hbm_result hbm_request_check(const struct hbm *hbm, const struct hbm_request *request)
+{
+    bool valid = request->size_bytes - 1 < HBM_SIZE_BYTES_MAX && align_is_valid(request->align_bytes) &&
+                 request->kind <= HBM_KIND_OUTPUT && (request->shape == NULL || hbm_shape_is_valid(request->shape));
+    return __builtin_expect(valid, 1) ? HBM_OK : request_refuse(hbm, request);
+}
+
+static inline uint32_t request_align_shift(const struct hbm *hbm, const struct hbm_request *request)
+{
+    if (request->align_bytes <= hbm->options.granule_bytes)
+        return hbm->heap.granule_shift;
+    return (uint32_t)__builtin_ctzll(request->align_bytes);
+}
+
+/* ---- taking ---- */
+
+static enum hbm_result shape_take(struct hbm *hbm, const struct hbm_request *request, uint32_t *shape)
+{
+    *shape = HBM_POOL_NONE;
+    if (request->shape == NULL)
+        return HBM_OK;
+    *shape = hbm_shapes_take(&hbm->shapes, request->shape);
+    return *shape != HBM_POOL_NONE ? HBM_OK : hbm_fail_unavailable(hbm, "no host memory for a shape");
+}
+
+static inline void block_describe(struct hbm_block *block, const struct hbm_request *request, uint32_t shape)
+{
+    block->role = request->kind == HBM_KIND_OUTPUT ? HBM_ROLE_OUTPUT : HBM_ROLE_BUFFER;
+    block->used.unpadded_bytes = request->unpadded_bytes != 0 ? request->unpadded_bytes : request->size_bytes;
+    block->used.tag_name = request->tag_name;
+    block->used.tag = request->tag;
+    block->used.shape = shape;
+}
+
+static enum hbm_result mitigated_take(struct hbm *hbm, const struct hbm_request *request, uint64_t size_bytes,
+                                      uint32_t *number)
+{
+    if (size_bytes > hbm->options.capacity_bytes)
+        return hbm_fail_memory(hbm, HBM_FAILURE_BUFFER, request->size_bytes, NULL);
+    struct hbm_call call = hbm_call_begin(hbm, NULL);
+    call.demand.size_bytes = size_bytes;
+    call.demand.align_shift = request_align_shift(hbm, request);
+    enum hbm_result result = hbm_place(&call, number);
+    if (result == HBM_NO_MEMORY)
+        return hbm_fail_memory(hbm, HBM_FAILURE_BUFFER, request->size_bytes, NULL);
+    if (result == HBM_UNAVAILABLE)
+        return hbm_fail_unavailable(hbm, "a service refused what the allocation needed");
+    return result;
+}
+
+enum hbm_result hbm_buffer_take(struct hbm *hbm, const struct hbm_request *request, uint32_t *number)
+{
+    uint32_t shape;
+    bool host_refused = false;
+    enum hbm_result result = shape_take(hbm, request, &shape);
+    if (result != HBM_OK)
+        return result;
+    uint64_t size_bytes = hbm_align_up(request->size_bytes, hbm->heap.granule_shift);
+    *number = hbm_heap_take(&hbm->heap, size_bytes, request_align_shift(hbm, request), &host_refused);
+    if (*number == HBM_POOL_NONE) {
+        result = mitigated_take(hbm, request, size_bytes, number);
+        if (result != HBM_OK) {
+            hbm_shapes_give(&hbm->shapes, shape);
+            return result;
+        }
+    }
+    struct hbm_block *block = hbm_heap_at(&hbm->heap, *number);
+    block->dying = false;
+    block->used.hold_count = 0;
+    block->used.use_count = 0;
+    block_describe(block, request, shape);
+    return HBM_OK;
+}
+
+void hbm_buffer_untake(struct hbm *hbm, uint32_t number)
+{
+    struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+    block->used.hold_count = 0;
+    hbm_block_free(hbm, number);
+}
+
+static inline struct hbm_block *block_of(const struct hbm_buffer *buffer)
+{
+    return (struct hbm_block *)(void *)(uintptr_t)buffer;
+}
+
+/* ---- public ---- */
+
+enum hbm_result hbm_allocate(struct hbm *hbm, const struct hbm_request *request, struct hbm_buffer **out)
+{
+    uint32_t number;
+    enum hbm_result result = hbm_request_check(hbm, request);
+    if (result != HBM_OK)
+        return result;
+    hbm_lock_take(&hbm->lock);
+    hbm_collect(hbm);
+    result = hbm_buffer_take(hbm, request, &number);
+    if (result == HBM_OK) {
+        struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+        if (block->size_bytes > hbm->totals.largest_alloc_size)
+            hbm->totals.largest_alloc_size = block->size_bytes;
+        hbm_peaks_note(hbm);
+        *out = (struct hbm_buffer *)block;
+    }
+    hbm_lock_give(&hbm->lock);
+    return result;
+}
+
+void hbm_free(struct hbm *hbm, struct hbm_buffer *buffer)
+{
+    struct hbm_block *block = block_of(buffer);
+    hbm_lock_take(&hbm->lock);
+    HBM_CHECK(block->role == HBM_ROLE_BUFFER || block->role == HBM_ROLE_OUTPUT);
+    HBM_CHECK(!block->dying);
+    hbm_collect(hbm);
+    hbm_block_free(hbm, hbm_heap_number(&hbm->heap, block));
+    hbm_lock_give(&hbm->lock);
+}
+
+/* Adds a use until the event, unless it has completed. */
+static enum hbm_result block_use(struct hbm *hbm, struct hbm_block *block, uint64_t event)
+{
+    const struct hbm_services *services = &hbm->host.services;
+    if (services->event_done(services->context, event))
+        return HBM_OK;
+    if (block->used.use_count == UINT32_MAX || !hbm_pending_reserve(&hbm->pending, 1))
+        return hbm_fail_unavailable(hbm, "no host memory to remember an event");
+    hbm_pending_add(&hbm->pending, event, hbm_heap_number(&hbm->heap, block));
+    block->used.use_count++;
+    return HBM_OK;
+}
+
+enum hbm_result hbm_use(struct hbm *hbm, struct hbm_buffer *buffer, uint64_t event)
+{
+    struct hbm_block *block = block_of(buffer);
+    enum hbm_result result;
+    hbm_lock_take(&hbm->lock);
+    hbm_collect(hbm);
+    if (block->address == HBM_ADDRESS_NONE)
+        result = hbm_fail_unavailable(hbm, "the contents are stranded on the host");
+    else
+        result = block_use(hbm, block, event);
+    hbm_lock_give(&hbm->lock);
+    return result;
+}
+
+enum hbm_result hbm_free_after(struct hbm *hbm, struct hbm_buffer *buffer, uint64_t event)
+{
+    struct hbm_block *block = block_of(buffer);
+    hbm_lock_take(&hbm->lock);
+    hbm_collect(hbm);
+    HBM_CHECK(!block->dying);
+    enum hbm_result result = block_use(hbm, block, event);
+    if (result == HBM_OK)
+        hbm_block_free(hbm, hbm_heap_number(&hbm->heap, block));
+    hbm_lock_give(&hbm->lock);
+    return result;
+}
+
+enum hbm_result hbm_hold(struct hbm *hbm, struct hbm_buffer *buffer)
+{
+    struct hbm_block *block = block_of(buffer);
+    hbm_lock_take(&hbm->lock);
+    hbm_collect(hbm);
+    bool full = block->used.hold_count == UINT32_MAX;
+    block->used.hold_count += !full;
+    hbm_lock_give(&hbm->lock);
+    return full ? hbm_fail_invalid(hbm, "too many external references") : HBM_OK;
+}
+
+enum hbm_result hbm_release(struct hbm *hbm, struct hbm_buffer *buffer)
+{
+    struct hbm_block *block = block_of(buffer);
+    hbm_lock_take(&hbm->lock);
+    hbm_collect(hbm);
+    bool held = block->used.hold_count != 0;
+    if (held) {
+        block->used.hold_count--;
+        hbm_block_settle(hbm, hbm_heap_number(&hbm->heap, block));
+    }
+    hbm_lock_give(&hbm->lock);
+    return held ? HBM_OK : hbm_fail_invalid(hbm, "a release without a hold");
+}
+
+/* ---- donation ---- */
+
+bool hbm_donation_fits(const struct hbm_block *block, const struct hbm_request *request, uint32_t own_holds)
+{
+    if (block->dying || block->role == HBM_ROLE_PROGRAM || block->address == HBM_ADDRESS_NONE)
+        return false;
+    if (request->size_bytes > block->size_bytes || block->used.hold_count != own_holds)
+        return false;
+    return request->align_bytes <= 1 || (block->address & (request->align_bytes - 1)) == 0;
+}
+
+void hbm_buffer_become(struct hbm *hbm, struct hbm_block *block, const struct hbm_request *request, uint32_t shape)
+{
+    hbm_shapes_give(&hbm->shapes, block->used.shape);
+    block_describe(block, request, shape);
+    block->align_shift = (uint8_t)request_align_shift(hbm, request);
+}
+
+enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buffer, const struct hbm_request *request,
+                           struct hbm_buffer **out)
+{
+    struct hbm_block *block = block_of(buffer);
+    uint32_t shape;
+    enum hbm_result result = hbm_request_check(hbm, request);
+    if (result != HBM_OK)
+        return result;
+    hbm_lock_take(&hbm->lock);
+    hbm_collect(hbm);
+    if (!hbm_donation_fits(block, request, 0))
+        result = hbm_fail_invalid(hbm, "the donated block is too small, unaligned, or externally held");
+    else
+        result = shape_take(hbm, request, &shape);
+    if (result == HBM_OK) {
+        hbm_buffer_become(hbm, block, request, shape);
+        *out = buffer;
+    }
+    hbm_lock_give(&hbm->lock);
+    return result;
+}
+
+uint64_t hbm_buffer_address(struct hbm *hbm, const struct hbm_buffer *buffer)
+{
+    hbm_lock_take(&hbm->lock);
+    hbm_collect(hbm);
+    uint64_t address = block_of(buffer)->address;
+    hbm_lock_give(&hbm->lock);
+    return address;
+}
+
+uint64_t hbm_buffer_size(struct hbm *hbm, const struct hbm_buffer *buffer)
+{
+    hbm_lock_take(&hbm->lock);
+    uint64_t size_bytes = block_of(buffer)->size_bytes;
+    hbm_lock_give(&hbm->lock);
+    return size_bytes;
+}

@@ -1,0 +1,380 @@
+#include "allocator/heap.h"
+
+#include <string.h>
+
+#include "allocator/bins.h"
+#include "allocator/check.h"
+
+/* 1024 blocks of one line each: 64 KiB a slab. */
+#define BLOCK_SLAB_SHIFT 10u
+/* A stack that shrinks may need a record for the hole it leaves, and must not fail: one record is
+ * always kept free beyond those that a call needs itself. */
+#define SPARE_RECORDS 1u
+
+static uint32_t rows_needed(uint64_t granule_count)
+{
+    uint32_t bits = 64u - (uint32_t)__builtin_clzll(granule_count);
+    return bits <= HBM_BIN_SHIFT ? 1u : bits - HBM_BIN_SHIFT + 1u;
+}
+
+static void heap_empty(struct hbm_heap *heap, uint64_t stack_bytes)
+{
+    heap->stack = hbm_pool_take(&heap->pool);
+    *hbm_heap_at(heap, heap->stack) = (struct hbm_block){.size_bytes = stack_bytes, .role = HBM_ROLE_STACK};
+    hbm_heap_relink(heap, NULL, 0);
+}
+
+bool hbm_heap_init(struct hbm_heap *heap, struct hbm_host *host, uint64_t capacity_bytes, uint32_t granule_shift)
+{
+    *heap = (struct hbm_heap){.capacity_bytes = capacity_bytes, .granule_shift = granule_shift};
+    heap->row_count = rows_needed(capacity_bytes >> granule_shift);
+    HBM_CHECK(heap->row_count <= HBM_BIN_ROWS);
+    size_t bin_count = (size_t)heap->row_count << HBM_BIN_SHIFT;
+    heap->bins = hbm_host_array(host, bin_count, sizeof *heap->bins);
+    if (heap->bins == NULL)
+        return false;
+    if (!hbm_pool_init(&heap->pool, host, sizeof(struct hbm_block), BLOCK_SLAB_SHIFT)) {
+        hbm_host_free(host, heap->bins, bin_count, sizeof *heap->bins);
+        return false;
+    }
+    heap_empty(heap, 0);
+    return true;
+}
+
+void hbm_heap_deinit(struct hbm_heap *heap)
+{
+    struct hbm_host *host = heap->pool.host;
+    hbm_pool_deinit(&heap->pool);
+    hbm_host_free(host, heap->bins, (size_t)heap->row_count << HBM_BIN_SHIFT, sizeof *heap->bins);
+    heap->bins = NULL;
+}
+
+/* ---- links ---- */
+
+static inline void link_after(struct hbm_heap *heap, uint32_t number, struct hbm_block *block, uint32_t before)
+{
+    struct hbm_block *previous = hbm_heap_at(heap, before);
+    block->previous = before;
+    block->next = previous->next;
+    if (previous->next != HBM_POOL_NONE)
+        hbm_heap_at(heap, previous->next)->previous = number;
+    previous->next = number;
+}
+
+static inline void unlink_block(struct hbm_heap *heap, const struct hbm_block *block)
+{
+    hbm_heap_at(heap, block->previous)->next = block->next;
+    if (block->next != HBM_POOL_NONE)
+        hbm_heap_at(heap, block->next)->previous = block->previous;
+}
+
+static uint32_t hole_make(struct hbm_heap *heap, uint64_t address, uint64_t size_bytes, uint32_t before)
+{
+    uint32_t number = hbm_pool_take(&heap->pool);
+    struct hbm_block *hole = hbm_heap_at(heap, number);
+    hole->address = address;
+    hole->size_bytes = size_bytes;
+    hole->role = HBM_ROLE_HOLE;
+    link_after(heap, number, hole, before);
+    hbm_bins_insert(heap, number, hole);
+    return number;
+}
+
+/* ---- take ---- */
+
+static inline uint64_t align_down(uint64_t value, uint32_t shift)
+{
+    return value >> shift << shift;
+}
+
+struct fit {
+    uint64_t size_bytes;
+    uint32_t align_shift;
+};
+
+static bool hole_fits(const struct hbm_block *hole, const void *context)
+{
+    const struct fit *fit = context;
+    return align_down(hole->address + hole->size_bytes - fit->size_bytes, fit->align_shift) >= hole->address;
+}
+
+/* A hole with room for the worst shift is found at once; only if there is none must the smaller
+ * ones be tried one by one. */
+static uint32_t aligned_find(const struct hbm_heap *heap, uint64_t size_bytes, uint32_t align_shift)
+{
+    uint64_t slack = ((uint64_t)1 << align_shift) - ((uint64_t)1 << heap->granule_shift);
+    uint64_t enough = size_bytes + slack;
+    uint32_t number = hbm_bins_find(heap, enough);
+    if (number != HBM_POOL_NONE)
+        return number;
+    struct fit fit = {size_bytes, align_shift};
+    return hbm_bins_scan(heap, size_bytes, enough, hole_fits, &fit);
+}
+
+/* Takes [address, address + size_bytes) out of a hole; the hole keeps what is below. */
+static uint32_t carve(struct hbm_heap *heap, uint32_t hole_number, uint64_t address, uint64_t size_bytes)
+{
+    struct hbm_block *hole = hbm_heap_at(heap, hole_number);
+    uint64_t hole_end = hole->address + hole->size_bytes;
+    uint64_t below_bytes = address - hole->address;
+    hbm_bins_remove(heap, hole_number, hole);
+    uint32_t number = hole_number;
+    struct hbm_block *block = hole;
+    if (below_bytes != 0) {
+        hole->size_bytes = below_bytes;
+        hbm_bins_insert(heap, hole_number, hole);
+        number = hbm_pool_take(&heap->pool);
+        block = hbm_heap_at(heap, number);
+        link_after(heap, number, block, hole_number);
+    }
+    block->address = address;
+    block->size_bytes = size_bytes;
+    if (address + size_bytes != hole_end)
+        (void)hole_make(heap, address + size_bytes, hole_end - address - size_bytes, number);
+    return number;
+}
+
+uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t align_shift, bool *host_refused)
+{
+    HBM_CHECK(size_bytes != 0);
+    if (size_bytes > heap->capacity_bytes - heap->used_bytes)
+        return HBM_POOL_NONE;
+    if (align_shift < heap->granule_shift)
+        align_shift = heap->granule_shift;
+    uint32_t hole_number = align_shift == heap->granule_shift ? hbm_bins_find(heap, size_bytes)
+                                                              : aligned_find(heap, size_bytes, align_shift);
+    if (hole_number == HBM_POOL_NONE)
+        return HBM_POOL_NONE;
+    if (!hbm_pool_reserve(&heap->pool, 2 + SPARE_RECORDS)) {
+        *host_refused = true;
+        return HBM_POOL_NONE;
+    }
+    const struct hbm_block *hole = hbm_heap_at(heap, hole_number);
+    uint64_t address = align_down(hole->address + hole->size_bytes - size_bytes, align_shift);
+    uint32_t number = carve(heap, hole_number, address, size_bytes);
+    hbm_heap_at(heap, number)->align_shift = (uint8_t)align_shift;
+    heap->used_bytes += size_bytes;
+    heap->used_count++;
+    return number;
+}
+
+/* ---- give ---- */
+
+void hbm_heap_give(struct hbm_heap *heap, uint32_t number)
+{
+    struct hbm_block *block = hbm_heap_at(heap, number);
+    HBM_CHECK(block->role >= HBM_ROLE_BUFFER);
+    heap->used_bytes -= block->size_bytes;
+    heap->used_count--;
+    struct hbm_block *previous = hbm_heap_at(heap, block->previous);
+    struct hbm_block *next = block->next == HBM_POOL_NONE ? NULL : hbm_heap_at(heap, block->next);
+    if (next != NULL && next->role == HBM_ROLE_HOLE) {
+        uint32_t next_number = block->next;
+        hbm_bins_remove(heap, next_number, next);
+        unlink_block(heap, next);
+        block->size_bytes += next->size_bytes;
+        hbm_pool_give(&heap->pool, next_number);
+    }
+    if (previous->role == HBM_ROLE_HOLE) {
+        uint32_t previous_number = block->previous;
+        hbm_bins_remove(heap, previous_number, previous);
+        unlink_block(heap, block);
+        previous->size_bytes += block->size_bytes;
+        hbm_pool_give(&heap->pool, number);
+        hbm_bins_insert(heap, previous_number, previous);
+    } else {
+        block->role = HBM_ROLE_HOLE;
+        hbm_bins_insert(heap, number, block);
+    }
+    if (heap->used_count == 0 && heap->pool.slab_count > 1) {
+        uint64_t stack_bytes = hbm_heap_reserved(heap);
+        hbm_pool_reset(&heap->pool);
+        heap_empty(heap, stack_bytes);
+    }
+}
+
+/* ---- the stack ---- */
+
+static void stack_shrink(struct hbm_heap *heap, struct hbm_block *stack, uint64_t size_bytes)
+{
+    uint64_t freed_bytes = stack->size_bytes - size_bytes;
+    struct hbm_block *above = stack->next == HBM_POOL_NONE ? NULL : hbm_heap_at(heap, stack->next);
+    stack->size_bytes = size_bytes;
+    if (above == NULL || above->role != HBM_ROLE_HOLE) {
+        (void)hole_make(heap, size_bytes, freed_bytes, heap->stack);
+        return;
+    }
+    hbm_bins_remove(heap, stack->next, above);
+    above->address = size_bytes;
+    above->size_bytes += freed_bytes;
+    hbm_bins_insert(heap, stack->next, above);
+}
+
+static bool stack_grow(struct hbm_heap *heap, struct hbm_block *stack, uint64_t size_bytes)
+{
+    uint64_t more_bytes = size_bytes - stack->size_bytes;
+    uint32_t number = stack->next;
+    if (number == HBM_POOL_NONE)
+        return false;
+    struct hbm_block *above = hbm_heap_at(heap, number);
+    if (above->role != HBM_ROLE_HOLE || above->size_bytes < more_bytes)
+        return false;
+    hbm_bins_remove(heap, number, above);
+    stack->size_bytes = size_bytes;
+    if (above->size_bytes == more_bytes) {
+        unlink_block(heap, above);
+        hbm_pool_give(&heap->pool, number);
+        return true;
+    }
+    above->address += more_bytes;
+    above->size_bytes -= more_bytes;
+    hbm_bins_insert(heap, number, above);
+    return true;
+}
+
+bool hbm_heap_stack_set(struct hbm_heap *heap, uint64_t size_bytes)
+{
+    struct hbm_block *stack = hbm_heap_at(heap, heap->stack);
+    if (size_bytes == stack->size_bytes)
+        return true;
+    if (size_bytes > stack->size_bytes)
+        return stack_grow(heap, stack, size_bytes);
+    stack_shrink(heap, stack, size_bytes);
+    return true;
+}
+
+uint64_t hbm_heap_largest(const struct hbm_heap *heap)
+{
+    uint32_t number = hbm_bins_largest(heap);
+    return number == HBM_POOL_NONE ? 0 : hbm_heap_at(heap, number)->size_bytes;
+}
+
+/* ---- relinking after moves ---- */
+
+static void holes_drop(struct hbm_heap *heap)
+{
+    uint32_t next;
+    for (uint32_t number = hbm_heap_at(heap, heap->stack)->next; number != HBM_POOL_NONE; number = next) {
+        const struct hbm_block *block = hbm_heap_at(heap, number);
+        next = block->next;
+        if (block->role == HBM_ROLE_HOLE)
+            hbm_pool_give(&heap->pool, number);
+    }
+    heap->rows = 0;
+    memset(heap->columns, 0, sizeof heap->columns);
+    memset(heap->bins, 0, ((size_t)heap->row_count << HBM_BIN_SHIFT) * sizeof *heap->bins);
+}
+
+void hbm_heap_relink(struct hbm_heap *heap, const uint32_t *numbers, size_t count)
+{
+    holes_drop(heap);
+    struct hbm_block *stack = hbm_heap_at(heap, heap->stack);
+    stack->next = HBM_POOL_NONE;
+    uint32_t last = heap->stack;
+    uint64_t end = stack->size_bytes;
+    for (size_t i = 0; i < count; i++) {
+        struct hbm_block *block = hbm_heap_at(heap, numbers[i]);
+        HBM_CHECK(block->address >= end);
+        if (block->address != end)
+            last = hole_make(heap, end, block->address - end, last);
+        link_after(heap, numbers[i], block, last);
+        last = numbers[i];
+        end = block->address + block->size_bytes;
+    }
+    HBM_CHECK(end <= heap->capacity_bytes);
+    if (end != heap->capacity_bytes)
+        (void)hole_make(heap, end, heap->capacity_bytes - end, last);
+}
+
+bool hbm_heap_relink_reserve(struct hbm_heap *heap, size_t count)
+{
+    return count < UINT32_MAX / 2 && hbm_pool_reserve(&heap->pool, (uint32_t)count + 1 + SPARE_RECORDS);
+}
+
+/* ---- blocks whose contents are on the host ---- */
+
+void hbm_heap_strand(struct hbm_heap *heap, uint32_t number)
+{
+    struct hbm_block *block = hbm_heap_at(heap, number);
+    block->address = HBM_ADDRESS_NONE;
+    block->previous = HBM_POOL_NONE;
+    block->next = number;
+}
+
+bool hbm_heap_return_begin(struct hbm_heap *heap, uint32_t number, uint32_t *hole, uint64_t *address)
+{
+    struct hbm_block *block = hbm_heap_at(heap, number);
+    bool host_refused = false;
+    heap->used_bytes -= block->size_bytes;
+    heap->used_count--;
+    *hole = hbm_heap_take(heap, block->size_bytes, block->align_shift, &host_refused);
+    if (*hole == HBM_POOL_NONE) {
+        heap->used_bytes += block->size_bytes;
+        heap->used_count++;
+        return false;
+    }
+    hbm_heap_at(heap, *hole)->role = HBM_ROLE_BUFFER;
+    *address = hbm_heap_at(heap, *hole)->address;
+    return true;
+}
+
+void hbm_heap_return_end(struct hbm_heap *heap, uint32_t number, uint32_t hole, bool accepted)
+{
+    struct hbm_block *block = hbm_heap_at(heap, number);
+    const struct hbm_block *taken = hbm_heap_at(heap, hole);
+    if (!accepted) {
+        heap->used_bytes += block->size_bytes;
+        heap->used_count++;
+        hbm_heap_give(heap, hole);
+        return;
+    }
+    block->address = taken->address;
+    uint32_t before = taken->previous;
+    unlink_block(heap, taken);
+    hbm_pool_give(&heap->pool, hole);
+    link_after(heap, number, block, before);
+}
+
+void hbm_heap_stranded_give(struct hbm_heap *heap, uint32_t number)
+{
+    heap->used_bytes -= hbm_heap_at(heap, number)->size_bytes;
+    heap->used_count--;
+    hbm_pool_give(&heap->pool, number);
+}
+
+/* ---- invariants ---- */
+
+static bool range_holds(const struct hbm_heap *heap, uint32_t number, const struct hbm_block *block,
+                        const struct hbm_block *previous)
+{
+    uint64_t granule_mask = ((uint64_t)1 << heap->granule_shift) - 1;
+    if (block->address != previous->address + previous->size_bytes || hbm_heap_number(heap, block) != number)
+        return false;
+    if (block->size_bytes == 0 || ((block->address | block->size_bytes) & granule_mask) != 0)
+        return false;
+    if (block->role == HBM_ROLE_HOLE)
+        return previous->role != HBM_ROLE_HOLE;
+    return block->role >= HBM_ROLE_BUFFER && (block->address & (((uint64_t)1 << block->align_shift) - 1)) == 0;
+}
+
+bool hbm_heap_invariants_hold(const struct hbm_heap *heap)
+{
+    uint64_t hole_count = 0, used_bytes = 0;
+    const struct hbm_block *previous = hbm_heap_at(heap, heap->stack);
+    if (previous->role != HBM_ROLE_STACK || previous->address != 0)
+        return false;
+    for (uint32_t number = previous->next; number != HBM_POOL_NONE;) {
+        const struct hbm_block *block = hbm_heap_at(heap, number);
+        if (!range_holds(heap, number, block, previous))
+            return false;
+        if (block->role == HBM_ROLE_HOLE)
+            hole_count++;
+        else
+            used_bytes += block->size_bytes;
+        previous = block;
+        number = block->next;
+    }
+    if (previous->address + previous->size_bytes != heap->capacity_bytes)
+        return false;
+    return used_bytes <= heap->used_bytes && hbm_bins_invariants_hold(heap, hole_count);
+}

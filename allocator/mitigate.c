@@ -1,0 +1,288 @@
+#include "allocator/check.h"
+#include "allocator/state.h"
+
+/* Each round either places the demand, or changes something (an event completed, a program was
+ * evicted), or is the last.  The bound is a guard against other threads that keep undoing it. */
+#define ROUNDS_MAX 1000
+#define WAITS_MAX 1000000
+
+struct hbm_call hbm_call_begin(struct hbm *hbm, struct hbm_program *program)
+{
+    return (struct hbm_call){.hbm = hbm, .serial = ++hbm->call_count, .program = program};
+}
+
+/* While the lock was released the program may have been loaded or evicted by others. */
+static void demand_refresh(struct hbm_call *call)
+{
+    const struct hbm_program *program = call->program;
+    if (program == NULL)
+        return;
+    uint32_t shift = call->hbm->heap.granule_shift;
+    call->demand.align_shift = shift;
+    call->demand.size_bytes = program->block == HBM_POOL_NONE ? hbm_align_up(program->image_bytes, shift) : 0;
+    call->demand.stack_bytes = call->image_only ? 0 : hbm_align_up(program->stack_bytes, shift);
+}
+
+static uint64_t stack_wanted(const struct hbm_call *call)
+{
+    uint64_t reserved_bytes = hbm_heap_reserved(&call->hbm->heap);
+    return call->demand.stack_bytes > reserved_bytes ? call->demand.stack_bytes : reserved_bytes;
+}
+
+/* Without any mitigation. */
+static bool place_direct(struct hbm_call *call, uint32_t *number)
+{
+    struct hbm_heap *heap = &call->hbm->heap;
+    uint64_t reserved_bytes = hbm_heap_reserved(heap);
+    demand_refresh(call);
+    if (!hbm_heap_stack_set(heap, stack_wanted(call)))
+        return false;
+    *number = HBM_POOL_NONE;
+    if (call->demand.size_bytes == 0)
+        return true;
+    *number = hbm_heap_take(heap, call->demand.size_bytes, call->demand.align_shift, &call->refused);
+    if (*number != HBM_POOL_NONE)
+        return true;
+    (void)hbm_heap_stack_set(heap, reserved_bytes);
+    return false;
+}
+
+/* ---- plans ---- */
+
+static bool plan_begin(struct hbm_call *call, bool without_idle, struct hbm_plan *plan)
+{
+    const struct hbm *hbm = call->hbm;
+    demand_refresh(call);
+    *plan = (struct hbm_plan){
+        .capacity_bytes = hbm->options.capacity_bytes,
+        .granule_shift = hbm->heap.granule_shift,
+        .demand = call->demand,
+        .search_nodes_max = hbm->options.search_nodes_max,
+        .host = &call->hbm->host,
+    };
+    plan->demand.stack_bytes = stack_wanted(call);
+    if (hbm_snapshot(call->hbm, without_idle ? call : NULL, plan))
+        return true;
+    call->refused = true;
+    return false;
+}
+
+/* The sizes alone rule most hopeless demands out before anything is planned. */
+static bool sums_allow(const struct hbm_plan *plan)
+{
+    uint64_t room = plan->capacity_bytes - plan->demand.stack_bytes;
+    if (plan->demand.stack_bytes > plan->capacity_bytes || plan->demand.size_bytes > room)
+        return false;
+    room -= plan->demand.size_bytes;
+    for (size_t i = 0; i < plan->item_count; i++) {
+        if (plan->items[i].size_bytes > room)
+            return false;
+        room -= plan->items[i].size_bytes;
+    }
+    return true;
+}
+
+/* The cheapest plan that the contract allows. */
+static bool plan_make(const struct hbm_call *call, struct hbm_plan *plan)
+{
+    enum hbm_defrag defrag = call->hbm->options.defrag;
+    if (defrag == HBM_DEFRAG_NONE || !sums_allow(plan))
+        return false;
+    return hbm_plan_slide(plan) || (defrag == HBM_DEFRAG_REPACK && hbm_plan_repack(plan));
+}
+
+bool hbm_call_could_fit(struct hbm_call *call, bool without_idle)
+{
+    struct hbm_plan plan;
+    if (!plan_begin(call, without_idle, &plan))
+        return false;
+    bool fits = hbm_plan_direct(&plan) || plan_make(call, &plan);
+    call->refused |= plan.host_refused;
+    hbm_snapshot_free(call->hbm, &plan);
+    return fits;
+}
+
+/* ---- the three mitigations: each true when the demand is placed ---- */
+
+static bool defragment(struct hbm_call *call, uint32_t *number)
+{
+    struct hbm_plan plan;
+    if (call->hbm->options.defrag == HBM_DEFRAG_NONE || !plan_begin(call, false, &plan))
+        return false;
+    bool moved = plan_make(call, &plan);
+    call->refused |= plan.host_refused;
+    if (moved && !hbm_moves_run(call->hbm, &plan)) {
+        call->refused = true;
+        moved = false;
+    }
+    hbm_snapshot_free(call->hbm, &plan);
+    return moved && place_direct(call, number);
+}
+
+/* The earliest freed block that `event` keeps, as a distance from the oldest possible; UINT32_MAX
+ * when it keeps no block whose free could end by waiting. */
+static uint32_t earliest_dying(const struct hbm *hbm, const struct hbm_event *event)
+{
+    uint32_t earliest = UINT32_MAX;
+    for (uint32_t use = event->uses; use != HBM_POOL_NONE;) {
+        const struct hbm_use *record = hbm_pending_use(&hbm->pending, use);
+        const struct hbm_block *block = hbm_heap_at(&hbm->heap, record->block);
+        uint32_t distance = block->dying_order - (hbm->dying_order - UINT32_MAX / 2);
+        if (block->dying && block->used.hold_count == 0 && distance < earliest)
+            earliest = distance;
+        use = record->next;
+    }
+    return earliest;
+}
+
+static const struct hbm_event *event_to_await(const struct hbm_call *call)
+{
+    const struct hbm *hbm = call->hbm;
+    const struct hbm_event *chosen = NULL;
+    uint32_t earliest = UINT32_MAX;
+    for (uint32_t number = hbm->pending.first; number != HBM_POOL_NONE;) {
+        const struct hbm_event *event = hbm_pending_event(&hbm->pending, number);
+        number = event->next;
+        if (event->lost_in_call == call->serial)
+            continue;
+        uint32_t distance = earliest_dying(hbm, event);
+        if (distance < earliest) {
+            earliest = distance;
+            chosen = event;
+        }
+    }
+    return chosen;
+}
+
+/* Waits without the lock; everything may be different afterwards.  True: the event completed. */
+static bool event_await(struct hbm_call *call, uint64_t id)
+{
+    struct hbm *hbm = call->hbm;
+    struct hbm_services services = hbm->host.services;
+    hbm_lock_give(&hbm->lock);
+    bool done = services.event_wait(services.context, id) == HBM_SERVICE_OK;
+    hbm_lock_take(&hbm->lock);
+    hbm->pending.poll_due = true;
+    hbm_collect(hbm);
+    struct hbm_event *event = hbm_pending_find(&hbm->pending, id);
+    if (event != NULL)
+        event->lost_in_call = call->serial;
+    if (done && event == NULL)
+        hbm->totals.events_awaited++;
+    return event == NULL;
+}
+
+static bool drain(struct hbm_call *call, uint32_t *number, bool *changed)
+{
+    for (int waits = 0; waits < WAITS_MAX && call->hbm->dying_count != 0; waits++) {
+        const struct hbm_event *event = event_to_await(call);
+        if (event == NULL)
+            return false;
+        if (!event_await(call, event->id))
+            continue;
+        *changed = true;
+        if (place_direct(call, number))
+            return true;
+    }
+    return false;
+}
+
+bool hbm_call_may_evict(const struct hbm_call *call, const struct hbm_program *program)
+{
+    if (program->block == HBM_POOL_NONE || program->pin_count != 0 || program->unloading)
+        return false;
+    if (program->refused_in_call == call->serial)
+        return false;
+    const struct hbm_block *block = hbm_heap_at(&call->hbm->heap, program->block);
+    return hbm_block_is_movable(block) && block->address != HBM_ADDRESS_NONE;
+}
+
+/* Evicts the least recently used program; one whose eviction is refused is passed over. */
+static bool program_evict(struct hbm_call *call)
+{
+    struct hbm *hbm = call->hbm;
+    for (struct hbm_program *program = hbm->program_first; program != NULL; program = program->next) {
+        if (!hbm_call_may_evict(call, program))
+            continue;
+        const struct hbm_services *services = &hbm->host.services;
+        if (services->unload(services->context, program->id) == HBM_SERVICE_OK) {
+            hbm_block_free(hbm, program->block);
+            hbm->totals.programs_evicted++;
+            return true;
+        }
+        program->refused_in_call = call->serial;
+        call->refused = true;
+        return false;
+    }
+    return false;
+}
+
+static bool any_evictable(const struct hbm_call *call)
+{
+    for (const struct hbm_program *program = call->hbm->program_first; program != NULL; program = program->next) {
+        if (hbm_call_may_evict(call, program))
+            return true;
+    }
+    return false;
+}
+
+/* After a refusal it must be asked anew whether the rest would do. */
+static bool evict(struct hbm_call *call, uint32_t *number, bool *changed)
+{
+    if (call->program != NULL && !call->hbm->options.program_evicts_program)
+        return false;
+    bool could_fit = false;
+    while (any_evictable(call)) {
+        could_fit = could_fit || hbm_call_could_fit(call, true);
+        if (!could_fit)
+            return false;
+        if (!program_evict(call)) {
+            could_fit = false;
+            continue;
+        }
+        *changed = true;
+        if (place_direct(call, number) || defragment(call, number))
+            return true;
+    }
+    return false;
+}
+
+static bool mitigate(struct hbm_call *call, uint32_t *number, bool *changed)
+{
+    for (int i = 0; i < HBM_MITIGATION_COUNT; i++) {
+        enum hbm_mitigation mitigation = call->hbm->options.order[i];
+        if (mitigation == HBM_DRAIN && drain(call, number, changed))
+            return true;
+        if (mitigation == HBM_DEFRAGMENT && defragment(call, number))
+            return true;
+        if (mitigation == HBM_EVICT && evict(call, number, changed))
+            return true;
+    }
+    return false;
+}
+
+static enum hbm_result rounds_run(struct hbm_call *call, uint32_t *number)
+{
+    bool changed = true;
+    for (int round = 0; round < ROUNDS_MAX && changed; round++) {
+        changed = false;
+        call->refused = false;
+        if (mitigate(call, number, &changed))
+            return HBM_OK;
+    }
+    return call->refused ? HBM_UNAVAILABLE : HBM_NO_MEMORY;
+}
+
+enum hbm_result hbm_place(struct hbm_call *call, uint32_t *number)
+{
+    if (place_direct(call, number))
+        return HBM_OK;
+    /* A hole is there, but no host memory for its record: no mitigation can help. */
+    if (call->refused)
+        return HBM_UNAVAILABLE;
+    const struct hbm_services *services = &call->hbm->host.services;
+    uint64_t start_ns = services->clock_ns(services->context);
+    enum hbm_result result = rounds_run(call, number);
+    call->hbm->totals.mitigation_ns += services->clock_ns(services->context) - start_ns;
+    return result;
+}

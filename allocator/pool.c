@@ -1,0 +1,121 @@
+#include "allocator/pool.h"
+
+#include <string.h>
+
+#include "allocator/check.h"
+
+#define CACHE_LINE_BYTES 64u
+#define SLAB_TABLE_FIRST 8u
+
+/* Each slab is over-allocated by one line so that records can start on a line; the word before the
+ * first record remembers how far. */
+static size_t slab_bytes(const struct hbm_pool *pool)
+{
+    return ((size_t)pool->record_bytes << pool->slab_shift) + 2 * CACHE_LINE_BYTES;
+}
+
+static char *slab_create(struct hbm_pool *pool)
+{
+    char *raw = hbm_host_array(pool->host, 1, slab_bytes(pool));
+    if (raw == NULL)
+        return NULL;
+    uintptr_t start = ((uintptr_t)raw + 2 * CACHE_LINE_BYTES - 1) & ~(uintptr_t)(CACHE_LINE_BYTES - 1);
+    char *slab = raw + (start - (uintptr_t)raw);
+    memcpy(slab - sizeof raw, &raw, sizeof raw);
+    return slab;
+}
+
+static void slab_destroy(struct hbm_pool *pool, char *slab)
+{
+    char *raw;
+    memcpy(&raw, slab - sizeof raw, sizeof raw);
+    hbm_host_free(pool->host, raw, 1, slab_bytes(pool));
+}
+
+static bool table_grow(struct hbm_pool *pool)
+{
+    uint32_t capacity = pool->slab_capacity == 0 ? SLAB_TABLE_FIRST : pool->slab_capacity * 2;
+    char **slabs = hbm_host_array(pool->host, capacity, sizeof *slabs);
+    if (slabs == NULL)
+        return false;
+    if (pool->slab_count != 0)
+        memcpy(slabs, pool->slabs, pool->slab_count * sizeof *slabs);
+    hbm_host_free(pool->host, pool->slabs, pool->slab_capacity, sizeof *slabs);
+    pool->slabs = slabs;
+    pool->slab_capacity = capacity;
+    return true;
+}
+
+/* Threads the records of one slab onto the free list, lowest number first; number 0 stays unused. */
+static void slab_thread(struct hbm_pool *pool, uint32_t slab_index)
+{
+    uint32_t first = slab_index << pool->slab_shift;
+    uint32_t count = 1u << pool->slab_shift;
+    for (uint32_t i = count; i-- > 0;) {
+        if (first + i == HBM_POOL_NONE)
+            continue;
+        *(uint32_t *)hbm_pool_at(pool, first + i) = pool->free_head;
+        pool->free_head = first + i;
+        pool->free_count++;
+    }
+}
+
+bool hbm_pool_grow(struct hbm_pool *pool, uint32_t count)
+{
+    while (pool->free_count < count) {
+        if (pool->slab_count >= (UINT32_MAX >> pool->slab_shift))
+            return false;
+        if (pool->slab_count == pool->slab_capacity && !table_grow(pool))
+            return false;
+        char *slab = slab_create(pool);
+        if (slab == NULL)
+            return false;
+        pool->slabs[pool->slab_count++] = slab;
+        slab_thread(pool, pool->slab_count - 1);
+    }
+    return true;
+}
+
+bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes, uint32_t slab_shift)
+{
+    HBM_CHECK(record_bytes % sizeof(uint32_t) == 0);
+    HBM_CHECK(slab_shift < 20);
+    *pool = (struct hbm_pool){.host = host, .record_bytes = record_bytes, .slab_shift = slab_shift};
+    if (hbm_pool_grow(pool, 1))
+        return true;
+    hbm_pool_deinit(pool);
+    return false;
+}
+
+void hbm_pool_deinit(struct hbm_pool *pool)
+{
+    for (uint32_t i = 0; i < pool->slab_count; i++)
+        slab_destroy(pool, pool->slabs[i]);
+    hbm_host_free(pool->host, pool->slabs, pool->slab_capacity, sizeof *pool->slabs);
+    *pool = (struct hbm_pool){.host = pool->host};
+}
+
+/* A larger slab table than the first goes too, if a small one is to be had; else it is kept. */
+static void table_shrink(struct hbm_pool *pool)
+{
+    if (pool->slab_capacity == SLAB_TABLE_FIRST)
+        return;
+    char **slabs = hbm_host_array(pool->host, SLAB_TABLE_FIRST, sizeof *slabs);
+    if (slabs == NULL)
+        return;
+    slabs[0] = pool->slabs[0];
+    hbm_host_free(pool->host, pool->slabs, pool->slab_capacity, sizeof *slabs);
+    pool->slabs = slabs;
+    pool->slab_capacity = SLAB_TABLE_FIRST;
+}
+
+void hbm_pool_reset(struct hbm_pool *pool)
+{
+    while (pool->slab_count > 1)
+        slab_destroy(pool, pool->slabs[--pool->slab_count]);
+    table_shrink(pool);
+    pool->free_head = HBM_POOL_NONE;
+    pool->free_count = 0;
+    pool->used_count = 0;
+    slab_thread(pool, 0);
+}

@@ -1,0 +1,63 @@
+/* Small records of one size, numbered from 1, in slabs that never move: a record is reached by a
+ * 32-bit number, which is what lets a block fit in one cache line. */
+#ifndef HBM_POOL_H
+#define HBM_POOL_H
+
+#include "allocator/host.h"
+
+#define HBM_POOL_NONE 0u
+
+/* Invariant: records 1..capacity exist; each is in use or on the free list; slab_count slabs are
+ * held.  A free record's first four bytes are the number of the next free one. */
+struct hbm_pool {
+    struct hbm_host *host;
+    char **slabs;             /* [slab_capacity], each aligned to a cache line */
+    uint32_t slab_shift;      /* records per slab, as a power of two */
+    uint32_t record_bytes;
+    uint32_t slab_count;
+    uint32_t slab_capacity;
+    uint32_t free_head;
+    uint32_t free_count;
+    uint32_t used_count;
+};
+
+/* Holds one slab from the start.  False when host memory is refused; nothing is held then. */
+bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes, uint32_t slab_shift);
+void hbm_pool_deinit(struct hbm_pool *pool);
+
+/* Adds slabs until at least `count` records are free.  False when host memory is refused. */
+bool hbm_pool_grow(struct hbm_pool *pool, uint32_t count);
+
+/* Forgets all records and gives back all slabs but the first. */
+void hbm_pool_reset(struct hbm_pool *pool);
+
+static inline void *hbm_pool_at(const struct hbm_pool *pool, uint32_t number)
+{
+    size_t offset = number & ((1u << pool->slab_shift) - 1u);
+    return pool->slabs[number >> pool->slab_shift] + offset * pool->record_bytes;
+}
+
+static inline bool hbm_pool_reserve(struct hbm_pool *pool, uint32_t count)
+{
+    return pool->free_count >= count || hbm_pool_grow(pool, count);
+}
+
+/* Takes a record; one must be free.  Its contents are unspecified. */
+static inline uint32_t hbm_pool_take(struct hbm_pool *pool)
+{
+    uint32_t number = pool->free_head;
+    pool->free_head = *(const uint32_t *)hbm_pool_at(pool, number);
+    pool->free_count--;
+    pool->used_count++;
+    return number;
+}
+
+static inline void hbm_pool_give(struct hbm_pool *pool, uint32_t number)
+{
+    *(uint32_t *)hbm_pool_at(pool, number) = pool->free_head;
+    pool->free_head = number;
+    pool->free_count++;
+    pool->used_count--;
+}
+
+#endif

@@ -1,0 +1,120 @@
+#include "allocator/shapes.h"
+
+#include <string.h>
+
+#include "allocator/check.h"
+
+#define BUCKETS_FIRST 64u
+#define SLAB_SHIFT 6u
+
+struct record {
+    uint32_t hash_next;
+    uint32_t references;
+    struct hbm_shape shape;
+};
+
+static struct record *record_at(const struct hbm_shapes *shapes, uint32_t number)
+{
+    return hbm_pool_at(&shapes->pool, number);
+}
+
+/* FNV-1a over the bytes: a shape has no padding and its unused elements are 0. */
+static uint32_t shape_hash(const struct hbm_shape *shape)
+{
+    const unsigned char *bytes = (const unsigned char *)shape;
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < sizeof *shape; i++)
+        hash = (hash ^ bytes[i]) * 16777619u;
+    return hash;
+}
+
+static uint32_t *bucket_of(const struct hbm_shapes *shapes, const struct hbm_shape *shape)
+{
+    return &shapes->buckets[shape_hash(shape) & (shapes->bucket_count - 1u)];
+}
+
+static bool buckets_make(struct hbm_shapes *shapes, uint32_t count)
+{
+    uint32_t *buckets = hbm_host_array(shapes->pool.host, count, sizeof *buckets);
+    if (buckets == NULL)
+        return false;
+    memset(buckets, 0, count * sizeof *buckets);
+    struct hbm_shapes old = *shapes;
+    shapes->buckets = buckets;
+    shapes->bucket_count = count;
+    for (uint32_t i = 0; i < old.bucket_count; i++) {
+        for (uint32_t number = old.buckets[i], next; number != HBM_POOL_NONE; number = next) {
+            struct record *record = record_at(shapes, number);
+            next = record->hash_next;
+            uint32_t *bucket = bucket_of(shapes, &record->shape);
+            record->hash_next = *bucket;
+            *bucket = number;
+        }
+    }
+    hbm_host_free(shapes->pool.host, old.buckets, old.bucket_count, sizeof *buckets);
+    return true;
+}
+
+bool hbm_shapes_init(struct hbm_shapes *shapes, struct hbm_host *host)
+{
+    *shapes = (struct hbm_shapes){.bucket_count = 0};
+    if (!hbm_pool_init(&shapes->pool, host, sizeof(struct record), SLAB_SHIFT))
+        return false;
+    if (buckets_make(shapes, BUCKETS_FIRST))
+        return true;
+    hbm_pool_deinit(&shapes->pool);
+    return false;
+}
+
+void hbm_shapes_deinit(struct hbm_shapes *shapes)
+{
+    hbm_host_free(shapes->pool.host, shapes->buckets, shapes->bucket_count, sizeof *shapes->buckets);
+    hbm_pool_deinit(&shapes->pool);
+}
+
+uint32_t hbm_shapes_take(struct hbm_shapes *shapes, const struct hbm_shape *shape)
+{
+    for (uint32_t number = *bucket_of(shapes, shape); number != HBM_POOL_NONE;) {
+        struct record *record = record_at(shapes, number);
+        if (memcmp(&record->shape, shape, sizeof *shape) == 0) {
+            record->references++;
+            return number;
+        }
+        number = record->hash_next;
+    }
+    if (!hbm_pool_reserve(&shapes->pool, 1))
+        return HBM_POOL_NONE;
+    if (shapes->pool.used_count >= shapes->bucket_count && shapes->bucket_count < 1u << 30)
+        (void)buckets_make(shapes, shapes->bucket_count * 2);
+    uint32_t number = hbm_pool_take(&shapes->pool);
+    uint32_t *bucket = bucket_of(shapes, shape);
+    *record_at(shapes, number) = (struct record){.hash_next = *bucket, .references = 1, .shape = *shape};
+    *bucket = number;
+    return number;
+}
+
+void hbm_shapes_give(struct hbm_shapes *shapes, uint32_t number)
+{
+    if (number == HBM_POOL_NONE)
+        return;
+    struct record *record = record_at(shapes, number);
+    HBM_CHECK(record->references != 0);
+    if (--record->references != 0)
+        return;
+    uint32_t *link = bucket_of(shapes, &record->shape);
+    while (*link != number)
+        link = &record_at(shapes, *link)->hash_next;
+    *link = record->hash_next;
+    hbm_pool_give(&shapes->pool, number);
+    if (shapes->pool.used_count == 0) {
+        if (shapes->pool.slab_count > 1)
+            hbm_pool_reset(&shapes->pool);
+        if (shapes->bucket_count > BUCKETS_FIRST)
+            (void)buckets_make(shapes, BUCKETS_FIRST);
+    }
+}
+
+const struct hbm_shape *hbm_shapes_at(const struct hbm_shapes *shapes, uint32_t number)
+{
+    return number == HBM_POOL_NONE ? NULL : &record_at(shapes, number)->shape;
+}
