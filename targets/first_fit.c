@@ -1,0 +1,399 @@
+/* What a naive allocator does: the highest hole that fits, no mitigation of any kind.  It keeps the contract
+ * `none`; the options defrag, drains and evicts change only what it declares, so that a harness can be
+ * seen to catch a lie. */
+#include "targets/first_fit_heap.h"
+#include "targets/option.h"
+#include "targets/targets.h"
+
+#include "harness/size.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const char option_help[] = "defrag=none|slide|repack\n"
+                                  "granule=N\n"
+                                  "drains=yes|no\n"
+                                  "evicts=yes|no\n";
+
+enum { MESSAGE_BYTES = 1024, ALIGN_LOG2_MAX = 24 };
+
+struct target_instance {
+    struct target_contract contract;
+    uint32_t coordinate[4];
+    struct first_fit_heap heap;
+    char message[MESSAGE_BYTES];
+};
+
+/* --- options and life ------------------------------------------------------------------------------ */
+
+static bool read_option(struct target_contract *contract, const struct target_option *option,
+                        const struct option_reason *reason)
+{
+    if (option_is(option, "defrag")) {
+        return option_read_defrag(option, &contract->defrag, reason);
+    }
+    if (option_is(option, "granule")) {
+        return option_read_granule(option, &contract->granule_bytes, reason);
+    }
+    if (option_is(option, "drains")) {
+        return option_read_flag(option, &contract->drains, reason);
+    }
+    if (option_is(option, "evicts")) {
+        return option_read_flag(option, &contract->evicts, reason);
+    }
+    return option_refuse_key(option, option_help, reason);
+}
+
+static void list_mitigations(struct target_contract *contract)
+{
+    unsigned count = 0;
+    if (contract->drains) {
+        contract->order[count++] = MITIGATION_DRAIN;
+    }
+    if (contract->defrag != DEFRAG_NONE) {
+        contract->order[count++] = MITIGATION_DEFRAGMENT;
+    }
+    if (contract->evicts) {
+        contract->order[count++] = MITIGATION_EVICT;
+    }
+}
+
+static enum target_result target_open(const struct target_setup *setup, const struct device_services *device,
+                                      struct target_instance **out, struct target_contract *contract, char *text,
+                                      size_t text_bytes)
+{
+    const struct option_reason reason = {text, text_bytes};
+    struct target_contract declared = {
+        .granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512,
+        .queues_frees = true,
+        .programs = true,
+        .documented_messages = true,
+    };
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        if (!read_option(&declared, &setup->options[i], &reason)) {
+            return TARGET_INVALID;
+        }
+    }
+    if (!option_check_device(setup->capacity_bytes, declared.granule_bytes, &reason)) {
+        return TARGET_INVALID;
+    }
+    struct target_instance *instance = device->host_alloc(device->context, sizeof *instance);
+    if (instance == NULL) {
+        (void)snprintf(text, text_bytes, "the host memory for the allocator was refused");
+        return TARGET_FAILED;
+    }
+    list_mitigations(&declared);
+    *instance = (struct target_instance){
+        .contract = declared,
+        .heap = {.device = *device,
+                 .capacity_bytes = setup->capacity_bytes,
+                 .granule_bytes = declared.granule_bytes,
+                 .stats = {.bytes_limit = setup->capacity_bytes, .bytes_reservable_limit = setup->capacity_bytes}}};
+    for (unsigned i = 0; i < 4; i++) {
+        instance->coordinate[i] = setup->coordinate[i];
+    }
+    *contract = declared;
+    *out = instance;
+    return TARGET_OK;
+}
+
+static void target_close(struct target_instance *instance)
+{
+    const struct device_services device = instance->heap.device;
+    first_fit_clear(&instance->heap);
+    device.host_free(device.context, instance, sizeof *instance);
+}
+
+/* --- failures ---------------------------------------------------------------------------------------- */
+
+static enum target_result invalid(struct target_instance *instance, const char *what)
+{
+    (void)snprintf(instance->message, MESSAGE_BYTES, "INVALID_ARGUMENT: %s", what);
+    return TARGET_INVALID;
+}
+
+static enum target_result refused(struct target_instance *instance)
+{
+    (void)snprintf(instance->message, MESSAGE_BYTES, "UNAVAILABLE: the host memory for a block was refused");
+    return TARGET_FAILED;
+}
+
+/* The documented sentence; that of fragmentation belongs to runtimes that never move a block. */
+static enum target_result no_memory(struct target_instance *instance, const char *what, uint64_t size_bytes)
+{
+    char requested_text[SIZE_TEXT_BYTES];
+    char free_text[SIZE_TEXT_BYTES];
+    char largest_text[SIZE_TEXT_BYTES];
+    const uint32_t *at = instance->coordinate;
+    size_print_field(size_bytes, requested_text);
+    size_print_field(first_fit_free_bytes(&instance->heap), free_text);
+    size_print_field(first_fit_largest_hole_bytes(&instance->heap), largest_text);
+    int used = snprintf(instance->message, MESSAGE_BYTES,
+                        "RESOURCE_EXHAUSTED: Error %s: Attempting to allocate %s. That was not possible. "
+                        "There are %s free.",
+                        what, requested_text, free_text);
+    if (instance->contract.defrag == DEFRAG_NONE && first_fit_free_bytes(&instance->heap) >= size_bytes) {
+        used += snprintf(instance->message + used, MESSAGE_BYTES - (size_t)used,
+                         " Due to fragmentation, the largest contiguous region of free memory is %s.", largest_text);
+    }
+    (void)snprintf(instance->message + used, MESSAGE_BYTES - (size_t)used,
+                   "; (%" PRIu32 "x%" PRIu32 "x%" PRIu32 "_HBM%" PRIu32 ")", at[0], at[1], at[2], at[3]);
+    return TARGET_NO_MEMORY;
+}
+
+static enum target_result no_stack(struct target_instance *instance, const char *what, uint64_t stack_bytes)
+{
+    char requested_text[SIZE_TEXT_BYTES];
+    char free_text[SIZE_TEXT_BYTES];
+    char reserved_text[SIZE_TEXT_BYTES];
+    char reservable_text[SIZE_TEXT_BYTES];
+    size_print_field(stack_bytes, requested_text);
+    size_print_field(first_fit_free_bytes(&instance->heap), free_text);
+    size_print_field(instance->heap.reserved_bytes, reserved_text);
+    size_print_field(first_fit_reservable_bytes(&instance->heap), reservable_text);
+    (void)snprintf(instance->message, MESSAGE_BYTES,
+                   "RESOURCE_EXHAUSTED: Error %s: Attempting to reserve %s at the bottom of memory. That was not "
+                   "possible. There are %s free, %s reserved, and %s reservable.",
+                   what, requested_text, free_text, reserved_text, reservable_text);
+    return TARGET_NO_MEMORY;
+}
+
+static bool size_is_valid(uint64_t bytes)
+{
+    return bytes > 0 && bytes <= UINT64_C(1) << 63;
+}
+
+static struct first_fit_node *node_of(uint64_t handle)
+{
+    return (struct first_fit_node *)(uintptr_t)handle;
+}
+
+static struct target_block block_of(const struct first_fit_node *node)
+{
+    return (struct target_block){(uint64_t)(uintptr_t)node, node->address, node->size_bytes};
+}
+
+/* --- calls on buffers ---------------------------------------------------------------------------------- */
+
+static enum target_result target_alloc(struct target_instance *instance, const struct target_request *request,
+                                       struct target_block *block)
+{
+    first_fit_collect(&instance->heap);
+    const uint64_t align = request->align_bytes;
+    if (!size_is_valid(request->size_bytes)) {
+        return invalid(instance, "the size is 0 or above 2^63");
+    }
+    if ((align & (align - 1)) != 0 || align > UINT64_C(1) << ALIGN_LOG2_MAX) {
+        return invalid(instance, "the alignment is not a power of two up to 2^24");
+    }
+    const uint64_t granule = instance->contract.granule_bytes;
+    const struct first_fit_wanted wanted = {.size_bytes = first_fit_in_granules(&instance->heap, request->size_bytes),
+                                  .align_bytes = align > granule ? align : granule,
+                                  .floor_bytes = instance->heap.reserved_bytes,
+                                  .like = {.tag = request->tag, .kind = request->kind}};
+    struct first_fit_node *node = NULL;
+    const enum target_result result = first_fit_place(&instance->heap, &wanted, &node);
+    if (result == TARGET_NO_MEMORY) {
+        return no_memory(instance, "allocating device buffer", request->size_bytes);
+    }
+    if (result != TARGET_OK) {
+        return refused(instance);
+    }
+    *block = block_of(node);
+    return TARGET_OK;
+}
+
+static enum target_result target_free(struct target_instance *instance, uint64_t handle, uint64_t event)
+{
+    first_fit_collect(&instance->heap);
+    if (!first_fit_add_wait(&instance->heap, node_of(handle), event)) {
+        return refused(instance);
+    }
+    node_of(handle)->is_dying = true;
+    first_fit_settle(&instance->heap, node_of(handle));
+    return TARGET_OK;
+}
+
+static enum target_result target_use(struct target_instance *instance, uint64_t handle, uint64_t event)
+{
+    first_fit_collect(&instance->heap);
+    return first_fit_add_wait(&instance->heap, node_of(handle), event) ? TARGET_OK : refused(instance);
+}
+
+static enum target_result target_hold(struct target_instance *instance, uint64_t handle)
+{
+    first_fit_collect(&instance->heap);
+    node_of(handle)->hold_count++;
+    return TARGET_OK;
+}
+
+static enum target_result target_release(struct target_instance *instance, uint64_t handle)
+{
+    first_fit_collect(&instance->heap);
+    if (node_of(handle)->hold_count == 0) {
+        return invalid(instance, "the block is not held");
+    }
+    node_of(handle)->hold_count--;
+    first_fit_settle(&instance->heap, node_of(handle));
+    return TARGET_OK;
+}
+
+static enum target_result target_donate(struct target_instance *instance, uint64_t handle,
+                                        const struct target_request *request, struct target_block *block)
+{
+    struct first_fit_node *node = node_of(handle);
+    first_fit_collect(&instance->heap);
+    if (request->size_bytes == 0 || request->size_bytes > node->size_bytes || node->hold_count > 0) {
+        return invalid(instance, "the request is larger than the block, or the block is held");
+    }
+    if (request->align_bytes != 0 && node->address % request->align_bytes != 0) {
+        return invalid(instance, "the block has not the alignment that is asked for");
+    }
+    node->kind = request->kind;
+    node->tag = request->tag;
+    *block = block_of(node);
+    return TARGET_OK;
+}
+
+/* --- calls on programs --------------------------------------------------------------------------------- */
+
+static enum target_result program_no_memory(struct target_instance *instance, const char *name, uint64_t image_bytes,
+                                            uint64_t stack_bytes, bool is_stack)
+{
+    char what[256];
+    (void)snprintf(what, sizeof what, "loading program '%.200s'", name);
+    return is_stack ? no_stack(instance, what, stack_bytes) : no_memory(instance, what, image_bytes);
+}
+
+static enum target_result target_load(struct target_instance *instance, const struct target_program *program,
+                                      struct target_block *image)
+{
+    first_fit_collect(&instance->heap);
+    if (!size_is_valid(program->image_bytes) || program->stack_bytes > UINT64_C(1) << 63) {
+        return invalid(instance, "the image is empty, or a size is above 2^63");
+    }
+    const uint64_t stack = first_fit_in_granules(&instance->heap, program->stack_bytes);
+    struct first_fit_wanted wanted = {.size_bytes = first_fit_in_granules(&instance->heap, program->image_bytes),
+                            .align_bytes = instance->contract.granule_bytes,
+                            .floor_bytes = instance->heap.reserved_bytes,
+                            .like = {.kind = BLOCK_PROGRAM,
+                                     .stack_bytes = stack,
+                                     .asked_stack_bytes = program->stack_bytes,
+                                     .name = program->name}};
+    uint64_t address = 0;
+    struct first_fit_node *above = NULL;
+    if (!first_fit_find_place(&instance->heap, &wanted, &address, &above)) {
+        return program_no_memory(instance, program->name, program->image_bytes, program->stack_bytes, false);
+    }
+    wanted.floor_bytes = stack > instance->heap.reserved_bytes ? stack : instance->heap.reserved_bytes;
+    struct first_fit_node *node = NULL;
+    enum target_result result = TARGET_NO_MEMORY;
+    if (stack <= first_fit_reservable_bytes(&instance->heap)) {
+        result = first_fit_place(&instance->heap, &wanted, &node);
+    }
+    if (result == TARGET_NO_MEMORY) {
+        return program_no_memory(instance, program->name, program->image_bytes, program->stack_bytes, true);
+    }
+    if (result != TARGET_OK) {
+        return refused(instance);
+    }
+    if (stack > instance->heap.stats.peak_bytes_reserved) {
+        instance->heap.stats.peak_bytes_reserved = stack;
+    }
+    *image = block_of(node);
+    return TARGET_OK;
+}
+
+static enum target_result target_execute(struct target_instance *instance, uint64_t handle, uint64_t event,
+                                         struct target_block *image)
+{
+    struct first_fit_node *program = node_of(handle);
+    first_fit_collect(&instance->heap);
+    if (program->stack_bytes > first_fit_reservable_bytes(&instance->heap)) {
+        return program_no_memory(instance, program->name, 0, program->asked_stack_bytes, true);
+    }
+    if (!first_fit_add_wait(&instance->heap, program, event)) {
+        return refused(instance);
+    }
+    if (program->waits != NULL && program->stack_bytes > instance->heap.reserved_bytes) {
+        instance->heap.reserved_bytes = program->stack_bytes;
+    }
+    if (program->stack_bytes > instance->heap.stats.peak_bytes_reserved) {
+        instance->heap.stats.peak_bytes_reserved = program->stack_bytes;
+    }
+    *image = block_of(program);
+    return TARGET_OK;
+}
+
+static enum target_result target_unload(struct target_instance *instance, uint64_t handle)
+{
+    return target_free(instance, handle, 0);
+}
+
+/* --- what is where --------------------------------------------------------------------------------------- */
+
+static enum target_result target_locate(struct target_instance *instance, uint64_t handle, struct target_block *block)
+{
+    (void)instance;
+    *block = block_of(node_of(handle));
+    return TARGET_OK;
+}
+
+static void target_stats(struct target_instance *instance, struct target_stats *stats)
+{
+    first_fit_collect(&instance->heap);
+    *stats = instance->heap.stats;
+    stats->bytes_reserved = instance->heap.reserved_bytes;
+    stats->largest_free_block_bytes = first_fit_largest_hole_bytes(&instance->heap);
+}
+
+/* Largest first without memory to sort in: each pass finds the next smaller size.  O(sizes * blocks). */
+static void target_report(struct target_instance *instance,
+                          void (*row)(void *context, const struct target_row *row), void *context)
+{
+    first_fit_collect(&instance->heap);
+    uint64_t limit = UINT64_MAX;
+    for (;;) {
+        uint64_t size = 0;
+        for (const struct first_fit_node *node = instance->heap.highest; node != NULL; node = node->below) {
+            size = node->size_bytes < limit && node->size_bytes > size ? node->size_bytes : size;
+        }
+        if (size == 0) {
+            return;
+        }
+        for (const struct first_fit_node *node = instance->heap.highest; node != NULL; node = node->below) {
+            if (node->size_bytes == size) {
+                row(context, &(struct target_row){node->address, size, node->kind, node->tag});
+            }
+        }
+        limit = size;
+    }
+}
+
+static const char *target_message(struct target_instance *instance)
+{
+    return instance->message;
+}
+
+const struct target target_first_fit = {
+    .abi_version = TARGET_ABI_VERSION,
+    .size_bytes = sizeof(struct target),
+    .name = "first_fit",
+    .summary = "a naive allocator: the highest hole that fits, nothing waits, moves or is evicted",
+    .option_help = option_help,
+    .open = target_open,
+    .close = target_close,
+    .alloc = target_alloc,
+    .free = target_free,
+    .use = target_use,
+    .hold = target_hold,
+    .release = target_release,
+    .donate = target_donate,
+    .load = target_load,
+    .execute = target_execute,
+    .unload = target_unload,
+    .locate = target_locate,
+    .stats = target_stats,
+    .report = target_report,
+    .message = target_message,
+};

@@ -1,0 +1,478 @@
+/* libhbm behind the harness's table of calls.  It adds nothing: each call is one call of libhbm. */
+#include "targets/option.h"
+#include "targets/targets.h"
+
+#include "allocator/hbm.h"
+
+#include <stdio.h>
+
+static const char option_help[] = "defrag=none|slide|repack\n"
+                                  "granule=N\n"
+                                  "order=drain,defragment,evict\n"
+                                  "program_evicts_program=yes|no\n"
+                                  "log_allocations_on_oom=yes|no\n"
+                                  "message_code=yes|no\n";
+
+struct target_instance {
+    struct hbm *hbm;
+    struct device_services device;
+};
+
+/* --- services: the same calls under other names ------------------------------------------------ */
+
+static enum hbm_service_result service_result(enum device_result result)
+{
+    switch (result) {
+    case DEVICE_OK:
+        return HBM_SERVICE_OK;
+    case DEVICE_LOST:
+        return HBM_SERVICE_LOST;
+    default:
+        return HBM_SERVICE_REFUSED;
+    }
+}
+
+static const struct device_services *device_of(void *context)
+{
+    const struct target_instance *instance = context;
+    return &instance->device;
+}
+
+static enum hbm_service_result service_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
+{
+    const struct device_services *device = device_of(context);
+    return service_result(device->copy(device->context, from, to, bytes));
+}
+
+static enum hbm_service_result service_stage_out(void *context, uint64_t from, uint64_t bytes, uint64_t *token)
+{
+    const struct device_services *device = device_of(context);
+    return service_result(device->stage_out(device->context, from, bytes, token));
+}
+
+static enum hbm_service_result service_stage_in(void *context, uint64_t token, uint64_t to, uint64_t bytes)
+{
+    const struct device_services *device = device_of(context);
+    (void)bytes; /* the stage knows its size */
+    return service_result(device->stage_in(device->context, token, to));
+}
+
+static void service_stage_drop(void *context, uint64_t token)
+{
+    const struct device_services *device = device_of(context);
+    device->stage_drop(device->context, token);
+}
+
+static uint64_t service_completed_count(void *context)
+{
+    const struct device_services *device = device_of(context);
+    return device->completed_count(device->context);
+}
+
+static bool service_event_done(void *context, uint64_t event)
+{
+    const struct device_services *device = device_of(context);
+    return device->event_done(device->context, event);
+}
+
+static enum hbm_service_result service_event_wait(void *context, uint64_t event)
+{
+    const struct device_services *device = device_of(context);
+    return service_result(device->event_wait(device->context, event));
+}
+
+static enum hbm_service_result service_unload(void *context, uint64_t program_id)
+{
+    const struct device_services *device = device_of(context);
+    return service_result(device->unload(device->context, program_id));
+}
+
+static uint64_t service_clock_ns(void *context)
+{
+    const struct device_services *device = device_of(context);
+    return device->clock_ns(device->context);
+}
+
+static void *service_host_alloc(void *context, size_t bytes)
+{
+    const struct device_services *device = device_of(context);
+    return device->host_alloc(device->context, bytes);
+}
+
+static void service_host_free(void *context, void *memory, size_t bytes)
+{
+    const struct device_services *device = device_of(context);
+    device->host_free(device->context, memory, bytes);
+}
+
+static struct hbm_services services_for(struct target_instance *instance)
+{
+    return (struct hbm_services){
+        .context = instance,
+        .copy = service_copy,
+        .stage_out = service_stage_out,
+        .stage_in = service_stage_in,
+        .stage_drop = service_stage_drop,
+        .completed_count = service_completed_count,
+        .event_done = service_event_done,
+        .event_wait = service_event_wait,
+        .unload = service_unload,
+        .clock_ns = service_clock_ns,
+        .host_alloc = service_host_alloc,
+        .host_free = service_host_free,
+    };
+}
+
+/* --- options ------------------------------------------------------------------------------------- */
+
+static void print_line(void *context, const char *text)
+{
+    (void)fprintf(context, "%s\n", text);
+}
+
+/* What the options say, in the harness's words. */
+struct wishes {
+    uint64_t granule_bytes;
+    enum defrag_contract defrag;
+    enum mitigation order[MITIGATION_ORDER_COUNT];
+    bool program_evicts_program, log_allocations_on_oom, message_code;
+};
+
+static bool read_option(struct wishes *wishes, const struct target_option *option, const struct option_reason *reason)
+{
+    if (option_is(option, "defrag")) {
+        return option_read_defrag(option, &wishes->defrag, reason);
+    }
+    if (option_is(option, "granule")) {
+        return option_read_granule(option, &wishes->granule_bytes, reason);
+    }
+    if (option_is(option, "order")) {
+        return option_read_order(option, wishes->order, reason);
+    }
+    if (option_is(option, "program_evicts_program")) {
+        return option_read_flag(option, &wishes->program_evicts_program, reason);
+    }
+    if (option_is(option, "log_allocations_on_oom")) {
+        return option_read_flag(option, &wishes->log_allocations_on_oom, reason);
+    }
+    if (option_is(option, "message_code")) {
+        return option_read_flag(option, &wishes->message_code, reason);
+    }
+    return option_refuse_key(option, option_help, reason);
+}
+
+static bool read_wishes(struct wishes *wishes, const struct target_setup *setup, const struct option_reason *reason)
+{
+    *wishes = (struct wishes){
+        .granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512,
+        .defrag = DEFRAG_REPACK,
+        .order = {MITIGATION_DRAIN, MITIGATION_DEFRAGMENT, MITIGATION_EVICT},
+    };
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        if (!read_option(wishes, &setup->options[i], reason)) {
+            return false;
+        }
+    }
+    return option_check_device(setup->capacity_bytes, wishes->granule_bytes, reason);
+}
+
+static struct hbm_options options_for(const struct wishes *wishes, const struct target_setup *setup)
+{
+    static const enum hbm_defrag defrags[] = {
+        [DEFRAG_NONE] = HBM_DEFRAG_NONE, [DEFRAG_SLIDE] = HBM_DEFRAG_SLIDE, [DEFRAG_REPACK] = HBM_DEFRAG_REPACK};
+    static const enum hbm_mitigation mitigations[] = {
+        [MITIGATION_DRAIN] = HBM_DRAIN, [MITIGATION_DEFRAGMENT] = HBM_DEFRAGMENT, [MITIGATION_EVICT] = HBM_EVICT};
+    struct hbm_options options;
+    hbm_options_init(&options);
+    options.capacity_bytes = setup->capacity_bytes;
+    options.granule_bytes = (uint32_t)wishes->granule_bytes;
+    options.defrag = defrags[wishes->defrag];
+    for (unsigned i = 0; i < HBM_MITIGATION_COUNT; i++) {
+        options.order[i] = mitigations[wishes->order[i]];
+    }
+    options.program_evicts_program = wishes->program_evicts_program;
+    options.log_allocations_on_oom = wishes->log_allocations_on_oom;
+    options.sink = (struct hbm_sink){print_line, stderr};
+    options.code_shown = wishes->message_code;
+    options.coordinate = (struct hbm_coordinate){true, setup->coordinate[0], setup->coordinate[1],
+                                                 setup->coordinate[2], setup->coordinate[3]};
+    return options;
+}
+
+static struct target_contract contract_for(const struct wishes *wishes)
+{
+    return (struct target_contract){
+        .granule_bytes = wishes->granule_bytes,
+        .defrag = wishes->defrag,
+        .queues_frees = true,
+        .drains = true,
+        .programs = true,
+        .evicts = true,
+        .program_evicts_program = wishes->program_evicts_program,
+        .documented_messages = true,
+        .thread_safe = true,
+        .order = {wishes->order[0], wishes->order[1], wishes->order[2]},
+    };
+}
+
+/* --- life ---------------------------------------------------------------------------------------- */
+
+static enum target_result target_open(const struct target_setup *setup, const struct device_services *device,
+                                      struct target_instance **out, struct target_contract *contract, char *text,
+                                      size_t text_bytes)
+{
+    const struct option_reason reason = {text, text_bytes};
+    struct wishes wishes;
+    if (!read_wishes(&wishes, setup, &reason)) {
+        return TARGET_INVALID;
+    }
+    struct target_instance *instance = device->host_alloc(device->context, sizeof *instance);
+    if (instance == NULL) {
+        (void)snprintf(text, text_bytes, "the host memory for libhbm was refused");
+        return TARGET_FAILED;
+    }
+    *instance = (struct target_instance){.device = *device};
+    const struct hbm_services services = services_for(instance);
+    const struct hbm_options options = options_for(&wishes, setup);
+    const enum hbm_result result = hbm_create(&services, &options, &instance->hbm);
+    if (result != HBM_OK) {
+        (void)snprintf(text, text_bytes, "libhbm did not open: %s", hbm_result_name(result));
+        device->host_free(device->context, instance, sizeof *instance);
+        return result == HBM_INVALID ? TARGET_INVALID : TARGET_FAILED;
+    }
+    *contract = contract_for(&wishes);
+    *out = instance;
+    return TARGET_OK;
+}
+
+static void target_close(struct target_instance *instance)
+{
+    const struct device_services device = instance->device;
+    hbm_destroy(instance->hbm);
+    device.host_free(device.context, instance, sizeof *instance);
+}
+
+static enum target_result target_result(enum hbm_result result)
+{
+    switch (result) {
+    case HBM_OK:
+        return TARGET_OK;
+    case HBM_NO_MEMORY:
+        return TARGET_NO_MEMORY;
+    case HBM_INVALID:
+        return TARGET_INVALID;
+    default:
+        return TARGET_FAILED;
+    }
+}
+
+/* --- handles ------------------------------------------------------------------------------------- */
+
+/* Both kinds of handle are pointers to at least two bytes of alignment, so the lowest bit says which. */
+#define PROGRAM_BIT ((uint64_t)1)
+
+static struct hbm_buffer *buffer_of(uint64_t handle)
+{
+    return (struct hbm_buffer *)(uintptr_t)handle;
+}
+
+static struct hbm_program *program_of(uint64_t handle)
+{
+    return (struct hbm_program *)(uintptr_t)(handle & ~PROGRAM_BIT);
+}
+
+static struct target_block block_of_buffer(struct target_instance *instance, struct hbm_buffer *buffer)
+{
+    return (struct target_block){(uint64_t)(uintptr_t)buffer, hbm_buffer_address(instance->hbm, buffer),
+                                 hbm_buffer_size(instance->hbm, buffer)};
+}
+
+static struct target_block block_of_program(struct target_instance *instance, struct hbm_program *program)
+{
+    return (struct target_block){(uint64_t)(uintptr_t)program | PROGRAM_BIT,
+                                 hbm_program_address(instance->hbm, program),
+                                 hbm_program_size(instance->hbm, program)};
+}
+
+/* --- buffers ------------------------------------------------------------------------------------- */
+
+static struct hbm_request request_for(const struct target_request *request)
+{
+    return (struct hbm_request){
+        .size_bytes = request->size_bytes,
+        .align_bytes = request->align_bytes,
+        .kind = request->kind == BLOCK_OUTPUT ? HBM_KIND_OUTPUT : HBM_KIND_BUFFER,
+        .unpadded_bytes = request->unpadded_bytes,
+        .tag = (int32_t)request->tag,
+        .tag_name = request->tag_name,
+    };
+}
+
+static enum target_result target_alloc(struct target_instance *instance, const struct target_request *request,
+                                       struct target_block *block)
+{
+    const struct hbm_request asked = request_for(request);
+    struct hbm_buffer *buffer = NULL;
+    const enum hbm_result result = hbm_allocate(instance->hbm, &asked, &buffer);
+    if (result == HBM_OK) {
+        *block = block_of_buffer(instance, buffer);
+    }
+    return target_result(result);
+}
+
+static enum target_result target_free(struct target_instance *instance, uint64_t handle, uint64_t event)
+{
+    if (event != 0) {
+        return target_result(hbm_free_after(instance->hbm, buffer_of(handle), event));
+    }
+    hbm_free(instance->hbm, buffer_of(handle));
+    return TARGET_OK;
+}
+
+static enum target_result target_use(struct target_instance *instance, uint64_t handle, uint64_t event)
+{
+    return target_result(hbm_use(instance->hbm, buffer_of(handle), event));
+}
+
+static enum target_result target_hold(struct target_instance *instance, uint64_t handle)
+{
+    return target_result(hbm_hold(instance->hbm, buffer_of(handle)));
+}
+
+static enum target_result target_release(struct target_instance *instance, uint64_t handle)
+{
+    return target_result(hbm_release(instance->hbm, buffer_of(handle)));
+}
+
+static enum target_result target_donate(struct target_instance *instance, uint64_t handle,
+                                        const struct target_request *request, struct target_block *block)
+{
+    const struct hbm_request asked = request_for(request);
+    struct hbm_buffer *buffer = NULL;
+    const enum hbm_result result = hbm_donate(instance->hbm, buffer_of(handle), &asked, &buffer);
+    if (result == HBM_OK) {
+        *block = block_of_buffer(instance, buffer);
+    }
+    return target_result(result);
+}
+
+/* --- programs ------------------------------------------------------------------------------------ */
+
+static enum target_result target_load(struct target_instance *instance, const struct target_program *asked,
+                                      struct target_block *image)
+{
+    const struct hbm_program_request request = {asked->id, asked->image_bytes, asked->stack_bytes, asked->name};
+    struct hbm_program *program = NULL;
+    const enum hbm_result result = hbm_program_load(instance->hbm, &request, &program);
+    if (result == HBM_OK) {
+        *image = block_of_program(instance, program);
+    }
+    return target_result(result);
+}
+
+static enum target_result target_execute(struct target_instance *instance, uint64_t handle, uint64_t event,
+                                         struct target_block *image)
+{
+    const enum hbm_result result = hbm_execute(instance->hbm, program_of(handle), event);
+    if (result == HBM_OK) {
+        *image = block_of_program(instance, program_of(handle));
+    }
+    return target_result(result);
+}
+
+static enum target_result target_unload(struct target_instance *instance, uint64_t handle)
+{
+    hbm_program_unload(instance->hbm, program_of(handle));
+    return TARGET_OK;
+}
+
+/* --- moves, counters, reports -------------------------------------------------------------------- */
+
+static enum target_result target_defragment(struct target_instance *instance)
+{
+    return target_result(hbm_defragment(instance->hbm));
+}
+
+static enum target_result target_locate(struct target_instance *instance, uint64_t handle, struct target_block *block)
+{
+    const struct target_block found = (handle & PROGRAM_BIT) != 0 ? block_of_program(instance, program_of(handle))
+                                                                 : block_of_buffer(instance, buffer_of(handle));
+    if (found.address == HBM_ADDRESS_NONE) {
+        return TARGET_INVALID;
+    }
+    *block = found;
+    return TARGET_OK;
+}
+
+static void target_stats(struct target_instance *instance, struct target_stats *out)
+{
+    struct hbm_stats stats;
+    hbm_stats(instance->hbm, &stats);
+    *out = (struct target_stats){
+        .num_allocs = stats.num_allocs,
+        .bytes_in_use = stats.bytes_in_use,
+        .peak_bytes_in_use = stats.peak_bytes_in_use,
+        .largest_alloc_size = stats.largest_alloc_size,
+        .bytes_limit = stats.bytes_limit,
+        .bytes_reserved = stats.bytes_reserved,
+        .peak_bytes_reserved = stats.peak_bytes_reserved,
+        .bytes_reservable_limit = stats.bytes_reservable_limit,
+        .largest_free_block_bytes = stats.largest_free_block_bytes,
+    };
+}
+
+enum { REPORT_TRY_COUNT = 3 };
+
+/* Where a report goes on to. */
+struct row_sink {
+    void (*row)(void *context, const struct target_row *row);
+    void *context;
+};
+
+static void visit_entry(void *context, const struct hbm_report_entry *entry)
+{
+    static const enum block_kind kinds[] = {
+        [HBM_KIND_BUFFER] = BLOCK_BUFFER, [HBM_KIND_OUTPUT] = BLOCK_OUTPUT, [HBM_KIND_PROGRAM] = BLOCK_PROGRAM};
+    const struct row_sink *sink = context;
+    const struct target_row row = {entry->address, entry->size_bytes, kinds[entry->kind], (uint32_t)entry->tag};
+    sink->row(sink->context, &row);
+}
+
+static void target_report(struct target_instance *instance,
+                          void (*row)(void *context, const struct target_row *row), void *context)
+{
+    struct row_sink sink = {row, context};
+    /* It needs host memory to sort in, and says so before the first row.  The table has no way to pass a refusal
+     * on, so a momentary one is tried over. */
+    for (unsigned i = 0; i < REPORT_TRY_COUNT && hbm_report_visit(instance->hbm, visit_entry, &sink) != HBM_OK; i++) {
+    }
+}
+
+static const char *target_message(struct target_instance *instance)
+{
+    return hbm_error(instance->hbm);
+}
+
+const struct target target_hbm = {
+    .abi_version = TARGET_ABI_VERSION,
+    .size_bytes = sizeof(struct target),
+    .name = "hbm",
+    .summary = "libhbm, the reference allocator with the documented XLA:TPU mitigations",
+    .option_help = option_help,
+    .open = target_open,
+    .close = target_close,
+    .alloc = target_alloc,
+    .free = target_free,
+    .use = target_use,
+    .hold = target_hold,
+    .release = target_release,
+    .donate = target_donate,
+    .load = target_load,
+    .execute = target_execute,
+    .unload = target_unload,
+    .defragment = target_defragment,
+    .locate = target_locate,
+    .stats = target_stats,
+    .report = target_report,
+    .message = target_message,
+};

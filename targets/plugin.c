@@ -1,0 +1,179 @@
+#include "targets/plugin.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+bool plugin_is_named(const char *name)
+{
+    const size_t length = strlen(name);
+    return strchr(name, '/') != NULL || (length > 3 && strcmp(name + length - 3, ".so") == 0);
+}
+
+/* --- the table ------------------------------------------------------------------------------------ */
+
+/* A field that may not be NULL, or one of a group that is there as a whole or not at all. */
+struct field {
+    const char *name;
+    bool is_set;
+};
+
+static enum plugin_result check_required(const struct target *target, char reason[PLUGIN_REASON_BYTES])
+{
+    const struct field fields[] = {
+        {"name", target->name != NULL},       {"summary", target->summary != NULL},
+        {"open()", target->open != NULL},     {"close()", target->close != NULL},
+        {"alloc()", target->alloc != NULL},   {"free()", target->free != NULL},
+        {"stats()", target->stats != NULL},   {"message()", target->message != NULL},
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (!fields[i].is_set) {
+            (void)snprintf(reason, PLUGIN_REASON_BYTES, "hbmstress_target lacks %s, which is required",
+                           fields[i].name);
+            return PLUGIN_LACKS_CALL;
+        }
+    }
+    return PLUGIN_OK;
+}
+
+/* All of the group, or none. */
+static enum plugin_result check_group(const struct field *fields, size_t count, char reason[PLUGIN_REASON_BYTES])
+{
+    const char *present = NULL;
+    const char *absent = NULL;
+    for (size_t i = 0; i < count; i++) {
+        *(fields[i].is_set ? &present : &absent) = fields[i].name;
+    }
+    if (present == NULL || absent == NULL) {
+        return PLUGIN_OK;
+    }
+    (void)snprintf(reason, PLUGIN_REASON_BYTES, "hbmstress_target has %s but not %s; they belong together", present,
+                   absent);
+    return PLUGIN_INCONSISTENT;
+}
+
+static enum plugin_result check_groups(const struct target *target, char reason[PLUGIN_REASON_BYTES])
+{
+    const struct field holds[] = {{"hold()", target->hold != NULL}, {"release()", target->release != NULL}};
+    const struct field programs[] = {{"load()", target->load != NULL},
+                                     {"execute()", target->execute != NULL},
+                                     {"unload()", target->unload != NULL}};
+    const enum plugin_result result = check_group(holds, 2, reason);
+    if (result != PLUGIN_OK) {
+        return result;
+    }
+    if (check_group(programs, 3, reason) != PLUGIN_OK) {
+        return PLUGIN_INCONSISTENT;
+    }
+    if (target->defragment != NULL && target->locate == NULL) {
+        (void)snprintf(reason, PLUGIN_REASON_BYTES,
+                       "hbmstress_target has defragment() but not locate(), which says where blocks went");
+        return PLUGIN_INCONSISTENT;
+    }
+    return PLUGIN_OK;
+}
+
+enum plugin_result plugin_check_table(const struct target *target, char reason[PLUGIN_REASON_BYTES])
+{
+    /* The first two fields are the same in every version; nothing else is read before they are right. */
+    if (target->abi_version != TARGET_ABI_VERSION) {
+        (void)snprintf(reason, PLUGIN_REASON_BYTES,
+                       "it was built for ABI version %u, this program needs version %u: build it again",
+                       target->abi_version, TARGET_ABI_VERSION);
+        return PLUGIN_OTHER_ABI;
+    }
+    if (target->size_bytes < sizeof *target) {
+        (void)snprintf(reason, PLUGIN_REASON_BYTES,
+                       "its hbmstress_target has %u bytes, ABI version %u has %zu: set size_bytes to "
+                       "sizeof(struct target)",
+                       target->size_bytes, TARGET_ABI_VERSION, sizeof *target);
+        return PLUGIN_TOO_SMALL;
+    }
+    const enum plugin_result result = check_required(target, reason);
+    return result != PLUGIN_OK ? result : check_groups(target, reason);
+}
+
+/* --- the file ------------------------------------------------------------------------------------- */
+
+static enum plugin_result check_file(const char *path, char reason[PLUGIN_REASON_BYTES])
+{
+    struct stat status;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &status) != 0) {
+        (void)snprintf(reason, PLUGIN_REASON_BYTES, "%s", strerror(errno));
+        if (file >= 0) {
+            (void)close(file);
+        }
+        return PLUGIN_MISSING;
+    }
+    (void)close(file);
+    if (S_ISREG(status.st_mode)) {
+        return PLUGIN_OK;
+    }
+    (void)snprintf(reason, PLUGIN_REASON_BYTES, "%s",
+                   S_ISDIR(status.st_mode) ? "it is a directory" : "it is not a regular file");
+    return PLUGIN_UNLOADABLE;
+}
+
+/* What dlerror says, on one line. */
+static void copy_line(char reason[PLUGIN_REASON_BYTES], const char *before, const char *text)
+{
+    (void)snprintf(reason, PLUGIN_REASON_BYTES, "%s%s", before, text == NULL ? "unknown reason" : text);
+    for (char *c = reason; *c != '\0'; c++) {
+        *c = *c == '\n' || *c == '\r' ? ' ' : *c;
+    }
+}
+
+static enum plugin_result load(struct plugin *plugin, const char *path, char reason[PLUGIN_REASON_BYTES])
+{
+    char place[PATH_MAX];
+    enum plugin_result result = check_file(path, reason);
+    if (result != PLUGIN_OK) {
+        return result;
+    }
+    /* Without a '/' dlopen would search the system's folders. */
+    (void)snprintf(place, sizeof place, "%s%s", strchr(path, '/') == NULL ? "./" : "", path);
+    void *library = dlopen(place, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) {
+        copy_line(reason, "it is not a shared object that can be loaded: ", dlerror());
+        return PLUGIN_UNLOADABLE;
+    }
+    const struct target *target = dlsym(library, "hbmstress_target");
+    if (target == NULL) {
+        (void)snprintf(reason, PLUGIN_REASON_BYTES, "it does not export the symbol hbmstress_target");
+        result = PLUGIN_NO_SYMBOL;
+    } else {
+        result = plugin_check_table(target, reason);
+    }
+    if (result != PLUGIN_OK) {
+        (void)dlclose(library);
+        return result;
+    }
+    *plugin = (struct plugin){library, target};
+    return PLUGIN_OK;
+}
+
+enum plugin_result plugin_load(struct plugin *plugin, const char *path, char reason[PLUGIN_REASON_BYTES])
+{
+    char why[PLUGIN_REASON_BYTES] = "";
+    const enum plugin_result result = load(plugin, path, why);
+    if (result != PLUGIN_OK) {
+        const int used = snprintf(reason, PLUGIN_REASON_BYTES, "cannot use %.200s: ", path);
+        (void)snprintf(reason + used, PLUGIN_REASON_BYTES - (size_t)used, "%.250s", why);
+    }
+    return result;
+}
+
+void plugin_unload(struct plugin *plugin)
+{
+    if (plugin->library != NULL) {
+        (void)dlclose(plugin->library);
+    }
+    *plugin = (struct plugin){0};
+}
