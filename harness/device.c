@@ -330,14 +330,14 @@ static void service_host_free(void *context, void *memory, size_t bytes)
 
 /* --- life ----------------------------------------------------------------------------------- */
 
-struct device *device_create(uint64_t capacity_bytes, struct timeline *timeline, uint64_t call_count_max)
+struct device *device_create(uint64_t capacity_bytes, struct timeline *timeline)
 {
     CHECK(capacity_bytes >= 1);
     struct device *device = calloc(1, sizeof *device);
     CHECK(device != NULL);
     device->capacity_bytes = capacity_bytes;
     device->timeline = timeline;
-    device->call_count_max = call_count_max;
+    device->call_count_max = UINT64_MAX;
     span_map_init(&device->contents);
     device->services = (struct device_services){
         .size_bytes = sizeof(struct device_services),
@@ -377,8 +377,9 @@ const struct device_services *device_services(struct device *device)
     return &device->services;
 }
 
-void device_begin_op(struct device *device)
+void device_begin_op(struct device *device, uint64_t call_count_max)
 {
+    device->call_count_max = call_count_max;
     device->call_count = 0;
     device->total_count = 0;
     device->fired = 0;

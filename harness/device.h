@@ -49,14 +49,14 @@ struct device_call {
     uint64_t completed_before; /* timeline_completed_count when the call began */
 };
 
-/* Creates the device; capacity_bytes >= 1.  call_count_max bounds the device calls of one op:
- * beyond it every call is refused and device_hung says so. */
-struct device *device_create(uint64_t capacity_bytes, struct timeline *timeline, uint64_t call_count_max);
+/* Creates the device; capacity_bytes >= 1. */
+struct device *device_create(uint64_t capacity_bytes, struct timeline *timeline);
 void device_destroy(struct device *device);
 const struct device_services *device_services(struct device *device);
 
-/* Begins a new op: forgets the log. */
-void device_begin_op(struct device *device);
+/* Begins a new op: forgets the log.  call_count_max bounds the device calls of the op: beyond it every call is
+ * refused and device_hung says so. */
+void device_begin_op(struct device *device, uint64_t call_count_max);
 const struct device_call *device_calls(const struct device *device, size_t *count);
 bool device_hung(const struct device *device);
 /* Bytes of host memory that the target holds now. */

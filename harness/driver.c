@@ -5,9 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A million device calls for one op: hundreds of times what an honest defragmentation of the largest heap
- * here needs, and over in a second when a target loops. */
-enum { DEVICE_CALLS_PER_OP_MAX = 1000000 };
+/* What one op may do to the device.  An honest mitigation moves each block, awaits each event and evicts each
+ * program about once, and may start over after each eviction; 64 times all of that is far beyond it. */
+enum { DEVICE_CALLS_FACTOR = 64, DEVICE_CALLS_MIN = 4096 };
+
+static uint64_t device_calls_max(const struct host *host)
+{
+    const uint64_t blocks = host->model == NULL ? 0 : model_counters(host->model)->block_count;
+    const uint64_t events = host->model == NULL ? 0 : model_event_count(host->model);
+    return DEVICE_CALLS_MIN + DEVICE_CALLS_FACTOR * (blocks + events);
+}
 
 /* --- hosts ---------------------------------------------------------------------------------- */
 
@@ -54,7 +61,7 @@ bool host_open(struct host *host, uint8_t index, const struct target *target, co
                struct timeline *timeline, char *reason, size_t reason_bytes)
 {
     *host = (struct host){.target = target, .index = index};
-    host->device = device_create(setup->capacity_bytes, timeline, DEVICE_CALLS_PER_OP_MAX);
+    host->device = device_create(setup->capacity_bytes, timeline);
     if (open_target(host, setup, reason, reason_bytes) != TARGET_OK) {
         host->instance = NULL;
         host_deinit(host);
@@ -78,7 +85,7 @@ bool host_open(struct host *host, uint8_t index, const struct target *target, co
 void host_close(struct host *host)
 {
     if (host->instance != NULL) {
-        device_begin_op(host->device);
+        device_begin_op(host->device, device_calls_max(host));
         host->target->close(host->instance);
         host->instance = NULL;
     }
@@ -344,7 +351,7 @@ void driver_call(struct host *host, struct timeline *timeline, const struct setu
                  uint32_t number, struct call *call)
 {
     *call = (struct call){.op = *op, .number = number, .slot = SLOT_NONE, .result = TARGET_OK};
-    device_begin_op(host->device);
+    device_begin_op(host->device, device_calls_max(host));
     set_event(timeline, call);
     if (!call->skipped) {
         dispatch(host, timeline, setup, call);

@@ -345,6 +345,9 @@ static void raise(uint64_t *latest, uint64_t due_ns)
 void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
 {
     const struct waiter_lists *waiters = &model->waiters;
+    if (model->block_count == 0) {
+        return;
+    }
     memset(wait_due_ns, 0, model->block_count * sizeof *wait_due_ns);
     memset(use_due_ns, 0, model->block_count * sizeof *use_due_ns);
     for (size_t i = 0; i < timeline_pending_count(model->timeline); i++) {

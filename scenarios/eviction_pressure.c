@@ -1,0 +1,203 @@
+#include "scenarios/scenarios.h"
+
+#include "harness/generate.h"
+#include "scenarios/clear.h"
+#include "scenarios/device_draw.h"
+#include "scenarios/device_part.h"
+#include "scenarios/eviction_cases.h"
+#include "scenarios/op_build.h"
+
+#include <assert.h>
+
+enum { PROGRAM_COUNT_MAX = 24, CASE_TAG_FIRST = 1 };
+
+enum phase { CASE, LOAD, PRESSURE, CLEAR };
+
+struct pressure {
+    struct generate generate;
+    struct op_queue queue;
+    bool is_open;
+    uint8_t phase;
+    uint8_t case_index;     /* this trial's eviction case */
+    uint8_t lost_percent;   /* executions that end only when somebody completes them */
+    uint32_t left;
+    uint32_t program_count; /* aimed at */
+    uint64_t image_bytes, stack_bytes, buffer_bytes; /* the largest of each */
+};
+static_assert(sizeof(struct pressure) <= SCENARIO_STATE_BYTES, "the state fits");
+
+static void pressure_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+{
+    struct pressure *pressure = state;
+    device_draw(random, setup, capacity_is_free, &(struct device_wish){.chip = "v5e"});
+    pressure->case_index = (uint8_t)random_below(random, EVICTION_CASE_COUNT);
+    for (uint8_t i = 0; i < EVICTION_CASE_COUNT; i++) {
+        setup_set_tag(setup, (uint8_t)(CASE_TAG_FIRST + i), eviction_cases[i].name);
+    }
+}
+
+static void begin_load(struct pressure *pressure, struct random *random, const struct model *model)
+{
+    pressure->phase = LOAD;
+    pressure->program_count = (uint32_t)random_log_uniform(random, 1, PROGRAM_COUNT_MAX);
+    pressure->left = pressure->program_count + 2;
+    /* All images together are a quarter to twice the device. */
+    const uint64_t parts = random_between(random, 8, 64);
+    pressure->image_bytes = device_part(model, parts, 32 * pressure->program_count);
+    pressure->stack_bytes = device_part(model, random_between(random, 0, 20), 32);
+    pressure->buffer_bytes = device_part(model, 1, random_log_uniform(random, 4, repacks(model) ? 8 : 128));
+    pressure->lost_percent = random_chance(random, 1, 3) ? 10 : 0;
+}
+
+static struct op load(const struct pressure *pressure, struct random *random, const struct model *model)
+{
+    const uint64_t low = whole_granules(model, pressure->image_bytes / 16);
+    const uint64_t image = random_log_uniform(random, low, pressure->image_bytes < low ? low : pressure->image_bytes);
+    return build_load(image, random_chance(random, 1, 4) ? 0 : random_between(random, 0, pressure->stack_bytes), 0);
+}
+
+static uint64_t delay(const struct pressure *pressure, struct random *random)
+{
+    return random_chance(random, pressure->lost_percent, 100) ? DELAY_NEVER
+                                                              : random_log_uniform(random, 1000, UINT64_C(10000000));
+}
+
+static const struct block *any_program(struct random *random, const struct model *model)
+{
+    const size_t count = model_program_count(model);
+    return count == 0 ? NULL : model_program(model, (size_t)random_below(random, count));
+}
+
+/* Buffers until the device refuses one: by then every idle program is gone. */
+static void queue_burst(struct pressure *pressure, struct random *random, const struct model *model)
+{
+    const uint64_t count = random_between(random, 4, 40);
+    for (uint64_t i = 0; i < count; i++) {
+        const uint64_t size = random_chance(random, 1, 8)
+                                  ? generate_interesting_size(random, model)
+                                  : random_between(random, 1, pressure->buffer_bytes);
+        op_queue_add(&pressure->queue, build_request(random_chance(random, 1, 4) ? OP_OUTPUT : OP_ALLOC, size, 0));
+    }
+}
+
+/* A program becomes busy, or idle again, while frees and requests are in flight. */
+static void queue_executions(struct pressure *pressure, struct random *random, const struct model *model)
+{
+    const uint64_t count = random_between(random, 1, 6);
+    for (uint64_t i = 0; i < count; i++) {
+        const struct block *program = any_program(random, model);
+        if (program == NULL) {
+            return;
+        }
+        const uint32_t execution =
+            op_queue_add(&pressure->queue, build_delayed(OP_EXECUTE, program->op, delay(pressure, random)));
+        if (model_live_count(model) > 0 && random_chance(random, 1, 2)) {
+            const struct block *block = model_live(model, (size_t)random_below(random, model_live_count(model)));
+            op_queue_add(&pressure->queue, build_awaiting(OP_FREE_AFTER, block->op, execution));
+        }
+        if (random_chance(random, 1, 2)) {
+            const uint64_t size = random_between(random, 1, 2 * pressure->buffer_bytes);
+            op_queue_add(&pressure->queue, build_request(OP_ALLOC, size, 0));
+        }
+    }
+}
+
+static void queue_frees(struct pressure *pressure, struct random *random, const struct model *model)
+{
+    const size_t live = model_live_count(model);
+    const size_t count = live == 0 ? 0 : (size_t)random_between(random, 1, live < 30 ? live : 30);
+    for (size_t i = 0; i < count; i++) {
+        const struct block *block = model_live(model, (live - 1 - i) % live);
+        op_queue_add(&pressure->queue, build_on(block->hold_count > 0 ? OP_RELEASE : OP_FREE, block->op));
+    }
+}
+
+static void queue_completions(struct pressure *pressure, struct random *random, const struct model *model)
+{
+    const size_t pending = model_event_count(model);
+    for (size_t i = 0; i < pending && i < 4; i++) {
+        const uint32_t event = model_event_op(model, (size_t)random_below(random, pending));
+        op_queue_add(&pressure->queue, build_complete(event));
+    }
+    op_queue_add(&pressure->queue, build_advance(random_log_uniform(random, 1000, UINT64_C(20000000))));
+}
+
+static void queue_pressure(struct pressure *pressure, struct random *random, const struct model *model)
+{
+    const uint32_t weights[] = {4, 5, 3, 3, 3};
+    switch (random_weighted(random, weights, 5)) {
+    case 0:
+        queue_burst(pressure, random, model);
+        break;
+    case 1:
+        queue_executions(pressure, random, model);
+        break;
+    case 2:
+        queue_frees(pressure, random, model);
+        break;
+    case 3:
+        queue_completions(pressure, random, model);
+        break;
+    default:
+        op_queue_add(&pressure->queue, load(pressure, random, model));
+        if (model_program_count(model) > pressure->program_count) {
+            op_queue_add(&pressure->queue, build_on(OP_UNLOAD, any_program(random, model)->op));
+        }
+        break;
+    }
+}
+
+/* The queue is empty and so is, after CLEAR, the device. */
+static void go_on(struct pressure *pressure, struct random *random, const struct model *model)
+{
+    switch ((enum phase)pressure->phase) {
+    case CASE:
+        eviction_cases[pressure->case_index].queue(&pressure->queue, random, model,
+                                                   (uint8_t)(CASE_TAG_FIRST + pressure->case_index));
+        pressure->phase = CLEAR;
+        break;
+    case LOAD:
+        op_queue_add(&pressure->queue, load(pressure, random, model));
+        if (--pressure->left == 0) {
+            pressure->phase = PRESSURE;
+            pressure->left = (uint32_t)random_between(random, 4, 40);
+        }
+        break;
+    default:
+        queue_pressure(pressure, random, model);
+        if (--pressure->left == 0) {
+            op_queue_add(&pressure->queue, op_make(OP_REPORT));
+            pressure->phase = CLEAR;
+        }
+        break;
+    }
+}
+
+static bool pressure_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+{
+    struct pressure *pressure = state;
+    const struct model *model = view->hosts[0];
+    while (!op_queue_next(&pressure->queue, view, op)) {
+        if (pressure->phase != CLEAR) {
+            go_on(pressure, random, model);
+        } else if (clear_next(view, 0, false, op)) {
+            return true;
+        } else if (random_chance(random, 1, 3)) {
+            pressure->phase = CASE;
+        } else {
+            begin_load(pressure, random, model);
+        }
+    }
+    return true;
+}
+
+const struct scenario eviction_pressure = {
+    .name = "eviction_pressure",
+    .summary = "programs idle, busy and becoming busy under bursts of buffers, and the kernel's seven eviction cases",
+    .source = "Linux drivers/gpu/drm/ttm/tests/ttm_bo_validate_test.c; openxla.org/xla/errors/error_0101",
+    .chip = "v5e",
+    .ops_per_trial = 2000,
+    .needs_programs = true,
+    .begin = pressure_begin,
+    .next = pressure_next,
+};

@@ -1,0 +1,289 @@
+#include "scenarios/scenarios.h"
+
+#include "harness/generate.h"
+#include "scenarios/clear.h"
+#include "scenarios/device_draw.h"
+#include "scenarios/device_part.h"
+#include "scenarios/op_build.h"
+#include "scenarios/op_queue.h"
+
+#include <assert.h>
+
+enum { BLOCK_COUNT_MAX = 256, QUEUED_COUNT_MAX = 20, HELD_COUNT_MAX = 8 };
+
+/* How the frees of one round become due. */
+enum order {
+    EARLY,    /* before the request that needs them, or soon after it begins to wait */
+    LATE,     /* a thousand times later than the other work */
+    REVERSED, /* the last queued is the first to end: a FIFO of frees stalls behind the first */
+    SHUFFLED,
+    SHARED,   /* one event ends them all */
+    USED,     /* freed at once, but uses are in flight */
+    EXECUTED, /* inputs of an execution, freed while it runs */
+    HELD,     /* an external reference outlives the free; only its release ends the block */
+    LOST,     /* never, until somebody completes the events in another order */
+    ORDER_COUNT
+};
+
+enum phase { FILL, QUEUE, REQUEST, COMPLETE, MIX, CLEAR };
+
+struct race {
+    struct generate generate;
+    struct op_queue queue;
+    bool is_open;
+    uint8_t phase, order;
+    uint32_t asked;        /* the request whose answer is not yet seen; OP_NONE */
+    uint32_t program;      /* for EXECUTED; OP_NONE when there is none */
+    uint32_t left, count;
+    uint64_t unit_bytes;   /* blocks are one to four of these */
+    uint64_t queued_bytes; /* freed in this round */
+    uint64_t delay_ns;
+    uint32_t held_count;
+    uint32_t held[HELD_COUNT_MAX]; /* freed while held, not yet released */
+    uint32_t blocks[BLOCK_COUNT_MAX];
+};
+static_assert(sizeof(struct race) <= SCENARIO_STATE_BYTES, "the state fits");
+
+static void race_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+{
+    struct race *race = state;
+    race->asked = OP_NONE;
+    race->program = OP_NONE;
+    device_draw(random, setup, capacity_is_free, &(struct device_wish){.chip = "v5e", .granules_min = 4});
+}
+
+/* Lost events and forgotten holds stay in the way; see FEW_BLOCKS. */
+static uint8_t draw_order(struct random *random, const struct model *model, uint32_t block_count)
+{
+    const uint8_t order = (uint8_t)random_below(random, ORDER_COUNT);
+    const bool stays = order == LOST || order == HELD;
+    return stays && repacks(model) && block_count > FEW_BLOCKS ? (uint8_t)REVERSED : order;
+}
+
+static void begin_fill(struct race *race, struct random *random, const struct model *model)
+{
+    const bool few = repacks(model) && random_chance(random, 1, 2);
+    const uint64_t block_count = random_log_uniform(random, 4, few ? FEW_BLOCKS : BLOCK_COUNT_MAX);
+    race->phase = FILL;
+    race->order = draw_order(random, model, (uint32_t)block_count);
+    race->count = 0;
+    race->left = BLOCK_COUNT_MAX;
+    race->queued_bytes = 0;
+    race->unit_bytes = whole_granules(model, model_free_bytes(model) / (2 * block_count));
+    race->delay_ns = random_log_uniform(random, 1000, UINT64_C(1000000000));
+    race->asked = OP_NONE;
+}
+
+/* Fills the device until it refuses. */
+static bool fill_next(struct race *race, struct random *random, const struct scenario_view *view, struct op *op)
+{
+    const struct model *model = view->hosts[0];
+    if (race->asked != OP_NONE && model_find(model, race->asked) != NULL && race->count < BLOCK_COUNT_MAX) {
+        race->blocks[race->count++] = race->asked;
+    } else if (race->asked != OP_NONE) {
+        race->left = 0;
+    }
+    race->asked = OP_NONE;
+    if (race->left == 0) {
+        race->phase = QUEUE;
+        return false;
+    }
+    race->left--;
+    race->asked = view->op_number;
+    *op = build_request(OP_ALLOC, race->unit_bytes * random_between(random, 1, 4), 0);
+    return true;
+}
+
+static uint64_t delay_of(const struct race *race, struct random *random, uint32_t index)
+{
+    switch ((enum order)race->order) {
+    case EARLY:
+        return 1 + random_below(random, 100);
+    case LATE:
+        return race->delay_ns * 1000 + index;
+    case REVERSED:
+        return race->delay_ns * (QUEUED_COUNT_MAX + 1 - index);
+    case LOST:
+        return DELAY_NEVER;
+    default:
+        return random_log_uniform(random, 1, race->delay_ns);
+    }
+}
+
+/* What the shared event of this round is; OP_NONE for orders without one. */
+static uint32_t queue_shared_event(struct race *race, struct random *random, const struct model *model)
+{
+    if (race->order == SHARED && race->count > 0) {
+        const uint32_t ref = race->blocks[random_below(random, race->count)];
+        return op_queue_add(&race->queue, build_delayed(OP_USE, ref, race->delay_ns));
+    }
+    if (race->order == EXECUTED && race->program != OP_NONE && model_find(model, race->program) != NULL) {
+        return op_queue_add(&race->queue, build_delayed(OP_EXECUTE, race->program, race->delay_ns));
+    }
+    return OP_NONE;
+}
+
+static void queue_free(struct race *race, struct random *random, const struct block *block, uint32_t index,
+                       uint32_t shared_event)
+{
+    if (race->order == SHARED && shared_event != OP_NONE) {
+        op_queue_add(&race->queue, build_awaiting(OP_FREE_AFTER, block->op, shared_event));
+    } else if (race->order == EXECUTED && shared_event != OP_NONE) {
+        op_queue_add(&race->queue, build_awaiting(OP_USE, block->op, shared_event));
+        op_queue_add(&race->queue, build_on(OP_FREE, block->op));
+    } else if (race->order == HELD && race->held_count < HELD_COUNT_MAX) {
+        race->held[race->held_count++] = block->op;
+        op_queue_add(&race->queue, build_on(OP_HOLD, block->op));
+        op_queue_add(&race->queue, build_on(OP_FREE, block->op));
+    } else if (race->order == USED) {
+        op_queue_add(&race->queue, build_delayed(OP_USE, block->op, delay_of(race, random, index)));
+        op_queue_add(&race->queue, build_on(OP_FREE, block->op));
+    } else {
+        op_queue_add(&race->queue, build_delayed(OP_FREE_AFTER, block->op, delay_of(race, random, index)));
+    }
+    race->queued_bytes += block->size_bytes;
+}
+
+/* Queues the frees of neighbours in allocation order, so that together they make one hole. */
+static void queue_frees(struct race *race, struct random *random, const struct model *model)
+{
+    const uint32_t event = queue_shared_event(race, random, model);
+    const uint32_t frees = (uint32_t)random_between(random, 1, QUEUED_COUNT_MAX);
+    const uint32_t stride = random_chance(random, 1, 2) ? 1 : (uint32_t)random_between(random, 2, 4);
+    const uint32_t first = race->count == 0 ? 0 : (uint32_t)random_below(random, race->count);
+    uint32_t queued = 0;
+    for (uint32_t i = first; i < race->count && queued < frees; i += stride) {
+        const struct block *block = model_find(model, race->blocks[i]);
+        if (block != NULL && block->hold_count == 0) {
+            queue_free(race, random, block, ++queued, event);
+        }
+    }
+}
+
+static uint64_t request_size(const struct race *race, struct random *random, const struct model *model)
+{
+    const uint64_t granule = model_granule_bytes(model);
+    switch (random_below(random, 7)) {
+    case 0:
+        return whole_granules(model, race->queued_bytes);
+    case 1:
+        return race->queued_bytes + granule;
+    case 2:
+        return whole_granules(model, model_free_bytes(model) + race->queued_bytes);
+    case 3:
+        return model_free_bytes(model) + race->queued_bytes + granule;
+    case 4:
+        return generate_interesting_size(random, model);
+    default:
+        return race->unit_bytes * random_between(random, 1, 6);
+    }
+}
+
+static void queue_requests(struct race *race, struct random *random, const struct model *model)
+{
+    const uint64_t count = random_between(random, 1, 10);
+    for (uint64_t i = 0; i < count; i++) {
+        const enum op_kind kind = random_chance(random, 1, 3) ? OP_OUTPUT : OP_ALLOC;
+        op_queue_add(&race->queue, build_request(kind, request_size(race, random, model), 1));
+        if (random_chance(random, 1, 3)) {
+            op_queue_add(&race->queue, build_advance(random_log_uniform(random, 1, race->delay_ns)));
+        }
+    }
+    if (race->order == EXECUTED && race->program == OP_NONE && model_contract(model)->programs) {
+        op_queue_add(&race->queue, build_load(race->unit_bytes, 2 * race->unit_bytes, 2));
+    }
+}
+
+/* Ends pending events, in any order but that of their making. */
+static void queue_completions(struct race *race, struct random *random, const struct model *model)
+{
+    op_queue_add(&race->queue, op_make(OP_REPORT)); /* dying blocks are listed too */
+    while (race->held_count > 0) {
+        op_queue_add(&race->queue, build_on(OP_RELEASE, race->held[--race->held_count]));
+        if (random_chance(random, 1, 2)) {
+            op_queue_add(&race->queue, build_request(OP_ALLOC, request_size(race, random, model), 1));
+        }
+    }
+    const size_t pending = model_event_count(model);
+    for (size_t i = 0; i < pending && i < 12; i++) {
+        const uint32_t event = model_event_op(model, (size_t)random_below(random, pending));
+        op_queue_add(&race->queue, build_complete(event));
+        if (random_chance(random, 1, 3)) {
+            op_queue_add(&race->queue, build_request(OP_ALLOC, request_size(race, random, model), 1));
+        }
+    }
+}
+
+/* The queue is empty: decides on the next part of the round. */
+static void go_on(struct race *race, struct random *random, const struct model *model)
+{
+    switch ((enum phase)race->phase) {
+    case QUEUE:
+        queue_frees(race, random, model);
+        race->phase = REQUEST;
+        break;
+    case REQUEST:
+        queue_requests(race, random, model);
+        race->phase = COMPLETE;
+        break;
+    case COMPLETE:
+        queue_completions(race, random, model);
+        race->phase = MIX;
+        race->left = random_chance(random, 1, 4) ? (uint32_t)random_below(random, 120) : 0;
+        break;
+    default:
+        race->phase = random_chance(random, 1, 2) ? CLEAR : QUEUE;
+        race->queued_bytes = 0;
+        race->order = draw_order(random, model, race->count);
+        break;
+    }
+}
+
+static void see_program(struct race *race, const struct model *model)
+{
+    race->program = model_program_count(model) == 0 ? OP_NONE : model_program(model, 0)->op;
+}
+
+static bool race_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+{
+    struct race *race = state;
+    const struct model *model = view->hosts[0];
+    if (!race->is_open) {
+        generate_init(&race->generate, random, model_capacity_bytes(model), model_granule_bytes(model),
+                      &(struct generate_limits){0});
+        begin_fill(race, random, model);
+        race->is_open = true;
+    }
+    see_program(race, model);
+    for (;;) { /* a round passes through each phase once: fill makes an op, or the device is full */
+        if (op_queue_next(&race->queue, view, op)) {
+            return true;
+        }
+        if (race->phase == FILL) {
+            if (fill_next(race, random, view, op)) {
+                return true;
+            }
+        } else if (race->phase == MIX && race->left > 0) {
+            race->left--;
+            *op = generate_next(&race->generate, random, model, 0);
+            return true;
+        } else if (race->phase == CLEAR) {
+            if (clear_next(view, 0, random_chance(random, 15, 16), op)) {
+                return true;
+            }
+            begin_fill(race, random, model);
+        } else {
+            go_on(race, random, model);
+        }
+    }
+}
+
+const struct scenario queued_free_race = {
+    .name = "queued_free_race",
+    .summary = "frees behind events that complete early, late, out of order, during the request that needs them, or never",
+    .source = "AI-Hypercomputer/tpu-recipes#151, pytorch/xla#7849, pytorch/pytorch#71616 and #189504",
+    .chip = "v5e",
+    .ops_per_trial = 2000,
+    .begin = race_begin,
+    .next = race_next,
+};
