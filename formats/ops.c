@@ -1,0 +1,40 @@
+/* The .ops text as a format: harness/ops_file does the work. */
+#include "formats/formats.h"
+#include "harness/ops_file.h"
+
+#include <string.h>
+
+/* The version line is the first line that is neither empty nor a comment. */
+static unsigned ops_recognise(const char *text, size_t length)
+{
+    static const char head[] = "hbmstress-ops";
+    size_t at = 0;
+    while (at < length && (text[at] == '#' || text[at] == '\n' || text[at] == '\r')) {
+        const char *newline = memchr(text + at, '\n', length - at);
+        if (newline == NULL) {
+            return 0;
+        }
+        at = (size_t)(newline - text) + 1;
+    }
+    return length - at >= sizeof head - 1 && memcmp(text + at, head, sizeof head - 1) == 0 ? 100 : 0;
+}
+
+static enum import_result ops_import(const struct import_input *input, struct import *import,
+                                     struct import_error *error)
+{
+    struct ops_file_error wrong = {0};
+    const enum ops_file_result result =
+        ops_file_parse(input->text, input->length, &import->setup, &import->ops, &wrong);
+    if (result != OPS_FILE_OK) {
+        return import_fail(error, IMPORT_INVALID, wrong.line, wrong.column, "%s", wrong.reason);
+    }
+    import_apply_fixed(input->fixed, &import->setup);
+    return IMPORT_OK;
+}
+
+const struct format format_ops = {
+    .name = "ops",
+    .summary = "a recorded run of hbmstress as text",
+    .recognise = ops_recognise,
+    .import = ops_import,
+};
