@@ -1,0 +1,358 @@
+#include "cli/arguments.h"
+
+#include "harness/check.h"
+#include "harness/size.h"
+
+#include <string.h>
+
+/* Capacities above 2^50 are no device's. */
+#define CAPACITY_BYTES_MAX (UINT64_C(1) << 50)
+enum { WORKER_COUNT_MAX = 256 };
+
+/* One option.  set returns NULL, or what is wrong with the value, to follow the value in quotes. */
+struct option_row {
+    const char *name;
+    const char *alias;    /* one letter; NULL = none */
+    const char *argument; /* NULL: takes none */
+    const char *summary;
+    const char *(*set)(struct arguments *arguments, const char *value);
+};
+
+static const char *set_number(uint64_t *number, const char *value, uint64_t low, uint64_t high, const char *wrong)
+{
+    uint64_t parsed;
+    if (!number_parse(value, strlen(value), &parsed) || parsed < low || parsed > high)
+        return wrong;
+    *number = parsed;
+    return NULL;
+}
+
+static const char *set_text(const char **text, const char *value)
+{
+    if (value[0] == '\0')
+        return "is empty";
+    *text = value;
+    return NULL;
+}
+
+static const char *set_target(struct arguments *arguments, const char *value)
+{
+    if (strlen(value) >= SETUP_VALUE_BYTES)
+        return "is longer than 255 bytes";
+    return set_text(&arguments->target, value);
+}
+
+static const char *set_target_option(struct arguments *arguments, const char *value)
+{
+    const char *equals = strchr(value, '=');
+    if (equals == NULL || equals == value)
+        return "is not KEY=VALUE";
+    size_t length = (size_t)(equals - value);
+    if (length >= SETUP_NAME_BYTES || strlen(equals + 1) >= SETUP_NAME_BYTES)
+        return "is longer than 63 bytes a side";
+    struct setup_option option = {0};
+    memcpy(option.key, value, length);
+    strcpy(option.value, equals + 1);
+    for (uint32_t i = 0; i < arguments->option_count; i++)
+        if (strcmp(arguments->options[i].key, option.key) == 0)
+            return "sets a key that was set before";
+    if (arguments->option_count == SETUP_OPTION_COUNT_MAX)
+        return "is one option too many (16 at most)";
+    arguments->options[arguments->option_count++] = option;
+    return NULL;
+}
+
+static const char *set_chip(struct arguments *arguments, const char *value)
+{
+    return set_text(&arguments->chip, value);
+}
+
+static const char *set_capacity(struct arguments *arguments, const char *value)
+{
+    uint64_t bytes;
+    if (!size_parse(value, strlen(value), &bytes) || bytes == 0 || bytes > CAPACITY_BYTES_MAX)
+        return "is not a size from 1 to 1024T, such as 512, 64M or 16G";
+    arguments->capacity_bytes = bytes;
+    return NULL;
+}
+
+static const char *set_hosts(struct arguments *arguments, const char *value)
+{
+    return set_number(&arguments->host_count, value, 1, OP_HOST_COUNT_MAX, "is not a number from 1 to 64");
+}
+
+static const char *set_seed(struct arguments *arguments, const char *value)
+{
+    arguments->has_seed = true;
+    return set_number(&arguments->seed, value, 0, UINT64_MAX, "is not a number from 0 to 2^64-1");
+}
+
+static const char *set_ops(struct arguments *arguments, const char *value)
+{
+    return set_number(&arguments->op_count_max, value, 1, UINT64_MAX - 1, "is not a number of at least 1");
+}
+
+static const char *set_duration(uint64_t *duration_ns, const char *value)
+{
+    uint64_t duration;
+    if (!duration_parse(value, strlen(value), &duration) || duration == 0 || duration > UINT64_MAX / 2)
+        return "is not a duration such as 30s, 10m or 8h";
+    *duration_ns = duration;
+    return NULL;
+}
+
+static const char *set_time(struct arguments *arguments, const char *value)
+{
+    return set_duration(&arguments->duration_ns, value);
+}
+
+static const char *set_trial_timeout(struct arguments *arguments, const char *value)
+{
+    return set_duration(&arguments->trial_timeout_ns, value);
+}
+
+static const char *set_workers(struct arguments *arguments, const char *value)
+{
+    return set_number(&arguments->worker_count, value, 1, WORKER_COUNT_MAX, "is not a number from 1 to 256");
+}
+
+static const char *set_job(struct arguments *arguments, const char *value)
+{
+    return set_text(&arguments->job, value);
+}
+
+static const char *set_out(struct arguments *arguments, const char *value)
+{
+    return set_text(&arguments->out, value);
+}
+
+static const char *set_output(struct arguments *arguments, const char *value)
+{
+    return set_text(&arguments->output, value);
+}
+
+static const char *set_format(struct arguments *arguments, const char *value)
+{
+    return set_text(&arguments->format, value);
+}
+
+static const char *set_replay_sample(struct arguments *arguments, const char *value)
+{
+    return set_number(&arguments->replay_sample, value, 0, UINT64_MAX, "is not a number (0 = never)");
+}
+
+static const char *set_shrink_budget(struct arguments *arguments, const char *value)
+{
+    return set_number(&arguments->shrink_budget, value, 0, UINT64_MAX, "is not a number (0 = keep the whole list)");
+}
+
+static const char *set_results_limit(struct arguments *arguments, const char *value)
+{
+    return size_parse(value, strlen(value), &arguments->results_limit_bytes) ? NULL : "is not a size such as 64M";
+}
+
+static const char *set_json(struct arguments *arguments, const char *value)
+{
+    (void)value;
+    arguments->json = true;
+    return NULL;
+}
+
+static const char *set_help(struct arguments *arguments, const char *value)
+{
+    (void)value;
+    arguments->help = true;
+    return NULL;
+}
+
+static const char *set_version(struct arguments *arguments, const char *value)
+{
+    (void)value;
+    arguments->version = true;
+    return NULL;
+}
+
+static const struct option_row option_rows[] = {
+    {"--target", "-t", "NAME|FILE.so", "the allocator under test: a listed target, or a plug-in (default hbm)", set_target},
+    {"--target-option", "-O", "KEY=VALUE", "an option of the target; may be repeated", set_target_option},
+    {"--chip", NULL, "NAME", "the chip whose capacity the device has (list chips)", set_chip},
+    {"--capacity", "-c", "SIZE", "the device's capacity: 512, 64M, 16G", set_capacity},
+    {"--hosts", NULL, "N", "simulated hosts, 1 to 64 (default: the scenario's choice)", set_hosts},
+    {"--seed", "-s", "N", "what all chance comes from (default: drawn from the clock)", set_seed},
+    {"--ops", "-n", "N", "ops per scenario (default 20000, or no bound with --time)", set_ops},
+    {"--time", NULL, "DURATION", "wall time of the whole run: 30s, 10m, 8h", set_time},
+    {"--workers", "-j", "N", "processes that share the trials (default: one per processor)", set_workers},
+    {"--job", NULL, "FILE", "what to run, from an ini file", set_job},
+    {"--out", NULL, "DIR", "where results.jsonl and repros/ go (default out)", set_out},
+    {"--output", "-o", "FILE.ops", "where the ops go (default: standard output)", set_output},
+    {"--format", "-f", "NAME", "the format of FILE (default auto; list formats)", set_format},
+    {"--replay-sample", NULL, "N", "run every N-th trial twice and compare (default 16, 0 = never)", set_replay_sample},
+    {"--shrink-budget", NULL, "N", "replays that shrinking may take (default 2000, 0 = do not shrink)", set_shrink_budget},
+    {"--results-limit", NULL, "SIZE", "leave justified verdicts out of results.jsonl beyond this (default 64M)", set_results_limit},
+    {"--trial-timeout", NULL, "DURATION", "a trial that takes longer is a hang (default 10m)", set_trial_timeout},
+    {"--json", NULL, NULL, "JSON lines on standard output and nothing else", set_json},
+    {"--help", "-h", NULL, "this text", set_help},
+    {"--version", NULL, NULL, "the version", set_version},
+};
+enum { OPTION_ROW_COUNT = sizeof option_rows / sizeof *option_rows };
+
+static bool is_taken(const struct subcommand *subcommand, const char *name)
+{
+    if (strcmp(name, "--help") == 0 || strcmp(name, "--version") == 0)
+        return true;
+    for (const char *const *option = subcommand->options; *option != NULL; option++)
+        if (strcmp(*option, name) == 0)
+            return true;
+    return false;
+}
+
+/* The row of the first length bytes of word, when the subcommand takes it. */
+static const struct option_row *row_find(const struct subcommand *subcommand, const char *word, size_t length)
+{
+    for (size_t i = 0; i < OPTION_ROW_COUNT; i++) {
+        const struct option_row *row = &option_rows[i];
+        bool named = strlen(row->name) == length && strncmp(word, row->name, length) == 0;
+        bool aliased = row->alias != NULL && strlen(row->alias) == length && strncmp(word, row->alias, length) == 0;
+        if ((named || aliased) && is_taken(subcommand, row->name))
+            return row;
+    }
+    return NULL;
+}
+
+static enum exit_code fail_unknown_option(const struct subcommand *subcommand, const char *word, size_t length)
+{
+    const char *names[OPTION_ROW_COUNT];
+    size_t count = 0;
+    for (size_t i = 0; i < OPTION_ROW_COUNT; i++)
+        if (is_taken(subcommand, option_rows[i].name))
+            names[count++] = option_rows[i].name;
+    char name[SETUP_VALUE_BYTES];
+    snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), word);
+    char hint[SETUP_VALUE_BYTES];
+    snprintf(hint, sizeof hint, "see hbmstress %s --help", subcommand->name);
+    return message_unknown("option", name, message_nearest(name, names, count), hint);
+}
+
+/* Takes the option at argv[*i], and its value. */
+static enum exit_code take_option(const struct subcommand *subcommand, char **argv, size_t count, size_t *i,
+                                  struct arguments *arguments)
+{
+    const char *word = argv[*i];
+    const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
+    size_t length = equals == NULL ? strlen(word) : (size_t)(equals - word);
+    const struct option_row *row = row_find(subcommand, word, length);
+    if (row == NULL)
+        return fail_unknown_option(subcommand, word, length);
+    if (row->argument == NULL && equals != NULL)
+        return message_fail(EXIT_USAGE, "%s takes no value", row->name);
+    const char *value = equals == NULL ? NULL : equals + 1;
+    if (row->argument != NULL && value == NULL) {
+        if (*i + 1 == count)
+            return message_fail(EXIT_USAGE, "%s needs a value: %s %s", row->name, row->name, row->argument);
+        value = argv[++*i];
+    }
+    const char *wrong = row->set(arguments, value);
+    if (wrong != NULL)
+        return message_fail(EXIT_USAGE, "%s: '%s' %s", row->name, value, wrong);
+    return EXIT_KEPT;
+}
+
+static enum exit_code words_check(const struct subcommand *subcommand, const struct arguments *arguments)
+{
+    if (arguments->word_count < subcommand->word_count_min)
+        return message_fail(EXIT_USAGE, "%s needs a %s; see hbmstress %s --help", subcommand->name, subcommand->word_name,
+                            subcommand->name);
+    if (arguments->word_count > subcommand->word_count_max)
+        return message_fail(EXIT_USAGE, "%s: '%s' is one word too many; see hbmstress %s --help", subcommand->name,
+                            arguments->words[subcommand->word_count_max], subcommand->name);
+    if (arguments->chip != NULL && arguments->capacity_bytes != 0)
+        return message_fail(EXIT_USAGE, "--chip and --capacity say the same thing twice; give one of them");
+    return EXIT_KEPT;
+}
+
+enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv, size_t count, const char **words,
+                               struct arguments *arguments)
+{
+    *arguments = (struct arguments){.words = words,
+                                    .replay_sample = 16,
+                                    .shrink_budget = 2000,
+                                    .results_limit_bytes = UINT64_C(64) << 20,
+                                    .trial_timeout_ns = UINT64_C(600) * 1000000000};
+    bool only_words = false;
+    for (size_t i = 0; i < count; i++) {
+        if (!only_words && strcmp(argv[i], "--") == 0) {
+            only_words = true;
+            continue;
+        }
+        if (only_words || argv[i][0] != '-' || argv[i][1] == '\0') {
+            words[arguments->word_count++] = argv[i];
+            continue;
+        }
+        enum exit_code code = take_option(subcommand, argv, count, &i, arguments);
+        if (code != EXIT_KEPT)
+            return code;
+        if (arguments->help || arguments->version)
+            return EXIT_KEPT;
+    }
+    return words_check(subcommand, arguments);
+}
+
+const char *arguments_set(struct arguments *arguments, const char *name, const char *value)
+{
+    for (size_t i = 0; i < OPTION_ROW_COUNT; i++)
+        if (strcmp(option_rows[i].name, name) == 0)
+            return option_rows[i].set(arguments, value);
+    CHECK(false);
+}
+
+static bool merge_option(struct arguments *base, const struct setup_option *option)
+{
+    for (uint32_t i = 0; i < base->option_count; i++) {
+        if (strcmp(base->options[i].key, option->key) == 0) {
+            base->options[i] = *option;
+            return true;
+        }
+    }
+    if (base->option_count == SETUP_OPTION_COUNT_MAX)
+        return false;
+    base->options[base->option_count++] = *option;
+    return true;
+}
+
+bool arguments_merge(struct arguments *base, const struct arguments *over)
+{
+    if (over->target != NULL)
+        base->target = over->target;
+    if (over->chip != NULL || over->capacity_bytes != 0) {
+        base->chip = over->chip;
+        base->capacity_bytes = over->capacity_bytes;
+    }
+    if (over->host_count != 0)
+        base->host_count = over->host_count;
+    if (over->has_seed) {
+        base->has_seed = true;
+        base->seed = over->seed;
+    }
+    if (over->op_count_max != 0)
+        base->op_count_max = over->op_count_max;
+    if (over->duration_ns != 0)
+        base->duration_ns = over->duration_ns;
+    bool fits = true;
+    for (uint32_t i = 0; i < over->option_count; i++)
+        fits = merge_option(base, &over->options[i]) && fits;
+    return fits;
+}
+
+void arguments_help(const struct subcommand *subcommand, struct writing *text)
+{
+    writing_append_format(text, "hbmstress %s %s\n\n%s\n\n", subcommand->name, subcommand->usage, subcommand->description);
+    for (size_t i = 0; i < OPTION_ROW_COUNT; i++) {
+        const struct option_row *row = &option_rows[i];
+        if (!is_taken(subcommand, row->name))
+            continue;
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s%s%s", row->alias == NULL ? "    " : row->alias, row->alias == NULL ? "" : ", ",
+                 row->name, row->argument == NULL ? "" : " ", row->argument == NULL ? "" : row->argument);
+        writing_append_format(text, "  %-32s  %s\n", left, row->summary);
+    }
+}

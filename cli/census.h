@@ -1,0 +1,31 @@
+/* Who holds the device at one moment, as the model knows it: counts and bytes by kind and state,
+ * and the tags with the most. */
+#ifndef CLI_CENSUS_H
+#define CLI_CENSUS_H
+
+#include "harness/model.h"
+
+struct census_sum {
+    uint64_t count, bytes;
+};
+enum { CENSUS_TAG_COUNT_MAX = 8 };
+
+/* All blocks are in exactly one of movable, held, idle, busy and dying; evicted programs hold
+ * nothing. */
+struct census {
+    uint64_t capacity_bytes, free_bytes, largest_hole_bytes, hole_count, reserved_bytes, in_use_bytes;
+    struct census_sum movable, held; /* buffers and outputs */
+    struct census_sum idle, busy;    /* programs on the device */
+    struct census_sum dying;         /* queued frees */
+    uint64_t evicted_count;
+    struct {
+        uint8_t tag;
+        struct census_sum sum;
+    } tags[CENSUS_TAG_COUNT_MAX]; /* of live blocks and programs, most bytes first; tag_count of them */
+    uint32_t tag_count;
+};
+
+/* O(blocks). */
+void census_take(const struct model *model, struct census *census);
+
+#endif

@@ -1,0 +1,333 @@
+/* explain: the first out-of-memory or broken promise of a list, in words and numbers. */
+#include "cli/census.h"
+#include "cli/lookup.h"
+#include "cli/output.h"
+#include "cli/recording.h"
+#include "cli/subcommands.h"
+#include "harness/ops_file.h"
+#include "harness/size.h"
+#include "reports/json_lines.h"
+#include "reports/table.h"
+
+#include <string.h>
+
+/* What is explained; op is NULL when the last promises broke, after the list. */
+struct explanation {
+    const struct run *run;
+    const struct verdict *verdict;
+    const struct op *op;
+    const struct target_contract *contract;
+    struct census census;
+    struct writing text;
+};
+
+static void append_size(struct writing *text, uint64_t size_bytes)
+{
+    char size[SIZE_TEXT_BYTES];
+    size_print_field(size_bytes, size);
+    writing_append(text, size);
+    writing_append_format(text, " (%llu bytes)", (unsigned long long)size_bytes);
+}
+
+static void append_sum(struct writing *text, const struct census_sum *sum, const char *what)
+{
+    char size[SIZE_TEXT_BYTES];
+    size_print_field(sum->bytes, size);
+    writing_append_format(text, "%llu %s holding %s", (unsigned long long)sum->count, what, size);
+}
+
+static const char *tag_name(const struct run *run, uint8_t tag, char name[SETUP_NAME_BYTES])
+{
+    const char *given = run_setup(run)->tags[tag];
+    if (given[0] == '\0')
+        snprintf(name, SETUP_NAME_BYTES, "tag %u", tag);
+    else
+        snprintf(name, SETUP_NAME_BYTES, "%s", given);
+    return name;
+}
+
+static void explain_request(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    const struct verdict *verdict = explanation->verdict;
+    char op[OP_TEXT_BYTES], name[SETUP_NAME_BYTES];
+    writing_append_format(text, "op %lu", (unsigned long)verdict->op);
+    if (explanation->op != NULL) {
+        const struct op_kind_info *info = op_kind_info((enum op_kind)explanation->op->kind);
+        writing_append(text, ": ");
+        writing_append_visible(text, op_print(explanation->op, op));
+        if (info->has_tag && explanation->op->kind != OP_FAULT) {
+            writing_append(text, ", for '");
+            writing_append_visible(text, tag_name(explanation->run, explanation->op->tag, name));
+            writing_append(text, "'");
+        }
+        if (run_setup(explanation->run)->host_count > 1)
+            writing_append_format(text, ", on host %u", explanation->op->host);
+    }
+    writing_append(text, "\n");
+    if (run_message(explanation->run)[0] != '\0') {
+        writing_append(text, "the target said: ");
+        writing_append_visible(text, run_message(explanation->run));
+        writing_append(text, "\n");
+    }
+}
+
+static void explain_space(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    const struct census *census = &explanation->census;
+    writing_append(text, "\nThe device has ");
+    append_size(text, census->capacity_bytes);
+    writing_append(text, ".\n");
+    if (explanation->verdict->kind != VERDICT_BROKEN) {
+        writing_append(text, "Asked for:     ");
+        append_size(text, explanation->verdict->requested_bytes);
+        writing_append(text, "\n");
+    }
+    writing_append(text, "Free:          ");
+    append_size(text, census->free_bytes);
+    writing_append_format(text, " in %llu holes\nLargest hole:  ", (unsigned long long)census->hole_count);
+    append_size(text, census->largest_hole_bytes);
+    writing_append(text, "\nStack:         ");
+    append_size(text, census->reserved_bytes);
+    writing_append(text, "\n\n");
+}
+
+static void put_sum(struct table *table, const char *name, const struct census_sum *sum)
+{
+    char size[SIZE_TEXT_BYTES];
+    if (sum->count == 0)
+        return;
+    size_print_field(sum->bytes, size);
+    table_put(table, name);
+    table_put_number(table, sum->count);
+    table_put(table, size);
+}
+
+static void explain_holders(struct explanation *explanation)
+{
+    const struct census *census = &explanation->census;
+    struct table table;
+    char name[SETUP_NAME_BYTES];
+    table_init(&table, 3, 1);
+    table_put(&table, "Who holds the rest");
+    table_put(&table, "blocks");
+    table_put(&table, "bytes");
+    put_sum(&table, "buffers, movable", &census->movable);
+    put_sum(&table, "buffers, held", &census->held);
+    put_sum(&table, "programs, idle", &census->idle);
+    put_sum(&table, "programs, busy", &census->busy);
+    put_sum(&table, "queued frees", &census->dying);
+    for (uint32_t i = 0; i < census->tag_count; i++) {
+        char line[SETUP_NAME_BYTES + 8];
+        snprintf(line, sizeof line, "of '%s'", tag_name(explanation->run, census->tags[i].tag, name));
+        put_sum(&table, line, &census->tags[i].sum);
+    }
+    table_print(&table, 0, &explanation->text);
+    table_deinit(&table);
+    if (census->tag_count == CENSUS_TAG_COUNT_MAX)
+        writing_append(&explanation->text, "(the 8 largest tags; queued frees are not told apart by tag)\n");
+}
+
+static void explain_drain(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    writing_append(text, "  drain       ");
+    if (!explanation->contract->drains)
+        writing_append(text, "is not promised by this target");
+    else if (explanation->census.dying.count == 0)
+        writing_append(text, "no queued free is left to wait for");
+    else {
+        append_sum(text, &explanation->census.dying, "queued frees");
+        writing_append(text, " are left, whose events or holds have not ended");
+    }
+    writing_append(text, "\n");
+}
+
+static void explain_defragment(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    const struct census *census = &explanation->census;
+    writing_append(text, "  defragment  ");
+    if (explanation->contract->defrag == DEFRAG_NONE)
+        writing_append(text, "is not promised by this target: nothing ever moves");
+    else if (census->free_bytes < explanation->verdict->requested_bytes)
+        writing_append(text, "cannot help: less is free than was asked for, wherever the blocks lie");
+    else {
+        append_sum(text, &census->movable, "blocks");
+        writing_append(text, explanation->contract->defrag == DEFRAG_SLIDE ? " may slide between " : " may go anywhere around ");
+        writing_append_format(text, "%llu that may not move (held, busy or dying)",
+                              (unsigned long long)(census->held.count + census->busy.count + census->dying.count));
+    }
+    writing_append(text, "\n");
+}
+
+static void explain_evict(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    bool is_program = explanation->op != NULL && (explanation->op->kind == OP_LOAD || explanation->op->kind == OP_EXECUTE);
+    bool promised = is_program ? explanation->contract->program_evicts_program : explanation->contract->evicts;
+    writing_append(text, "  evict       ");
+    if (!promised)
+        writing_append(text, is_program ? "is not promised to a program" : "is not promised by this target");
+    else if (explanation->census.idle.count == 0)
+        writing_append_format(text, "no idle program is on the device (%llu busy)",
+                              (unsigned long long)explanation->census.busy.count);
+    else
+        append_sum(text, &explanation->census.idle, "idle programs still on the device");
+    writing_append(text, "\n");
+}
+
+static void explain_verdict(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    const struct verdict *verdict = explanation->verdict;
+    if (verdict->kind == VERDICT_BROKEN)
+        writing_append_format(text, "\nBroken: %s (%s)\n", rule_info(verdict->rule)->name, rule_info(verdict->rule)->summary);
+    else
+        writing_append_format(text, "\nVerdict: %s\n", verdict_name(verdict->kind));
+    writing_append(text, "  ");
+    writing_append_visible(text, verdict->reason);
+    writing_append(text, "\n\nNot covered: what would have helped and by how much, what happens after this op, and blocks\n"
+                         "that the client can no longer name other than as the sum of queued frees.\n");
+}
+
+static void explain_in_words(struct explanation *explanation)
+{
+    explain_request(explanation);
+    explain_space(explanation);
+    explain_holders(explanation);
+    if (explanation->verdict->kind != VERDICT_BROKEN) {
+        writing_append(&explanation->text, "\nWhat the mitigations had left when the target gave up\n");
+        explain_drain(explanation);
+        explain_defragment(explanation);
+        explain_evict(explanation);
+    }
+    explain_verdict(explanation);
+}
+
+static void json_sum(struct writing *text, const char *key, const struct census_sum *sum)
+{
+    line_nest(text, key, '{');
+    line_number(text, "blocks", sum->count);
+    line_number(text, "bytes", sum->bytes);
+    line_unnest(text, '}');
+}
+
+static void explain_in_json(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    const struct verdict *verdict = explanation->verdict;
+    const struct census *census = &explanation->census;
+    char name[SETUP_NAME_BYTES];
+    line_open(text, "explanation");
+    line_number(text, "op", verdict->op);
+    line_string(text, "verdict", verdict_name(verdict->kind));
+    if (verdict->rule != RULE_NONE)
+        line_string(text, "rule", rule_info(verdict->rule)->name);
+    line_number(text, "requested_bytes", verdict->requested_bytes);
+    line_number(text, "free_bytes", census->free_bytes);
+    line_number(text, "largest_hole_bytes", census->largest_hole_bytes);
+    line_number(text, "holes", census->hole_count);
+    line_number(text, "reserved_bytes", census->reserved_bytes);
+    line_number(text, "capacity_bytes", census->capacity_bytes);
+    json_sum(text, "movable", &census->movable);
+    json_sum(text, "held", &census->held);
+    json_sum(text, "idle_programs", &census->idle);
+    json_sum(text, "busy_programs", &census->busy);
+    json_sum(text, "queued_frees", &census->dying);
+    line_nest(text, "tags", '[');
+    for (uint32_t i = 0; i < census->tag_count; i++) {
+        line_nest(text, NULL, '{');
+        line_string(text, "tag", tag_name(explanation->run, census->tags[i].tag, name));
+        line_number(text, "blocks", census->tags[i].sum.count);
+        line_number(text, "bytes", census->tags[i].sum.bytes);
+        line_unnest(text, '}');
+    }
+    line_unnest(text, ']');
+    line_string(text, "reason", verdict->reason);
+    line_string(text, "message", run_message(explanation->run));
+    line_close(text);
+}
+
+/* Steps to the first OOM or broken promise; NULL: there is none. */
+static const struct verdict *find_first(struct run *run, const struct op_list *ops)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        const struct verdict *verdict = run_step(run, &ops->ops[i]);
+        if (verdict->kind != VERDICT_NONE)
+            return verdict;
+    }
+    return NULL;
+}
+
+/* Explains; or, when the list went well, says so. */
+static void explain_run(struct run *run, const struct op_list *ops, bool is_json, struct explanation *explanation)
+{
+    const struct verdict *verdict = find_first(run, ops);
+    bool is_last = verdict == NULL;
+    if (is_last) {
+        verdict = run_finish(run);
+        if (verdict->kind == VERDICT_NONE) {
+            if (!is_json)
+                writing_append_format(&explanation->text, "Nothing to explain: %zu ops, no out-of-memory, every promise kept.\n",
+                                      ops->count);
+            return;
+        }
+    }
+    explanation->verdict = verdict;
+    explanation->op = is_last || verdict->op >= run_ops(run)->count ? NULL : &run_ops(run)->ops[verdict->op];
+    const struct model *model = run_model(run, explanation->op == NULL ? 0 : explanation->op->host);
+    explanation->contract = model_contract(model);
+    census_take(model, &explanation->census);
+    if (is_json)
+        explain_in_json(explanation);
+    else
+        explain_in_words(explanation);
+}
+
+static enum exit_code explain_recording(const struct arguments *arguments, const struct recording *recording)
+{
+    char reason[RUN_REASON_BYTES];
+    struct run *run = run_create(recording->target, &recording->setup, reason);
+    if (run == NULL)
+        return message_fail(EXIT_USAGE, "%s: target %s refuses: %s", arguments->words[0], recording->setup.target, reason);
+    struct explanation explanation = {.run = run};
+    struct output output;
+    output_init(&output, arguments->json);
+    explain_run(run, &recording->ops, arguments->json, &explanation);
+    output_line(&output, &explanation.text);
+    output_text(&output, &explanation.text);
+    output_flush(&output);
+    writing_deinit(&explanation.text);
+    enum exit_code code = totals_exit_code(run_totals(run));
+    run_destroy(run);
+    return output.is_failed ? EXIT_HARNESS : code;
+}
+
+static enum exit_code explain_subcommand(const struct arguments *arguments)
+{
+    struct recording recording;
+    enum exit_code code = recording_read(arguments->words[0], arguments, true, &recording);
+    if (code == EXIT_KEPT)
+        code = explain_recording(arguments, &recording);
+    recording_deinit(&recording);
+    return code;
+}
+
+static const char *const options[] = {"--format", "--target", "--target-option", "--chip", "--capacity", "--hosts", "--json",
+                                      NULL};
+
+const struct subcommand subcommand_explain = {
+    .name = "explain",
+    .summary = "say in words why the first out-of-memory or broken promise of a file happened",
+    .usage = "FILE [options]",
+    .description = "FILE is an .ops file or anything that import takes.  Says what was asked, what was free, who\n"
+                   "held the rest, what each mitigation had left, and the verdict.\n\n"
+                   "Example: hbmstress explain crash.log --chip v4",
+    .options = options,
+    .word_count_min = 1,
+    .word_count_max = 1,
+    .word_name = "FILE",
+    .run = explain_subcommand,
+};

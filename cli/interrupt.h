@@ -1,0 +1,17 @@
+/* Ctrl-C and its like: the first one asks the run to end after the current trials, the second
+ * ends the program as the system does by default. */
+#ifndef CLI_INTERRUPT_H
+#define CLI_INTERRUPT_H
+
+#include <stdbool.h>
+
+/* Takes SIGINT, SIGTERM and SIGHUP; ignores SIGPIPE and SIGXFSZ, so that a closed pipe and a
+ * full disk are failed writes. */
+void interrupt_install(void);
+
+/* In a child: the parent alone decides when it ends. */
+void interrupt_ignore(void);
+
+bool interrupt_asked(void);
+
+#endif

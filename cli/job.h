@@ -1,0 +1,30 @@
+/* A job file: what to run, as an ini file.  [global] holds for every section; each other section
+ * is one part of the run.  Keys: scenario (default: the section's name), target, chip, capacity,
+ * hosts, seed, ops, time, and option.KEY for the target's options. */
+#ifndef CLI_JOB_H
+#define CLI_JOB_H
+
+#include "cli/arguments.h"
+
+struct job_section {
+    char name[SETUP_NAME_BYTES];
+    const char *scenario;       /* NULL: the section's name */
+    struct arguments arguments; /* what the section says */
+    size_t line;                /* of its first key, for messages */
+};
+
+/* Owns every text that its arguments point to. */
+struct job {
+    struct arguments global;
+    struct job_section *sections; /* count of them, in the file's order, names unique */
+    size_t count;
+    char **texts;
+    size_t text_count;
+};
+
+/* Reads path.  EXIT_KEPT, or EXIT_USAGE after one message with file and line; *job must be
+ * deinited in both cases. */
+enum exit_code job_read(const char *path, struct job *job);
+void job_deinit(struct job *job);
+
+#endif

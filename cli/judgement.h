@@ -1,0 +1,77 @@
+/* What one trial of a run gave: made in a worker, sent to the parent as bytes, merged there in
+ * the order of the trials. */
+#ifndef CLI_JUDGEMENT_H
+#define CLI_JUDGEMENT_H
+
+#include "cli/plan.h"
+#include "reports/writing.h"
+
+/* One trial to run; a plain value. */
+struct task {
+    uint32_t part;         /* index into the plan */
+    bool is_sampled;       /* run twice, and compared */
+    uint64_t trial;        /* number within its part */
+    uint64_t op_count_max;
+};
+
+enum judgement_end {
+    JUDGEMENT_DONE = 0,
+    JUDGEMENT_REFUSED, /* the target refused the setup; reason */
+    JUDGEMENT_CRASHED, /* the target took its process with it; reason */
+    JUDGEMENT_HUNG     /* the trial did not end in time; reason */
+};
+
+/* The part that travels as it is. */
+struct judgement_head {
+    struct task task;
+    enum judgement_end end;
+    struct verdict first;      /* the promise that broke, or NONE */
+    struct run_totals totals;
+    uint64_t elapsed_ns;
+    struct growth growth;      /* of the last look */
+    uint64_t looked_op_count;  /* where the run was then; 0 = it was too short for a look */
+    bool is_growing;
+    bool has_list;             /* setup and ops are there: something broke */
+    char growing_tag[SETUP_NAME_BYTES];
+    char message[OBSERVATION_MESSAGE_BYTES]; /* the target's words to `first` */
+    char reason[RUN_REASON_BYTES];
+    uint64_t op_count, all_bytes, notable_bytes;
+};
+struct judgement {
+    struct judgement_head head;
+    struct setup setup;
+    struct op_list ops;
+    struct writing all;     /* a JSON line for each OOM but a premature one */
+    struct writing notable; /* those of them that are not justified */
+};
+void judgement_init(struct judgement *judgement);
+void judgement_deinit(struct judgement *judgement);
+
+/* The name of the promise that broke: a rule's, "crash" or "hang"; NULL: none. */
+const char *judgement_rule(const struct judgement *judgement);
+
+/* What a worker leaves behind when its target takes it down: the ops that were chosen so far.
+ * It lies in memory that the parent shares. */
+enum { LAST_OP_COUNT_MAX = 1 << 20 };
+struct last_words {
+    struct setup setup;
+    bool has_begun;
+    uint64_t op_count; /* beyond LAST_OP_COUNT_MAX they are only counted */
+    struct op ops[LAST_OP_COUNT_MAX];
+};
+struct last_words *last_words_create(void); /* NULL: no memory */
+void last_words_destroy(struct last_words *words);
+
+/* Runs the trial.  Not for two threads at once. */
+void judgement_make(const struct plan *plan, const struct task *task, struct last_words *words,
+                    struct judgement *judgement);
+
+/* What is left of a trial whose worker died or was stopped. */
+void judgement_make_dead(const struct task *task, enum judgement_end end, const char *reason,
+                         const struct last_words *words, struct judgement *judgement);
+
+/* To bytes and back.  False: these are not the bytes of a judgement. */
+void judgement_pack(struct judgement *judgement, struct writing *bytes);
+bool judgement_unpack(const void *bytes, size_t length, struct judgement *judgement);
+
+#endif

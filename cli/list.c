@@ -1,0 +1,171 @@
+/* list: what there is to name on the command line. */
+#include "cli/lookup.h"
+#include "cli/output.h"
+#include "cli/subcommands.h"
+#include "formats/formats.h"
+#include "harness/rule.h"
+#include "reports/json_lines.h"
+#include "reports/table.h"
+#include "scenarios/scenarios.h"
+#include "targets/targets.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the job files lie; the build says it for an installed program. */
+#ifndef HBMSTRESS_JOBS_DIRECTORY
+#define HBMSTRESS_JOBS_DIRECTORY "scenarios/jobs"
+#endif
+
+/* Collects entries in one of both forms. */
+struct listing {
+    bool is_json;
+    struct writing text;
+    struct table table;
+};
+
+static void listing_add(struct listing *listing, const char *kind, const char *name, const char *summary, const char *breaks)
+{
+    if (listing->is_json) {
+        json_entry(&listing->text, kind, name, summary, breaks);
+        return;
+    }
+    table_put(&listing->table, kind);
+    table_put(&listing->table, name);
+    table_put(&listing->table, breaks == NULL ? "" : breaks);
+    table_put(&listing->table, summary);
+}
+
+static void list_targets(struct listing *listing)
+{
+    for (size_t i = 0; targets[i] != NULL; i++)
+        listing_add(listing, "target", targets[i]->name, targets[i]->summary, targets[i]->breaks);
+}
+
+static void list_scenarios(struct listing *listing)
+{
+    for (size_t i = 0; scenarios[i] != NULL; i++)
+        listing_add(listing, "scenario", scenarios[i]->name, scenarios[i]->summary, NULL);
+}
+
+static void list_rules(struct listing *listing)
+{
+    for (int rule = RULE_NONE + 1; rule < RULE_COUNT; rule++)
+        listing_add(listing, "rule", rule_info((enum rule)rule)->name, rule_info((enum rule)rule)->summary, NULL);
+}
+
+static void list_faults(struct listing *listing)
+{
+    static const struct {
+        const char *name, *summary;
+    } faults[FAULT_KIND_COUNT] = {
+        [FAULT_COPY] = {"copy", "the device refuses to copy or to stage bytes"},
+        [FAULT_WAIT] = {"wait", "the device refuses to wait for an event"},
+        [FAULT_UNLOAD] = {"unload", "the device refuses to unload a program"},
+        [FAULT_HOST_MEMORY] = {"host_memory", "host memory for the allocator's own use is refused"},
+    };
+    for (int i = 0; i < FAULT_KIND_COUNT; i++)
+        listing_add(listing, "fault", faults[i].name, faults[i].summary, NULL);
+}
+
+static void list_chips(struct listing *listing)
+{
+    for (size_t i = 0; chips[i] != NULL; i++)
+        listing_add(listing, "chip", chips[i]->name, chips[i]->summary, NULL);
+}
+
+static void list_formats(struct listing *listing)
+{
+    for (size_t i = 0; formats[i] != NULL; i++)
+        listing_add(listing, "format", formats[i]->name, formats[i]->summary, NULL);
+}
+
+static int is_job(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return length > 4 && strcmp(entry->d_name + length - 4, ".ini") == 0;
+}
+
+/* A job's summary is its first line, a comment. */
+static void list_job(struct listing *listing, const char *file)
+{
+    char path[OUTPUT_PATH_BYTES], line[256] = "";
+    snprintf(path, sizeof path, "%s/%s", HBMSTRESS_JOBS_DIRECTORY, file);
+    FILE *stream = fopen(path, "re");
+    if (stream == NULL)
+        return;
+    if (fgets(line, sizeof line, stream) == NULL || (line[0] != ';' && line[0] != '#'))
+        line[0] = '\0';
+    fclose(stream);
+    line[strcspn(line, "\n")] = '\0';
+    listing_add(listing, "job", path, line + strspn(line, ";# "), NULL);
+}
+
+static void list_jobs(struct listing *listing)
+{
+    struct dirent **entries;
+    int count = scandir(HBMSTRESS_JOBS_DIRECTORY, &entries, is_job, alphasort);
+    for (int i = 0; i < count; i++) {
+        list_job(listing, entries[i]->d_name);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+}
+
+static const struct {
+    const char *name;
+    void (*list)(struct listing *listing);
+} kinds[] = {
+    {"targets", list_targets}, {"scenarios", list_scenarios}, {"rules", list_rules}, {"faults", list_faults},
+    {"chips", list_chips},     {"formats", list_formats},     {"jobs", list_jobs},
+};
+enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
+
+static enum exit_code check_kind(const struct arguments *arguments)
+{
+    const char *names[KIND_COUNT];
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        names[i] = kinds[i].name;
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (arguments->word_count == 0 || strcmp(arguments->words[0], names[i]) == 0)
+            return EXIT_KEPT;
+    return message_unknown("kind", arguments->words[0], message_nearest(arguments->words[0], names, KIND_COUNT),
+                           "valid are targets, scenarios, rules, faults, chips, formats, jobs");
+}
+
+static enum exit_code list_subcommand(const struct arguments *arguments)
+{
+    enum exit_code code = check_kind(arguments);
+    if (code != EXIT_KEPT)
+        return code;
+    struct listing listing = {.is_json = arguments->json};
+    table_init(&listing.table, 4, 4);
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (arguments->word_count == 0 || strcmp(arguments->words[0], kinds[i].name) == 0)
+            kinds[i].list(&listing);
+    struct output output;
+    output_init(&output, arguments->json);
+    table_print(&listing.table, 0, &listing.text);
+    output_line(&output, &listing.text);
+    output_text(&output, &listing.text);
+    output_flush(&output);
+    writing_deinit(&listing.text);
+    table_deinit(&listing.table);
+    return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
+}
+
+static const char *const options[] = {"--json", NULL};
+
+const struct subcommand subcommand_list = {
+    .name = "list",
+    .summary = "what there is: targets, scenarios, rules, faults, chips, formats, jobs",
+    .usage = "[targets|scenarios|rules|faults|chips|formats|jobs] [--json]",
+    .description = "Prints kind, name and summary; for a planted target also the rule that it must be caught by.\n\n"
+                   "Example: hbmstress list targets",
+    .options = options,
+    .word_count_max = 1,
+    .word_name = "kind",
+    .run = list_subcommand,
+};

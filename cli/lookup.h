@@ -1,0 +1,26 @@
+/* Names of the command line and of files to the things they name, with one message when there is
+ * no such thing. */
+#ifndef CLI_LOOKUP_H
+#define CLI_LOOKUP_H
+
+#include "cli/arguments.h"
+#include "harness/scenario.h"
+#include "harness/setup.h"
+#include "harness/target.h"
+
+/* Each returns EXIT_KEPT and sets its output, or EXIT_USAGE after one message.  Targets and
+ * plug-ins stay valid until the program ends. */
+enum exit_code lookup_target(const char *name, const struct target **target);
+enum exit_code lookup_scenario(const char *name, const struct scenario **scenario);
+enum exit_code lookup_chip(const char *name, const struct chip **chip);
+
+/* The scenario with the most similar name; NULL: none is near. */
+const char *lookup_nearest_scenario(const char *name);
+
+/* Puts what the command line fixes over *setup: target, options, chip or capacity, hosts, seed. */
+enum exit_code setup_override(struct setup *setup, const struct arguments *arguments);
+
+/* A path as the message of a failed read: "FILE:LINE:COLUMN: reason", without what is 0. */
+enum exit_code fail_in_file(const char *path, size_t line, size_t column, const char *reason);
+
+#endif

@@ -1,0 +1,114 @@
+/* hbmstress: puts every out-of-memory of a device allocator on trial. */
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/subcommands.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#ifndef HBMSTRESS_VERSION
+#define HBMSTRESS_VERSION "0.1.0"
+#endif
+
+const struct subcommand *const subcommands[] = {&subcommand_list,   &subcommand_run,     &subcommand_replay,
+                                                &subcommand_import, &subcommand_explain, &subcommand_shrink,
+                                                NULL};
+enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof *subcommands - 1 };
+
+static void append_help(struct writing *text)
+{
+    writing_append(text, "hbmstress puts every out-of-memory of a device allocator on trial.\n\n"
+                         "usage: hbmstress SUBCOMMAND [arguments]\n\n");
+    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
+        writing_append_format(text, "  %-8s  %s\n", subcommands[i]->name, subcommands[i]->summary);
+    writing_append(text, "\nhbmstress SUBCOMMAND --help says more; --version prints the version.\n"
+                         "Exit codes: 0 every promise kept, 1 a promise was broken, 2 bad usage or input,\n"
+                         "3 an out-of-memory stayed unjudged, 4 the harness itself failed.\n\n"
+                         "Example: hbmstress run fragmentation_storm --seed 1\n");
+}
+
+static enum exit_code print_and_end(struct writing *text)
+{
+    struct output output;
+    output_init(&output, false);
+    output_text(&output, text);
+    output_flush(&output);
+    writing_deinit(text);
+    return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
+}
+
+static enum exit_code print_help(void)
+{
+    struct writing text;
+    writing_init(&text);
+    append_help(&text);
+    return print_and_end(&text);
+}
+
+static enum exit_code print_version(void)
+{
+    struct writing text;
+    writing_init(&text);
+    writing_append(&text, "hbmstress " HBMSTRESS_VERSION "\n");
+    return print_and_end(&text);
+}
+
+static enum exit_code print_subcommand_help(const struct subcommand *subcommand)
+{
+    struct writing text;
+    writing_init(&text);
+    arguments_help(subcommand, &text);
+    return print_and_end(&text);
+}
+
+static enum exit_code fail_unknown_subcommand(const char *name)
+{
+    const char *names[SUBCOMMAND_COUNT];
+    char hint[256] = "valid are";
+    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
+        names[i] = subcommands[i]->name;
+        size_t used = strlen(hint);
+        snprintf(hint + used, sizeof hint - used, "%s %s", i == 0 ? "" : ",", names[i]);
+    }
+    const char *near = message_nearest(name, names, SUBCOMMAND_COUNT);
+    if (near != NULL)
+        return message_fail(EXIT_USAGE, "unknown subcommand '%s'; did you mean '%s'? %s", name, near, hint);
+    return message_fail(EXIT_USAGE, "unknown subcommand '%s'; %s", name, hint);
+}
+
+static enum exit_code run_subcommand(const struct subcommand *subcommand, char **argv, size_t count)
+{
+    const char **words = calloc(count + 1, sizeof *words);
+    if (words == NULL)
+        return message_fail(EXIT_HARNESS, "no memory");
+    struct arguments arguments;
+    enum exit_code code = arguments_parse(subcommand, argv, count, words, &arguments);
+    if (code == EXIT_KEPT && arguments.help)
+        code = print_subcommand_help(subcommand);
+    else if (code == EXIT_KEPT && arguments.version)
+        code = print_version();
+    else if (code == EXIT_KEPT)
+        code = subcommand->run(&arguments);
+    free(words);
+    return code;
+}
+
+static enum exit_code choose(char **argv, size_t count)
+{
+    if (count < 2)
+        return message_fail(EXIT_USAGE, "no subcommand; see hbmstress --help");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+        return print_help();
+    if (strcmp(argv[1], "--version") == 0)
+        return print_version();
+    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
+        if (strcmp(subcommands[i]->name, argv[1]) == 0)
+            return run_subcommand(subcommands[i], argv + 2, count - 2);
+    return fail_unknown_subcommand(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+    interrupt_install();
+    return (int)choose(argv, (size_t)argc);
+}

@@ -1,0 +1,41 @@
+/* What a run will do, checked in full before anything starts: its parts, each a scenario on a
+ * target with its setup and bounds. */
+#ifndef CLI_PLAN_H
+#define CLI_PLAN_H
+
+#include "cli/arguments.h"
+#include "harness/run.h"
+#include "harness/scenario.h"
+
+enum { PLAN_OP_COUNT_DEFAULT = 20000 };
+
+struct part {
+    char name[SETUP_NAME_BYTES]; /* of the section, else of the scenario */
+    const struct scenario *scenario;
+    const struct target *target;
+    struct setup setup;       /* seed: of the part; trials derive theirs */
+    bool capacity_is_free;    /* neither chip nor capacity was given */
+    uint64_t op_count_max;    /* in all trials together; UINT64_MAX = bounded by time alone */
+    uint64_t duration_ns;     /* of its trials together; UINT64_MAX = not bounded */
+    char note[RUN_REASON_BYTES]; /* why it is skipped; "" = it runs */
+};
+
+struct plan {
+    struct part *parts; /* count of them */
+    size_t count;
+    struct setup setup;   /* what was said for all parts */
+    uint64_t duration_ns; /* wall time of the whole run; UINT64_MAX = not bounded */
+};
+
+/* Makes the plan from the command line and, with --job, the job file; seed is used where none is
+ * given.  Opens each part's target once, so that a refused option or capacity is told now.
+ * EXIT_KEPT, or EXIT_USAGE after one message; deinit in both cases. */
+enum exit_code plan_make(const struct arguments *arguments, uint64_t seed, struct plan *plan);
+void plan_deinit(struct plan *plan);
+
+/* The seed of trial number `trial` of a part: random_derive of (random_derive of the part's seed
+ * and the FNV-1a hash of the scenario's name) and the number.  It depends on nothing else, so a
+ * trial can be run again alone and by any worker. */
+uint64_t plan_trial_seed(const struct part *part, uint64_t trial);
+
+#endif

@@ -1,0 +1,134 @@
+#include "cli/recording.h"
+
+#include "cli/lookup.h"
+#include "formats/formats.h"
+#include "harness/ops_file.h"
+
+#include <string.h>
+
+/* What the command line fixes, in the form that importers want: everything else empty. */
+static enum exit_code fixed_init(struct setup *fixed, const struct arguments *arguments)
+{
+    *fixed = (struct setup){0};
+    return setup_override(fixed, arguments);
+}
+
+enum exit_code recording_import(const char *path, const struct arguments *arguments, struct recording *recording,
+                                struct writing *notes)
+{
+    struct setup fixed;
+    enum exit_code code = fixed_init(&fixed, arguments);
+    if (code != EXIT_KEPT)
+        return code;
+    const struct import_options options = {.fixed = &fixed};
+    struct import import;
+    struct import_error error = {0};
+    import_init(&import);
+    if (import_file(path, arguments->format, &options, &import, &error) != IMPORT_OK) {
+        import_deinit(&import);
+        return fail_in_file(path, error.line, error.column, error.reason);
+    }
+    recording->setup = import.setup;
+    op_list_copy(&recording->ops, &import.ops);
+    writing_append(notes, import.notes);
+    import_deinit(&import);
+    return setup_override(&recording->setup, arguments);
+}
+
+/* Whether a line of help begins with "key=". */
+static bool help_has_key(const char *help, const char *key)
+{
+    size_t length = strlen(key);
+    for (const char *line = help; line != NULL && *line != '\0'; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, length) == 0 && line[length] == '=')
+            return true;
+    }
+    return false;
+}
+
+static bool is_said(const struct arguments *arguments, const char *key)
+{
+    for (uint32_t i = 0; i < arguments->option_count; i++)
+        if (strcmp(arguments->options[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* With --target the file's options are for another one: those that the new one does not have are
+ * left out, and the user is told. */
+static void drop_foreign_options(struct setup *setup, const struct arguments *arguments, const struct target *target)
+{
+    if (arguments->target == NULL || target->option_help == NULL)
+        return;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        const struct setup_option *option = &setup->options[i];
+        if (is_said(arguments, option->key) || help_has_key(target->option_help, option->key))
+            setup->options[kept++] = *option;
+        else
+            message_note("target %s has no option %s: that of the file is left out", target->name, option->key);
+    }
+    setup->option_count = kept;
+}
+
+static enum exit_code recording_read_ops(const char *path, const struct arguments *arguments, struct recording *recording)
+{
+    struct ops_file_error error = {0};
+    if (ops_file_read(path, &recording->setup, &recording->ops, &error) != OPS_FILE_OK)
+        return fail_in_file(path, error.line, error.column, error.reason);
+    return setup_override(&recording->setup, arguments);
+}
+
+static enum exit_code recording_choose_capacity(const char *path, struct setup *setup)
+{
+    const struct chip *chip = setup->chip[0] == '\0' ? NULL : chip_find(setup->chip);
+    if (setup->capacity_bytes == 0 && chip != NULL)
+        setup->capacity_bytes = chip->capacity_bytes;
+    if (setup->capacity_bytes == 0)
+        return fail_in_file(path, 0, 0, "it names no capacity; give --capacity or --chip");
+    return EXIT_KEPT;
+}
+
+static enum exit_code recording_probe(const char *path, const struct recording *recording)
+{
+    char reason[RUN_REASON_BYTES];
+    struct run *run = run_create(recording->target, &recording->setup, reason);
+    if (run == NULL)
+        return message_fail(EXIT_USAGE, "%s: target %s refuses: %s", path, recording->setup.target, reason);
+    run_destroy(run);
+    return EXIT_KEPT;
+}
+
+enum exit_code recording_read(const char *path, const struct arguments *arguments, bool any_format,
+                              struct recording *recording)
+{
+    struct writing notes;
+    *recording = (struct recording){0};
+    setup_init(&recording->setup);
+    op_list_init(&recording->ops);
+    writing_init(&notes);
+    enum exit_code code = any_format ? recording_import(path, arguments, recording, &notes)
+                                     : recording_read_ops(path, arguments, recording);
+    writing_deinit(&notes);
+    if (code == EXIT_KEPT)
+        code = recording_choose_capacity(path, &recording->setup);
+    if (code == EXIT_KEPT)
+        code = lookup_target(recording->setup.target, &recording->target);
+    if (code != EXIT_KEPT)
+        return code;
+    drop_foreign_options(&recording->setup, arguments, recording->target);
+    return recording_probe(path, recording);
+}
+
+void recording_deinit(struct recording *recording)
+{
+    op_list_deinit(&recording->ops);
+}
+
+enum exit_code totals_exit_code(const struct run_totals *totals)
+{
+    if (totals->premature + totals->broken > 0)
+        return EXIT_BROKEN;
+    return totals->unknown > 0 ? EXIT_UNKNOWN : EXIT_KEPT;
+}

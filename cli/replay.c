@@ -1,0 +1,201 @@
+/* replay: runs a recorded list again and judges it again. */
+#include "cli/child.h"
+#include "cli/clock.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/recording.h"
+#include "cli/subcommands.h"
+#include "reports/json_lines.h"
+#include "reports/terminal.h"
+
+#include <sys/mman.h>
+
+/* What outlives a target that takes the process with it; shared with the child. */
+struct replay_state {
+    uint32_t op_count; /* ops that ended */
+    struct run_totals totals;
+    bool is_done;
+    bool is_output_failed;
+};
+
+struct replaying {
+    const struct arguments *arguments;
+    const struct recording *recording;
+    struct output output;
+    struct writing text;
+    struct replay_state *state;
+    uint64_t start_ns;
+};
+
+static void say_finding(struct replaying *replaying, const struct verdict *verdict, const char *rule, const char *message)
+{
+    struct report_finding finding = {.verdict = verdict, .rule = rule, .message = message};
+    writing_clear(&replaying->text);
+    json_finding(&replaying->text, &finding);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    terminal_finding(&replaying->text, &finding);
+    output_text(&replaying->output, &replaying->text);
+    output_flush(&replaying->output);
+}
+
+static void say_oom(struct replaying *replaying, const struct verdict *verdict, const char *message)
+{
+    static const struct report_place nowhere;
+    writing_clear(&replaying->text);
+    json_verdict(&replaying->text, &nowhere, verdict, message, NULL);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    terminal_oom(&replaying->text, verdict, message);
+    output_text(&replaying->output, &replaying->text);
+    output_flush(&replaying->output); /* a later op may crash */
+}
+
+static void judged(void *context, const struct run *run, const struct verdict *verdict)
+{
+    struct replaying *replaying = context;
+    replaying->state->op_count = (uint32_t)run_ops(run)->count;
+    replaying->state->totals = *run_totals(run);
+    switch (verdict->kind) {
+    case VERDICT_NONE: return;
+    case VERDICT_BROKEN: say_finding(replaying, verdict, rule_info(verdict->rule)->name, run_message(run)); return;
+    default: say_oom(replaying, verdict, run_message(run));
+    }
+}
+
+/* The second time in silence: the observations must be the same to the byte. */
+static void compare(struct replaying *replaying, const struct trial *trial)
+{
+    const struct recording *recording = replaying->recording;
+    struct trial again;
+    char reason[RUN_REASON_BYTES];
+    if (replaying->arguments->replay_sample == 0 || trial->first.kind == VERDICT_BROKEN)
+        return;
+    if (!trial_replay(recording->target, &recording->setup, &recording->ops, NULL, &again, reason))
+        return;
+    bool same = again.digest == trial->digest;
+    trial_deinit(&again);
+    if (same)
+        return;
+    struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = RULE_REPLAY,
+                              .reason = "the same ops gave other observations the second time"};
+    verdict.op = replaying->state->op_count == 0 ? 0 : replaying->state->op_count - 1;
+    replaying->state->totals.broken++;
+    say_finding(replaying, &verdict, rule_info(RULE_REPLAY)->name, "");
+}
+
+/* The child's part: all of the replay. */
+static void replay_list(void *context, int file)
+{
+    (void)file;
+    struct replaying *replaying = context;
+    const struct recording *recording = replaying->recording;
+    const struct run_listener listener = {replaying, judged};
+    struct trial trial;
+    char reason[RUN_REASON_BYTES];
+    if (trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial, reason)) {
+        replaying->state->totals = trial.totals;
+        compare(replaying, &trial);
+        trial_deinit(&trial);
+        replaying->state->is_done = true;
+    }
+    replaying->state->is_output_failed = replaying->output.is_failed;
+}
+
+static void say_start(struct replaying *replaying)
+{
+    struct report_start start = {.subcommand = "replay", .setup = &replaying->recording->setup,
+                                 .file = replaying->arguments->words[0], .duration_ns = UINT64_MAX};
+    writing_clear(&replaying->text);
+    json_start(&replaying->text, &start);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    terminal_start(&replaying->text, &start);
+    output_text(&replaying->output, &replaying->text);
+    output_flush(&replaying->output);
+}
+
+/* What no rule names: the target never came back from an op. */
+static void say_death(struct replaying *replaying, const char *rule, const char *reason, const char *death)
+{
+    struct verdict verdict = {.kind = VERDICT_BROKEN, .op = replaying->state->op_count};
+    snprintf(verdict.reason, sizeof verdict.reason, "%s%s", reason, death);
+    replaying->state->totals.broken++;
+    say_finding(replaying, &verdict, rule, "");
+}
+
+static enum exit_code say_end(struct replaying *replaying, bool is_interrupted)
+{
+    struct report_end end = {.seed = replaying->recording->setup.seed, .trials = 1, .is_interrupted = is_interrupted, .totals = replaying->state->totals,
+                             .elapsed_ns = clock_now_ns() - replaying->start_ns};
+    enum exit_code code = totals_exit_code(&end.totals);
+    end.exit_code = (int)code;
+    writing_clear(&replaying->text);
+    json_end(&replaying->text, &end);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    terminal_end(&replaying->text, &end);
+    output_text(&replaying->output, &replaying->text);
+    output_flush(&replaying->output);
+    return replaying->output.is_failed || replaying->state->is_output_failed ? EXIT_HARNESS : code;
+}
+
+static enum exit_code replaying_work(struct replaying *replaying)
+{
+    struct writing answer;
+    char death[CHILD_DEATH_BYTES];
+    say_start(replaying);
+    writing_init(&answer);
+    enum child_end end = child_run(replay_list, replaying, replaying->arguments->trial_timeout_ns, true, &answer, death);
+    writing_deinit(&answer);
+    if (end == CHILD_NOT_BORN)
+        return message_fail(EXIT_HARNESS, "no process could be had: %m");
+    if (end == CHILD_DIED)
+        say_death(replaying, "crash", "the target took its process with it: ", death);
+    if (end == CHILD_STOPPED && !interrupt_asked())
+        say_death(replaying, "hang", "the list did not end within --trial-timeout", "");
+    if (end == CHILD_DONE && !replaying->state->is_done)
+        return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", replaying->arguments->words[0]);
+    return say_end(replaying, interrupt_asked());
+}
+
+static enum exit_code replay_recording(const struct arguments *arguments, const struct recording *recording)
+{
+    struct replaying replaying = {.arguments = arguments, .recording = recording, .start_ns = clock_now_ns()};
+    void *memory = mmap(NULL, sizeof(struct replay_state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return message_fail(EXIT_HARNESS, "no memory could be had: %m");
+    replaying.state = memory;
+    output_init(&replaying.output, arguments->json);
+    enum exit_code code = replaying_work(&replaying);
+    writing_deinit(&replaying.text);
+    (void)munmap(memory, sizeof(struct replay_state));
+    return code;
+}
+
+static enum exit_code replay_subcommand(const struct arguments *arguments)
+{
+    struct recording recording;
+    enum exit_code code = recording_read(arguments->words[0], arguments, false, &recording);
+    if (code == EXIT_KEPT)
+        code = replay_recording(arguments, &recording);
+    recording_deinit(&recording);
+    return code;
+}
+
+static const char *const options[] = {"--target", "--target-option", "--chip", "--capacity", "--hosts", "--seed",
+                                      "--replay-sample", "--trial-timeout", "--json", NULL};
+
+const struct subcommand subcommand_replay = {
+    .name = "replay",
+    .summary = "run a recorded list of ops again and judge it again",
+    .usage = "FILE.ops [options]",
+    .description = "Target, options and device come from the file, unless the command line says otherwise.\n"
+                   "The list is run twice and the observations are compared (--replay-sample 0: once).\n\n"
+                   "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops",
+    .options = options,
+    .word_count_min = 1,
+    .word_count_max = 1,
+    .word_name = "FILE.ops",
+    .run = replay_subcommand,
+};

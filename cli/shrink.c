@@ -1,0 +1,88 @@
+/* shrink: fewer ops that still break the same promise. */
+#include "cli/lookup.h"
+#include "cli/output.h"
+#include "cli/recording.h"
+#include "cli/shrinking.h"
+#include "cli/subcommands.h"
+#include "harness/ops_file.h"
+
+#include <errno.h>
+#include <string.h>
+
+static enum exit_code print_shrunk(const struct arguments *arguments, const struct recording *recording,
+                                   const struct shrunk *shrunk, const char *comments)
+{
+    if (arguments->output != NULL) {
+        struct ops_file_error error = {0};
+        if (ops_file_write(arguments->output, &recording->setup, &shrunk->ops, comments, &error) != OPS_FILE_OK)
+            return message_fail(EXIT_HARNESS, "%s: %s", arguments->output, error.reason);
+        return EXIT_KEPT;
+    }
+    ops_file_print(stdout, &recording->setup, &shrunk->ops, comments);
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return EXIT_KEPT;
+    return errno == EPIPE ? EXIT_KEPT : message_fail(EXIT_HARNESS, "standard output: %s", strerror(errno));
+}
+
+static enum exit_code keep_shrunk(const struct arguments *arguments, const struct recording *recording,
+                                  const struct shrunk *shrunk)
+{
+    struct writing comments;
+    writing_init(&comments);
+    writing_append_format(&comments, "breaks %s: ", rule_info(shrunk->first.rule)->name);
+    writing_append_visible(&comments, shrunk->first.reason);
+    writing_append_format(&comments, "\nshrunk from %zu ops in %llu replays%s", recording->ops.count,
+                          (unsigned long long)shrunk->replays, shrunk->is_minimal ? "; no single op can go" : "");
+    enum exit_code code = print_shrunk(arguments, recording, shrunk, writing_string(&comments));
+    if (code == EXIT_KEPT)
+        message_note("%zu of %zu ops are left after %llu replays, and break %s", shrunk->ops.count, recording->ops.count,
+                     (unsigned long long)shrunk->replays, rule_info(shrunk->first.rule)->name);
+    writing_deinit(&comments);
+    return code == EXIT_KEPT ? EXIT_BROKEN : code;
+}
+
+static enum exit_code shrink_recording(const struct arguments *arguments, const struct recording *recording)
+{
+    struct shrunk shrunk = {0};
+    op_list_init(&shrunk.ops);
+    enum exit_code code;
+    switch (shrinking_run(recording->target, &recording->setup, &recording->ops, arguments->shrink_budget, &shrunk)) {
+    case SHRINKING_DONE: code = keep_shrunk(arguments, recording, &shrunk); break;
+    case SHRINKING_NOT_BROKEN:
+        code = message_fail(EXIT_USAGE, "%s: the list breaks no promise of target %s: nothing to shrink",
+                            arguments->words[0], recording->setup.target);
+        break;
+    case SHRINKING_CRASHED: code = message_fail(EXIT_BROKEN, "%s: %s", arguments->words[0], shrunk.why); break;
+    default: code = message_fail(EXIT_HARNESS, "%s: %s", arguments->words[0], shrunk.why); break;
+    }
+    op_list_deinit(&shrunk.ops);
+    return code;
+}
+
+static enum exit_code shrink_subcommand(const struct arguments *arguments)
+{
+    struct recording recording;
+    enum exit_code code = recording_read(arguments->words[0], arguments, false, &recording);
+    if (code == EXIT_KEPT)
+        code = shrink_recording(arguments, &recording);
+    recording_deinit(&recording);
+    return code;
+}
+
+static const char *const options[] = {"--output", "--shrink-budget", "--target", "--target-option", "--chip", "--capacity",
+                                      NULL};
+
+const struct subcommand subcommand_shrink = {
+    .name = "shrink",
+    .summary = "find fewer ops that break the same promise",
+    .usage = "FILE.ops [options]",
+    .description = "Removes ops and simplifies sizes as long as the same rule stays broken.  The result goes to\n"
+                   "standard output or to --output.  Exit 1: the shorter list breaks the promise.  Exit 2: the list\n"
+                   "breaks none.\n\n"
+                   "Example: hbmstress shrink crash.ops -o small.ops",
+    .options = options,
+    .word_count_min = 1,
+    .word_count_max = 1,
+    .word_name = "FILE.ops",
+    .run = shrink_subcommand,
+};

@@ -1,0 +1,17 @@
+/* The subcommands of hbmstress; one file each. */
+#ifndef CLI_SUBCOMMANDS_H
+#define CLI_SUBCOMMANDS_H
+
+#include "cli/arguments.h"
+
+extern const struct subcommand subcommand_list;
+extern const struct subcommand subcommand_run;
+extern const struct subcommand subcommand_replay;
+extern const struct subcommand subcommand_import;
+extern const struct subcommand subcommand_explain;
+extern const struct subcommand subcommand_shrink;
+
+/* In the order of the help; ends with NULL. */
+extern const struct subcommand *const subcommands[];
+
+#endif

@@ -1,0 +1,251 @@
+#include "cli/workers.h"
+
+#include "cli/child.h"
+#include "cli/clock.h"
+#include "harness/check.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* process is 0 for one that died and is not replaced yet.  input is what came of its answer: the
+ * length in 8 bytes, then the bytes of a judgement. */
+struct worker {
+    pid_t process;
+    int task_file, answer_file;
+    bool is_busy;
+    struct task task;
+    uint64_t start_ns;
+    struct writing input;
+    struct last_words *words;
+};
+
+struct workers {
+    const struct plan *plan;
+    struct worker *workers; /* count of them */
+    struct pollfd *files;   /* count of them, for poll */
+    uint32_t count;
+    uint64_t timeout_ns;
+};
+
+/* A worker's life: tasks in, judgements out, until the parent closes its end. */
+static _Noreturn void worker_main(const struct plan *plan, struct last_words *words, int task_file, int answer_file)
+{
+    child_begin();
+    struct task task;
+    while (file_read_all(task_file, &task, sizeof task)) {
+        struct judgement judgement;
+        struct writing bytes;
+        judgement_init(&judgement);
+        writing_init(&bytes);
+        judgement_make(plan, &task, words, &judgement);
+        judgement_pack(&judgement, &bytes);
+        uint64_t length = bytes.length;
+        if (!file_write_all(answer_file, &length, sizeof length) || !file_write_all(answer_file, bytes.bytes, length))
+            break;
+        writing_deinit(&bytes);
+        judgement_deinit(&judgement);
+    }
+    _exit(0);
+}
+
+/* The files of its siblings would keep them alive when the parent is gone. */
+static void close_siblings(const struct workers *workers)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (workers->workers[i].process == 0)
+            continue;
+        close(workers->workers[i].task_file);
+        close(workers->workers[i].answer_file);
+    }
+}
+
+static bool worker_fork(struct workers *workers, struct worker *worker)
+{
+    int tasks[2], answers[2];
+    if (pipe(tasks) != 0)
+        return false;
+    if (pipe(answers) != 0) {
+        close(tasks[0]);
+        close(tasks[1]);
+        return false;
+    }
+    (void)fflush(NULL);
+    pid_t process = fork();
+    if (process == 0) {
+        close(tasks[1]);
+        close(answers[0]);
+        close_siblings(workers);
+        worker_main(workers->plan, worker->words, tasks[0], answers[1]);
+    }
+    close(tasks[0]);
+    close(answers[1]);
+    if (process < 0) {
+        close(tasks[1]);
+        close(answers[0]);
+        return false;
+    }
+    worker->process = process;
+    worker->task_file = tasks[1];
+    worker->answer_file = answers[0];
+    worker->is_busy = false;
+    return true;
+}
+
+struct workers *workers_create(const struct plan *plan, uint32_t count, uint64_t timeout_ns)
+{
+    CHECK(count >= 1);
+    struct workers *workers = calloc(1, sizeof *workers);
+    CHECK(workers != NULL);
+    *workers = (struct workers){.plan = plan, .timeout_ns = timeout_ns};
+    workers->workers = calloc(count, sizeof *workers->workers);
+    workers->files = calloc(count, sizeof *workers->files);
+    CHECK(workers->workers != NULL && workers->files != NULL);
+    workers->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct worker *worker = &workers->workers[i];
+        worker->words = last_words_create();
+        if (worker->words == NULL || !worker_fork(workers, worker)) {
+            workers_destroy(workers);
+            return NULL;
+        }
+    }
+    return workers;
+}
+
+/* Returns how it ended. */
+static int worker_bury(struct worker *worker)
+{
+    int status = 0;
+    close(worker->task_file);
+    close(worker->answer_file);
+    while (waitpid(worker->process, &status, 0) < 0 && errno == EINTR)
+        ;
+    worker->process = 0;
+    worker->is_busy = false;
+    writing_clear(&worker->input);
+    return status;
+}
+
+void workers_destroy(struct workers *workers)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        struct worker *worker = &workers->workers[i];
+        if (worker->process != 0) {
+            (void)kill(worker->process, SIGKILL);
+            (void)worker_bury(worker);
+        }
+        writing_deinit(&worker->input);
+        if (worker->words != NULL)
+            last_words_destroy(worker->words);
+    }
+    free(workers->workers);
+    free(workers->files);
+    free(workers);
+}
+
+bool workers_have_idle(const struct workers *workers)
+{
+    for (uint32_t i = 0; i < workers->count; i++)
+        if (!workers->workers[i].is_busy)
+            return true;
+    return false;
+}
+
+bool workers_have_busy(const struct workers *workers)
+{
+    for (uint32_t i = 0; i < workers->count; i++)
+        if (workers->workers[i].is_busy)
+            return true;
+    return false;
+}
+
+bool workers_start(struct workers *workers, const struct task *task)
+{
+    struct worker *worker = workers->workers;
+    while (worker->is_busy)
+        worker++;
+    CHECK(worker < workers->workers + workers->count);
+    if (worker->process == 0 && !worker_fork(workers, worker))
+        return false;
+    worker->words->op_count = 0;
+    worker->words->has_begun = false;
+    worker->task = *task;
+    worker->start_ns = clock_now_ns();
+    worker->is_busy = true;
+    /* A worker that is gone shows as the end of its answers. */
+    (void)file_write_all(worker->task_file, task, sizeof *task);
+    return true;
+}
+
+static void worker_died(struct worker *worker, struct judgement *judgement)
+{
+    char death[CHILD_DEATH_BYTES], reason[RUN_REASON_BYTES];
+    child_describe_death(worker_bury(worker), death);
+    snprintf(reason, sizeof reason, "the target took its process with it: %s", death);
+    judgement_make_dead(&worker->task, JUDGEMENT_CRASHED, reason, worker->words, judgement);
+}
+
+static bool worker_is_late(const struct workers *workers, const struct worker *worker)
+{
+    return worker->is_busy && clock_now_ns() - worker->start_ns > workers->timeout_ns;
+}
+
+static void worker_stop(struct worker *worker, struct judgement *judgement)
+{
+    (void)kill(worker->process, SIGKILL);
+    (void)worker_bury(worker);
+    judgement_make_dead(&worker->task, JUDGEMENT_HUNG, "the trial did not end within --trial-timeout", worker->words,
+                        judgement);
+}
+
+/* Takes in what came.  READY when the answer is whole or the worker is gone. */
+static enum workers_result worker_listen(struct worker *worker, struct judgement *judgement)
+{
+    static char bytes[1 << 20];
+    ssize_t got = read(worker->answer_file, bytes, sizeof bytes);
+    if (got < 0 && errno == EINTR)
+        return WORKERS_NOTHING;
+    if (got <= 0) {
+        worker_died(worker, judgement);
+        return WORKERS_READY;
+    }
+    writing_append_bytes(&worker->input, bytes, (size_t)got);
+    uint64_t length = 0;
+    if (worker->input.length < sizeof length)
+        return WORKERS_NOTHING;
+    memcpy(&length, worker->input.bytes, sizeof length);
+    if (worker->input.length - sizeof length < length)
+        return WORKERS_NOTHING;
+    bool good = worker->input.length - sizeof length == length &&
+                judgement_unpack(worker->input.bytes + sizeof length, length, judgement);
+    writing_clear(&worker->input);
+    worker->is_busy = false;
+    return good ? WORKERS_READY : WORKERS_FAILED;
+}
+
+enum workers_result workers_take(struct workers *workers, int wait_ms, struct judgement *judgement)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        struct worker *worker = &workers->workers[i];
+        if (worker_is_late(workers, worker)) {
+            worker_stop(worker, judgement);
+            return WORKERS_READY;
+        }
+        workers->files[i] = (struct pollfd){.fd = worker->is_busy ? worker->answer_file : -1, .events = POLLIN};
+    }
+    if (poll(workers->files, workers->count, wait_ms) <= 0)
+        return WORKERS_NOTHING;
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (workers->files[i].revents == 0)
+            continue;
+        enum workers_result result = worker_listen(&workers->workers[i], judgement);
+        if (result != WORKERS_NOTHING)
+            return result;
+    }
+    return WORKERS_NOTHING;
+}

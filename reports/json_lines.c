@@ -1,0 +1,234 @@
+#include "reports/json_lines.h"
+
+#include "harness/check.h"
+
+static void json_separate(struct writing *text)
+{
+    CHECK(text->length > 0);
+    char last = text->bytes[text->length - 1];
+    if (last != '{' && last != '[')
+        writing_append_bytes(text, ",", 1);
+}
+
+/* Keys and fixed words need no escaping. */
+static void json_key(struct writing *text, const char *key)
+{
+    json_separate(text);
+    writing_append_bytes(text, "\"", 1);
+    writing_append(text, key);
+    writing_append_bytes(text, "\":", 2);
+}
+
+void line_open(struct writing *text, const char *type)
+{
+    writing_append_bytes(text, "{", 1);
+    line_string(text, "type", type);
+}
+
+void line_string(struct writing *text, const char *key, const char *value)
+{
+    json_key(text, key);
+    writing_append_json(text, value);
+}
+
+void line_number(struct writing *text, const char *key, uint64_t value)
+{
+    json_key(text, key);
+    writing_append_number(text, value);
+}
+
+void line_boolean(struct writing *text, const char *key, bool value)
+{
+    json_key(text, key);
+    writing_append(text, value ? "true" : "false");
+}
+
+void line_seconds(struct writing *text, const char *key, uint64_t duration_ns)
+{
+    uint64_t milliseconds = duration_ns / 1000000;
+    json_key(text, key);
+    writing_append_number(text, milliseconds / 1000);
+    char fraction[4] = {'.', (char)('0' + milliseconds / 100 % 10), (char)('0' + milliseconds / 10 % 10),
+                        (char)('0' + milliseconds % 10)};
+    writing_append_bytes(text, fraction, sizeof fraction);
+}
+
+void line_nest(struct writing *text, const char *key, char bracket)
+{
+    CHECK(bracket == '{' || bracket == '[');
+    if (key == NULL)
+        json_separate(text);
+    else
+        json_key(text, key);
+    writing_append_bytes(text, &bracket, 1);
+}
+
+void line_unnest(struct writing *text, char bracket)
+{
+    CHECK(bracket == '}' || bracket == ']');
+    writing_append_bytes(text, &bracket, 1);
+}
+
+void line_close(struct writing *text)
+{
+    writing_append_bytes(text, "}\n", 2);
+}
+
+static void json_setup(struct writing *text, const struct setup *setup)
+{
+    line_string(text, "target", setup->target);
+    line_string(text, "chip", setup->chip);
+    line_number(text, "capacity_bytes", setup->capacity_bytes);
+    line_number(text, "hosts", setup->host_count);
+    line_nest(text, "options", '{');
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        json_separate(text);
+        writing_append_json(text, setup->options[i].key);
+        writing_append_bytes(text, ":", 1);
+        writing_append_json(text, setup->options[i].value);
+    }
+    line_unnest(text, '}');
+}
+
+static void json_part(struct writing *text, const struct report_part *part)
+{
+    line_nest(text, NULL, '{');
+    line_string(text, "name", part->name);
+    line_string(text, "scenario", part->scenario);
+    line_number(text, "seed", part->setup->seed);
+    json_setup(text, part->setup);
+    if (part->op_count_max != UINT64_MAX)
+        line_number(text, "ops", part->op_count_max);
+    line_unnest(text, '}');
+}
+
+void json_start(struct writing *text, const struct report_start *start)
+{
+    line_open(text, "start");
+    line_string(text, "subcommand", start->subcommand);
+    line_number(text, "seed", start->setup->seed);
+    json_setup(text, start->setup);
+    if (start->file != NULL)
+        line_string(text, "file", start->file);
+    if (start->duration_ns != UINT64_MAX)
+        line_number(text, "time_ns", start->duration_ns);
+    if (start->part_count > 0) {
+        line_number(text, "replay_sample", start->replay_sample);
+        line_nest(text, "scenarios", '[');
+        for (size_t i = 0; i < start->part_count; i++)
+            json_part(text, &start->parts[i]);
+        line_unnest(text, ']');
+    }
+    line_close(text);
+}
+
+static void json_place(struct writing *text, const struct report_place *place)
+{
+    if (place->scenario == NULL)
+        return;
+    line_string(text, "scenario", place->scenario);
+    line_number(text, "trial", place->trial);
+}
+
+void json_verdict(struct writing *text, const struct report_place *place, const struct verdict *verdict,
+                  const char *message, const char *repro)
+{
+    line_open(text, "verdict");
+    json_place(text, place);
+    line_number(text, "op", verdict->op);
+    line_string(text, "verdict", verdict_name(verdict->kind));
+    line_number(text, "requested_bytes", verdict->requested_bytes);
+    line_number(text, "free_bytes", verdict->free_bytes);
+    line_string(text, "reason", verdict->reason);
+    line_string(text, "message", message);
+    if (repro != NULL)
+        line_string(text, "repro", repro);
+    line_close(text);
+}
+
+void json_finding(struct writing *text, const struct report_finding *finding)
+{
+    if (finding->verdict->kind == VERDICT_PREMATURE) {
+        json_verdict(text, &finding->place, finding->verdict, finding->message, finding->repro);
+        return;
+    }
+    line_open(text, "broken");
+    line_string(text, "rule", finding->rule);
+    json_place(text, &finding->place);
+    line_number(text, "op", finding->verdict->op);
+    line_string(text, "reason", finding->verdict->reason);
+    line_string(text, "message", finding->message);
+    if (finding->repro != NULL)
+        line_string(text, "repro", finding->repro);
+    line_close(text);
+}
+
+static void json_totals(struct writing *text, const struct run_totals *totals)
+{
+    line_number(text, "ops", totals->ops);
+    line_number(text, "skipped", totals->skipped);
+    line_number(text, "ooms", totals->ooms);
+    line_number(text, "justified", totals->justified);
+    line_number(text, "premature", totals->premature);
+    line_number(text, "unknown", totals->unknown);
+    line_number(text, "broken", totals->broken);
+}
+
+static void json_kinds(struct writing *text, const char *key, const uint64_t counts[OP_KIND_COUNT])
+{
+    line_nest(text, key, '{');
+    for (uint32_t kind = 0; kind < OP_KIND_COUNT; kind++)
+        if (counts[kind] > 0)
+            line_number(text, op_kind_info((enum op_kind)kind)->name, counts[kind]);
+    line_unnest(text, '}');
+}
+
+void json_result(struct writing *text, const struct report_result *result)
+{
+    line_open(text, "scenario");
+    line_string(text, "name", result->name);
+    line_number(text, "trials", result->trials);
+    json_totals(text, &result->totals);
+    line_number(text, "drains", result->totals.drains);
+    line_number(text, "moves", result->totals.moves);
+    line_number(text, "moved_bytes", result->totals.moved_bytes);
+    line_number(text, "stagings", result->totals.stagings);
+    line_number(text, "evictions", result->totals.evictions);
+    json_kinds(text, "by_kind", result->totals.by_kind);
+    json_kinds(text, "skipped_by_kind", result->totals.skipped_by_kind);
+    if (result->findings_only_counted > 0)
+        line_number(text, "findings_only_counted", result->findings_only_counted);
+    if (result->growing_tag != NULL) {
+        line_string(text, "growing_tag", result->growing_tag);
+        line_number(text, "growing_tag_first_bytes", result->growth.first_bytes);
+        line_number(text, "growing_tag_last_bytes", result->growth.last_bytes);
+    }
+    if (result->note != NULL)
+        line_string(text, "note", result->note);
+    line_close(text);
+}
+
+void json_end(struct writing *text, const struct report_end *end)
+{
+    line_open(text, "end");
+    line_number(text, "seed", end->seed);
+    json_totals(text, &end->totals);
+    if (end->verdicts_omitted > 0)
+        line_number(text, "verdicts_omitted", end->verdicts_omitted);
+    if (end->is_interrupted)
+        line_boolean(text, "interrupted", true);
+    line_seconds(text, "seconds", end->elapsed_ns);
+    line_number(text, "exit", (uint64_t)end->exit_code);
+    line_close(text);
+}
+
+void json_entry(struct writing *text, const char *kind, const char *name, const char *summary, const char *breaks)
+{
+    writing_append_bytes(text, "{", 1);
+    line_string(text, "kind", kind);
+    line_string(text, "name", name);
+    line_string(text, "summary", summary);
+    if (breaks != NULL)
+        line_string(text, "breaks", breaks);
+    line_close(text);
+}

@@ -1,0 +1,31 @@
+/* The report as JSON lines: one object a line, each with a "type".  The bytes are a function of
+ * what is reported alone; only "seconds" of the last line depends on the clock. */
+#ifndef REPORTS_JSON_LINES_H
+#define REPORTS_JSON_LINES_H
+
+#include "reports/report.h"
+#include "reports/writing.h"
+
+/* Parts of a line.  A comma is put where one is needed; keys are plain ASCII. */
+void line_open(struct writing *text, const char *type); /* {"type":"start" */
+void line_string(struct writing *text, const char *key, const char *value);
+void line_number(struct writing *text, const char *key, uint64_t value);
+void line_boolean(struct writing *text, const char *key, bool value);
+void line_seconds(struct writing *text, const char *key, uint64_t duration_ns);
+void line_nest(struct writing *text, const char *key, char bracket); /* '{' or '['; key NULL inside a list */
+void line_unnest(struct writing *text, char bracket);                /* '}' or ']' */
+void line_close(struct writing *text);                               /* } and the line end */
+
+/* Whole lines. */
+void json_start(struct writing *text, const struct report_start *start);
+/* An OOM.  message is the target's error text; repro may be NULL. */
+void json_verdict(struct writing *text, const struct report_place *place, const struct verdict *verdict,
+                  const char *message, const char *repro);
+/* A finding: a `verdict` line for a premature OOM, else a `broken` line. */
+void json_finding(struct writing *text, const struct report_finding *finding);
+void json_result(struct writing *text, const struct report_result *result);
+void json_end(struct writing *text, const struct report_end *end);
+/* One thing of `list`; breaks may be NULL. */
+void json_entry(struct writing *text, const char *kind, const char *name, const char *summary, const char *breaks);
+
+#endif

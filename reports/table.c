@@ -1,0 +1,86 @@
+#include "reports/table.h"
+
+#include "harness/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void table_init(struct table *table, size_t column_count, size_t left_count)
+{
+    CHECK(column_count >= 1 && column_count <= TABLE_COLUMN_COUNT_MAX);
+    CHECK(left_count <= column_count);
+    *table = (struct table){.column_count = column_count, .left_count = left_count};
+}
+
+void table_deinit(struct table *table)
+{
+    writing_deinit(&table->text);
+    free(table->cells);
+    *table = (struct table){0};
+}
+
+/* Code points of valid UTF-8: every byte that does not continue one. */
+static size_t width_of(const char *string)
+{
+    size_t width = 0;
+    for (; *string != '\0'; string++)
+        width += ((unsigned char)*string >> 6) != 2;
+    return width;
+}
+
+void table_put(struct table *table, const char *string)
+{
+    if (table->count == table->capacity) {
+        size_t capacity = table->capacity == 0 ? 64 : table->capacity * 2;
+        table->cells = realloc(table->cells, capacity * sizeof *table->cells);
+        CHECK(table->cells != NULL);
+        table->capacity = capacity;
+    }
+    size_t start = table->text.length;
+    writing_append_visible(&table->text, string);
+    writing_append_bytes(&table->text, "", 1);
+    table->cells[table->count++] = (struct table_cell){start, width_of(table->text.bytes + start)};
+}
+
+void table_put_number(struct table *table, uint64_t number)
+{
+    struct writing digits;
+    writing_init(&digits);
+    writing_append_number(&digits, number);
+    table_put(table, writing_string(&digits));
+    writing_deinit(&digits);
+}
+
+static void spaces(struct writing *text, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        writing_append_bytes(text, " ", 1);
+}
+
+static void table_print_row(const struct table *table, const struct table_cell *row, const size_t *widths, struct writing *text)
+{
+    for (size_t column = 0; column < table->column_count; column++) {
+        size_t padding = widths[column] - row[column].width;
+        bool left = column < table->left_count;
+        bool last = column + 1 == table->column_count;
+        spaces(text, (column > 0 ? 2 : 0) + (left ? 0 : padding));
+        writing_append(text, table->text.bytes + row[column].start);
+        spaces(text, left && !last ? padding : 0);
+    }
+    while (text->length > 0 && text->bytes[text->length - 1] == ' ')
+        text->bytes[--text->length] = '\0';
+    writing_append(text, "\n");
+}
+
+void table_print(const struct table *table, size_t indent, struct writing *text)
+{
+    CHECK(table->count % table->column_count == 0);
+    size_t widths[TABLE_COLUMN_COUNT_MAX] = {0};
+    for (size_t i = 0; i < table->count; i++)
+        if (table->cells[i].width > widths[i % table->column_count])
+            widths[i % table->column_count] = table->cells[i].width;
+    for (size_t i = 0; i < table->count; i += table->column_count) {
+        spaces(text, indent);
+        table_print_row(table, &table->cells[i], widths, text);
+    }
+}

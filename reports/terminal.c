@@ -1,0 +1,263 @@
+#include "reports/terminal.h"
+
+#include "harness/size.h"
+#include "reports/table.h"
+
+#include <string.h>
+
+static void append_size(struct writing *text, uint64_t size_bytes)
+{
+    char size[SIZE_TEXT_BYTES];
+    size_print(size_bytes, size);
+    writing_append(text, size);
+}
+
+static void append_setup(struct writing *text, const struct setup *setup)
+{
+    writing_append(text, "target ");
+    writing_append_visible(text, setup->target);
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        writing_append(text, " ");
+        writing_append_visible(text, setup->options[i].key);
+        writing_append(text, "=");
+        writing_append_visible(text, setup->options[i].value);
+    }
+    if (setup->chip[0] != '\0') {
+        writing_append(text, ", chip ");
+        writing_append_visible(text, setup->chip);
+    }
+    if (setup->capacity_bytes > 0) {
+        writing_append(text, ", capacity ");
+        append_size(text, setup->capacity_bytes);
+    }
+    if (setup->host_count > 1)
+        writing_append_format(text, ", %u hosts", setup->host_count);
+}
+
+static bool setup_says_the_same(const struct setup *a, const struct setup *b)
+{
+    bool same = strcmp(a->target, b->target) == 0 && strcmp(a->chip, b->chip) == 0 && a->seed == b->seed &&
+                a->capacity_bytes == b->capacity_bytes && a->host_count == b->host_count &&
+                a->option_count == b->option_count;
+    for (uint32_t i = 0; same && i < a->option_count; i++)
+        same = strcmp(a->options[i].key, b->options[i].key) == 0 && strcmp(a->options[i].value, b->options[i].value) == 0;
+    return same;
+}
+
+static void append_part(struct writing *text, const struct report_part *part, const struct setup *common)
+{
+    writing_append(text, "  ");
+    writing_append_visible(text, part->name);
+    if (strcmp(part->name, part->scenario) != 0) {
+        writing_append(text, " = ");
+        writing_append_visible(text, part->scenario);
+    }
+    if (!setup_says_the_same(part->setup, common)) {
+        writing_append_format(text, ": seed %llu, ", (unsigned long long)part->setup->seed);
+        append_setup(text, part->setup);
+    }
+    writing_append(text, "\n");
+}
+
+static void append_bounds(struct writing *text, const struct report_start *start)
+{
+    char duration[SIZE_TEXT_BYTES];
+    if (start->duration_ns != UINT64_MAX) {
+        duration_print(start->duration_ns, duration);
+        writing_append_format(text, ", %s", duration);
+    }
+    if (start->part_count > 0 && start->parts[0].op_count_max != UINT64_MAX)
+        writing_append_format(text, ", %llu ops a scenario", (unsigned long long)start->parts[0].op_count_max);
+}
+
+void terminal_start(struct writing *text, const struct report_start *start)
+{
+    writing_append_format(text, "hbmstress %s: seed %llu, ", start->subcommand, (unsigned long long)start->setup->seed);
+    append_setup(text, start->setup);
+    append_bounds(text, start);
+    writing_append(text, "\n");
+    if (start->file != NULL) {
+        writing_append(text, "  ");
+        writing_append_visible(text, start->file);
+        writing_append(text, "\n");
+    }
+    for (size_t i = 0; i < start->part_count; i++)
+        append_part(text, &start->parts[i], start->setup);
+}
+
+static void append_field(struct writing *text, const char *name, const char *value)
+{
+    if (value == NULL || value[0] == '\0')
+        return;
+    writing_append_format(text, "  %-8s", name);
+    writing_append_visible(text, value);
+    writing_append(text, "\n");
+}
+
+void terminal_finding(struct writing *text, const struct report_finding *finding)
+{
+    const struct verdict *verdict = finding->verdict;
+    writing_append(text, "BROKEN ");
+    writing_append_visible(text, finding->rule);
+    writing_append_format(text, ": op %lu", (unsigned long)verdict->op);
+    if (finding->place.scenario != NULL) {
+        writing_append(text, " of ");
+        writing_append_visible(text, finding->place.scenario);
+        writing_append_format(text, " trial %llu, seed %llu", (unsigned long long)finding->place.trial,
+                           (unsigned long long)finding->seed);
+    }
+    writing_append(text, "\n");
+    append_field(text, "reason", verdict->reason);
+    append_field(text, "message", finding->message);
+    if (finding->repro != NULL) {
+        append_field(text, "repro", finding->repro);
+        writing_append_format(text, "  %-8s%llu\n", "ops", (unsigned long long)finding->op_count);
+    }
+    append_field(text, "again", finding->replay);
+}
+
+void terminal_oom(struct writing *text, const struct verdict *verdict, const char *message)
+{
+    writing_append_format(text, "op %lu: out of memory, %s: requested ", (unsigned long)verdict->op, verdict_name(verdict->kind));
+    append_size(text, verdict->requested_bytes);
+    writing_append(text, ", free ");
+    append_size(text, verdict->free_bytes);
+    writing_append(text, "\n");
+    append_field(text, "reason", verdict->reason);
+    append_field(text, "message", message);
+}
+
+uint64_t per_second(uint64_t count, uint64_t duration_ns)
+{
+    uint64_t microseconds = duration_ns / 1000;
+    if (microseconds == 0)
+        return 0;
+    return count > UINT64_MAX / 1000000 ? count / microseconds * 1000000 : count * 1000000 / microseconds;
+}
+
+void terminal_seconds(struct writing *text, uint64_t duration_ns)
+{
+    uint64_t milliseconds = duration_ns / 1000000;
+    writing_append_format(text, "%llu.%03llu s", (unsigned long long)(milliseconds / 1000),
+                       (unsigned long long)(milliseconds % 1000));
+}
+
+/* Skipped ops in tenths of a percent of all: integers, so that every machine prints the same. */
+static void put_percent(struct table *table, uint64_t part, uint64_t rest)
+{
+    char percent[SIZE_TEXT_BYTES];
+    uint64_t whole = part + rest;
+    uint64_t tenths = whole == 0 ? 0 : part > UINT64_MAX / 1000 ? part / (whole / 1000) : part * 1000 / whole;
+    snprintf(percent, sizeof percent, "%llu.%llu", (unsigned long long)(tenths / 10), (unsigned long long)(tenths % 10));
+    table_put(table, percent);
+}
+
+static void put_verdict_row(struct table *table, const struct report_result *result)
+{
+    const struct run_totals *totals = &result->totals;
+    table_put(table, result->name);
+    table_put_number(table, result->trials);
+    table_put_number(table, totals->ops);
+    put_percent(table, totals->skipped, totals->ops);
+    table_put_number(table, totals->ooms);
+    table_put_number(table, totals->justified);
+    table_put_number(table, totals->premature);
+    table_put_number(table, totals->unknown);
+    table_put_number(table, totals->broken);
+    table_put_number(table, per_second(totals->ops, result->elapsed_ns));
+}
+
+static void put_mitigation_row(struct table *table, const struct report_result *result)
+{
+    char size[SIZE_TEXT_BYTES];
+    size_print_field(result->totals.moved_bytes, size);
+    table_put(table, result->name);
+    table_put_number(table, result->totals.drains);
+    table_put_number(table, result->totals.moves);
+    table_put(table, size);
+    table_put_number(table, result->totals.stagings);
+    table_put_number(table, result->totals.evictions);
+}
+
+static void print_table(struct writing *text, const char *const *titles, size_t title_count,
+                        const struct report_result *results, size_t count,
+                        void (*put_row)(struct table *table, const struct report_result *result))
+{
+    struct table table;
+    table_init(&table, title_count, 1);
+    for (size_t i = 0; i < title_count; i++)
+        table_put(&table, titles[i]);
+    struct report_result sum = {.name = "all"};
+    for (size_t i = 0; i < count; i++) {
+        put_row(&table, &results[i]);
+        sum.trials += results[i].trials;
+        sum.elapsed_ns += results[i].elapsed_ns;
+        run_totals_add(&sum.totals, &results[i].totals);
+    }
+    if (count > 1)
+        put_row(&table, &sum);
+    table_print(&table, 0, text);
+    table_deinit(&table);
+}
+
+static void append_notes(struct writing *text, const struct report_result *result)
+{
+    char first[SIZE_TEXT_BYTES], last[SIZE_TEXT_BYTES];
+    if (result->note != NULL) {
+        writing_append_visible(text, result->name);
+        writing_append(text, ": ");
+        writing_append_visible(text, result->note);
+        writing_append(text, "\n");
+    }
+    if (result->findings_only_counted > 0) {
+        writing_append_visible(text, result->name);
+        writing_append_format(text, ": %llu more findings of a rule that had 5 already were only counted\n",
+                           (unsigned long long)result->findings_only_counted);
+    }
+    if (result->growing_tag == NULL)
+        return;
+    size_print_field(result->growth.first_bytes, first);
+    size_print_field(result->growth.last_bytes, last);
+    writing_append_visible(text, result->name);
+    writing_append(text, ": tag '");
+    writing_append_visible(text, result->growing_tag);
+    writing_append_format(text, "' kept growing, from %s to %s in %llu blocks\n", first, last,
+                       (unsigned long long)result->growth.count);
+}
+
+void terminal_results(struct writing *text, const struct report_result *results, size_t count)
+{
+    static const char *const verdict_titles[] = {"scenario", "trials", "ops", "skipped %", "OOMs", "justified",
+                                                 "premature", "unknown", "broken", "ops/s"};
+    static const char *const mitigation_titles[] = {"mitigations", "drains", "moves", "moved", "stagings", "evictions"};
+    writing_append(text, "\n");
+    print_table(text, verdict_titles, sizeof verdict_titles / sizeof *verdict_titles, results, count, put_verdict_row);
+    writing_append(text, "\n");
+    print_table(text, mitigation_titles, sizeof mitigation_titles / sizeof *mitigation_titles, results, count,
+                put_mitigation_row);
+    writing_append(text, "\n");
+    for (size_t i = 0; i < count; i++)
+        append_notes(text, &results[i]);
+}
+
+static const char *meaning(int exit_code)
+{
+    switch (exit_code) {
+    case 0: return "every promise kept, every OOM judged";
+    case 1: return "a promise was broken";
+    case 3: return "no promise broken, but an OOM stayed unknown";
+    default: return "the harness failed";
+    }
+}
+
+void terminal_end(struct writing *text, const struct report_end *end)
+{
+    const struct run_totals *totals = &end->totals;
+    writing_append_format(text, "%s%s: %llu ops, %llu OOMs (%llu justified, %llu premature, %llu unknown), %llu broken, ",
+                       end->is_interrupted ? "interrupted; so far " : "", meaning(end->exit_code),
+                       (unsigned long long)totals->ops, (unsigned long long)totals->ooms,
+                       (unsigned long long)totals->justified, (unsigned long long)totals->premature,
+                       (unsigned long long)totals->unknown, (unsigned long long)totals->broken);
+    terminal_seconds(text, end->elapsed_ns);
+    writing_append_format(text, "; seed %llu\n", (unsigned long long)end->seed);
+}

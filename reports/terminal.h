@@ -1,0 +1,28 @@
+/* The report for people: what starts, each finding, a table at the end.  Text that came from a
+ * file or a target never reaches the terminal with its control characters. */
+#ifndef REPORTS_TERMINAL_H
+#define REPORTS_TERMINAL_H
+
+#include "reports/report.h"
+#include "reports/writing.h"
+
+/* Target, device, options and seed; one line a part. */
+void terminal_start(struct writing *text, const struct report_start *start);
+
+/* A broken promise with its reason, the target's words and the line that runs it again. */
+void terminal_finding(struct writing *text, const struct report_finding *finding);
+
+/* One judged OOM, as a replay lists it. */
+void terminal_oom(struct writing *text, const struct verdict *verdict, const char *message);
+
+/* The tables: verdicts, then mitigations, then notes. */
+void terminal_results(struct writing *text, const struct report_result *results, size_t count);
+
+/* The last lines: what it all means, and the seed again. */
+void terminal_end(struct writing *text, const struct report_end *end);
+
+/* "2.500 s"; and how many a second, 0 when no time passed. */
+void terminal_seconds(struct writing *text, uint64_t duration_ns);
+uint64_t per_second(uint64_t count, uint64_t duration_ns);
+
+#endif

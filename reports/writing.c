@@ -1,0 +1,183 @@
+#include "reports/writing.h"
+
+#include "harness/check.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char hex_digits[] = "0123456789abcdef";
+
+void writing_init(struct writing *text)
+{
+    *text = (struct writing){0};
+}
+
+void writing_deinit(struct writing *text)
+{
+    free(text->bytes);
+    writing_init(text);
+}
+
+void writing_clear(struct writing *text)
+{
+    text->length = 0;
+    if (text->bytes != NULL)
+        text->bytes[0] = '\0';
+}
+
+const char *writing_string(const struct writing *text)
+{
+    return text->bytes == NULL ? "" : text->bytes;
+}
+
+/* Makes room for length more bytes and the final NUL. */
+static void writing_reserve(struct writing *text, size_t length)
+{
+    CHECK(length < SIZE_MAX / 4 && text->length < SIZE_MAX / 4);
+    size_t needed = text->length + length + 1;
+    if (needed <= text->capacity)
+        return;
+    size_t capacity = needed < 128 ? 128 : needed + needed / 2;
+    char *bytes = realloc(text->bytes, capacity);
+    CHECK(bytes != NULL);
+    text->bytes = bytes;
+    text->capacity = capacity;
+}
+
+void writing_append_bytes(struct writing *text, const void *bytes, size_t length)
+{
+    writing_reserve(text, length);
+    if (length > 0)
+        memcpy(text->bytes + text->length, bytes, length);
+    text->length += length;
+    text->bytes[text->length] = '\0';
+}
+
+void writing_append(struct writing *text, const char *string)
+{
+    writing_append_bytes(text, string, strlen(string));
+}
+
+void writing_append_number(struct writing *text, uint64_t number)
+{
+    char digits[20]; /* 2^64 - 1 has 20 */
+    size_t i = sizeof digits;
+    do {
+        digits[--i] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    writing_append_bytes(text, digits + i, sizeof digits - i);
+}
+
+void writing_append_format(struct writing *text, const char *format, ...)
+{
+    va_list list, again;
+    va_start(list, format);
+    va_copy(again, list);
+    int length = vsnprintf(NULL, 0, format, list);
+    CHECK(length >= 0);
+    writing_reserve(text, (size_t)length);
+    vsnprintf(text->bytes + text->length, (size_t)length + 1, format, again);
+    text->length += (size_t)length;
+    va_end(again);
+    va_end(list);
+}
+
+/* The length of the UTF-8 sequence at bytes and its code point; 0 when it is not one (RFC 3629:
+ * shortest form, no surrogates, at most U+10FFFF).  A NUL ends every sequence early. */
+static size_t utf8_sequence(const unsigned char *bytes, uint32_t *point)
+{
+    static const uint32_t lowest[5] = {0, 0, 0x80, 0x800, 0x10000};
+    size_t length = bytes[0] < 0x80 ? 1 : bytes[0] >> 5 == 6 ? 2 : bytes[0] >> 4 == 14 ? 3 : bytes[0] >> 3 == 30 ? 4 : 0;
+    if (length <= 1) {
+        *point = bytes[0];
+        return length;
+    }
+    uint32_t value = bytes[0] & (0x7fu >> length);
+    for (size_t i = 1; i < length; i++) {
+        if (bytes[i] >> 6 != 2)
+            return 0;
+        value = value << 6 | (bytes[i] & 0x3fu);
+    }
+    *point = value;
+    bool surrogate = value >= 0xd800 && value <= 0xdfff;
+    return value < lowest[length] || value > 0x10ffff || surrogate ? 0 : length;
+}
+
+static void writing_append_json_control(struct writing *text, unsigned char byte)
+{
+    switch (byte) {
+    case '"': writing_append_bytes(text, "\\\"", 2); return;
+    case '\\': writing_append_bytes(text, "\\\\", 2); return;
+    case '\n': writing_append_bytes(text, "\\n", 2); return;
+    case '\t': writing_append_bytes(text, "\\t", 2); return;
+    default: break;
+    }
+    char escape[6] = {'\\', 'u', '0', '0', hex_digits[byte >> 4], hex_digits[byte & 15]};
+    writing_append_bytes(text, escape, sizeof escape);
+}
+
+static bool json_is_plain(unsigned char byte)
+{
+    return byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
+void writing_append_json(struct writing *text, const char *string)
+{
+    const unsigned char *bytes = (const unsigned char *)string;
+    writing_append_bytes(text, "\"", 1);
+    while (*bytes != '\0') {
+        size_t plain = 0;
+        while (json_is_plain(bytes[plain]))
+            plain++;
+        writing_append_bytes(text, bytes, plain);
+        bytes += plain;
+        if (*bytes == '\0')
+            break;
+        uint32_t point;
+        size_t length = utf8_sequence(bytes, &point);
+        if (length == 1)
+            writing_append_json_control(text, *bytes);
+        else if (length == 0)
+            writing_append_bytes(text, "\xef\xbf\xbd", 3);
+        else
+            writing_append_bytes(text, bytes, length);
+        bytes += length == 0 ? 1 : length;
+    }
+    writing_append_bytes(text, "\"", 1);
+}
+
+/* C0, DEL, C1, line and paragraph separators, and the marks that reorder text on the screen. */
+static bool point_is_visible(uint32_t point)
+{
+    if (point < 0x20 || (point >= 0x7f && point < 0xa0))
+        return false;
+    bool reorders = point == 0x61c || (point >= 0x200e && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
+                    (point >= 0x2066 && point <= 0x2069);
+    return !reorders;
+}
+
+void writing_append_visible(struct writing *text, const char *string)
+{
+    const unsigned char *bytes = (const unsigned char *)string;
+    while (*bytes != '\0') {
+        uint32_t point;
+        size_t length = utf8_sequence(bytes, &point);
+        bool visible = length > 0 && point_is_visible(point);
+        if (length == 0)
+            length = 1;
+        for (size_t i = 0; !visible && i < length; i++) {
+            char escape[4] = {'\\', 'x', hex_digits[bytes[i] >> 4], hex_digits[bytes[i] & 15]};
+            writing_append_bytes(text, escape, sizeof escape);
+        }
+        if (visible)
+            writing_append_bytes(text, bytes, length);
+        bytes += length;
+    }
+}
+
+bool writing_print(const struct writing *text, FILE *stream)
+{
+    return text->length == 0 || fwrite(text->bytes, 1, text->length, stream) == text->length;
+}

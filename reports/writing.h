@@ -1,0 +1,41 @@
+/* A growing text, and the two escapings that keep foreign bytes harmless: JSON strings, and text
+ * for a terminal.  Reports build their lines here and write each line in one piece. */
+#ifndef REPORTS_WRITING_H
+#define REPORTS_WRITING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* bytes[length] is valid; bytes is NULL while capacity is 0 and NUL-terminated otherwise. */
+struct writing {
+    char *bytes;
+    size_t length;
+    size_t capacity;
+};
+
+void writing_init(struct writing *text);
+void writing_deinit(struct writing *text);
+/* Empties it and keeps its memory. */
+void writing_clear(struct writing *text);
+/* The text with a final NUL; "" when empty.  Valid until the next change. */
+const char *writing_string(const struct writing *text);
+
+void writing_append(struct writing *text, const char *string);
+void writing_append_bytes(struct writing *text, const void *bytes, size_t length);
+void writing_append_number(struct writing *text, uint64_t number);
+void writing_append_format(struct writing *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Appends string as a JSON string with its quotes.  Control characters become \u00XX; bytes that
+ * are not UTF-8 become U+FFFD, because a line that is not UTF-8 is not JSON. */
+void writing_append_json(struct writing *text, const char *string);
+
+/* Appends string so that it cannot act on a terminal or break its line: control characters, DEL,
+ * C1 controls, bidirectional overrides and bytes that are not UTF-8 become \xXX. */
+void writing_append_visible(struct writing *text, const char *string);
+
+/* Writes it all.  False: the stream failed; errno says why. */
+bool writing_print(const struct writing *text, FILE *stream);
+
+#endif

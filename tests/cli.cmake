@@ -1,0 +1,12 @@
+# The program from end to end, and what lies under it.
+hbmstress_add_test(test_cli LIBS cli)
+hbmstress_add_test(test_cli_reports LIBS reports PkgConfig::JANSSON)
+
+add_library(test_cli_bad_target MODULE test_cli_bad_target.c)
+set_target_properties(test_cli_bad_target PROPERTIES PREFIX "")
+foreach(script IN ITEMS help bad_input findings same_bytes world job)
+    hbmstress_add_script_test(cli_${script}
+        COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/cli_${script}.sh" "$<TARGET_FILE:hbmstress>"
+                "$<IF:$<STREQUAL:${script},findings>,$<TARGET_FILE:test_cli_bad_target>,${CMAKE_SOURCE_DIR}/scenarios/jobs/main.ini>"
+        LABELS cli)
+endforeach()

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Bad usage and bad input: exit 2, one line that says what, where and why, nothing run, nothing written.
+# shellcheck source=tests/cli_common.sh
+. "$(dirname "$0")/cli_common.sh"
+
+expect_refusal 2 "no subcommand"
+expect_refusal 2 "valid are list, run, replay, import, explain, shrink" frobnicate
+expect_refusal 2 "did you mean 'run'" rnu
+expect_refusal 2 "unknown scenario 'fragmentation_strom'; did you mean 'fragmentation_storm'?" run fragmentation_strom
+expect_refusal 2 "unknown scenario 'xyzzy'" run slow_leak xyzzy
+expect_refusal 2 "unknown option '--sed'; did you mean '--seed'?" run --sed 1
+expect_refusal 2 "unknown option '--out'" replay x.ops --out y
+expect_refusal 2 "--seed needs a value" run --seed
+expect_refusal 2 "--seed: '-1'" run --seed -1
+expect_refusal 2 "--seed: ''" run --seed ""
+expect_refusal 2 "--seed: '18446744073709551616'" run --seed 18446744073709551616
+expect_refusal 2 "--seed: '1x'" run --seed=1x
+expect_refusal 2 "--json takes no value" run --json=yes
+expect_refusal 2 "--ops: '0'" run --ops 0
+expect_refusal 2 "--ops: '1.5'" run --ops 1.5
+expect_refusal 2 "--time: '5x'" run --time 5x
+expect_refusal 2 "--time: '0s'" run --time 0s
+expect_refusal 2 "--time: 'never'" run --time never
+expect_refusal 2 "--hosts: '0'" run --hosts 0
+expect_refusal 2 "--hosts: '65'" run --hosts 65
+expect_refusal 2 "--workers: '0'" run --workers 0
+expect_refusal 2 "--capacity: '0'" run --capacity 0
+expect_refusal 2 "--capacity: '12Q'" run --capacity 12Q
+expect_refusal 2 "--capacity: '16E'" run --capacity 16E
+expect_refusal 2 "multiple of the granule" run --capacity 1000
+expect_refusal 2 "multiple of the granule" run --capacity 1536 --target-option granule=1024
+expect_refusal 2 "unknown chip 'v9'; valid are" run --chip v9
+expect_refusal 2 "give one of them" run --chip v4 --capacity 1G
+expect_refusal 2 "unknown target 'hbn'; did you mean 'hbm'?" run --target hbn
+expect_refusal 2 "./nope.so" run --target ./nope.so
+expect_refusal 2 "." run --target ./
+expect_refusal 2 "is not KEY=VALUE" run --target-option defrag
+expect_refusal 2 "none, slide, repack" run --target-option defrag=sometimes
+expect_refusal 2 "valid are" run --target-option colour=red
+expect_refusal 2 "set before" run --target-option granule=512 --target-option granule=1024
+expect_refusal 2 "/dev/null: Not a directory" run --ops 10 --out /dev/null
+expect_refusal 2 "needs programs" run late_program --target null
+expect_refusal 2 "unknown kind 'target'; did you mean 'targets'?" list target
+expect_refusal 2 "one word too many" list targets rules
+
+for subcommand in replay import explain shrink; do
+    expect_refusal 2 "needs a FILE" "$subcommand"
+    expect_refusal 2 "nope.ops: No such file or directory" "$subcommand" nope.ops
+    expect_refusal 2 ".: is a directory" "$subcommand" .
+    expect_refusal 2 "one word too many" "$subcommand" a b
+    : >empty.ops
+    expect_refusal 2 "empty.ops" "$subcommand" empty.ops
+    head -c 3000 "$hbmstress" >binary.ops
+    expect_refusal 2 "binary.ops" "$subcommand" binary.ops
+done
+
+cat >good.ops <<'OPS'
+hbmstress-ops 1
+capacity 1M
+target hbm
+seed 1
+
+0: alloc size=512
+1: free block=0
+OPS
+expect_exit 0 replay good.ops
+sed 's/free block/fere block/' good.ops >word.ops
+expect_refusal 2 "word.ops:7:4: " replay word.ops
+sed 's/size=512/size=5X2/' good.ops >size.ops
+expect_refusal 2 "size.ops:6:" replay size.ops
+head -c 74 good.ops >cut.ops
+expect_refusal 2 "cut.ops:7:" replay cut.ops
+sed 's/target hbm/target hbn/' good.ops >target.ops
+expect_refusal 2 "unknown target 'hbn'" replay target.ops
+expect_refusal 2 "granule" replay good.ops --capacity 1000
+expect_refusal 2 "breaks no promise" shrink good.ops
+printf 'hbmstress-ops 1\ncapacity 1M\ntarget \033[31mhbm\n' >escape.ops
+expect_exit 2 replay escape.ops
+[ "$(tr -d '\n\040-\176' <err.txt | wc -c)" = 0 ] || fail "a control character of a file reached the terminal"
+expect_refusal 2 "format" import good.ops --format nonsense
+
+expect_refusal 2 "nope.ini: No such file or directory" run --job nope.ini
+expect_refusal 2 ".: Is a directory" run --job .
+job() { # TEXT-OF-FILE WANTED
+    printf '%b' "$1" >job.ini
+    expect_refusal 2 "$2" run --job job.ini
+}
+job '' "job.ini: no section"
+job 'ops = 3\n' "job.ini:1: key 'ops' stands before"
+job '[slow_leak]\nnonsense\n' "job.ini:2: neither"
+job '[slow_leak]\n\n; words\ntarg = hbm\n' "job.ini:4: unknown key 'targ'; did you mean 'target'?"
+job '[slow_leak]\nops = 0\n' "job.ini:2: ops: '0'"
+job '[slow_leak]\nops = 1\nops = 2\n' "job.ini:3: key 'ops' comes twice"
+job '[slow_leak]\n[slow_leak]\n' "job.ini:2: section [slow_leak] comes twice"
+job '[slow_lea]\n' "job.ini:1: unknown scenario 'slow_lea'; did you mean 'slow_leak'?"
+job '[global]\nscenario = slow_leak\n' "job.ini:2: 'scenario' belongs in a section"
+job '[a]\nscenario = slow_leak\nchip = v4\ncapacity = 1G\n' "job.ini:4: chip and capacity"
+job '[slow_leak]\noption.defrag = sometimes\n' "none, slide, repack"
+head -c 3000 "$hbmstress" >job.ini
+expect_refusal 2 "job.ini:1: " run --job job.ini
+printf '[slow_leak]\n' >job.ini
+expect_refusal 2 "unknown scenario 'late_program'" run late_program --job job.ini
+finish

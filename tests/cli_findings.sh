@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# What a run finds: a naive allocator keeps its own promise, breaks one that it does not keep, and the repro
+# replays, explains and shrinks; targets that crash or hang are findings too.
+bad_target=$(realpath "$2")
+# shellcheck source=tests/cli_common.sh
+. "$(dirname "$0")/cli_common.sh"
+
+storm() { # CODE ARGUMENT...
+    local code=$1
+    shift
+    expect_exit "$code" run fragmentation_storm --target first_fit --capacity 64M --seed 1 "$@"
+}
+storm 0 --out naive
+expect_text out.txt "every promise kept"
+storm 1 --out slide --target-option defrag=slide
+expect_text out.txt "BROKEN premature"
+expect_text out.txt "were only counted"
+[ "$(find slide/repros -name 'premature-fragmentation_storm-*.ops' | wc -l)" = 5 ] || fail "should keep 5 repros of one rule"
+[ ! -e slide/results.jsonl.partial ] || fail "results.jsonl.partial is left"
+tail -n 1 slide/results.jsonl | grep -q '^{"type":"end",.*"exit":1}$' || fail "the results have no end"
+for repro in slide/repros/*.ops; do
+    expect_exit 1 replay "$repro" --json
+    expect_text out.txt '"verdict":"premature"'
+    expect_exit 0 replay "$repro" --target-option defrag=none
+    expect_exit 0 replay "$repro" --target hbm
+done
+expect_exit 1 explain "$repro"
+expect_text out.txt "Largest hole"
+expect_text out.txt "Verdict: premature"
+expect_exit 1 explain "$repro" --json
+expect_text out.txt '"type":"explanation"'
+
+storm 1 --out whole --target-option defrag=slide --shrink-budget 0 --ops 2500
+whole=$(find whole/repros -name '*.ops' | head -n 1)
+expect_exit 1 shrink "$whole" -o small.ops
+[ "$(grep -c '^[0-9]' small.ops)" -lt "$(grep -c '^[0-9]' "$whole")" ] || fail "shrink kept every op"
+expect_exit 1 replay small.ops
+expect_exit 1 shrink "$whole" --shrink-budget 50
+grep -q '^hbmstress-ops 1$' out.txt || fail "shrink without -o writes no list"
+
+crash() { # HOW RULE
+    rm -rf bad
+    expect_exit 1 run fragmentation_storm --target "$bad_target" --target-option "fails=$1" --seed 1 --ops 4 \
+        --trial-timeout 1s --workers 2 --out bad
+    expect_text out.txt "BROKEN $2"
+    repro=$(find bad/repros -name "$2-*.ops" | head -n 1)
+    expect_exit 1 replay "$repro" --trial-timeout 1s --json
+    expect_text out.txt "\"rule\":\"$2\""
+    expect_text out.txt '"type":"end"'
+}
+crash crash crash
+crash exit crash
+crash loop hang
+
+printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n1: alloc size=512\n' >two.ops
+for subcommand in replay explain; do
+    expect_exit 1 "$subcommand" two.ops --target "$bad_target" --target-option fails=message
+    [ "$(tr -d '\n\040-\176' <out.txt | wc -c)" = 0 ] || fail "$subcommand: a target's control character reached the terminal"
+    expect_text out.txt '\x1b[31mred\x07'
+done
+finish

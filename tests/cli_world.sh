@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# The world: closed pipes, full disks, ctrl-C, time.  No crash, one line, and nothing half-written under a final name.
+# shellcheck source=tests/cli_common.sh
+. "$(dirname "$0")/cli_common.sh"
+
+# A reader that leaves.
+set -o pipefail
+"$hbmstress" run --ops 20000 --seed 1 --json 2>err.txt | head -n 1 >out.txt
+[ "$?" -le 1 ] || fail "a closed pipe ends the program with $?"
+[ ! -s err.txt ] || fail "a closed pipe is not quiet: $(head -n 1 err.txt)"
+"$hbmstress" list 2>err.txt | true
+[ ! -s err.txt ] || fail "list: a closed pipe is not quiet"
+set +o pipefail
+
+# A device that is full.
+full() {
+    "$hbmstress" "$@" >/dev/full 2>err.txt
+    [ "$?" = 4 ] || fail "$*: a full standard output should be exit 4"
+    [ "$(wc -l <err.txt)" = 1 ] || fail "$*: should say it in one line: $(cat err.txt)"
+    expect_text err.txt "standard output: No space left on device"
+}
+if [ -w /dev/full ]; then
+    full --help
+    full list
+    full run --ops 3000
+    full run --ops 3000 --json
+    printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n' >one.ops
+    full replay one.ops
+    full import one.ops
+fi
+
+# A file that may not grow: results.jsonl, then a repro, then the output of import.
+rm -rf out
+(ulimit -f 40 && exec "$hbmstress" run --ops 20000 --seed 1 --capacity 64M >out.txt 2>err.txt)
+[ "$?" = 4 ] || fail "a full disk should be exit 4"
+[ "$(wc -l <err.txt)" = 1 ] || fail "a full disk should be one line"
+expect_text err.txt "out/results.jsonl: "
+[ -z "$(find out -type f)" ] || fail "a full disk leaves $(find out -type f)"
+(ulimit -f 0 && exec "$hbmstress" import one.ops -o two.ops 2>err.txt)
+[ "$?" = 4 ] || fail "import to a full disk should be exit 4"
+[ -z "$(find . -name "two.ops*")" ] || fail "import leaves a half-written file"
+expect_exit 4 import one.ops -o nowhere/two.ops
+mkdir -p readonly.d/two.ops
+expect_exit 4 import one.ops -o readonly.d/two.ops
+
+# Ctrl-C: the trial ends, the summary is there.
+rm -rf out
+"$hbmstress" run slow_leak --time 100s --seed 1 --replay-sample 0 >out.txt 2>err.txt &
+process=$!
+for _ in $(seq 100); do
+    [ -e out/results.jsonl.partial ] && break
+    sleep 0.1
+done
+sleep 0.3
+kill -INT "$process"
+wait "$process" || fail "ctrl-C should exit by what was found, not $?"
+expect_text out.txt "interrupted; so far"
+expect_text out/results.jsonl '"interrupted":true'
+
+# Time bounds the run.
+start=$(date +%s)
+expect_exit 0 run slow_leak training_step --time 1s --seed 1
+[ $(($(date +%s) - start)) -le 60 ] || fail "--time 1s took too long"
+
+# No progress and no colour in a pipe.
+[ "$(tr -d '\n\040-\176' <out.txt | wc -c)" = 0 ] || fail "control characters in a pipe"
+[ ! -s err.txt ] || fail "progress in a pipe"
+finish

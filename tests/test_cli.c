@@ -1,0 +1,308 @@
+/* What lies under the program: its arguments, its job files, the order in which trials count, and
+ * the bytes that travel between its processes. */
+#include "cli/arguments.h"
+#include "cli/job.h"
+#include "cli/judgement.h"
+#include "cli/message.h"
+#include "cli/subcommands.h"
+#include "cli/trials.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static enum exit_code parse(const struct subcommand *subcommand, const char *const *given, struct arguments *arguments)
+{
+    static const char *words[16];
+    static char *argv[16];
+    size_t count = 0;
+    for (; given[count] != NULL; count++)
+        argv[count] = (char *)given[count];
+    return arguments_parse(subcommand, argv, count, words, arguments);
+}
+
+START_TEST(options_take_their_value_in_three_ways)
+{
+    struct arguments arguments;
+    const char *const given[] = {"--seed", "7", "slow_leak", "--ops=12", "-c", "64M", "--", "--odd", NULL};
+    ck_assert_int_eq(parse(&subcommand_run, given, &arguments), EXIT_KEPT);
+    ck_assert(arguments.has_seed);
+    ck_assert_uint_eq(arguments.seed, 7);
+    ck_assert_uint_eq(arguments.op_count_max, 12);
+    ck_assert_uint_eq(arguments.capacity_bytes, 64u << 20);
+    ck_assert_uint_eq(arguments.word_count, 2);
+    ck_assert_str_eq(arguments.words[0], "slow_leak");
+    ck_assert_str_eq(arguments.words[1], "--odd");
+}
+END_TEST
+
+START_TEST(the_largest_seed_is_a_seed)
+{
+    struct arguments arguments;
+    const char *const given[] = {"--seed", "18446744073709551615", NULL};
+    ck_assert_int_eq(parse(&subcommand_run, given, &arguments), EXIT_KEPT);
+    ck_assert_uint_eq(arguments.seed, UINT64_MAX);
+}
+END_TEST
+
+START_TEST(what_is_said_later_overrides_and_the_rest_stays)
+{
+    struct arguments base = {.seed = 1, .has_seed = true, .chip = "v4", .op_count_max = 5};
+    struct arguments over = {.capacity_bytes = 512, .seed = 2};
+    ck_assert_ptr_null(arguments_set(&base, "--target-option", "defrag=none"));
+    ck_assert_ptr_null(arguments_set(&base, "--target-option", "granule=512"));
+    ck_assert_ptr_null(arguments_set(&over, "--target-option", "defrag=slide"));
+    ck_assert(arguments_merge(&base, &over));
+    ck_assert_uint_eq(base.seed, 1);
+    ck_assert_ptr_null(base.chip);
+    ck_assert_uint_eq(base.capacity_bytes, 512);
+    ck_assert_uint_eq(base.op_count_max, 5);
+    ck_assert_uint_eq(base.option_count, 2);
+    ck_assert_str_eq(base.options[0].value, "slide");
+    ck_assert_str_eq(base.options[1].value, "512");
+}
+END_TEST
+
+START_TEST(the_nearest_name_is_the_one_with_the_fewest_edits)
+{
+    static const char *const names[] = {"fragmentation_storm", "slow_leak", "host_skew"};
+    ck_assert_str_eq(message_nearest("fragmentation_strom", names, 3), "fragmentation_storm");
+    ck_assert_str_eq(message_nearest("slow-leaks", names, 3), "slow_leak");
+    ck_assert_ptr_null(message_nearest("xyzzy", names, 3));
+    ck_assert_ptr_null(message_nearest("", names, 3));
+    char endless[200];
+    memset(endless, 'a', sizeof endless - 1);
+    endless[sizeof endless - 1] = '\0';
+    ck_assert_ptr_null(message_nearest(endless, names, 3));
+}
+END_TEST
+
+START_TEST(a_job_file_becomes_its_sections)
+{
+    static const char text[] = "; words\n[global]\nseed = 5\n[first]\nscenario = slow_leak\noption.defrag = none\n[slow_leak]\n";
+    char path[] = "/tmp/test_cli_XXXXXX";
+    int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(write(file, text, sizeof text - 1), sizeof text - 1);
+    close(file);
+    struct job job;
+    ck_assert_int_eq(job_read(path, &job), EXIT_KEPT);
+    ck_assert_uint_eq(job.global.seed, 5);
+    ck_assert_uint_eq(job.count, 2);
+    ck_assert_str_eq(job.sections[0].name, "first");
+    ck_assert_str_eq(job.sections[0].scenario, "slow_leak");
+    ck_assert_str_eq(job.sections[0].arguments.options[0].key, "defrag");
+    ck_assert_uint_eq(job.sections[1].line, 7);
+    ck_assert_ptr_null(job.sections[1].scenario);
+    job_deinit(&job);
+    (void)unlink(path);
+}
+END_TEST
+
+/* Two parts of 100 and 30 ops a trial, 250 ops each; nothing is run. */
+static const struct scenario long_one = {.name = "long_one", .ops_per_trial = 100};
+static const struct scenario short_one = {.name = "short_one", .ops_per_trial = 30};
+
+static void plan_two(struct plan *plan, struct part parts[2], uint64_t op_count_max)
+{
+    memset(parts, 0, 2 * sizeof *parts);
+    parts[0].scenario = &long_one;
+    parts[1].scenario = &short_one;
+    for (int i = 0; i < 2; i++) {
+        parts[i].op_count_max = op_count_max;
+        parts[i].duration_ns = UINT64_MAX;
+    }
+    *plan = (struct plan){.parts = parts, .count = 2, .duration_ns = UINT64_MAX};
+}
+
+/* The trial that ran: it ended after three quarters of its bound, or at it when odd. */
+static struct judgement judgement_of(const struct task *task)
+{
+    struct judgement judgement;
+    judgement_init(&judgement);
+    judgement.head.task = *task;
+    judgement.head.totals.ops = task->trial % 2 == 1 ? task->op_count_max : (task->op_count_max * 3 + 3) / 4;
+    return judgement;
+}
+
+/* Runs a plan with so many at once, finishing the last started first; appends "part:trial:bound ". */
+static void play(const struct plan *plan, size_t at_once, struct writing *order)
+{
+    struct trials *trials = trials_create(plan, 16, 8);
+    struct task tasks[8];
+    size_t count = 0;
+    for (;;) {
+        while (count < at_once && trials_next(trials, &tasks[count]))
+            count++;
+        if (count == 0)
+            break;
+        struct judgement judgement = judgement_of(&tasks[--count]);
+        trials_put(trials, &judgement);
+        judgement_deinit(&judgement);
+        while (trials_take(trials, &judgement)) {
+            const struct task *task = &judgement.head.task;
+            writing_append_format(order, "%u:%lu:%lu ", task->part, (unsigned long)task->trial, (unsigned long)task->op_count_max);
+            judgement_deinit(&judgement);
+        }
+    }
+    trials_destroy(trials);
+}
+
+START_TEST(results_count_in_the_same_order_with_any_number_of_workers)
+{
+    struct part parts[2];
+    struct plan plan;
+    struct writing alone, together;
+    plan_two(&plan, parts, 250);
+    writing_init(&alone);
+    play(&plan, 1, &alone);
+    ck_assert_int_eq(strncmp(alone.bytes, "0:0:100 1:0:30 0:1:100 1:1:30 0:2:75 1:2:30 ", 44), 0);
+    for (size_t at_once = 2; at_once <= 8; at_once++) {
+        writing_init(&together);
+        play(&plan, at_once, &together);
+        ck_assert_str_eq(together.bytes, alone.bytes);
+        writing_deinit(&together);
+    }
+    writing_deinit(&alone);
+}
+END_TEST
+
+START_TEST(a_scenario_gets_exactly_the_ops_that_were_asked_for)
+{
+    struct part parts[2];
+    struct plan plan;
+    plan_two(&plan, parts, 250);
+    struct trials *trials = trials_create(&plan, 0, 8);
+    struct task task;
+    uint64_t op_counts[2] = {0};
+    while (trials_next(trials, &task)) {
+        struct judgement judgement = judgement_of(&task);
+        op_counts[task.part] += judgement.head.totals.ops;
+        trials_put(trials, &judgement);
+        ck_assert(trials_take(trials, &judgement));
+        judgement_deinit(&judgement);
+    }
+    ck_assert_uint_eq(op_counts[0], 250);
+    ck_assert_uint_eq(op_counts[1], 250);
+    trials_destroy(trials);
+}
+END_TEST
+
+START_TEST(what_was_started_still_counts_after_a_stop)
+{
+    struct part parts[2];
+    struct plan plan;
+    plan_two(&plan, parts, UINT64_MAX);
+    struct trials *trials = trials_create(&plan, 16, 8);
+    struct task tasks[3], task;
+    for (int i = 0; i < 3; i++)
+        ck_assert(trials_next(trials, &tasks[i]));
+    trials_stop(trials);
+    ck_assert(!trials_next(trials, &task));
+    size_t taken = 0;
+    for (int i = 2; i >= 0; i--) {
+        struct judgement judgement = judgement_of(&tasks[i]);
+        trials_put(trials, &judgement);
+        for (; trials_take(trials, &judgement); taken++)
+            judgement_deinit(&judgement);
+    }
+    ck_assert_uint_eq(taken, 3);
+    trials_destroy(trials);
+}
+END_TEST
+
+START_TEST(a_trial_without_ops_ends_its_scenario)
+{
+    struct part parts[2];
+    struct plan plan;
+    plan_two(&plan, parts, UINT64_MAX);
+    plan.count = 1;
+    struct trials *trials = trials_create(&plan, 0, 8);
+    struct task task;
+    ck_assert(trials_next(trials, &task));
+    struct judgement judgement;
+    judgement_init(&judgement);
+    judgement.head.task = task;
+    trials_put(trials, &judgement);
+    ck_assert(trials_take(trials, &judgement));
+    ck_assert(!trials_next(trials, &task));
+    judgement_deinit(&judgement);
+    trials_destroy(trials);
+}
+END_TEST
+
+START_TEST(a_judgement_survives_its_way_and_no_other_bytes_are_one)
+{
+    struct judgement sent, received;
+    struct writing bytes;
+    judgement_init(&sent);
+    sent.head.task.trial = 9;
+    sent.head.has_list = true;
+    sent.setup.seed = 77;
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = 4096;
+    op_list_append(&sent.ops, &op);
+    writing_append(&sent.all, "line one\nline two\n");
+    writing_append(&sent.notable, "line two\n");
+    writing_init(&bytes);
+    judgement_pack(&sent, &bytes);
+
+    judgement_init(&received);
+    ck_assert(judgement_unpack(bytes.bytes, bytes.length, &received));
+    ck_assert_uint_eq(received.head.task.trial, 9);
+    ck_assert_uint_eq(received.setup.seed, 77);
+    ck_assert_uint_eq(received.ops.count, 1);
+    ck_assert(op_equal(&received.ops.ops[0], &op));
+    ck_assert_str_eq(writing_string(&received.all), "line one\nline two\n");
+    ck_assert_str_eq(writing_string(&received.notable), "line two\n");
+    judgement_deinit(&received);
+
+    for (size_t length = 0; length < bytes.length; length += 1 + length / 64) {
+        judgement_init(&received);
+        ck_assert(!judgement_unpack(bytes.bytes, length, &received));
+        judgement_deinit(&received);
+    }
+    writing_deinit(&bytes);
+    judgement_deinit(&sent);
+}
+END_TEST
+
+START_TEST(a_trial_seed_depends_on_seed_name_and_number_alone)
+{
+    struct part parts[2];
+    struct plan plan;
+    plan_two(&plan, parts, 250);
+    uint64_t seed = plan_trial_seed(&parts[0], 3);
+    ck_assert_uint_ne(seed, plan_trial_seed(&parts[0], 4));
+    ck_assert_uint_ne(seed, plan_trial_seed(&parts[1], 3));
+    strcpy(parts[0].name, "another section");
+    parts[0].op_count_max = 1;
+    ck_assert_uint_eq(seed, plan_trial_seed(&parts[0], 3));
+    parts[0].setup.seed = 1;
+    ck_assert_uint_ne(seed, plan_trial_seed(&parts[0], 3));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("cli");
+    TCase *tests = tcase_create("cli");
+    tcase_add_test(tests, options_take_their_value_in_three_ways);
+    tcase_add_test(tests, the_largest_seed_is_a_seed);
+    tcase_add_test(tests, what_is_said_later_overrides_and_the_rest_stays);
+    tcase_add_test(tests, the_nearest_name_is_the_one_with_the_fewest_edits);
+    tcase_add_test(tests, a_job_file_becomes_its_sections);
+    tcase_add_test(tests, results_count_in_the_same_order_with_any_number_of_workers);
+    tcase_add_test(tests, a_scenario_gets_exactly_the_ops_that_were_asked_for);
+    tcase_add_test(tests, what_was_started_still_counts_after_a_stop);
+    tcase_add_test(tests, a_trial_without_ops_ends_its_scenario);
+    tcase_add_test(tests, a_judgement_survives_its_way_and_no_other_bytes_are_one);
+    tcase_add_test(tests, a_trial_seed_depends_on_seed_name_and_number_alone);
+    suite_add_tcase(suite, tests);
+    SRunner *runner = srunner_create(suite);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
