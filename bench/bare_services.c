@@ -1,0 +1,84 @@
+#include "bench/bare_services.h"
+
+#include <stdlib.h>
+
+static enum device_result bare_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
+{
+    (void)context, (void)from, (void)to, (void)bytes;
+    return DEVICE_OK;
+}
+
+static enum device_result bare_stage_out(void *context, uint64_t from, uint64_t bytes, uint64_t *stage)
+{
+    (void)context, (void)from, (void)bytes;
+    *stage = 1;
+    return DEVICE_OK;
+}
+
+static enum device_result bare_stage_in(void *context, uint64_t stage, uint64_t to)
+{
+    (void)context, (void)stage, (void)to;
+    return DEVICE_OK;
+}
+
+static void bare_stage_drop(void *context, uint64_t stage)
+{
+    (void)context, (void)stage;
+}
+
+static uint64_t bare_completed_count(void *context)
+{
+    (void)context;
+    return 0;
+}
+
+static bool bare_event_done(void *context, uint64_t event)
+{
+    (void)context, (void)event;
+    return true;
+}
+
+static enum device_result bare_event_wait(void *context, uint64_t event)
+{
+    (void)context, (void)event;
+    return DEVICE_OK;
+}
+
+static enum device_result bare_unload(void *context, uint64_t program)
+{
+    (void)context, (void)program;
+    return DEVICE_OK;
+}
+
+static uint64_t bare_clock_ns(void *context)
+{
+    (void)context;
+    return 0;
+}
+
+static void *bare_host_alloc(void *context, size_t bytes)
+{
+    (void)context;
+    return malloc(bytes);
+}
+
+static void bare_host_free(void *context, void *memory, size_t bytes)
+{
+    (void)context, (void)bytes;
+    free(memory);
+}
+
+const struct device_services bare_services = {
+    .size_bytes = sizeof(struct device_services),
+    .copy = bare_copy,
+    .stage_out = bare_stage_out,
+    .stage_in = bare_stage_in,
+    .stage_drop = bare_stage_drop,
+    .completed_count = bare_completed_count,
+    .event_done = bare_event_done,
+    .event_wait = bare_event_wait,
+    .unload = bare_unload,
+    .clock_ns = bare_clock_ns,
+    .host_alloc = bare_host_alloc,
+    .host_free = bare_host_free,
+};

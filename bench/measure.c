@@ -1,0 +1,248 @@
+#include "bench/measure.h"
+
+#include "bench/bare_services.h"
+#include "harness/check.h"
+#include "harness/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    REPEAT_COUNT_MAX = 64,
+    OPS_PER_CLOCK = 512, /* the clock is read so seldom that it does not show */
+};
+
+/* One repeat: prepares with begin, runs op after op, and says how many requests were refused. */
+struct subject {
+    const struct measured_target *measured; /* NULL for the empty loop */
+    const struct target *target;
+    const struct workload *workload;
+    uint64_t *handles; /* by op; 0 = no block */
+    struct target_instance *instance;
+    struct run *run;
+    uint64_t refused_count;
+    uint64_t sum; /* keeps the empty loop from being optimised away */
+    char *note;   /* MEASURE_NOTE_BYTES */
+};
+
+struct subject_kind {
+    bool (*begin)(struct subject *subject);
+    /* Runs ops[from, to).  False: it can go no further. */
+    bool (*run)(struct subject *subject, size_t from, size_t to);
+    void (*end)(struct subject *subject);
+};
+
+/* --- empty -------------------------------------------------------------------------------- */
+
+static bool empty_begin(struct subject *subject)
+{
+    (void)subject;
+    return true;
+}
+
+static bool empty_run(struct subject *subject, size_t from, size_t to)
+{
+    const struct op *ops = subject->workload->ops.ops;
+    for (size_t i = from; i < to; i++) {
+        if (ops[i].kind == OP_FREE) {
+            subject->sum += subject->handles[ops[i].ref];
+        } else {
+            subject->handles[i] = ops[i].size_bytes;
+        }
+    }
+    return true;
+}
+
+static void empty_end(struct subject *subject)
+{
+    volatile uint64_t sink = subject->sum;
+    (void)sink;
+}
+
+static const struct subject_kind empty_kind = {empty_begin, empty_run, empty_end};
+
+/* --- raw ---------------------------------------------------------------------------------- */
+
+static bool raw_begin(struct subject *subject)
+{
+    const struct measured_target *measured = subject->measured;
+    struct target_setup setup = {.capacity_bytes = measured->capacity_bytes,
+                                 .options = &measured->option,
+                                 .option_count = measured->option.key != NULL};
+    struct target_contract contract = {0};
+    return subject->target->open(&setup, &bare_services, &subject->instance, &contract, subject->note,
+                                 MEASURE_NOTE_BYTES) == TARGET_OK;
+}
+
+static void raw_alloc(struct subject *subject, size_t i)
+{
+    struct target_request request = {.id = i + 1,
+                                     .size_bytes = subject->workload->ops.ops[i].size_bytes,
+                                     .kind = BLOCK_BUFFER,
+                                     .tag_name = ""};
+    struct target_block block;
+    if (subject->target->alloc(subject->instance, &request, &block) == TARGET_OK) {
+        subject->handles[i] = block.handle;
+    } else {
+        subject->refused_count++;
+    }
+}
+
+static bool raw_run(struct subject *subject, size_t from, size_t to)
+{
+    const struct op *ops = subject->workload->ops.ops;
+    for (size_t i = from; i < to; i++) {
+        if (ops[i].kind == OP_ALLOC) {
+            raw_alloc(subject, i);
+        } else if (subject->handles[ops[i].ref] != 0) {
+            (void)subject->target->free(subject->instance, subject->handles[ops[i].ref], 0);
+        }
+    }
+    return true;
+}
+
+static void raw_end(struct subject *subject)
+{
+    subject->target->close(subject->instance);
+}
+
+static const struct subject_kind raw_kind = {raw_begin, raw_run, raw_end};
+
+/* --- checked ------------------------------------------------------------------------------ */
+
+static bool checked_begin(struct subject *subject)
+{
+    const struct measured_target *measured = subject->measured;
+    char reason[RUN_REASON_BYTES];
+    struct setup *setup = malloc(sizeof *setup);
+    CHECK(setup != NULL);
+    setup_init(setup);
+    setup->capacity_bytes = measured->capacity_bytes;
+    (void)snprintf(setup->target, sizeof setup->target, "%s", measured->target->name);
+    if (measured->option.key != NULL) {
+        CHECK(setup_set_option(setup, measured->option.key, measured->option.value));
+    }
+    subject->run = run_create(measured->target, setup, reason);
+    free(setup);
+    if (subject->run == NULL) {
+        (void)snprintf(subject->note, MEASURE_NOTE_BYTES, "%s", reason);
+    }
+    return subject->run != NULL;
+}
+
+static bool checked_run(struct subject *subject, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        const struct verdict *verdict = run_step(subject->run, &subject->workload->ops.ops[i]);
+        if (verdict->kind == VERDICT_NONE) {
+            continue;
+        }
+        subject->refused_count += verdict->kind != VERDICT_BROKEN;
+        if (run_is_broken(subject->run)) {
+            (void)snprintf(subject->note, MEASURE_NOTE_BYTES, "ended at op %zu: %s", i,
+                           rule_info(verdict->rule)->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void checked_end(struct subject *subject)
+{
+    run_destroy(subject->run);
+}
+
+static const struct subject_kind checked_kind = {checked_begin, checked_run, checked_end};
+
+/* --- one loop for all three --------------------------------------------------------------- */
+
+static double now_ns(void)
+{
+    struct timespec now;
+    CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+/* Times the ops after the fill; false: not even the fill went through. */
+static bool time_ops(const struct subject_kind *kind, struct subject *subject, double second_count_max,
+                     struct measurement *repeat)
+{
+    size_t from = subject->workload->fill_count;
+    size_t count = subject->workload->ops.count;
+    if (!kind->run(subject, 0, from)) {
+        return false;
+    }
+    subject->refused_count = 0;
+    double start_ns = now_ns();
+    double elapsed_ns = 0;
+    size_t i = from;
+    for (bool goes_on = true; goes_on && i < count && elapsed_ns < second_count_max * 1e9;) {
+        size_t to = count - i < OPS_PER_CLOCK ? count : i + OPS_PER_CLOCK;
+        goes_on = kind->run(subject, i, to);
+        elapsed_ns = now_ns() - start_ns;
+        i = to;
+    }
+    repeat->op_count = i - from;
+    repeat->ns_per_op = elapsed_ns / (double)repeat->op_count;
+    repeat->refused_count = subject->refused_count;
+    return true;
+}
+
+static int compare_measurements(const void *a, const void *b)
+{
+    const struct measurement *left = a, *right = b;
+    return (left->ns_per_op > right->ns_per_op) - (left->ns_per_op < right->ns_per_op);
+}
+
+static void measure(const struct subject_kind *kind, const struct measured_target *target,
+                    const struct workload *workload, const struct measure_limits *limits, struct measurement *result)
+{
+    CHECK(limits->repeat_count >= 1 && limits->repeat_count <= REPEAT_COUNT_MAX);
+    struct measurement repeats[REPEAT_COUNT_MAX];
+    memset(repeats, 0, sizeof repeats);
+    memset(result, 0, sizeof *result);
+    uint32_t done_count = 0;
+    size_t handle_bytes = workload->ops.count * sizeof(uint64_t);
+    uint64_t *handles = malloc(handle_bytes);
+    CHECK(handles != NULL);
+    for (uint32_t i = 0; i < limits->repeat_count; i++) {
+        struct subject subject = {.measured = target,
+                                  .target = target != NULL ? target->target : NULL,
+                                  .workload = workload,
+                                  .handles = handles,
+                                  .note = result->note};
+        memset(handles, 0, handle_bytes); /* here, so that no page is touched first while the clock runs */
+        if (kind->begin(&subject)) {
+            done_count += time_ops(kind, &subject, limits->second_count_max, &repeats[done_count]);
+            kind->end(&subject);
+        }
+    }
+    free(handles);
+    if (done_count == 0) {
+        return;
+    }
+    qsort(repeats, done_count, sizeof *repeats, compare_measurements);
+    const struct measurement *median = &repeats[done_count / 2];
+    result->ns_per_op = median->ns_per_op;
+    result->op_count = median->op_count;
+    result->refused_count = median->refused_count;
+}
+
+void measure_empty(const struct workload *workload, const struct measure_limits *limits, struct measurement *result)
+{
+    measure(&empty_kind, NULL, workload, limits, result);
+}
+
+void measure_raw(const struct measured_target *target, const struct workload *workload,
+                 const struct measure_limits *limits, struct measurement *result)
+{
+    measure(&raw_kind, target, workload, limits, result);
+}
+
+void measure_checked(const struct measured_target *target, const struct workload *workload,
+                     const struct measure_limits *limits, struct measurement *result)
+{
+    measure(&checked_kind, target, workload, limits, result);
+}
