@@ -1,0 +1,31 @@
+# Source files are listed by name, so that what is built can be read.  The price is a file that lies in
+# a folder and is built by nothing; this says so.
+
+# Appends to `result` the absolute paths of all sources of all targets below `directory`.
+function(hbmstress_collect_sources directory result)
+    set(sources "")
+    get_property(targets DIRECTORY "${directory}" PROPERTY BUILDSYSTEM_TARGETS)
+    foreach(target IN LISTS targets)
+        get_target_property(listed ${target} SOURCES)
+        foreach(source IN LISTS listed)
+            cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${directory}" NORMALIZE)
+            list(APPEND sources "${source}")
+        endforeach()
+    endforeach()
+    get_property(subdirectories DIRECTORY "${directory}" PROPERTY SUBDIRECTORIES)
+    foreach(subdirectory IN LISTS subdirectories)
+        hbmstress_collect_sources("${subdirectory}" below)
+        list(APPEND sources ${below})
+    endforeach()
+    set(${result} "${sources}" PARENT_SCOPE)
+endfunction()
+
+function(hbmstress_check_listed folder)
+    hbmstress_collect_sources("${CMAKE_SOURCE_DIR}/${folder}" sources)
+    file(GLOB_RECURSE files CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/${folder}/*.c")
+    list(REMOVE_ITEM files ${sources})
+    if(files)
+        list(JOIN files "\n  " unlisted)
+        message(WARNING "Nothing in ${folder}/ builds\n  ${unlisted}")
+    endif()
+endfunction()

@@ -1,0 +1,4 @@
+hbmstress_add_script_test(floors COMMAND "${CMAKE_SOURCE_DIR}/ci/check-floors" "${CMAKE_SOURCE_DIR}")
+hbmstress_add_script_test(floors_checker_fires COMMAND "${CMAKE_SOURCE_DIR}/tests/floors_checker_fires.sh")
+hbmstress_add_script_test(installed_headers_compile
+    COMMAND "${CMAKE_SOURCE_DIR}/tests/installed_headers_compile.sh" "${CMAKE_BINARY_DIR}" "${CMAKE_C_COMPILER}")
