@@ -14,11 +14,19 @@ struct stage {
     size_t span_count;
 };
 
+/* What an owner was last stamped on; bytes 0 = nothing. */
+struct record {
+    uint64_t address, bytes;
+};
+
 struct device {
     uint64_t capacity_bytes;
     struct timeline *timeline;
     struct device_services services;
-    struct span_map contents;
+    struct record *records; /* by owner; what memory holds unless is_detailed */
+    size_t record_capacity;
+    struct span_map contents; /* range by range, while is_detailed */
+    bool is_detailed;
     struct span *scratch; /* extents of the copy under way */
     size_t scratch_capacity;
     struct stage *stages;
@@ -112,11 +120,8 @@ static void write_extents(struct device *device, const struct span *spans, size_
     }
 }
 
-void device_stamp(struct device *device, uint64_t address, uint64_t bytes, uint64_t owner)
+static void put(struct device *device, uint64_t address, uint64_t bytes, uint32_t owner)
 {
-    if (bytes == 0 || !is_in_range(device, address, bytes)) {
-        return;
-    }
     const struct span span = {address, address + bytes, owner, 0};
     struct span other;
     if (!span_map_insert_if_free(&device->contents, &span, &other)) {
@@ -125,18 +130,48 @@ void device_stamp(struct device *device, uint64_t address, uint64_t bytes, uint6
     }
 }
 
-bool device_holds(const struct device *device, uint64_t address, uint64_t bytes, uint64_t owner)
+/* From here on contents are kept range by range. */
+static void write_down(struct device *device)
+{
+    if (device->is_detailed) {
+        return;
+    }
+    device->is_detailed = true;
+    for (size_t owner = 0; owner < device->record_capacity; owner++) {
+        if (device->records[owner].bytes > 0) {
+            put(device, device->records[owner].address, device->records[owner].bytes, (uint32_t)owner);
+        }
+    }
+}
+
+void device_stamp(struct device *device, uint64_t address, uint64_t bytes, uint32_t owner)
+{
+    if (bytes == 0 || !is_in_range(device, address, bytes)) {
+        return;
+    }
+    if (owner >= device->record_capacity) {
+        const size_t capacity = (size_t)owner * 2 + 64;
+        device->records = realloc(device->records, capacity * sizeof *device->records);
+        CHECK(device->records != NULL);
+        memset(&device->records[device->record_capacity], 0,
+               (capacity - device->record_capacity) * sizeof *device->records);
+        device->record_capacity = capacity;
+    }
+    device->records[owner] = (struct record){address, bytes};
+    if (device->is_detailed) {
+        put(device, address, bytes, owner);
+    }
+}
+
+/* Walks the ranges: the byte at `at` must be byte `at - address` of the owner. */
+static bool ranges_hold(const struct device *device, uint64_t address, uint64_t bytes, uint32_t owner)
 {
     struct span_cursor cursor;
     struct span span;
     uint64_t at = address;
-    if (bytes == 0) {
-        return true;
-    }
     for (bool found = span_map_find(&device->contents, address, &cursor); found;
          found = span_map_next(&device->contents, &cursor)) {
         span_map_get(&device->contents, &cursor, &span);
-        /* The byte at `at` must be byte `at - address` of the owner. */
         if (span.start > at || span.owner != owner || span.offset + (at - span.start) != at - address) {
             return false;
         }
@@ -148,14 +183,40 @@ bool device_holds(const struct device *device, uint64_t address, uint64_t bytes,
     return false;
 }
 
-void device_scrub(struct device *device, uint64_t address, uint64_t bytes, uint64_t owner)
+bool device_holds(const struct device *device, uint64_t address, uint64_t bytes, uint32_t owner)
 {
-    span_map_erase_owner(&device->contents, address, address + bytes, owner);
+    if (bytes == 0 || device->is_detailed) {
+        return bytes == 0 || ranges_hold(device, address, bytes, owner);
+    }
+    return owner < device->record_capacity && device->records[owner].address == address &&
+           device->records[owner].bytes >= bytes;
+}
+
+void device_scrub(struct device *device, uint32_t owner)
+{
+    if (owner >= device->record_capacity) {
+        return;
+    }
+    const struct record record = device->records[owner];
+    device->records[owner].bytes = 0;
+    if (device->is_detailed && record.bytes > 0) {
+        span_map_erase_owner(&device->contents, record.address, record.address + record.bytes, owner);
+    }
+}
+
+void device_settle(struct device *device)
+{
+    span_map_clear(&device->contents);
+    device->is_detailed = false;
+    if (device->record_capacity > 0) {
+        memset(device->records, 0, device->record_capacity * sizeof *device->records);
+    }
 }
 
 uint64_t device_footprint_bytes(const struct device *device)
 {
     return sizeof *device + device->contents.footprint_bytes + device->scratch_capacity * sizeof(struct span) +
+           device->record_capacity * sizeof(struct record) +
            device->call_capacity * sizeof(struct device_call);
 }
 
@@ -170,6 +231,7 @@ static enum device_result service_copy(void *context, uint64_t from, uint64_t to
         !is_in_range(device, to, bytes)) {
         result = DEVICE_REFUSED;
     } else {
+        write_down(device);
         const size_t count = read_extents(device, from, bytes);
         write_extents(device, device->scratch, count, to, bytes);
     }
@@ -211,6 +273,7 @@ static enum device_result service_stage_out(void *context, uint64_t from, uint64
     if (is_over_bound(device) || fault_fires(device, FAULT_COPY) || !is_in_range(device, from, bytes)) {
         return log_call(device, DEVICE_CALL_STAGE_OUT, from, 0, bytes, completed, DEVICE_REFUSED);
     }
+    write_down(device);
     struct stage *stage = stage_add(device);
     stage->bytes = bytes;
     stage->span_count = read_extents(device, from, bytes);
@@ -233,6 +296,7 @@ static enum device_result service_stage_in(void *context, uint64_t stage_id, uin
         !is_in_range(device, to, bytes)) {
         return log_call(device, DEVICE_CALL_STAGE_IN, stage_id, to, bytes, completed, DEVICE_REFUSED);
     }
+    write_down(device);
     write_extents(device, stage->spans, stage->span_count, to, bytes);
     stage_end(stage);
     return log_call(device, DEVICE_CALL_STAGE_IN, stage_id, to, bytes, completed, DEVICE_OK);
@@ -366,6 +430,7 @@ void device_destroy(struct device *device)
         stage_end(&device->stages[i]);
     }
     span_map_deinit(&device->contents);
+    free(device->records);
     free(device->stages);
     free(device->scratch);
     free(device->calls);

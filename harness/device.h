@@ -69,13 +69,17 @@ void device_arm(struct device *device, enum fault_kind fault, uint64_t call);
 /* Which faults fired during this op: bit per fault_kind. */
 uint32_t device_faults_fired(const struct device *device);
 
-/* Contents.  A block is stamped with its owner; every granule of it then knows which owner and
- * which offset within the owner it holds. */
-void device_stamp(struct device *device, uint64_t address, uint64_t bytes, uint64_t owner);
+/* Contents.  A block is stamped with its owner, a small number that the harness chooses; every byte of it then
+ * knows which owner and which offset within the owner it holds.  While nothing moves, one record an owner
+ * says it all; the first copy of an op writes the contents down range by range, and device_settle ends that.
+ * Ranges stamped while nothing moves must be disjoint: the model sees to that before it lets a block be. */
+void device_stamp(struct device *device, uint64_t address, uint64_t bytes, uint32_t owner);
 /* Whether [address, address + bytes) holds exactly owner's bytes from offset 0. */
-bool device_holds(const struct device *device, uint64_t address, uint64_t bytes, uint64_t owner);
-/* Forgets what owner left there: memory that is free holds nothing.  Others' bytes stay. */
-void device_scrub(struct device *device, uint64_t address, uint64_t bytes, uint64_t owner);
+bool device_holds(const struct device *device, uint64_t address, uint64_t bytes, uint32_t owner);
+/* Forgets what owner left: memory that is free holds nothing. */
+void device_scrub(struct device *device, uint32_t owner);
+/* After moves were checked: forgets every content.  The caller stamps what lives. */
+void device_settle(struct device *device);
 /* Host memory of the simulation itself, for the bound "in proportion to the blocks". */
 uint64_t device_footprint_bytes(const struct device *device);
 

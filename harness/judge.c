@@ -47,7 +47,7 @@ static void clear_gone(struct host *host)
     size_t count = 0;
     const struct model_gone *gone = model_gone(host->model, &count);
     for (size_t i = 0; i < count; i++) {
-        device_scrub(host->device, gone[i].address, gone[i].size_bytes, (uint64_t)gone[i].op + 1);
+        device_scrub(host->device, gone[i].slot);
     }
     model_forget_gone(host->model);
 }
@@ -203,7 +203,8 @@ static bool check_move(struct judge *judge, const struct host *host, const struc
     return true;
 }
 
-/* Every block's contents, after moves: the moved ones and those they may have been written over. */
+/* Every block's contents, after moves: the moved ones and those they may have been written over.  Then the
+ * device may forget the ranges: each block holds itself. */
 static bool check_contents(struct judge *judge, const struct host *host)
 {
     struct span_cursor cursor;
@@ -211,11 +212,15 @@ static bool check_contents(struct judge *judge, const struct host *host)
     const struct span_map *map = model_map(host->model);
     for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
         span_map_get(map, &cursor, &span);
-        const struct block *block = model_block(host->model, (uint32_t)span.owner);
-        if (!device_holds(host->device, block->address, block->size_bytes, (uint64_t)block->op + 1)) {
+        if (!device_holds(host->device, span.start, span.end - span.start, (uint32_t)span.owner)) {
             return judge_broken(judge, RULE_CONTENTS, "block %" PRIu32 " at 0x%" PRIx64 " lost its contents",
-                                block->op, block->address);
+                                model_block(host->model, (uint32_t)span.owner)->op, span.start);
         }
+    }
+    device_settle(host->device);
+    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
+        span_map_get(map, &cursor, &span);
+        device_stamp(host->device, span.start, span.end - span.start, (uint32_t)span.owner);
     }
     return true;
 }
@@ -278,15 +283,16 @@ static bool check_new_block(struct judge *judge, const struct host *host, const 
         return judge_broken(judge, RULE_OVERLAP, "0x%" PRIx64 " lies in the stack, which ends at 0x%" PRIx64,
                             block->address, model_reserved_bytes(host->model));
     }
-    struct span span;
-    if (span_map_intersects(model_map(host->model), block->address, block->address + block->size_bytes, &span)) {
-        const struct block *other = model_block(host->model, (uint32_t)span.owner);
-        const bool is_dying = other->state == BLOCK_DYING;
-        return judge_broken(judge, is_dying ? RULE_REUSED_EARLY : RULE_OVERLAP, "[0x%" PRIx64 ", +%" PRIu64
-                            ") lies on %s block %" PRIu32 " at 0x%" PRIx64, block->address, block->size_bytes,
-                            is_dying ? "dying" : "live", other->op, other->address);
-    }
     return true;
+}
+
+static bool lies_on(struct judge *judge, const struct host *host, const struct target_block *block, uint32_t slot)
+{
+    const struct block *other = model_block(host->model, slot);
+    const bool is_dying = other->state == BLOCK_DYING;
+    return judge_broken(judge, is_dying ? RULE_REUSED_EARLY : RULE_OVERLAP, "[0x%" PRIx64 ", +%" PRIu64
+                        ") lies on %s block %" PRIu32 " at 0x%" PRIx64, block->address, block->size_bytes,
+                        is_dying ? "dying" : "live", other->op, other->address);
 }
 
 static uint64_t align_of(const struct host *host, const struct op *op)
@@ -313,9 +319,13 @@ static bool take_block(struct judge *judge, struct host *host, const struct call
         .kind = kind,
         .tag = op->tag,
     };
-    model_add(host->model, &what, &call->block);
+    uint32_t slot = SLOT_NONE;
+    uint32_t other = SLOT_NONE;
+    if (!model_add(host->model, &what, &call->block, &slot, &other)) {
+        return lies_on(judge, host, &call->block, other);
+    }
     model_reserve_briefly(host->model, what.stack_bytes);
-    device_stamp(host->device, call->block.address, call->block.size_bytes, (uint64_t)call->number + 1);
+    device_stamp(host->device, call->block.address, call->block.size_bytes, slot);
     return true;
 }
 
@@ -334,8 +344,8 @@ static bool take_donation(struct judge *judge, struct host *host, const struct c
                                    .align_bytes = host->contract.granule_bytes,
                                    .kind = BLOCK_OUTPUT,
                                    .tag = call->op.tag};
-    model_donate(host->model, call->slot, &what, &call->block);
-    device_stamp(host->device, call->block.address, call->block.size_bytes, (uint64_t)call->number + 1);
+    const uint32_t slot = model_donate(host->model, call->slot, &what, &call->block);
+    device_stamp(host->device, call->block.address, call->block.size_bytes, slot);
     return true;
 }
 
@@ -347,8 +357,11 @@ static bool take_execution(struct judge *judge, struct host *host, const struct 
         if (!check_new_block(judge, host, call, program->requested_bytes, program->align_bytes)) {
             return false;
         }
-        model_reload(host->model, call->slot, &call->block);
-        device_stamp(host->device, call->block.address, call->block.size_bytes, (uint64_t)program->op + 1);
+        uint32_t other = SLOT_NONE;
+        if (!model_reload(host->model, call->slot, &call->block, &other)) {
+            return lies_on(judge, host, &call->block, other);
+        }
+        device_stamp(host->device, call->block.address, call->block.size_bytes, call->slot);
     } else if (call->block.address != program->address) {
         return judge_broken(judge, RULE_MOVED_UNASKED, "the image of program %" PRIu32 " is said to be at 0x%" PRIx64
                             " but was at 0x%" PRIx64, program->op, call->block.address, program->address);
@@ -372,7 +385,7 @@ static bool check_touch(struct judge *judge, const struct host *host, const stru
         return judge_broken(judge, RULE_MOVED_UNASKED, "block %" PRIu32 " went from 0x%" PRIx64 " to 0x%" PRIx64,
                             block->op, block->address, address);
     }
-    return device_holds(host->device, block->address, block->size_bytes, (uint64_t)block->op + 1) ||
+    return device_holds(host->device, block->address, block->size_bytes, call->slot) ||
            judge_broken(judge, RULE_CONTENTS, "block %" PRIu32 " at 0x%" PRIx64 " lost its contents", block->op,
                         block->address);
 }
@@ -455,6 +468,13 @@ static bool check_counter(struct judge *judge, const char *name, uint64_t has, u
            judge_broken(judge, RULE_COUNTERS, "%s is %" PRIu64 ", should be %" PRIu64, name, has, low);
 }
 
+static bool check_one_hole(struct judge *judge, const struct target_stats *stats, uint64_t capacity)
+{
+    return stats->largest_free_block_bytes == capacity ||
+           judge_broken(judge, RULE_NOT_COALESCED, "everything is free, yet the largest hole is %" PRIu64 " of %" PRIu64,
+                        stats->largest_free_block_bytes, capacity);
+}
+
 static bool check_counters(struct judge *judge, const struct host *host, const struct target_stats *stats,
                            bool with_holes)
 {
@@ -473,7 +493,9 @@ static bool check_counters(struct judge *judge, const struct host *host, const s
                                  is->largest_block_bytes);
     if (is_good && with_holes) {
         const uint64_t largest = model_largest_hole_bytes(host->model);
-        is_good = check_counter(judge, "largest_free_block_bytes", stats->largest_free_block_bytes, largest, largest);
+        is_good = is->block_count == 0 && is->reserved_bytes == 0
+                      ? check_one_hole(judge, stats, capacity)
+                      : check_counter(judge, "largest_free_block_bytes", stats->largest_free_block_bytes, largest, largest);
     }
     return is_good;
 }
@@ -670,7 +692,7 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
     if (!failed && !take_success(judge, host, call)) {
         return false;
     }
-    return check_spmd(judge, host, call) && (call->result != TARGET_NO_MEMORY || judge_no_memory(judge, host, call));
+    return (call->result != TARGET_NO_MEMORY || judge_no_memory(judge, host, call)) && check_spmd(judge, host, call);
 }
 
 void judge_call(struct judge *judge, struct host *host, const struct call *call)
@@ -692,12 +714,8 @@ void judge_empty_heap(struct judge *judge, struct host *host)
 {
     struct target_stats stats = {0};
     host->target->stats(host->instance, &stats);
-    const uint64_t capacity = model_capacity_bytes(host->model);
     CHECK(model_in_use_bytes(host->model) == 0);
-    if (check_counters(judge, host, &stats, false) && stats.largest_free_block_bytes != capacity) {
-        judge_broken(judge, RULE_NOT_COALESCED, "everything is free, yet the largest hole is %" PRIu64 " of %" PRIu64,
-                     stats.largest_free_block_bytes, capacity);
-    }
+    check_counters(judge, host, &stats, true);
 }
 
 void judge_closed(struct judge *judge, struct host *host)

@@ -197,12 +197,23 @@ static void count_peaks(struct model *model)
     }
 }
 
-/* The block takes room at its address. */
-static void place(struct model *model, uint32_t slot)
+/* Takes the range into the map; false: slot *other lies there. */
+static bool claim(struct model *model, uint32_t slot, const struct target_block *at, uint32_t *other)
+{
+    const struct span span = {at->address, at->address + at->size_bytes, slot, 0};
+    struct span in_the_way;
+    if (span_map_insert_if_free(&model->map, &span, &in_the_way)) {
+        return true;
+    }
+    *other = (uint32_t)in_the_way.owner;
+    return false;
+}
+
+/* Counts the room that the block has claimed. */
+static void count_placed(struct model *model, uint32_t slot)
 {
     const struct block *block = &model->blocks[slot];
     struct model_counters *counters = &model->counters;
-    span_map_insert(&model->map, &(struct span){block->address, block->address + block->size_bytes, slot, 0});
     counters->block_count++;
     counters->in_use_bytes += block->size_bytes;
     if (block->size_bytes > counters->largest_block_bytes) {
@@ -229,8 +240,7 @@ static void displace(struct model *model, uint32_t slot)
     model->tag_counts[block->tag]--;
     model->holes_known = false;
     model->gone = grown(model->gone, model->gone_count, &model->gone_capacity, sizeof *model->gone);
-    model->gone[model->gone_count++] = (struct model_gone){block->address, block->size_bytes, block->handle,
-                                                           block->op, block->state == BLOCK_DYING};
+    model->gone[model->gone_count++] = (struct model_gone){block->handle, slot, block->state == BLOCK_DYING};
 }
 
 static void count_reserved(struct model *model)
@@ -366,10 +376,15 @@ void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t 
 
 /* --- what ops do ---------------------------------------------------------------------------- */
 
-static uint32_t make_block(struct model *model, const struct model_new *what, const struct target_block *at)
+bool model_add(struct model *model, const struct model_new *what, const struct target_block *at, uint32_t *slot,
+               uint32_t *other)
 {
-    const uint32_t slot = take_slot(model);
-    model->blocks[slot] = (struct block){
+    const uint32_t taken = take_slot(model);
+    if (!claim(model, taken, at, other)) {
+        slot_list_add(&model->free_slots, taken);
+        return false;
+    }
+    model->blocks[taken] = (struct block){
         .address = at->address,
         .size_bytes = at->size_bytes,
         .handle = at->handle,
@@ -384,16 +399,11 @@ static uint32_t make_block(struct model *model, const struct model_new *what, co
         .tag = what->tag,
         .is_known = true,
     };
-    map_op(model, model->op, slot);
-    list_add(model, what->kind == BLOCK_PROGRAM ? &model->programs : &model->live, slot);
-    return slot;
-}
-
-uint32_t model_add(struct model *model, const struct model_new *what, const struct target_block *at)
-{
-    const uint32_t slot = make_block(model, what, at);
-    place(model, slot);
-    return slot;
+    map_op(model, model->op, taken);
+    list_add(model, what->kind == BLOCK_PROGRAM ? &model->programs : &model->live, taken);
+    count_placed(model, taken);
+    *slot = taken;
+    return true;
 }
 
 void model_free(struct model *model, uint32_t slot, uint64_t event)
@@ -476,14 +486,18 @@ void model_evict(struct model *model, uint32_t slot)
     block->state = BLOCK_GONE;
 }
 
-void model_reload(struct model *model, uint32_t slot, const struct target_block *at)
+bool model_reload(struct model *model, uint32_t slot, const struct target_block *at, uint32_t *other)
 {
     struct block *block = &model->blocks[slot];
     CHECK(block->state == BLOCK_GONE);
+    if (!claim(model, slot, at, other)) {
+        return false;
+    }
     block->address = at->address;
     block->size_bytes = at->size_bytes;
     block->state = BLOCK_LIVE;
-    place(model, slot);
+    count_placed(model, slot);
+    return true;
 }
 
 /* --- moves ---------------------------------------------------------------------------------- */

@@ -10,8 +10,8 @@
 /* A place that became free during the current op: its contents may be forgotten, and a target that does
  * not queue frees is told now. */
 struct model_gone {
-    uint64_t address, size_bytes, handle;
-    uint32_t op;   /* that made the block */
+    uint64_t handle;
+    uint32_t slot; /* that the block had */
     bool is_freed; /* by the client; else evicted */
 };
 
@@ -48,8 +48,9 @@ struct model_new {
     enum block_kind kind;
     uint8_t tag;
 };
-/* The range must intersect no other. */
-uint32_t model_add(struct model *model, const struct model_new *what, const struct target_block *at);
+/* False: the range intersects that of slot *other, and nothing changed.  Else *slot is the new block's. */
+bool model_add(struct model *model, const struct model_new *what, const struct target_block *at, uint32_t *slot,
+               uint32_t *other);
 /* The client freed it: dying until event (0 = none), uses and holds end. */
 void model_free(struct model *model, uint32_t slot, uint64_t event);
 void model_use(struct model *model, uint32_t slot, uint64_t event); /* programs: an execution */
@@ -60,8 +61,8 @@ uint32_t model_donate(struct model *model, uint32_t slot, const struct model_new
 /* So much of the stack was reserved and given back at once: only the peak remembers it. */
 void model_reserve_briefly(struct model *model, uint64_t stack_bytes);
 void model_evict(struct model *model, uint32_t slot);
-/* An evicted program's image is back. */
-void model_reload(struct model *model, uint32_t slot, const struct target_block *at);
+/* An evicted program's image is back; false as for model_add. */
+bool model_reload(struct model *model, uint32_t slot, const struct target_block *at, uint32_t *other);
 /* event is done: ends uses, executions and waits for it. */
 void model_complete(struct model *model, uint64_t event);
 /* All addresses at once, so that blocks may swap places: addresses[i] for the i-th range of the map in

@@ -2,6 +2,7 @@
 
 #include "harness/check.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,7 @@ enum { SPAN_CHUNK_COUNT = 64 };
 struct span_rest {
     uint64_t end, owner, offset;
 };
+/* starts[count...] are UINT64_MAX, so that a search always takes the same six steps: nothing to mispredict. */
 struct span_chunk {
     struct span_chunk *next_spare;
     size_t count; /* 1..SPAN_CHUNK_COUNT while in the map */
@@ -82,6 +84,7 @@ static struct span_chunk *insert_chunk(struct span_map *map, size_t i)
     memmove(&map->chunk_starts[i + 1], &map->chunk_starts[i], after * sizeof *map->chunk_starts);
     map->chunks[i] = take_chunk(map);
     map->chunks[i]->count = 0;
+    memset(map->chunks[i]->starts, 0xFF, sizeof map->chunks[i]->starts);
     map->chunk_count++;
     return map->chunks[i];
 }
@@ -108,6 +111,22 @@ static size_t count_at_most(const uint64_t *values, size_t count, uint64_t addre
     return (size_t)(base - values) + (count == 1 && *base <= address);
 }
 
+static_assert(SPAN_CHUNK_COUNT == 64, "six steps find one of 64");
+
+/* The same for the starts of a chunk, none of which is UINT64_MAX. */
+static size_t place_in_chunk(const struct span_chunk *chunk, uint64_t address)
+{
+    const uint64_t *starts = chunk->starts;
+    size_t at = (size_t)(starts[31] <= address) << 5;
+    at += (size_t)(starts[at + 15] <= address) << 4;
+    at += (size_t)(starts[at + 7] <= address) << 3;
+    at += (size_t)(starts[at + 3] <= address) << 2;
+    at += (size_t)(starts[at + 1] <= address) << 1;
+    at += (size_t)(starts[at] <= address);
+    /* What is left is a full chunk whose last start is below address, too. */
+    return at + (size_t)(at == 63 && starts[63] <= address);
+}
+
 /* The last chunk that begins at or below address, or chunk 0. */
 static size_t chunk_for(const struct span_map *map, uint64_t address)
 {
@@ -123,6 +142,7 @@ static void split_chunk(struct span_map *map, size_t i)
     upper->count = lower->count - half;
     memcpy(upper->starts, &lower->starts[half], upper->count * sizeof *upper->starts);
     memcpy(upper->rests, &lower->rests[half], upper->count * sizeof *upper->rests);
+    memset(&lower->starts[half], 0xFF, half * sizeof *lower->starts);
     lower->count = half;
     map->chunk_starts[i + 1] = upper->starts[0];
 }
@@ -155,7 +175,7 @@ bool span_map_insert_if_free(struct span_map *map, const struct span *span, stru
     }
     const size_t i = chunk_for(map, span->start);
     const struct span_chunk *chunk = map->chunks[i];
-    const size_t at = count_at_most(chunk->starts, chunk->count, span->start);
+    const size_t at = place_in_chunk(chunk, span->start);
     /* Only the neighbours on both sides can be in the way. */
     if (at > 0 && chunk->rests[at - 1].end > span->start) {
         span_map_get(map, &(struct span_cursor){i, at - 1}, other);
@@ -188,6 +208,7 @@ static void remove_at(struct span_map *map, const struct span_cursor *cursor)
     chunk->count--;
     memmove(&chunk->starts[at], &chunk->starts[at + 1], (chunk->count - at) * sizeof *chunk->starts);
     memmove(&chunk->rests[at], &chunk->rests[at + 1], (chunk->count - at) * sizeof *chunk->rests);
+    chunk->starts[chunk->count] = UINT64_MAX;
     map->count--;
     if (chunk->count == 0) {
         remove_chunk(map, cursor->chunk);
@@ -203,7 +224,7 @@ bool span_map_find(const struct span_map *map, uint64_t address, struct span_cur
     }
     cursor->chunk = chunk_for(map, address);
     const struct span_chunk *chunk = map->chunks[cursor->chunk];
-    const size_t count = count_at_most(chunk->starts, chunk->count, address);
+    const size_t count = place_in_chunk(chunk, address);
     if (count > 0 && chunk->rests[count - 1].end > address) {
         cursor->index = count - 1;
         return true;

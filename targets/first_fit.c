@@ -188,9 +188,9 @@ static enum target_result target_alloc(struct target_instance *instance, const s
     }
     const uint64_t granule = instance->contract.granule_bytes;
     const struct first_fit_wanted wanted = {.size_bytes = first_fit_in_granules(&instance->heap, request->size_bytes),
-                                  .align_bytes = align > granule ? align : granule,
-                                  .floor_bytes = instance->heap.reserved_bytes,
-                                  .like = {.tag = request->tag, .kind = request->kind}};
+                                            .align_bytes = align > granule ? align : granule,
+                                            .floor_bytes = instance->heap.reserved_bytes,
+                                            .like = {.tag = request->tag, .kind = request->kind}};
     struct first_fit_node *node = NULL;
     const enum target_result result = first_fit_place(&instance->heap, &wanted, &node);
     if (result == TARGET_NO_MEMORY) {
@@ -273,13 +273,14 @@ static enum target_result target_load(struct target_instance *instance, const st
         return invalid(instance, "the image is empty, or a size is above 2^63");
     }
     const uint64_t stack = first_fit_in_granules(&instance->heap, program->stack_bytes);
-    struct first_fit_wanted wanted = {.size_bytes = first_fit_in_granules(&instance->heap, program->image_bytes),
-                            .align_bytes = instance->contract.granule_bytes,
-                            .floor_bytes = instance->heap.reserved_bytes,
-                            .like = {.kind = BLOCK_PROGRAM,
-                                     .stack_bytes = stack,
-                                     .asked_stack_bytes = program->stack_bytes,
-                                     .name = program->name}};
+    struct first_fit_wanted wanted = {
+        .size_bytes = first_fit_in_granules(&instance->heap, program->image_bytes),
+        .align_bytes = instance->contract.granule_bytes,
+        .floor_bytes = instance->heap.reserved_bytes,
+        .like = {.kind = BLOCK_PROGRAM,
+                 .stack_bytes = stack,
+                 .asked_stack_bytes = program->stack_bytes,
+                 .name = program->name}};
     uint64_t address = 0;
     struct first_fit_node *above = NULL;
     if (!first_fit_find_place(&instance->heap, &wanted, &address, &above)) {

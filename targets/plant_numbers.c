@@ -75,8 +75,8 @@ const struct plant_defect defect_report = {.report = report_without_last};
 
 /* --- what is given back ------------------------------------------------------------------------------------------ */
 
-/* The last merge does not happen: the whole heap is free, in two holes (GPUOpen VulkanMemoryAllocator commit e821342:
- * a small gap is not put back). */
+/* The last merge does not happen: the whole heap is free, in two holes (GPUOpen VulkanMemoryAllocator commit
+ * e821342: a small gap is not put back). */
 static void stats_with_gap(struct plant *plant, struct target_stats *stats)
 {
     const uint64_t granule = plant->contract.granule_bytes;

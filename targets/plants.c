@@ -54,7 +54,7 @@ PLANT(held_moved, defect_held_moved, "held_moved", "forgets two of three holds a
 PLANT(moved_unasked, defect_moved_unasked, "moved_unasked", "declares slide but changes the order of blocks");
 PLANT(busy_evicted, defect_busy_evicted, "busy_evicted", "evicts a busy program when nothing else is left");
 PLANT(wrong_eviction, defect_wrong_eviction, "wrong_eviction", "programs evict programs, against its contract");
-PLANT(failed_changed, defect_failed_changed, "failed_changed", "a failed request leaves a planned move in the table");
+PLANT(failed_changed, defect_failed_changed, "failed_changed", "a failed request leaves a planned move behind");
 PLANT(counters, defect_counters, "counters", "bytes in use drift up by a granule now and then");
 PLANT(message, defect_message, "message", "now and then prints the previous error");
 PLANT(report, defect_report, "report", "a report of two or more blocks lacks the smallest");

@@ -34,7 +34,9 @@ static bool refuse(uint64_t *left)
 static enum hbm_service_result device_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
 {
     struct hbm_device *device = context;
-    if (refuse(&device->copies_refused))
+    if (device->copies_before_refusal != 0)
+        device->copies_before_refusal--;
+    else if (refuse(&device->copies_refused))
         return HBM_SERVICE_REFUSED;
     device->copies++;
     if (device->memory != NULL)

@@ -24,6 +24,7 @@ struct hbm_device {
     _Atomic uint64_t waits;
     uint64_t unloads[DEVICE_UNLOADS_MAX]; /* program ids in order, the first DEVICE_UNLOADS_MAX */
     uint64_t copies_refused, stage_ins_refused, unloads_refused; /* how many of the next to refuse */
+    uint64_t copies_before_refusal; /* how many are still accepted before copies_refused counts */
     uint64_t host_allocs_until_refusal; /* 0: never; 1: the next one */
     uint64_t clock;
 };

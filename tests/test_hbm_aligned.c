@@ -153,7 +153,7 @@ START_TEST(aligned_search_agrees_with_trying_everything)
 }
 END_TEST
 
-/* Thirty types in one span to the last granule: far more orders than nodes, were equal leftovers tried again. */
+/* Twelve types in one span have 479 million orders; the same blocks are left over in 4096 ways only. */
 START_TEST(proof_does_not_try_the_same_leftovers_in_every_order)
 {
     static struct hbm_device device;
@@ -204,19 +204,21 @@ START_TEST(aligned_request_between_blocks_that_nearly_fill_the_device_is_met)
 }
 END_TEST
 
-/* No order of 20, 14 and 1 in 36 granules begins the last at a multiple of 16 that is not the bottom, and at
- * the bottom it does fit: the stack decides. */
+/* Above a held granule at the bottom, 20 and 14 and 1 fill the device; in no order does the 1 begin at a
+ * multiple of 16. */
 START_TEST(aligned_request_without_an_arrangement_is_refused)
 {
     rig_start(&rig, 36, HBM_DEFRAG_REPACK);
-    struct hbm_program *program = rig_program(&rig, 1, 1, 0);
-    struct hbm_buffer *bottom = take(18, 1), *top = take(15, 1), *out;
-    struct hbm_request request = {.size_bytes = 2 * RIG_GRANULE, .align_bytes = 16 * RIG_GRANULE};
-    ck_assert_int_eq(hbm_hold(rig.hbm, bottom), HBM_OK);
-    ck_assert_int_eq(hbm_hold(rig.hbm, top), HBM_OK);
-    ck_assert_int_eq(hbm_execute(rig.hbm, program, 1), HBM_OK);
-    bool bottom_free = rig_at(&rig, bottom) >= 2;
-    ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &out), bottom_free ? HBM_OK : HBM_NO_MEMORY);
+    (void)take(20, 1);
+    (void)take(14, 1);
+    struct hbm_buffer *hole = take(1, 1), *held = take(1, 1), *out;
+    struct hbm_request request = {.size_bytes = RIG_GRANULE, .align_bytes = 16 * RIG_GRANULE};
+    ck_assert_uint_eq(rig_at(&rig, held), 0);
+    ck_assert_int_eq(hbm_hold(rig.hbm, held), HBM_OK);
+    hbm_free(rig.hbm, hole);
+    ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &out), HBM_NO_MEMORY);
+    ck_assert_int_eq(hbm_release(rig.hbm, held), HBM_OK);
+    ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &out), HBM_OK);
     rig_stop(&rig);
 }
 END_TEST

@@ -137,7 +137,9 @@ static void add_piece(struct model *model, struct timeline *timeline, const stru
                                    .kind = is_program ? BLOCK_PROGRAM : BLOCK_BUFFER};
     const struct target_block at = {op + 1, (uint64_t)piece->start * GRANULE, (uint64_t)piece->size * GRANULE};
     model_begin_op(model, op);
-    const uint32_t slot = model_add(model, &what, &at);
+    uint32_t slot = SLOT_NONE;
+    uint32_t other = SLOT_NONE;
+    ck_assert(model_add(model, &what, &at, &slot, &other));
     const uint64_t event = (uint64_t)op + 1;
     switch (piece->state) {
     case PIECE_HELD:
@@ -275,11 +277,14 @@ START_TEST(draining_one_free_ends_the_uses_that_are_due_before_it)
         const uint32_t op = (uint32_t)earlier * 2;
         model_begin_op(model, op);
         const struct model_new what = {.requested_bytes = GRANULE, .align_bytes = GRANULE};
-        const uint32_t used = model_add(model, &what, &(struct target_block){1, GRANULE, GRANULE});
+        uint32_t used = SLOT_NONE;
+        uint32_t freed = SLOT_NONE;
+        uint32_t other = SLOT_NONE;
+        ck_assert(model_add(model, &what, &(struct target_block){1, GRANULE, GRANULE}, &used, &other));
         timeline_add(timeline, op + 1, earlier ? 10 : 30);
         model_use(model, used, op + 1);
         model_begin_op(model, op + 1);
-        const uint32_t freed = model_add(model, &what, &(struct target_block){2, 3 * GRANULE, GRANULE});
+        ck_assert(model_add(model, &what, &(struct target_block){2, 3 * GRANULE, GRANULE}, &freed, &other));
         timeline_add(timeline, op + 2, 20);
         model_free(model, freed, op + 2);
         const struct oracle_request request = {

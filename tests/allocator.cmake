@@ -1,0 +1,11 @@
+set(hbm_rig hbm_device.c hbm_rig.c)
+hbmstress_add_test(test_hbm_aligned LIBS hbm SOURCES ${hbm_rig})
+hbmstress_add_test(test_hbm_exact LIBS hbm SOURCES ${hbm_rig})
+hbmstress_add_test(test_hbm_fuzz LIBS hbm SOURCES ${hbm_rig})
+hbmstress_add_test(test_hbm_mitigation LIBS hbm SOURCES ${hbm_rig})
+hbmstress_add_test(test_hbm_program LIBS hbm SOURCES ${hbm_rig})
+hbmstress_add_test(test_hbm_text LIBS hbm SOURCES ${hbm_rig})
+hbmstress_add_test(test_hbm_thread LIBS hbm SOURCES ${hbm_rig} LABELS thread)
+
+add_executable(bench_hbm bench_hbm.c hbm_device.c)
+target_link_libraries(bench_hbm PRIVATE hbm Threads::Threads)
