@@ -163,7 +163,7 @@ struct hbm_options {
     struct hbm_sink sink;          /* where that goes; the lock is held, so it must not call libhbm */
     struct hbm_coordinate coordinate; /* not shown by default */
     bool code_shown;               /* "E0100: RuntimeBufferAllocationFailure:\n" and its like; off */
-    uint64_t search_nodes_max;     /* steps the exact repack search may take; 2,000,000 by default */
+    uint64_t search_nodes_max;     /* steps each exact repack search may take; 2,000,000 by default */
 };
 
 /* Sets every option to its default; capacity and chip are left at 0 and NONE for the caller. */

@@ -43,8 +43,8 @@ bool hbm_plan_direct(const struct hbm_plan *plan);
  * block wants more than granule alignment. */
 bool hbm_plan_slide(struct hbm_plan *plan);
 
-/* True when it fits after blocks moved anywhere.  False means that no packing exists, that the search
- * budget ended, or (when some block wants more than granule alignment) that none was found. */
+/* True when it fits after blocks moved anywhere.  False means that no packing exists, that a search
+ * used up its budget, or host_refused. */
 bool hbm_plan_repack(struct hbm_plan *plan);
 
 /* Targets for an explicit compaction: each span's movable blocks go to its top, in order; with

@@ -268,14 +268,13 @@ static bool packing_largest_first(struct packing *packing)
 
 /* ---- exact ---- */
 
-static bool search_accept(void *context, const uint32_t *bins)
+static void search_found(void *context, const uint32_t *bins)
 {
     struct packing *packing = context;
     for (size_t k = 0; k < packing->count; k++)
         packing->assigned[packing->items[k]] = packing->bin_spans[packing->bin_first + bins[k]];
     packing->laid_out = packing_layout(packing);
     HBM_CHECK(packing->laid_out || packing->aligned);
-    return true;
 }
 
 /* By sums: a proof that nothing fits whatever the alignments, and the answer when there are none. */
@@ -289,7 +288,7 @@ static enum hbm_search_result packing_by_sums(struct packing *packing)
         .sizes = packing->sizes, .item_count = packing->count,
         .capacities = packing->capacities + first, .bin_count = packing->span_count - first,
         .nodes_max = packing->plan->search_nodes_max,
-        .accept = search_accept, .context = packing, .host = packing->plan->host,
+        .found = search_found, .context = packing, .host = packing->plan->host,
     };
     return hbm_search_run(&search);
 }

@@ -3,9 +3,15 @@
 #include <string.h>
 
 #define STEP_CLOSE UINT32_MAX
+/* So many classes passed over count as one more node. */
+#define CLASSES_PER_NODE 16
+/* 1 MiB of host memory, taken only when a search gets long. */
+#define SEEN_COUNT 131072u
+#define SEEN_AFTER_NODES 1000u
 
 struct class_of_items {
     uint64_t size_bytes;
+    uint64_t hash;
     size_t first; /* the class is items first .. first + total - 1 */
     uint32_t total;
     uint32_t left; /* not yet in a bin */
@@ -14,8 +20,12 @@ struct class_of_items {
 /* One decision on the path: an item of a class was put into the current bin, or the bin was closed. */
 struct step {
     uint32_t class_index;   /* or STEP_CLOSE */
-    uint32_t bin_first;     /* before a close: the first class of the bin that it closed */
-    uint64_t residual;      /* before a close: what the bin had left */
+    uint32_t bin_first;     /* before the step: the first class put into the current bin */
+    uint32_t from;          /* of a close: the first class that the next bin may take */
+    uint64_t residual;      /* before the step: what the current bin had left */
+    uint64_t rest;          /* before the step */
+    uint64_t bin_hash;      /* before the step */
+    bool closable;          /* before the step */
 };
 
 struct state {
@@ -31,8 +41,22 @@ struct state {
     uint32_t bin_first; /* the first class put into the current bin, or class_count */
     uint64_t residual;
     uint64_t spare;     /* bytes that bins may still leave unused */
+    uint64_t rest;      /* bytes of items left in classes from `from` on: all that may still come into the bin */
+    uint64_t left_bytes;
+    uint64_t hash;      /* of the items in bins */
+    uint64_t bin_hash;  /* the same when the current bin was begun */
+    bool closable;      /* since the last step forward, the bin was once full enough to be closed */
+    uint64_t *seen;     /* [SEEN_COUNT] or NULL: hashes of states that were tried in vain */
+    bool seen_asked;
     uint64_t nodes;
 };
+
+static uint64_t mixed(uint64_t value)
+{
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9u;
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EBu;
+    return value ^ (value >> 31);
+}
 
 static void classes_make(struct state *state)
 {
@@ -41,56 +65,142 @@ static void classes_make(struct state *state)
         struct class_of_items *last = state->class_count == 0 ? NULL : &state->classes[state->class_count - 1];
         if (last == NULL || last->size_bytes != search->sizes[i]) {
             last = &state->classes[state->class_count++];
-            *last = (struct class_of_items){.size_bytes = search->sizes[i], .first = i};
+            *last = (struct class_of_items){.size_bytes = search->sizes[i], .first = i,
+                                            .hash = mixed(0x9E3779B97F4A7C15u * state->class_count)};
         }
         last->total++;
         last->left++;
     }
 }
 
-/* The first class from `from` on that has an item left and fits, or class_count. */
-static uint32_t class_fitting(const struct state *state, uint32_t from, uint64_t residual)
+/* ---- what was tried in vain ---- */
+
+/* Everything that the rest of the search depends on when a bin has just been begun. */
+static uint64_t key_of_bin(const struct state *state, uint32_t from)
 {
-    size_t low = from, high = state->class_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (state->classes[middle].size_bytes <= residual)
-            high = middle;
-        else
-            low = middle + 1;
+    return mixed(mixed(state->hash + 0xD1B54A32D192ED03u * (state->bin + 1)) + from);
+}
+
+/* Everything that decides whether the current bin can still be made full enough, after a step. */
+static uint64_t key_of_fill(const struct state *state)
+{
+    uint64_t key = mixed(state->bin_hash + 0xD1B54A32D192ED03u * (state->bin + 1)) ^ state->residual;
+    return mixed(mixed(key) + ((uint64_t)state->from << 32 | state->classes[state->from].left) + 1);
+}
+
+static bool was_in_vain(const struct state *state, uint64_t key)
+{
+    return state->seen != NULL && state->seen[key % SEEN_COUNT] == key;
+}
+
+static void note_in_vain(struct state *state, uint64_t key)
+{
+    if (state->seen != NULL)
+        state->seen[key % SEEN_COUNT] = key;
+}
+
+/* Without host memory for it the search is slower, not wrong. */
+static void seen_start(struct state *state)
+{
+    state->seen_asked = true;
+    state->seen = hbm_host_array(state->search->host, SEEN_COUNT, sizeof *state->seen);
+    if (state->seen != NULL)
+        memset(state->seen, 0, SEEN_COUNT * sizeof *state->seen);
+}
+
+/* ---- steps ---- */
+
+/* Goes on to the first class that has an item left and fits, or to class_count. */
+static void class_advance(struct state *state)
+{
+    uint32_t start = state->from;
+    while (state->from < state->class_count) {
+        const struct class_of_items *next = &state->classes[state->from];
+        if (next->left != 0 && next->size_bytes <= state->residual)
+            break;
+        state->rest -= next->size_bytes * next->left;
+        state->from++;
     }
-    while (low < state->class_count && state->classes[low].left == 0)
-        low++;
-    return (uint32_t)low;
+    state->nodes += (state->from - start) / CLASSES_PER_NODE;
+}
+
+/* Whether any item left fits in the bin. */
+static bool anything_fits(const struct state *state)
+{
+    for (size_t i = state->class_count; i-- > 0 && state->classes[i].size_bytes <= state->residual;) {
+        if (state->classes[i].left != 0)
+            return true;
+    }
+    return false;
+}
+
+static struct step step_now(const struct state *state, uint32_t class_index)
+{
+    return (struct step){.class_index = class_index, .bin_first = state->bin_first, .residual = state->residual,
+                         .rest = state->rest, .bin_hash = state->bin_hash, .closable = state->closable};
 }
 
 static void step_take(struct state *state, uint32_t class_index)
 {
     struct class_of_items *taken = &state->classes[class_index];
-    state->steps[state->step_count++] = (struct step){.class_index = class_index};
+    state->steps[state->step_count++] = step_now(state, class_index);
     if (state->bin_first == state->class_count)
         state->bin_first = class_index;
     taken->left--;
     state->items_left--;
     state->residual -= taken->size_bytes;
-    state->from = class_index;
+    state->rest -= taken->size_bytes;
+    state->left_bytes -= taken->size_bytes;
+    state->hash += taken->hash;
+    state->closable = false;
 }
 
+static void bin_begin(struct state *state, uint32_t from)
+{
+    state->residual = state->search->capacities[state->bin];
+    state->bin_first = (uint32_t)state->class_count;
+    state->bin_hash = state->hash;
+    state->closable = false;
+    state->rest = state->left_bytes;
+    for (state->from = 0; state->from < from; state->from++)
+        state->rest -= state->classes[state->from].size_bytes * state->classes[state->from].left;
+}
+
+static bool step_back(struct state *state);
+
+/* True when a step was taken, be it this one or, for what was tried before, one back. */
 static bool step_close(struct state *state)
 {
     const struct hbm_search *search = state->search;
     if (state->bin + 1 >= search->bin_count || state->residual > state->spare)
         return false;
-    if (class_fitting(state, 0, state->residual) != state->class_count)
+    state->closable = true;
+    if (anything_fits(state))
         return false;
     bool equal = search->capacities[state->bin] == search->capacities[state->bin + 1];
-    state->steps[state->step_count++] = (struct step){STEP_CLOSE, state->bin_first, state->residual};
+    uint32_t from = equal && state->bin_first != state->class_count ? state->bin_first : 0;
+    state->steps[state->step_count] = step_now(state, STEP_CLOSE);
+    state->steps[state->step_count++].from = from;
     state->spare -= state->residual;
     state->bin++;
-    state->from = equal ? state->bin_first : 0;
-    state->bin_first = (uint32_t)state->class_count;
-    state->residual = search->capacities[state->bin];
-    return true;
+    bin_begin(state, from);
+    return !was_in_vain(state, key_of_bin(state, from)) || step_back(state);
+}
+
+static void take_undo(struct state *state, const struct step *step)
+{
+    struct class_of_items *taken = &state->classes[step->class_index];
+    state->from = step->class_index;
+    if (!state->closable)
+        note_in_vain(state, key_of_fill(state));
+    taken->left++;
+    state->items_left++;
+    state->hash -= taken->hash;
+    state->left_bytes += taken->size_bytes;
+    state->closable |= step->closable;
+    /* Nothing more of this class comes into the bin on this path. */
+    state->rest = step->rest - taken->size_bytes * taken->left;
+    state->from++;
 }
 
 /* Undoes decisions up to and with the last item put; false when there is none. */
@@ -99,25 +209,23 @@ static bool step_back(struct state *state)
     while (state->step_count != 0) {
         struct step step = state->steps[--state->step_count];
         if (step.class_index == STEP_CLOSE) {
+            note_in_vain(state, key_of_bin(state, step.from));
             state->bin--;
-            state->residual = step.residual;
             state->spare += step.residual;
-            state->bin_first = step.bin_first;
-            continue;
+            state->closable = true;
+        } else {
+            take_undo(state, &step);
         }
-        struct class_of_items *taken = &state->classes[step.class_index];
-        taken->left++;
-        state->items_left++;
-        state->residual += taken->size_bytes;
-        state->from = step.class_index + 1;
-        if (state->step_count == 0 || state->steps[state->step_count - 1].class_index == STEP_CLOSE)
-            state->bin_first = (uint32_t)state->class_count;
-        return true;
+        state->residual = step.residual;
+        state->bin_first = step.bin_first;
+        state->bin_hash = step.bin_hash;
+        if (step.class_index != STEP_CLOSE)
+            return true;
     }
     return false;
 }
 
-static bool solution_accepted(struct state *state)
+static void solution_tell(struct state *state)
 {
     uint32_t bin = 0;
     for (size_t i = 0; i < state->class_count; i++)
@@ -130,25 +238,35 @@ static bool solution_accepted(struct state *state)
         struct class_of_items *taken = &state->classes[state->steps[i].class_index];
         state->bins[taken->first + --taken->left] = bin;
     }
-    return state->search->accept(state->search->context, state->bins);
+    state->search->found(state->search->context, state->bins);
+}
+
+/* One step forward, or one back; false when there is none left. */
+static bool step_any(struct state *state)
+{
+    class_advance(state);
+    /* Even with all that may still come the bin would stay too empty. */
+    if (state->residual > state->rest && state->residual - state->rest > state->spare)
+        return step_back(state);
+    if (state->from == state->class_count)
+        return step_close(state) || step_back(state);
+    step_take(state, state->from);
+    if (state->items_left != 0 && was_in_vain(state, key_of_fill(state)))
+        return step_back(state);
+    return true;
 }
 
 static enum hbm_search_result state_run(struct state *state)
 {
     while (state->nodes++ < state->search->nodes_max) {
-        uint32_t class_index = class_fitting(state, state->from, state->residual);
-        if (class_index != state->class_count) {
-            step_take(state, class_index);
-            if (state->items_left == 0) {
-                if (solution_accepted(state))
-                    return HBM_SEARCH_FOUND;
-                if (!step_back(state))
-                    return HBM_SEARCH_NONE;
-            }
-            continue;
-        }
-        if (!step_close(state) && !step_back(state))
+        if (!state->seen_asked && state->nodes >= SEEN_AFTER_NODES)
+            seen_start(state);
+        if (!step_any(state))
             return HBM_SEARCH_NONE;
+        if (state->items_left == 0) {
+            solution_tell(state);
+            return HBM_SEARCH_FOUND;
+        }
     }
     return HBM_SEARCH_UNKNOWN;
 }
@@ -176,15 +294,17 @@ enum hbm_search_result hbm_search_run(const struct hbm_search *search)
         .steps = hbm_host_array(search->host, step_max, sizeof *state.steps),
         .bins = hbm_host_array(search->host, search->item_count, sizeof *state.bins),
         .items_left = search->item_count,
-        .residual = search->capacities[0],
         .spare = spare,
     };
     enum hbm_search_result result = HBM_SEARCH_REFUSED;
     if (state.classes != NULL && state.steps != NULL && state.bins != NULL) {
         classes_make(&state);
-        state.bin_first = (uint32_t)state.class_count;
+        for (size_t i = 0; i < search->item_count; i++)
+            state.left_bytes += search->sizes[i];
+        bin_begin(&state, 0);
         result = state_run(&state);
     }
+    hbm_host_free(search->host, state.seen, SEEN_COUNT, sizeof *state.seen);
     hbm_host_free(search->host, state.bins, search->item_count, sizeof *state.bins);
     hbm_host_free(search->host, state.steps, step_max, sizeof *state.steps);
     hbm_host_free(search->host, state.classes, search->item_count, sizeof *state.classes);

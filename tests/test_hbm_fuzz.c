@@ -316,7 +316,7 @@ static int ascending(const void *a, const void *b)
     return -descending(a, b);
 }
 
-static bool accept_checked(void *context, const uint32_t *bins)
+static void found_check(void *context, const uint32_t *bins)
 {
     const struct hbm_search *search = context;
     uint64_t rooms[8];
@@ -325,7 +325,6 @@ static bool accept_checked(void *context, const uint32_t *bins)
         ck_assert_uint_ge(rooms[bins[i]], search->sizes[i]);
         rooms[bins[i]] -= search->sizes[i];
     }
-    return true;
 }
 
 START_TEST(exact_search_agrees_with_trying_everything)
@@ -346,7 +345,7 @@ START_TEST(exact_search_agrees_with_trying_everything)
         qsort(capacities, bins, sizeof *capacities, ascending);
         memcpy(rooms, capacities, sizeof rooms);
         struct hbm_search search = {.sizes = sizes, .item_count = count, .capacities = capacities, .bin_count = bins,
-                                    .nodes_max = 1000000, .accept = accept_checked, .host = &host};
+                                    .nodes_max = 1000000, .found = found_check, .host = &host};
         search.context = &search;
         bool fits = brute_fits(sizes, count, rooms, bins);
         ck_assert_int_eq(hbm_search_run(&search), fits ? HBM_SEARCH_FOUND : HBM_SEARCH_NONE);
@@ -358,6 +357,36 @@ START_TEST(exact_search_agrees_with_trying_everything)
 }
 END_TEST
 
+static void found_note(void *context, const uint32_t *bins)
+{
+    (void)bins;
+    *(bool *)context = true;
+}
+
+/* Many equal items and few bytes to spare: the same ways to fill the first bin come up again and again. */
+START_TEST(exact_search_does_not_try_the_same_fillings_again)
+{
+    static const uint64_t sizes[] = {
+        8102565, 4441763, 2027764, 1806110, 1032063, 1032063, 1032063, 1032063, 1032063, 1032063, 1032063, 774047,
+        774047, 774047, 774047, 516031, 516031, 516031, 516031, 516031, 516031, 275216, 275216, 275216, 275216,
+        258015, 258015, 258015, 258015, 258015, 133182, 132632, 81047, 68665, 66436, 64595, 49377, 43926, 33704,
+        31940, 30451, 17975, 14931, 8982, 8187, 7115, 6484,
+    };
+    static const uint64_t capacities[] = {3267586, 29718018};
+    static struct hbm_device device;
+    hbm_device_init(&device, 0);
+    struct hbm_host host = {.services = hbm_device_services(&device)};
+    bool found = false;
+    struct hbm_search search = {.sizes = sizes, .item_count = sizeof sizes / sizeof *sizes, .capacities = capacities,
+                                .bin_count = 2, .nodes_max = HBM_SEARCH_NODES_DEFAULT, .found = found_note,
+                                .context = &found, .host = &host};
+    ck_assert_int_eq(hbm_search_run(&search), HBM_SEARCH_FOUND);
+    ck_assert(found);
+    ck_assert_uint_eq(host.bytes, 0);
+    hbm_device_deinit(&device);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("hbm_fuzz");
@@ -365,6 +394,7 @@ int main(void)
     tcase_set_timeout(test_case, 300);
     tcase_add_loop_test(test_case, random_ops_keep_every_invariant, 0, 18);
     tcase_add_test(test_case, exact_search_agrees_with_trying_everything);
+    tcase_add_test(test_case, exact_search_does_not_try_the_same_fillings_again);
     suite_add_tcase(suite, test_case);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);

@@ -5,6 +5,7 @@
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { ITEM_COUNT_MAX = 8, BIN_COUNT_MAX = 4 };
 
@@ -63,6 +64,7 @@ START_TEST(every_small_problem_is_decided_as_by_trying_all)
     struct random random;
     uint64_t fits = 0;
     uint64_t searched = 0;
+    uint64_t bin_by_bin = 0;
     random_init(&random, 1);
     for (int i = 0; i < 100000; i++) {
         struct random_problem problem;
@@ -75,10 +77,18 @@ START_TEST(every_small_problem_is_decided_as_by_trying_all)
         ck_assert_int_eq(answer.result, truth ? PACKING_FITS : PACKING_NONE);
         fits += truth;
         searched += answer.nodes > 0;
+        /* So small a budget leaves the first search next to nothing: the second one decides, or says unknown. */
+        struct packing_problem short_of_nodes = question;
+        short_of_nodes.nodes_max = 4 + (uint64_t)(i % 400);
+        packing_solve(&short_of_nodes, &answer);
+        ck_assert(answer.result == PACKING_UNKNOWN ||
+                  answer.result == (truth ? PACKING_FITS : PACKING_NONE));
+        bin_by_bin += answer.result != PACKING_UNKNOWN && strcmp(answer.method, "search bin by bin") == 0;
     }
-    printf("packing: 100000 problems, %llu fit, %llu needed the search\n", (unsigned long long)fits,
-           (unsigned long long)searched);
+    printf("packing: 100000 problems, %llu fit, %llu needed a search, %llu were decided bin by bin\n",
+           (unsigned long long)fits, (unsigned long long)searched, (unsigned long long)bin_by_bin);
     ck_assert_uint_gt(searched, 1000);
+    ck_assert_uint_gt(bin_by_bin, 100);
 }
 END_TEST
 
