@@ -150,7 +150,7 @@ struct hbm_sink {
 #define HBM_GRANULE_BYTES_MAX 65536u
 #define HBM_ALIGN_BYTES_MAX ((uint64_t)1 << 21)
 #define HBM_SIZE_BYTES_MAX ((uint64_t)1 << 63)
-#define HBM_SEARCH_NODES_DEFAULT 2000000u
+#define HBM_SEARCH_NODES_DEFAULT 16000000u
 
 struct hbm_options {
     uint64_t capacity_bytes; /* granule multiple, 1 granule..2^63; or 0 with a chip */
@@ -163,7 +163,7 @@ struct hbm_options {
     struct hbm_sink sink;          /* where that goes; the lock is held, so it must not call libhbm */
     struct hbm_coordinate coordinate; /* not shown by default */
     bool code_shown;               /* "E0100: RuntimeBufferAllocationFailure:\n" and its like; off */
-    uint64_t search_nodes_max;     /* steps each exact repack search may take; 2,000,000 by default */
+    uint64_t search_nodes_max;     /* steps each exact repack search may take; 16,000,000 by default */
 };
 
 /* Sets every option to its default; capacity and chip are left at 0 and NONE for the caller. */

@@ -147,15 +147,19 @@ static bool is_hard_to_pack(const struct model *model)
     return has_many_blocks_to_repack(model) && model_event_count(model) > 0;
 }
 
-/* The size, or one that can be decided: far below what is free, or more than will ever be. */
+/* The size, or one that can be decided: far below what is free, or more than will ever be.  In a device that is
+ * nearly full even a small request asks for a packing almost without slack; one granule fits in any hole. */
 static uint64_t decidable_size(const struct model *model, uint64_t size_bytes)
 {
     const uint64_t free_bytes = model_free_bytes(model);
-    if (!is_hard_to_pack(model) || size_bytes <= free_bytes / 4) {
+    const bool is_nearly_full = free_bytes < model_capacity_bytes(model) / 32;
+    if (!is_hard_to_pack(model) || (size_bytes <= free_bytes / 4 && !is_nearly_full)) {
         return size_bytes;
     }
-    const bool is_final = model_dying_count(model) == 0 && model_program_count(model) == 0;
-    return is_final ? free_bytes + model_granule_bytes(model) : at_least(free_bytes / 4, 1);
+    if (model_dying_count(model) == 0 && model_program_count(model) == 0) {
+        return free_bytes + model_granule_bytes(model);
+    }
+    return is_nearly_full ? model_granule_bytes(model) : at_least(free_bytes / 4, 1);
 }
 
 uint64_t generate_interesting_size(struct random *random, const struct model *model)

@@ -24,6 +24,7 @@ enum phase { FILL, PIN, PUNCH, PROBE, MIX, THIN, RESTART };
 struct storm {
     struct generate generate;
     bool is_open, refused;
+    bool is_mixed; /* this fill: the generator may have left holds and uses behind */
     uint8_t pattern, phase;
     uint8_t teeth;         /* sawtooth: sizes before it falls back */
     uint8_t parity;        /* which half goes */
@@ -59,6 +60,7 @@ static void begin_fill(struct storm *storm, struct random *random, const struct 
     storm->count = 0;
     storm->left = storm->limit + 2; /* so that the last blocks are refused when all fitted */
     storm->refused = false;
+    storm->is_mixed = false;
     /* The fill just does not fit: full, not merely used. */
     const uint64_t mean = model_free_bytes(model) / storm->limit + 1;
     storm->large_bytes = whole_granules(model, mean + mean / 16);
@@ -185,6 +187,7 @@ static bool probe_next(struct storm *storm, struct random *random, const struct 
         const bool may_mix = storm->pin_count == 0 || !repacks(model);
         storm->phase = MIX;
         storm->left = may_mix && random_chance(random, 1, 2) ? (uint32_t)random_below(random, 200) : 0;
+        storm->is_mixed = storm->left > 0;
         return false;
     }
     storm->left--;
@@ -195,7 +198,8 @@ static bool probe_next(struct storm *storm, struct random *random, const struct 
 static bool mix_next(struct storm *storm, struct random *random, const struct scenario_view *view, struct op *op)
 {
     if (storm->left == 0) {
-        const bool restarts = random_chance(random, 1, 2);
+        /* A fill to the brim around what is held is a hard packing: see FEW_BLOCKS. */
+        const bool restarts = random_chance(random, 1, 2) || (storm->is_mixed && repacks(view->hosts[0]));
         storm->phase = restarts ? RESTART : THIN;
         storm->left = (uint32_t)(model_live_count(view->hosts[0]) / (restarts ? 1 : 2));
         return false;

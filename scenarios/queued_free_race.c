@@ -160,7 +160,18 @@ static void queue_frees(struct race *race, struct random *random, const struct m
     }
 }
 
-static uint64_t request_size(const struct race *race, struct random *random, const struct model *model)
+/* Among many blocks to repack a request leaves some room over; see FEW_BLOCKS. */
+static uint64_t roomy(const struct race *race, const struct model *model, uint64_t size_bytes)
+{
+    const uint64_t all_bytes = model_free_bytes(model) + race->queued_bytes;
+    if (!repacks(model) || model_live_count(model) <= FEW_BLOCKS || size_bytes > all_bytes) {
+        return size_bytes;
+    }
+    const uint64_t most = all_bytes < model_capacity_bytes(model) / 32 ? 1 : all_bytes / 4 * 3;
+    return size_bytes < most ? size_bytes : whole_granules(model, most);
+}
+
+static uint64_t draw_request_size(const struct race *race, struct random *random, const struct model *model)
 {
     const uint64_t granule = model_granule_bytes(model);
     switch (random_below(random, 7)) {
@@ -177,6 +188,11 @@ static uint64_t request_size(const struct race *race, struct random *random, con
     default:
         return race->unit_bytes * random_between(random, 1, 6);
     }
+}
+
+static uint64_t request_size(const struct race *race, struct random *random, const struct model *model)
+{
+    return roomy(race, model, draw_request_size(race, random, model));
 }
 
 static void queue_requests(struct race *race, struct random *random, const struct model *model)

@@ -42,6 +42,10 @@ static void begin_job(struct churn *churn, struct random *random, const struct m
     churn->left = (uint32_t)random_between(random, 10, 120);
     churn->program_count = (uint32_t)random_log_uniform(random, 2, PROGRAM_COUNT_MAX - 1);
     churn->leaks_programs = random_chance(random, 1, 2);
+    if (repacks(model) && churn->program_count > FEW_BLOCKS) {
+        churn->program_count = FEW_BLOCKS;
+        churn->leaks_programs = false;
+    }
     churn->image_bytes = device_part(model, 1, random_log_uniform(random, 4, 200));
     churn->stack_bytes = device_part(model, random_between(random, 1, 28), 64);
     churn->result_bytes = device_part(model, random_between(random, 1, 16), 64);
