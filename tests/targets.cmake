@@ -16,3 +16,4 @@ endforeach()
 add_dependencies(test_targets_plugin example)
 target_compile_definitions(test_targets_plugin PRIVATE
     "BAD_PLUGIN_DIR=\"${bad_plugin_dir}\"" "EXAMPLE_DIR=\"$<TARGET_FILE_DIR:example>\"")
+hbmstress_add_test(test_regressions LIBS targets harness)
