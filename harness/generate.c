@@ -9,7 +9,6 @@ enum {
     PROBE_COUNT = 16,      /* blocks looked at to find one that is held */
     PENDING_MAX = 48,      /* more pending events than this add no new kind of state */
     TIGHT_COUNT_MAX = 14,  /* live blocks among which a fit without any slack can be decided at once */
-    ALIGN_LOG2_MAX = 21,   /* 2 MiB: the largest that every allocator we know of accepts */
 };
 
 /* What the weights are before a trial's own draw.  Requests and frees are half of all ops, because
@@ -237,7 +236,7 @@ static uint8_t draw_align_log2(const struct generate *generate, struct random *r
         return 0; /* alignments and many blocks together are as hard to pack */
     }
     const uint32_t low = log2_floor(model_granule_bytes(model)) + 1;
-    const uint32_t high = (uint32_t)at_most(log2_floor(model_capacity_bytes(model)), ALIGN_LOG2_MAX);
+    const uint32_t high = (uint32_t)at_most(log2_floor(model_capacity_bytes(model)), OP_ALIGN_LOG2_MAX);
     return low >= high ? 0 : (uint8_t)random_between(random, low, high);
 }
 

@@ -50,7 +50,7 @@ enum op_flag {
 };
 #define COLLECTIVE_BOUND_NS UINT64_C(5000000000) /* 5 s: how long peers wait for a missing host */
 
-enum { OP_TAG_COUNT = 256, OP_HOST_COUNT_MAX = 64, OP_LANE_COUNT_MAX = 64, OP_ALIGN_LOG2_MAX = 24 };
+enum { OP_TAG_COUNT = 256, OP_HOST_COUNT_MAX = 64, OP_LANE_COUNT_MAX = 64, OP_ALIGN_LOG2_MAX = 21 }; /* 2 MiB: what every allocator we know of accepts */
 
 /* ref and event name the op (its index in the list) that made the block, program or event.
  * A removed op therefore never redirects another one: ops that name it are skipped. */

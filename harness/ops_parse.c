@@ -305,7 +305,7 @@ static bool parse_align(struct parser *parser, struct word value, struct op *op)
         return false;
     }
     if (align < 2 || (align & (align - 1)) != 0 || align > (uint64_t)1 << OP_ALIGN_LOG2_MAX) {
-        return fail(parser, value.text, "an alignment is a power of two from 2 to 16M");
+        return fail(parser, value.text, "an alignment is a power of two from 2 to 2M");
     }
     op->align_log2 = (uint8_t)__builtin_ctzll(align);
     return true;

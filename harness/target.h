@@ -111,7 +111,7 @@ struct target_option {
 struct target_request {
     uint64_t id;             /* names the block for its life; never 0, never used again */
     uint64_t size_bytes;
-    uint64_t align_bytes;    /* 0 = granule, else a power of two */
+    uint64_t align_bytes;    /* 0 = granule, else a power of two up to 2^21 */
     uint64_t unpadded_bytes; /* 0 = same as size_bytes */
     enum block_kind kind;
     uint32_t tag;

@@ -15,7 +15,7 @@ static const char option_help[] = "defrag=none|slide|repack\n"
                                   "drains=yes|no\n"
                                   "evicts=yes|no\n";
 
-enum { MESSAGE_BYTES = 1024, ALIGN_LOG2_MAX = 24 };
+enum { MESSAGE_BYTES = 1024, ALIGN_LOG2_MAX = 21 };
 
 struct target_instance {
     struct target_contract contract;
