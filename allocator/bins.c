@@ -247,9 +247,13 @@ uint32_t hbm_bins_find(const struct hbm_heap *heap, uint64_t size_bytes)
     uint32_t own = bin_of(size);
     if (own >> HBM_BIN_SHIFT >= heap->row_count)
         return HBM_POOL_NONE;
-    uint32_t found = bin_next(heap, size < EXACT_GRANULES ? own : own + 1);
+    /* A hole of the request's own bin wastes least; every hole of a later one is large enough. */
+    uint32_t near = own_bin_find(heap, &heap->bins[own], size);
+    if (near != HBM_POOL_NONE)
+        return near;
+    uint32_t found = bin_next(heap, own + 1);
     if (found == UINT32_MAX)
-        return own_bin_find(heap, &heap->bins[own], size);
+        return HBM_POOL_NONE;
     const struct hbm_bin *bin = &heap->bins[found];
     return bin->head != HBM_POOL_NONE ? bin->head : bin->root;
 }
