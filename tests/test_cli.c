@@ -6,6 +6,7 @@
 #include "cli/message.h"
 #include "cli/subcommands.h"
 #include "cli/trials.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -300,9 +301,5 @@ int main(void)
     tcase_add_test(tests, a_judgement_survives_its_way_and_no_other_bytes_are_one);
     tcase_add_test(tests, a_trial_seed_depends_on_seed_name_and_number_alone);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

@@ -2,6 +2,7 @@
 #include "reports/json_lines.h"
 #include "reports/table.h"
 #include "reports/terminal.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <jansson.h>
@@ -197,9 +198,5 @@ int main(void)
     tcase_add_test(tests, lines_have_the_documented_fields);
     tcase_add_test(tests, a_rate_needs_no_wide_numbers);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

@@ -5,6 +5,7 @@
 #include "harness/ops_file.h"
 #include "harness/random.h"
 #include "harness/size.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -623,9 +624,5 @@ static Suite *suite_make(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite_make());
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite_make());
 }

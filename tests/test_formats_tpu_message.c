@@ -4,6 +4,7 @@
 #include "harness/run.h"
 #include "harness/size.h"
 #include "targets/targets.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -311,9 +312,5 @@ static Suite *suite_make(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite_make());
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite_make());
 }

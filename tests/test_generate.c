@@ -2,6 +2,7 @@
 #include "harness/generate.h"
 #include "harness/run.h"
 #include "targets/targets.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -162,9 +163,5 @@ int main(void)
     tcase_add_test(cases, tiny_and_huge_devices_are_fine);
     tcase_add_test(cases, interesting_sizes_are_around_what_is_free);
     suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "tests/hbm_rig.h"
+#include "tests/suite.h"
 
 #define ITEMS_MAX 7
 #define SPANS_MAX 3
@@ -264,9 +265,5 @@ int main(void)
     tcase_add_test(test_case, aligned_request_without_an_arrangement_is_refused);
     tcase_add_loop_test(test_case, slide_keeps_the_order_at_every_moment, 0, 9);
     suite_add_tcase(suite, test_case);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/hbm_rig.h"
+#include "tests/suite.h"
 
 #define GRANULES 24
 #define LIVE_MAX 16
@@ -211,9 +212,5 @@ int main(void)
     tcase_set_timeout(test_case, 120);
     tcase_add_loop_test(test_case, no_memory_means_that_no_placement_exists, 0, 3);
     suite_add_tcase(suite, test_case);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

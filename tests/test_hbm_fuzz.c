@@ -6,6 +6,7 @@
 
 #include "allocator/search.h"
 #include "tests/hbm_device.h"
+#include "tests/suite.h"
 
 #define LIVE_MAX 96
 #define PROGRAMS_MAX 8
@@ -396,9 +397,5 @@ int main(void)
     tcase_add_test(test_case, exact_search_agrees_with_trying_everything);
     tcase_add_test(test_case, exact_search_does_not_try_the_same_fillings_again);
     suite_add_tcase(suite, test_case);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/hbm_rig.h"
+#include "tests/suite.h"
 
 static struct hbm_rig rig;
 
@@ -308,9 +309,5 @@ int main(void)
     tcase_add_test(test_case, program_evicts_program_only_when_allowed);
     tcase_add_test(test_case, mitigations_are_tried_in_the_configured_order);
     suite_add_tcase(suite, test_case);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

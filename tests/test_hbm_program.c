@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "tests/hbm_rig.h"
+#include "tests/suite.h"
 
 static struct hbm_rig rig;
 
@@ -189,9 +190,5 @@ int main(void)
     tcase_add_test(test_case, failed_launch_leaves_everything_as_it_was);
     tcase_add_test(test_case, refused_host_memory_is_unavailable_and_changes_nothing);
     suite_add_tcase(suite, test_case);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

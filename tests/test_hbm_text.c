@@ -6,6 +6,7 @@
 
 #include "allocator/hbm_shape.h"
 #include "tests/hbm_rig.h"
+#include "tests/suite.h"
 
 static struct hbm_rig rig;
 
@@ -331,9 +332,5 @@ int main(void)
     tcase_add_test(test_case, published_padded_sizes_hold);
     tcase_add_test(test_case, report_lists_each_block_once_largest_first_and_agrees_with_counters);
     suite_add_tcase(suite, test_case);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "tests/hbm_rig.h"
+#include "tests/suite.h"
 
 #define THREADS 4
 #define OPS 4000
@@ -91,9 +92,5 @@ int main(void)
     tcase_set_timeout(test_case, 120);
     tcase_add_loop_test(test_case, four_threads_leave_an_empty_device, 0, 3);
     suite_add_tcase(suite, test_case);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? 0 : 1;
+    return suite_run(suite);
 }

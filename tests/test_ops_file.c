@@ -2,6 +2,7 @@
 #include "harness/ops_file.h"
 #include "harness/random.h"
 #include "harness/size.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -208,9 +209,5 @@ int main(void)
     tcase_add_test(tests, a_file_appears_whole_or_not_at_all);
     tcase_add_test(tests, sizes_print_as_the_runtime_prints_them);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 /* The oracle against exhaustive search: every small heap, in every combination of states, under every
  * contract and for every request. */
 #include "harness/oracle.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -345,9 +346,5 @@ int main(void)
     tcase_add_test(tests, draining_one_free_ends_the_uses_that_are_due_before_it);
     tcase_add_test(tests, a_refused_device_call_excuses_the_mitigation_it_belongs_to);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

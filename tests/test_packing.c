@@ -1,6 +1,7 @@
 /* The packing decision against exhaustive search on small problems. */
 #include "harness/packing.h"
 #include "harness/random.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -173,9 +174,5 @@ int main(void)
     tcase_add_test(tests, a_spent_budget_is_unknown_and_never_a_guess);
     tcase_add_test(tests, alignments_are_decided_as_by_trying_all);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

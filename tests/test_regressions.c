@@ -2,6 +2,7 @@
 #include "harness/ops_file.h"
 #include "harness/run.h"
 #include "targets/targets.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -60,9 +61,5 @@ int main(void)
     TCase *tests = tcase_create("regressions");
     tcase_add_test(tests, what_once_broke_a_promise_keeps_it);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include "scenarios/eviction_cases.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdalign.h>
@@ -325,9 +326,5 @@ int main(void)
     tcase_add_test(cases, the_growing_tag_of_a_slow_leak_is_named);
     tcase_add_test(cases, hosts_are_compared_and_one_host_fails_alone);
     suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

@@ -3,6 +3,7 @@
 #include "harness/run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -57,9 +58,5 @@ int main(void)
     tcase_set_timeout(cases, 1200);
     tcase_add_loop_test(cases, hbm_keeps_its_promises, 0, count);
     suite_add_tcase(suite, cases);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 /* The ordered ranges against a plain array of bytes. */
 #include "harness/random.h"
 #include "harness/span_map.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -90,9 +91,5 @@ int main(void)
     tcase_add_loop_test(tests, random_inserts_and_erases_equal_an_array_of_bytes, 0, 4);
     tcase_add_test(tests, find_gives_the_first_range_that_ends_above_the_address);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

@@ -2,6 +2,7 @@
 #include "harness/device.h"
 #include "targets/plugin.h"
 #include "targets/targets.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -313,9 +314,5 @@ int main(void)
     tcase_add_loop_test(calls, impossible_sizes_are_invalid_and_not_out_of_memory, 0, count);
     tcase_add_loop_test(calls, a_program_needs_its_stack_at_the_bottom, 0, count);
     tcase_add_test(calls, null_hands_out_every_slot_and_takes_it_back);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

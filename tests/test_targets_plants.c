@@ -2,6 +2,7 @@
 #include "harness/run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -161,9 +162,5 @@ int main(void)
     tcase_add_test(plants, every_rule_has_a_plant_and_every_plant_a_ground);
     tcase_add_loop_test(plants, a_plant_is_caught_by_the_rule_that_it_names, 0, GROUND_COUNT);
     tcase_add_loop_test(plants, the_reference_breaks_nothing_there, 0, scenario_count());
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

@@ -1,6 +1,7 @@
 #include "harness/run.h"
 #include "scenarios/scenarios.h"
 #include "targets/plugin.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -97,9 +98,5 @@ int main(void)
     tcase_add_test(loader, names_are_told_from_files);
     tcase_add_test(loader, a_name_without_a_folder_is_looked_for_here);
     tcase_add_test(loader, the_example_keeps_its_promises);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }
