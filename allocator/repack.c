@@ -9,7 +9,8 @@
 /* Repacking decides in which span each movable block and the demanded one go; within a span they
  * then lie one against the other, so that only sums matter unless some want more than granule
  * alignment.  Cheap attempts come first: keep all blocks but those that must make room; then largest
- * first into the tightest span; then the exact search by sums; then, with alignments, place by place. */
+ * first by a few rules, then with a change of mind; then the exact search by sums; then, with alignments,
+ * place by place. */
 
 #define NOWHERE UINT32_MAX
 /* Bounds the cheap attempts, which are quadratic in spans, to a few milliseconds. */
@@ -250,7 +251,33 @@ static bool packing_keep_most(struct packing *packing)
 
 /* ---- cheap: largest first ---- */
 
-static bool packing_largest_first(struct packing *packing)
+/* Which span takes the next item: each rule finds packings that the others miss. */
+enum span_rule {
+    SPAN_TIGHTEST, /* the least sufficient room */
+    SPAN_ROOMIEST, /* the most room */
+    SPAN_LARGEST,  /* the largest span with sufficient room */
+    SPAN_RULE_COUNT
+};
+
+static uint32_t span_choose(struct packing *packing, uint64_t size_bytes, enum span_rule rule)
+{
+    if (rule == SPAN_TIGHTEST)
+        return span_tightest(packing, size_bytes, NOWHERE);
+    uint32_t best = NOWHERE;
+    packing->steps += packing->span_count;
+    for (size_t i = packing->span_count; i-- > 0;) {
+        uint32_t s = packing->bin_spans[i];
+        if (packing->room[s] < size_bytes)
+            continue;
+        if (rule == SPAN_LARGEST)
+            return s;
+        if (best == NOWHERE || packing->room[s] > packing->room[best])
+            best = s;
+    }
+    return best;
+}
+
+static bool packing_largest_first(struct packing *packing, enum span_rule rule)
 {
     packing->steps = 0;
     for (size_t s = 0; s < packing->span_count; s++)
@@ -258,12 +285,76 @@ static bool packing_largest_first(struct packing *packing)
     for (size_t k = 0; k < packing->count; k++)
         packing->assigned[packing->items[k]] = NOWHERE;
     for (size_t k = 0; k < packing->count; k++) {
-        uint32_t s = span_tightest(packing, size_of(packing, packing->items[k]), NOWHERE);
+        uint32_t s = span_choose(packing, size_of(packing, packing->items[k]), rule);
         if (s == NOWHERE || packing->steps > 16u * GREEDY_STEPS_MAX)
             return false;
         item_move(packing, packing->items[k], s);
     }
     return packing_layout(packing);
+}
+
+/* ---- item by item ---- */
+
+/* A 64th of the exact search's steps: a few milliseconds. */
+#define ITEMWISE_SHARE 64
+
+/* Room in spans that even the smallest item cannot use is lost. */
+static bool loses_too_much(const struct packing *packing, uint64_t spare_bytes)
+{
+    uint64_t smallest = packing->sizes[packing->count - 1], lost = 0;
+    for (size_t s = 0; s < packing->span_count; s++)
+        lost += packing->room[s] < smallest ? packing->room[s] : 0;
+    return lost > spare_bytes;
+}
+
+/* The next place in bin_spans, from `from` on, whose span takes the item; spans of equal room are the
+ * same to it.  span_count when there is none. */
+static uint32_t place_next(const struct packing *packing, uint32_t from, uint64_t size_bytes)
+{
+    for (uint32_t i = from; i < packing->span_count; i++) {
+        uint64_t room = packing->room[packing->bin_spans[i]];
+        bool seen = room < size_bytes;
+        for (uint32_t k = 0; k < i && !seen; k++)
+            seen = packing->room[packing->bin_spans[k]] == room;
+        if (!seen)
+            return i;
+    }
+    return (uint32_t)packing->span_count;
+}
+
+/* Largest first with a change of mind: what no rule places is often found after a few hundred steps.  It is
+ * strong where a few large items decide, which is where filling span by span is weak.  `best` keeps by item
+ * the place after the one taken. */
+static bool packing_item_by_item(struct packing *packing)
+{
+    uint64_t spare_bytes = 0, steps = packing->plan->search_nodes_max / ITEMWISE_SHARE;
+    for (size_t s = 0; s < packing->span_count; s++)
+        spare_bytes += packing->room[s] = packing->spans[s].high - packing->spans[s].low;
+    for (size_t k = 0; k < packing->count; k++)
+        spare_bytes -= packing->sizes[k];
+    size_t k = 0;
+    packing->best[0] = 0;
+    while (steps-- != 0) {
+        uint64_t size_bytes = packing->sizes[k];
+        uint32_t place = place_next(packing, packing->best[k], size_bytes);
+        bool placed = place != packing->span_count;
+        if (placed) {
+            packing->best[k] = place + 1;
+            packing->assigned[packing->items[k]] = packing->bin_spans[place];
+            packing->room[packing->bin_spans[place]] -= size_bytes;
+        }
+        if (placed && k + 1 == packing->count)
+            return packing_layout(packing);
+        if (placed && !loses_too_much(packing, spare_bytes)) {
+            bool repeats = packing->sizes[k + 1] == size_bytes;
+            packing->best[++k] = repeats ? place : 0;
+            continue;
+        }
+        if (!placed && k-- == 0)
+            return false;
+        packing->room[packing->assigned[packing->items[k]]] += packing->sizes[k];
+    }
+    return false;
 }
 
 /* ---- exact ---- */
@@ -404,7 +495,13 @@ static bool packing_solve(struct packing *packing)
         return true;
     if (!bounds_allow(packing))
         return false;
-    return packing_keep_most(packing) || packing_largest_first(packing) || packing_exact(packing);
+    if (packing_keep_most(packing))
+        return true;
+    for (int rule = 0; rule < SPAN_RULE_COUNT; rule++) {
+        if (packing_largest_first(packing, (enum span_rule)rule))
+            return true;
+    }
+    return packing_item_by_item(packing) || packing_exact(packing);
 }
 
 /* One allocation for all arrays: 8-byte ones first, so that each is aligned. */
