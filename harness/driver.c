@@ -28,6 +28,8 @@ static bool contract_is_sound(const struct target *target, const struct target_c
         what = "it moves blocks but has no locate()";
     } else if (contract->defrag != DEFRAG_NONE && (!contract->queues_frees || target->use == NULL)) {
         what = "it moves blocks but takes neither queued frees nor uses";
+    } else if (contract->drains && !contract->queues_frees) {
+        what = "it awaits queued frees but takes none";
     } else if (contract->programs && (target->load == NULL || target->execute == NULL || target->unload == NULL)) {
         what = "it promises programs but lacks load(), execute() or unload()";
     }
@@ -121,7 +123,7 @@ void driver_resolve(const struct host *host, const struct timeline *timeline, st
             op->event = count == 0 ? OP_NONE : (uint32_t)(timeline_pending_at(timeline, op->event % count) - 1);
         }
     }
-    op->flags &= (uint8_t)~OP_RELATIVE;
+    op->flags &= OP_FLAG_MASK & ~OP_RELATIVE;
     op->ref = info->has_block || info->has_program ? op->ref : OP_NONE;
     op->event = info->has_event ? op->event : OP_NONE;
     op->size_bytes = info->has_size ? op->size_bytes : 0;
@@ -355,6 +357,9 @@ void driver_call(struct host *host, struct timeline *timeline, const struct setu
     set_event(timeline, call);
     if (!call->skipped) {
         dispatch(host, timeline, setup, call);
+    }
+    if (call->result != TARGET_OK) {
+        call->block = (struct target_block){0}; /* whatever a call that failed left there */
     }
     if (call->skipped && call->makes_event) {
         timeline_complete(timeline, call->event); /* nothing waits for it */

@@ -68,10 +68,10 @@ static void absorb_until(struct judge *judge, uint64_t completed_count)
 {
     while (judge->absorbed_count < completed_count) {
         const uint64_t event = timeline_completed_at(judge->timeline, judge->absorbed_count++);
-        if (event - 1 < judge->ops->count) {
-            struct host *host = &judge->hosts[judge->ops->ops[event - 1].host];
-            model_complete(host->model, event);
-            free_deferred(host);
+        /* Blocks of any host may wait for it, not only those of the host that made it. */
+        for (uint32_t i = 0; i < judge->host_count; i++) {
+            model_complete(judge->hosts[i].model, event);
+            free_deferred(&judge->hosts[i]);
         }
     }
 }
@@ -79,6 +79,33 @@ static void absorb_until(struct judge *judge, uint64_t completed_count)
 void judge_absorb_all(struct judge *judge)
 {
     absorb_until(judge, timeline_completed_count(judge->timeline));
+}
+
+static uint64_t address_now(const struct host *host, const struct block *block)
+{
+    struct target_block at = {0};
+    if (!block->is_known || host->target->locate == NULL ||
+        host->target->locate(host->instance, block->handle, &at) != TARGET_OK) {
+        return block->address;
+    }
+    return at.address;
+}
+
+/* A block that is in use when it is copied away is moved while in use, even if the use ends before the call
+ * returns. */
+static bool check_source(struct judge *judge, const struct host *host, const struct device_call *copy)
+{
+    struct span span;
+    uint64_t at = copy->from;
+    while (span_map_intersects(model_map(host->model), at, copy->from + copy->bytes, &span)) {
+        const struct block *block = model_block(host->model, (uint32_t)span.owner);
+        if (!block_is_movable(block) && address_now(host, block) != block->address) {
+            return judge_broken(judge, RULE_HELD_MOVED, "block %" PRIu32 " was copied away while it had %" PRIu32
+                                " holds and %" PRIu32 " uses", block->op, block->hold_count, block->use_count);
+        }
+        at = span.end;
+    }
+    return true;
 }
 
 /* Writing over a queued free is wrong even if its events complete before the call returns. */
@@ -146,9 +173,12 @@ static bool absorb_device_calls(struct judge *judge, struct host *host, const st
         }
         if (calls[i].kind == DEVICE_CALL_UNLOAD) {
             is_good = check_unload(judge, host, call, &calls[i]);
+        } else if (calls[i].kind == DEVICE_CALL_STAGE_OUT) {
+            is_good = check_source(judge, host, &calls[i]);
         } else if (calls[i].kind == DEVICE_CALL_COPY || calls[i].kind == DEVICE_CALL_STAGE_IN) {
             *moved = true;
-            is_good = check_copy(judge, host, &calls[i]);
+            is_good = check_copy(judge, host, &calls[i]) &&
+                      (calls[i].kind != DEVICE_CALL_COPY || check_source(judge, host, &calls[i]));
         }
     }
     if (is_good) {
@@ -164,16 +194,6 @@ static bool absorb_device_calls(struct judge *judge, struct host *host, const st
 }
 
 /* --- moves ----------------------------------------------------------------------------------- */
-
-static uint64_t address_now(const struct host *host, const struct block *block)
-{
-    struct target_block at = {0};
-    if (!block->is_known || host->target->locate == NULL ||
-        host->target->locate(host->instance, block->handle, &at) != TARGET_OK) {
-        return block->address;
-    }
-    return at.address;
-}
 
 static bool check_move(struct judge *judge, const struct host *host, const struct block *block, uint64_t address,
                        bool moved, const struct call *call)
@@ -200,7 +220,25 @@ static bool check_move(struct judge *judge, const struct host *host, const struc
     if (address % block->align_bytes != 0) {
         return judge_broken(judge, RULE_MISALIGNED, "block %" PRIu32 " moved to 0x%" PRIx64, block->op, address);
     }
+    if (address < model_reserved_bytes(host->model)) {
+        return judge_broken(judge, RULE_OVERLAP, "block %" PRIu32 " moved to 0x%" PRIx64
+                            ", into the stack, which ends at 0x%" PRIx64, block->op, address,
+                            model_reserved_bytes(host->model));
+    }
     return true;
+}
+
+/* What a block holds is what was asked for: the rest up to the granule has no contents to keep. */
+static void stamp(const struct host *host, uint32_t slot)
+{
+    const struct block *block = model_block(host->model, slot);
+    device_stamp(host->device, block->address, block->requested_bytes, slot);
+}
+
+static bool has_contents(const struct host *host, uint32_t slot)
+{
+    const struct block *block = model_block(host->model, slot);
+    return device_holds(host->device, block->address, block->requested_bytes, slot);
 }
 
 /* Every block's contents, after moves: the moved ones and those they may have been written over.  Then the
@@ -212,7 +250,7 @@ static bool check_contents(struct judge *judge, const struct host *host)
     const struct span_map *map = model_map(host->model);
     for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
         span_map_get(map, &cursor, &span);
-        if (!device_holds(host->device, span.start, span.end - span.start, (uint32_t)span.owner)) {
+        if (!has_contents(host, (uint32_t)span.owner)) {
             return judge_broken(judge, RULE_CONTENTS, "block %" PRIu32 " at 0x%" PRIx64 " lost its contents",
                                 model_block(host->model, (uint32_t)span.owner)->op, span.start);
         }
@@ -220,7 +258,7 @@ static bool check_contents(struct judge *judge, const struct host *host)
     device_settle(host->device);
     for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
         span_map_get(map, &cursor, &span);
-        device_stamp(host->device, span.start, span.end - span.start, (uint32_t)span.owner);
+        stamp(host, (uint32_t)span.owner);
     }
     return true;
 }
@@ -324,8 +362,15 @@ static bool take_block(struct judge *judge, struct host *host, const struct call
     if (!model_add(host->model, &what, &call->block, &slot, &other)) {
         return lies_on(judge, host, &call->block, other);
     }
+    /* A walk over the blocks: only where there is a stack to ask about. */
+    const uint64_t reservable =
+        what.stack_bytes == 0 ? 0 : oracle_reservable(judge->oracle, host->model).high_bytes;
+    if (what.stack_bytes > reservable) {
+        return judge_broken(judge, RULE_STATUS, "load returned OK, but of its stack of %" PRIu64 " bytes no more than %"
+                            PRIu64 " can be reserved", what.stack_bytes, reservable);
+    }
     model_reserve_briefly(host->model, what.stack_bytes);
-    device_stamp(host->device, call->block.address, call->block.size_bytes, slot);
+    stamp(host, slot);
     return true;
 }
 
@@ -344,8 +389,7 @@ static bool take_donation(struct judge *judge, struct host *host, const struct c
                                    .align_bytes = host->contract.granule_bytes,
                                    .kind = BLOCK_OUTPUT,
                                    .tag = call->op.tag};
-    const uint32_t slot = model_donate(host->model, call->slot, &what, &call->block);
-    device_stamp(host->device, call->block.address, call->block.size_bytes, slot);
+    stamp(host, model_donate(host->model, call->slot, &what, &call->block));
     return true;
 }
 
@@ -361,7 +405,7 @@ static bool take_execution(struct judge *judge, struct host *host, const struct 
         if (!model_reload(host->model, call->slot, &call->block, &other)) {
             return lies_on(judge, host, &call->block, other);
         }
-        device_stamp(host->device, call->block.address, call->block.size_bytes, call->slot);
+        stamp(host, call->slot);
     } else if (call->block.address != program->address) {
         return judge_broken(judge, RULE_MOVED_UNASKED, "the image of program %" PRIu32 " is said to be at 0x%" PRIx64
                             " but was at 0x%" PRIx64, program->op, call->block.address, program->address);
@@ -385,7 +429,7 @@ static bool check_touch(struct judge *judge, const struct host *host, const stru
         return judge_broken(judge, RULE_MOVED_UNASKED, "block %" PRIu32 " went from 0x%" PRIx64 " to 0x%" PRIx64,
                             block->op, block->address, address);
     }
-    return device_holds(host->device, block->address, block->size_bytes, call->slot) ||
+    return has_contents(host, call->slot) ||
            judge_broken(judge, RULE_CONTENTS, "block %" PRIu32 " at 0x%" PRIx64 " lost its contents", block->op,
                         block->address);
 }
@@ -503,6 +547,7 @@ static bool check_counters(struct judge *judge, const struct host *host, const s
 struct report_check {
     struct judge *judge;
     const struct host *host;
+    uint64_t *addresses; /* of the rows; as many as there are blocks */
     uint64_t count, sum_bytes, last_size_bytes;
     bool is_good;
 };
@@ -528,9 +573,40 @@ static void check_row(void *context, const struct target_row *row)
     } else if (check->count > 0 && row->size_bytes > check->last_size_bytes) {
         check->is_good = judge_broken(check->judge, RULE_REPORT, "rows are not largest first");
     }
+    if (check->is_good && check->count < model_counters(check->host->model)->block_count) {
+        check->addresses[check->count] = row->address;
+    }
     check->count++;
     check->sum_bytes += row->size_bytes;
     check->last_size_bytes = row->size_bytes;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a;
+    const uint64_t right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* Each row named a block: as many different rows as there are blocks name each one once. */
+static bool check_rows(struct report_check *check)
+{
+    const struct model_counters *is = model_counters(check->host->model);
+    if (!check->is_good) {
+        return false;
+    }
+    if (check->count != is->block_count || check->sum_bytes != is->in_use_bytes) {
+        return judge_broken(check->judge, RULE_REPORT, "%" PRIu64 " rows of %" PRIu64 " bytes for %" PRIu64
+                            " blocks of %" PRIu64, check->count, check->sum_bytes, is->block_count, is->in_use_bytes);
+    }
+    qsort(check->addresses, check->count, sizeof *check->addresses, compare_numbers);
+    for (size_t i = 1; i < check->count; i++) {
+        if (check->addresses[i] == check->addresses[i - 1]) {
+            return judge_broken(check->judge, RULE_REPORT, "two rows name the block at 0x%" PRIx64,
+                                check->addresses[i]);
+        }
+    }
+    return true;
 }
 
 static bool check_report(struct judge *judge, const struct host *host)
@@ -539,23 +615,14 @@ static bool check_report(struct judge *judge, const struct host *host)
     if (host->target->report == NULL) {
         return true;
     }
+    check.addresses = malloc((model_counters(host->model)->block_count + 1) * sizeof *check.addresses);
+    CHECK(check.addresses != NULL);
     host->target->report(host->instance, check_row, &check);
-    if ((device_faults_fired(host->device) & 1u << FAULT_HOST_MEMORY) != 0) {
-        return true; /* a report that could not be sorted may be left out */
-    }
-    const struct model_counters *is = model_counters(host->model);
-    if (!check.is_good || (check.count == is->block_count && check.sum_bytes == is->in_use_bytes)) {
-        return check.is_good;
-    }
-    return judge_broken(judge, RULE_REPORT, "%" PRIu64 " rows of %" PRIu64 " bytes for %" PRIu64 " blocks of %" PRIu64,
-                        check.count, check.sum_bytes, is->block_count, is->in_use_bytes);
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    const uint64_t left = *(const uint64_t *)a;
-    const uint64_t right = *(const uint64_t *)b;
-    return left < right ? -1 : left > right;
+    /* A report that could not be sorted may be left out. */
+    const bool is_excused = (device_faults_fired(host->device) & 1u << FAULT_HOST_MEMORY) != 0 && check.count == 0;
+    const bool is_good = is_excused || check_rows(&check);
+    free(check.addresses);
+    return is_good;
 }
 
 /* No two things share a handle; sorted once per report, because per op it would cost a set. */
@@ -580,8 +647,8 @@ static bool check_handles(struct judge *judge, const struct host *host)
 static bool check_message(struct judge *judge, const struct host *host, const struct oracle_request *request,
                           const struct call *call)
 {
-    const char *text = host->target->message(host->instance);
-    if (text == NULL || text[0] == '\0') {
+    const char *text = judge->message;
+    if (text[0] == '\0') {
         return judge_broken(judge, RULE_MESSAGE, "an out-of-memory without an error text");
     }
     if (!host->contract.documented_messages) {
@@ -591,7 +658,7 @@ static bool check_message(struct judge *judge, const struct host *host, const st
     const struct model *model = host->model;
     const bool is_program = request->class == REQUEST_PROGRAM;
     const struct block *program = call->slot == SLOT_NONE ? NULL : model_block(model, call->slot);
-    const uint64_t requested = program != NULL && is_program ? program->requested_bytes : call->op.size_bytes;
+    const uint64_t requested = request->size_bytes;
     const struct message_expected expected = {
         .is_program = is_program,
         .requested_bytes = requested,
@@ -637,7 +704,10 @@ static bool judge_no_memory(struct judge *judge, struct host *host, const struct
 {
     const struct oracle_request request = make_request(judge, host, call);
     struct verdict *verdict = judge->verdict;
-    verdict->requested_bytes = request.size_bytes + request.stack_bytes;
+    /* Each is at most 2^63. */
+    if (__builtin_add_overflow(request.size_bytes, request.stack_bytes, &verdict->requested_bytes)) {
+        verdict->requested_bytes = UINT64_MAX;
+    }
     verdict->free_bytes = model_free_bytes(host->model);
     oracle_judge(judge->oracle, host->model, &request, verdict);
     if (verdict->kind == VERDICT_PREMATURE) {
@@ -651,27 +721,32 @@ static bool judge_no_memory(struct judge *judge, struct host *host, const struct
     return true;
 }
 
-/* Each host of a round must get the same answer as the first. */
+/* Each host of a round must get the same answer as the first; a host's second turn and a different request begin
+ * a new round. */
 static bool check_spmd(struct judge *judge, const struct host *host, const struct call *call)
 {
-    if ((call->op.flags & OP_SPMD) == 0) {
+    const struct op *op = &call->op;
+    /* A host whose device refused a call may answer for itself. */
+    if ((op->flags & OP_SPMD) == 0 || device_faults_fired(host->device) != 0) {
         return true;
     }
     if (judge->groups == NULL) {
         judge->groups = calloc((size_t)UINT16_MAX + 1, sizeof *judge->groups);
         CHECK(judge->groups != NULL);
     }
-    const uint16_t group = call->op.group;
+    struct judge_group *group = &judge->groups[op->group];
     const uint64_t host_bit = (uint64_t)1 << host->index;
-    if (judge->groups[group].hosts_seen == 0 || (judge->groups[group].hosts_seen & host_bit) != 0) {
-        judge->groups[group].hosts_seen = 0;
-        judge->groups[group].first_op = call->number;
-        judge->groups[group].result = (uint8_t)call->result;
+    const struct op *first = &judge->ops->ops[group->first_op < judge->ops->count ? group->first_op : 0];
+    const bool is_same_request = first->kind == op->kind && first->size_bytes == op->size_bytes &&
+                                 first->align_log2 == op->align_log2 &&
+                                 (op->kind != OP_LOAD || first->stack_bytes == op->stack_bytes);
+    if (group->hosts_seen == 0 || (group->hosts_seen & host_bit) != 0 || !is_same_request) {
+        *group = (struct judge_group){.first_op = call->number, .result = (uint8_t)call->result};
     }
-    judge->groups[group].hosts_seen |= host_bit;
-    return judge->groups[group].result == (uint8_t)call->result ||
+    group->hosts_seen |= host_bit;
+    return group->result == (uint8_t)call->result ||
            judge_broken(judge, RULE_SPMD, "host %u got another answer than op %" PRIu32 " of the same request",
-                        host->index, judge->groups[group].first_op);
+                        host->index, group->first_op);
 }
 
 /* --- one op ----------------------------------------------------------------------------------- */

@@ -7,21 +7,25 @@
 #include "harness/oracle.h"
 #include "harness/verdict.h"
 
+/* One round of an OP_SPMD group. */
+struct judge_group {
+    uint64_t hosts_seen; /* bit per host */
+    uint32_t first_op;
+    uint8_t result;
+};
+
 /* What judging one run needs beside the host. */
 struct judge {
     struct host *hosts; /* host_count of them */
     uint32_t host_count;
     struct timeline *timeline;
-    const struct op_list *ops; /* recorded: which host an event belongs to */
+    const struct op_list *ops; /* recorded */
     struct oracle *oracle;
     uint64_t nodes_max;
     uint64_t absorbed_count; /* completed events that the models know */
     struct verdict *verdict; /* of the op under way */
-    struct {
-        uint64_t hosts_seen; /* bit per host of this round of the group */
-        uint32_t first_op;
-        uint8_t result;
-    } *groups; /* by op.group; NULL until a first OP_SPMD */
+    const char *message;     /* its error text, taken right after the call; "" = none */
+    struct judge_group *groups; /* by op.group; NULL until a first OP_SPMD */
 };
 void judge_init(struct judge *judge);
 void judge_deinit(struct judge *judge);

@@ -48,13 +48,19 @@ static bool take_size(struct reader *reader, const char *name, uint64_t size_byt
 /* A printed size as bytes, in 1/100 of its unit: enough to hold it against bounds. */
 static bool take_size_between(struct reader *reader, uint64_t low_bytes, uint64_t high_bytes)
 {
-    char *end = NULL;
-    const double value = strtod(reader->at, &end);
     const char *units = "BKMGTPE";
+    /* strtod alone would take signs, spaces, exponents, "nan". */
+    size_t length = strspn(reader->at, "0123456789");
+    const size_t digits = length;
+    if (reader->at[length] == '.') {
+        length += 1 + strspn(reader->at + length + 1, "0123456789");
+    }
+    const char *end = reader->at + length;
     const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
-    if (end == reader->at || unit == NULL) {
+    if (digits == 0 || unit == NULL) {
         return wrong(reader, "a size of", "reservable");
     }
+    const double value = strtod(reader->at, NULL);
     double scale = 1;
     for (const char *c = units; c < unit; c++) {
         scale *= 1024;
@@ -96,13 +102,20 @@ static bool read_reserve(struct reader *reader, const struct message_expected *e
     return is_right && take(reader, " reservable.");
 }
 
+static bool take_number(struct reader *reader)
+{
+    const size_t digits = strspn(reader->at, "0123456789");
+    reader->at += digits;
+    return digits > 0;
+}
+
 /* "; (0x0x1_HBM0)" or nothing. */
 static bool read_end(struct reader *reader)
 {
-    unsigned at[4];
-    int length = 0;
-    if (sscanf(reader->at, "; (%ux%ux%u_HBM%u)%n", &at[0], &at[1], &at[2], &at[3], &length) == 4 && length > 0) {
-        reader->at += length;
+    if (take_if(reader, "; (") &&
+        !(take_number(reader) && take_if(reader, "x") && take_number(reader) && take_if(reader, "x") &&
+          take_number(reader) && take_if(reader, "_HBM") && take_number(reader) && take_if(reader, ")"))) {
+        return wrong(reader, "a coordinate like", "(0x0x0_HBM0)");
     }
     return *reader->at == '\0' || wrong(reader, "its end after", "free. or the coordinate");
 }
@@ -116,19 +129,24 @@ bool message_is_right(const char *text, const struct message_expected *expected,
     take_if(&reader, expected->is_program ? "E0101: RuntimeProgramAllocationFailure:\n"
                                           : "E0100: RuntimeBufferAllocationFailure:\n");
     if (!expected->is_program) {
-        return take(&reader, "Error allocating device buffer: Attempting to allocate ") &&
+        take_if(&reader, "Error allocating device buffer: ");
+        return take(&reader, "Attempting to allocate ") &&
                read_allocate(&reader, expected) && read_end(&reader);
     }
     if (!take(&reader, "Error loading program")) {
         return false;
     }
-    const char *attempt = strstr(reader.at, ": Attempting to ");
-    if (attempt == NULL) {
-        return wrong(&reader, "the words", ": Attempting to ");
+    const char *attempt = take_if(&reader, " '") ? "': Attempting to " : ": Attempting to ";
+    const char *after_name = strstr(reader.at, attempt);
+    if (after_name == NULL || (attempt[0] == ':' && after_name != reader.at)) {
+        return wrong(&reader, "the words", attempt);
     }
-    reader.at = attempt + strlen(": Attempting to ");
+    reader.at = after_name + strlen(attempt);
     if (take_if(&reader, "allocate ")) {
-        return read_allocate(&reader, expected) && read_end(&reader);
+        return (expected->requested_bytes > 0 || wrong(&reader, "a block to allocate, only", "reserve")) &&
+               read_allocate(&reader, expected) && read_end(&reader);
     }
-    return take(&reader, "reserve ") && read_reserve(&reader, expected) && read_end(&reader);
+    return take(&reader, "reserve ") &&
+           (expected->stack_bytes > 0 || wrong(&reader, "a stack to reserve, only", "allocate")) &&
+           read_reserve(&reader, expected) && read_end(&reader);
 }

@@ -40,7 +40,7 @@ struct model {
     struct model_gone *gone;
     size_t gone_count, gone_capacity;
     uint64_t largest_hole_bytes, hole_count; /* valid when holes_known */
-    uint64_t in_use_before_bytes;            /* when the op began, for the peak's upper bound */
+    uint64_t in_use_before_bytes;            /* after this host's last op, for the peak's upper bound */
     enum target_result last_result;
     uint32_t last_op, op;
     bool last_skipped, holes_known;
@@ -118,7 +118,6 @@ void model_destroy(struct model *model)
 void model_begin_op(struct model *model, uint32_t op)
 {
     model->op = op;
-    model->in_use_before_bytes = model->counters.in_use_bytes;
 }
 
 void model_end_op(struct model *model, enum target_result result, bool skipped)
@@ -126,6 +125,10 @@ void model_end_op(struct model *model, enum target_result result, bool skipped)
     model->last_result = result;
     model->last_skipped = skipped;
     model->last_op = model->op;
+    /* Only a target that was called must have taken in what completed: another host's op does not count. */
+    if (!skipped) {
+        model->in_use_before_bytes = model->counters.in_use_bytes;
+    }
 }
 
 const struct model_gone *model_gone(const struct model *model, size_t *count)
@@ -240,7 +243,9 @@ static void displace(struct model *model, uint32_t slot)
     model->tag_counts[block->tag]--;
     model->holes_known = false;
     model->gone = grown(model->gone, model->gone_count, &model->gone_capacity, sizeof *model->gone);
-    model->gone[model->gone_count++] = (struct model_gone){block->handle, slot, block->state == BLOCK_DYING};
+    /* A program's target was told by unload(). */
+    const bool is_freed = block->state == BLOCK_DYING && block->kind != BLOCK_PROGRAM;
+    model->gone[model->gone_count++] = (struct model_gone){block->handle, slot, is_freed};
 }
 
 static void count_reserved(struct model *model)

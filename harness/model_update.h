@@ -12,7 +12,7 @@
 struct model_gone {
     uint64_t handle;
     uint32_t slot; /* that the block had */
-    bool is_freed; /* by the client; else evicted */
+    bool is_freed; /* a buffer that the client freed; else a program's image */
 };
 
 /* timeline must outlive the model. */
@@ -20,7 +20,8 @@ struct model *model_create(uint64_t capacity_bytes, const struct target_contract
                            const struct timeline *timeline);
 void model_destroy(struct model *model);
 
-/* Begins and ends op number `op` of this host. */
+/* Begins and ends op number `op` of this host.  The target has counted by the end of an op that was not skipped:
+ * only after that may its peak no longer include what completed before. */
 void model_begin_op(struct model *model, uint32_t op);
 void model_end_op(struct model *model, enum target_result result, bool skipped);
 const struct model_gone *model_gone(const struct model *model, size_t *count);

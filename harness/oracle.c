@@ -152,6 +152,16 @@ static struct state decide_state(struct oracle *oracle, const struct model *mode
     return state;
 }
 
+static void add_range(struct oracle *oracle, const struct block *block, enum range_class class)
+{
+    if (oracle->range_count == oracle->range_capacity) {
+        oracle->range_capacity = oracle->range_capacity == 0 ? 256 : oracle->range_capacity * 2;
+        oracle->ranges = resized(oracle->ranges, oracle->range_capacity * sizeof *oracle->ranges);
+    }
+    oracle->ranges[oracle->range_count++] =
+        (struct range){block->address, block->size_bytes, block->align_bytes, class};
+}
+
 /* Adds the block's range unless the mitigations make it go. */
 static void take_range(struct oracle *oracle, const struct model *model, const struct block *block, uint32_t slot,
                        const struct oracle_request *request, struct state *state)
@@ -167,13 +177,7 @@ static void take_range(struct oracle *oracle, const struct model *model, const s
         return;
     }
     const bool is_movable = block->state == BLOCK_LIVE && block->hold_count == 0 && is_idle;
-    if (oracle->range_count == oracle->range_capacity) {
-        oracle->range_capacity = oracle->range_capacity == 0 ? 256 : oracle->range_capacity * 2;
-        oracle->ranges = resized(oracle->ranges, oracle->range_capacity * sizeof *oracle->ranges);
-    }
-    oracle->ranges[oracle->range_count++] =
-        (struct range){block->address, block->size_bytes, block->align_bytes,
-                       is_movable && state->defrag != DEFRAG_NONE ? RANGE_MOVABLE : RANGE_FIXED};
+    add_range(oracle, block, is_movable && state->defrag != DEFRAG_NONE ? RANGE_MOVABLE : RANGE_FIXED);
 }
 
 static void take_ranges(struct oracle *oracle, const struct model *model, const struct oracle_request *request,
@@ -452,20 +456,26 @@ struct oracle_bounds oracle_reservable(struct oracle *oracle, const struct model
     struct span span;
     uint64_t movable = 0;
     uint64_t lowest_fixed = capacity;
-    (void)oracle;
+    oracle->range_count = 0;
     for (bool found = span_map_first(model_map(model), &cursor); found;
          found = span_map_next(model_map(model), &cursor)) {
         span_map_get(model_map(model), &cursor, &span);
-        if (contract->defrag == DEFRAG_NONE || !block_is_movable(model_block(model, (uint32_t)span.owner))) {
+        const struct block *block = model_block(model, (uint32_t)span.owner);
+        if (contract->defrag == DEFRAG_NONE || !block_is_movable(block)) {
             lowest_fixed = span.start;
             break;
         }
         movable += span.end - span.start;
+        add_range(oracle, block, RANGE_MOVABLE);
     }
     const uint64_t slid = lowest_fixed - movable;
+    uint64_t aligned = lowest_fixed;
+    for (size_t i = oracle->range_count; i-- > 0;) {
+        aligned = (aligned - oracle->ranges[i].size_bytes) & ~(oracle->ranges[i].align_bytes - 1);
+    }
     const uint64_t roomy = model_free_bytes(model) + model_reserved_bytes(model);
     if (contract->defrag != DEFRAG_REPACK) {
-        return (struct oracle_bounds){slid, slid};
+        return (struct oracle_bounds){aligned, slid};
     }
-    return (struct oracle_bounds){slid, lowest_fixed < roomy ? lowest_fixed : roomy};
+    return (struct oracle_bounds){aligned, lowest_fixed < roomy ? lowest_fixed : roomy};
 }

@@ -34,7 +34,8 @@ void oracle_destroy(struct oracle *oracle);
 void oracle_judge(struct oracle *oracle, const struct model *model, const struct oracle_request *request,
                   struct verdict *verdict);
 
-/* The most that could be reserved at the bottom: bounds of what the message may print as reservable. */
+/* The most that could be reserved at the bottom: bounds of what the message may print as reservable.  Where
+ * movable blocks have alignments above the granule, high leaves out what aligning them costs. */
 struct oracle_bounds {
     uint64_t low_bytes, high_bytes;
 };

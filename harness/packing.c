@@ -448,15 +448,9 @@ static uint64_t bin_end(const struct aligned_search *search, size_t i)
 
 /* Fills from `at` in bin `bin`; waste is what may still be lost.  first: the first type that may come next,
  * because neighbours without alignment are kept in descending order. */
-static bool aligned_fits(struct aligned_search *search, size_t bin, uint64_t at, uint64_t waste, size_t first)
+static bool aligned_fits(struct aligned_search *search, size_t bin, uint64_t at, uint64_t waste, size_t first);
+static bool aligned_bin_fits(struct aligned_search *search, size_t bin, uint64_t at, uint64_t waste, size_t first)
 {
-    if (search->left == 0) {
-        return true;
-    }
-    if (search->nodes++ >= search->nodes_max) {
-        search->spent = true;
-        return false;
-    }
     const uint64_t end = bin_end(search, bin);
     for (size_t i = 0; i < search->type_count && !search->spent; i++) {
         struct aligned_type *type = &search->types[i];
@@ -474,10 +468,33 @@ static bool aligned_fits(struct aligned_search *search, size_t bin, uint64_t at,
             return true;
         }
     }
-    const uint64_t lost = end - at;
-    const bool may_close = !search->spent && bin + 1 < search->problem->bin_count && lost <= waste;
-    return may_close && aligned_fits(search, bin + 1, search->problem->bins[bin + 1].start /
-                                     search->problem->granule_bytes, waste - lost, 0);
+    return false;
+}
+
+/* Closing a bin is a step of the loop: only items make the recursion deeper, for bins there may be many more. */
+static bool aligned_fits(struct aligned_search *search, size_t bin, uint64_t at, uint64_t waste, size_t first)
+{
+    if (search->left == 0) {
+        return true;
+    }
+    for (;;) {
+        if (search->nodes++ >= search->nodes_max) {
+            search->spent = true;
+        }
+        if (search->spent) {
+            return false;
+        }
+        if (aligned_bin_fits(search, bin, at, waste, first)) {
+            return true;
+        }
+        const uint64_t lost = bin_end(search, bin) - at;
+        if (search->spent || bin + 1 == search->problem->bin_count || lost > waste) {
+            return false;
+        }
+        waste -= lost;
+        first = 0;
+        at = search->problem->bins[++bin].start / search->problem->granule_bytes;
+    }
 }
 
 static void add_type(struct aligned_search *search, const struct packing_item *item)

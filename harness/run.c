@@ -78,6 +78,7 @@ struct run *run_create(const struct target *target, const struct setup *setup, c
     run->judge.ops = &run->ops;
     run->judge.nodes_max = setup->search_nodes_max;
     run->judge.verdict = &run->verdict;
+    run->judge.message = run->message;
     return run;
 }
 

@@ -192,6 +192,7 @@ bool shrink(const struct target *target, const struct setup *setup, const struct
     }
     result->first = trial.first;
     result->replays = 1;
+    op_list_copy(&result->ops, &trial.ops); /* as recorded: a relative op would name another thing after a removal */
     trial_deinit(&trial);
     if (result->first.kind == VERDICT_NONE) {
         return false;
@@ -208,9 +209,7 @@ bool shrink(const struct target *target, const struct setup *setup, const struct
         remove_ops(&shrinker);
     }
     simplify_ops(&shrinker);
-    if (shrinker.replays_left > 0) {
-        remove_ops(&shrinker);
-    }
+    remove_ops(&shrinker);
     free(shrinker.keep);
     op_list_deinit(&shrinker.trial);
     return true;

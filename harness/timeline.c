@@ -272,7 +272,12 @@ void timeline_start_collective(struct timeline *timeline, uint64_t event, uint16
     }
     for (uint32_t k = 0; k < host_count; k++) {
         const uint64_t member = collective->members[k].event;
-        if (timeline->events[member].state == EVENT_PENDING) {
+        if (timeline->events[member].state != EVENT_PENDING) {
+            continue;
+        }
+        if (collective->members[k].delay_ns == 0) {
+            timeline_complete(timeline, member); /* as in timeline_start: what is pending is due later than now */
+        } else {
             set_due(timeline, member, due_after(timeline, collective->members[k].delay_ns));
         }
     }
