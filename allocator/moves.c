@@ -178,6 +178,38 @@ static bool moves_any_order(struct moving *moving)
     return true;
 }
 
+/* Whether no other block of the plan lies there now; blocks that keep their place never do. */
+static bool place_is_free(const struct moving *moving, const struct move *returning, uint64_t address)
+{
+    for (size_t i = 0; i < moving->count; i++) {
+        const struct move *other = &moving->moves[i];
+        uint64_t place = other->state == MOVE_DONE ? other->to : other->from;
+        if (other != returning && other->state != MOVE_STAGED && place < address + returning->size_bytes &&
+            address < place + other->size_bytes)
+            return false;
+    }
+    return true;
+}
+
+/* Moves that stopped half-way leave blocks on the host.  Each goes back to where it was, or else to where it
+ * should go: any other hole might be the only one that suits another of them. */
+static void staged_return(struct moving *moving)
+{
+    const struct hbm_services *services = &moving->hbm->host.services;
+    for (size_t i = 0; i < moving->count; i++) {
+        struct move *move = &moving->moves[i];
+        if (move->state != MOVE_STAGED)
+            continue;
+        uint64_t address = place_is_free(moving, move, move->from) ? move->from : move->to;
+        if (!place_is_free(moving, move, address) ||
+            services->stage_in(services->context, move->stranded->token, address, move->size_bytes) != HBM_SERVICE_OK)
+            continue;
+        hbm_host_free(&moving->hbm->host, move->stranded, 1, sizeof *move->stranded);
+        move->to = address;
+        move->state = MOVE_DONE;
+    }
+}
+
 /* Writes the new addresses into the blocks, and links all ranges anew. */
 static void moves_commit(struct moving *moving, const struct hbm_plan *plan)
 {
@@ -221,6 +253,7 @@ static bool moving_run(struct moving *moving, const struct hbm_plan *plan)
     if (moving->count == 0)
         return true;
     bool all = order_is_kept(plan) ? moves_in_order(moving) : moves_any_order(moving);
+    staged_return(moving);
     moves_commit(moving, plan);
     return all;
 }
