@@ -173,12 +173,12 @@ static const char *set_version(struct arguments *arguments, const char *value)
 }
 
 static const struct option_row option_rows[] = {
-    {"--target", "-t", "NAME|FILE.so", "the allocator under test: a listed target, or a plug-in (default hbm)", set_target},
+    {"--target", "-t", "NAME|FILE.so", "the allocator under test: a listed target, or a plug-in (default: the file's, or hbm)", set_target},
     {"--target-option", "-O", "KEY=VALUE", "an option of the target; may be repeated", set_target_option},
     {"--chip", NULL, "NAME", "the chip whose capacity the device has (list chips)", set_chip},
     {"--capacity", "-c", "SIZE", "the device's capacity: 512, 64M, 16G", set_capacity},
-    {"--hosts", NULL, "N", "simulated hosts, 1 to 64 (default: the scenario's choice)", set_hosts},
-    {"--seed", "-s", "N", "what all chance comes from (default: drawn from the clock)", set_seed},
+    {"--hosts", NULL, "N", "simulated hosts, 1 to 64 (default: the file's or the scenario's choice)", set_hosts},
+    {"--seed", "-s", "N", "what all chance comes from (default: the file's, or drawn from the clock)", set_seed},
     {"--ops", "-n", "N", "ops per scenario (default 20000, or no bound with --time)", set_ops},
     {"--time", NULL, "DURATION", "wall time of the whole run: 30s, 10m, 8h", set_time},
     {"--workers", "-j", "N", "processes that share the trials (default: one per processor)", set_workers},
@@ -225,12 +225,13 @@ static enum exit_code fail_unknown_option(const struct subcommand *subcommand, c
     size_t count = 0;
     for (size_t i = 0; i < OPTION_ROW_COUNT; i++)
         if (is_taken(subcommand, option_rows[i].name))
-            names[count++] = option_rows[i].name;
+            names[count++] = option_rows[i].name + 2; /* the dashes are common to all: no likeness */
     char name[SETUP_VALUE_BYTES];
     snprintf(name, sizeof name, "%.*s", (int)(length < sizeof name ? length : sizeof name - 1), word);
     char hint[SETUP_VALUE_BYTES];
     snprintf(hint, sizeof hint, "see hbmstress %s --help", subcommand->name);
-    return message_unknown("option", name, message_nearest(name, names, count), hint);
+    const char *near = message_nearest(name + strspn(name, "-"), names, count);
+    return message_unknown("option", name, near == NULL ? NULL : near - 2, hint);
 }
 
 /* Takes the option at argv[*i], and its value. */

@@ -1,5 +1,7 @@
-/* explain: the first out-of-memory or broken promise of a list, in words and numbers. */
+/* explain: the first broken promise of a list, or else its first out-of-memory, in words and numbers. */
 #include "cli/census.h"
+#include "cli/child.h"
+#include "cli/interrupt.h"
 #include "cli/lookup.h"
 #include "cli/output.h"
 #include "cli/recording.h"
@@ -33,7 +35,7 @@ static void append_sum(struct writing *text, const struct census_sum *sum, const
 {
     char size[SIZE_TEXT_BYTES];
     size_print_field(sum->bytes, size);
-    writing_append_format(text, "%llu %s holding %s", (unsigned long long)sum->count, what, size);
+    writing_append_format(text, "%llu %s%s holding %s", (unsigned long long)sum->count, what, sum->count == 1 ? "" : "s", size);
 }
 
 static const char *tag_name(const struct run *run, uint8_t tag, char name[SETUP_NAME_BYTES])
@@ -86,7 +88,8 @@ static void explain_space(struct explanation *explanation)
     }
     writing_append(text, "Free:          ");
     append_size(text, census->free_bytes);
-    writing_append_format(text, " in %llu holes\nLargest hole:  ", (unsigned long long)census->hole_count);
+    writing_append_format(text, " in %llu hole%s\nLargest hole:  ", (unsigned long long)census->hole_count,
+                          census->hole_count == 1 ? "" : "s");
     append_size(text, census->largest_hole_bytes);
     writing_append(text, "\nStack:         ");
     append_size(text, census->reserved_bytes);
@@ -138,8 +141,8 @@ static void explain_drain(struct explanation *explanation)
     else if (explanation->census.dying.count == 0)
         writing_append(text, "no queued free is left to wait for");
     else {
-        append_sum(text, &explanation->census.dying, "queued frees");
-        writing_append(text, " are left, whose events or holds have not ended");
+        append_sum(text, &explanation->census.dying, "queued free");
+        writing_append(text, " left, whose events or holds have not ended");
     }
     writing_append(text, "\n");
 }
@@ -154,7 +157,7 @@ static void explain_defragment(struct explanation *explanation)
     else if (census->free_bytes < explanation->verdict->requested_bytes)
         writing_append(text, "cannot help: less is free than was asked for, wherever the blocks lie");
     else {
-        append_sum(text, &census->movable, "blocks");
+        append_sum(text, &census->movable, "block");
         writing_append(text, explanation->contract->defrag == DEFRAG_SLIDE ? " may slide between " : " may go anywhere around ");
         writing_append_format(text, "%llu that may not move (held, busy or dying)",
                               (unsigned long long)(census->held.count + census->busy.count + census->dying.count));
@@ -174,7 +177,7 @@ static void explain_evict(struct explanation *explanation)
         writing_append_format(text, "no idle program is on the device (%llu busy)",
                               (unsigned long long)explanation->census.busy.count);
     else
-        append_sum(text, &explanation->census.idle, "idle programs still on the device");
+        append_sum(text, &explanation->census.idle, "idle program");
     writing_append(text, "\n");
 }
 
@@ -188,8 +191,7 @@ static void explain_verdict(struct explanation *explanation)
         writing_append_format(text, "\nVerdict: %s\n", verdict_name(verdict->kind));
     writing_append(text, "  ");
     writing_append_visible(text, verdict->reason);
-    writing_append(text, "\n\nNot covered: what would have helped and by how much, what happens after this op, and blocks\n"
-                         "that the client can no longer name other than as the sum of queued frees.\n");
+    writing_append(text, "\n");
 }
 
 static void explain_in_words(struct explanation *explanation)
@@ -250,33 +252,40 @@ static void explain_in_json(struct explanation *explanation)
     line_close(text);
 }
 
-/* Steps to the first OOM or broken promise; NULL: there is none. */
-static const struct verdict *find_first(struct run *run, const struct op_list *ops)
+/* Runs the list to see which of its ops is to be explained: the first broken promise, else the first OOM.
+ * ops->count: what comes after the last op. */
+static size_t choose_op(struct run *run, const struct op_list *ops)
 {
+    size_t oom = ops->count;
     for (size_t i = 0; i < ops->count; i++) {
-        const struct verdict *verdict = run_step(run, &ops->ops[i]);
-        if (verdict->kind != VERDICT_NONE)
-            return verdict;
+        enum verdict_kind kind = run_step(run, &ops->ops[i])->kind;
+        if (kind == VERDICT_BROKEN || kind == VERDICT_PREMATURE)
+            return i;
+        if (kind != VERDICT_NONE && oom == ops->count)
+            oom = i;
     }
-    return NULL;
+    return run_finish(run)->kind == VERDICT_NONE ? oom : ops->count;
 }
 
-/* Explains; or, when the list went well, says so. */
-static void explain_run(struct run *run, const struct op_list *ops, bool is_json, struct explanation *explanation)
+/* Runs a new run up to that op, and says what is to be said there; or, when the list went well, that. */
+static void explain_run(struct run *run, const struct op_list *ops, size_t chosen, bool is_json,
+                        struct explanation *explanation)
 {
-    const struct verdict *verdict = find_first(run, ops);
-    bool is_last = verdict == NULL;
-    if (is_last) {
+    const struct verdict *verdict = NULL;
+    for (size_t i = 0; i < ops->count && i <= chosen; i++)
+        verdict = run_step(run, &ops->ops[i]);
+    if (chosen == ops->count)
         verdict = run_finish(run);
-        if (verdict->kind == VERDICT_NONE) {
-            if (!is_json)
-                writing_append_format(&explanation->text, "Nothing to explain: %zu ops, no out-of-memory, every promise kept.\n",
-                                      ops->count);
-            return;
-        }
+    if (verdict->kind == VERDICT_NONE) {
+        if (!is_json)
+            writing_append_format(&explanation->text, "Nothing to explain: %zu ops, no out-of-memory, every promise kept.\n",
+                                  ops->count);
+        return;
     }
+    explanation->run = run;
     explanation->verdict = verdict;
-    explanation->op = is_last || verdict->op >= run_ops(run)->count ? NULL : &run_ops(run)->ops[verdict->op];
+    bool is_last = chosen == ops->count || verdict->op >= run_ops(run)->count;
+    explanation->op = is_last ? NULL : &run_ops(run)->ops[verdict->op];
     const struct model *model = run_model(run, explanation->op == NULL ? 0 : explanation->op->host);
     explanation->contract = model_contract(model);
     census_take(model, &explanation->census);
@@ -286,23 +295,77 @@ static void explain_run(struct run *run, const struct op_list *ops, bool is_json
         explain_in_words(explanation);
 }
 
-static enum exit_code explain_recording(const struct arguments *arguments, const struct recording *recording)
+/* What the child works on. */
+struct work {
+    const struct recording *recording;
+    bool is_json;
+};
+
+/* The child's part: answers with the exit code, then the text; with nothing when the target refuses. */
+static void explain_and_answer(void *context, int file)
 {
+    const struct work *work = context;
+    const struct recording *recording = work->recording;
     char reason[RUN_REASON_BYTES];
+    struct explanation explanation = {0};
     struct run *run = run_create(recording->target, &recording->setup, reason);
     if (run == NULL)
-        return message_fail(EXIT_USAGE, "%s: target %s refuses: %s", arguments->words[0], recording->setup.target, reason);
-    struct explanation explanation = {.run = run};
-    struct output output;
-    output_init(&output, arguments->json);
-    explain_run(run, &recording->ops, arguments->json, &explanation);
-    output_line(&output, &explanation.text);
-    output_text(&output, &explanation.text);
-    output_flush(&output);
-    writing_deinit(&explanation.text);
+        return;
+    size_t chosen = choose_op(run, &recording->ops);
     enum exit_code code = totals_exit_code(run_totals(run));
     run_destroy(run);
+    run = run_create(recording->target, &recording->setup, reason);
+    if (run == NULL)
+        return;
+    explain_run(run, &recording->ops, chosen, work->is_json, &explanation);
+    (void)(file_write_all(file, &code, sizeof code) &&
+           file_write_all(file, explanation.text.bytes, explanation.text.length));
+    writing_deinit(&explanation.text);
+    run_destroy(run);
+}
+
+/* The answer is the bytes of the exit code, then text. */
+static enum exit_code print_answer(const struct arguments *arguments, const struct writing *answer)
+{
+    enum exit_code code;
+    struct output output;
+    struct writing text;
+    memcpy(&code, answer->bytes, sizeof code);
+    writing_init(&text);
+    writing_append_bytes(&text, answer->bytes + sizeof code, answer->length - sizeof code);
+    output_init(&output, arguments->json);
+    output_line(&output, &text);
+    output_text(&output, &text);
+    output_flush(&output);
+    writing_deinit(&text);
     return output.is_failed ? EXIT_HARNESS : code;
+}
+
+static enum exit_code fail_without_answer(const struct arguments *arguments, enum child_end end, const char *death)
+{
+    const char *path = arguments->words[0];
+    if (end == CHILD_NOT_BORN)
+        return message_fail(EXIT_HARNESS, "no process could be had: %m");
+    if (end == CHILD_STOPPED && interrupt_asked())
+        return message_fail(EXIT_HARNESS, "interrupted: nothing is explained");
+    if (end == CHILD_STOPPED)
+        return message_fail(EXIT_BROKEN, "%s: the list did not end within --trial-timeout; replay says at which op", path);
+    if (end == CHILD_DIED)
+        return message_fail(EXIT_BROKEN, "%s: the target took its process with it: %s; replay says at which op", path, death);
+    return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", path);
+}
+
+static enum exit_code explain_recording(const struct arguments *arguments, const struct recording *recording)
+{
+    struct work work = {recording, arguments->json};
+    struct writing answer;
+    char death[CHILD_DEATH_BYTES];
+    writing_init(&answer);
+    enum child_end end = child_run(explain_and_answer, &work, arguments->trial_timeout_ns, true, &answer, death);
+    bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
+    enum exit_code code = is_answered ? print_answer(arguments, &answer) : fail_without_answer(arguments, end, death);
+    writing_deinit(&answer);
+    return code;
 }
 
 static enum exit_code explain_subcommand(const struct arguments *arguments)
@@ -315,15 +378,15 @@ static enum exit_code explain_subcommand(const struct arguments *arguments)
     return code;
 }
 
-static const char *const options[] = {"--format", "--target", "--target-option", "--chip", "--capacity", "--hosts", "--json",
-                                      NULL};
+static const char *const options[] = {"--format", "--target", "--target-option", "--chip", "--capacity", "--hosts",
+                                      "--trial-timeout", "--json", NULL};
 
 const struct subcommand subcommand_explain = {
     .name = "explain",
-    .summary = "say in words why the first out-of-memory or broken promise of a file happened",
+    .summary = "explain the first broken promise of a file, or else its first out-of-memory, in words",
     .usage = "FILE [options]",
     .description = "FILE is an .ops file or anything that import takes.  Says what was asked, what was free, who\n"
-                   "held the rest, what each mitigation had left, and the verdict.\n\n"
+                   "held the rest, what each mitigation had left, and the verdict; not what would have helped.\n\n"
                    "Example: hbmstress explain crash.log --chip v4",
     .options = options,
     .word_count_min = 1,

@@ -1,27 +1,14 @@
 /* import: a field log or a trace becomes a list of ops. */
 #include "cli/lookup.h"
+#include "cli/ops_output.h"
 #include "cli/output.h"
+#include "cli/probe.h"
 #include "cli/recording.h"
 #include "cli/subcommands.h"
-#include "harness/ops_file.h"
 #include "harness/size.h"
 
-#include <errno.h>
-#include <string.h>
-
-static enum exit_code print_standard(const struct recording *recording, const char *notes)
+static enum exit_code say_written(const char *path, const struct recording *recording)
 {
-    ops_file_print(stdout, &recording->setup, &recording->ops, notes[0] == '\0' ? NULL : notes);
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return EXIT_KEPT;
-    return errno == EPIPE ? EXIT_KEPT : message_fail(EXIT_HARNESS, "standard output: %s", strerror(errno));
-}
-
-static enum exit_code write_file(const char *path, const struct recording *recording, const char *notes)
-{
-    struct ops_file_error error = {0};
-    if (ops_file_write(path, &recording->setup, &recording->ops, notes[0] == '\0' ? NULL : notes, &error) != OPS_FILE_OK)
-        return message_fail(EXIT_HARNESS, "%s: %s", path, error.reason);
     struct output output;
     struct writing text;
     char capacity[SIZE_TEXT_BYTES];
@@ -38,6 +25,18 @@ static enum exit_code write_file(const char *path, const struct recording *recor
     return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
 }
 
+/* What is written must replay. */
+static enum exit_code check(const struct arguments *arguments, struct recording *recording)
+{
+    struct probe probe;
+    if (recording->setup.capacity_bytes == 0)
+        return EXIT_KEPT; /* an .ops file may leave it to the command line of replay */
+    enum exit_code code = lookup_target(recording->setup.target, &recording->target);
+    if (code != EXIT_KEPT)
+        return code;
+    return probe_target(recording->target, &recording->setup, arguments->words[0], arguments->trial_timeout_ns, &probe);
+}
+
 static enum exit_code import_subcommand(const struct arguments *arguments)
 {
     struct recording recording = {0};
@@ -45,10 +44,12 @@ static enum exit_code import_subcommand(const struct arguments *arguments)
     op_list_init(&recording.ops);
     writing_init(&notes);
     enum exit_code code = recording_import(arguments->words[0], arguments, &recording, &notes);
-    if (code == EXIT_KEPT && arguments->output == NULL)
-        code = print_standard(&recording, writing_string(&notes));
-    else if (code == EXIT_KEPT)
-        code = write_file(arguments->output, &recording, writing_string(&notes));
+    if (code == EXIT_KEPT)
+        code = check(arguments, &recording);
+    if (code == EXIT_KEPT)
+        code = ops_output(arguments->output, &recording.setup, &recording.ops, notes.length == 0 ? NULL : writing_string(&notes));
+    if (code == EXIT_KEPT && arguments->output != NULL)
+        code = say_written(arguments->output, &recording);
     writing_deinit(&notes);
     op_list_deinit(&recording.ops);
     return code;

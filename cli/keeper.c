@@ -106,7 +106,7 @@ static bool keeper_write(struct keeper *keeper, const struct plan *plan, const s
     bool written =
         ops_file_write(keeper->path, &judgement->setup, &shrunk.ops, writing_string(&comments), &error) == OPS_FILE_OK;
     if (!written)
-        (void)message_fail(EXIT_HARNESS, "%s: %s", keeper->path, error.reason);
+        (void)message_fail(EXIT_HARNESS, "%s", error.reason);
     *op_count = shrunk.ops.count;
     writing_deinit(&comments);
     op_list_deinit(&shrunk.ops);

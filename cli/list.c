@@ -25,34 +25,61 @@ struct listing {
     struct table table;
 };
 
-static void listing_add(struct listing *listing, const char *kind, const char *name, const char *summary, const char *breaks)
+static void put_row(struct listing *listing, const char *kind, const char *name, const char *breaks, const char *summary)
 {
-    if (listing->is_json) {
-        json_entry(&listing->text, kind, name, summary, breaks);
-        return;
-    }
     table_put(&listing->table, kind);
     table_put(&listing->table, name);
-    table_put(&listing->table, breaks == NULL ? "" : breaks);
+    table_put(&listing->table, breaks);
     table_put(&listing->table, summary);
+}
+
+/* One line each, below their target. */
+static void put_options(struct listing *listing, const char *options)
+{
+    char line[128];
+    for (size_t length; *options != '\0'; options += length + (options[length] == '\n')) {
+        length = strcspn(options, "\n");
+        snprintf(line, sizeof line, "  %.*s", (int)length, options);
+        put_row(listing, "", line, "", "");
+    }
+}
+
+static void listing_add_entry(struct listing *listing, const struct report_entry *entry)
+{
+    if (listing->is_json) {
+        json_entry(&listing->text, entry);
+        return;
+    }
+    put_row(listing, entry->kind, entry->name, entry->breaks == NULL ? "" : entry->breaks, entry->summary);
+    if (entry->options != NULL && entry->breaks == NULL) /* those of planted targets are all the same */
+        put_options(listing, entry->options);
+}
+
+static void listing_add(struct listing *listing, const char *kind, const char *name, const char *summary)
+{
+    const struct report_entry entry = {.kind = kind, .name = name, .summary = summary};
+    listing_add_entry(listing, &entry);
 }
 
 static void list_targets(struct listing *listing)
 {
-    for (size_t i = 0; targets[i] != NULL; i++)
-        listing_add(listing, "target", targets[i]->name, targets[i]->summary, targets[i]->breaks);
+    for (size_t i = 0; targets[i] != NULL; i++) {
+        const struct report_entry entry = {.kind = "target", .name = targets[i]->name, .summary = targets[i]->summary,
+                                           .breaks = targets[i]->breaks, .options = targets[i]->option_help};
+        listing_add_entry(listing, &entry);
+    }
 }
 
 static void list_scenarios(struct listing *listing)
 {
     for (size_t i = 0; scenarios[i] != NULL; i++)
-        listing_add(listing, "scenario", scenarios[i]->name, scenarios[i]->summary, NULL);
+        listing_add(listing, "scenario", scenarios[i]->name, scenarios[i]->summary);
 }
 
 static void list_rules(struct listing *listing)
 {
     for (int rule = RULE_NONE + 1; rule < RULE_COUNT; rule++)
-        listing_add(listing, "rule", rule_info((enum rule)rule)->name, rule_info((enum rule)rule)->summary, NULL);
+        listing_add(listing, "rule", rule_info((enum rule)rule)->name, rule_info((enum rule)rule)->summary);
 }
 
 static void list_faults(struct listing *listing)
@@ -66,19 +93,22 @@ static void list_faults(struct listing *listing)
         [FAULT_HOST_MEMORY] = {"host_memory", "host memory for the allocator's own use is refused"},
     };
     for (int i = 0; i < FAULT_KIND_COUNT; i++)
-        listing_add(listing, "fault", faults[i].name, faults[i].summary, NULL);
+        listing_add(listing, "fault", faults[i].name, faults[i].summary);
 }
 
 static void list_chips(struct listing *listing)
 {
-    for (size_t i = 0; chips[i] != NULL; i++)
-        listing_add(listing, "chip", chips[i]->name, chips[i]->summary, NULL);
+    for (size_t i = 0; chips[i] != NULL; i++) {
+        const struct report_entry entry = {.kind = "chip", .name = chips[i]->name, .summary = chips[i]->summary,
+                                           .capacity_bytes = chips[i]->capacity_bytes};
+        listing_add_entry(listing, &entry);
+    }
 }
 
 static void list_formats(struct listing *listing)
 {
     for (size_t i = 0; formats[i] != NULL; i++)
-        listing_add(listing, "format", formats[i]->name, formats[i]->summary, NULL);
+        listing_add(listing, "format", formats[i]->name, formats[i]->summary);
 }
 
 static int is_job(const struct dirent *entry)
@@ -99,7 +129,7 @@ static void list_job(struct listing *listing, const char *file)
         line[0] = '\0';
     fclose(stream);
     line[strcspn(line, "\n")] = '\0';
-    listing_add(listing, "job", path, line + strspn(line, ";# "), NULL);
+    listing_add(listing, "job", path, line + strspn(line, ";# "));
 }
 
 static void list_jobs(struct listing *listing)
@@ -162,7 +192,8 @@ const struct subcommand subcommand_list = {
     .name = "list",
     .summary = "what there is: targets, scenarios, rules, faults, chips, formats, jobs",
     .usage = "[targets|scenarios|rules|faults|chips|formats|jobs] [--json]",
-    .description = "Prints kind, name and summary; for a planted target also the rule that it must be caught by.\n\n"
+    .description = "Prints kind, name and summary; for a planted target also the rule that it must be caught by, for\n"
+                   "others their options.\n\n"
                    "Example: hbmstress list targets",
     .options = options,
     .word_count_max = 1,

@@ -23,7 +23,7 @@ static void append_help(struct writing *text)
         writing_append_format(text, "  %-8s  %s\n", subcommands[i]->name, subcommands[i]->summary);
     writing_append(text, "\nhbmstress SUBCOMMAND --help says more; --version prints the version.\n"
                          "Exit codes: 0 every promise kept, 1 a promise was broken, 2 bad usage or input,\n"
-                         "3 an out-of-memory stayed unjudged, 4 the harness itself failed.\n\n"
+                         "3 an out-of-memory stayed unknown, 4 the harness itself failed.\n\n"
                          "Example: hbmstress run fragmentation_storm --seed 1\n");
 }
 
@@ -93,11 +93,22 @@ static enum exit_code run_subcommand(const struct subcommand *subcommand, char *
     return code;
 }
 
+static enum exit_code choose_help(const char *name)
+{
+    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
+        if (strcmp(subcommands[i]->name, name) == 0)
+            return print_subcommand_help(subcommands[i]);
+    return fail_unknown_subcommand(name);
+}
+
 static enum exit_code choose(char **argv, size_t count)
 {
     if (count < 2)
         return message_fail(EXIT_USAGE, "no subcommand; see hbmstress --help");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
+    bool is_word = strcmp(argv[1], "help") == 0;
+    if (is_word && count > 2)
+        return choose_help(argv[2]);
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || is_word)
         return print_help();
     if (strcmp(argv[1], "--version") == 0)
         return print_version();

@@ -41,6 +41,9 @@ enum exit_code output_open_results(struct output *output, const char *directory)
     }
     if (snprintf(output->final_path, sizeof output->final_path, "%s/results.jsonl", directory) + 16 > OUTPUT_PATH_BYTES)
         return message_fail(EXIT_USAGE, "%s: %s", directory, strerror(ENAMETOOLONG));
+    struct stat status;
+    if (stat(output->final_path, &status) == 0 && S_ISDIR(status.st_mode))
+        return message_fail(EXIT_USAGE, "%s: %s", output->final_path, strerror(EISDIR));
     snprintf(output->partial_path, sizeof output->partial_path, "%.4080s.partial", output->final_path);
     output->results = fopen(output->partial_path, "we");
     if (output->results == NULL)
@@ -50,7 +53,7 @@ enum exit_code output_open_results(struct output *output, const char *directory)
 
 static void fail(struct output *output, const char *where)
 {
-    if (!output->is_failed)
+    if (!output->is_failed && !output->is_silent)
         (void)message_fail(EXIT_HARNESS, "%s: %s", where, strerror(errno));
     output->is_failed = true;
 }

@@ -17,6 +17,7 @@ struct output {
     bool is_json;         /* standard output gets JSON lines, else text */
     bool is_pipe_closed;  /* nobody reads standard output any more: quiet from now on */
     bool is_failed;       /* a message was given; the exit code is EXIT_HARNESS */
+    bool is_silent;       /* the first failure was told elsewhere: one line is enough */
     FILE *results;        /* NULL = none */
     uint64_t results_bytes;
     char partial_path[OUTPUT_PATH_BYTES], final_path[OUTPUT_PATH_BYTES];

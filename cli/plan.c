@@ -2,6 +2,7 @@
 
 #include "cli/job.h"
 #include "cli/lookup.h"
+#include "cli/probe.h"
 #include "harness/check.h"
 #include "scenarios/scenarios.h"
 
@@ -49,16 +50,13 @@ static enum exit_code part_init(struct part *part, const char *name, const struc
 }
 
 /* Opens the target as the first trial will. */
-static enum exit_code part_probe(struct part *part)
+static enum exit_code part_probe(struct part *part, uint64_t duration_ns)
 {
-    char reason[RUN_REASON_BYTES];
-    struct run *run = run_create(part->target, &part->setup, reason);
-    if (run == NULL)
-        return message_fail(EXIT_USAGE, "target %s refuses: %s", part->setup.target, reason);
-    if (part->scenario->needs_programs && !model_contract(run_model(run, 0))->programs)
+    struct probe probe;
+    enum exit_code code = probe_target(part->target, &part->setup, NULL, duration_ns, &probe);
+    if (code == EXIT_KEPT && part->scenario->needs_programs && !probe.has_programs)
         snprintf(part->note, sizeof part->note, "skipped: it needs programs, and target %s has none", part->target->name);
-    run_destroy(run);
-    return EXIT_KEPT;
+    return code;
 }
 
 static struct part *plan_add(struct plan *plan)
@@ -177,7 +175,7 @@ static enum exit_code plan_fill(const struct arguments *arguments, uint64_t seed
     code = arguments->job == NULL ? plan_scenarios(arguments, common_seed, plan)
                                   : plan_job(arguments, common_seed, job, plan);
     for (size_t i = 0; code == EXIT_KEPT && i < plan->count; i++)
-        code = part_probe(&plan->parts[i]);
+        code = part_probe(&plan->parts[i], arguments->trial_timeout_ns);
     return code;
 }
 

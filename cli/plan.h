@@ -29,7 +29,7 @@ struct plan {
 
 /* Makes the plan from the command line and, with --job, the job file; seed is used where none is
  * given.  Opens each part's target once, so that a refused option or capacity is told now.
- * EXIT_KEPT, or EXIT_USAGE after one message; deinit in both cases. */
+ * EXIT_KEPT, or another code after one message; deinit in both cases. */
 enum exit_code plan_make(const struct arguments *arguments, uint64_t seed, struct plan *plan);
 void plan_deinit(struct plan *plan);
 

@@ -1,6 +1,7 @@
 #include "cli/recording.h"
 
 #include "cli/lookup.h"
+#include "cli/probe.h"
 #include "formats/formats.h"
 #include "harness/ops_file.h"
 
@@ -90,16 +91,6 @@ static enum exit_code recording_choose_capacity(const char *path, struct setup *
     return EXIT_KEPT;
 }
 
-static enum exit_code recording_probe(const char *path, const struct recording *recording)
-{
-    char reason[RUN_REASON_BYTES];
-    struct run *run = run_create(recording->target, &recording->setup, reason);
-    if (run == NULL)
-        return message_fail(EXIT_USAGE, "%s: target %s refuses: %s", path, recording->setup.target, reason);
-    run_destroy(run);
-    return EXIT_KEPT;
-}
-
 enum exit_code recording_read(const char *path, const struct arguments *arguments, bool any_format,
                               struct recording *recording)
 {
@@ -118,7 +109,8 @@ enum exit_code recording_read(const char *path, const struct arguments *argument
     if (code != EXIT_KEPT)
         return code;
     drop_foreign_options(&recording->setup, arguments, recording->target);
-    return recording_probe(path, recording);
+    struct probe probe;
+    return probe_target(recording->target, &recording->setup, path, arguments->trial_timeout_ns, &probe);
 }
 
 void recording_deinit(struct recording *recording)

@@ -98,12 +98,13 @@ static void running_say_verdicts(struct running *running, const struct judgement
 static void running_say_finding(struct running *running, const struct judgement *judgement)
 {
     const char *rule = judgement_rule(judgement);
-    if (rule == NULL)
-        return;
+    if (rule == NULL || running->is_failed || running->output.is_failed)
+        return; /* one line tells of a full disk */
     struct report_finding finding = {.place = {running->plan->parts[judgement->head.task.part].name, judgement->head.task.trial},
                                      .verdict = &judgement->head.first, .rule = rule, .message = judgement->head.message};
     enum keeper_result kept = keeper_take(&running->keeper, running->plan, judgement, &finding);
-    running->is_failed = running->is_failed || kept == KEEPER_FAILED;
+    if (kept == KEEPER_FAILED)
+        running->is_failed = running->output.is_silent = true;
     running->results[judgement->head.task.part].findings_only_counted += kept == KEEPER_COUNTED;
     writing_clear(&running->text);
     json_finding(&running->text, &finding);

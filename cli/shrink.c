@@ -1,28 +1,8 @@
 /* shrink: fewer ops that still break the same promise. */
-#include "cli/lookup.h"
-#include "cli/output.h"
+#include "cli/ops_output.h"
 #include "cli/recording.h"
 #include "cli/shrinking.h"
 #include "cli/subcommands.h"
-#include "harness/ops_file.h"
-
-#include <errno.h>
-#include <string.h>
-
-static enum exit_code print_shrunk(const struct arguments *arguments, const struct recording *recording,
-                                   const struct shrunk *shrunk, const char *comments)
-{
-    if (arguments->output != NULL) {
-        struct ops_file_error error = {0};
-        if (ops_file_write(arguments->output, &recording->setup, &shrunk->ops, comments, &error) != OPS_FILE_OK)
-            return message_fail(EXIT_HARNESS, "%s: %s", arguments->output, error.reason);
-        return EXIT_KEPT;
-    }
-    ops_file_print(stdout, &recording->setup, &shrunk->ops, comments);
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return EXIT_KEPT;
-    return errno == EPIPE ? EXIT_KEPT : message_fail(EXIT_HARNESS, "standard output: %s", strerror(errno));
-}
 
 static enum exit_code keep_shrunk(const struct arguments *arguments, const struct recording *recording,
                                   const struct shrunk *shrunk)
@@ -33,7 +13,7 @@ static enum exit_code keep_shrunk(const struct arguments *arguments, const struc
     writing_append_visible(&comments, shrunk->first.reason);
     writing_append_format(&comments, "\nshrunk from %zu ops in %llu replays%s", recording->ops.count,
                           (unsigned long long)shrunk->replays, shrunk->is_minimal ? "; no single op can go" : "");
-    enum exit_code code = print_shrunk(arguments, recording, shrunk, writing_string(&comments));
+    enum exit_code code = ops_output(arguments->output, &recording->setup, &shrunk->ops, writing_string(&comments));
     if (code == EXIT_KEPT)
         message_note("%zu of %zu ops are left after %llu replays, and break %s", shrunk->ops.count, recording->ops.count,
                      (unsigned long long)shrunk->replays, rule_info(shrunk->first.rule)->name);

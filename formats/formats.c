@@ -75,7 +75,7 @@ static const struct format *format_choose(const char *text, size_t length, const
     return format;
 }
 
-#define GRANULE_BYTES_MAX ((uint64_t)1 << OP_ALIGN_LOG2_MAX)
+#define GRANULE_BYTES_MAX UINT64_C(65536) /* as in .ops files */
 
 /* "\xEF\xBB\xBF": editors on Windows put it in front of UTF-8. */
 static size_t byte_order_mark_length(const char *text, size_t length)
@@ -98,7 +98,7 @@ enum import_result import_text(const char *text, size_t length, const char *form
     import_init(import);
     const uint64_t granule_bytes = input.fixed->granule_bytes;
     if ((granule_bytes & (granule_bytes - 1)) != 0 || granule_bytes > GRANULE_BYTES_MAX) {
-        return import_fail(error, IMPORT_INVALID, 0, 0, "the granule is not a power of two up to 16M");
+        return import_fail(error, IMPORT_INVALID, 0, 0, "the granule is not a power of two up to 64K");
     }
     if (input.length == 0) {
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "the file is empty");

@@ -184,7 +184,7 @@ static enum import_result read_alignment(struct instance *instance, const struct
     }
     if (!csv_field_integer(field, &align) || align < 0 || (align & (align - 1)) != 0 ||
         align > (int64_t)1 << OP_ALIGN_LOG2_MAX) {
-        return wrong(instance, row, field, "the alignment is not a power of two up to 2^24");
+        return wrong(instance, row, field, "the alignment is not a power of two up to 2^21");
     }
     while (align > 1) {
         align /= 2;

@@ -405,7 +405,7 @@ static bool judge_in_place(struct oracle *oracle, const struct state *state, con
     uint64_t all = 0;
     if (slide_decide(oracle, state, size, request->align_bytes, &where)) {
         set_premature(verdict);
-        explain(verdict, state, "the request fits into [0x%" PRIx64 ", 0x%" PRIx64 ") with %zu movable blocks in it",
+        explain(verdict, state, "the request fits into [0x%" PRIx64 ", 0x%" PRIx64 ") beside the movable blocks there (%zu)",
                 where.start, where.end, where.last - where.first);
         return true;
     }

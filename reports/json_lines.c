@@ -2,6 +2,8 @@
 
 #include "harness/check.h"
 
+#include <string.h>
+
 static void json_separate(struct writing *text)
 {
     CHECK(text->length > 0);
@@ -222,13 +224,37 @@ void json_end(struct writing *text, const struct report_end *end)
     line_close(text);
 }
 
-void json_entry(struct writing *text, const char *kind, const char *name, const char *summary, const char *breaks)
+/* "key=values" lines, as a target lists its options: the values by key. */
+static void json_options(struct writing *text, const char *options)
+{
+    char line[128];
+    line_nest(text, "options", '{');
+    for (size_t length; *options != '\0'; options += length + (options[length] == '\n')) {
+        length = strcspn(options, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, options);
+        char *equals = strchr(line, '=');
+        if (equals == NULL)
+            continue; /* a plug-in's help may be any text */
+        *equals = '\0';
+        json_separate(text);
+        writing_append_json(text, line);
+        writing_append_bytes(text, ":", 1);
+        writing_append_json(text, equals + 1);
+    }
+    line_unnest(text, '}');
+}
+
+void json_entry(struct writing *text, const struct report_entry *entry)
 {
     writing_append_bytes(text, "{", 1);
-    line_string(text, "kind", kind);
-    line_string(text, "name", name);
-    line_string(text, "summary", summary);
-    if (breaks != NULL)
-        line_string(text, "breaks", breaks);
+    line_string(text, "kind", entry->kind);
+    line_string(text, "name", entry->name);
+    line_string(text, "summary", entry->summary);
+    if (entry->breaks != NULL)
+        line_string(text, "breaks", entry->breaks);
+    if (entry->options != NULL)
+        json_options(text, entry->options);
+    if (entry->capacity_bytes != 0)
+        line_number(text, "capacity_bytes", entry->capacity_bytes);
     line_close(text);
 }

@@ -25,7 +25,13 @@ void json_verdict(struct writing *text, const struct report_place *place, const 
 void json_finding(struct writing *text, const struct report_finding *finding);
 void json_result(struct writing *text, const struct report_result *result);
 void json_end(struct writing *text, const struct report_end *end);
-/* One thing of `list`; breaks may be NULL. */
-void json_entry(struct writing *text, const char *kind, const char *name, const char *summary, const char *breaks);
+/* One thing of `list`. */
+struct report_entry {
+    const char *kind, *name, *summary;
+    const char *breaks;      /* a planted target's rule; NULL = none */
+    const char *options;     /* a target's, one line each; NULL = none */
+    uint64_t capacity_bytes; /* a chip's; 0 = no chip */
+};
+void json_entry(struct writing *text, const struct report_entry *entry);
 
 #endif

@@ -10,6 +10,7 @@ expect_refusal 2 "unknown scenario 'fragmentation_strom'; did you mean 'fragment
 expect_refusal 2 "unknown scenario 'xyzzy'" run slow_leak xyzzy
 expect_refusal 2 "unknown option '--sed'; did you mean '--seed'?" run --sed 1
 expect_refusal 2 "unknown option '--out'" replay x.ops --out y
+expect_refusal 2 "unknown option '--seed'; see hbmstress list --help" list --seed 1
 expect_refusal 2 "--seed needs a value" run --seed
 expect_refusal 2 "--seed: '-1'" run --seed -1
 expect_refusal 2 "--seed: ''" run --seed ""
@@ -78,6 +79,14 @@ printf 'hbmstress-ops 1\ncapacity 1M\ntarget \033[31mhbm\n' >escape.ops
 expect_exit 2 replay escape.ops
 [ "$(tr -d '\n\040-\176' <err.txt | wc -c)" = 0 ] || fail "a control character of a file reached the terminal"
 expect_refusal 2 "format" import good.ops --format nonsense
+expect_refusal 2 "granule" import good.ops --capacity 1000
+expect_refusal 2 "unknown target 'hbn'" import good.ops --target hbn
+expect_refusal 2 "nowhere/two.ops: No such file or directory" import good.ops -o nowhere/two.ops
+expect_refusal 2 "good.ops/two.ops: Not a directory" import good.ops -o good.ops/two.ops
+mkdir -p taken/results.jsonl
+expect_refusal 2 "taken: Is a directory" import good.ops -o taken
+expect_refusal 2 "taken/results.jsonl: Is a directory" run --ops 10 --out taken
+[ -z "$(find . -name '*.partial')" ] || fail "refused, and left $(find . -name '*.partial')"
 
 expect_refusal 2 "nope.ini: No such file or directory" run --job nope.ini
 expect_refusal 2 ".: Is a directory" run --job .

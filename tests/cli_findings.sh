@@ -32,6 +32,8 @@ expect_text out.txt '"type":"explanation"'
 
 storm 1 --out whole --target-option defrag=slide --shrink-budget 0 --ops 2500
 whole=$(find whole/repros -name '*.ops' | head -n 1)
+expect_exit 1 explain "$whole"
+expect_text out.txt "Verdict: premature"
 expect_exit 1 shrink "$whole" -o small.ops
 [ "$(grep -c '^[0-9]' small.ops)" -lt "$(grep -c '^[0-9]' "$whole")" ] || fail "shrink kept every op"
 expect_exit 1 replay small.ops
@@ -47,12 +49,24 @@ crash() { # HOW RULE
     expect_exit 1 replay "$repro" --trial-timeout 1s --json
     expect_text out.txt "\"rule\":\"$2\""
     expect_text out.txt '"type":"end"'
+    expect_exit 1 explain "$repro" --trial-timeout 1s
+    [ "$(wc -l <err.txt)" = 1 ] || fail "explain of a $2: $(cat err.txt)"
+    expect_text err.txt "replay says at which op"
 }
 crash crash crash
 crash exit crash
 crash loop hang
 
 printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n1: alloc size=512\n' >two.ops
+for subcommand in replay explain shrink; do
+    expect_exit 1 "$subcommand" two.ops --target "$bad_target" --target-option fails=open
+    [ "$(wc -l <err.txt)" = 1 ] || fail "$subcommand: a crash in open: $(cat err.txt)"
+    expect_text err.txt "took its process with it when it was opened"
+done
+rm -rf out
+expect_exit 1 run slow_leak --target "$bad_target" --target-option fails=open
+[ ! -e out ] || fail "a target that crashes in open leaves out/"
+
 for subcommand in replay explain; do
     expect_exit 1 "$subcommand" two.ops --target "$bad_target" --target-option fails=message
     [ "$(tr -d '\n\040-\176' <out.txt | wc -c)" = 0 ] || fail "$subcommand: a target's control character reached the terminal"

@@ -30,5 +30,10 @@ for kind in targets scenarios rules faults chips formats jobs; do
 done
 expect_exit 0 list targets --json
 expect_text out.txt '"breaks":"overlap"'
+expect_text out.txt '"defrag":"none|slide|repack"'
+expect_exit 0 list chips --json
+expect_text out.txt '"capacity_bytes":'
+expect_exit 0 help run
+expect_text out.txt "Example: hbmstress run"
 expect_no_text out.txt '"breaks":""'
 finish

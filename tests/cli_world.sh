@@ -39,9 +39,23 @@ expect_text err.txt "out/results.jsonl: "
 (ulimit -f 0 && exec "$hbmstress" import one.ops -o two.ops 2>err.txt)
 [ "$?" = 4 ] || fail "import to a full disk should be exit 4"
 [ -z "$(find . -name "two.ops*")" ] || fail "import leaves a half-written file"
-expect_exit 4 import one.ops -o nowhere/two.ops
-mkdir -p readonly.d/two.ops
-expect_exit 4 import one.ops -o readonly.d/two.ops
+
+# One line for one full disk, though both a repro and results.jsonl fail on it.
+rm -rf out
+said=$( (ulimit -f 0 && exec "$hbmstress" run fragmentation_storm --target first_fit --target-option defrag=slide \
+    --capacity 64M --seed 1 >/dev/null) 2>&1)
+[ "$?" = 4 ] || fail "a repro that cannot be written should be exit 4"
+[ "$(echo "$said" | wc -l)" = 1 ] || fail "a full disk should be one line: $said"
+[ -z "$(find out -type f)" ] || fail "a full disk leaves $(find out -type f)"
+
+# What is no regular file is written to, not replaced.
+printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n' >one.ops
+mkfifo pipe.ops
+cat pipe.ops >read.ops &
+expect_exit 0 import one.ops -o pipe.ops
+wait "$!"
+[ -p pipe.ops ] || fail "import -o replaces a pipe"
+expect_text read.ops "0: alloc size=512"
 
 # Ctrl-C: the trial ends, the summary is there.
 rm -rf out

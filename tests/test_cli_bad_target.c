@@ -1,5 +1,5 @@
 /* A plug-in that takes its process down: fails=crash, exit or loop says how, at the second request;
- * fails=message says no with a text that would act on a terminal.  The tests of the command line
+ * fails=open does it before any; fails=message says no with a text that would act on a terminal.  The tests of the command line
  * load it. */
 #include "harness/target.h"
 
@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { FAILING_REQUEST = 2, GRANULE_BYTES = 512 };
-enum failure { FAILURE_CRASH, FAILURE_EXIT, FAILURE_LOOP, FAILURE_MESSAGE };
+enum failure { FAILURE_CRASH, FAILURE_EXIT, FAILURE_LOOP, FAILURE_MESSAGE, FAILURE_OPEN };
 
 /* Blocks go upwards: enough to reach the second request with the right counters. */
 struct target_instance {
@@ -20,7 +20,7 @@ struct target_instance {
 
 static bool read_option(const struct target_option *option, enum failure *failure)
 {
-    static const char *const names[] = {"crash", "exit", "loop", "message"};
+    static const char *const names[] = {"crash", "exit", "loop", "message", "open"};
     for (size_t i = 0; strcmp(option->key, "fails") == 0 && i < sizeof names / sizeof *names; i++) {
         if (strcmp(option->value, names[i]) == 0) {
             *failure = (enum failure)i;
@@ -38,10 +38,12 @@ static enum target_result bad_open(const struct target_setup *setup, const struc
     enum failure failure = FAILURE_CRASH;
     for (uint32_t i = 0; i < setup->option_count; i++) {
         if (!read_option(&setup->options[i], &failure)) {
-            snprintf(reason, reason_bytes, "fails=crash|exit|loop|message is all there is");
+            snprintf(reason, reason_bytes, "fails=crash|exit|loop|message|open is all there is");
             return TARGET_INVALID;
         }
     }
+    if (failure == FAILURE_OPEN)
+        abort();
     struct target_instance *made = calloc(1, sizeof *made);
     if (made == NULL)
         return TARGET_FAILED;
@@ -115,7 +117,7 @@ const struct target hbmstress_target = {
     .size_bytes = sizeof(struct target),
     .name = "bad",
     .summary = "takes its process down",
-    .option_help = "fails=crash|exit|loop|message\n",
+    .option_help = "fails=crash|exit|loop|message|open\n",
     .open = bad_open,
     .close = bad_close,
     .alloc = bad_alloc,

@@ -170,10 +170,14 @@ START_TEST(lines_have_the_documented_fields)
     ck_assert_double_eq_tol(json_real_value(json_object_get(line, "seconds")), 1.234, 1e-9);
     json_decref(line);
 
-    json_entry(&text, "target", "plant", "does harm", "overlap");
+    json_entry(&text, &(struct report_entry){.kind = "target", .name = "plant", .summary = "does harm", .breaks = "overlap",
+                                             .options = "defrag=none|slide\ngranule=N\n"});
     line = read_line(&text);
     ck_assert_str_eq(word(line, "kind"), "target");
     ck_assert_str_eq(word(line, "breaks"), "overlap");
+    const json_t *options = json_object_get(line, "options");
+    ck_assert_uint_eq(json_object_size(options), 2);
+    ck_assert_str_eq(json_string_value(json_object_get(options, "granule")), "N");
     json_decref(line);
     writing_deinit(&text);
 }

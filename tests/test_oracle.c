@@ -90,7 +90,7 @@ static bool exists_without(const struct heap *heap, const struct question *quest
     int count = 0;
     const bool moves = question->contract.defrag != DEFRAG_NONE;
     const int floor = question->stack;
-    for (int i = 0; i < heap->count; i++) {
+    for (int i = 0; i < heap->count && i < BLOCKS_MAX; i++) {
         const struct piece *piece = &heap->pieces[i];
         if ((gone >> i & 1) != 0) {
             continue;

@@ -1,0 +1,14 @@
+/* Where a list of ops goes that the user asked for: standard output, or a file that is there whole or not at all. */
+#ifndef CLI_OPS_OUTPUT_H
+#define CLI_OPS_OUTPUT_H
+
+#include "cli/message.h"
+#include "harness/op.h"
+#include "harness/setup.h"
+
+/* Writes to path, or to standard output when path is NULL.  A path that is no regular file (a device, a
+ * pipe) is written to and never replaced.  EXIT_KEPT; or after one message EXIT_USAGE for a directory or
+ * a path in none, EXIT_HARNESS for a write that failed.  A reader that left is no failure. */
+enum exit_code ops_output(const char *path, const struct setup *setup, const struct op_list *ops, const char *comments);
+
+#endif
