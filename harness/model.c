@@ -1,5 +1,6 @@
 #include "harness/model_update.h"
 
+#include "harness/array.h"
 #include "harness/check.h"
 
 #include <stdlib.h>
@@ -46,20 +47,9 @@ struct model {
     bool last_skipped, holes_known;
 };
 
-static void *grown(void *array, size_t count, size_t *capacity, size_t size)
-{
-    if (count < *capacity) {
-        return array;
-    }
-    *capacity = *capacity == 0 ? 64 : *capacity * 2;
-    array = realloc(array, *capacity * size);
-    CHECK(array != NULL);
-    return array;
-}
-
 static void slot_list_add(struct slot_list *list, uint32_t slot)
 {
-    list->slots = grown(list->slots, list->count, &list->capacity, sizeof slot);
+    list->slots = array_grown(list->slots, list->count, &list->capacity, sizeof slot);
     list->slots[list->count++] = slot;
 }
 
@@ -173,7 +163,7 @@ static uint32_t take_slot(struct model *model)
     if (model->free_slots.count > 0) {
         return model->free_slots.slots[--model->free_slots.count];
     }
-    model->blocks = grown(model->blocks, model->block_count, &model->block_capacity, sizeof *model->blocks);
+    model->blocks = array_grown(model->blocks, model->block_count, &model->block_capacity, sizeof *model->blocks);
     CHECK(model->block_count < SLOT_NONE);
     return (uint32_t)model->block_count++;
 }
@@ -242,7 +232,7 @@ static void displace(struct model *model, uint32_t slot)
     model->tag_bytes[block->tag] -= block->size_bytes;
     model->tag_counts[block->tag]--;
     model->holes_known = false;
-    model->gone = grown(model->gone, model->gone_count, &model->gone_capacity, sizeof *model->gone);
+    model->gone = array_grown(model->gone, model->gone_count, &model->gone_capacity, sizeof *model->gone);
     /* A program's target was told by unload(). */
     const bool is_freed = block->state == BLOCK_DYING && block->kind != BLOCK_PROGRAM;
     model->gone[model->gone_count++] = (struct model_gone){block->handle, slot, is_freed};
@@ -303,7 +293,7 @@ static void await(struct model *model, uint32_t slot, uint64_t event, bool is_us
     }
     uint32_t node = waiters->free_node;
     if (node == SLOT_NONE) {
-        waiters->nodes = grown(waiters->nodes, waiters->node_count, &waiters->node_capacity, sizeof *waiters->nodes);
+        waiters->nodes = array_grown(waiters->nodes, waiters->node_count, &waiters->node_capacity, sizeof *waiters->nodes);
         node = (uint32_t)waiters->node_count++;
     } else {
         waiters->free_node = waiters->nodes[node].next;

@@ -1,4 +1,5 @@
 /* Virtual time: events and the order in which they complete.  The contract is in device.h. */
+#include "harness/array.h"
 #include "harness/check.h"
 #include "harness/device.h"
 
@@ -38,18 +39,6 @@ struct timeline {
     size_t collective_count, collective_capacity;
 };
 
-/* Makes room for one more of size bytes each. */
-static void *grown(void *array, size_t count, size_t *capacity, size_t size)
-{
-    if (count < *capacity) {
-        return array;
-    }
-    *capacity = *capacity == 0 ? 64 : *capacity * 2;
-    array = realloc(array, *capacity * size);
-    CHECK(array != NULL);
-    return array;
-}
-
 struct timeline *timeline_create(void)
 {
     struct timeline *timeline = calloc(1, sizeof *timeline);
@@ -82,7 +71,7 @@ static bool due_is_before(const struct due *a, const struct due *b)
 
 static void heap_push(struct timeline *timeline, struct due due)
 {
-    timeline->heap = grown(timeline->heap, timeline->heap_count, &timeline->heap_capacity, sizeof due);
+    timeline->heap = array_grown(timeline->heap, timeline->heap_count, &timeline->heap_capacity, sizeof due);
     size_t i = timeline->heap_count++;
     while (i > 0 && due_is_before(&due, &timeline->heap[(i - 1) / 2])) {
         timeline->heap[i] = timeline->heap[(i - 1) / 2];
@@ -137,7 +126,7 @@ void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
     }
     CHECK(timeline->events[event].state == EVENT_UNKNOWN);
     timeline->pending =
-        grown(timeline->pending, timeline->pending_count, &timeline->pending_capacity, sizeof *timeline->pending);
+        array_grown(timeline->pending, timeline->pending_count, &timeline->pending_capacity, sizeof *timeline->pending);
     timeline->events[event].state = EVENT_PENDING;
     timeline->events[event].pending_index = (uint32_t)timeline->pending_count;
     timeline->pending[timeline->pending_count++] = event;
@@ -178,7 +167,7 @@ void timeline_complete(struct timeline *timeline, uint64_t event)
     timeline->events[last].pending_index = done->pending_index;
     done->state = EVENT_DONE;
     timeline->completed =
-        grown(timeline->completed, timeline->completed_count, &timeline->completed_capacity, sizeof event);
+        array_grown(timeline->completed, timeline->completed_count, &timeline->completed_capacity, sizeof event);
     timeline->completed[timeline->completed_count++] = event;
 }
 
@@ -248,7 +237,7 @@ static struct collective *collective_for(struct timeline *timeline, uint16_t gro
             return collective;
         }
     }
-    timeline->collectives = grown(timeline->collectives, timeline->collective_count,
+    timeline->collectives = array_grown(timeline->collectives, timeline->collective_count,
                                   &timeline->collective_capacity, sizeof *timeline->collectives);
     struct collective *collective = &timeline->collectives[timeline->collective_count++];
     collective->group = group;
