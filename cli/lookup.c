@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { HINT_BYTES = 1024, PLUGIN_COUNT_MAX = 64, SCENARIO_COUNT_MAX = 256 };
+enum { HINT_BYTES = 1024, PLUGIN_COUNT_MAX = 64, NAME_COUNT_MAX = 256 };
 
 /* Plug-ins stay loaded until the program ends: a plan points into them. */
 static struct {
@@ -34,22 +34,31 @@ static enum exit_code lookup_plugin(const char *path, const struct target **targ
     return EXIT_KEPT;
 }
 
+static const char *nearest_target(const char *name)
+{
+    const char *names[NAME_COUNT_MAX];
+    size_t count = 0;
+    for (; targets[count] != NULL && count < NAME_COUNT_MAX; count++)
+        names[count] = targets[count]->name;
+    return message_nearest(name, names, count);
+}
+
 enum exit_code lookup_target(const char *name, const struct target **target)
 {
     if (plugin_is_named(name))
         return lookup_plugin(name, target);
     const struct target *found = target_find(name);
     if (found == NULL)
-        return message_unknown("target", name, target_nearest(name), "see hbmstress list targets");
+        return message_unknown("target", name, nearest_target(name), "see hbmstress list targets");
     *target = found;
     return EXIT_KEPT;
 }
 
 const char *lookup_nearest_scenario(const char *name)
 {
-    const char *names[SCENARIO_COUNT_MAX];
+    const char *names[NAME_COUNT_MAX];
     size_t count = 0;
-    for (; scenarios[count] != NULL && count < SCENARIO_COUNT_MAX; count++)
+    for (; scenarios[count] != NULL && count < NAME_COUNT_MAX; count++)
         names[count] = scenarios[count]->name;
     return message_nearest(name, names, count);
 }

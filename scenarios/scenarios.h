@@ -21,7 +21,4 @@ extern const struct scenario *const scenarios[];
 /* The scenario of that name; NULL when there is none. */
 const struct scenario *scenario_find(const char *name);
 
-/* The scenario whose name takes the fewest edits to become name; never NULL.  For messages: "did you mean". */
-const struct scenario *scenario_nearest(const char *name);
-
 #endif

@@ -10,9 +10,6 @@ extern const struct target *const targets[];
 /* The target of that name; NULL when there is none. */
 const struct target *target_find(const char *name);
 
-/* The registered name that is closest to name in letters, for "did you mean"; NULL when none is close. */
-const char *target_nearest(const char *name);
-
 /* The rows of the table. */
 extern const struct target target_hbm;
 extern const struct target target_first_fit;

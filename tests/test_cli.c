@@ -70,6 +70,10 @@ START_TEST(the_nearest_name_is_the_one_with_the_fewest_edits)
     static const char *const names[] = {"fragmentation_storm", "slow_leak", "host_skew"};
     ck_assert_str_eq(message_nearest("fragmentation_strom", names, 3), "fragmentation_storm");
     ck_assert_str_eq(message_nearest("slow-leaks", names, 3), "slow_leak");
+    const char *const target_names[] = {"hbm", "first_fit", "plant_overlap"};
+    ck_assert_str_eq(message_nearest("firstfit", target_names, 3), "first_fit");
+    ck_assert_str_eq(message_nearest("plant_overlaps", target_names, 3), "plant_overlap");
+    ck_assert_ptr_null(message_nearest("something_else_altogether", target_names, 3));
     ck_assert_ptr_null(message_nearest("xyzzy", names, 3));
     ck_assert_ptr_null(message_nearest("", names, 3));
     char endless[200];

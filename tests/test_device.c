@@ -1,5 +1,6 @@
 /* The simulated device: what memory holds after copies, and when events complete. */
 #include "harness/device.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -260,9 +261,5 @@ int main(void)
     tcase_add_test(tests, a_collective_ends_after_the_last_host_or_at_its_bound);
     tcase_add_test(tests, a_pending_event_is_due_later_than_now);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

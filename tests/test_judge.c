@@ -2,6 +2,7 @@
 #include "harness/message.h"
 #include "harness/model_update.h"
 #include "harness/run.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -1243,9 +1244,5 @@ int main(void)
     tcase_add_test(tests, a_run_ends_well_whatever_is_left);
     tcase_add_test(tests, messages_follow_the_grammar_to_the_letter);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

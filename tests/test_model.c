@@ -2,6 +2,7 @@
  * alignments, stacks that end while frees are awaited. */
 #include "harness/oracle.h"
 #include "harness/random.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -326,9 +327,5 @@ int main(void)
     tcase_add_test(tests, sliding_with_mixed_alignments_is_judged_as_by_trying_every_place);
     tcase_add_test(tests, the_model_is_sound_after_every_op);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

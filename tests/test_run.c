@@ -4,6 +4,7 @@
 #include "harness/shrink.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -205,9 +206,5 @@ int main(void)
     tcase_add_loop_test(tests, a_shrunk_list_breaks_the_same_promise_within_its_budget, 0, scenario_count());
     tcase_add_test(tests, a_list_that_breaks_nothing_is_not_shrunk);
     suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return suite_run(suite);
 }

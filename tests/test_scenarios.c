@@ -51,15 +51,6 @@ START_TEST(every_scenario_is_complete_and_found_by_its_name)
 }
 END_TEST
 
-START_TEST(the_nearest_name_is_the_one_meant)
-{
-    ck_assert_str_eq(scenario_nearest("fragmentation_strom")->name, "fragmentation_storm");
-    ck_assert_str_eq(scenario_nearest("slowleak")->name, "slow_leak");
-    ck_assert_str_eq(scenario_nearest("evict_pressure")->name, "eviction_pressure");
-    ck_assert_ptr_nonnull(scenario_nearest(""));
-}
-END_TEST
-
 START_TEST(the_seven_eviction_cases_are_those_of_the_kernel)
 {
     static const char *const names[EVICTION_CASE_COUNT] = {
@@ -314,7 +305,6 @@ int main(void)
     TCase *cases = tcase_create("scenarios");
     tcase_set_timeout(cases, 300);
     tcase_add_test(cases, every_scenario_is_complete_and_found_by_its_name);
-    tcase_add_test(cases, the_nearest_name_is_the_one_meant);
     tcase_add_test(cases, the_seven_eviction_cases_are_those_of_the_kernel);
     tcase_add_test(cases, what_the_user_fixed_stays);
     tcase_add_test(cases, targets_without_the_options_get_none);

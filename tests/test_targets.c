@@ -85,15 +85,6 @@ START_TEST(names_are_unique_and_tables_complete)
 }
 END_TEST
 
-START_TEST(a_near_name_is_proposed_and_a_far_one_is_not)
-{
-    ck_assert_str_eq(target_nearest("hmb"), "hbm");
-    ck_assert_str_eq(target_nearest("firstfit"), "first_fit");
-    ck_assert_str_eq(target_nearest("plant_overlaps"), "plant_overlap");
-    ck_assert_ptr_null(target_nearest("something_else_altogether"));
-}
-END_TEST
-
 START_TEST(unknown_options_are_refused_with_the_valid_ones)
 {
     check_refused(&target_hbm, "defarg", "none", "defrag, granule, order");
@@ -303,7 +294,6 @@ int main(void)
     suite_add_tcase(suite, table);
     suite_add_tcase(suite, calls);
     tcase_add_test(table, names_are_unique_and_tables_complete);
-    tcase_add_test(table, a_near_name_is_proposed_and_a_far_one_is_not);
     tcase_add_test(table, unknown_options_are_refused_with_the_valid_ones);
     tcase_add_test(table, a_capacity_that_is_no_multiple_of_the_granule_is_refused);
     tcase_add_test(table, the_contract_is_what_was_asked_for);
