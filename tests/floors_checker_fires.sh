@@ -11,13 +11,14 @@ make_good_tree() {
     mkdir "$tree/ci"
     cp "$source_tree/ci/check-floors" "$source_tree/ci/check_floors.awk" "$tree/ci/"
     local folder
-    for folder in allocator harness targets scenarios formats reports cli fuzz bench tests; do
+    for folder in allocator harness checker targets scenarios formats reports cli fuzz bench tests; do
         mkdir "$tree/$folder"
         printf '/* A thing of the folder, to be included by others. */\n' >"$tree/$folder/thing.h"
         printf '#include "%s/thing.h"\n\n#include <stdint.h>\n' "$folder" >"$tree/$folder/thing.c"
     done
     printf '#include "harness/thing.h"\n#include "allocator/thing.h"\n' >"$tree/targets/other.c"
     printf '/* hbm_alloc is spoken of here. */\nconst char *name = "hbm_x";\n' >"$tree/harness/words.c"
+    printf '#include "checker/thing.h"\n' >"$tree/cli/other.c"
     printf '#include "cli/thing.h"\n#include "bench/thing.h"\n' >"$tree/tests/other.c"
 }
 
@@ -41,7 +42,8 @@ if ! said=$("$tree/ci/check-floors" "$tree"); then
     failure_count=$((failure_count + 1))
 fi
 
-for pair in allocator:harness harness:allocator harness:targets targets:scenarios targets:cli scenarios:allocator \
+for pair in allocator:harness harness:allocator harness:checker harness:targets checker:harness targets:scenarios \
+    targets:cli scenarios:allocator \
     scenarios:formats formats:scenarios formats:allocator reports:formats reports:allocator reports:cli \
     cli:allocator cli:bench cli:tests fuzz:allocator fuzz:cli bench:allocator bench:fuzz bench:tests; do
     from=${pair%:*}

@@ -1,0 +1,2 @@
+hbmstress_add_test(test_certificate_check LIBS certificate_check)
+hbmstress_add_test(test_certificate_search LIBS certificate_check)
