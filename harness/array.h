@@ -20,4 +20,12 @@ static inline void *array_grown(void *array, size_t count, size_t *capacity, siz
     return array;
 }
 
+/* The array with room for `bytes`, which may have moved. */
+static inline void *array_resized(void *array, size_t bytes)
+{
+    array = realloc(array, bytes);
+    CHECK(array != NULL);
+    return array;
+}
+
 #endif

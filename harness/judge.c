@@ -1,6 +1,8 @@
 #include "harness/judge.h"
 
 #include "harness/check.h"
+#include "harness/judge_moved.h"
+#include "harness/judge_oom.h"
 #include "harness/judge_said.h"
 
 #include <inttypes.h>
@@ -14,11 +16,16 @@
 void judge_init(struct judge *judge)
 {
     judge->oracle = oracle_create();
+    judge->planner = planner_create();
 }
 
 void judge_deinit(struct judge *judge)
 {
     oracle_destroy(judge->oracle);
+    oom_deinit(&judge->oom);
+    oom_deinit(&judge->reservable);
+    oom_deinit(&judge->before);
+    planner_destroy(judge->planner);
     free(judge->groups);
     judge->oracle = NULL;
     judge->groups = NULL;
@@ -37,262 +44,6 @@ bool judge_broken(struct judge *judge, enum rule rule, const char *format, ...)
     vsnprintf(verdict->reason, sizeof verdict->reason, format, arguments);
     va_end(arguments);
     return false;
-}
-
-/* --- device calls ---------------------------------------------------------------------------- */
-
-/* What became free loses its contents; a target that does not queue frees is told only now. */
-static void clear_gone(struct host *host)
-{
-    size_t count = 0;
-    const struct model_gone *gone = model_gone(host->model, &count);
-    for (size_t i = 0; i < count; i++) {
-        device_scrub(host->device, gone[i].slot);
-    }
-    model_forget_gone(host->model);
-}
-
-static void free_deferred(struct host *host)
-{
-    size_t count = 0;
-    const struct model_gone *gone = model_gone(host->model, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (gone[i].is_freed && !host->contract.queues_frees && host->instance != NULL) {
-            (void)host->target->free(host->instance, gone[i].handle, 0);
-        }
-    }
-    clear_gone(host);
-}
-
-static void absorb_until(struct judge *judge, uint64_t completed_count)
-{
-    while (judge->absorbed_count < completed_count) {
-        const uint64_t event = timeline_completed_at(judge->timeline, judge->absorbed_count++);
-        /* Blocks of any host may wait for it, not only those of the host that made it. */
-        for (uint32_t i = 0; i < judge->host_count; i++) {
-            model_complete(judge->hosts[i].model, event);
-            free_deferred(&judge->hosts[i]);
-        }
-    }
-}
-
-void judge_absorb_all(struct judge *judge)
-{
-    absorb_until(judge, timeline_completed_count(judge->timeline));
-}
-
-static uint64_t address_now(const struct host *host, const struct block *block)
-{
-    struct target_block at = {0};
-    if (!block->is_known || host->target->locate == NULL ||
-        host->target->locate(host->instance, block->handle, &at) != TARGET_OK) {
-        return block->address;
-    }
-    return at.address;
-}
-
-/* A block that is in use when it is copied away is moved while in use, even if the use ends before the call
- * returns. */
-static bool check_source(struct judge *judge, const struct host *host, const struct device_call *copy)
-{
-    struct span span;
-    uint64_t at = copy->from;
-    while (span_map_intersects(model_map(host->model), at, copy->from + copy->bytes, &span)) {
-        const struct block *block = model_block(host->model, (uint32_t)span.owner);
-        if (!block_is_movable(block) && address_now(host, block) != block->address) {
-            return judge_broken(judge, RULE_HELD_MOVED, "block %" PRIu32 " was copied away while it had %" PRIu32
-                                " holds and %" PRIu32 " uses", block->op, block->hold_count, block->use_count);
-        }
-        at = span.end;
-    }
-    return true;
-}
-
-/* Writing over a queued free is wrong even if its events complete before the call returns. */
-static bool check_copy(struct judge *judge, struct host *host, const struct device_call *copy)
-{
-    struct span span;
-    uint64_t at = copy->to;
-    while (span_map_intersects(model_map(host->model), at, copy->to + copy->bytes, &span)) {
-        const struct block *block = model_block(host->model, (uint32_t)span.owner);
-        if (block->state == BLOCK_DYING) {
-            return judge_broken(judge, RULE_REUSED_EARLY,
-                                "a copy to 0x%" PRIx64 " overwrites block %" PRIu32 ", whose events are not done",
-                                copy->to, block->op);
-        }
-        at = span.end;
-    }
-    return true;
-}
-
-static bool may_evict(const struct host *host, const struct op *op)
-{
-    switch ((enum op_kind)op->kind) {
-    case OP_ALLOC:
-    case OP_OUTPUT:
-        return host->contract.evicts;
-    case OP_LOAD:
-    case OP_EXECUTE:
-        return host->contract.program_evicts_program;
-    default:
-        return false;
-    }
-}
-
-static bool check_unload(struct judge *judge, struct host *host, const struct call *call,
-                         const struct device_call *unload)
-{
-    const uint64_t op = unload->from - 1;
-    const uint32_t slot = op < OP_NONE ? model_slot_of_op(host->model, (uint32_t)op) : SLOT_NONE;
-    const struct block *program = slot == SLOT_NONE ? NULL : model_block(host->model, slot);
-    if (program == NULL || program->kind != BLOCK_PROGRAM || program->state != BLOCK_LIVE) {
-        return judge_broken(judge, RULE_WRONG_EVICTION, "evicted program %" PRIu64 ", which is not loaded", op);
-    }
-    if (program->use_count > 0) {
-        return judge_broken(judge, RULE_BUSY_EVICTED, "evicted program %" PRIu64 " with %" PRIu32
-                            " unfinished executions", op, program->use_count);
-    }
-    if (!may_evict(host, &call->op) || slot == call->slot) {
-        return judge_broken(judge, RULE_WRONG_EVICTION, "evicted program %" PRIu64 " for a request that may not", op);
-    }
-    model_evict(host->model, slot);
-    clear_gone(host);
-    return true;
-}
-
-/* Replays the log of the call in its order; *moved is set when blocks were moved. */
-static bool absorb_device_calls(struct judge *judge, struct host *host, const struct call *call, bool *moved)
-{
-    size_t count = 0;
-    const struct device_call *calls = device_calls(host->device, &count);
-    bool is_good = true;
-    for (size_t i = 0; i < count && is_good; i++) {
-        absorb_until(judge, calls[i].completed_before);
-        if (calls[i].result != DEVICE_OK) {
-            continue;
-        }
-        if (calls[i].kind == DEVICE_CALL_UNLOAD) {
-            is_good = check_unload(judge, host, call, &calls[i]);
-        } else if (calls[i].kind == DEVICE_CALL_STAGE_OUT) {
-            is_good = check_source(judge, host, &calls[i]);
-        } else if (calls[i].kind == DEVICE_CALL_COPY || calls[i].kind == DEVICE_CALL_STAGE_IN) {
-            *moved = true;
-            is_good = check_copy(judge, host, &calls[i]) &&
-                      (calls[i].kind != DEVICE_CALL_COPY || check_source(judge, host, &calls[i]));
-        }
-    }
-    if (is_good) {
-        judge_absorb_all(judge);
-    }
-    if (device_hung(host->device)) {
-        return judge_broken(judge, RULE_HANG, "the op went on making device calls: more than 64 for each block and event");
-    }
-    if (device_left_range(host->device)) {
-        return judge_broken(judge, RULE_OUTSIDE, "a copy left the device");
-    }
-    return is_good;
-}
-
-/* --- moves ----------------------------------------------------------------------------------- */
-
-static bool check_move(struct judge *judge, const struct host *host, const struct block *block, uint64_t address,
-                       bool moved, const struct call *call)
-{
-    if (address == block->address) {
-        return true;
-    }
-    if (!moved && call->result != TARGET_OK) {
-        return judge_broken(judge, RULE_FAILED_CHANGED, "block %" PRIu32 " went from 0x%" PRIx64 " to 0x%" PRIx64
-                            " in a call that failed", block->op, block->address, address);
-    }
-    if (!moved || host->contract.defrag == DEFRAG_NONE) {
-        return judge_broken(judge, RULE_MOVED_UNASKED, "block %" PRIu32 " went from 0x%" PRIx64 " to 0x%" PRIx64,
-                            block->op, block->address, address);
-    }
-    if (!block_is_movable(block)) {
-        return judge_broken(judge, RULE_HELD_MOVED, "block %" PRIu32 " moved though it has %" PRIu32
-                            " holds and %" PRIu32 " uses", block->op, block->hold_count, block->use_count);
-    }
-    if (address > model_capacity_bytes(host->model) ||
-        block->size_bytes > model_capacity_bytes(host->model) - address) {
-        return judge_broken(judge, RULE_OUTSIDE, "block %" PRIu32 " moved to 0x%" PRIx64, block->op, address);
-    }
-    if (address % block->align_bytes != 0) {
-        return judge_broken(judge, RULE_MISALIGNED, "block %" PRIu32 " moved to 0x%" PRIx64, block->op, address);
-    }
-    if (address < model_reserved_bytes(host->model)) {
-        return judge_broken(judge, RULE_OVERLAP, "block %" PRIu32 " moved to 0x%" PRIx64
-                            ", into the stack, which ends at 0x%" PRIx64, block->op, address,
-                            model_reserved_bytes(host->model));
-    }
-    return true;
-}
-
-/* What a block holds is what was asked for: the rest up to the granule has no contents to keep. */
-static void stamp(const struct host *host, uint32_t slot)
-{
-    const struct block *block = model_block(host->model, slot);
-    device_stamp(host->device, block->address, block->requested_bytes, slot);
-}
-
-static bool has_contents(const struct host *host, uint32_t slot)
-{
-    const struct block *block = model_block(host->model, slot);
-    return device_holds(host->device, block->address, block->requested_bytes, slot);
-}
-
-/* Every block's contents, after moves: the moved ones and those they may have been written over.  Then the
- * device may forget the ranges: each block holds itself. */
-static bool check_contents(struct judge *judge, const struct host *host)
-{
-    struct span_cursor cursor;
-    struct span span;
-    const struct span_map *map = model_map(host->model);
-    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
-        span_map_get(map, &cursor, &span);
-        if (!has_contents(host, (uint32_t)span.owner)) {
-            return judge_broken(judge, RULE_CONTENTS, "block %" PRIu32 " at 0x%" PRIx64 " lost its contents",
-                                model_block(host->model, (uint32_t)span.owner)->op, span.start);
-        }
-    }
-    device_settle(host->device);
-    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
-        span_map_get(map, &cursor, &span);
-        stamp(host, (uint32_t)span.owner);
-    }
-    return true;
-}
-
-/* Asks where all blocks are now and checks each change of place. */
-static bool relocate(struct judge *judge, struct host *host, const struct call *call, bool moved)
-{
-    const struct span_map *map = model_map(host->model);
-    uint64_t *addresses = malloc((map->count + 1) * sizeof *addresses);
-    CHECK(addresses != NULL);
-    struct span_cursor cursor;
-    struct span span;
-    size_t count = 0;
-    bool is_good = true;
-    bool changed = false;
-    for (bool found = span_map_first(map, &cursor); found && is_good; found = span_map_next(map, &cursor)) {
-        span_map_get(map, &cursor, &span);
-        const struct block *block = model_block(host->model, (uint32_t)span.owner);
-        addresses[count] = address_now(host, block);
-        changed = changed || addresses[count] != block->address;
-        is_good = check_move(judge, host, block, addresses[count], moved, call);
-        if (is_good && host->contract.defrag == DEFRAG_SLIDE && count > 0 && addresses[count] < addresses[count - 1]) {
-            is_good = judge_broken(judge, RULE_MOVED_UNASKED, "block %" PRIu32 " went from 0x%" PRIx64 " to 0x%" PRIx64
-                                   ", past its lower neighbour", block->op, block->address, addresses[count]);
-        }
-        count++;
-    }
-    uint32_t slot = 0;
-    if (is_good && changed && !model_relocate(host->model, addresses, &slot)) {
-        is_good = judge_broken(judge, RULE_OVERLAP, "block %" PRIu32 " was moved onto another block",
-                               model_block(host->model, slot)->op);
-    }
-    free(addresses);
-    return is_good;
 }
 
 /* --- answers --------------------------------------------------------------------------------- */
@@ -333,16 +84,10 @@ static bool lies_on(struct judge *judge, const struct host *host, const struct t
                         is_dying ? "dying" : "live", other->op, other->address);
 }
 
-static uint64_t align_of(const struct host *host, const struct op *op)
-{
-    const uint64_t align = (uint64_t)1 << op->align_log2;
-    return align > host->contract.granule_bytes ? align : host->contract.granule_bytes;
-}
-
 static bool take_block(struct judge *judge, struct host *host, const struct call *call)
 {
     const struct op *op = &call->op;
-    const uint64_t align = align_of(host, op);
+    const uint64_t align = judge_align_bytes(host, op);
     if (!check_new_block(judge, host, call, op->size_bytes, align)) {
         return false;
     }
@@ -363,14 +108,17 @@ static bool take_block(struct judge *judge, struct host *host, const struct call
         return lies_on(judge, host, &call->block, other);
     }
     /* A walk over the blocks: only where there is a stack to ask about. */
-    const uint64_t reservable =
-        what.stack_bytes == 0 ? 0 : oracle_reservable(judge->oracle, host->model).high_bytes;
+    uint64_t reservable = 0;
+    if (what.stack_bytes > 0) {
+        oom_take(&judge->reservable, host->model, &(struct oom_request){.own_op = OP_NONE}, 0);
+        reservable = oom_reservable(&judge->reservable).high_bytes;
+    }
     if (what.stack_bytes > reservable) {
         return judge_broken(judge, RULE_STATUS, "load returned OK, but of its stack of %" PRIu64 " bytes no more than %"
                             PRIu64 " can be reserved", what.stack_bytes, reservable);
     }
     model_reserve_briefly(host->model, what.stack_bytes);
-    stamp(host, slot);
+    judge_stamp(host, slot);
     return true;
 }
 
@@ -389,7 +137,7 @@ static bool take_donation(struct judge *judge, struct host *host, const struct c
                                    .align_bytes = host->contract.granule_bytes,
                                    .kind = BLOCK_OUTPUT,
                                    .tag = call->op.tag};
-    stamp(host, model_donate(host->model, call->slot, &what, &call->block));
+    judge_stamp(host, model_donate(host->model, call->slot, &what, &call->block));
     return true;
 }
 
@@ -405,7 +153,7 @@ static bool take_execution(struct judge *judge, struct host *host, const struct 
         if (!model_reload(host->model, call->slot, &call->block, &other)) {
             return lies_on(judge, host, &call->block, other);
         }
-        stamp(host, call->slot);
+        judge_stamp(host, call->slot);
     } else if (call->block.address != program->address) {
         return judge_broken(judge, RULE_MOVED_UNASKED, "the image of program %" PRIu32 " is said to be at 0x%" PRIx64
                             " but was at 0x%" PRIx64, program->op, call->block.address, program->address);
@@ -424,12 +172,12 @@ static bool take_execution(struct judge *judge, struct host *host, const struct 
 static bool check_touch(struct judge *judge, const struct host *host, const struct call *call)
 {
     const struct block *block = model_block(host->model, call->slot);
-    const uint64_t address = address_now(host, block);
+    const uint64_t address = judge_address_now(host, block);
     if (address != block->address) {
         return judge_broken(judge, RULE_MOVED_UNASKED, "block %" PRIu32 " went from 0x%" PRIx64 " to 0x%" PRIx64,
                             block->op, block->address, address);
     }
-    return has_contents(host, call->slot) ||
+    return judge_has_contents(host, call->slot) ||
            judge_broken(judge, RULE_CONTENTS, "block %" PRIu32 " at 0x%" PRIx64 " lost its contents", block->op,
                         block->address);
 }
@@ -450,9 +198,9 @@ static bool take_success(struct judge *judge, struct host *host, const struct ca
         model_free(host->model, call->slot, call->event);
         /* A deferred free whose event is done already is not in the way of anything: the target is told. */
         if (call->is_deferred) {
-            free_deferred(host);
+            judge_free_deferred(host);
         }
-        clear_gone(host);
+        judge_clear_gone(host);
         return true;
     case OP_USE:
         model_use(host->model, call->slot, call->event);
@@ -462,7 +210,7 @@ static bool take_success(struct judge *judge, struct host *host, const struct ca
         return true;
     case OP_RELEASE:
         model_release(host->model, call->slot);
-        free_deferred(host);
+        judge_free_deferred(host);
         return true;
     case OP_EXECUTE:
         return take_execution(judge, host, call);
@@ -471,11 +219,6 @@ static bool take_success(struct judge *judge, struct host *host, const struct ca
     default:
         return true;
     }
-}
-
-static bool is_request(const struct op *op)
-{
-    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD || op->kind == OP_EXECUTE;
 }
 
 /* What size_bytes makes of a request that can never be right. */
@@ -498,57 +241,13 @@ static bool check_status(struct judge *judge, const struct host *host, const str
         return true;
     }
     if (is_invalid_request(op) != (call->result == TARGET_INVALID) || call->result == TARGET_FAILED ||
-        (call->result == TARGET_NO_MEMORY && !is_request(op))) {
+        (call->result == TARGET_NO_MEMORY && !judge_is_request(op))) {
         return judge_broken(judge, RULE_STATUS, "%s returned %s", op_kind_info(op->kind)->name, names[call->result]);
     }
     return true;
 }
 
-/* --- out of memory ---------------------------------------------------------------------------- */
-
-static struct oracle_request make_request(const struct judge *judge, const struct host *host, const struct call *call)
-{
-    const struct op *op = &call->op;
-    const uint64_t granule = host->contract.granule_bytes;
-    struct oracle_request request = {
-        .class = op->kind == OP_ALLOC || op->kind == OP_OUTPUT ? REQUEST_BUFFER : REQUEST_PROGRAM,
-        .size_bytes = op->size_bytes,
-        .align_bytes = align_of(host, op),
-        .own_slot = call->slot,
-        .faults_fired = device_faults_fired(host->device),
-        .nodes_max = judge->nodes_max,
-    };
-    if (op->kind == OP_LOAD) {
-        /* Above 2^63 it was invalid already: the sum cannot overflow. */
-        request.stack_bytes = (op->stack_bytes + granule - 1) & ~(granule - 1);
-    } else if (op->kind == OP_EXECUTE) {
-        const struct block *program = model_block(host->model, call->slot);
-        request.size_bytes = program->state == BLOCK_GONE ? program->requested_bytes : 0;
-        request.stack_bytes = program->stack_bytes;
-    }
-    return request;
-}
-
-static bool judge_no_memory(struct judge *judge, struct host *host, const struct call *call)
-{
-    const struct oracle_request request = make_request(judge, host, call);
-    struct verdict *verdict = judge->verdict;
-    /* Each is at most 2^63. */
-    if (__builtin_add_overflow(request.size_bytes, request.stack_bytes, &verdict->requested_bytes)) {
-        verdict->requested_bytes = UINT64_MAX;
-    }
-    verdict->free_bytes = model_free_bytes(host->model);
-    oracle_judge(judge->oracle, host->model, &request, verdict);
-    if (verdict->kind == VERDICT_PREMATURE) {
-        return false;
-    }
-    const struct verdict judged = *verdict;
-    if (!judge_message(judge, host, &request, call)) {
-        return false;
-    }
-    *verdict = judged;
-    return true;
-}
+/* --- hosts together ----------------------------------------------------------------------------- */
 
 /* Each host of a round must get the same answer as the first; a host's second turn and a different request begin
  * a new round. */
@@ -583,14 +282,14 @@ static bool check_spmd(struct judge *judge, const struct host *host, const struc
 static bool judge_answer(struct judge *judge, struct host *host, const struct call *call)
 {
     bool moved = false;
-    if (!absorb_device_calls(judge, host, call, &moved) || !check_status(judge, host, call)) {
+    if (!judge_device_calls(judge, host, call, &moved) || !check_status(judge, host, call)) {
         return false;
     }
     const bool failed = call->result != TARGET_OK;
-    if ((moved || failed || call->op.kind == OP_REPORT) && !relocate(judge, host, call, moved)) {
+    if ((moved || failed || call->op.kind == OP_REPORT) && !judge_places(judge, host, call, moved)) {
         return false;
     }
-    if (moved && !check_contents(judge, host)) {
+    if (moved && !judge_contents(judge, host)) {
         return false;
     }
     if (!failed && !take_success(judge, host, call)) {
@@ -601,9 +300,13 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
 
 void judge_call(struct judge *judge, struct host *host, const struct call *call)
 {
+    judge->spent = (struct regret_spent){0};
+    judge->regret = (struct regret){0};
+    judge->is_spending = judge->has_second_opinion = false;
     if (!judge_answer(judge, host, call)) {
         return;
     }
+    judge_look_back(judge, host, call);
     judge_absorb_all(judge);
     const bool in_full = call->op.kind == OP_REPORT || call->result == TARGET_NO_MEMORY;
     struct target_stats stats = {0};

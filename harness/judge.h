@@ -5,6 +5,7 @@
 
 #include "harness/driver.h"
 #include "harness/oracle.h"
+#include "harness/regret.h"
 #include "harness/verdict.h"
 
 /* One round of an OP_SPMD group. */
@@ -21,6 +22,15 @@ struct judge {
     struct timeline *timeline;
     const struct op_list *ops; /* recorded */
     struct oracle *oracle;
+    struct oom oom;          /* the last one judged */
+    struct oom reservable;   /* scratch: the state in which a stack was said to be reservable */
+    struct oom before;       /* of a request: the state before its first eviction or move */
+    struct planner *planner; /* for regrets */
+    struct regret_spent spent;  /* by the op under way */
+    struct regret regret;    /* of the last op */
+    bool is_spending;        /* before and spent are of the op under way */
+    bool has_second_opinion; /* the exhaustive judge judged the last op, too */
+    uint64_t oom_count;      /* judged so far */
     uint64_t nodes_max;
     uint64_t absorbed_count; /* completed events that the models know */
     struct verdict *verdict; /* of the op under way */
@@ -38,6 +48,9 @@ void judge_absorb_all(struct judge *judge);
 void judge_empty_heap(struct judge *judge, struct host *host);
 /* After close: the host memory of the target. */
 void judge_closed(struct judge *judge, struct host *host);
+
+/* Breaks RULE_REGRET for the regret of the last op, the count-th one. */
+void judge_regret(struct judge *judge, uint64_t count);
 
 /* Sets a broken rule unless one is set; returns false always, for `return broken(…)`. */
 bool judge_broken(struct judge *judge, enum rule rule, const char *format, ...) __attribute__((format(printf, 3, 4)));

@@ -144,8 +144,7 @@ bool judge_handles(struct judge *judge, const struct host *host)
     return is_good;
 }
 
-bool judge_message(struct judge *judge, const struct host *host, const struct oracle_request *request,
-                   const struct call *call)
+bool judge_message(struct judge *judge, const struct host *host, const struct call *call)
 {
     const char *text = judge->message;
     if (text[0] == '\0') {
@@ -154,11 +153,11 @@ bool judge_message(struct judge *judge, const struct host *host, const struct or
     if (!host->contract.documented_messages) {
         return true;
     }
-    const struct oracle_bounds reservable = oracle_reservable(judge->oracle, host->model);
+    const struct oom_bounds reservable = oom_reservable(&judge->oom);
     const struct model *model = host->model;
-    const bool is_program = request->class == REQUEST_PROGRAM;
+    const bool is_program = judge->oom.request.class == REQUEST_PROGRAM;
     const struct block *program = call->slot == SLOT_NONE ? NULL : model_block(model, call->slot);
-    const uint64_t requested = request->size_bytes;
+    const uint64_t requested = judge->oom.request.size_bytes;
     const struct message_expected expected = {
         .is_program = is_program,
         .requested_bytes = requested,

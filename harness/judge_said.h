@@ -12,8 +12,7 @@ bool judge_counters(struct judge *judge, const struct host *host, const struct t
 bool judge_report(struct judge *judge, const struct host *host);
 /* No two things share a handle.  Sorts them: once per report, because per op it would cost a set. */
 bool judge_handles(struct judge *judge, const struct host *host);
-/* The error text of an out-of-memory follows the grammar, and its numbers are the model's. */
-bool judge_message(struct judge *judge, const struct host *host, const struct oracle_request *request,
-                   const struct call *call);
+/* The error text of the out-of-memory judge->oom follows the grammar, and its numbers are the model's. */
+bool judge_message(struct judge *judge, const struct host *host, const struct call *call);
 
 #endif

@@ -42,6 +42,7 @@ struct model {
     size_t gone_count, gone_capacity;
     uint64_t largest_hole_bytes, hole_count; /* valid when holes_known */
     uint64_t in_use_before_bytes;            /* after this host's last op, for the peak's upper bound */
+    uint64_t completed_count;                /* completed events of the timeline that this model took in */
     enum target_result last_result;
     uint32_t last_op, op;
     bool last_skipped, holes_known;
@@ -318,6 +319,8 @@ static void end_use(struct model *model, uint32_t slot)
 void model_complete(struct model *model, uint64_t event)
 {
     struct waiter_lists *waiters = &model->waiters;
+    CHECK(timeline_completed_at(model->timeline, model->completed_count) == event);
+    model->completed_count++;
     if (event >= waiters->head_capacity) {
         return;
     }
@@ -347,6 +350,20 @@ static void raise(uint64_t *latest, uint64_t due_ns)
     *latest = due_ns > *latest ? due_ns : *latest;
 }
 
+/* Whatever waits for the event waits until due_ns at least. */
+static void raise_waiters(const struct waiter_lists *waiters, uint64_t event, uint64_t due_ns, uint64_t *wait_due_ns,
+                          uint64_t *use_due_ns)
+{
+    uint32_t node = event < waiters->head_capacity ? waiters->heads[event] : SLOT_NONE;
+    for (; node != SLOT_NONE; node = waiters->nodes[node].next) {
+        const struct waiter *waiter = &waiters->nodes[node];
+        raise(&wait_due_ns[waiter->slot], due_ns);
+        if (waiter->is_use) {
+            raise(&use_due_ns[waiter->slot], due_ns);
+        }
+    }
+}
+
 void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
 {
     const struct waiter_lists *waiters = &model->waiters;
@@ -355,17 +372,13 @@ void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t 
     }
     memset(wait_due_ns, 0, model->block_count * sizeof *wait_due_ns);
     memset(use_due_ns, 0, model->block_count * sizeof *use_due_ns);
+    /* What is done but was not taken in yet was unfinished at the instant that the model shows. */
+    for (uint64_t i = model->completed_count; i < timeline_completed_count(model->timeline); i++) {
+        raise_waiters(waiters, timeline_completed_at(model->timeline, i), 1, wait_due_ns, use_due_ns);
+    }
     for (size_t i = 0; i < timeline_pending_count(model->timeline); i++) {
         const uint64_t event = timeline_pending_at(model->timeline, i);
-        const uint64_t due_ns = timeline_due_ns(model->timeline, event);
-        uint32_t node = event < waiters->head_capacity ? waiters->heads[event] : SLOT_NONE;
-        for (; node != SLOT_NONE; node = waiters->nodes[node].next) {
-            const struct waiter *waiter = &waiters->nodes[node];
-            raise(&wait_due_ns[waiter->slot], due_ns);
-            if (waiter->is_use) {
-                raise(&use_due_ns[waiter->slot], due_ns);
-            }
-        }
+        raise_waiters(waiters, event, timeline_due_ns(model->timeline, event), wait_due_ns, use_due_ns);
     }
 }
 

@@ -35,8 +35,8 @@ const struct span_map *model_map(const struct model *model);
 /* Dying blocks: index < model_dying_count. */
 const struct block *model_dying(const struct model *model, size_t index);
 /* For each slot the latest due time of its unfinished events: wait_due_ns[slot] over all of them,
- * use_due_ns[slot] over uses and executions alone; 0 = none, DELAY_NEVER = one is lost.  Both arrays have
- * model_slot_count places.  O(slots + pending events). */
+ * use_due_ns[slot] over uses and executions alone; 0 = none, DELAY_NEVER = one is lost, 1 = done, but not taken in
+ * yet.  Both arrays have model_slot_count places.  O(slots + pending events). */
 size_t model_slot_count(const struct model *model);
 void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns);
 /* Busy programs, unloaded ones included: index < count.  They are what keeps the stack reserved. */
@@ -64,7 +64,8 @@ void model_reserve_briefly(struct model *model, uint64_t stack_bytes);
 void model_evict(struct model *model, uint32_t slot);
 /* An evicted program's image is back; false as for model_add. */
 bool model_reload(struct model *model, uint32_t slot, const struct target_block *at, uint32_t *other);
-/* event is done: ends uses, executions and waits for it. */
+/* event is done: ends uses, executions and waits for it.  Events are taken in one by one in the order in which the
+ * timeline completed them. */
 void model_complete(struct model *model, uint64_t event);
 /* All addresses at once, so that blocks may swap places: addresses[i] for the i-th range of the map in
  * ascending order.  False: the new ranges intersect; then *slot names one of them and nothing changed. */

@@ -140,6 +140,9 @@ static void print_head(FILE *stream, const struct setup *setup)
     if (setup->search_nodes_max != 0) {
         fprintf(stream, "search_nodes %" PRIu64 "\n", setup->search_nodes_max);
     }
+    if (setup->has_regret_max) {
+        fprintf(stream, "regret_max %" PRIu64 "\n", setup->regret_max);
+    }
     for (int i = 0; i < OP_TAG_COUNT; i++) {
         if (setup->tags[i][0] != '\0') {
             fprintf(stream, "tag %d \"%s\"\n", i, setup->tags[i]);

@@ -231,6 +231,11 @@ static bool parse_search_nodes(struct parser *parser, struct word word)
 {
     return parse_number_word(parser, word, UINT64_MAX, &parser->setup->search_nodes_max);
 }
+static bool parse_regret_max(struct parser *parser, struct word word)
+{
+    parser->setup->has_regret_max = true;
+    return parse_number_word(parser, word, UINT64_MAX, &parser->setup->regret_max);
+}
 
 static const struct {
     const char *name;
@@ -240,6 +245,7 @@ static const struct {
     {"granule", parse_granule},   {"hosts", parse_hosts},       {"coordinate", parse_coordinate},
     {"target", parse_target},     {"option", parse_option},     {"seed", parse_seed},
     {"tag", parse_tag},           {"search_nodes", parse_search_nodes},
+    {"regret_max", parse_regret_max},
 };
 
 static bool parse_head_line(struct parser *parser, struct word key)
@@ -255,7 +261,7 @@ static bool parse_head_line(struct parser *parser, struct word key)
         return rest.length == 0 || fail(parser, rest.text, "unexpected '%.*s'", shown(rest), rest.text);
     }
     return fail(parser, key.text, "unknown word '%.*s': neither an op 'N: kind …' nor one of the head "
-                "(scenario, chip, capacity, granule, hosts, coordinate, target, option, seed, search_nodes, tag)",
+                "(scenario, chip, capacity, granule, hosts, coordinate, target, option, seed, search_nodes, regret_max, tag)",
                 shown(key), key.text);
 }
 

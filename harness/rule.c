@@ -31,6 +31,7 @@ static const struct rule_info rules[RULE_COUNT] = {
     [RULE_HOST_MEMORY] = {"host_memory", "host memory is back where it began after close"},
     [RULE_SPMD] = {"spmd", "the same request gets the same answer on every host"},
     [RULE_REPLAY] = {"replay", "the same ops give the same observations again"},
+    [RULE_REGRET] = {"regret", "no more requests than allowed cost needless moves or evictions (--regret-max)"},
 };
 
 const struct rule_info *rule_info(enum rule rule)
@@ -54,6 +55,7 @@ const char *verdict_name(enum verdict_kind kind)
     static const char *const names[] = {
         [VERDICT_NONE] = "none",       [VERDICT_JUSTIFIED] = "justified", [VERDICT_PREMATURE] = "premature",
         [VERDICT_UNKNOWN] = "unknown", [VERDICT_BROKEN] = "broken",
+        [VERDICT_DISPUTED] = "disputed",
     };
     CHECK(kind < sizeof names / sizeof names[0]);
     return names[kind];

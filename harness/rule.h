@@ -28,6 +28,7 @@ enum rule {
     RULE_HOST_MEMORY,     /* host memory is not back where it began after close */
     RULE_SPMD,            /* hosts got different answers to the same request */
     RULE_REPLAY,          /* the same ops gave different observations the second time */
+    RULE_REGRET,          /* more requests cost needless moves or evictions than the setup allows */
     RULE_COUNT
 };
 

@@ -1,5 +1,6 @@
 #include "harness/run.h"
 
+#include "harness/certificate.h"
 #include "harness/check.h"
 #include "harness/growth.h"
 #include "harness/judge.h"
@@ -180,6 +181,25 @@ static void observe_after(struct run *run, const struct host *host)
     run->digest = digest_words(run->digest, seen, sizeof *seen);
 }
 
+static void count_regret(struct run *run)
+{
+    const struct regret *regret = &run->judge.regret;
+    struct run_totals *totals = &run->totals;
+    totals->regrets_unknown += regret->is_unknown;
+    if (regret->kinds == 0) {
+        return;
+    }
+    totals->regretted++;
+    for (unsigned i = 0; i < REGRET_KIND_COUNT; i++) {
+        totals->regrets[i] += regret->kinds >> i & 1;
+    }
+    totals->regretted_evicted_bytes += regret->evicted_bytes;
+    totals->regretted_moved_bytes += regret->moved_bytes;
+    if (run->setup.has_regret_max && totals->regretted > run->setup.regret_max) {
+        judge_regret(&run->judge, totals->regretted);
+    }
+}
+
 static void count_verdict(struct run *run, const struct call *call)
 {
     struct run_totals *totals = &run->totals;
@@ -190,7 +210,10 @@ static void count_verdict(struct run *run, const struct call *call)
     totals->premature += verdict->kind == VERDICT_PREMATURE;
     totals->unknown += verdict->kind == VERDICT_UNKNOWN;
     totals->broken += verdict->kind == VERDICT_BROKEN;
-    run->is_broken = verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE;
+    totals->disputed += verdict->kind == VERDICT_DISPUTED;
+    totals->second_opinions += run->judge.has_second_opinion;
+    run->is_broken = verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE ||
+                     verdict->kind == VERDICT_DISPUTED;
 }
 
 /* --- steps ------------------------------------------------------------------------------------- */
@@ -220,6 +243,7 @@ static void step(struct run *run, struct host *host, const struct op *op, uint32
         judge_absorb_all(&run->judge);
     } else {
         judge_call(&run->judge, host, &call);
+        count_regret(run);
         count_verdict(run, &call);
     }
     model_end_op(host->model, call.result, call.skipped);
@@ -338,6 +362,16 @@ const struct observation *run_observation(const struct run *run)
 const char *run_message(const struct run *run)
 {
     return run->message;
+}
+
+void run_print_certificate(const struct run *run, FILE *file)
+{
+    const enum verdict_kind kind = run->verdict.kind;
+    struct verdict verdict = {.op = run->verdict.op};
+    CHECK(kind == VERDICT_JUSTIFIED || kind == VERDICT_PREMATURE || kind == VERDICT_UNKNOWN || kind == VERDICT_DISPUTED);
+    const struct proof *proof = oracle_prove(run->judge.oracle, &run->judge.oom, run->judge.nodes_max, &verdict);
+    CHECK(verdict.kind == kind || kind == VERDICT_DISPUTED);
+    certificate_print(&run->judge.oom, proof, &verdict, file);
 }
 
 const struct op_list *run_ops(const struct run *run)

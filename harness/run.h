@@ -5,10 +5,13 @@
 
 #include "harness/observation.h"
 #include "harness/op.h"
+#include "harness/regret.h"
 #include "harness/scenario.h"
 #include "harness/setup.h"
 #include "harness/target.h"
 #include "harness/verdict.h"
+
+#include <stdio.h>
 
 struct run;
 
@@ -16,9 +19,13 @@ struct run;
 struct run_totals {
     uint64_t ops;     /* acted, skipped ones not counted */
     uint64_t skipped;
-    uint64_t ooms, justified, premature, unknown, broken;
+    uint64_t ooms, justified, premature, unknown, broken, disputed;
     uint64_t drains, moves, moved_bytes, stagings, evictions; /* device calls that were granted */
     uint64_t search_nodes;
+    uint64_t second_opinions;                /* OOMs that the exhaustive judge judged, too */
+    uint64_t regretted, regrets_unknown;     /* requests; regret.h says what */
+    uint64_t regrets[REGRET_KIND_COUNT];     /* the same by kind; one request may have several */
+    uint64_t regretted_evicted_bytes, regretted_moved_bytes; /* beyond the cheapest plans */
     uint64_t by_kind[OP_KIND_COUNT];         /* acted */
     uint64_t skipped_by_kind[OP_KIND_COUNT];
 };
@@ -42,6 +49,9 @@ const struct verdict *run_finish(struct run *run);
 bool run_is_broken(const struct run *run);
 const struct observation *run_observation(const struct run *run); /* of the last op */
 const char *run_message(const struct run *run);                   /* error text of the last op, or "" */
+/* After a verdict on an out-of-memory (a disputed one, too), until the next step: prints the oracle's certificate.
+ * It is judged again, with its proof kept, so nobody pays who does not ask. */
+void run_print_certificate(const struct run *run, FILE *file);
 const struct op_list *run_ops(const struct run *run);             /* recorded so far, resolved */
 const struct run_totals *run_totals(const struct run *run);
 const struct setup *run_setup(const struct run *run);

@@ -32,6 +32,8 @@ struct setup {
     char scenario[SETUP_NAME_BYTES]; /* "" = none */
     uint64_t seed;
     uint64_t search_nodes_max;       /* budget of one verdict; 0 = ORACLE_NODES_DEFAULT */
+    bool has_regret_max;             /* more than regret_max regretted requests break a promise */
+    uint64_t regret_max;
     char tags[OP_TAG_COUNT][SETUP_NAME_BYTES]; /* "" = unnamed */
 };
 

@@ -84,6 +84,7 @@ static struct span_chunk *insert_chunk(struct span_map *map, size_t i)
     memmove(&map->chunk_starts[i + 1], &map->chunk_starts[i], after * sizeof *map->chunk_starts);
     map->chunks[i] = take_chunk(map);
     map->chunks[i]->count = 0;
+    map->chunk_starts[i] = 0;
     memset(map->chunks[i]->starts, 0xFF, sizeof map->chunks[i]->starts);
     map->chunk_count++;
     return map->chunks[i];

@@ -11,7 +11,8 @@ enum verdict_kind {
     VERDICT_JUSTIFIED, /* an OOM, and no placement exists in any state the mitigations reach */
     VERDICT_PREMATURE, /* an OOM, and `reason` shows a placement; rule is RULE_PREMATURE */
     VERDICT_UNKNOWN,   /* an OOM, and the search budget ended */
-    VERDICT_BROKEN     /* another rule is broken; rule says which */
+    VERDICT_BROKEN,    /* another rule is broken; rule says which */
+    VERDICT_DISPUTED   /* an OOM on which our own judges disagree: a fault of ours, never of the target */
 };
 enum { VERDICT_REASON_BYTES = 256 };
 

@@ -40,6 +40,19 @@ struct plant_block *plant_find(struct plant *plant, uint64_t handle)
     return NULL;
 }
 
+/* Buffers are named by libhbm with even numbers, so programs can have the odd ones. */
+static uint64_t program_handle(const struct target_program *program)
+{
+    return program->id << 1 | 1;
+}
+
+/* 0: libhbm does not know it. */
+static uint64_t inner_handle(struct plant *plant, uint64_t handle)
+{
+    const struct plant_block *block = plant_find(plant, handle);
+    return block != NULL && block->is_program ? block->inner : handle;
+}
+
 static void remember(struct plant *plant, const struct plant_block *block)
 {
     plant->blocks = grown(plant->blocks, plant->block_count, &plant->block_capacity, sizeof *plant->blocks);
@@ -391,9 +404,32 @@ enum target_result plant_call_load(struct target_instance *instance, const struc
     const enum target_result result = target_hbm.load(plant->inner, program, image);
     around_program(plant, false);
     if (result == TARGET_OK) {
-        remember(plant, &(struct plant_block){.handle = image->handle, .id = program->id, .is_program = true});
+        const struct plant_block block = {
+            .handle = program_handle(program), .is_program = true, .inner = image->handle, .program = *program};
+        remember(plant, &block);
+        image->handle = block.handle;
     }
     return end_call(plant, result);
+}
+
+/* What the wrapper evicted comes back first; when it cannot be executed after all, it was never back. */
+static enum target_result execute_loaded(struct plant *plant, struct plant_block *program, uint64_t event,
+                                         struct target_block *image)
+{
+    const bool was_loaded = program->inner != 0;
+    if (!was_loaded) {
+        const enum target_result loaded = target_hbm.load(plant->inner, &program->program, image);
+        if (loaded != TARGET_OK) {
+            return loaded;
+        }
+        program->inner = image->handle;
+    }
+    const enum target_result result = target_hbm.execute(plant->inner, program->inner, event, image);
+    if (result != TARGET_OK && !was_loaded) {
+        (void)target_hbm.unload(plant->inner, program->inner);
+        program->inner = 0;
+    }
+    return result;
 }
 
 enum target_result plant_call_execute(struct target_instance *instance, uint64_t handle, uint64_t event,
@@ -401,12 +437,15 @@ enum target_result plant_call_execute(struct target_instance *instance, uint64_t
 {
     struct plant *plant = plant_of(instance);
     struct plant_block *program = plant_find(plant, handle);
+    CHECK(program != NULL);
     begin_call(plant, false);
     around_program(plant, true);
-    const enum target_result result = target_hbm.execute(plant->inner, handle, event, image);
+    const enum target_result result = execute_loaded(plant, program, event, image);
     around_program(plant, false);
-    if (result == TARGET_OK && program != NULL) {
+    if (result == TARGET_OK) {
+        program->overlaps = program->overlaps || plant_is_pending(plant, program->event);
         program->event = event;
+        image->handle = handle;
     }
     return end_call(plant, result);
 }
@@ -414,10 +453,11 @@ enum target_result plant_call_execute(struct target_instance *instance, uint64_t
 enum target_result plant_call_unload(struct target_instance *instance, uint64_t handle)
 {
     struct plant *plant = plant_of(instance);
+    const uint64_t inner = inner_handle(plant, handle);
     begin_call(plant, false);
     note_free(plant, handle, 0);
     forget(plant, handle);
-    return end_call(plant, target_hbm.unload(plant->inner, handle));
+    return end_call(plant, inner == 0 ? TARGET_OK : target_hbm.unload(plant->inner, inner));
 }
 
 enum target_result plant_call_defragment(struct target_instance *instance)
@@ -430,8 +470,10 @@ enum target_result plant_call_defragment(struct target_instance *instance)
 enum target_result plant_call_locate(struct target_instance *instance, uint64_t handle, struct target_block *block)
 {
     struct plant *plant = plant_of(instance);
-    return plant->defect->locate != NULL ? plant->defect->locate(plant, handle, block)
-                                         : target_hbm.locate(plant->inner, handle, block);
+    if (plant->defect->locate != NULL) {
+        return plant->defect->locate(plant, handle, block);
+    }
+    return plant_inner_locate(plant, handle, block) ? TARGET_OK : TARGET_INVALID;
 }
 
 void plant_call_stats(struct target_instance *instance, struct target_stats *stats)
@@ -490,7 +532,30 @@ enum target_result plant_inner_release(struct plant *plant, uint64_t handle)
 
 bool plant_inner_locate(struct plant *plant, uint64_t handle, struct target_block *block)
 {
-    return target_hbm.locate(plant->inner, handle, block) == TARGET_OK;
+    const uint64_t inner = inner_handle(plant, handle);
+    if (inner == 0 || target_hbm.locate(plant->inner, inner, block) != TARGET_OK) {
+        return false;
+    }
+    block->handle = handle;
+    return true;
+}
+
+enum target_result plant_inner_defragment(struct plant *plant)
+{
+    return target_hbm.defragment(plant->inner);
+}
+
+bool plant_evict(struct plant *plant, struct plant_block *program)
+{
+    struct target_block image;
+    if (program->overlaps || plant_is_pending(plant, program->event) ||
+        !plant_inner_locate(plant, program->handle, &image) ||
+        plant->device.unload(plant->device.context, program->program.id) != DEVICE_OK) {
+        return false;
+    }
+    (void)target_hbm.unload(plant->inner, program->inner);
+    program->inner = 0;
+    return true;
 }
 
 void plant_inner_stats(struct plant *plant, struct target_stats *stats)

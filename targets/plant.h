@@ -11,10 +11,12 @@ enum { PLANT_MESSAGE_BYTES = 1024, PLANT_FORGOTTEN_USE_COUNT = 8 };
 
 /* What the wrapper knows of a block or program that the client can name. */
 struct plant_block {
-    uint64_t handle;
-    uint64_t id;    /* of the program, for device_services.unload */
-    uint64_t event; /* the latest use or execution; 0 = none */
+    uint64_t handle; /* the wrapper names programs itself, so that one can be loaded anew behind its name */
+    uint64_t event;  /* the latest use or execution; 0 = none */
     bool is_program;
+    uint64_t inner;  /* programs: libhbm's name; 0 = libhbm does not know it, see plant_evict */
+    struct target_program program;
+    bool overlaps;   /* programs: an execution was enqueued before another ended, so event does not say when all have */
     /* Told to the wrapper and not yet to libhbm: see plant_held_moved. */
     bool is_remembered;
     uint32_t forgotten_hold_count;
@@ -133,6 +135,12 @@ void plant_inner_stats(struct plant *plant, struct target_stats *stats);
 
 /* Answers NO_MEMORY to a buffer in the documented words, with the numbers of now. */
 enum target_result plant_refuse(struct plant *plant, const struct target_request *request);
+
+/* Moves blocks together, whether anybody needs it or not. */
+enum target_result plant_inner_defragment(struct plant *plant);
+/* Evicts a program without libhbm, which forgets it; the next execution loads it anew.  False: it is not loaded, or may
+ * be busy, or the device refused. */
+bool plant_evict(struct plant *plant, struct plant_block *program);
 
 /* NULL when the client cannot name the handle. */
 struct plant_block *plant_find(struct plant *plant, uint64_t handle);

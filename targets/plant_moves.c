@@ -139,7 +139,7 @@ static enum target_result alloc_evicting_busy(struct plant *plant, const struct 
     for (size_t i = 0; result == TARGET_NO_MEMORY && i < plant->block_count; i++) {
         const struct plant_block *program = &plant->blocks[i];
         if (program->is_program && plant_is_pending(plant, program->event) && plant_strikes(plant, 2)) {
-            (void)plant->device.unload(plant->device.context, program->id);
+            (void)plant->device.unload(plant->device.context, program->program.id);
             break;
         }
     }

@@ -12,6 +12,11 @@ static bool size_is_valid(const struct target_request *request)
     return request->size_bytes > 0 && request->size_bytes <= SIZE_BYTES_MAX;
 }
 
+static uint64_t free_bytes(const struct target_stats *stats)
+{
+    return stats->bytes_limit - stats->bytes_in_use - stats->bytes_reserved;
+}
+
 /* --- draining ------------------------------------------------------------------------------------------- */
 
 /* A request does not wait for queued frees at all: it only takes what is done by now. */
@@ -52,6 +57,25 @@ static enum target_result alloc_without_retry(struct plant *plant, const struct 
 const struct plant_defect defect_unretried = {
     .alloc = alloc_without_retry, .event_wait = wait_in_vain, .hides_completions = true};
 
+/* The same after moving: the hole is there now, and nobody looks. */
+static enum target_result alloc_moved_without_retry(struct plant *plant, const struct target_request *request,
+                                                    struct target_block *block)
+{
+    struct target_stats stats;
+    plant_inner_stats(plant, &stats);
+    if (!size_is_valid(request) || plant->contract.defrag == DEFRAG_NONE ||
+        stats.largest_free_block_bytes >= request->size_bytes || free_bytes(&stats) < request->size_bytes) {
+        return plant_inner_alloc(plant, request, block);
+    }
+    (void)plant_inner_defragment(plant);
+    plant_inner_stats(plant, &stats);
+    if (plant->call.copy_count > 0 && stats.largest_free_block_bytes >= request->size_bytes) {
+        return plant_refuse(plant, request);
+    }
+    return plant_inner_alloc(plant, request, block);
+}
+const struct plant_defect defect_moved_unretried = {.alloc = alloc_moved_without_retry};
+
 /* --- defragmenting and evicting --------------------------------------------------------------------------- */
 
 /* Where the defect refused what the device would have done, libhbm's answer is that of the defect: no memory. */
@@ -88,11 +112,6 @@ static enum device_result unload_once(struct plant *plant, uint64_t program)
 const struct plant_defect defect_evicted_once = {.alloc = alloc_or_refuse, .unload = unload_once};
 
 /* --- size classes ------------------------------------------------------------------------------------------- */
-
-static uint64_t free_bytes(const struct target_stats *stats)
-{
-    return stats->bytes_limit - stats->bytes_in_use - stats->bytes_reserved;
-}
 
 static uint64_t power_of_two(uint64_t size)
 {

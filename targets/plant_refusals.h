@@ -7,6 +7,7 @@
 extern const struct plant_defect defect_undrained;
 extern const struct plant_defect defect_stalled;
 extern const struct plant_defect defect_unretried;
+extern const struct plant_defect defect_moved_unretried;
 extern const struct plant_defect defect_defragmented_once;
 extern const struct plant_defect defect_evicted_once;
 extern const struct plant_defect defect_rounded;

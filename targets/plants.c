@@ -4,6 +4,7 @@
 #include "targets/plant_moves.h"
 #include "targets/plant_numbers.h"
 #include "targets/plant_refusals.h"
+#include "targets/plant_regrets.h"
 
 /* open() is not told which target it opens, so each row has one of its own. */
 #define PLANT(noun, defect, rule, text)                                                                            \
@@ -39,6 +40,7 @@
 PLANT(premature_undrained, defect_undrained, "premature", "gives up without waiting for queued frees");
 PLANT(premature_stalled, defect_stalled, "premature", "awaits the first queued free and none behind it");
 PLANT(premature_unretried, defect_unretried, "premature", "waits for queued frees and does not search again");
+PLANT(premature_moved_unretried, defect_moved_unretried, "premature", "moves blocks and does not search again");
 PLANT(premature_defragmented_once, defect_defragmented_once, "premature", "defragments for one request in its life");
 PLANT(premature_evicted_once, defect_evicted_once, "premature", "evicts one program, then gives up");
 PLANT(premature_rounded, defect_rounded, "premature", "rounds a request to a power of two before the fit test");
@@ -65,3 +67,7 @@ PLANT(not_coalesced, defect_not_coalesced, "not_coalesced", "the empty heap is t
 PLANT(host_memory, defect_host_memory, "host_memory", "gives back less host memory than it took");
 PLANT(spmd, defect_spmd, "spmd", "does not drain on every second host");
 PLANT(replay, defect_replay, "replay", "depends on how many requests the process has seen");
+PLANT(regret_evicts_first, defect_evicts_first, "regret", "evicts idle programs before it waits or moves");
+PLANT(regret_moves_first, defect_moves_first, "regret", "moves blocks together though a hole fits");
+PLANT(regret_evicts_all, defect_evicts_all, "regret", "evicts all idle programs where one has to go");
+PLANT(regret_moves_all, defect_moves_all, "regret", "moves all blocks together where a few would do");

@@ -7,6 +7,7 @@
 extern const struct target plant_premature_undrained;
 extern const struct target plant_premature_stalled;
 extern const struct target plant_premature_unretried;
+extern const struct target plant_premature_moved_unretried;
 extern const struct target plant_premature_defragmented_once;
 extern const struct target plant_premature_evicted_once;
 extern const struct target plant_premature_rounded;
@@ -33,5 +34,9 @@ extern const struct target plant_not_coalesced;
 extern const struct target plant_host_memory;
 extern const struct target plant_spmd;
 extern const struct target plant_replay;
+extern const struct target plant_regret_evicts_first;
+extern const struct target plant_regret_moves_first;
+extern const struct target plant_regret_evicts_all;
+extern const struct target plant_regret_moves_all;
 
 #endif

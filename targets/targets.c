@@ -11,6 +11,7 @@ const struct target *const targets[] = {
     &plant_premature_undrained,
     &plant_premature_stalled,
     &plant_premature_unretried,
+    &plant_premature_moved_unretried,
     &plant_premature_defragmented_once,
     &plant_premature_evicted_once,
     &plant_premature_rounded,
@@ -37,6 +38,10 @@ const struct target *const targets[] = {
     &plant_host_memory,
     &plant_spmd,
     &plant_replay,
+    &plant_regret_evicts_first,
+    &plant_regret_moves_first,
+    &plant_regret_evicts_all,
+    &plant_regret_moves_all,
     NULL,
 };
 

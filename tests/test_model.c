@@ -68,13 +68,16 @@ static void end_event(uint64_t event)
 
 static enum verdict_kind judge(enum request_class class, uint64_t size, uint64_t align, uint64_t stack)
 {
-    const struct oracle_request request = {.class = class,
-                                           .size_bytes = size * G,
-                                           .align_bytes = align * G,
-                                           .stack_bytes = stack * G,
-                                           .own_slot = SLOT_NONE};
+    const struct oom_request request = {.class = class,
+                                        .size_bytes = size * G,
+                                        .align_bytes = align * G,
+                                        .stack_bytes = stack * G,
+                                        .own_op = OP_NONE};
     struct verdict verdict = {0};
-    oracle_judge(oracle, model, &request, &verdict);
+    struct oom oom = {0};
+    oom_take(&oom, model, &request, 0);
+    oracle_judge(oracle, &oom, 0, &verdict);
+    oom_deinit(&oom);
     return verdict.kind;
 }
 
@@ -240,7 +243,10 @@ START_TEST(sliding_with_mixed_alignments_is_judged_as_by_trying_every_place)
         while (most < CAPACITY && slides(blocks, count, 0, most + 1, NULL)) {
             most++;
         }
-        const struct oracle_bounds bounds = oracle_reservable(oracle, model);
+        struct oom oom = {0};
+        oom_take(&oom, model, &(struct oom_request){.own_op = OP_NONE}, 0);
+        const struct oom_bounds bounds = oom_reservable(&oom);
+        oom_deinit(&oom);
         ck_assert_uint_eq(bounds.low_bytes, most * G);
         ck_assert_uint_ge(bounds.high_bytes, bounds.low_bytes);
         stop();

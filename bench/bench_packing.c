@@ -1,0 +1,328 @@
+/* Prints how far harness/packing gets, and how fast, on a grid of random states: unmovable blocks at random places
+ * of a full device, movable blocks and one request to pack into the spans between.  Prints only. */
+#include "harness/check.h"
+#include "harness/packing.h"
+#include "harness/random.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FIXED_COUNT_MAX = 16, ITEM_COUNT_MAX = 401, GRANULE_BYTES = 512 };
+static const uint64_t capacity_granules = (UINT64_C(16) << 30) / GRANULE_BYTES;
+
+static const uint32_t fixed_counts[] = {0, 2, 4, 8, FIXED_COUNT_MAX};
+static const uint32_t movable_counts[] = {20, 100, ITEM_COUNT_MAX - 1};
+/* How much of the device the blocks and the request take, in hundredths of a percent. */
+static const uint32_t fills[] = {9500, 9900, 9990, 9999};
+enum { FILL_WHOLE = 10000 };
+
+struct cell {
+    uint32_t fixed_count, movable_count, fill;
+};
+
+enum distribution { SIZES_LOG_UNIFORM = 0, SIZES_FEW, SIZES_POWERS_OF_TWO, SIZES_UNIFORM, SIZES_COUNT };
+
+struct state {
+    struct packing_bin bins[FIXED_COUNT_MAX + 1];
+    struct packing_item items[ITEM_COUNT_MAX];
+    size_t bin_count, item_count;
+};
+
+struct options {
+    uint64_t states, seed, nodes_max;
+    bool wants_proof;
+};
+
+enum { METHOD_COUNT = PACKING_BY_SEARCH_ALIGNED + 1 };
+struct tally {
+    uint64_t count, results[3], methods[METHOD_COUNT], nodes;
+    uint64_t *times_ns; /* count of them */
+};
+
+/* --- states ----------------------------------------------------------------------------------- */
+
+/* Sizes in an arbitrary unit, one for each block and, as the last one, the request. */
+static void draw_weights(struct random *random, enum distribution distribution, uint64_t *weights, size_t count)
+{
+    enum { FEW_MAX = 8 };
+    const uint64_t few_count = random_between(random, 2, FEW_MAX);
+    uint64_t few[FEW_MAX];
+    for (size_t i = 0; i < FEW_MAX; i++) {
+        few[i] = random_log_uniform(random, 64, 1 << 16);
+    }
+    for (size_t i = 0; i < count; i++) {
+        switch (distribution) {
+        case SIZES_LOG_UNIFORM:
+            weights[i] = random_log_uniform(random, 16, 1 << 20);
+            break;
+        case SIZES_FEW:
+            weights[i] = few[random_below(random, few_count)];
+            break;
+        case SIZES_POWERS_OF_TWO:
+            weights[i] = UINT64_C(1) << random_between(random, 0, 12);
+            break;
+        case SIZES_UNIFORM:
+        default:
+            weights[i] = random_between(random, 1, 1 << 20);
+            break;
+        }
+    }
+}
+
+/* Sizes in granules that add up to used; what rounding leaves over goes to the last one. */
+static void scale_weights(enum distribution distribution, uint64_t *weights, size_t count, uint64_t used)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += weights[i];
+    }
+    uint64_t left = used;
+    for (size_t i = 0; i < count; i++) {
+        /* Whole multiples of one unit keep powers of two apart by factors of two. */
+        const uint64_t scaled =
+            distribution == SIZES_POWERS_OF_TWO ? weights[i] * (used / sum) : weights[i] * used / sum;
+        weights[i] = i + 1 == count ? left : scaled > 0 ? scaled : 1;
+        CHECK(weights[i] > 0);
+        CHECK(weights[i] <= left);
+        left -= weights[i];
+    }
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a;
+    const uint64_t right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* The unmovable blocks cut the rest of the device at uniform places. */
+static void draw_bins(struct random *random, const uint64_t *fixed, size_t fixed_count, struct state *state)
+{
+    uint64_t free_granules = capacity_granules;
+    uint64_t cuts[FIXED_COUNT_MAX + 1];
+    for (size_t i = 0; i < fixed_count; i++) {
+        free_granules -= fixed[i];
+    }
+    for (size_t i = 0; i < fixed_count; i++) {
+        cuts[i] = random_between(random, 0, free_granules);
+    }
+    cuts[fixed_count] = free_granules;
+    qsort(cuts, fixed_count, sizeof *cuts, compare_numbers);
+    uint64_t at = 0;
+    uint64_t last = 0;
+    state->bin_count = 0;
+    for (size_t i = 0; i <= fixed_count; i++) {
+        const uint64_t end = at + (cuts[i] - last);
+        if (end > at) {
+            state->bins[state->bin_count++] = (struct packing_bin){at * GRANULE_BYTES, end * GRANULE_BYTES};
+        }
+        at = i < fixed_count ? end + fixed[i] : end;
+        last = cuts[i];
+    }
+    CHECK(at == capacity_granules);
+}
+
+static void draw_state(struct random *random, const struct cell *cell, struct state *state)
+{
+    uint64_t weights[FIXED_COUNT_MAX + ITEM_COUNT_MAX];
+    const size_t count = cell->fixed_count + cell->movable_count + 1;
+    const enum distribution distribution = (enum distribution)random_below(random, SIZES_COUNT);
+    draw_weights(random, distribution, weights, count);
+    scale_weights(distribution, weights, count, capacity_granules / FILL_WHOLE * cell->fill);
+    draw_bins(random, weights, cell->fixed_count, state);
+    state->item_count = cell->movable_count + 1;
+    for (size_t i = 0; i < state->item_count; i++) {
+        state->items[i] = (struct packing_item){weights[cell->fixed_count + i] * GRANULE_BYTES, GRANULE_BYTES};
+    }
+}
+
+/* --- measuring -------------------------------------------------------------------------------- */
+
+static uint64_t now_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+}
+
+static void measure_cell(struct packing *packing, const struct options *options, const struct cell *cell,
+                         uint64_t index, struct tally *tally)
+{
+    struct random random;
+    struct state state;
+    random_init(&random, random_derive(options->seed, index));
+    for (uint64_t i = 0; i < options->states; i++) {
+        draw_state(&random, cell, &state);
+        const struct packing_problem problem = {.bins = state.bins,
+                                                .bin_count = state.bin_count,
+                                                .items = state.items,
+                                                .item_count = state.item_count,
+                                                .granule_bytes = GRANULE_BYTES,
+                                                .nodes_max = options->nodes_max,
+                                                .wants_proof = options->wants_proof};
+        struct packing_answer answer;
+        const uint64_t start = now_ns();
+        packing_solve(packing, &problem, &answer);
+        tally->times_ns[tally->count++] = now_ns() - start;
+        tally->results[answer.result]++;
+        tally->methods[answer.method]++;
+        tally->nodes += answer.nodes;
+    }
+    qsort(tally->times_ns, tally->count, sizeof *tally->times_ns, compare_numbers);
+}
+
+static double decided_percent(const struct tally *tally)
+{
+    return 100.0 * (double)(tally->count - tally->results[PACKING_UNKNOWN]) / (double)tally->count;
+}
+
+/* The time that `hundredths` of the states need at most, in microseconds; times are sorted. */
+static double time_us(const struct tally *tally, uint64_t hundredths)
+{
+    return (double)tally->times_ns[(tally->count - 1) * hundredths / 100] / 1000.0;
+}
+
+static void print_tally(const struct tally *tally)
+{
+    printf("%7.1f %5llu %5llu %5llu %10.1f %10.1f ", decided_percent(tally),
+           (unsigned long long)tally->results[PACKING_FITS], (unsigned long long)tally->results[PACKING_NONE],
+           (unsigned long long)tally->results[PACKING_UNKNOWN], time_us(tally, 50), time_us(tally, 99));
+    for (int i = 0; i < METHOD_COUNT; i++) {
+        if (tally->methods[i] > 0) {
+            printf(" %s %llu", packing_method_name((enum packing_method)i), (unsigned long long)tally->methods[i]);
+        }
+    }
+    printf("\n");
+}
+
+static void add_tally(struct tally *all, const struct tally *tally)
+{
+    memcpy(&all->times_ns[all->count], tally->times_ns, tally->count * sizeof *all->times_ns);
+    all->count += tally->count;
+    all->nodes += tally->nodes;
+    for (size_t i = 0; i < 3; i++) {
+        all->results[i] += tally->results[i];
+    }
+    for (size_t i = 0; i < METHOD_COUNT; i++) {
+        all->methods[i] += tally->methods[i];
+    }
+    qsort(all->times_ns, all->count, sizeof *all->times_ns, compare_numbers);
+}
+
+/* --- the grid --------------------------------------------------------------------------------- */
+
+enum { FIXED_KINDS = 5, MOVABLE_KINDS = 3, FILL_KINDS = 4, CELL_COUNT = FIXED_KINDS * MOVABLE_KINDS * FILL_KINDS };
+static_assert(sizeof fixed_counts / sizeof *fixed_counts == FIXED_KINDS, "one per kind");
+static_assert(sizeof movable_counts / sizeof *movable_counts == MOVABLE_KINDS, "one per kind");
+static_assert(sizeof fills / sizeof *fills == FILL_KINDS, "one per kind");
+
+static struct cell cell_at(uint32_t index)
+{
+    return (struct cell){fixed_counts[index / (MOVABLE_KINDS * FILL_KINDS)],
+                         movable_counts[index / FILL_KINDS % MOVABLE_KINDS], fills[index % FILL_KINDS]};
+}
+
+static void print_cell(const struct cell *cell)
+{
+    printf("%9u %7u  %3u.%02u", cell->fixed_count, cell->movable_count, cell->fill / 100, cell->fill % 100);
+}
+
+/* The hardest cell has the most unknown states, then the longest p99. */
+static bool is_harder(const struct tally *one, const struct tally *other)
+{
+    if (one->results[PACKING_UNKNOWN] != other->results[PACKING_UNKNOWN]) {
+        return one->results[PACKING_UNKNOWN] > other->results[PACKING_UNKNOWN];
+    }
+    return time_us(one, 99) > time_us(other, 99);
+}
+
+static struct tally tally_create(uint64_t count_max)
+{
+    struct tally tally = {.times_ns = malloc(count_max * sizeof *tally.times_ns)};
+    CHECK(tally.times_ns != NULL);
+    return tally;
+}
+
+static void print_summary(const struct tally *tallies, uint32_t hardest)
+{
+    const uint64_t count = tallies[hardest].count * CELL_COUNT;
+    struct tally all = tally_create(count);
+    struct tally others = tally_create(count);
+    for (uint32_t i = 0; i < CELL_COUNT; i++) {
+        add_tally(&all, &tallies[i]);
+        if (i != hardest) {
+            add_tally(&others, &tallies[i]);
+        }
+    }
+    printf("%27s", "all");
+    print_tally(&all);
+    const struct cell cell = cell_at(hardest);
+    printf("summary: %.2f %% decided, median %.1f us, p99 outside the hardest cell %.1f us, %llu nodes; "
+           "hardest: %u unmovable, %u movable, %u.%02u %% full\n",
+           decided_percent(&all), time_us(&all, 50), time_us(&others, 99), (unsigned long long)all.nodes,
+           cell.fixed_count, cell.movable_count, cell.fill / 100, cell.fill % 100);
+    free(all.times_ns);
+    free(others.times_ns);
+}
+
+static void run_grid(const struct options *options)
+{
+    struct tally tallies[CELL_COUNT];
+    struct packing *packing = packing_create();
+    uint32_t hardest = 0;
+    printf("%llu states a cell, seed %llu, at most %llu nodes\n", (unsigned long long)options->states,
+           (unsigned long long)options->seed, (unsigned long long)options->nodes_max);
+    printf("%9s %7s %8s %8s %5s %5s %5s %10s %10s  %s\n", "unmovable", "movable", "full %", "decided", "fits",
+           "none", "unkn", "median us", "p99 us", "settled by");
+    for (uint32_t i = 0; i < CELL_COUNT; i++) {
+        const struct cell cell = cell_at(i);
+        tallies[i] = tally_create(options->states);
+        measure_cell(packing, options, &cell, i, &tallies[i]);
+        hardest = is_harder(&tallies[i], &tallies[hardest]) ? i : hardest;
+        print_cell(&cell);
+        print_tally(&tallies[i]);
+        fflush(stdout);
+    }
+    print_summary(tallies, hardest);
+    for (uint32_t i = 0; i < CELL_COUNT; i++) {
+        free(tallies[i].times_ns);
+    }
+    packing_destroy(packing);
+}
+
+static bool read_options(int argument_count, char **arguments, struct options *options)
+{
+    for (int i = 1; i < argument_count; i++) {
+        if (strcmp(arguments[i], "--proof") == 0) {
+            options->wants_proof = true;
+            continue;
+        }
+        uint64_t *value = strcmp(arguments[i], "--states") == 0  ? &options->states
+                          : strcmp(arguments[i], "--seed") == 0  ? &options->seed
+                          : strcmp(arguments[i], "--nodes") == 0 ? &options->nodes_max
+                                                                 : NULL;
+        char *end = NULL;
+        if (value == NULL || i + 1 == argument_count) {
+            return false;
+        }
+        *value = strtoull(arguments[++i], &end, 10);
+        if (end == arguments[i] || *end != '\0') {
+            return false;
+        }
+    }
+    return options->states > 0;
+}
+
+int main(int argument_count, char **arguments)
+{
+    struct options options = {.states = 200, .seed = 1, .nodes_max = 2000000};
+    if (!read_options(argument_count, arguments, &options)) {
+        fprintf(stderr, "usage: %s [--states N] [--seed N] [--nodes N] [--proof]\n", arguments[0]);
+        return 2;
+    }
+    run_grid(&options);
+    return 0;
+}
