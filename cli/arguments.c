@@ -151,6 +151,17 @@ static const char *set_results_limit(struct arguments *arguments, const char *va
     return size_parse(value, strlen(value), &arguments->results_limit_bytes) ? NULL : "is not a size such as 64M";
 }
 
+static const char *set_regret_max(struct arguments *arguments, const char *value)
+{
+    arguments->has_regret_max = true;
+    return set_number(&arguments->regret_max, value, 0, UINT64_MAX, "is not a number from 0 to 2^64-1 (0 = none is allowed)");
+}
+
+static const char *set_certificates(struct arguments *arguments, const char *value)
+{
+    return set_text(&arguments->certificates, value);
+}
+
 static const char *set_json(struct arguments *arguments, const char *value)
 {
     (void)value;
@@ -183,13 +194,15 @@ static const struct option_row option_rows[] = {
     {"--time", NULL, "DURATION", "wall time of the whole run: 30s, 10m, 8h", set_time},
     {"--workers", "-j", "N", "processes that share the trials (default: one per processor)", set_workers},
     {"--job", NULL, "FILE", "what to run, from an ini file", set_job},
-    {"--out", NULL, "DIR", "where results.jsonl and repros/ go (default out)", set_out},
+    {"--out", NULL, "DIR", "where results.jsonl, repros/ and certificates/ go (default out)", set_out},
     {"--output", "-o", "FILE.ops", "where the ops go (default: standard output)", set_output},
     {"--format", "-f", "NAME", "the format of FILE (default auto; list formats)", set_format},
     {"--replay-sample", NULL, "N", "run every N-th trial twice and compare (default 16, 0 = never)", set_replay_sample},
     {"--shrink-budget", NULL, "N", "replays that shrinking may take (default 2000, 0 = do not shrink)", set_shrink_budget},
     {"--results-limit", NULL, "SIZE", "leave justified verdicts out of results.jsonl beyond this (default 64M)", set_results_limit},
     {"--trial-timeout", NULL, "DURATION", "a trial that takes longer is a hang (default 10m)", set_trial_timeout},
+    {"--regret-max", NULL, "N", "more regretted requests than N in a trial break the promise 'regret'", set_regret_max},
+    {"--certificates", NULL, "DIR", "where the certificate of each out-of-memory goes", set_certificates},
     {"--json", NULL, NULL, "JSON lines on standard output and nothing else", set_json},
     {"--help", "-h", NULL, "this text", set_help},
     {"--version", NULL, NULL, "the version", set_version},
@@ -333,6 +346,10 @@ bool arguments_merge(struct arguments *base, const struct arguments *over)
     if (over->has_seed) {
         base->has_seed = true;
         base->seed = over->seed;
+    }
+    if (over->has_regret_max) {
+        base->has_regret_max = true;
+        base->regret_max = over->regret_max;
     }
     if (over->op_count_max != 0)
         base->op_count_max = over->op_count_max;

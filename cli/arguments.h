@@ -15,7 +15,7 @@
 struct arguments {
     const char *const *words; /* word_count: what is not an option */
     size_t word_count;
-    const char *target, *chip, *job, *out, *output, *format;
+    const char *target, *chip, *job, *out, *output, *format, *certificates;
     struct setup_option options[SETUP_OPTION_COUNT_MAX]; /* option_count, keys unique */
     uint32_t option_count;
     uint64_t capacity_bytes, seed, op_count_max, duration_ns;
@@ -24,7 +24,8 @@ struct arguments {
     uint64_t results_limit_bytes; /* default 64 MiB */
     uint64_t trial_timeout_ns;    /* default 10 min */
     uint64_t host_count, worker_count;
-    bool has_seed, json, help, version;
+    uint64_t regret_max;
+    bool has_seed, has_regret_max, json, help, version;
 };
 
 struct subcommand {
@@ -49,7 +50,7 @@ enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv,
 const char *arguments_set(struct arguments *arguments, const char *name, const char *value);
 
 /* Puts what *over says over *base: target, target options key by key, chip or capacity, hosts,
- * seed, ops, time.  The rest of *base stays.  False: too many target options. */
+ * seed, ops, time, regrets.  The rest of *base stays.  False: too many target options. */
 bool arguments_merge(struct arguments *base, const struct arguments *over);
 
 /* Appends the text of --help. */

@@ -19,6 +19,7 @@ struct explanation {
     const struct verdict *verdict;
     const struct op *op;
     const struct target_contract *contract;
+    const char *path; /* of the file */
     struct census census;
     struct writing text;
 };
@@ -194,6 +195,25 @@ static void explain_verdict(struct explanation *explanation)
     writing_append(text, "\n");
 }
 
+/* Where the proof of a verdict on an OOM comes from. */
+static void explain_proof(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    const char *path = explanation->path;
+    size_t length = strlen(path);
+    bool is_ops = length > 4 && strcmp(path + length - 4, ".ops") == 0;
+    writing_append(text, "  Its proof: ");
+    if (!is_ops) {
+        writing_append(text, "hbmstress import ");
+        writing_append_visible(text, path);
+        writing_append(text, " -o list.ops, then ");
+        path = "list.ops";
+    }
+    writing_append(text, "hbmstress replay ");
+    writing_append_visible(text, path);
+    writing_append(text, " --certificates DIR\n");
+}
+
 static void explain_in_words(struct explanation *explanation)
 {
     explain_request(explanation);
@@ -206,6 +226,8 @@ static void explain_in_words(struct explanation *explanation)
         explain_evict(explanation);
     }
     explain_verdict(explanation);
+    if (explanation->verdict->kind != VERDICT_BROKEN)
+        explain_proof(explanation);
 }
 
 static void json_sum(struct writing *text, const char *key, const struct census_sum *sum)
@@ -259,7 +281,7 @@ static size_t choose_op(struct run *run, const struct op_list *ops)
     size_t oom = ops->count;
     for (size_t i = 0; i < ops->count; i++) {
         enum verdict_kind kind = run_step(run, &ops->ops[i])->kind;
-        if (kind == VERDICT_BROKEN || kind == VERDICT_PREMATURE)
+        if (kind == VERDICT_BROKEN || kind == VERDICT_PREMATURE || kind == VERDICT_DISPUTED)
             return i;
         if (kind != VERDICT_NONE && oom == ops->count)
             oom = i;
@@ -298,6 +320,7 @@ static void explain_run(struct run *run, const struct op_list *ops, size_t chose
 /* What the child works on. */
 struct work {
     const struct recording *recording;
+    const char *path;
     bool is_json;
 };
 
@@ -307,7 +330,7 @@ static void explain_and_answer(void *context, int file)
     const struct work *work = context;
     const struct recording *recording = work->recording;
     char reason[RUN_REASON_BYTES];
-    struct explanation explanation = {0};
+    struct explanation explanation = {.path = work->path};
     struct run *run = run_create(recording->target, &recording->setup, reason);
     if (run == NULL)
         return;
@@ -357,7 +380,7 @@ static enum exit_code fail_without_answer(const struct arguments *arguments, enu
 
 static enum exit_code explain_recording(const struct arguments *arguments, const struct recording *recording)
 {
-    struct work work = {recording, arguments->json};
+    struct work work = {recording, arguments->words[0], arguments->json};
     struct writing answer;
     char death[CHILD_DEATH_BYTES];
     writing_init(&answer);
@@ -386,7 +409,8 @@ const struct subcommand subcommand_explain = {
     .summary = "explain the first broken promise of a file, or else its first out-of-memory, in words",
     .usage = "FILE [options]",
     .description = "FILE is an .ops file or anything that import takes.  Says what was asked, what was free, who\n"
-                   "held the rest, what each mitigation had left, and the verdict; not what would have helped.\n\n"
+                   "held the rest, what each mitigation had left, and the verdict: of a premature out-of-memory\n"
+                   "the plan that would have met it.  hbmstress replay FILE.ops --certificates DIR gives the proof.\n\n"
                    "Example: hbmstress explain crash.log --chip v4",
     .options = options,
     .word_count_min = 1,

@@ -26,7 +26,8 @@ static const struct {
     const char *key, *option;
 } keys[] = {
     {"target", "--target"}, {"chip", "--chip"}, {"capacity", "--capacity"}, {"hosts", "--hosts"},
-    {"seed", "--seed"},     {"ops", "--ops"},   {"time", "--time"},         {"scenario", NULL},
+    {"seed", "--seed"},     {"ops", "--ops"},   {"time", "--time"},         {"regret_max", "--regret-max"},
+    {"scenario", NULL},
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
@@ -114,7 +115,8 @@ static void fail_unknown_key(struct reading *reading, const char *key)
     if (near != NULL)
         reading_fail(reading, "unknown key '%s'; did you mean '%s'?", key, near);
     else
-        reading_fail(reading, "unknown key '%s'; valid are scenario, target, chip, capacity, hosts, seed, ops, time and option.KEY", key);
+        reading_fail(reading, "unknown key '%s'; valid are scenario, target, chip, capacity, hosts, seed, ops, time, "
+                     "regret_max and option.KEY", key);
 }
 
 static void take_option(struct reading *reading, struct arguments *arguments, const char *key, const char *value)
@@ -136,6 +138,7 @@ static bool is_said(const struct arguments *arguments, const char *option)
            (strcmp(option, "--capacity") == 0 && arguments->capacity_bytes != 0) ||
            (strcmp(option, "--hosts") == 0 && arguments->host_count != 0) ||
            (strcmp(option, "--seed") == 0 && arguments->has_seed) ||
+           (strcmp(option, "--regret-max") == 0 && arguments->has_regret_max) ||
            (strcmp(option, "--ops") == 0 && arguments->op_count_max != 0) ||
            (strcmp(option, "--time") == 0 && arguments->duration_ns != 0);
 }

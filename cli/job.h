@@ -1,6 +1,6 @@
 /* A job file: what to run, as an ini file.  [global] holds for every section; each other section
  * is one part of the run.  Keys: scenario (default: the section's name), target, chip, capacity,
- * hosts, seed, ops, time, and option.KEY for the target's options. */
+ * hosts, seed, ops, time, regret_max, and option.KEY for the target's options. */
 #ifndef CLI_JOB_H
 #define CLI_JOB_H
 

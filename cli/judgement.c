@@ -1,5 +1,6 @@
 #include "cli/judgement.h"
 
+#include "cli/certificates.h"
 #include "cli/clock.h"
 #include "harness/check.h"
 #include "reports/json_lines.h"
@@ -13,6 +14,7 @@ void judgement_init(struct judgement *judgement)
     op_list_init(&judgement->ops);
     writing_init(&judgement->all);
     writing_init(&judgement->notable);
+    writing_init(&judgement->certificates);
 }
 
 void judgement_deinit(struct judgement *judgement)
@@ -20,6 +22,7 @@ void judgement_deinit(struct judgement *judgement)
     op_list_deinit(&judgement->ops);
     writing_deinit(&judgement->all);
     writing_deinit(&judgement->notable);
+    writing_deinit(&judgement->certificates);
 }
 
 const char *judgement_rule(const struct judgement *judgement)
@@ -29,7 +32,17 @@ const char *judgement_rule(const struct judgement *judgement)
     case JUDGEMENT_HUNG: return "hang";
     default: break;
     }
-    return judgement->head.first.kind == VERDICT_NONE ? NULL : rule_info(judgement->head.first.rule)->name;
+    if (judgement->head.first.kind == VERDICT_NONE || judgement_dispute(judgement) != NULL)
+        return NULL;
+    return rule_info(judgement->head.first.rule)->name;
+}
+
+const struct kept_oom *judgement_dispute(const struct judgement *judgement)
+{
+    for (size_t i = 0; i < judgement->head.kept_count; i++)
+        if (judgement->head.kept[i].verdict.kind == VERDICT_DISPUTED)
+            return &judgement->head.kept[i];
+    return NULL;
 }
 
 struct last_words *last_words_create(void)
@@ -71,6 +84,7 @@ static bool next_and_note(void *state, struct random *random, const struct scena
 struct listening {
     struct judgement *judgement;
     struct report_place place;
+    uint64_t first_number; /* of the trial's first OOM, for the sample that is checked */
 };
 
 /* A few large blocks that live long are no leak, and neither is the first filling of a device. */
@@ -94,20 +108,80 @@ static void look_for_growth(struct judgement_head *head, const struct run *run)
         snprintf(head->growing_tag, sizeof head->growing_tag, "tag %u", head->growth.tag);
 }
 
+static uint64_t count_kept(const struct judgement_head *head, enum verdict_kind kind)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < head->kept_count; i++)
+        count += head->kept[i].verdict.kind == kind;
+    return count;
+}
+
+/* Whether the OOM leaves the trial with its certificate. */
+static bool is_wanted(const struct judgement_head *head, enum verdict_kind kind)
+{
+    uint64_t kept = count_kept(head, kind);
+    switch (kind) {
+    case VERDICT_JUSTIFIED:
+        return kept < JUDGEMENT_JUSTIFIED_COUNT_MAX && head->task.trial < JUDGEMENT_JUSTIFIED_TRIAL_COUNT;
+    case VERDICT_UNKNOWN: return kept < JUDGEMENT_UNKNOWN_COUNT_MAX;
+    default: return kept == 0;
+    }
+}
+
+/* Has the checker look at the certificate; the harness's own disputes need none to be told. */
+static void check_certificate(struct judgement *judgement, struct kept_oom *oom)
+{
+    char reason[CERTIFICATE_REASON_BYTES];
+    if (oom->verdict.kind == VERDICT_DISPUTED)
+        return;
+    judgement->head.certificates_checked++;
+    const char *text = judgement->certificates.bytes + oom->certificate_start;
+    if (!certificate_is_accepted(text, oom->certificate_bytes, reason))
+        certificate_dispute(reason, &oom->verdict);
+}
+
+/* Takes the certificate of an OOM if it is to be kept or checked, and keeps it if it is wanted, or disputed. */
+static void take_certificate(struct listening *listening, const struct run *run, const struct verdict *verdict)
+{
+    struct judgement *judgement = listening->judgement;
+    struct judgement_head *head = &judgement->head;
+    struct writing *texts = &judgement->certificates;
+    bool is_due = certificate_is_due(listening->first_number + head->ooms_seen++, verdict->kind);
+    if (!is_due && !is_wanted(head, verdict->kind))
+        return;
+    struct kept_oom kept = {.verdict = *verdict, .certificate_start = texts->length};
+    certificate_append(run, texts);
+    kept.certificate_bytes = texts->length - kept.certificate_start;
+    check_certificate(judgement, &kept);
+    if (!is_wanted(head, kept.verdict.kind)) {
+        texts->length = kept.certificate_start;
+        texts->bytes[texts->length] = '\0';
+        return;
+    }
+    snprintf(kept.message, sizeof kept.message, "%s", run_message(run));
+    bool is_line = verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN;
+    kept.all_end = is_line ? judgement->all.length : 0;
+    kept.notable_end = verdict->kind == VERDICT_UNKNOWN ? judgement->notable.length : 0;
+    head->kept[head->kept_count++] = kept;
+}
+
 static void judged(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct listening *listening = context;
     struct judgement *judgement = listening->judgement;
     look_for_growth(&judgement->head, run);
+    if (verdict->kind == VERDICT_NONE)
+        return;
     if (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN) {
         size_t start = judgement->all.length;
-        json_verdict(&judgement->all, &listening->place, verdict, run_message(run), NULL);
+        json_verdict(&judgement->all, &(struct report_finding){.place = listening->place, .verdict = verdict,
+                                                               .message = run_message(run)});
         if (verdict->kind == VERDICT_UNKNOWN)
             writing_append_bytes(&judgement->notable, judgement->all.bytes + start, judgement->all.length - start);
-        return;
-    }
-    if (verdict->kind != VERDICT_NONE)
+    } else
         snprintf(judgement->head.message, sizeof judgement->head.message, "%s", run_message(run));
+    if (verdict->kind != VERDICT_BROKEN)
+        take_certificate(listening, run, verdict);
 }
 
 /* The recorded list must give the same observations again. */
@@ -135,7 +209,11 @@ static void judgement_take(struct judgement *judgement, const struct target *tar
     head->first = trial->first;
     if (head->first.kind == VERDICT_NONE && head->task.is_sampled)
         compare_replay(target, trial, head);
-    if (head->first.kind != VERDICT_NONE) {
+    /* A disputed verdict of the harness itself is in its totals already. */
+    if (head->first.kind != VERDICT_DISPUTED)
+        head->totals.disputed += count_kept(head, VERDICT_DISPUTED);
+    uint64_t open_count = count_kept(head, VERDICT_UNKNOWN) + count_kept(head, VERDICT_DISPUTED);
+    if (head->first.kind != VERDICT_NONE || open_count > 0) {
         head->has_list = true;
         judgement->setup = trial->setup;
         op_list_copy(&judgement->ops, &trial->ops);
@@ -148,7 +226,8 @@ void judgement_make(const struct plan *plan, const struct task *task, struct las
 {
     CHECK(task->part < plan->count);
     const struct part *part = &plan->parts[task->part];
-    struct listening listening = {judgement, {part->name, task->trial}};
+    uint64_t seed = plan_trial_seed(part, task->trial);
+    struct listening listening = {judgement, {part->name, task->trial}, seed % CERTIFICATE_CHECK_PERIOD};
     struct run_listener listener = {&listening, judged};
     struct scenario scenario = *part->scenario;
     scenario.begin = begin_and_note;
@@ -160,7 +239,7 @@ void judgement_make(const struct plan *plan, const struct task *task, struct las
     judgement->head.task = *task;
 
     struct setup setup = part->setup;
-    setup.seed = plan_trial_seed(part, task->trial);
+    setup.seed = seed;
     uint64_t start_ns = clock_now_ns();
     struct trial trial;
     if (trial_run(part->target, &scenario, &setup, part->capacity_is_free, task->op_count_max, &listener, &trial,
@@ -195,12 +274,14 @@ void judgement_pack(struct judgement *judgement, struct writing *bytes)
     head->op_count = judgement->ops.count;
     head->all_bytes = judgement->all.length;
     head->notable_bytes = judgement->notable.length;
+    head->certificates_bytes = judgement->certificates.length;
     writing_append_bytes(bytes, head, sizeof *head);
     if (head->has_list)
         writing_append_bytes(bytes, &judgement->setup, sizeof judgement->setup);
     writing_append_bytes(bytes, judgement->ops.ops, judgement->ops.count * sizeof *judgement->ops.ops);
     writing_append_bytes(bytes, judgement->all.bytes, judgement->all.length);
     writing_append_bytes(bytes, judgement->notable.bytes, judgement->notable.length);
+    writing_append_bytes(bytes, judgement->certificates.bytes, judgement->certificates.length);
 }
 
 static bool is_whole(const struct judgement_head *head, size_t length)
@@ -209,8 +290,18 @@ static bool is_whole(const struct judgement_head *head, size_t length)
     if (head->has_list && rest < sizeof(struct setup))
         return false;
     rest -= head->has_list ? sizeof(struct setup) : 0;
-    return head->op_count <= rest / sizeof(struct op) && head->all_bytes <= rest && head->notable_bytes <= rest &&
-           head->op_count * sizeof(struct op) + head->all_bytes + head->notable_bytes == rest;
+    if (head->op_count > rest / sizeof(struct op) || head->all_bytes > rest || head->notable_bytes > rest ||
+        head->certificates_bytes > rest || head->kept_count > JUDGEMENT_KEPT_COUNT_MAX)
+        return false;
+    for (size_t i = 0; i < head->kept_count; i++) {
+        const struct kept_oom *oom = &head->kept[i];
+        if (oom->certificate_start > head->certificates_bytes ||
+            oom->certificate_bytes > head->certificates_bytes - oom->certificate_start ||
+            oom->all_end > head->all_bytes || oom->notable_end > head->notable_bytes)
+            return false;
+    }
+    uint64_t text_bytes = head->all_bytes + head->notable_bytes + head->certificates_bytes;
+    return head->op_count * sizeof(struct op) + text_bytes == rest;
 }
 
 bool judgement_unpack(const void *bytes, size_t length, struct judgement *judgement)
@@ -232,6 +323,8 @@ bool judgement_unpack(const void *bytes, size_t length, struct judgement *judgem
         op_list_append(&judgement->ops, &op);
     }
     writing_append_bytes(&judgement->all, from, head->all_bytes);
-    writing_append_bytes(&judgement->notable, from + head->all_bytes, head->notable_bytes);
+    from += head->all_bytes;
+    writing_append_bytes(&judgement->notable, from, head->notable_bytes);
+    writing_append_bytes(&judgement->certificates, from + head->notable_bytes, head->certificates_bytes);
     return true;
 }

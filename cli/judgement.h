@@ -21,6 +21,23 @@ enum judgement_end {
     JUDGEMENT_HUNG     /* the trial did not end in time; reason */
 };
 
+/* Of the OOMs of one trial so many leave it with their certificates: the first that stay unknown (no part keeps
+ * more), the first justified ones of the first trials (a sample), the premature one, and the first disputed one. */
+enum {
+    JUDGEMENT_UNKNOWN_COUNT_MAX = 5,
+    JUDGEMENT_JUSTIFIED_COUNT_MAX = 2,
+    JUDGEMENT_JUSTIFIED_TRIAL_COUNT = 8, /* of each part: enough to find one, too few to cost anything */
+    JUDGEMENT_KEPT_COUNT_MAX = JUDGEMENT_UNKNOWN_COUNT_MAX + JUDGEMENT_JUSTIFIED_COUNT_MAX + 2
+};
+
+/* An OOM with its certificate. */
+struct kept_oom {
+    struct verdict verdict;
+    char message[OBSERVATION_MESSAGE_BYTES];
+    uint64_t all_end, notable_end;                 /* of its line in all and in notable; 0 = it has none there */
+    uint64_t certificate_start, certificate_bytes; /* in certificates; 0 bytes = it has none */
+};
+
 /* The part that travels as it is. */
 struct judgement_head {
     struct task task;
@@ -31,11 +48,14 @@ struct judgement_head {
     struct growth growth;      /* of the last look */
     uint64_t looked_op_count;  /* where the run was then; 0 = it was too short for a look */
     bool is_growing;
-    bool has_list;             /* setup and ops are there: something broke */
+    bool has_list;             /* setup and ops are there: something broke, stayed unknown or is disputed */
     char growing_tag[SETUP_NAME_BYTES];
     char message[OBSERVATION_MESSAGE_BYTES]; /* the target's words to `first` */
     char reason[RUN_REASON_BYTES];
-    uint64_t op_count, all_bytes, notable_bytes;
+    struct kept_oom kept[JUDGEMENT_KEPT_COUNT_MAX]; /* kept_count of them, in the order of their ops */
+    uint64_t kept_count;
+    uint64_t ooms_seen, certificates_checked;
+    uint64_t op_count, all_bytes, notable_bytes, certificates_bytes;
 };
 struct judgement {
     struct judgement_head head;
@@ -43,12 +63,16 @@ struct judgement {
     struct op_list ops;
     struct writing all;     /* a JSON line for each OOM but a premature one */
     struct writing notable; /* those of them that are not justified */
+    struct writing certificates; /* of the kept OOMs, one after the other */
 };
 void judgement_init(struct judgement *judgement);
 void judgement_deinit(struct judgement *judgement);
 
-/* The name of the promise that broke: a rule's, "crash" or "hang"; NULL: none. */
+/* The name of the promise that broke: a rule's, "crash" or "hang"; NULL: none, or our judges disagree on it. */
 const char *judgement_rule(const struct judgement *judgement);
+
+/* The OOM on which our judges disagree; NULL: there is none. */
+const struct kept_oom *judgement_dispute(const struct judgement *judgement);
 
 /* What a worker leaves behind when its target takes it down: the ops that were chosen so far.
  * It lies in memory that the parent shares. */

@@ -116,6 +116,10 @@ enum exit_code setup_override(struct setup *setup, const struct arguments *argum
         setup->host_count = (uint32_t)arguments->host_count;
     if (arguments->has_seed)
         setup->seed = arguments->seed;
+    if (arguments->has_regret_max) {
+        setup->has_regret_max = true;
+        setup->regret_max = arguments->regret_max;
+    }
     for (uint32_t i = 0; i < arguments->option_count; i++)
         if (!override_option(setup, &arguments->options[i]))
             return message_fail(EXIT_USAGE, "--target-option: '%s=%s' is one option too many", arguments->options[i].key,

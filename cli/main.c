@@ -12,7 +12,7 @@
 
 const struct subcommand *const subcommands[] = {&subcommand_list,   &subcommand_run,     &subcommand_replay,
                                                 &subcommand_import, &subcommand_explain, &subcommand_shrink,
-                                                NULL};
+                                                &subcommand_check,  NULL};
 enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof *subcommands - 1 };
 
 static void append_help(struct writing *text)
@@ -23,7 +23,7 @@ static void append_help(struct writing *text)
         writing_append_format(text, "  %-8s  %s\n", subcommands[i]->name, subcommands[i]->summary);
     writing_append(text, "\nhbmstress SUBCOMMAND --help says more; --version prints the version.\n"
                          "Exit codes: 0 every promise kept, 1 a promise was broken, 2 bad usage or input,\n"
-                         "3 an out-of-memory stayed unknown, 4 the harness itself failed.\n\n"
+                         "3 an out-of-memory stayed unknown, 4 the harness itself failed or its judges disagree.\n\n"
                          "Example: hbmstress run fragmentation_storm --seed 1\n");
 }
 

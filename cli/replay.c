@@ -1,4 +1,5 @@
 /* replay: runs a recorded list again and judges it again. */
+#include "cli/certificates.h"
 #include "cli/child.h"
 #include "cli/clock.h"
 #include "cli/interrupt.h"
@@ -8,23 +9,31 @@
 #include "reports/json_lines.h"
 #include "reports/terminal.h"
 
+#include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 /* What outlives a target that takes the process with it; shared with the child. */
 struct replay_state {
     uint32_t op_count; /* ops that ended */
     struct run_totals totals;
+    uint64_t ooms_seen, certificates_checked, certificates_refuted;
     bool is_done;
     bool is_output_failed;
+    bool is_certificate_failed; /* a message was given */
+    bool is_alarmed;            /* the same */
 };
 
 struct replaying {
     const struct arguments *arguments;
     const struct recording *recording;
     struct output output;
-    struct writing text;
+    struct writing text, certificate;
     struct replay_state *state;
     uint64_t start_ns;
+    char certificate_path[OUTPUT_PATH_BYTES]; /* of the last one */
+    char partial_path[OUTPUT_PATH_BYTES]; /* of each while it is written; one that a killed child leaves is removed */
 };
 
 static void say_finding(struct replaying *replaying, const struct verdict *verdict, const char *rule, const char *message)
@@ -39,16 +48,77 @@ static void say_finding(struct replaying *replaying, const struct verdict *verdi
     output_flush(&replaying->output);
 }
 
-static void say_oom(struct replaying *replaying, const struct verdict *verdict, const char *message)
+static void say_oom(struct replaying *replaying, const struct report_finding *finding)
 {
-    static const struct report_place nowhere;
     writing_clear(&replaying->text);
-    json_verdict(&replaying->text, &nowhere, verdict, message, NULL);
+    json_verdict(&replaying->text, finding);
     output_line(&replaying->output, &replaying->text);
     writing_clear(&replaying->text);
-    terminal_oom(&replaying->text, verdict, message);
+    terminal_oom(&replaying->text, finding);
     output_text(&replaying->output, &replaying->text);
     output_flush(&replaying->output); /* a later op may crash */
+}
+
+/* Our own judges disagree; the first time it is told on standard error, too. */
+static void say_dispute(struct replaying *replaying, const struct report_finding *finding)
+{
+    writing_clear(&replaying->text);
+    json_dispute(&replaying->text, finding);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    terminal_finding(&replaying->text, finding);
+    output_text(&replaying->output, &replaying->text);
+    output_flush(&replaying->output);
+    if (!replaying->state->is_alarmed)
+        (void)message_fail(EXIT_HARNESS, "the judges disagree: op %lu: %s; a fault of hbmstress",
+                           (unsigned long)finding->verdict->op, finding->verdict->reason);
+    replaying->state->is_alarmed = true;
+}
+
+/* The path of the certificate in DIR, or NULL when it cannot be written: that is told once. */
+static const char *keep_certificate(struct replaying *replaying, const struct verdict *verdict)
+{
+    const struct writing *certificate = &replaying->certificate;
+    if (replaying->state->is_certificate_failed)
+        return NULL;
+    snprintf(replaying->certificate_path, sizeof replaying->certificate_path, "%.3968s/op-%lu-%s.json",
+             replaying->arguments->certificates, (unsigned long)verdict->op, verdict_name(verdict->kind));
+    const char *path = replaying->certificate_path;
+    if (certificate_write(path, replaying->partial_path, certificate->bytes, certificate->length))
+        return path;
+    (void)message_fail(EXIT_HARNESS, "%s: %m", path);
+    replaying->state->is_certificate_failed = true;
+    return NULL;
+}
+
+/* An OOM: its certificate is checked if it is kept or one of the sample. */
+static void take_oom(struct replaying *replaying, const struct run *run, const struct verdict *verdict)
+{
+    struct replay_state *state = replaying->state;
+    struct verdict said = *verdict;
+    struct report_finding finding = {.verdict = &said, .message = run_message(run)};
+    char reason[CERTIFICATE_REASON_BYTES];
+    bool is_kept = replaying->arguments->certificates != NULL;
+    /* The list of a dispute ends with the op in question. */
+    bool is_last = verdict->op + (size_t)1 == replaying->recording->ops.count;
+    if (!certificate_is_due(state->ooms_seen++, verdict->kind) && !is_kept && !is_last) {
+        say_oom(replaying, &finding);
+        return;
+    }
+    writing_clear(&replaying->certificate);
+    certificate_append(run, &replaying->certificate);
+    if (verdict->kind != VERDICT_DISPUTED) {
+        state->certificates_checked++;
+        if (!certificate_is_accepted(replaying->certificate.bytes, replaying->certificate.length, reason)) {
+            state->certificates_refuted++;
+            certificate_dispute(reason, &said);
+        }
+    }
+    finding.certificate = is_kept ? keep_certificate(replaying, &said) : NULL;
+    if (said.kind == VERDICT_DISPUTED)
+        say_dispute(replaying, &finding);
+    else
+        say_oom(replaying, &finding);
 }
 
 static void judged(void *context, const struct run *run, const struct verdict *verdict)
@@ -59,7 +129,7 @@ static void judged(void *context, const struct run *run, const struct verdict *v
     switch (verdict->kind) {
     case VERDICT_NONE: return;
     case VERDICT_BROKEN: say_finding(replaying, verdict, rule_info(verdict->rule)->name, run_message(run)); return;
-    default: say_oom(replaying, verdict, run_message(run));
+    default: take_oom(replaying, run, verdict);
     }
 }
 
@@ -126,9 +196,12 @@ static void say_death(struct replaying *replaying, const char *rule, const char 
 
 static enum exit_code say_end(struct replaying *replaying, bool is_interrupted)
 {
-    struct report_end end = {.seed = replaying->recording->setup.seed, .trials = 1, .is_interrupted = is_interrupted, .totals = replaying->state->totals,
+    const struct replay_state *state = replaying->state;
+    struct report_end end = {.seed = replaying->recording->setup.seed, .trials = 1, .is_interrupted = is_interrupted,
+                             .totals = state->totals, .certificates_checked = state->certificates_checked,
                              .elapsed_ns = clock_now_ns() - replaying->start_ns};
-    enum exit_code code = totals_exit_code(&end.totals);
+    end.totals.disputed += state->certificates_refuted;
+    enum exit_code code = state->is_certificate_failed ? EXIT_HARNESS : totals_exit_code(&end.totals);
     end.exit_code = (int)code;
     writing_clear(&replaying->text);
     json_end(&replaying->text, &end);
@@ -148,6 +221,8 @@ static enum exit_code replaying_work(struct replaying *replaying)
     writing_init(&answer);
     enum child_end end = child_run(replay_list, replaying, replaying->arguments->trial_timeout_ns, true, &answer, death);
     writing_deinit(&answer);
+    if (replaying->partial_path[0] != '\0')
+        (void)unlink(replaying->partial_path);
     if (end == CHILD_NOT_BORN)
         return message_fail(EXIT_HARNESS, "no process could be had: %m");
     if (end == CHILD_DIED)
@@ -159,6 +234,21 @@ static enum exit_code replaying_work(struct replaying *replaying)
     return say_end(replaying, interrupt_asked());
 }
 
+/* Makes the directory for the certificates before anything runs. */
+static enum exit_code open_certificates(struct replaying *replaying)
+{
+    const char *directory = replaying->arguments->certificates;
+    if (directory == NULL)
+        return EXIT_KEPT;
+    int length = snprintf(replaying->partial_path, sizeof replaying->partial_path, "%s/.hbmstress-%ld.partial",
+                          directory, (long)getpid());
+    errno = length > 0 && (size_t)length + 64 > sizeof replaying->partial_path ? ENAMETOOLONG : 0;
+    if (errno == 0 && make_directories(directory))
+        return EXIT_KEPT;
+    enum exit_code code = errno == ENOTDIR || errno == ENAMETOOLONG ? EXIT_USAGE : EXIT_HARNESS;
+    return message_fail(code, "%.80s%s: %s", directory, strlen(directory) > 80 ? "..." : "", strerror(errno));
+}
+
 static enum exit_code replay_recording(const struct arguments *arguments, const struct recording *recording)
 {
     struct replaying replaying = {.arguments = arguments, .recording = recording, .start_ns = clock_now_ns()};
@@ -167,8 +257,11 @@ static enum exit_code replay_recording(const struct arguments *arguments, const 
         return message_fail(EXIT_HARNESS, "no memory could be had: %m");
     replaying.state = memory;
     output_init(&replaying.output, arguments->json);
-    enum exit_code code = replaying_work(&replaying);
+    enum exit_code code = open_certificates(&replaying);
+    if (code == EXIT_KEPT)
+        code = replaying_work(&replaying);
     writing_deinit(&replaying.text);
+    writing_deinit(&replaying.certificate);
     (void)munmap(memory, sizeof(struct replay_state));
     return code;
 }
@@ -184,15 +277,19 @@ static enum exit_code replay_subcommand(const struct arguments *arguments)
 }
 
 static const char *const options[] = {"--target", "--target-option", "--chip", "--capacity", "--hosts", "--seed",
-                                      "--replay-sample", "--trial-timeout", "--json", NULL};
+                                      "--replay-sample", "--trial-timeout", "--regret-max", "--certificates", "--json",
+                                      NULL};
 
 const struct subcommand subcommand_replay = {
     .name = "replay",
     .summary = "run a recorded list of ops again and judge it again",
     .usage = "FILE.ops [options]",
     .description = "Target, options and device come from the file, unless the command line says otherwise.\n"
-                   "The list is run twice and the observations are compared (--replay-sample 0: once).\n\n"
-                   "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops",
+                   "The list is run twice and the observations are compared (--replay-sample 0: once).\n"
+                   "With --certificates each out-of-memory leaves its proof in DIR/op-NUMBER-VERDICT.json, for\n"
+                   "hbmstress check or any other checker.  When the judges of hbmstress itself disagree: exit 4.\n\n"
+                   "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops\n"
+                   "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops --certificates proofs",
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

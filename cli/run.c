@@ -3,6 +3,7 @@
 #include "cli/interrupt.h"
 #include "cli/keeper.h"
 #include "cli/output.h"
+#include "cli/recording.h"
 #include "cli/subcommands.h"
 #include "cli/trials.h"
 #include "cli/workers.h"
@@ -37,7 +38,9 @@ struct running {
     struct report_end end;
     uint64_t start_ns, progress_ns;
     bool shows_progress;
-    bool is_failed; /* a message was given */
+    bool is_failed;   /* a message was given */
+    bool is_disputed; /* our judges disagree: no more trials */
+    bool is_alarmed;  /* and that was said */
     struct writing text;
 };
 
@@ -82,17 +85,107 @@ static void running_say_start(struct running *running)
     free(parts);
 }
 
+/* The lines of a trial's OOMs while the paths of what was kept are put in. */
+struct lines {
+    const struct writing *from;
+    size_t done;
+    struct writing to;
+};
+
+static void lines_add_paths(struct lines *lines, size_t line_end, const struct report_finding *finding)
+{
+    if (line_end == 0)
+        return;
+    /* Two bytes end a line: the bracket and the newline. */
+    writing_append_bytes(&lines->to, lines->from->bytes + lines->done, line_end - 2 - lines->done);
+    json_paths(&lines->to, finding->repro, finding->certificate);
+    line_close(&lines->to);
+    lines->done = line_end;
+}
+
+static void lines_end(struct lines *lines)
+{
+    writing_append_bytes(&lines->to, lines->from->bytes + lines->done, lines->from->length - lines->done);
+}
+
+static void running_say_kept(struct running *running, const struct report_finding *finding)
+{
+    running_clear_progress(running);
+    writing_clear(&running->text);
+    terminal_finding(&running->text, finding);
+    output_text(&running->output, &running->text);
+}
+
+/* Keeps what is to be kept of the OOMs that break no promise. */
+static void running_keep_ooms(struct running *running, const struct judgement *judgement, struct lines *all,
+                              struct lines *notable)
+{
+    struct report_finding finding;
+    for (size_t i = 0; i < judgement->head.kept_count; i++) {
+        const struct kept_oom *oom = &judgement->head.kept[i];
+        if (oom->verdict.kind == VERDICT_PREMATURE || oom->verdict.kind == VERDICT_DISPUTED)
+            continue;
+        if (running->is_failed || running->output.is_failed)
+            return; /* one line tells of a full disk */
+        enum keeper_result kept = keeper_take_oom(&running->keeper, running->plan, judgement, oom, &finding);
+        if (kept == KEEPER_FAILED)
+            running->is_failed = running->output.is_silent = true;
+        if (kept != KEEPER_KEPT)
+            continue;
+        lines_add_paths(all, oom->all_end, &finding);
+        lines_add_paths(notable, oom->notable_end, &finding);
+        if (oom->verdict.kind == VERDICT_UNKNOWN)
+            running_say_kept(running, &finding);
+    }
+}
+
 /* The OOMs of a trial: all of them to standard output, and to the file until that is large. */
 static void running_say_verdicts(struct running *running, const struct judgement *judgement)
 {
     struct output *output = &running->output;
-    output_line_to_standard(output, &judgement->all);
-    if (output->results_bytes < running->arguments->results_limit_bytes) {
-        output_line_to_results(output, &judgement->all);
-        return;
+    struct lines all = {.from = &judgement->all}, notable = {.from = &judgement->notable};
+    running_keep_ooms(running, judgement, &all, &notable);
+    lines_end(&all);
+    lines_end(&notable);
+    output_line_to_standard(output, &all.to);
+    if (output->results_bytes < running->arguments->results_limit_bytes)
+        output_line_to_results(output, &all.to);
+    else {
+        output_line_to_results(output, &notable.to);
+        running->end.verdicts_omitted += judgement->head.totals.justified;
     }
-    output_line_to_results(output, &judgement->notable);
-    running->end.verdicts_omitted += judgement->head.totals.justified;
+    writing_deinit(&all.to);
+    writing_deinit(&notable.to);
+}
+
+/* The first one is told on standard error: nothing else of this run counts. */
+static void running_alarm(struct running *running, const struct report_finding *finding)
+{
+    running->is_disputed = true;
+    writing_clear(&running->text);
+    json_dispute(&running->text, finding);
+    output_line(&running->output, &running->text);
+    running_say_kept(running, finding);
+    if (running->is_alarmed)
+        return;
+    running->is_alarmed = true;
+    (void)message_fail(EXIT_HARNESS, "the judges disagree: op %lu of %s trial %llu, seed %llu: %s; a fault of "
+                       "hbmstress, kept in %s", (unsigned long)finding->verdict->op, finding->place.scenario,
+                       (unsigned long long)finding->place.trial, (unsigned long long)finding->seed,
+                       finding->verdict->reason, finding->repro == NULL ? "no file" : finding->repro);
+}
+
+static void running_say_dispute(struct running *running, const struct judgement *judgement)
+{
+    const struct kept_oom *oom = judgement_dispute(judgement);
+    struct report_finding finding;
+    if (oom == NULL)
+        return;
+    if (keeper_take_oom(&running->keeper, running->plan, judgement, oom, &finding) == KEEPER_FAILED) {
+        running->is_failed = running->output.is_silent = true;
+        finding.repro = NULL;
+    }
+    running_alarm(running, &finding);
 }
 
 static void running_say_finding(struct running *running, const struct judgement *judgement)
@@ -103,18 +196,20 @@ static void running_say_finding(struct running *running, const struct judgement 
     struct report_finding finding = {.place = {running->plan->parts[judgement->head.task.part].name, judgement->head.task.trial},
                                      .verdict = &judgement->head.first, .rule = rule, .message = judgement->head.message};
     enum keeper_result kept = keeper_take(&running->keeper, running->plan, judgement, &finding);
+    if (kept == KEEPER_DISPUTED) {
+        running->results[judgement->head.task.part].totals.disputed++;
+        running->end.totals.disputed++;
+        running_alarm(running, &finding);
+        return;
+    }
     if (kept == KEEPER_FAILED)
         running->is_failed = running->output.is_silent = true;
     running->results[judgement->head.task.part].findings_only_counted += kept == KEEPER_COUNTED;
     writing_clear(&running->text);
     json_finding(&running->text, &finding);
     output_line(&running->output, &running->text);
-    if (kept == KEEPER_COUNTED)
-        return;
-    running_clear_progress(running);
-    writing_clear(&running->text);
-    terminal_finding(&running->text, &finding);
-    output_text(&running->output, &running->text);
+    if (kept != KEEPER_COUNTED)
+        running_say_kept(running, &finding);
 }
 
 /* Noise makes some tag grow in some trial: a scenario's tag is named when most of the trials that
@@ -150,8 +245,10 @@ static void running_take(struct running *running, const struct judgement *judgem
     run_totals_add(&result->totals, &head->totals);
     running->end.trials++;
     run_totals_add(&running->end.totals, &head->totals);
+    running->end.certificates_checked += head->certificates_checked;
     part_take_growth(&running->growing[head->task.part], head);
     running_say_verdicts(running, judgement);
+    running_say_dispute(running, judgement);
     running_say_finding(running, judgement);
 }
 
@@ -159,7 +256,8 @@ static bool running_must_stop(struct running *running)
 {
     if (interrupt_asked())
         running->end.is_interrupted = true;
-    return running->end.is_interrupted || clock_now_ns() - running->start_ns >= running->plan->duration_ns;
+    return running->is_disputed || running->end.is_interrupted ||
+           clock_now_ns() - running->start_ns >= running->plan->duration_ns;
 }
 
 /* One turn: tasks out, one judgement in, whatever counts by now.  False: all is done. */
@@ -179,8 +277,10 @@ static bool running_turn(struct running *running)
     struct judgement judgement;
     judgement_init(&judgement);
     enum workers_result result = workers_take(running->workers, WAIT_MS, &judgement);
-    if (result == WORKERS_READY)
+    if (result == WORKERS_READY) {
+        running->is_disputed |= judgement_dispute(&judgement) != NULL;
         trials_put(running->trials, &judgement);
+    }
     judgement_deinit(&judgement);
     if (result == WORKERS_FAILED)
         running->is_failed = message_fail(EXIT_HARNESS, "a worker's answer makes no sense") != EXIT_KEPT;
@@ -195,12 +295,9 @@ static bool running_turn(struct running *running)
 
 static enum exit_code running_exit_code(const struct running *running)
 {
-    const struct run_totals *totals = &running->end.totals;
     if (running->is_failed || running->output.is_failed)
         return EXIT_HARNESS;
-    if (totals->premature + totals->broken > 0)
-        return EXIT_BROKEN;
-    return totals->unknown > 0 ? EXIT_UNKNOWN : EXIT_KEPT;
+    return totals_exit_code(&running->end.totals);
 }
 
 static void running_say_end(struct running *running)
@@ -227,6 +324,11 @@ static void running_say_end(struct running *running)
     if (running->end.verdicts_omitted > 0)
         writing_append_format(&running->text, "%s: %llu justified verdicts are left out beyond --results-limit\n",
                               running->output.final_path, (unsigned long long)running->end.verdicts_omitted);
+    if (running->keeper.certificate_count > 0)
+        writing_append_format(&running->text,
+                              "%s/certificates: %llu for hbmstress check; %llu were checked meanwhile\n",
+                              running->keeper.directory, (unsigned long long)running->keeper.certificate_count,
+                              (unsigned long long)running->end.certificates_checked);
     terminal_end(&running->text, &running->end);
     output_text(&running->output, &running->text);
 }
@@ -325,14 +427,16 @@ static enum exit_code run_subcommand(const struct arguments *arguments)
 
 static const char *const options[] = {"--job", "--target", "--target-option", "--chip", "--capacity", "--hosts", "--seed",
                                       "--ops", "--time", "--workers", "--out", "--json", "--replay-sample",
-                                      "--shrink-budget", "--results-limit", "--trial-timeout", NULL};
+                                      "--shrink-budget", "--results-limit", "--trial-timeout", "--regret-max", NULL};
 
 const struct subcommand subcommand_run = {
     .name = "run",
     .summary = "drive a target through scenarios and judge every out-of-memory",
     .usage = "[SCENARIO ...] [options]",
     .description = "Runs the named scenarios, or all of them, trial by trial and round robin, against one target.\n"
-                   "Each out-of-memory is judged; a broken promise is shrunk and kept in DIR/repros.\n"
+                   "Each out-of-memory is judged; a broken promise is shrunk and kept in DIR/repros, the proofs of\n"
+                   "premature and unknown out-of-memories and of some justified ones in DIR/certificates.\n"
+                   "When the judges of hbmstress itself disagree the run ends with exit 4 and DIR/disputes.\n"
                    "The same seed and options give the same results with any number of workers.\n\n"
                    "Example: hbmstress run fragmentation_storm --target first_fit --capacity 64M --seed 1\n"
                    "Example: hbmstress run --job scenarios/jobs/main.ini --time 60s",

@@ -4,21 +4,31 @@
 #include "cli/shrinking.h"
 #include "cli/subcommands.h"
 
+/* What the shorter list shows. */
+static const char *effect(const struct shrunk *shrunk)
+{
+    if (shrunk->first.kind == VERDICT_DISPUTED)
+        return "nothing, but the judges of hbmstress disagree on it";
+    return rule_info(shrunk->first.rule)->name;
+}
+
 static enum exit_code keep_shrunk(const struct arguments *arguments, const struct recording *recording,
                                   const struct shrunk *shrunk)
 {
     struct writing comments;
     writing_init(&comments);
-    writing_append_format(&comments, "breaks %s: ", rule_info(shrunk->first.rule)->name);
+    writing_append_format(&comments, "breaks %s: ", effect(shrunk));
     writing_append_visible(&comments, shrunk->first.reason);
     writing_append_format(&comments, "\nshrunk from %zu ops in %llu replays%s", recording->ops.count,
                           (unsigned long long)shrunk->replays, shrunk->is_minimal ? "; no single op can go" : "");
     enum exit_code code = ops_output(arguments->output, &recording->setup, &shrunk->ops, writing_string(&comments));
     if (code == EXIT_KEPT)
         message_note("%zu of %zu ops are left after %llu replays, and break %s", shrunk->ops.count, recording->ops.count,
-                     (unsigned long long)shrunk->replays, rule_info(shrunk->first.rule)->name);
+                     (unsigned long long)shrunk->replays, effect(shrunk));
     writing_deinit(&comments);
-    return code == EXIT_KEPT ? EXIT_BROKEN : code;
+    if (code != EXIT_KEPT)
+        return code;
+    return shrunk->first.kind == VERDICT_DISPUTED ? EXIT_HARNESS : EXIT_BROKEN;
 }
 
 static enum exit_code shrink_recording(const struct arguments *arguments, const struct recording *recording)
@@ -35,6 +45,7 @@ static enum exit_code shrink_recording(const struct arguments *arguments, const 
     case SHRINKING_CRASHED: code = message_fail(EXIT_BROKEN, "%s: %s", arguments->words[0], shrunk.why); break;
     default: code = message_fail(EXIT_HARNESS, "%s: %s", arguments->words[0], shrunk.why); break;
     }
+    writing_deinit(&shrunk.certificate);
     op_list_deinit(&shrunk.ops);
     return code;
 }

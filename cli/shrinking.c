@@ -1,5 +1,6 @@
 #include "cli/shrinking.h"
 
+#include "cli/certificates.h"
 #include "cli/child.h"
 #include "harness/shrink.h"
 
@@ -16,12 +17,32 @@ struct work {
     const struct op_list *ops;
     uint64_t replay_count_max;
 };
-/* The head of its answer; the ops follow. */
+/* The head of its answer; the ops follow, then the certificate. */
 struct answer {
     struct verdict first;
     uint64_t replays;
+    uint64_t op_count;
     bool is_minimal;
 };
+
+static void take_certificate(void *context, const struct run *run, const struct verdict *verdict)
+{
+    struct writing *certificate = context;
+    if (verdict->kind != VERDICT_PREMATURE && verdict->kind != VERDICT_DISPUTED)
+        return;
+    writing_clear(certificate);
+    certificate_append(run, certificate);
+}
+
+/* Runs the shrunk list once more for the certificate of what it ends with. */
+static void prove(const struct work *work, const struct op_list *ops, struct writing *certificate)
+{
+    struct trial trial;
+    char reason[RUN_REASON_BYTES];
+    const struct run_listener listener = {certificate, take_certificate};
+    if (trial_replay(work->target, work->setup, ops, &listener, &trial, reason))
+        trial_deinit(&trial);
+}
 
 /* Answers with nothing when no promise is broken. */
 static void shrink_and_answer(void *context, int file)
@@ -34,27 +55,39 @@ static void shrink_and_answer(void *context, int file)
     memset(&answer, 0, sizeof answer);
     answer.first = result.first;
     answer.replays = result.replays;
+    answer.op_count = result.ops.count;
     answer.is_minimal = result.is_minimal;
+    struct writing certificate;
+    writing_init(&certificate);
+    prove(work, &result.ops, &certificate);
     (void)(file_write_all(file, &answer, sizeof answer) &&
-           file_write_all(file, result.ops.ops, result.ops.count * sizeof *result.ops.ops));
+           file_write_all(file, result.ops.ops, result.ops.count * sizeof *result.ops.ops) &&
+           file_write_all(file, certificate.bytes, certificate.length));
+    writing_deinit(&certificate);
     op_list_deinit(&result.ops);
 }
 
 static bool take_answer(const struct writing *bytes, struct shrunk *shrunk)
 {
     struct answer answer;
-    if (bytes->length <= sizeof answer || (bytes->length - sizeof answer) % sizeof(struct op) != 0)
+    if (bytes->length <= sizeof answer)
         return false;
     memcpy(&answer, bytes->bytes, sizeof answer);
+    size_t rest = bytes->length - sizeof answer;
+    if (answer.op_count == 0 || answer.op_count > rest / sizeof(struct op))
+        return false;
     shrunk->first = answer.first;
     shrunk->replays = answer.replays;
     shrunk->is_minimal = answer.is_minimal;
     op_list_clear(&shrunk->ops);
-    for (size_t i = sizeof answer; i < bytes->length; i += sizeof(struct op)) {
+    const char *from = bytes->bytes + sizeof answer;
+    for (uint64_t i = 0; i < answer.op_count; i++, from += sizeof(struct op)) {
         struct op op;
-        memcpy(&op, bytes->bytes + i, sizeof op);
+        memcpy(&op, from, sizeof op);
         op_list_append(&shrunk->ops, &op);
     }
+    writing_clear(&shrunk->certificate);
+    writing_append_bytes(&shrunk->certificate, from, rest - answer.op_count * sizeof(struct op));
     return true;
 }
 

@@ -4,6 +4,7 @@
 #define CLI_SHRINKING_H
 
 #include "harness/run.h"
+#include "reports/writing.h"
 
 enum shrinking_end {
     SHRINKING_DONE,
@@ -14,6 +15,7 @@ enum shrinking_end {
 };
 struct shrunk {
     struct op_list ops; /* the caller inits and deinits; untouched but after DONE */
+    struct writing certificate; /* of the last op of ops; empty when that is no OOM.  The same */
     struct verdict first;
     uint64_t replays;
     bool is_minimal;

@@ -82,6 +82,8 @@ static void json_setup(struct writing *text, const struct setup *setup)
     line_string(text, "chip", setup->chip);
     line_number(text, "capacity_bytes", setup->capacity_bytes);
     line_number(text, "hosts", setup->host_count);
+    if (setup->has_regret_max)
+        line_number(text, "regret_max", setup->regret_max);
     line_nest(text, "options", '{');
     for (uint32_t i = 0; i < setup->option_count; i++) {
         json_separate(text);
@@ -132,37 +134,56 @@ static void json_place(struct writing *text, const struct report_place *place)
     line_number(text, "trial", place->trial);
 }
 
-void json_verdict(struct writing *text, const struct report_place *place, const struct verdict *verdict,
-                  const char *message, const char *repro)
+void json_paths(struct writing *text, const char *repro, const char *certificate)
 {
-    line_open(text, "verdict");
-    json_place(text, place);
+    if (repro != NULL)
+        line_string(text, "repro", repro);
+    if (certificate != NULL)
+        line_string(text, "certificate", certificate);
+}
+
+/* What ends every line about one op. */
+static void json_words(struct writing *text, const struct report_finding *finding)
+{
+    line_string(text, "reason", finding->verdict->reason);
+    line_string(text, "message", finding->message);
+    json_paths(text, finding->repro, finding->certificate);
+    line_close(text);
+}
+
+static void json_oom(struct writing *text, const char *type, const struct report_finding *finding)
+{
+    const struct verdict *verdict = finding->verdict;
+    line_open(text, type);
+    json_place(text, &finding->place);
     line_number(text, "op", verdict->op);
     line_string(text, "verdict", verdict_name(verdict->kind));
     line_number(text, "requested_bytes", verdict->requested_bytes);
     line_number(text, "free_bytes", verdict->free_bytes);
-    line_string(text, "reason", verdict->reason);
-    line_string(text, "message", message);
-    if (repro != NULL)
-        line_string(text, "repro", repro);
-    line_close(text);
+    json_words(text, finding);
+}
+
+void json_verdict(struct writing *text, const struct report_finding *finding)
+{
+    json_oom(text, "verdict", finding);
+}
+
+void json_dispute(struct writing *text, const struct report_finding *finding)
+{
+    json_oom(text, "disputed", finding);
 }
 
 void json_finding(struct writing *text, const struct report_finding *finding)
 {
     if (finding->verdict->kind == VERDICT_PREMATURE) {
-        json_verdict(text, &finding->place, finding->verdict, finding->message, finding->repro);
+        json_verdict(text, finding);
         return;
     }
     line_open(text, "broken");
     line_string(text, "rule", finding->rule);
     json_place(text, &finding->place);
     line_number(text, "op", finding->verdict->op);
-    line_string(text, "reason", finding->verdict->reason);
-    line_string(text, "message", finding->message);
-    if (finding->repro != NULL)
-        line_string(text, "repro", finding->repro);
-    line_close(text);
+    json_words(text, finding);
 }
 
 static void json_totals(struct writing *text, const struct run_totals *totals)
@@ -174,6 +195,18 @@ static void json_totals(struct writing *text, const struct run_totals *totals)
     line_number(text, "premature", totals->premature);
     line_number(text, "unknown", totals->unknown);
     line_number(text, "broken", totals->broken);
+}
+
+static void json_regret(struct writing *text, const struct run_totals *totals)
+{
+    line_nest(text, "regret", '{');
+    line_number(text, "requests", totals->regretted);
+    line_number(text, "unknown", totals->regrets_unknown);
+    for (unsigned kind = 0; kind < REGRET_KIND_COUNT; kind++)
+        line_number(text, regret_info((enum regret_kind)kind)->name, totals->regrets[kind]);
+    line_number(text, "evicted_bytes", totals->regretted_evicted_bytes);
+    line_number(text, "moved_bytes", totals->regretted_moved_bytes);
+    line_unnest(text, '}');
 }
 
 static void json_kinds(struct writing *text, const char *key, const uint64_t counts[OP_KIND_COUNT])
@@ -196,6 +229,7 @@ void json_result(struct writing *text, const struct report_result *result)
     line_number(text, "moved_bytes", result->totals.moved_bytes);
     line_number(text, "stagings", result->totals.stagings);
     line_number(text, "evictions", result->totals.evictions);
+    json_regret(text, &result->totals);
     json_kinds(text, "by_kind", result->totals.by_kind);
     json_kinds(text, "skipped_by_kind", result->totals.skipped_by_kind);
     if (result->findings_only_counted > 0)
@@ -215,12 +249,25 @@ void json_end(struct writing *text, const struct report_end *end)
     line_open(text, "end");
     line_number(text, "seed", end->seed);
     json_totals(text, &end->totals);
+    line_number(text, "disputed", end->totals.disputed);
+    line_number(text, "second_opinions", end->totals.second_opinions);
+    line_number(text, "certificates_checked", end->certificates_checked);
+    json_regret(text, &end->totals);
     if (end->verdicts_omitted > 0)
         line_number(text, "verdicts_omitted", end->verdicts_omitted);
     if (end->is_interrupted)
         line_boolean(text, "interrupted", true);
     line_seconds(text, "seconds", end->elapsed_ns);
     line_number(text, "exit", (uint64_t)end->exit_code);
+    line_close(text);
+}
+
+void json_certificate(struct writing *text, const char *file, const char *result, const char *reason)
+{
+    line_open(text, "certificate");
+    line_string(text, "file", file);
+    line_string(text, "result", result);
+    line_string(text, "reason", reason);
     line_close(text);
 }
 

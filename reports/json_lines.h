@@ -18,13 +18,18 @@ void line_close(struct writing *text);                               /* } and th
 
 /* Whole lines. */
 void json_start(struct writing *text, const struct report_start *start);
-/* An OOM.  message is the target's error text; repro may be NULL. */
-void json_verdict(struct writing *text, const struct report_place *place, const struct verdict *verdict,
-                  const char *message, const char *repro);
+/* An OOM that was judged. */
+void json_verdict(struct writing *text, const struct report_finding *finding);
+/* The paths of what was kept of a finding: the last members of its line. */
+void json_paths(struct writing *text, const char *repro, const char *certificate);
+/* An OOM on which our own judges disagree. */
+void json_dispute(struct writing *text, const struct report_finding *finding);
 /* A finding: a `verdict` line for a premature OOM, else a `broken` line. */
 void json_finding(struct writing *text, const struct report_finding *finding);
 void json_result(struct writing *text, const struct report_result *result);
 void json_end(struct writing *text, const struct report_end *end);
+/* A file that was checked; result is "valid", "refuted" or "unreadable". */
+void json_certificate(struct writing *text, const char *file, const char *result, const char *reason);
 /* One thing of `list`. */
 struct report_entry {
     const char *kind, *name, *summary;

@@ -29,17 +29,18 @@ struct report_place {
     uint64_t trial;
 };
 
-/* A broken promise.  rule names it: a rule's name, or "crash" and "hang" for a target that died or
- * never returned. */
+/* A verdict: on an OOM, or a broken promise.  rule names the latter: a rule's name, or "crash" and "hang" for a
+ * target that died or never returned. */
 struct report_finding {
     struct report_place place;
     const struct verdict *verdict;
-    const char *rule;
-    const char *message; /* the target's error text */
-    const char *repro;   /* path; NULL = not kept */
-    const char *replay;  /* the one line that runs it again; NULL = none */
-    uint64_t seed;       /* of the trial */
-    uint64_t op_count;   /* of the repro */
+    const char *rule;        /* NULL: an OOM that breaks no promise */
+    const char *message;     /* the target's error text */
+    const char *repro;       /* path; NULL = not kept */
+    const char *replay;      /* the one line that runs it again; NULL = none */
+    const char *certificate; /* path; NULL = not kept */
+    uint64_t seed;           /* of the trial */
+    uint64_t op_count;       /* of the repro */
 };
 
 /* How a part ended. */
@@ -61,6 +62,7 @@ struct report_end {
     struct run_totals totals;
     uint64_t elapsed_ns;
     uint64_t verdicts_omitted; /* justified ones that the results file leaves out */
+    uint64_t certificates_checked;
     int exit_code;
     bool is_interrupted;
 };

@@ -32,13 +32,16 @@ static void append_setup(struct writing *text, const struct setup *setup)
     }
     if (setup->host_count > 1)
         writing_append_format(text, ", %u hosts", setup->host_count);
+    if (setup->has_regret_max)
+        writing_append_format(text, ", %llu regrets allowed", (unsigned long long)setup->regret_max);
 }
 
 static bool setup_says_the_same(const struct setup *a, const struct setup *b)
 {
     bool same = strcmp(a->target, b->target) == 0 && strcmp(a->chip, b->chip) == 0 && a->seed == b->seed &&
                 a->capacity_bytes == b->capacity_bytes && a->host_count == b->host_count &&
-                a->option_count == b->option_count;
+                a->option_count == b->option_count && a->has_regret_max == b->has_regret_max &&
+                a->regret_max == b->regret_max;
     for (uint32_t i = 0; same && i < a->option_count; i++)
         same = strcmp(a->options[i].key, b->options[i].key) == 0 && strcmp(a->options[i].value, b->options[i].value) == 0;
     return same;
@@ -97,8 +100,12 @@ static void append_field(struct writing *text, const char *name, const char *val
 void terminal_finding(struct writing *text, const struct report_finding *finding)
 {
     const struct verdict *verdict = finding->verdict;
-    writing_append(text, "BROKEN ");
-    writing_append_visible(text, finding->rule);
+    const char *title = verdict->kind == VERDICT_UNKNOWN    ? "UNKNOWN"
+                        : verdict->kind == VERDICT_DISPUTED ? "DISPUTED"
+                                                            : "BROKEN ";
+    writing_append(text, title);
+    if (finding->rule != NULL)
+        writing_append_visible(text, finding->rule);
     writing_append_format(text, ": op %lu", (unsigned long)verdict->op);
     if (finding->place.scenario != NULL) {
         writing_append(text, " of ");
@@ -113,18 +120,21 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
         append_field(text, "repro", finding->repro);
         writing_append_format(text, "  %-8s%llu\n", "ops", (unsigned long long)finding->op_count);
     }
+    append_field(text, "proof", finding->certificate);
     append_field(text, "again", finding->replay);
 }
 
-void terminal_oom(struct writing *text, const struct verdict *verdict, const char *message)
+void terminal_oom(struct writing *text, const struct report_finding *finding)
 {
+    const struct verdict *verdict = finding->verdict;
     writing_append_format(text, "op %lu: out of memory, %s: requested ", (unsigned long)verdict->op, verdict_name(verdict->kind));
     append_size(text, verdict->requested_bytes);
     writing_append(text, ", free ");
     append_size(text, verdict->free_bytes);
     writing_append(text, "\n");
     append_field(text, "reason", verdict->reason);
-    append_field(text, "message", message);
+    append_field(text, "message", finding->message);
+    append_field(text, "proof", finding->certificate);
 }
 
 uint64_t per_second(uint64_t count, uint64_t duration_ns)
@@ -240,9 +250,11 @@ void terminal_results(struct writing *text, const struct report_result *results,
         append_notes(text, &results[i]);
 }
 
-static const char *meaning(int exit_code)
+static const char *meaning(const struct report_end *end)
 {
-    switch (exit_code) {
+    if (end->totals.disputed > 0)
+        return "our own judges disagree: no verdict counts";
+    switch (end->exit_code) {
     case 0: return "every promise kept, every OOM judged";
     case 1: return "a promise was broken";
     case 3: return "no promise broken, but an OOM stayed unknown";
@@ -250,11 +262,37 @@ static const char *meaning(int exit_code)
     }
 }
 
+/* One line, or none when nothing was regretted. */
+static void append_regret(struct writing *text, const struct run_totals *totals)
+{
+    if (totals->regretted == 0)
+        return;
+    const char *separator = " (";
+    writing_append_format(text, "regret: %llu requests cost more than they had to",
+                          (unsigned long long)totals->regretted);
+    for (unsigned kind = 0; kind < REGRET_KIND_COUNT; kind++) {
+        if (totals->regrets[kind] == 0)
+            continue;
+        writing_append_format(text, "%s%llu %s", separator, (unsigned long long)totals->regrets[kind],
+                              regret_info((enum regret_kind)kind)->name);
+        separator = ", ";
+    }
+    char evicted[SIZE_TEXT_BYTES], moved[SIZE_TEXT_BYTES];
+    size_print_field(totals->regretted_evicted_bytes, evicted);
+    size_print_field(totals->regretted_moved_bytes, moved);
+    writing_append_format(text, "); beyond the cheapest plans %s evicted, %s moved", evicted, moved);
+    if (totals->regrets_unknown > 0)
+        writing_append_format(text, "; of %llu more no cheapest plan was found in time",
+                              (unsigned long long)totals->regrets_unknown);
+    writing_append(text, "\n");
+}
+
 void terminal_end(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
+    append_regret(text, totals);
     writing_append_format(text, "%s%s: %llu ops, %llu OOMs (%llu justified, %llu premature, %llu unknown), %llu broken, ",
-                       end->is_interrupted ? "interrupted; so far " : "", meaning(end->exit_code),
+                       end->is_interrupted ? "interrupted; so far " : "", meaning(end),
                        (unsigned long long)totals->ops, (unsigned long long)totals->ooms,
                        (unsigned long long)totals->justified, (unsigned long long)totals->premature,
                        (unsigned long long)totals->unknown, (unsigned long long)totals->broken);

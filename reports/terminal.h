@@ -9,16 +9,17 @@
 /* Target, device, options and seed; one line a part. */
 void terminal_start(struct writing *text, const struct report_start *start);
 
-/* A broken promise with its reason, the target's words and the line that runs it again. */
+/* A verdict worth a person's time, with its reason, the target's words, the line that runs it again and the files that
+ * were kept: a broken promise, an OOM that stayed unknown, or one on which our own judges disagree. */
 void terminal_finding(struct writing *text, const struct report_finding *finding);
 
 /* One judged OOM, as a replay lists it. */
-void terminal_oom(struct writing *text, const struct verdict *verdict, const char *message);
+void terminal_oom(struct writing *text, const struct report_finding *finding);
 
 /* The tables: verdicts, then mitigations, then notes. */
 void terminal_results(struct writing *text, const struct report_result *results, size_t count);
 
-/* The last lines: what it all means, and the seed again. */
+/* The last lines: what was regretted, what it all means, and the seed again. */
 void terminal_end(struct writing *text, const struct report_end *end);
 
 /* "2.500 s"; and how many a second, 0 when no time passed. */

@@ -2,9 +2,19 @@
 hbmstress_add_test(test_cli LIBS cli)
 hbmstress_add_test(test_cli_reports LIBS reports PkgConfig::JANSSON)
 
+# The program with one judge that lies, linked before the one in its library.
+foreach(liar IN ITEMS cli_lying_checker cli_lying_judge)
+    add_executable(${liar} ${liar}.c "${CMAKE_SOURCE_DIR}/cli/main.c")
+    target_link_libraries(${liar} PRIVATE cli)
+endforeach()
+hbmstress_add_script_test(cli_disputes
+    COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/cli_disputes.sh" "$<TARGET_FILE:hbmstress>" "$<TARGET_FILE:cli_lying_checker>"
+            "$<TARGET_FILE:cli_lying_judge>"
+    LABELS cli)
+
 add_library(test_cli_bad_target MODULE test_cli_bad_target.c)
 set_target_properties(test_cli_bad_target PROPERTIES PREFIX "")
-foreach(script IN ITEMS help bad_input findings same_bytes world job)
+foreach(script IN ITEMS help bad_input certificates findings same_bytes world job)
     hbmstress_add_script_test(cli_${script}
         COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/cli_${script}.sh" "$<TARGET_FILE:hbmstress>"
                 "$<IF:$<STREQUAL:${script},findings>,$<TARGET_FILE:test_cli_bad_target>,${CMAKE_SOURCE_DIR}/scenarios/jobs/main.ini>"

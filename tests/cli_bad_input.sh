@@ -4,7 +4,7 @@
 . "$(dirname "$0")/cli_common.sh"
 
 expect_refusal 2 "no subcommand"
-expect_refusal 2 "valid are list, run, replay, import, explain, shrink" frobnicate
+expect_refusal 2 "valid are list, run, replay, import, explain, shrink, check" frobnicate
 expect_refusal 2 "did you mean 'run'" rnu
 expect_refusal 2 "unknown scenario 'fragmentation_strom'; did you mean 'fragmentation_storm'?" run fragmentation_strom
 expect_refusal 2 "unknown scenario 'xyzzy'" run slow_leak xyzzy
@@ -25,6 +25,8 @@ expect_refusal 2 "--time: 'never'" run --time never
 expect_refusal 2 "--hosts: '0'" run --hosts 0
 expect_refusal 2 "--hosts: '65'" run --hosts 65
 expect_refusal 2 "--workers: '0'" run --workers 0
+expect_refusal 2 "--regret-max: 'some' is not a number" run --regret-max some
+expect_refusal 2 "--regret-max: '-1'" replay x.ops --regret-max -1
 expect_refusal 2 "--capacity: '0'" run --capacity 0
 expect_refusal 2 "--capacity: '12Q'" run --capacity 12Q
 expect_refusal 2 "--capacity: '16E'" run --capacity 16E
@@ -99,6 +101,8 @@ job 'ops = 3\n' "job.ini:1: key 'ops' stands before"
 job '[slow_leak]\nnonsense\n' "job.ini:2: neither"
 job '[slow_leak]\n\n; words\ntarg = hbm\n' "job.ini:4: unknown key 'targ'; did you mean 'target'?"
 job '[slow_leak]\nops = 0\n' "job.ini:2: ops: '0'"
+job '[slow_leak]\nregret_max = few\n' "job.ini:2: regret_max: 'few'"
+job '[slow_leak]\nregret_max = 1\nregret_max = 1\n' "job.ini:3: key 'regret_max' comes twice"
 job '[slow_leak]\nops = 1\nops = 2\n' "job.ini:3: key 'ops' comes twice"
 job '[slow_leak]\n[slow_leak]\n' "job.ini:2: section [slow_leak] comes twice"
 job '[slow_lea]\n' "job.ini:1: unknown scenario 'slow_lea'; did you mean 'slow_leak'?"

@@ -27,6 +27,7 @@ done
 expect_exit 1 explain "$repro"
 expect_text out.txt "Largest hole"
 expect_text out.txt "Verdict: premature"
+expect_text out.txt "Its proof: hbmstress replay $repro --certificates DIR"
 expect_exit 1 explain "$repro" --json
 expect_text out.txt '"type":"explanation"'
 
@@ -39,6 +40,32 @@ expect_exit 1 shrink "$whole" -o small.ops
 expect_exit 1 replay small.ops
 expect_exit 1 shrink "$whole" --shrink-budget 50
 grep -q '^hbmstress-ops 1$' out.txt || fail "shrink without -o writes no list"
+
+# Regret is counted and breaks nothing, unless it is said how much is too much.
+regret() { # CODE ARGUMENT...
+    local code=$1
+    shift
+    expect_exit "$code" run eviction_pressure --seed 1 --ops 3000 --out regret "$@"
+}
+regret 0
+expect_text out.txt "regret: "
+expect_text out.txt "beyond the cheapest plans"
+tail -n 1 regret/results.jsonl | grep -q '"regret":{"requests":[1-9]' || fail "the end says nothing of regret"
+grep '"type":"scenario"' regret/results.jsonl | grep -q '"regret":{"requests":[1-9]' ||
+    fail "the scenario says nothing of regret"
+regret 0 --regret-max 100000000
+regret 1 --regret-max 0
+expect_text out.txt "BROKEN regret"
+repro=$(find regret/repros -name 'regret-*.ops' | head -n 1)
+expect_text "$repro" "regret_max 0"
+expect_exit 1 replay "$repro"
+expect_text out.txt "BROKEN regret"
+expect_exit 0 replay "$repro" --regret-max 100000000
+expect_text out.txt "regret: "
+printf '[eviction_pressure]\nregret_max = 0\nops = 3000\n' >regret.ini
+expect_exit 1 run --job regret.ini --seed 1 --out regret
+expect_text out.txt "BROKEN regret"
+expect_exit 0 run --job regret.ini --seed 1 --out regret --regret-max 100000000
 
 crash() { # HOW RULE
     rm -rf bad

@@ -1,11 +1,15 @@
 /* What lies under the program: its arguments, its job files, the order in which trials count, and
  * the bytes that travel between its processes. */
 #include "cli/arguments.h"
+#include "cli/certificates.h"
 #include "cli/job.h"
 #include "cli/judgement.h"
+#include "cli/keeper.h"
+#include "cli/lookup.h"
 #include "cli/message.h"
 #include "cli/subcommands.h"
 #include "cli/trials.h"
+#include "harness/ops_file.h"
 #include "tests/suite.h"
 
 #include <check.h>
@@ -50,7 +54,7 @@ END_TEST
 START_TEST(what_is_said_later_overrides_and_the_rest_stays)
 {
     struct arguments base = {.seed = 1, .has_seed = true, .chip = "v4", .op_count_max = 5};
-    struct arguments over = {.capacity_bytes = 512, .seed = 2};
+    struct arguments over = {.capacity_bytes = 512, .seed = 2, .has_regret_max = true, .regret_max = 3};
     ck_assert_ptr_null(arguments_set(&base, "--target-option", "defrag=none"));
     ck_assert_ptr_null(arguments_set(&base, "--target-option", "granule=512"));
     ck_assert_ptr_null(arguments_set(&over, "--target-option", "defrag=slide"));
@@ -59,6 +63,8 @@ START_TEST(what_is_said_later_overrides_and_the_rest_stays)
     ck_assert_ptr_null(base.chip);
     ck_assert_uint_eq(base.capacity_bytes, 512);
     ck_assert_uint_eq(base.op_count_max, 5);
+    ck_assert(base.has_regret_max);
+    ck_assert_uint_eq(base.regret_max, 3);
     ck_assert_uint_eq(base.option_count, 2);
     ck_assert_str_eq(base.options[0].value, "slide");
     ck_assert_str_eq(base.options[1].value, "512");
@@ -250,6 +256,9 @@ START_TEST(a_judgement_survives_its_way_and_no_other_bytes_are_one)
     op_list_append(&sent.ops, &op);
     writing_append(&sent.all, "line one\nline two\n");
     writing_append(&sent.notable, "line two\n");
+    writing_append(&sent.certificates, "{}\n");
+    sent.head.kept[0] = (struct kept_oom){.verdict = {.kind = VERDICT_UNKNOWN, .op = 5}, .certificate_bytes = 3};
+    sent.head.kept_count = 1;
     writing_init(&bytes);
     judgement_pack(&sent, &bytes);
 
@@ -261,6 +270,8 @@ START_TEST(a_judgement_survives_its_way_and_no_other_bytes_are_one)
     ck_assert(op_equal(&received.ops.ops[0], &op));
     ck_assert_str_eq(writing_string(&received.all), "line one\nline two\n");
     ck_assert_str_eq(writing_string(&received.notable), "line two\n");
+    ck_assert_str_eq(writing_string(&received.certificates), "{}\n");
+    ck_assert_uint_eq(received.head.kept[0].verdict.op, 5);
     judgement_deinit(&received);
 
     for (size_t length = 0; length < bytes.length; length += 1 + length / 64) {
@@ -270,6 +281,197 @@ START_TEST(a_judgement_survives_its_way_and_no_other_bytes_are_one)
     }
     writing_deinit(&bytes);
     judgement_deinit(&sent);
+}
+END_TEST
+
+/* A trial of 8 ops; its third and fifth stayed unknown. */
+static void judgement_with_unknowns(struct judgement *judgement)
+{
+    judgement_init(judgement);
+    setup_init(&judgement->setup);
+    judgement->setup.capacity_bytes = 1 << 20;
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = 4096;
+    for (int i = 0; i < 8; i++)
+        op_list_append(&judgement->ops, &op);
+    judgement->head.has_list = true;
+    for (uint32_t i = 2; i <= 4; i += 2) {
+        struct kept_oom *oom = &judgement->head.kept[judgement->head.kept_count++];
+        oom->verdict = (struct verdict){.kind = VERDICT_UNKNOWN, .op = i, .reason = "no end"};
+        oom->certificate_start = judgement->certificates.length;
+        writing_append_format(&judgement->certificates, "certificate of op %u\n", i);
+        oom->certificate_bytes = judgement->certificates.length - oom->certificate_start;
+    }
+}
+
+static void expect_file(const char *path, const char *wanted)
+{
+    char text[256] = "";
+    FILE *file = fopen(path, "r");
+    ck_assert_msg(file != NULL, "no %s", path);
+    (void)fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    ck_assert_str_eq(text, wanted);
+}
+
+START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
+{
+    char directory[] = "/tmp/test_cli_XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    struct part parts[2];
+    struct plan plan;
+    struct keeper keeper;
+    struct judgement judgement;
+    struct report_finding finding;
+    plan_two(&plan, parts, 250);
+    strcpy(parts[0].name, "a part/of two");
+    judgement_with_unknowns(&judgement);
+    keeper_init(&keeper, directory, 100);
+    for (size_t i = 0; i < 2; i++) {
+        const struct kept_oom *oom = &judgement.head.kept[i];
+        ck_assert_int_eq(keeper_take_oom(&keeper, &plan, &judgement, oom, &finding), KEEPER_KEPT);
+        ck_assert_ptr_nonnull(strstr(finding.repro, "/repros/unknown-a_part_of_two-"));
+        ck_assert_ptr_nonnull(strstr(finding.certificate, "/certificates/unknown-a_part_of_two-"));
+        ck_assert_uint_eq(finding.op_count, oom->verdict.op + 1);
+        expect_file(finding.certificate, i == 0 ? "certificate of op 2\n" : "certificate of op 4\n");
+        struct setup setup;
+        struct op_list ops;
+        struct ops_file_error error;
+        op_list_init(&ops);
+        ck_assert_int_eq(ops_file_read(finding.repro, &setup, &ops, &error), OPS_FILE_OK);
+        ck_assert_uint_eq(ops.count, oom->verdict.op + 1);
+        op_list_deinit(&ops);
+        ck_assert_int_eq(unlink(finding.repro), 0);
+        ck_assert_int_eq(unlink(finding.certificate), 0);
+    }
+    keeper_deinit(&keeper);
+    judgement_deinit(&judgement);
+    static const char *const folders[] = {"/repros", "/certificates", ""};
+    for (size_t i = 0; i < 3; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s%s", directory, folders[i]);
+        ck_assert_int_eq(rmdir(path), 0); /* nothing else is there */
+    }
+}
+END_TEST
+
+START_TEST(of_unknown_ooms_a_part_keeps_as_many_as_of_a_rule)
+{
+    char directory[] = "/tmp/test_cli_XXXXXX";
+    ck_assert_ptr_nonnull(mkdtemp(directory));
+    struct part parts[2];
+    struct plan plan;
+    struct keeper keeper;
+    struct judgement judgement;
+    struct report_finding finding;
+    plan_two(&plan, parts, 250);
+    strcpy(parts[0].name, "one");
+    strcpy(parts[1].name, "two");
+    judgement_with_unknowns(&judgement);
+    keeper_init(&keeper, directory, 100);
+    for (uint64_t i = 0; i <= KEEPER_SAME_COUNT_MAX; i++) {
+        judgement.head.task.trial = i;
+        enum keeper_result result = keeper_take_oom(&keeper, &plan, &judgement, &judgement.head.kept[0], &finding);
+        ck_assert_int_eq(result, i < KEEPER_SAME_COUNT_MAX ? KEEPER_KEPT : KEEPER_COUNTED);
+        if (result == KEEPER_KEPT)
+            ck_assert(unlink(finding.repro) == 0 && unlink(finding.certificate) == 0);
+    }
+    judgement.head.task.part = 1;
+    ck_assert_int_eq(keeper_take_oom(&keeper, &plan, &judgement, &judgement.head.kept[1], &finding), KEEPER_KEPT);
+    ck_assert(unlink(finding.repro) == 0 && unlink(finding.certificate) == 0);
+    keeper_deinit(&keeper);
+    judgement_deinit(&judgement);
+    char path[64];
+    snprintf(path, sizeof path, "%s/repros", directory);
+    ck_assert_int_eq(rmdir(path), 0);
+    snprintf(path, sizeof path, "%s/certificates", directory);
+    ck_assert_int_eq(rmdir(path), 0);
+    ck_assert_int_eq(rmdir(directory), 0);
+}
+END_TEST
+
+START_TEST(premature_and_unknown_certificates_are_checked_and_one_in_so_many_others)
+{
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < UINT64_C(4) * CERTIFICATE_CHECK_PERIOD; i++) {
+        ck_assert(certificate_is_due(i, VERDICT_PREMATURE));
+        ck_assert(certificate_is_due(i, VERDICT_UNKNOWN));
+        count += certificate_is_due(i, VERDICT_JUSTIFIED);
+    }
+    ck_assert_uint_eq(count, 4);
+}
+END_TEST
+
+START_TEST(a_disputed_verdict_is_no_broken_promise)
+{
+    struct judgement judgement;
+    judgement_with_unknowns(&judgement);
+    judgement.head.first = (struct verdict){.kind = VERDICT_PREMATURE, .rule = RULE_PREMATURE};
+    ck_assert_str_eq(judgement_rule(&judgement), "premature");
+    ck_assert_ptr_null(judgement_dispute(&judgement));
+    judgement.head.kept[1].verdict.kind = VERDICT_DISPUTED;
+    ck_assert_ptr_null(judgement_rule(&judgement));
+    ck_assert_ptr_eq(judgement_dispute(&judgement), &judgement.head.kept[1]);
+    judgement_deinit(&judgement);
+}
+END_TEST
+
+/* A scenario that is a recorded list, its setup included. */
+static struct op_list recorded;
+static struct setup recorded_setup;
+
+static void recorded_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+{
+    (void)state;
+    (void)random;
+    (void)capacity_is_free;
+    *setup = recorded_setup;
+}
+
+static bool recorded_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+{
+    (void)state;
+    (void)random;
+    if (view->op_number == recorded.count)
+        return false;
+    *op = recorded.ops[view->op_number];
+    return true;
+}
+
+START_TEST(a_trial_sends_the_certificates_of_what_stayed_unknown_with_its_list)
+{
+    struct ops_file_error error;
+    op_list_init(&recorded);
+    ck_assert_int_eq(ops_file_read(HBMSTRESS_SOURCE_DIR "/tests/cli_unknown.ops", &recorded_setup, &recorded, &error),
+                     OPS_FILE_OK);
+    const struct scenario scenario = {.name = "recorded", .ops_per_trial = 1000, .begin = recorded_begin,
+                                      .next = recorded_next};
+    struct part part = {.name = "recorded", .scenario = &scenario, .setup = recorded_setup};
+    ck_assert_int_eq(lookup_target("first_fit", &part.target), EXIT_KEPT);
+    const struct plan plan = {.parts = &part, .count = 1};
+    const struct task task = {.op_count_max = 1000};
+    struct last_words *words = last_words_create();
+    struct judgement judgement;
+    judgement_init(&judgement);
+    judgement_make(&plan, &task, words, &judgement);
+    const struct judgement_head *head = &judgement.head;
+    ck_assert_uint_eq(head->totals.unknown, 2);
+    ck_assert_uint_eq(head->kept_count, 2);
+    ck_assert_uint_eq(head->certificates_checked, 2);
+    ck_assert(head->has_list);
+    ck_assert_uint_eq(judgement.ops.count, recorded.count);
+    for (size_t i = 0; i < 2; i++) {
+        const struct kept_oom *oom = &head->kept[i];
+        char reason[CERTIFICATE_REASON_BYTES];
+        ck_assert_int_eq(oom->verdict.kind, VERDICT_UNKNOWN);
+        ck_assert(certificate_is_accepted(judgement.certificates.bytes + oom->certificate_start, oom->certificate_bytes,
+                                          reason));
+        ck_assert_int_eq(judgement.all.bytes[oom->all_end - 1], '\n');
+        ck_assert_int_eq(judgement.notable.bytes[oom->notable_end - 1], '\n');
+    }
+    judgement_deinit(&judgement);
+    last_words_destroy(words);
+    op_list_deinit(&recorded);
 }
 END_TEST
 
@@ -303,6 +505,11 @@ int main(void)
     tcase_add_test(tests, what_was_started_still_counts_after_a_stop);
     tcase_add_test(tests, a_trial_without_ops_ends_its_scenario);
     tcase_add_test(tests, a_judgement_survives_its_way_and_no_other_bytes_are_one);
+    tcase_add_test(tests, an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate);
+    tcase_add_test(tests, of_unknown_ooms_a_part_keeps_as_many_as_of_a_rule);
+    tcase_add_test(tests, premature_and_unknown_certificates_are_checked_and_one_in_so_many_others);
+    tcase_add_test(tests, a_disputed_verdict_is_no_broken_promise);
+    tcase_add_test(tests, a_trial_sends_the_certificates_of_what_stayed_unknown_with_its_list);
     tcase_add_test(tests, a_trial_seed_depends_on_seed_name_and_number_alone);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

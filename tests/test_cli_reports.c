@@ -136,7 +136,9 @@ START_TEST(lines_have_the_documented_fields)
     const struct report_place place = {"slow_leak", 3};
     struct verdict verdict = {.kind = VERDICT_PREMATURE, .rule = RULE_PREMATURE, .op = 17, .requested_bytes = 512, .free_bytes = 1024,
                               .reason = "it fits"};
-    json_verdict(&text, &place, &verdict, "RESOURCE_EXHAUSTED\033", "out/x.ops");
+    const struct report_finding oom = {.place = place, .verdict = &verdict, .message = "RESOURCE_EXHAUSTED\033",
+                                       .repro = "out/x.ops", .certificate = "out/x.json"};
+    json_verdict(&text, &oom);
     line = read_line(&text);
     ck_assert_str_eq(word(line, "type"), "verdict");
     ck_assert_str_eq(word(line, "verdict"), "premature");
@@ -146,6 +148,13 @@ START_TEST(lines_have_the_documented_fields)
     ck_assert_str_eq(word(line, "reason"), "it fits");
     ck_assert_str_eq(word(line, "message"), "RESOURCE_EXHAUSTED\033");
     ck_assert_str_eq(word(line, "repro"), "out/x.ops");
+    ck_assert_str_eq(word(line, "certificate"), "out/x.json");
+    json_decref(line);
+    json_dispute(&text, &oom);
+    line = read_line(&text);
+    ck_assert_str_eq(word(line, "type"), "disputed");
+    ck_assert_str_eq(word(line, "scenario"), "slow_leak");
+    ck_assert_str_eq(word(line, "certificate"), "out/x.json");
     json_decref(line);
 
     verdict.kind = VERDICT_BROKEN;
@@ -159,15 +168,25 @@ START_TEST(lines_have_the_documented_fields)
     ck_assert_int_eq(number(line, "op"), 17);
     json_decref(line);
 
-    const struct report_end end = {.totals = {.ops = 9, .ooms = 3, .justified = 1, .premature = 1, .unknown = 1, .broken = 2},
-                                   .elapsed_ns = 1234567890, .exit_code = 1};
+    const struct report_end end = {.totals = {.ops = 9, .ooms = 3, .justified = 1, .premature = 1, .unknown = 1,
+                                              .broken = 2, .disputed = 4, .second_opinions = 5},
+                                   .certificates_checked = 6, .elapsed_ns = 1234567890, .exit_code = 1};
     json_end(&text, &end);
     line = read_line(&text);
-    static const char *const keys[] = {"ops", "ooms", "justified", "premature", "unknown", "broken", "exit"};
-    static const json_int_t values[] = {9, 3, 1, 1, 1, 2, 1};
+    static const char *const keys[] = {"ops", "ooms", "justified", "premature", "unknown", "broken", "exit", "disputed",
+                                       "second_opinions", "certificates_checked"};
+    static const json_int_t values[] = {9, 3, 1, 1, 1, 2, 1, 4, 5, 6};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         ck_assert_int_eq(number(line, keys[i]), values[i]);
     ck_assert_double_eq_tol(json_real_value(json_object_get(line, "seconds")), 1.234, 1e-9);
+    json_decref(line);
+
+    json_certificate(&text, "red\033.json", "refuted", "move 3 overlaps");
+    line = read_line(&text);
+    ck_assert_str_eq(word(line, "type"), "certificate");
+    ck_assert_str_eq(word(line, "file"), "red\033.json");
+    ck_assert_str_eq(word(line, "result"), "refuted");
+    ck_assert_str_eq(word(line, "reason"), "move 3 overlaps");
     json_decref(line);
 
     json_entry(&text, &(struct report_entry){.kind = "target", .name = "plant", .summary = "does harm", .breaks = "overlap",
@@ -179,6 +198,39 @@ START_TEST(lines_have_the_documented_fields)
     ck_assert_uint_eq(json_object_size(options), 2);
     ck_assert_str_eq(json_string_value(json_object_get(options, "granule")), "N");
     json_decref(line);
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
+{
+    struct report_end end = {.totals = {.regretted = 3, .regrets_unknown = 2, .regretted_evicted_bytes = 1 << 20,
+                                        .regretted_moved_bytes = 512}};
+    end.totals.regrets[REGRET_EVICTED_NEEDLESSLY] = 1;
+    end.totals.regrets[REGRET_MOVED_TOO_MUCH] = 2;
+    struct writing text;
+    writing_init(&text);
+    json_end(&text, &end);
+    json_t *line = read_line(&text);
+    const json_t *regret = json_object_get(line, "regret");
+    ck_assert_uint_eq(json_object_size(regret), 4 + REGRET_KIND_COUNT);
+    ck_assert_int_eq(number(regret, "requests"), 3);
+    ck_assert_int_eq(number(regret, "unknown"), 2);
+    ck_assert_int_eq(number(regret, "evicted_needlessly"), 1);
+    ck_assert_int_eq(number(regret, "moved_too_much"), 2);
+    ck_assert_int_eq(number(regret, "in_vain"), 0);
+    ck_assert_int_eq(number(regret, "evicted_bytes"), 1 << 20);
+    ck_assert_int_eq(number(regret, "moved_bytes"), 512);
+    json_decref(line);
+
+    terminal_end(&text, &end);
+    ck_assert_ptr_nonnull(strstr(writing_string(&text),
+                                 "regret: 3 requests cost more than they had to (1 evicted_needlessly, 2 moved_too_much); "
+                                 "beyond the cheapest plans 1.00M evicted, 512B moved; of 2 more "));
+    writing_clear(&text);
+    end.totals = (struct run_totals){0};
+    terminal_end(&text, &end);
+    ck_assert_ptr_null(strstr(writing_string(&text), "regret"));
     writing_deinit(&text);
 }
 END_TEST
@@ -200,6 +252,7 @@ int main(void)
     tcase_add_test(tests, nothing_that_acts_on_a_terminal_gets_through);
     tcase_add_test(tests, columns_are_as_wide_as_their_widest_cell);
     tcase_add_test(tests, lines_have_the_documented_fields);
+    tcase_add_test(tests, regret_is_told_by_kind_and_not_at_all_when_there_was_none);
     tcase_add_test(tests, a_rate_needs_no_wide_numbers);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
