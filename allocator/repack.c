@@ -10,7 +10,7 @@
  * then lie one against the other, so that only sums matter unless some want more than granule
  * alignment.  Cheap attempts come first: keep all blocks but those that must make room; then largest
  * first by a few rules, then with a change of mind; then the exact search by sums; then, with alignments,
- * place by place. */
+ * place by place; where those end without an answer, by lot. */
 
 #define NOWHERE UINT32_MAX
 /* Bounds the cheap attempts, which are quadratic in spans, to a few milliseconds. */
@@ -400,13 +400,64 @@ static enum hbm_search_result packing_by_places(struct packing *packing)
     return result;
 }
 
-static bool packing_exact(struct packing *packing)
+static enum hbm_search_result packing_exact(struct packing *packing)
 {
     enum hbm_search_result result = packing_by_sums(packing);
     if (packing->aligned && !packing->laid_out && result != HBM_SEARCH_NONE && result != HBM_SEARCH_REFUSED)
         result = packing_by_places(packing);
     packing->plan->host_refused |= result == HBM_SEARCH_REFUSED;
-    return result == HBM_SEARCH_FOUND;
+    return result;
+}
+
+/* ---- by lot ---- */
+
+/* About as long as the search that was in vain before. */
+#define LOT_STEPS_MAX (32u * GREEDY_STEPS_MAX)
+
+static bool is_single(const struct packing *packing, size_t k)
+{
+    return (k == 0 || packing->sizes[k - 1] != packing->sizes[k]) &&
+           (k + 1 == packing->count || packing->sizes[k + 1] != packing->sizes[k]);
+}
+
+/* Sizes that occur once go to spans by lot, the others largest first by a rule.  False: one has no place. */
+static bool lot_draw(struct packing *packing, uint32_t *lot, enum span_rule rule)
+{
+    for (size_t s = 0; s < packing->span_count; s++)
+        packing->room[s] = packing->spans[s].high - packing->spans[s].low;
+    for (size_t k = 0; k < packing->count; k++)
+        packing->assigned[packing->items[k]] = NOWHERE;
+    for (size_t k = 0; k < packing->count; k++) {
+        if (!is_single(packing, k))
+            continue;
+        *lot = *lot * 1664525u + 1013904223u;
+        uint32_t s = (*lot >> 8) % (uint32_t)packing->span_count;
+        if (packing->room[s] >= packing->sizes[k])
+            item_move(packing, packing->items[k], s);
+    }
+    for (size_t k = 0; k < packing->count; k++) {
+        if (packing->assigned[packing->items[k]] != NOWHERE)
+            continue;
+        uint32_t s = span_choose(packing, packing->sizes[k], rule);
+        if (s == NOWHERE)
+            return false;
+        item_move(packing, packing->items[k], s);
+    }
+    return true;
+}
+
+/* Where all searches ended without an answer: most items are of a few sizes then, and the odd ones among them decide
+ * what is left of each span. */
+static bool packing_by_lot(struct packing *packing)
+{
+    uint32_t lot = 1;
+    packing->steps = 0;
+    for (unsigned attempt = 0; packing->steps < LOT_STEPS_MAX; attempt++) {
+        packing->steps += packing->count;
+        if (lot_draw(packing, &lot, (enum span_rule)(attempt % SPAN_RULE_COUNT)) && packing_layout(packing))
+            return true;
+    }
+    return false;
 }
 
 /* ---- all ---- */
@@ -501,7 +552,10 @@ static bool packing_solve(struct packing *packing)
         if (packing_largest_first(packing, (enum span_rule)rule))
             return true;
     }
-    return packing_item_by_item(packing) || packing_exact(packing);
+    if (packing_item_by_item(packing))
+        return true;
+    enum hbm_search_result result = packing_exact(packing);
+    return result == HBM_SEARCH_FOUND || (result == HBM_SEARCH_UNKNOWN && packing_by_lot(packing));
 }
 
 /* One allocation for all arrays: 8-byte ones first, so that each is aligned. */
