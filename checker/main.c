@@ -10,7 +10,8 @@ int main(int argument_count, char **arguments)
     const char *name = argument_count == 2 ? arguments[1] : "--help";
     if (strcmp(name, "--help") == 0) {
         fputs("hbm-certificate-check FILE  (- is standard input; 1 GiB at most)\n"
-              "Exit codes: 0 the proof holds, 1 it does not, 2 bad usage or not a certificate\n", stderr);
+              "Exit codes: 0 the proof holds, 1 it does not, 2 bad usage or not a certificate\n",
+              argument_count == 2 ? stdout : stderr);
         return argument_count == 2 ? CERTIFICATE_VALID : CERTIFICATE_UNREADABLE;
     }
     FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");

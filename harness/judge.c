@@ -1,5 +1,6 @@
 #include "harness/judge.h"
 
+#include "harness/align.h"
 #include "harness/check.h"
 #include "harness/judge_moved.h"
 #include "harness/judge_oom.h"
@@ -97,7 +98,7 @@ static bool take_block(struct judge *judge, struct host *host, const struct call
     const struct model_new what = {
         .requested_bytes = op->size_bytes,
         .align_bytes = align,
-        .stack_bytes = op->kind == OP_LOAD ? (op->stack_bytes + granule - 1) & ~(granule - 1) : 0,
+        .stack_bytes = op->kind == OP_LOAD ? align_up(op->stack_bytes, granule) : 0,
         .stack_requested_bytes = op->kind == OP_LOAD ? op->stack_bytes : 0,
         .kind = kind,
         .tag = op->tag,

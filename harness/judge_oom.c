@@ -1,5 +1,6 @@
 #include "harness/judge_oom.h"
 
+#include "harness/align.h"
 #include "harness/check.h"
 #include "harness/exhaustive.h"
 #include "harness/judge_said.h"
@@ -30,7 +31,7 @@ struct oom_request judge_request(const struct host *host, const struct call *cal
     };
     if (op->kind == OP_LOAD) {
         /* Above 2^63 it was invalid already: the sum cannot overflow. */
-        request.stack_bytes = (op->stack_bytes + granule - 1) & ~(granule - 1);
+        request.stack_bytes = align_up(op->stack_bytes, granule);
     } else if (op->kind == OP_EXECUTE) {
         const struct block *program = model_block(host->model, call->slot);
         request.size_bytes = program->state == BLOCK_GONE ? program->requested_bytes : 0;
@@ -44,8 +45,9 @@ struct oom_request judge_request(const struct host *host, const struct call *cal
  * and it takes only small states. */
 enum { SECOND_OPINION_PERIOD = 8 };
 
-/* Whether a judge that shares nothing with the oracle comes to another verdict. */
-static bool is_disputed(struct judge *judge)
+/* Asks a judge that shares nothing with the oracle, if it is its turn.  True: it comes to another verdict, and *verdict
+ * says so. */
+static bool second_judge_disagrees(struct judge *judge)
 {
     struct verdict *verdict = judge->verdict;
     const bool is_asked = judge->oom_count++ % SECOND_OPINION_PERIOD == 0 || verdict->kind == VERDICT_PREMATURE;
@@ -72,7 +74,7 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
     verdict->free_bytes = model_free_bytes(host->model);
     oom_take(&judge->oom, host->model, &request, device_faults_fired(host->device));
     oracle_judge(judge->oracle, &judge->oom, judge->nodes_max, verdict);
-    if (is_disputed(judge)) {
+    if (second_judge_disagrees(judge)) {
         return false;
     }
     if (verdict->kind == VERDICT_PREMATURE) {

@@ -1,5 +1,6 @@
 #include "harness/oom.h"
 
+#include "harness/align.h"
 #include "harness/array.h"
 #include "harness/check.h"
 
@@ -102,7 +103,7 @@ struct oom_bounds oom_reservable(const struct oom *oom)
     const uint64_t lowest_fixed = is_found ? oom->blocks[fixed].address : oom->capacity_bytes;
     uint64_t aligned = lowest_fixed;
     for (size_t i = fixed; i-- > 0;) {
-        aligned = (aligned - oom->blocks[i].size_bytes) & ~(oom->blocks[i].align_bytes - 1);
+        aligned = align_down(aligned - oom->blocks[i].size_bytes, oom->blocks[i].align_bytes);
     }
     const uint64_t slid = lowest_fixed - movable_bytes;
     const uint64_t roomy = oom->capacity_bytes - all_bytes; /* free and reserved bytes */

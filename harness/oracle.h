@@ -6,7 +6,7 @@
 #include "harness/oom.h"
 #include "harness/proof.h"
 
-/* 4 million steps: a fraction of a second, and on any machine the same verdict. */
+/* 4 million steps: a second, or two where there are hundreds of spans; on any machine the same verdict. */
 #define ORACLE_NODES_DEFAULT UINT64_C(4000000)
 
 /* Memory that the oracle keeps from one judgement to the next. */

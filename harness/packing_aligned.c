@@ -1,5 +1,6 @@
 #include "harness/packing_search.h"
 
+#include "harness/align.h"
 #include "harness/check.h"
 
 #include <stdlib.h>
@@ -111,15 +112,10 @@ static uint64_t bin_end(const struct aligned_search *search, size_t bin)
     return search->bins[bin].end / search->problem->granule_bytes;
 }
 
-static uint64_t aligned_up(uint64_t at, uint64_t align)
-{
-    return (at + align - 1) & ~(align - 1);
-}
-
 static bool may_come_next(const struct aligned_search *search, const struct aligned_node *node, size_t i)
 {
     const struct aligned_type *type = &search->types[i];
-    const uint64_t start = aligned_up(node->at, type->align);
+    const uint64_t start = align_up(node->at, type->align);
     const uint64_t end = bin_end(search, node->bin);
     return type->count > 0 && (type->align > 1 || i >= node->first) && start <= end && type->size <= end - start &&
            start - node->at <= node->waste;
@@ -150,7 +146,7 @@ static void follow(struct aligned_search *search, size_t branch)
         return;
     }
     struct aligned_type *type = &search->types[branch];
-    const uint64_t start = aligned_up(node->at, type->align);
+    const uint64_t start = align_up(node->at, type->align);
     type->count--;
     search->left--;
     *child = (struct aligned_node){.bin = node->bin,
@@ -192,7 +188,7 @@ static void keep_addresses(struct aligned_search *search)
         if (node->branch < search->type_count) {
             struct aligned_type *type = &search->types[node->branch];
             search->packing->addresses[search->order[type->next++]] =
-                aligned_up(node->at, type->align) * search->problem->granule_bytes;
+                align_up(node->at, type->align) * search->problem->granule_bytes;
         }
     }
 }

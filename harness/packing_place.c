@@ -1,5 +1,7 @@
 #include "harness/packing_search.h"
 
+#include "harness/align.h"
+
 #include <stdlib.h>
 
 /* qsort passes no context: what an index stands for is beside it. */
@@ -65,7 +67,7 @@ bool packing_place(struct packing *packing, const struct packing_problem *proble
     for (size_t i = 0; i < problem->item_count; i++) {
         const struct packing_item *item = &problem->items[items[i].index];
         const uint64_t bin = items[i].second_key;
-        const uint64_t start = (at[bin] + item->align_bytes - 1) & ~(item->align_bytes - 1);
+        const uint64_t start = align_up(at[bin], item->align_bytes);
         if (start > problem->bins[bin].end || item->size_bytes > problem->bins[bin].end - start) {
             return false;
         }

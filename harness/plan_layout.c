@@ -1,5 +1,6 @@
 #include "harness/plan_layout.h"
 
+#include "harness/align.h"
 #include "harness/array.h"
 #include "harness/check.h"
 
@@ -31,16 +32,6 @@ static void reserve(struct layout *layout, size_t count)
     layout->evacuated = array_resized(layout->evacuated, layout->capacity * sizeof *layout->evacuated);
     /* Every range ends a hole, and evacuating one makes at most one more. */
     layout->holes = array_resized(layout->holes, layout->capacity * 2 * sizeof *layout->holes);
-}
-
-static uint64_t round_up(uint64_t value, uint64_t multiple)
-{
-    return (value + (multiple - 1)) & ~(multiple - 1);
-}
-
-static uint64_t round_down(uint64_t value, uint64_t multiple)
-{
-    return value & ~(multiple - 1);
 }
 
 static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
@@ -79,7 +70,7 @@ static void push_out_of_stack(const struct reach *reach, const struct reach_gap 
 {
     uint64_t floor = gap->start;
     for (size_t i = gap->first; i < gap->last && to[i] < floor; i++) {
-        to[i] = round_up(floor, reach->ranges[i].align_bytes);
+        to[i] = align_up(floor, reach->ranges[i].align_bytes);
         floor = to[i] + reach->ranges[i].size_bytes;
     }
 }
@@ -97,7 +88,7 @@ static uint64_t insertion_cost(struct layout *layout, const struct reach *reach,
         if (to[i] + range->size_bytes <= limit) {
             break;
         }
-        limit = round_down(limit - range->size_bytes, range->align_bytes);
+        limit = align_down(limit - range->size_bytes, range->align_bytes);
         cost += range->size_bytes;
         layout->steps++;
         to[i] = is_applied ? limit : to[i];
@@ -108,7 +99,7 @@ static uint64_t insertion_cost(struct layout *layout, const struct reach *reach,
         if (to[i] >= limit) {
             break;
         }
-        const uint64_t start = round_up(limit, range->align_bytes);
+        const uint64_t start = align_up(limit, range->align_bytes);
         limit = start + range->size_bytes;
         cost += range->size_bytes;
         layout->steps++;
@@ -138,21 +129,21 @@ static void consider_gap(struct layout *layout, const struct reach *reach, const
     const uint64_t *to = layout->to;
     uint64_t bottom = gap->start; /* where the lower ones end when pushed down */
     for (size_t i = gap->first; best->cost_bytes > 0; i++) {
-        const uint64_t low = round_up(bottom, reach->align);
+        const uint64_t low = align_up(bottom, reach->align);
         if (low <= reach->tops[i] && reach->need <= reach->tops[i] - low) {
-            const uint64_t high = round_down(reach->tops[i] - reach->need, reach->align);
+            const uint64_t high = align_down(reach->tops[i] - reach->need, reach->align);
             const uint64_t lower_end =
                 i > gap->first ? to[i - 1] + reach->ranges[i - 1].size_bytes : gap->start;
             const uint64_t upper_start = i < gap->last ? to[i] : gap->end;
             const uint64_t below_upper =
-                upper_start > reach->need ? round_down(upper_start - reach->need, reach->align) : low;
-            consider(layout, reach, gap, i, clamp(round_up(lower_end, reach->align), low, high), best);
+                upper_start > reach->need ? align_down(upper_start - reach->need, reach->align) : low;
+            consider(layout, reach, gap, i, clamp(align_up(lower_end, reach->align), low, high), best);
             consider(layout, reach, gap, i, clamp(below_upper, low, high), best);
         }
         if (i == gap->last) {
             return;
         }
-        bottom = round_up(bottom, reach->ranges[i].align_bytes) + reach->ranges[i].size_bytes;
+        bottom = align_up(bottom, reach->ranges[i].align_bytes) + reach->ranges[i].size_bytes;
     }
 }
 
@@ -232,7 +223,7 @@ static size_t best_hole(const struct layout *layout, size_t count, const struct 
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
         const struct layout_hole *hole = &layout->holes[i];
-        const uint64_t at = round_up(hole->start, range->align_bytes);
+        const uint64_t at = align_up(hole->start, range->align_bytes);
         const bool fits = at <= hole->end && range->size_bytes <= hole->end - at;
         if (fits && (best == SIZE_MAX || hole->end - hole->start < layout->holes[best].end - layout->holes[best].start)) {
             best = i;
@@ -266,7 +257,7 @@ static bool evacuate(struct layout *layout, const struct reach *reach, uint64_t 
         if (best == SIZE_MAX) {
             return false;
         }
-        const uint64_t at = round_up(layout->holes[best].start, range->align_bytes);
+        const uint64_t at = align_up(layout->holes[best].start, range->align_bytes);
         layout->candidate[layout->evacuated[i]] = at;
         layout->holes[best].start = at + range->size_bytes; /* what alignment skipped stays unused */
     }
@@ -296,7 +287,7 @@ static void collect_windows(const struct reach *reach, const struct reach_gap *g
     uint64_t cost = 0;
     for (size_t i = gap->first; i <= gap->last; i++) {
         const uint64_t from = i == gap->first ? gap->start : ranges[i - 1].start + ranges[i - 1].size_bytes;
-        const uint64_t start = round_up(from < gap->start ? gap->start : from, reach->align);
+        const uint64_t start = align_up(from < gap->start ? gap->start : from, reach->align);
         if (start > gap->end || reach->need > gap->end - start) {
             return;
         }

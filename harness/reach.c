@@ -1,5 +1,6 @@
 #include "harness/reach.h"
 
+#include "harness/align.h"
 #include "harness/array.h"
 
 #include <stdlib.h>
@@ -11,11 +12,6 @@ void reach_deinit(struct reach *reach)
     free(reach->ranges);
     free(reach->tops);
     *reach = (struct reach){0};
-}
-
-static uint64_t round_up(uint64_t value, uint64_t multiple)
-{
-    return (value + (multiple - 1)) & ~(multiple - 1);
 }
 
 /* --- what is allowed --------------------------------------------------------------------------- */
@@ -110,7 +106,7 @@ void reach_decide(struct reach *reach, const struct oom *oom, const struct reach
     /* What is larger than the device may be too large to round or to add to: one granule too much is as good. */
     const uint64_t size = oom->request.size_bytes;
     reach->need = size > oom->capacity_bytes ? oom->capacity_bytes + oom->granule_bytes
-                                             : round_up(size, oom->granule_bytes);
+                                             : align_up(size, oom->granule_bytes);
     reach->range_count = 0;
     reach->frees_awaited = reach->programs_evicted = 0;
     for (size_t i = 0; i < oom->block_count; i++) {
@@ -174,7 +170,7 @@ static bool push_up(const struct reach *reach, const struct reach_gap *gap)
         if (top < gap->start || range->size_bytes > top - gap->start) {
             return false;
         }
-        top = (top - range->size_bytes) & ~(range->align_bytes - 1);
+        top = align_down(top - range->size_bytes, range->align_bytes);
     }
     reach->tops[gap->first] = top;
     return top >= gap->start;
@@ -187,14 +183,14 @@ bool reach_gap_slides(const struct reach *reach, const struct reach_gap *gap, ui
     }
     uint64_t bottom = gap->start;
     for (size_t i = gap->first;; i++) {
-        const uint64_t at = round_up(bottom, align);
+        const uint64_t at = align_up(bottom, align);
         if (need == 0 || (at <= reach->tops[i] && need <= reach->tops[i] - at)) {
             return true;
         }
         if (i == gap->last) {
             return false;
         }
-        bottom = round_up(bottom, reach->ranges[i].align_bytes) + reach->ranges[i].size_bytes;
+        bottom = align_up(bottom, reach->ranges[i].align_bytes) + reach->ranges[i].size_bytes;
     }
 }
 

@@ -73,6 +73,23 @@ expect_alarm replay small.ops --certificates proofs
 expect_text out.txt "DISPUTED: op "
 hbmstress=$honest
 
+# A certificate in the middle of a list is refused again when the list is replayed, and not only the first one.  Which
+# one is refused depends on its text, so seeds are tried until it is not that of the list's first OOM.
+hbmstress=$lying_checker
+export LIAR_PERIOD=32
+middle=
+for ((seed = 1; seed <= 40 && ${#middle} == 0; seed++)); do
+    rm -rf out
+    "$hbmstress" run fragmentation_storm --capacity 64M --seed $seed --workers 1 --target first_fit >out.txt 2>err.txt
+    list=$(find out -path '*/disputes/*.ops' | head -n 1)
+    [ -n "$list" ] || continue
+    expect_alarm replay "$list" --json
+    middle=$(tail -n 1 out.txt | grep '"ooms":\([2-9]\|1[0-9]\)')
+done
+[ -n "$middle" ] || fail "no seed has a dispute in the middle of a list"
+unset LIAR_PERIOD
+hbmstress=$honest
+
 # Without a liar nothing is disputed, though both look.
 expect_exit 0 "${storm[@]}" --json
 tail -n 1 out.txt | grep -q '"disputed":0,"second_opinions":[1-9][0-9]*,"certificates_checked":[1-9]' ||
