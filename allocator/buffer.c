@@ -157,7 +157,7 @@ enum hbm_result hbm_use(struct hbm *hbm, struct hbm_buffer *buffer, uint64_t eve
     enum hbm_result result;
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    if (block->address == HBM_ADDRESS_NONE)
+    if (hbm_block_is_stranded(block))
         result = hbm_fail_unavailable(hbm, "the contents are stranded on the host");
     else
         result = block_use(hbm, block, event);
@@ -205,13 +205,23 @@ enum hbm_result hbm_release(struct hbm *hbm, struct hbm_buffer *buffer)
 
 /* ---- donation ---- */
 
-bool hbm_donation_fits(const struct hbm_block *block, const struct hbm_request *request, uint32_t own_holds)
+static bool donation_fits(const struct hbm_block *block, const struct hbm_request *request)
 {
-    if (block->dying || block->role == HBM_ROLE_PROGRAM || block->address == HBM_ADDRESS_NONE)
+    if (block->dying || block->role == HBM_ROLE_PROGRAM)
         return false;
-    if (request->size_bytes > block->size_bytes || block->used.hold_count != own_holds)
+    if (request->size_bytes > block->size_bytes || block->used.hold_count != 0)
         return false;
     return request->align_bytes <= 1 || (block->address & (request->align_bytes - 1)) == 0;
+}
+
+enum hbm_result hbm_donation_check(const struct hbm *hbm, const struct hbm_block *block,
+                                   const struct hbm_request *request)
+{
+    if (hbm_block_is_stranded(block))
+        return hbm_fail_unavailable(hbm, "the contents of what is donated are stranded on the host");
+    if (!donation_fits(block, request))
+        return hbm_fail_invalid(hbm, "a donated block is too small, unaligned, or externally held");
+    return HBM_OK;
 }
 
 void hbm_buffer_become(struct hbm *hbm, struct hbm_block *block, const struct hbm_request *request, uint32_t shape)
@@ -231,9 +241,8 @@ enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buffer, const str
         return result;
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    if (!hbm_donation_fits(block, request, 0))
-        result = hbm_fail_invalid(hbm, "the donated block is too small, unaligned, or externally held");
-    else
+    result = hbm_donation_check(hbm, block, request);
+    if (result == HBM_OK)
         result = shape_take(hbm, request, &shape);
     if (result == HBM_OK) {
         hbm_buffer_become(hbm, block, request, shape);
@@ -246,8 +255,8 @@ enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buffer, const str
 uint64_t hbm_buffer_address(struct hbm *hbm, const struct hbm_buffer *buffer)
 {
     hbm_lock_take(&hbm->lock);
-    hbm_collect(hbm);
-    uint64_t address = block_of(buffer)->address;
+    hbm_collect_events(hbm);
+    uint64_t address = hbm_block_address(block_of(buffer));
     hbm_lock_give(&hbm->lock);
     return address;
 }

@@ -139,12 +139,61 @@ enum hbm_result hbm_defragment(struct hbm *hbm)
     return result;
 }
 
+/* ---- memory that goes bad ---- */
+
+/* The next stranded block that has no range, from `stranded` on. */
+static const struct hbm_stranded *absent_next(const struct hbm *hbm, const struct hbm_stranded *stranded)
+{
+    while (stranded != NULL && hbm_heap_at(&hbm->heap, stranded->block)->address != HBM_ADDRESS_NONE)
+        stranded = stranded->next;
+    return stranded;
+}
+
+static bool range_is_valid(const struct hbm *hbm, uint64_t address, uint64_t size_bytes)
+{
+    uint64_t mask = hbm->options.granule_bytes - 1u, capacity_bytes = hbm->options.capacity_bytes;
+    return size_bytes != 0 && ((address | size_bytes) & mask) == 0 && size_bytes <= capacity_bytes &&
+           address <= capacity_bytes - size_bytes;
+}
+
+static enum hbm_result retire_locked(struct hbm *hbm, uint64_t address, uint64_t size_bytes)
+{
+    uint32_t hole = hbm_heap_hole_around(&hbm->heap, address, size_bytes);
+    if (hole == HBM_POOL_NONE)
+        return hbm_fail_invalid(hbm, "what is retired must be free");
+    if (absent_next(hbm, hbm->stranded) != NULL)
+        return hbm_fail_unavailable(hbm, "contents that are stranded on the host may need the place");
+    uint32_t number = hbm_heap_take_at(&hbm->heap, hole, address, size_bytes);
+    if (number == HBM_POOL_NONE)
+        return hbm_fail_unavailable(hbm, "no host memory for the record of what is retired");
+    struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+    block->role = HBM_ROLE_RETIRED;
+    block->dying = false;
+    memset(&block->used, 0, sizeof block->used);
+    block->used.unpadded_bytes = size_bytes;
+    if (size_bytes > hbm->totals.largest_alloc_size)
+        hbm->totals.largest_alloc_size = size_bytes;
+    hbm_peaks_note(hbm);
+    return HBM_OK;
+}
+
+enum hbm_result hbm_retire(struct hbm *hbm, uint64_t address, uint64_t size_bytes)
+{
+    if (!range_is_valid(hbm, address, size_bytes))
+        return hbm_fail_invalid(hbm, "what is retired must be whole granules inside the device");
+    hbm_lock_take(&hbm->lock);
+    hbm_collect(hbm);
+    enum hbm_result result = retire_locked(hbm, address, size_bytes);
+    hbm_lock_give(&hbm->lock);
+    return result;
+}
+
 /* ---- counters ---- */
 
 void hbm_stats(struct hbm *hbm, struct hbm_stats *out)
 {
     hbm_lock_take(&hbm->lock);
-    hbm_collect(hbm);
+    hbm_collect_events(hbm);
     *out = hbm->totals;
     out->num_allocs = hbm->heap.used_count;
     out->bytes_in_use = hbm->heap.used_bytes;
@@ -165,15 +214,13 @@ uint64_t hbm_host_bytes(const struct hbm *hbm)
 
 /* ---- invariants ---- */
 
-static uint64_t stranded_count(const struct hbm *hbm, uint64_t *bytes)
+static bool stranded_hold(const struct hbm *hbm)
 {
-    uint64_t count = 0;
-    *bytes = 0;
     for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL; stranded = stranded->next) {
-        *bytes += hbm_heap_at(&hbm->heap, stranded->block)->size_bytes;
-        count++;
+        if (!hbm_block_is_stranded(hbm_heap_at(&hbm->heap, stranded->block)))
+            return false;
     }
-    return count;
+    return true;
 }
 
 static bool program_holds(const struct hbm *hbm, const struct hbm_program *program)
@@ -216,9 +263,12 @@ static bool uses_hold(const struct hbm *hbm, uint64_t use_sum)
 
 static bool blocks_hold(const struct hbm *hbm)
 {
-    uint64_t bytes, count = stranded_count(hbm, &bytes), use_sum = 0, dying = 0;
-    for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL; stranded = stranded->next) {
-        const struct hbm_block *block = hbm_heap_at(&hbm->heap, stranded->block);
+    uint64_t bytes = 0, count = 0, use_sum = 0, dying = 0;
+    const struct hbm_stranded *absent = absent_next(hbm, hbm->stranded);
+    for (; absent != NULL; absent = absent_next(hbm, absent->next)) {
+        const struct hbm_block *block = hbm_heap_at(&hbm->heap, absent->block);
+        count++;
+        bytes += block->size_bytes;
         use_sum += block->used.use_count;
         dying += block->dying;
     }
@@ -242,7 +292,7 @@ bool hbm_invariants_hold(const struct hbm *hbm)
 {
     struct hbm *locked = (struct hbm *)(uintptr_t)hbm;
     hbm_lock_take(&locked->lock);
-    bool hold = hbm_heap_invariants_hold(&hbm->heap) && blocks_hold(hbm) && programs_hold(hbm) &&
+    bool hold = hbm_heap_invariants_hold(&hbm->heap) && blocks_hold(hbm) && stranded_hold(hbm) && programs_hold(hbm) &&
                 hbm->heap.used_bytes + hbm_heap_reserved(&hbm->heap) <= hbm->options.capacity_bytes;
     hbm_lock_give(&locked->lock);
     return hold;

@@ -8,7 +8,8 @@
  *   movable   live, nobody uses it;
  *   held      an unfinished event uses it, or somebody has an external reference: it keeps its place;
  *   dying     freed while held (a queued free): it keeps its place until it is no longer held;
- *   program   the image of a loaded program: idle (movable and evictable) or busy (neither).
+ *   program   the image of a loaded program: idle (movable and evictable) or busy (neither);
+ *   retired   memory that went bad: it keeps its place for ever.
  *
  * Mitigations.  A request that finds no hole is tried again after, in the configured order,
  *   drain       wait for the events of dying blocks, the earliest queued first;
@@ -24,6 +25,11 @@
  *
  * Time.  Every call that takes a struct hbm * without const first collects the events that have
  * completed; that costs one service call when none has, and nothing when no event is pending.
+ * Events may complete during any service.  HBM_NO_MEMORY is said only when none did since the last look.
+ *
+ * Refusals.  Any service may refuse at any time, once or for ever.  A mitigation that was refused is skipped for that
+ * call; if the request does not fit without it, the result is HBM_UNAVAILABLE, never HBM_NO_MEMORY, and the
+ * same call works once the service does.  A refusal loses no contents (see HBM_ADDRESS_NONE).
  *
  * Threads.  Every function may be called from any thread at any time, with three exceptions:
  * hbm_destroy must be the last call; a handle must not be passed to any call while another thread
@@ -64,7 +70,12 @@ enum hbm_service_result {
     HBM_SERVICE_OK,
     HBM_SERVICE_REFUSED, /* not done, nothing changed; a later call may be accepted */
     HBM_SERVICE_LOST,    /* only from event_wait: waiting will never complete this event */
+    HBM_SERVICE_PARTIAL, /* only from copy, stage_in and unload: done in part.  The same call made again goes on;
+                            it is not refused, and ends within HBM_PARTIAL_CALLS_MAX calls.  libhbm makes it again
+                            at once, before any other device call.  Until it ends the destination, the overlap of
+                            source and destination, and the image hold nothing of use. */
 };
+#define HBM_PARTIAL_CALLS_MAX 64
 
 /* All calls get `context` first.  Addresses and sizes are bytes; addresses are device offsets.
  * Every call is required.  event_wait is called without any lock held, possibly from several
@@ -90,7 +101,9 @@ struct hbm_services {
     /* Whether the event has completed.  An event that has completed stays completed. */
     bool (*event_done)(void *context, uint64_t event);
 
-    /* Waits until the event has completed: OK.  LOST: it will not.  REFUSED counts as LOST. */
+    /* Waits until the event has completed: OK.  LOST: it will not.  REFUSED: it did not wait, or gave up; time may
+     * have passed.  The event is not awaited again in the same call, which ends in HBM_UNAVAILABLE where it
+     * would else end in HBM_NO_MEMORY. */
     enum hbm_service_result (*event_wait)(void *context, uint64_t event);
 
     /* Asks the device to unload an idle program: an eviction, never hbm_program_unload.
@@ -200,6 +213,7 @@ enum hbm_kind {
     HBM_KIND_BUFFER,  /* user data */
     HBM_KIND_OUTPUT,  /* the output of an execution; same rights as a buffer */
     HBM_KIND_PROGRAM, /* the image of a program; only in reports */
+    HBM_KIND_RETIRED, /* memory that went bad: see hbm_retire; only in reports */
 };
 
 struct hbm_request {
@@ -248,8 +262,11 @@ HBM_MUST_USE enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buff
 
 /* Where the block is now and how large it is (a multiple of the granule).  The address may change
  * in any call that defragments while the buffer is movable: hold it to rely on it.
- * HBM_ADDRESS_NONE: the device refused to take the contents back in the middle of a move; they are
- * safe on the host, count as in use, and are put back as soon as the device allows. */
+ * HBM_ADDRESS_NONE: the contents are stranded on the host.  Blocks that must change places go by way of a hole; where
+ * none is large enough the smallest goes by way of the host, and while it is there a refused copy is tried again.
+ * Only if the device goes on refusing after another block was written to the old place, and before the contents are at
+ * the new one, they stay on the host.  They are safe there, count as in use, and are put back by the first call
+ * that is granted: every call tries that first, but for those that only read (addresses, sizes, counters, reports). */
 #define HBM_ADDRESS_NONE UINT64_MAX
 uint64_t hbm_buffer_address(struct hbm *hbm, const struct hbm_buffer *buffer);
 uint64_t hbm_buffer_size(struct hbm *hbm, const struct hbm_buffer *buffer);
@@ -317,12 +334,21 @@ HBM_MUST_USE enum hbm_result hbm_launch(struct hbm *hbm, const struct hbm_launch
  * refused; what was moved stays moved. */
 HBM_MUST_USE enum hbm_result hbm_defragment(struct hbm *hbm);
 
+/* ---- memory that goes bad ---------------------------------------------------------------- */
+
+/* Takes [address, address + size_bytes) out of use for ever: it becomes a block of kind HBM_KIND_RETIRED that is never
+ * moved or freed and that the stack cannot grow over; it counts as in use like any other.  HBM_INVALID: the range
+ * is empty, not of whole granules, outside the device, or not wholly free (a block, a dying one included, or the stack
+ * lies there).  HBM_UNAVAILABLE, and nothing changed: no host memory, or contents that are stranded on the host may
+ * need the place.  O(blocks). */
+HBM_MUST_USE enum hbm_result hbm_retire(struct hbm *hbm, uint64_t address, uint64_t size_bytes);
+
 /* ---- counters ---------------------------------------------------------------------------- */
 
 /* Named as in PJRT_Device_MemoryStats.
  * Free bytes = bytes_limit - bytes_in_use - bytes_reserved, always. */
 struct hbm_stats {
-    uint64_t num_allocs;               /* blocks in the heap now: live, dying, images */
+    uint64_t num_allocs;               /* blocks in the heap now: live, dying, images, retired */
     uint64_t bytes_in_use;             /* their bytes */
     uint64_t peak_bytes_in_use;
     uint64_t largest_alloc_size;       /* the largest block ever allocated */
@@ -386,7 +412,9 @@ enum hbm_state {
     HBM_STATE_DYING,
     HBM_STATE_PROGRAM_IDLE,
     HBM_STATE_PROGRAM_BUSY,
+    HBM_STATE_RETIRED,
 };
+#define HBM_STATE_COUNT 6
 
 struct hbm_report_entry {
     uint64_t address;        /* HBM_ADDRESS_NONE when stranded on the host */
@@ -398,11 +426,11 @@ struct hbm_report_entry {
     enum hbm_state state;
     uint32_t hold_count;     /* external references */
     uint32_t use_count;      /* unfinished uses */
-    int32_t tag;             /* 0 for a program */
+    int32_t tag;             /* 0 for a program and what is retired */
     const char *tag_name;    /* the name of a program; NULL when there is none */
     const struct hbm_shape *shape; /* NULL when there is none */
     uint64_t program_id;     /* of a program, else 0 */
-    const void *handle;      /* the struct hbm_buffer or hbm_program */
+    const void *handle;      /* the struct hbm_buffer or hbm_program; NULL: retired */
 };
 
 /* Calls visit once for each heap block, largest first, then highest address first.  The entry is

@@ -129,8 +129,11 @@ static uint32_t carve(struct hbm_heap *heap, uint32_t hole_number, uint64_t addr
     }
     block->address = address;
     block->size_bytes = size_bytes;
+    block->place = HBM_PLACE_DEVICE;
     if (address + size_bytes != hole_end)
         (void)hole_make(heap, address + size_bytes, hole_end - address - size_bytes, number);
+    heap->used_bytes += size_bytes;
+    heap->used_count++;
     return number;
 }
 
@@ -153,8 +156,28 @@ uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t alig
     uint64_t address = align_down(hole->address + hole->size_bytes - size_bytes, align_shift);
     uint32_t number = carve(heap, hole_number, address, size_bytes);
     hbm_heap_at(heap, number)->align_shift = (uint8_t)align_shift;
-    heap->used_bytes += size_bytes;
-    heap->used_count++;
+    return number;
+}
+
+uint32_t hbm_heap_hole_around(const struct hbm_heap *heap, uint64_t address, uint64_t size_bytes)
+{
+    for (uint32_t number = hbm_heap_at(heap, heap->stack)->next; number != HBM_POOL_NONE;) {
+        const struct hbm_block *block = hbm_heap_at(heap, number);
+        if (address - block->address < block->size_bytes) {
+            bool inside = size_bytes <= block->size_bytes - (address - block->address);
+            return inside && block->role == HBM_ROLE_HOLE ? number : HBM_POOL_NONE;
+        }
+        number = block->next;
+    }
+    return HBM_POOL_NONE;
+}
+
+uint32_t hbm_heap_take_at(struct hbm_heap *heap, uint32_t hole_number, uint64_t address, uint64_t size_bytes)
+{
+    if (!hbm_pool_reserve(&heap->pool, 2 + SPARE_RECORDS))
+        return HBM_POOL_NONE;
+    uint32_t number = carve(heap, hole_number, address, size_bytes);
+    hbm_heap_at(heap, number)->align_shift = (uint8_t)heap->granule_shift;
     return number;
 }
 
@@ -214,7 +237,8 @@ static bool stack_grow(struct hbm_heap *heap, struct hbm_block *stack, uint64_t 
 {
     uint64_t more_bytes = size_bytes - stack->size_bytes;
     uint32_t number = stack->next;
-    if (number == HBM_POOL_NONE)
+    /* Bytes of a block that is stranded on the host stay its own, wherever they are. */
+    if (number == HBM_POOL_NONE || size_bytes > heap->capacity_bytes - heap->used_bytes)
         return false;
     struct hbm_block *above = hbm_heap_at(heap, number);
     if (above->role != HBM_ROLE_HOLE || above->size_bytes < more_bytes)
@@ -301,38 +325,25 @@ void hbm_heap_strand(struct hbm_heap *heap, uint32_t number)
     block->next = number;
 }
 
-bool hbm_heap_return_begin(struct hbm_heap *heap, uint32_t number, uint32_t *hole, uint64_t *address)
+bool hbm_heap_return(struct hbm_heap *heap, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(heap, number);
     bool host_refused = false;
     heap->used_bytes -= block->size_bytes;
     heap->used_count--;
-    *hole = hbm_heap_take(heap, block->size_bytes, block->align_shift, &host_refused);
-    if (*hole == HBM_POOL_NONE) {
+    uint32_t taken_number = hbm_heap_take(heap, block->size_bytes, block->align_shift, &host_refused);
+    if (taken_number == HBM_POOL_NONE) {
         heap->used_bytes += block->size_bytes;
         heap->used_count++;
         return false;
     }
-    hbm_heap_at(heap, *hole)->role = HBM_ROLE_BUFFER;
-    *address = hbm_heap_at(heap, *hole)->address;
-    return true;
-}
-
-void hbm_heap_return_end(struct hbm_heap *heap, uint32_t number, uint32_t hole, bool accepted)
-{
-    struct hbm_block *block = hbm_heap_at(heap, number);
-    const struct hbm_block *taken = hbm_heap_at(heap, hole);
-    if (!accepted) {
-        heap->used_bytes += block->size_bytes;
-        heap->used_count++;
-        hbm_heap_give(heap, hole);
-        return;
-    }
-    block->address = taken->address;
+    const struct hbm_block *taken = hbm_heap_at(heap, taken_number);
     uint32_t before = taken->previous;
+    block->address = taken->address;
     unlink_block(heap, taken);
-    hbm_pool_give(&heap->pool, hole);
+    hbm_pool_give(&heap->pool, taken_number);
     link_after(heap, number, block, before);
+    return true;
 }
 
 void hbm_heap_stranded_give(struct hbm_heap *heap, uint32_t number)

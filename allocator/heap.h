@@ -20,21 +20,24 @@ enum hbm_role {
     HBM_ROLE_BUFFER,
     HBM_ROLE_OUTPUT,
     HBM_ROLE_PROGRAM,
+    HBM_ROLE_RETIRED, /* went bad: never moved, never freed */
 };
 
 enum hbm_place {
     HBM_PLACE_LIST,  /* a hole in its bin's list */
     HBM_PLACE_TREE,  /* a node of its bin's trie */
     HBM_PLACE_RING,  /* of the same size as a node, and linked to it */
+    HBM_PLACE_DEVICE, /* the contents of a block are in its range */
+    HBM_PLACE_HOST,   /* they are stranded on the host; the range, if it has one, is kept for them */
 };
 
 /* One range; one cache line.  Invariant: previous and next are the neighbours in address order;
  * two holes are never neighbours. */
 struct hbm_block {
-    uint64_t address;    /* HBM_ADDRESS_NONE when stranded on the host */
+    uint64_t address;    /* HBM_ADDRESS_NONE: stranded on the host, and no range is kept */
     uint64_t size_bytes;
     uint32_t previous;
-    uint32_t next;       /* its own number when stranded: it has no neighbours */
+    uint32_t next;       /* its own number when it has no address and so no neighbours */
     union {
         struct {
             uint32_t previous; /* in the list or ring */
@@ -56,7 +59,7 @@ struct hbm_block {
     };
     uint32_t dying_order; /* when it was freed; meaningful while dying */
     uint8_t role;         /* enum hbm_role */
-    uint8_t place;        /* enum hbm_place, of a hole */
+    uint8_t place;        /* enum hbm_place */
     uint8_t align_shift;
     bool dying;
 };
@@ -114,6 +117,12 @@ static inline uint64_t hbm_heap_reserved(const struct hbm_heap *heap)
  * or no host memory, in which case *host_refused is set.  O(log holes) for granule alignment. */
 uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t align_shift, bool *host_refused);
 
+/* The hole that [address, address + size_bytes) lies in, or HBM_POOL_NONE.  O(blocks). */
+uint32_t hbm_heap_hole_around(const struct hbm_heap *heap, uint64_t address, uint64_t size_bytes);
+
+/* Makes a block of that range of a hole; the caller sets role and the rest.  HBM_POOL_NONE: no host memory. */
+uint32_t hbm_heap_take_at(struct hbm_heap *heap, uint32_t hole_number, uint64_t address, uint64_t size_bytes);
+
 /* Gives a block's range back; its number may be reused at once. */
 void hbm_heap_give(struct hbm_heap *heap, uint32_t number);
 
@@ -131,12 +140,10 @@ void hbm_heap_relink(struct hbm_heap *heap, const uint32_t *numbers, size_t coun
  * caller relinks the others. */
 void hbm_heap_strand(struct hbm_heap *heap, uint32_t number);
 
-/* Finds a hole for a stranded block and sets *address; false if there is none.  The hole is taken
- * until hbm_heap_return(.., true), which makes it the block's range, or (.., false), which gives it back. */
-bool hbm_heap_return_begin(struct hbm_heap *heap, uint32_t number, uint32_t *hole, uint64_t *address);
-void hbm_heap_return_end(struct hbm_heap *heap, uint32_t number, uint32_t hole, bool accepted);
+/* Gives such a block a range again; false if there is no hole, or no host memory for its record. */
+bool hbm_heap_return(struct hbm_heap *heap, uint32_t number);
 
-/* Gives a stranded block's number back. */
+/* Gives the number of such a block back. */
 void hbm_heap_stranded_give(struct hbm_heap *heap, uint32_t number);
 
 /* Sees to it that moves can be followed by a relink, which needs a record for each gap. */

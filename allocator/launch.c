@@ -54,15 +54,17 @@ static enum hbm_result outputs_check(const struct hbm *hbm, const struct hbm_lau
     return HBM_OK;
 }
 
-static enum hbm_result donations_check(const struct launching *launching, uint32_t own_holds)
+static enum hbm_result donations_check(const struct launching *launching)
 {
     const struct hbm_launch *launch = launching->launch;
     for (size_t i = 0; i < launch->output_count; i++) {
         size_t input = donation_of(launch, i);
         if (input == HBM_NOT_DONATED)
             continue;
-        if (!hbm_donation_fits(block_of(launch->inputs[input]), &launch->outputs[i], own_holds))
-            return hbm_fail_invalid(launching->hbm, "a donated block is too small, unaligned, or externally held");
+        enum hbm_result result =
+            hbm_donation_check(launching->hbm, block_of(launch->inputs[input]), &launch->outputs[i]);
+        if (result != HBM_OK)
+            return result;
     }
     return HBM_OK;
 }
@@ -74,7 +76,7 @@ static enum hbm_result inputs_hold(struct launching *launching)
         struct hbm_block *block = block_of(launch->inputs[launching->held_count]);
         if (block->dying || block->used.hold_count == UINT32_MAX)
             return hbm_fail_invalid(launching->hbm, "an input is freed, or has too many references");
-        if (block->address == HBM_ADDRESS_NONE)
+        if (hbm_block_is_stranded(block))
             return hbm_fail_unavailable(launching->hbm, "the contents of an input are stranded on the host");
         block->used.hold_count++;
     }
@@ -171,7 +173,7 @@ static void launching_commit(struct launching *launching, struct hbm_buffer **ou
 static enum hbm_result launching_run(struct launching *launching, struct hbm_buffer **outputs)
 {
     const struct hbm_launch *launch = launching->launch;
-    enum hbm_result result = donations_check(launching, 0);
+    enum hbm_result result = donations_check(launching);
     if (result != HBM_OK)
         return result;
     launch->program->pin_count++;

@@ -5,22 +5,15 @@
 
 /* ---- ends of blocks ---- */
 
-struct hbm_stranded *hbm_stranded_take(struct hbm *hbm, uint32_t number)
+static void stranded_drop(struct hbm *hbm, uint32_t number)
 {
     struct hbm_stranded **link = &hbm->stranded;
     while ((*link)->block != number)
         link = &(*link)->next;
     struct hbm_stranded *found = *link;
     *link = found->next;
-    return found;
-}
-
-static void stranded_drop(struct hbm *hbm, uint32_t number)
-{
-    struct hbm_stranded *stranded = hbm_stranded_take(hbm, number);
-    hbm->host.services.stage_drop(hbm->host.services.context, stranded->token);
-    hbm_host_free(&hbm->host, stranded, 1, sizeof *stranded);
-    hbm_heap_stranded_give(&hbm->heap, number);
+    hbm->host.services.stage_drop(hbm->host.services.context, found->token);
+    hbm_host_free(&hbm->host, found, 1, sizeof *found);
 }
 
 static void block_end(struct hbm *hbm, uint32_t number)
@@ -31,8 +24,10 @@ static void block_end(struct hbm *hbm, uint32_t number)
         hbm_shapes_give(&hbm->shapes, block->used.shape);
     if (block->dying)
         hbm->dying_count--;
-    if (block->address == HBM_ADDRESS_NONE)
+    if (hbm_block_is_stranded(block))
         stranded_drop(hbm, number);
+    if (block->address == HBM_ADDRESS_NONE)
+        hbm_heap_stranded_give(&hbm->heap, number);
     else
         hbm_heap_give(&hbm->heap, number);
     if (program == NULL)
@@ -93,40 +88,48 @@ static void events_poll(struct hbm *hbm)
 void hbm_collect_completed(struct hbm *hbm)
 {
     const struct hbm_services *services = &hbm->host.services;
-    if (hbm->pending.first != HBM_POOL_NONE) {
-        uint64_t completed = services->completed_count(services->context);
-        if (completed != hbm->pending.completed_seen || hbm->pending.poll_due) {
-            hbm->pending.completed_seen = completed;
-            hbm->pending.poll_due = false;
-            events_poll(hbm);
-        }
-    }
-    if (hbm->stranded != NULL)
-        hbm_stranded_retry(hbm);
+    uint64_t completed = services->completed_count(services->context);
+    if (completed == hbm->pending.completed_seen && !hbm->pending.poll_due)
+        return;
+    hbm->pending.completed_seen = completed;
+    hbm->pending.poll_due = false;
+    events_poll(hbm);
 }
 
 /* ---- stranded blocks ---- */
 
-void hbm_stranded_retry(struct hbm *hbm)
+/* Brings all back that have a range and are granted.  The block number of the first that has none; 0: each has. */
+static uint32_t stranded_all_return(struct hbm *hbm)
 {
-    const struct hbm_services *services = &hbm->host.services;
-    struct hbm_stranded **link = &hbm->stranded;
-    while (*link != NULL) {
+    uint32_t lacking = HBM_POOL_NONE;
+    for (struct hbm_stranded **link = &hbm->stranded; *link != NULL;) {
         struct hbm_stranded *stranded = *link;
-        uint32_t hole;
-        uint64_t address, bytes = hbm_heap_at(&hbm->heap, stranded->block)->size_bytes;
-        bool accepted = false;
-        if (hbm_heap_return_begin(&hbm->heap, stranded->block, &hole, &address)) {
-            accepted = services->stage_in(services->context, stranded->token, address, bytes) == HBM_SERVICE_OK;
-            hbm_heap_return_end(&hbm->heap, stranded->block, hole, accepted);
-        }
-        if (!accepted) {
-            link = &stranded->next;
+        struct hbm_block *block = hbm_heap_at(&hbm->heap, stranded->block);
+        bool has_range = block->address != HBM_ADDRESS_NONE || hbm_heap_return(&hbm->heap, stranded->block);
+        if (has_range &&
+            hbm_resume_stage_in(&hbm->host.services, stranded->token, block->address, block->size_bytes)) {
+            block->place = HBM_PLACE_DEVICE;
+            *link = stranded->next;
+            hbm_host_free(&hbm->host, stranded, 1, sizeof *stranded);
             continue;
         }
-        *link = stranded->next;
-        hbm_host_free(&hbm->host, stranded, 1, sizeof *stranded);
+        hbm->return_refused |= has_range;
+        if (!has_range && lacking == HBM_POOL_NONE)
+            lacking = stranded->block;
+        link = &stranded->next;
     }
+    return lacking;
+}
+
+void hbm_stranded_retry(struct hbm *hbm)
+{
+    uint32_t lacking = stranded_all_return(hbm);
+    if (lacking == HBM_POOL_NONE)
+        return;
+    enum hbm_result result = hbm_room_make(hbm, lacking);
+    hbm->return_refused |= result == HBM_UNAVAILABLE;
+    if (result == HBM_OK)
+        (void)stranded_all_return(hbm);
 }
 
 /* ---- sums ---- */

@@ -74,6 +74,9 @@ static bool sums_allow(const struct hbm_plan *plan)
     if (plan->demand.stack_bytes > plan->capacity_bytes || plan->demand.size_bytes > room)
         return false;
     room -= plan->demand.size_bytes;
+    if (plan->absent_bytes > room)
+        return false;
+    room -= plan->absent_bytes;
     for (size_t i = 0; i < plan->item_count; i++) {
         if (plan->items[i].size_bytes > room)
             return false;
@@ -83,9 +86,9 @@ static bool sums_allow(const struct hbm_plan *plan)
 }
 
 /* The cheapest plan that the contract allows. */
-static bool plan_make(const struct hbm_call *call, struct hbm_plan *plan)
+static bool plan_make(const struct hbm *hbm, struct hbm_plan *plan)
 {
-    enum hbm_defrag defrag = call->hbm->options.defrag;
+    enum hbm_defrag defrag = hbm->options.defrag;
     if (defrag == HBM_DEFRAG_NONE || !sums_allow(plan))
         return false;
     return hbm_plan_slide(plan) || (defrag == HBM_DEFRAG_REPACK && hbm_plan_repack(plan));
@@ -96,10 +99,27 @@ bool hbm_call_could_fit(struct hbm_call *call, bool without_idle)
     struct hbm_plan plan;
     if (!plan_begin(call, without_idle, &plan))
         return false;
-    bool fits = hbm_plan_direct(&plan) || plan_make(call, &plan);
+    bool fits = sums_allow(&plan) && (hbm_plan_direct(&plan) || plan_make(call->hbm, &plan));
     call->refused |= plan.host_refused;
     hbm_snapshot_free(call->hbm, &plan);
     return fits;
+}
+
+enum hbm_result hbm_room_make(struct hbm *hbm, uint32_t number)
+{
+    const struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+    struct hbm_call call = {.hbm = hbm, .demand = {.size_bytes = block->size_bytes, .align_shift = block->align_shift}};
+    struct hbm_plan plan;
+    if (!plan_begin(&call, false, &plan))
+        return HBM_UNAVAILABLE;
+    plan.absent_bytes -= block->size_bytes;
+    enum hbm_result result = HBM_NO_MEMORY;
+    if (plan_make(hbm, &plan))
+        result = hbm_moves_run(hbm, &plan) ? HBM_OK : HBM_UNAVAILABLE;
+    else if (plan.host_refused)
+        result = HBM_UNAVAILABLE;
+    hbm_snapshot_free(hbm, &plan);
+    return result;
 }
 
 /* ---- the three mitigations: each true when the demand is placed ---- */
@@ -109,7 +129,7 @@ static bool defragment(struct hbm_call *call, uint32_t *number)
     struct hbm_plan plan;
     if (call->hbm->options.defrag == HBM_DEFRAG_NONE || !plan_begin(call, false, &plan))
         return false;
-    bool moved = plan_make(call, &plan);
+    bool moved = plan_make(call->hbm, &plan);
     call->refused |= plan.host_refused;
     if (moved && !hbm_moves_run(call->hbm, &plan)) {
         call->refused = true;
@@ -154,22 +174,29 @@ static const struct hbm_event *event_to_await(const struct hbm_call *call)
     return chosen;
 }
 
-/* Waits without the lock; everything may be different afterwards.  True: the event completed. */
+bool hbm_completed_since(struct hbm *hbm, uint64_t seen)
+{
+    hbm_collect(hbm);
+    return hbm->pending.completed_seen != seen;
+}
+
+/* Waits without the lock; everything may be different afterwards.  True: this or another event completed. */
 static bool event_await(struct hbm_call *call, uint64_t id)
 {
     struct hbm *hbm = call->hbm;
     struct hbm_services services = hbm->host.services;
+    uint64_t seen = hbm->pending.completed_seen;
     hbm_lock_give(&hbm->lock);
-    bool done = services.event_wait(services.context, id) == HBM_SERVICE_OK;
+    enum hbm_service_result result = services.event_wait(services.context, id);
     hbm_lock_take(&hbm->lock);
     hbm->pending.poll_due = true;
-    hbm_collect(hbm);
+    bool completed = hbm_completed_since(hbm, seen);
     struct hbm_event *event = hbm_pending_find(&hbm->pending, id);
     if (event != NULL)
         event->lost_in_call = call->serial;
-    if (done && event == NULL)
-        hbm->totals.events_awaited++;
-    return event == NULL;
+    call->refused |= event != NULL && result == HBM_SERVICE_REFUSED;
+    hbm->totals.events_awaited += event == NULL && result == HBM_SERVICE_OK;
+    return completed || event == NULL;
 }
 
 static bool drain(struct hbm_call *call, uint32_t *number, bool *changed)
@@ -194,7 +221,7 @@ bool hbm_call_may_evict(const struct hbm_call *call, const struct hbm_program *p
     if (program->refused_in_call == call->serial)
         return false;
     const struct hbm_block *block = hbm_heap_at(&call->hbm->heap, program->block);
-    return hbm_block_is_movable(block) && block->address != HBM_ADDRESS_NONE;
+    return hbm_block_is_movable(block);
 }
 
 /* Evicts the least recently used program; one whose eviction is refused is passed over. */
@@ -204,8 +231,7 @@ static bool program_evict(struct hbm_call *call)
     for (struct hbm_program *program = hbm->program_first; program != NULL; program = program->next) {
         if (!hbm_call_may_evict(call, program))
             continue;
-        const struct hbm_services *services = &hbm->host.services;
-        if (services->unload(services->context, program->id) == HBM_SERVICE_OK) {
+        if (hbm_resume_unload(&hbm->host.services, program->id)) {
             hbm_block_free(hbm, program->block);
             hbm->totals.programs_evicted++;
             return true;
@@ -261,16 +287,20 @@ static bool mitigate(struct hbm_call *call, uint32_t *number, bool *changed)
     return false;
 }
 
+/* A refusal counts to the end, because what was refused is not asked for again.  Events may complete during any
+ * service, and what they free or make movable is looked at in a further round. */
 static enum hbm_result rounds_run(struct hbm_call *call, uint32_t *number)
 {
     bool changed = true;
     for (int round = 0; round < ROUNDS_MAX && changed; round++) {
+        uint64_t seen = call->hbm->pending.completed_seen;
         changed = false;
-        call->refused = false;
         if (mitigate(call, number, &changed))
             return HBM_OK;
+        changed |= hbm_completed_since(call->hbm, seen);
     }
-    return call->refused ? HBM_UNAVAILABLE : HBM_NO_MEMORY;
+    /* Where the way back from the host was refused, the room that is left was not of our choosing. */
+    return call->refused || call->hbm->return_refused ? HBM_UNAVAILABLE : HBM_NO_MEMORY;
 }
 
 enum hbm_result hbm_place(struct hbm_call *call, uint32_t *number)

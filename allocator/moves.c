@@ -6,33 +6,41 @@
 
 /* In general a move may start once every other block has left its destination.  Each block counts those in its
  * way; a block that leaves tells the ones that wait for its place.  When all wait for each other,
- * the smallest goes to the host, which frees its place. */
+ * the smallest leaves: to a hole that the plan does not touch, or, where none is large enough, to the host. */
+
+/* A refused step is tried this often in a row while a block is on the host, because the way forward is also its way
+ * back. */
+#define TRIES_MAX 3
 
 enum move_state {
     MOVE_WAITING,
+    MOVE_PARKED, /* in a hole that the plan does not touch */
     MOVE_STAGED, /* contents on the host */
     MOVE_DONE,
 };
 
 struct move {
-    uint64_t from;
+    uint64_t from; /* where it is, or was before it was staged or done */
     uint64_t to;
     uint64_t size_bytes;
     uint32_t block;
     uint32_t in_way; /* other blocks still at its destination */
     enum move_state state;
+    bool has_range; /* while staged: `from` is kept for it */
     struct hbm_stranded *stranded; /* while staged */
 };
 
 struct moving {
     struct hbm *hbm;
-    struct move *moves;  /* [count], ordered by from */
+    const struct hbm_plan *plan;
+    struct move *moves;  /* [count], at first ordered by from */
     uint32_t *by_target; /* [count], ordered by to */
     uint32_t *ready;     /* [count], a stack */
     uint32_t *blocks;    /* [item_count], for the relink */
     size_t count;
     size_t ready_count;
     size_t done_count;
+    size_t staged_count;
 };
 
 static int target_is_lower(const void *context, uint32_t left, uint32_t right)
@@ -90,47 +98,120 @@ static void place_left(struct moving *moving, uint32_t index)
     }
 }
 
-static bool move_finish(struct moving *moving, uint32_t index)
+static bool move_copy(struct moving *moving, const struct move *move, uint64_t to)
 {
-    struct move *move = &moving->moves[index];
-    const struct hbm_services *services = &moving->hbm->host.services;
-    bool was_staged = move->state == MOVE_STAGED;
-    enum hbm_service_result result =
-        was_staged ? services->stage_in(services->context, move->stranded->token, move->to, move->size_bytes)
-                   : services->copy(services->context, move->from, move->to, move->size_bytes);
-    if (result != HBM_SERVICE_OK)
+    struct hbm_stats *totals = &moving->hbm->totals;
+    if (!hbm_resume_copy(&moving->hbm->host.services, move->from, to, move->size_bytes))
         return false;
-    if (was_staged)
-        hbm_host_free(&moving->hbm->host, move->stranded, 1, sizeof *move->stranded);
-    move->state = MOVE_DONE;
-    moving->done_count++;
-    moving->hbm->totals.blocks_moved++;
-    moving->hbm->totals.bytes_moved += move->size_bytes;
+    totals->blocks_moved++;
+    totals->bytes_moved += move->size_bytes;
     return true;
 }
 
-static bool smallest_stage(struct moving *moving)
+/* Ends what staging began: the contents are at `address` again. */
+static void move_unstage(struct moving *moving, struct move *move, uint64_t address)
+{
+    hbm_host_free(&moving->hbm->host, move->stranded, 1, sizeof *move->stranded);
+    moving->staged_count--;
+    move->from = address;
+    move->state = MOVE_WAITING;
+}
+
+static bool move_stage_in(struct moving *moving, struct move *move, uint64_t address)
+{
+    const struct hbm_services *services = &moving->hbm->host.services;
+    if (!hbm_resume_stage_in(services, move->stranded->token, address, move->size_bytes))
+        return false;
+    moving->hbm->totals.blocks_moved++;
+    moving->hbm->totals.bytes_moved += move->size_bytes;
+    move_unstage(moving, move, address);
+    return true;
+}
+
+static bool move_finish(struct moving *moving, uint32_t index)
+{
+    struct move *move = &moving->moves[index];
+    bool moved = move->state == MOVE_STAGED ? move_stage_in(moving, move, move->to)
+                                            : move_copy(moving, move, move->to);
+    if (!moved)
+        return false;
+    move->state = MOVE_DONE;
+    moving->done_count++;
+    return true;
+}
+
+/* ---- where all wait for each other ---- */
+
+static bool gap_parks(const struct moving *moving, const struct move *move, uint64_t low, uint64_t high,
+                      uint64_t *address)
+{
+    if (high < low || high - low < move->size_bytes)
+        return false;
+    uint64_t place = hbm_align_down(high - move->size_bytes, hbm_heap_at(&moving->hbm->heap, move->block)->align_shift);
+    for (size_t i = 0; i < moving->count && place >= low; i++) {
+        const struct move *other = &moving->moves[i];
+        if (other->state == MOVE_PARKED && other->from < high && low < other->from + other->size_bytes)
+            return false;
+    }
+    *address = place;
+    return place >= low;
+}
+
+/* A place for the block where the plan finds nothing, leaves nothing, and puts nothing. */
+static bool parking_find(const struct moving *moving, const struct move *move, uint64_t *address)
+{
+    const struct hbm_plan *plan = moving->plan;
+    uint64_t low = plan->demand.stack_bytes;
+    for (size_t i = 0, k = 0; i < plan->item_count || k < moving->count;) {
+        const struct hbm_item *item = i < plan->item_count ? &plan->items[i] : NULL;
+        const struct move *target = k < moving->count ? &moving->moves[moving->by_target[k]] : NULL;
+        bool item_first = target == NULL || (item != NULL && item->address <= target->to);
+        uint64_t start = item_first ? item->address : target->to;
+        uint64_t end = start + (item_first ? item->size_bytes : target->size_bytes);
+        if (gap_parks(moving, move, low, start, address))
+            return true;
+        low = end > low ? end : low;
+        i += item_first;
+        k += !item_first;
+    }
+    return gap_parks(moving, move, low, plan->capacity_bytes, address);
+}
+
+static bool move_stage(struct moving *moving, struct move *move)
+{
+    const struct hbm_services *services = &moving->hbm->host.services;
+    struct hbm_stranded *stranded = hbm_host_array(&moving->hbm->host, 1, sizeof *stranded);
+    if (stranded == NULL)
+        return false;
+    *stranded = (struct hbm_stranded){.block = move->block};
+    if (services->stage_out(services->context, move->from, move->size_bytes, &stranded->token) != HBM_SERVICE_OK) {
+        hbm_host_free(&moving->hbm->host, stranded, 1, sizeof *stranded);
+        return false;
+    }
+    move->state = MOVE_STAGED;
+    move->stranded = stranded;
+    moving->staged_count++;
+    return true;
+}
+
+static bool smallest_leave(struct moving *moving)
 {
     struct move *smallest = NULL;
+    uint64_t address;
     for (size_t i = 0; i < moving->count; i++) {
         struct move *move = &moving->moves[i];
         if (move->state == MOVE_WAITING && (smallest == NULL || move->size_bytes < smallest->size_bytes))
             smallest = move;
     }
     HBM_CHECK(smallest != NULL);
-    const struct hbm_services *services = &moving->hbm->host.services;
-    struct hbm_stranded *stranded = hbm_host_array(&moving->hbm->host, 1, sizeof *stranded);
-    if (stranded == NULL)
+    bool parks = parking_find(moving, smallest, &address);
+    if (!(parks ? move_copy(moving, smallest, address) : move_stage(moving, smallest)))
         return false;
-    *stranded = (struct hbm_stranded){.block = smallest->block};
-    if (services->stage_out(services->context, smallest->from, smallest->size_bytes, &stranded->token) !=
-        HBM_SERVICE_OK) {
-        hbm_host_free(&moving->hbm->host, stranded, 1, sizeof *stranded);
-        return false;
-    }
-    smallest->state = MOVE_STAGED;
-    smallest->stranded = stranded;
     place_left(moving, (uint32_t)(smallest - moving->moves));
+    if (!parks)
+        return true;
+    smallest->from = address;
+    smallest->state = MOVE_PARKED;
     return true;
 }
 
@@ -158,22 +239,28 @@ static bool order_is_kept(const struct hbm_plan *plan)
     return true;
 }
 
+static bool move_next(struct moving *moving)
+{
+    if (moving->ready_count == 0)
+        return smallest_leave(moving);
+    uint32_t index = moving->ready[moving->ready_count - 1];
+    bool in_place = moving->moves[index].state == MOVE_WAITING;
+    if (!move_finish(moving, index))
+        return false;
+    moving->ready_count--;
+    if (in_place)
+        place_left(moving, index);
+    return true;
+}
+
 static bool moves_any_order(struct moving *moving)
 {
     hbm_sort(moving->by_target, moving->count, target_is_lower, moving->moves);
     ways_count(moving);
-    while (moving->done_count < moving->count) {
-        if (moving->ready_count == 0) {
-            if (!smallest_stage(moving))
-                return false;
-            continue;
-        }
-        uint32_t index = moving->ready[--moving->ready_count];
-        bool in_place = moving->moves[index].state == MOVE_WAITING;
-        if (!move_finish(moving, index))
+    for (unsigned tries = 0; moving->done_count < moving->count;) {
+        tries = move_next(moving) ? 0 : tries + 1;
+        if (tries == TRIES_MAX || (tries != 0 && moving->staged_count == 0))
             return false;
-        if (in_place)
-            place_left(moving, index);
     }
     return true;
 }
@@ -184,15 +271,16 @@ static bool place_is_free(const struct moving *moving, const struct move *return
     for (size_t i = 0; i < moving->count; i++) {
         const struct move *other = &moving->moves[i];
         uint64_t place = other->state == MOVE_DONE ? other->to : other->from;
-        if (other != returning && other->state != MOVE_STAGED && place < address + returning->size_bytes &&
+        bool is_there = other->state != MOVE_STAGED || other->has_range;
+        if (other != returning && is_there && place < address + returning->size_bytes &&
             address < place + other->size_bytes)
             return false;
     }
     return true;
 }
 
-/* Moves that stopped half-way leave blocks on the host.  Each goes back to where it was, or else to where it
- * should go: any other hole might be the only one that suits another of them. */
+/* Moves that stopped half-way leave blocks on the host.  Where nothing was written over the old place the contents are
+ * still there; else they go to where they should: any other hole might be the only one that suits another of them. */
 static void staged_return(struct moving *moving)
 {
     const struct hbm_services *services = &moving->hbm->host.services;
@@ -200,30 +288,39 @@ static void staged_return(struct moving *moving)
         struct move *move = &moving->moves[i];
         if (move->state != MOVE_STAGED)
             continue;
-        uint64_t address = place_is_free(moving, move, move->from) ? move->from : move->to;
-        if (!place_is_free(moving, move, address) ||
-            services->stage_in(services->context, move->stranded->token, address, move->size_bytes) != HBM_SERVICE_OK)
-            continue;
-        hbm_host_free(&moving->hbm->host, move->stranded, 1, sizeof *move->stranded);
-        move->to = address;
-        move->state = MOVE_DONE;
+        if (place_is_free(moving, move, move->from)) {
+            services->stage_drop(services->context, move->stranded->token);
+            move_unstage(moving, move, move->from);
+        } else if (place_is_free(moving, move, move->to)) {
+            move->from = move->to;
+            move->has_range = true;
+            (void)move_stage_in(moving, move, move->to);
+        }
     }
 }
 
-/* Writes the new addresses into the blocks, and links all ranges anew. */
-static void moves_commit(struct moving *moving, const struct hbm_plan *plan)
+/* A block that could not come back from the host: whatever range it has is kept for it. */
+static void move_strand(struct moving *moving, struct move *move)
 {
+    struct hbm_block *block = hbm_heap_at(&moving->hbm->heap, move->block);
+    move->stranded->next = moving->hbm->stranded;
+    moving->hbm->stranded = move->stranded;
+    block->place = HBM_PLACE_HOST;
+    if (!move->has_range)
+        block->address = HBM_ADDRESS_NONE;
+}
+
+/* Writes the new addresses into the blocks, and links all ranges anew. */
+static void moves_commit(struct moving *moving)
+{
+    const struct hbm_plan *plan = moving->plan;
     struct hbm_heap *heap = &moving->hbm->heap;
     size_t placed_count = 0;
     for (size_t i = 0; i < moving->count; i++) {
         struct move *move = &moving->moves[i];
-        if (move->state == MOVE_DONE)
-            hbm_heap_at(heap, move->block)->address = move->to;
-        if (move->state != MOVE_STAGED)
-            continue;
-        move->stranded->next = moving->hbm->stranded;
-        moving->hbm->stranded = move->stranded;
-        hbm_heap_at(heap, move->block)->address = HBM_ADDRESS_NONE;
+        hbm_heap_at(heap, move->block)->address = move->state == MOVE_DONE ? move->to : move->from;
+        if (move->state == MOVE_STAGED)
+            move_strand(moving, move);
     }
     for (size_t i = 0; i < plan->item_count; i++) {
         if (hbm_heap_at(heap, plan->items[i].block)->address != HBM_ADDRESS_NONE)
@@ -232,15 +329,17 @@ static void moves_commit(struct moving *moving, const struct hbm_plan *plan)
     hbm_sort(moving->blocks, placed_count, address_is_lower, heap);
     hbm_heap_relink(heap, moving->blocks, placed_count);
     for (size_t i = 0; i < moving->count; i++) {
-        if (moving->moves[i].state == MOVE_STAGED)
-            hbm_heap_strand(heap, moving->moves[i].block);
+        const struct move *move = &moving->moves[i];
+        if (move->state != MOVE_STAGED || move->has_range)
+            continue;
+        hbm_heap_strand(heap, move->block);
+        (void)hbm_heap_return(heap, move->block);
     }
-    if (moving->hbm->stranded != NULL)
-        hbm_stranded_retry(moving->hbm);
 }
 
-static bool moving_run(struct moving *moving, const struct hbm_plan *plan)
+static bool moving_run(struct moving *moving)
 {
+    const struct hbm_plan *plan = moving->plan;
     for (size_t i = 0; i < plan->item_count; i++) {
         const struct hbm_item *item = &plan->items[i];
         if (item->target == item->address)
@@ -254,7 +353,7 @@ static bool moving_run(struct moving *moving, const struct hbm_plan *plan)
         return true;
     bool all = order_is_kept(plan) ? moves_in_order(moving) : moves_any_order(moving);
     staged_return(moving);
-    moves_commit(moving, plan);
+    moves_commit(moving);
     return all;
 }
 
@@ -269,11 +368,11 @@ bool hbm_moves_run(struct hbm *hbm, const struct hbm_plan *plan)
     char *memory = hbm_host_array(&hbm->host, count, element_bytes);
     if (memory == NULL)
         return false;
-    struct moving moving = {.hbm = hbm, .moves = (void *)memory};
+    struct moving moving = {.hbm = hbm, .plan = plan, .moves = (void *)memory};
     moving.by_target = (void *)(memory + count * sizeof(struct move));
     moving.ready = moving.by_target + count;
     moving.blocks = moving.ready + count;
-    bool all = moving_run(&moving, plan);
+    bool all = moving_run(&moving);
     hbm_host_free(&hbm->host, memory, count, element_bytes);
     return all;
 }
@@ -292,6 +391,11 @@ bool hbm_snapshot(struct hbm *hbm, const struct hbm_call *evicting, struct hbm_p
     plan->items = NULL;
     plan->item_count = 0;
     plan->item_room = heap->used_count;
+    plan->absent_bytes = 0;
+    for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL; stranded = stranded->next) {
+        const struct hbm_block *block = hbm_heap_at(heap, stranded->block);
+        plan->absent_bytes += block->address == HBM_ADDRESS_NONE ? block->size_bytes : 0;
+    }
     if (heap->used_count != 0) {
         plan->items = hbm_host_array(&hbm->host, heap->used_count, sizeof *plan->items);
         if (plan->items == NULL)

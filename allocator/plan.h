@@ -30,6 +30,7 @@ struct hbm_plan {
     uint64_t capacity_bytes;
     uint32_t granule_shift;
     struct hbm_demand demand;
+    uint64_t absent_bytes; /* of blocks without a place, which will need one */
     uint64_t search_nodes_max;
     struct hbm_host *host;
     bool host_refused; /* planning itself had no host memory: the answer is not a proof */

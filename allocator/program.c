@@ -4,6 +4,8 @@
 #include "allocator/state.h"
 
 #define NAME_BYTES_MAX 511u
+/* Each place after the first is looked for because events completed: the bound is a guard against other threads. */
+#define PLACES_MAX 1000
 
 /* ---- the list, least recently used first ---- */
 
@@ -66,15 +68,22 @@ static void image_describe(struct hbm *hbm, struct hbm_program *program, uint32_
     program->block = number;
 }
 
-/* Which of the two texts: could the image alone have been placed? */
-static enum hbm_result place_fail(struct hbm_call *call)
+/* Could the image alone have been placed? */
+static bool image_fits_alone(struct hbm_call *call)
+{
+    if (call->program->block != HBM_POOL_NONE)
+        return true;
+    call->image_only = true;
+    bool fits = hbm_call_could_fit(call, call->hbm->options.program_evicts_program);
+    call->image_only = false;
+    return fits;
+}
+
+/* Which of the two texts says so. */
+static enum hbm_result place_fail(const struct hbm_call *call, bool image_fits)
 {
     struct hbm *hbm = call->hbm;
     const struct hbm_program *program = call->program;
-    call->image_only = true;
-    bool image_fits = program->block != HBM_POOL_NONE;
-    if (!image_fits)
-        image_fits = hbm_call_could_fit(call, hbm->options.program_evicts_program);
     if (image_fits)
         return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_STACK, program->stack_bytes, program->name);
     return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_IMAGE, program->image_bytes, program->name);
@@ -97,9 +106,14 @@ static enum hbm_result program_place(struct hbm *hbm, struct hbm_program *progra
         return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_STACK, program->stack_bytes, program->name);
     struct hbm_call call = hbm_call_begin(hbm, program);
     enum hbm_result result = hbm_place(&call, &number);
-    if (result == HBM_NO_MEMORY)
-        return place_fail(&call);
-    if (result == HBM_UNAVAILABLE)
+    for (int i = 0; i < PLACES_MAX && result == HBM_NO_MEMORY; i++) {
+        uint64_t seen = hbm->pending.completed_seen;
+        bool image_fits = image_fits_alone(&call);
+        if (!hbm_completed_since(hbm, seen) && !call.refused)
+            return place_fail(&call, image_fits);
+        result = call.refused ? HBM_UNAVAILABLE : hbm_place(&call, &number);
+    }
+    if (result != HBM_OK)
         return hbm_fail_unavailable(hbm, "a service refused what the program needed");
     if (number != HBM_POOL_NONE)
         image_describe(hbm, program, number);
@@ -191,7 +205,7 @@ void hbm_program_start(struct hbm *hbm, struct hbm_program *program, uint64_t ev
 
 static bool program_is_stranded(const struct hbm *hbm, const struct hbm_program *program)
 {
-    return program->block != HBM_POOL_NONE && hbm_heap_at(&hbm->heap, program->block)->address == HBM_ADDRESS_NONE;
+    return program->block != HBM_POOL_NONE && hbm_block_is_stranded(hbm_heap_at(&hbm->heap, program->block));
 }
 
 enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program, uint32_t use_count)
@@ -237,7 +251,7 @@ enum hbm_result hbm_execute(struct hbm *hbm, struct hbm_program *program, uint64
 bool hbm_program_is_loaded(struct hbm *hbm, const struct hbm_program *program)
 {
     hbm_lock_take(&hbm->lock);
-    hbm_collect(hbm);
+    hbm_collect_events(hbm);
     bool loaded = program->block != HBM_POOL_NONE;
     hbm_lock_give(&hbm->lock);
     return loaded;
@@ -246,10 +260,10 @@ bool hbm_program_is_loaded(struct hbm *hbm, const struct hbm_program *program)
 uint64_t hbm_program_address(struct hbm *hbm, const struct hbm_program *program)
 {
     hbm_lock_take(&hbm->lock);
-    hbm_collect(hbm);
+    hbm_collect_events(hbm);
     uint64_t address = HBM_ADDRESS_NONE;
     if (program->block != HBM_POOL_NONE)
-        address = hbm_heap_at(&hbm->heap, program->block)->address;
+        address = hbm_block_address(hbm_heap_at(&hbm->heap, program->block));
     hbm_lock_give(&hbm->lock);
     return address;
 }

@@ -8,13 +8,13 @@
 
 const char *hbm_kind_name(enum hbm_kind kind)
 {
-    static const char *const names[] = {"buffer", "output", "program"};
+    static const char *const names[] = {"buffer", "output", "program", "retired"};
     return names[kind];
 }
 
 const char *hbm_state_name(enum hbm_state state)
 {
-    static const char *const names[] = {"movable", "held", "dying", "program idle", "program busy"};
+    static const char *const names[] = {"movable", "held", "dying", "program idle", "program busy", "retired"};
     return names[state];
 }
 
@@ -26,9 +26,11 @@ const char *hbm_result_name(enum hbm_result result)
 
 static enum hbm_state state_of(const struct hbm_block *block)
 {
+    if (block->role == HBM_ROLE_RETIRED)
+        return HBM_STATE_RETIRED;
     if (block->dying)
         return HBM_STATE_DYING;
-    bool held = !hbm_block_is_movable(block);
+    bool held = block->used.hold_count != 0 || block->used.use_count != 0;
     if (block->role == HBM_ROLE_PROGRAM)
         return held ? HBM_STATE_PROGRAM_BUSY : HBM_STATE_PROGRAM_IDLE;
     return held ? HBM_STATE_HELD : HBM_STATE_MOVABLE;
@@ -37,7 +39,7 @@ static enum hbm_state state_of(const struct hbm_block *block)
 static struct hbm_report_entry entry_of(const struct hbm *hbm, const struct hbm_block *block)
 {
     struct hbm_report_entry entry = {
-        .address = block->address,
+        .address = hbm_block_address(block),
         .size_bytes = block->size_bytes,
         .unpadded_bytes = block->used.unpadded_bytes,
         .align_bytes = (uint64_t)1 << block->align_shift,
@@ -47,7 +49,7 @@ static struct hbm_report_entry entry_of(const struct hbm *hbm, const struct hbm_
         .use_count = block->used.use_count,
         .tag = block->used.tag,
         .shape = hbm_shapes_at(&hbm->shapes, block->used.shape),
-        .handle = block,
+        .handle = block->role == HBM_ROLE_RETIRED ? NULL : block,
     };
     if (entry.unpadded_bytes < entry.size_bytes)
         entry.padding_bytes = entry.size_bytes - entry.unpadded_bytes;
@@ -75,12 +77,14 @@ static void number_visit(const struct hbm *hbm, uint32_t number, visitor *visit,
     visit(context, &entry);
 }
 
-/* Writes the number of every block, stranded ones first; numbers has room for used_count. */
+/* Writes the number of every block, those without a range first; numbers has room for used_count. */
 static size_t numbers_list(const struct hbm *hbm, uint32_t *numbers)
 {
     size_t count = 0;
-    for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL; stranded = stranded->next)
-        numbers[count++] = stranded->block;
+    for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL; stranded = stranded->next) {
+        if (hbm_heap_at(&hbm->heap, stranded->block)->address == HBM_ADDRESS_NONE)
+            numbers[count++] = stranded->block;
+    }
     for (uint32_t number = hbm_heap_at(&hbm->heap, hbm->heap.stack)->next; number != HBM_POOL_NONE;
          number = hbm_heap_at(&hbm->heap, number)->next) {
         if (hbm_heap_at(&hbm->heap, number)->role != HBM_ROLE_HOLE)
@@ -91,8 +95,10 @@ static size_t numbers_list(const struct hbm *hbm, uint32_t *numbers)
 
 static void visit_unsorted(const struct hbm *hbm, visitor *visit, void *context)
 {
-    for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL; stranded = stranded->next)
-        number_visit(hbm, stranded->block, visit, context);
+    for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL; stranded = stranded->next) {
+        if (hbm_heap_at(&hbm->heap, stranded->block)->address == HBM_ADDRESS_NONE)
+            number_visit(hbm, stranded->block, visit, context);
+    }
     for (uint32_t number = hbm_heap_at(&hbm->heap, hbm->heap.stack)->next; number != HBM_POOL_NONE;
          number = hbm_heap_at(&hbm->heap, number)->next) {
         if (hbm_heap_at(&hbm->heap, number)->role != HBM_ROLE_HOLE)
@@ -119,7 +125,7 @@ static bool visit_sorted(struct hbm *hbm, visitor *visit, void *context)
 enum hbm_result hbm_report_visit(struct hbm *hbm, visitor *visit, void *context)
 {
     hbm_lock_take(&hbm->lock);
-    hbm_collect(hbm);
+    hbm_collect_events(hbm);
     bool visited = visit_sorted(hbm, visit, context);
     hbm_lock_give(&hbm->lock);
     return visited ? HBM_OK : hbm_fail_unavailable(hbm, "no host memory to sort the report in");
@@ -133,8 +139,8 @@ static char *size_text(uint64_t bytes, char *text)
 }
 
 struct sums {
-    uint64_t bytes[HBM_STATE_PROGRAM_BUSY + 1];
-    uint64_t count[HBM_STATE_PROGRAM_BUSY + 1];
+    uint64_t bytes[HBM_STATE_COUNT];
+    uint64_t count[HBM_STATE_COUNT];
     uint64_t padding_bytes;
 };
 
@@ -158,7 +164,7 @@ static void header_print(struct hbm *hbm, const struct hbm_sink *sink)
                    size_text(sums.padding_bytes, text[1]), size_text(hbm_heap_reserved(&hbm->heap), text[2]),
                    size_text(hbm_free_bytes(hbm), text[3]), size_text(hbm->options.capacity_bytes, text[4]));
     sink->line(sink->context, line);
-    for (enum hbm_state state = 0; state <= HBM_STATE_PROGRAM_BUSY; state++) {
+    for (enum hbm_state state = 0; state < HBM_STATE_COUNT; state++) {
         if (sums.count[state] == 0)
             continue;
         (void)snprintf(line, sizeof line, "  %s: %" PRIu64 " blocks, %s (%" PRIu64 " bytes)", hbm_state_name(state),
@@ -198,7 +204,7 @@ void hbm_report_print_locked(struct hbm *hbm, const struct hbm_sink *sink)
 void hbm_report_print(struct hbm *hbm, const struct hbm_sink *sink)
 {
     hbm_lock_take(&hbm->lock);
-    hbm_collect(hbm);
+    hbm_collect_events(hbm);
     hbm_report_print_locked(hbm, sink);
     hbm_lock_give(&hbm->lock);
 }

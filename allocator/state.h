@@ -6,6 +6,7 @@
 #include "allocator/lock.h"
 #include "allocator/pending.h"
 #include "allocator/plan.h"
+#include "allocator/resume.h"
 #include "allocator/shapes.h"
 
 /* One program.  Invariant: block is 0 exactly when it is evicted; it is busy exactly when its block
@@ -40,6 +41,7 @@ struct hbm {
     struct hbm_program *program_first;
     struct hbm_program *program_last;
     struct hbm_stranded *stranded;
+    bool return_refused; /* a service refused what the last attempt to bring a stranded block back needed */
     struct hbm_stats totals; /* the fields that are history: peaks, largest_alloc_size, ... */
     uint64_t call_count;
     uint32_t dying_count;
@@ -48,18 +50,42 @@ struct hbm {
 
 /* ---- life of a block (life.c) ---- */
 
-/* Collects completed events; called first in every public call, with the lock held. */
+/* Tries to bring stranded blocks back, by way of moves if there is no hole. */
+void hbm_stranded_retry(struct hbm *hbm);
+
 void hbm_collect_completed(struct hbm *hbm);
 
+/* Collects completed events; called first in every public call that only reads, with the lock held. */
+static inline void hbm_collect_events(struct hbm *hbm)
+{
+    if (hbm->pending.first != HBM_POOL_NONE)
+        hbm_collect_completed(hbm);
+}
+
+/* The same in every other public call, which brings stranded blocks back, too. */
 static inline void hbm_collect(struct hbm *hbm)
 {
-    if (hbm->pending.first != HBM_POOL_NONE || hbm->stranded != NULL)
-        hbm_collect_completed(hbm);
+    hbm_collect_events(hbm);
+    hbm->return_refused = false;
+    if (__builtin_expect(hbm->stranded != NULL, 0))
+        hbm_stranded_retry(hbm);
+}
+
+static inline bool hbm_block_is_stranded(const struct hbm_block *block)
+{
+    return block->place == HBM_PLACE_HOST;
 }
 
 static inline bool hbm_block_is_movable(const struct hbm_block *block)
 {
-    return !block->dying && block->used.hold_count == 0 && block->used.use_count == 0;
+    return !block->dying && block->used.hold_count == 0 && block->used.use_count == 0 &&
+           block->role != HBM_ROLE_RETIRED && !hbm_block_is_stranded(block);
+}
+
+/* What the caller sees. */
+static inline uint64_t hbm_block_address(const struct hbm_block *block)
+{
+    return hbm_block_is_stranded(block) ? HBM_ADDRESS_NONE : block->address;
 }
 
 /* Frees a live block: at once, or when it is no longer held. */
@@ -67,12 +93,6 @@ void hbm_block_free(struct hbm *hbm, uint32_t number);
 
 /* Ends a dying block that nothing holds any more. */
 void hbm_block_settle(struct hbm *hbm, uint32_t number);
-
-/* The struct hbm_stranded of a block without an address, taken off the list. */
-struct hbm_stranded *hbm_stranded_take(struct hbm *hbm, uint32_t number);
-
-/* Tries to bring stranded blocks back. */
-void hbm_stranded_retry(struct hbm *hbm);
 
 /* The stack that busy programs need. */
 uint64_t hbm_stack_needed(const struct hbm *hbm);
@@ -114,7 +134,7 @@ struct hbm_call {
     struct hbm_program *program; /* the one to load or execute; NULL: a buffer */
     struct hbm_demand demand;    /* stack_bytes: the program's own */
     bool image_only;             /* leave the stack out: for telling which part has no place */
-    bool refused;                /* a service refused something that was needed */
+    bool refused;                /* a service refused something that may have been needed */
 };
 
 struct hbm_call hbm_call_begin(struct hbm *hbm, struct hbm_program *program);
@@ -125,6 +145,12 @@ enum hbm_result hbm_place(struct hbm_call *call, uint32_t *number);
 
 /* Whether a program is loaded, idle, not pinned, and its eviction not refused in this call. */
 bool hbm_call_may_evict(const struct hbm_call *call, const struct hbm_program *program);
+
+/* Moves blocks so that a stranded one has a hole.  HBM_NO_MEMORY: no moves would do. */
+enum hbm_result hbm_room_make(struct hbm *hbm, uint32_t number);
+
+/* Collects events.  Whether any completed since pending.completed_seen was `seen`: what did not fit may fit now. */
+bool hbm_completed_since(struct hbm *hbm, uint64_t seen);
 
 /* Whether the demand would fit, by the contract, now or (without_idle) when all that may be evicted is
  * gone. */
@@ -143,8 +169,9 @@ void hbm_buffer_untake(struct hbm *hbm, uint32_t number);
 /* Lets a request take over a block in place; cannot fail once the shape is interned. */
 void hbm_buffer_become(struct hbm *hbm, struct hbm_block *block, const struct hbm_request *request, uint32_t shape);
 
-/* Whether a donation of this block to this request is possible; own_holds are not counted. */
-bool hbm_donation_fits(const struct hbm_block *block, const struct hbm_request *request, uint32_t own_holds);
+/* Whether a donation of this block to this request is possible; the error text is set if not. */
+enum hbm_result hbm_donation_check(const struct hbm *hbm, const struct hbm_block *block,
+                                   const struct hbm_request *request);
 
 /* ---- loading inside a larger call (program.c) ---- */
 

@@ -4,6 +4,8 @@ hbmstress_add_test(test_hbm_exact LIBS hbm SOURCES ${hbm_rig})
 hbmstress_add_test(test_hbm_fuzz LIBS hbm SOURCES ${hbm_rig})
 hbmstress_add_test(test_hbm_mitigation LIBS hbm SOURCES ${hbm_rig})
 hbmstress_add_test(test_hbm_program LIBS hbm SOURCES ${hbm_rig})
+hbmstress_add_test(test_hbm_retire LIBS hbm SOURCES ${hbm_rig})
+hbmstress_add_test(test_hbm_sweep LIBS hbm SOURCES ${hbm_rig})
 hbmstress_add_test(test_hbm_text LIBS hbm SOURCES ${hbm_rig})
 hbmstress_add_test(test_hbm_thread LIBS hbm SOURCES ${hbm_rig} LABELS thread)
 

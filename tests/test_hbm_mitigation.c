@@ -118,7 +118,7 @@ START_TEST(blocks_that_wait_for_each_other_go_through_the_host)
 }
 END_TEST
 
-START_TEST(block_whose_return_from_the_host_is_refused_is_brought_back_later)
+START_TEST(block_whose_return_from_the_host_is_refused_is_brought_back_by_the_first_call_granted)
 {
     rig_start(&rig, 11, HBM_DEFRAG_REPACK);
     struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1), *held = rig_buffer(&rig, 1);
@@ -129,14 +129,95 @@ START_TEST(block_whose_return_from_the_host_is_refused_is_brought_back_later)
         rig_stamp(&rig, all[i], i);
     hbm_free(rig.hbm, gap);
     hbm_free(rig.hbm, hole);
-    rig.device.stage_ins_refused = 2;
+    rig.device.stage_ins_refused = UINT64_MAX;
     ck_assert_int_eq(rig_try(&rig, 3), HBM_UNAVAILABLE);
-    struct hbm_stats stats = rig_stats(&rig);
-    ck_assert_uint_eq(stats.bytes_in_use, 8 * 512);
+    ck_assert_uint_eq(rig_stats(&rig).bytes_in_use, 8 * 512);
+    unsigned stranded = 0;
+    for (unsigned char i = 0; i < 3; i++) {
+        bool is_stranded = rig_at(&rig, all[i]) == HBM_ADDRESS_NONE;
+        stranded += is_stranded;
+        ck_assert(is_stranded || rig_stamp_holds(&rig, all[i], i));
+        ck_assert_int_eq(hbm_use(rig.hbm, all[i], 1), is_stranded ? HBM_UNAVAILABLE : HBM_OK);
+    }
+    ck_assert_uint_eq(stranded, 1);
+    hbm_device_complete(&rig.device, 1);
+    rig.device.stage_ins_refused = 0;
+    ck_assert_uint_eq(rig_stats(&rig).num_allocs, 4);
+    ck_assert_uint_eq(rig.device.stage_ins, 0);
+    ck_assert_int_eq(rig_try(&rig, 3), HBM_OK);
     for (unsigned char i = 0; i < 3; i++) {
         ck_assert_uint_ne(rig_at(&rig, all[i]), HBM_ADDRESS_NONE);
         ck_assert(rig_stamp_holds(&rig, all[i], i));
     }
+    rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(block_on_the_host_is_waited_for_when_a_copy_is_refused_for_a_moment)
+{
+    for (uint64_t refused = 1; refused < 3; refused++) {
+        rig_start(&rig, 11, HBM_DEFRAG_REPACK);
+        struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1), *held = rig_buffer(&rig, 1);
+        rig_buffer(&rig, 2);
+        rig_buffer(&rig, 2);
+        struct hbm_buffer *hole = rig_buffer(&rig, 2);
+        ck_assert_int_eq(hbm_hold(rig.hbm, held), HBM_OK);
+        rig_stamp(&rig, a, 1);
+        hbm_free(rig.hbm, gap);
+        hbm_free(rig.hbm, hole);
+        rig.device.stage_ins_refused = refused;
+        ck_assert_int_eq(rig_try(&rig, 3), HBM_OK);
+        ck_assert(rig_stamp_holds(&rig, a, 1));
+        rig_stop(&rig);
+    }
+}
+END_TEST
+
+/* The same exchange with two more granules at the bottom, which the plan does not need: the way by the device. */
+START_TEST(blocks_that_wait_for_each_other_go_by_way_of_a_hole_when_there_is_one)
+{
+    rig_start(&rig, 14, HBM_DEFRAG_REPACK);
+    struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1), *held = rig_buffer(&rig, 1);
+    struct hbm_buffer *b = rig_buffer(&rig, 2), *c = rig_buffer(&rig, 2), *hole = rig_buffer(&rig, 2);
+    struct hbm_buffer *low = rig_buffer(&rig, 1), *bottom = rig_buffer(&rig, 2);
+    ck_assert_int_eq(hbm_hold(rig.hbm, held), HBM_OK);
+    ck_assert_int_eq(hbm_hold(rig.hbm, low), HBM_OK);
+    rig_stamp(&rig, a, 1);
+    rig_stamp(&rig, b, 2);
+    rig_stamp(&rig, c, 3);
+    hbm_free(rig.hbm, gap);
+    hbm_free(rig.hbm, hole);
+    hbm_free(rig.hbm, bottom);
+    ck_assert_int_eq(rig_try(&rig, 3), HBM_OK);
+    ck_assert_uint_ne(rig.device.copies, 0);
+    ck_assert_uint_eq(rig.device.stage_outs, 0);
+    ck_assert(rig_stamp_holds(&rig, a, 1));
+    ck_assert(rig_stamp_holds(&rig, b, 2));
+    ck_assert(rig_stamp_holds(&rig, c, 3));
+    rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(refused_wait_is_unavailable_and_not_no_memory)
+{
+    rig_start(&rig, 10, HBM_DEFRAG_NONE);
+    ck_assert_int_eq(hbm_free_after(rig.hbm, rig_buffer(&rig, 10), 1), HBM_OK);
+    hbm_device_arm(&rig.device, &(struct device_fault){DEVICE_REFUSES, DEVICE_CALL_WAIT, 1, false});
+    ck_assert_int_eq(rig_try(&rig, 10), HBM_UNAVAILABLE);
+    ck_assert_int_eq(rig_try(&rig, 10), HBM_OK);
+    rig_stop(&rig);
+}
+END_TEST
+
+/* The program whose unload was refused is not asked again after the other one went, and is not forgotten either. */
+START_TEST(refused_unload_is_remembered_to_the_end_of_the_call)
+{
+    rig_start(&rig, 6, HBM_DEFRAG_REPACK);
+    rig_program(&rig, 1, 3, 0);
+    rig_program(&rig, 2, 3, 0);
+    rig.device.unloads_refused = 1;
+    ck_assert_int_eq(rig_try(&rig, 6), HBM_UNAVAILABLE);
+    ck_assert_int_eq(rig_try(&rig, 6), HBM_OK);
     rig_stop(&rig);
 }
 END_TEST
@@ -298,7 +379,11 @@ int main(void)
     tcase_add_test(test_case, slide_joins_two_holes_and_keeps_contents);
     tcase_add_test(test_case, slide_does_not_cross_a_held_block_and_repack_does);
     tcase_add_test(test_case, blocks_that_wait_for_each_other_go_through_the_host);
-    tcase_add_test(test_case, block_whose_return_from_the_host_is_refused_is_brought_back_later);
+    tcase_add_test(test_case, block_whose_return_from_the_host_is_refused_is_brought_back_by_the_first_call_granted);
+    tcase_add_test(test_case, block_on_the_host_is_waited_for_when_a_copy_is_refused_for_a_moment);
+    tcase_add_test(test_case, blocks_that_wait_for_each_other_go_by_way_of_a_hole_when_there_is_one);
+    tcase_add_test(test_case, refused_wait_is_unavailable_and_not_no_memory);
+    tcase_add_test(test_case, refused_unload_is_remembered_to_the_end_of_the_call);
     tcase_add_test(test_case, refused_copy_is_unavailable_and_not_no_memory);
     tcase_add_test(test_case, aligned_request_slides_blocks_to_make_an_aligned_hole);
     tcase_add_test(test_case, nothing_moves_for_a_request_that_cannot_fit);
