@@ -104,7 +104,7 @@ static void read_block(struct check *check, size_t i, json_t *json)
                 "state", &state, "address", &block->address, "size", &block->size, "align", &block->align, "stack",
                 &block->stack, "holds", &block->holds, "used_until", &block->used_until, "freed_at", &block->freed_at))
         return;
-    block->is_program = word(check, what, kind, "buffer|output|program") == 2;
+    block->is_program = word(check, what, kind, "buffer|output|program|retired") == 2;
     block->is_live = word(check, what, state, "dying|live") == 1;
     must(check, is_align(check, block->align) && in_range(block->address, floor, check->capacity, block->align) &&
                     in_range(block->size, 1, check->capacity - block->address, check->granule),

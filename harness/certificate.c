@@ -68,8 +68,8 @@ static void print_contract(struct printer *printer)
             " \"contract\": {\"defrag\": \"%s\", \"drains\": %s, \"evicts\": %s, \"program_evicts_program\": %s},\n",
             defrags[oom->defrag], truth(oom->drains), truth(oom->evicts), truth(oom->program_evicts_program));
     fprintf(printer->file, " \"refused\": {");
-    for (unsigned i = 0; i < FAULT_KIND_COUNT; i++) {
-        fprintf(printer->file, "%s\"%s\": %s", i == 0 ? "" : ", ", fault_names[i], truth(oom->faults_fired >> i & 1));
+    for (unsigned i = 0; i < FAULT_CALL_COUNT; i++) {
+        fprintf(printer->file, "%s\"%s\": %s", i == 0 ? "" : ", ", fault_info((enum fault_kind)i)->name, truth(oom->faults_fired >> i & 1));
     }
     fprintf(printer->file, "},\n");
 }
@@ -98,8 +98,8 @@ static void print_request(struct printer *printer)
 
 static void print_block(struct printer *printer, const struct oom_block *block)
 {
-    static const char *const kinds[] = {"buffer", "output", "program"};
-    CHECK(block->kind <= BLOCK_PROGRAM);
+    static const char *const kinds[] = {"buffer", "output", "program", "retired"};
+    CHECK(block->kind <= BLOCK_RETIRED);
     fprintf(printer->file, "{\"op\": %" PRIu32 ", \"kind\": \"%s\", \"state\": \"%s\"", block->op, kinds[block->kind],
             block->state == BLOCK_LIVE ? "live" : "dying");
     printer->separator = ", ";

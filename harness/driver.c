@@ -1,6 +1,8 @@
 #include "harness/driver.h"
 
+#include "harness/align.h"
 #include "harness/check.h"
+#include "harness/progress.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,8 +41,7 @@ static bool contract_is_sound(const struct target *target, const struct target_c
     return what == NULL;
 }
 
-static enum target_result open_target(struct host *host, const struct setup *setup, char *reason,
-                                      size_t reason_bytes)
+enum target_result host_open_target(struct host *host, const struct setup *setup, char *reason, size_t reason_bytes)
 {
     struct target_option options[SETUP_OPTION_COUNT_MAX];
     for (uint32_t i = 0; i < setup->option_count; i++) {
@@ -54,9 +55,18 @@ static enum target_result open_target(struct host *host, const struct setup *set
         .options = options,
         .option_count = setup->option_count,
     };
-    snprintf(reason, reason_bytes, "target '%s' refused the setup", host->target->name);
     return host->target->open(&target_setup, device_services(host->device), &host->instance, &host->contract,
                               reason, reason_bytes);
+}
+
+/* Contents are stamped with the slot. */
+static bool image_owner(const void *context, uint64_t program, uint32_t *owner)
+{
+    const struct model *model = context;
+    const uint64_t op = program - 1;
+    *owner = op < OP_NONE ? model_slot_of_op(model, (uint32_t)op) : SLOT_NONE;
+    return *owner != SLOT_NONE && model_block(model, *owner)->kind == BLOCK_PROGRAM &&
+           model_block(model, *owner)->state == BLOCK_LIVE;
 }
 
 bool host_open(struct host *host, uint8_t index, const struct target *target, const struct setup *setup,
@@ -64,11 +74,16 @@ bool host_open(struct host *host, uint8_t index, const struct target *target, co
 {
     *host = (struct host){.target = target, .index = index};
     host->device = device_create(setup->capacity_bytes, timeline);
-    if (open_target(host, setup, reason, reason_bytes) != TARGET_OK) {
+    snprintf(reason, reason_bytes, "target '%s' refused the setup", target->name);
+    progress_begin(PROGRESS_OPEN, OP_KIND_COUNT, 0);
+    const enum target_result opened = host_open_target(host, setup, reason, reason_bytes);
+    progress_end();
+    if (opened != TARGET_OK) {
         host->instance = NULL;
         host_deinit(host);
         return false;
     }
+    host_memory_opened(device_host_memory(host->device));
     const uint64_t granule = host->contract.granule_bytes;
     bool is_good = contract_is_sound(target, &host->contract, reason, reason_bytes);
     if (is_good && setup->capacity_bytes % granule != 0) {
@@ -81,6 +96,8 @@ bool host_open(struct host *host, uint8_t index, const struct target *target, co
         return false;
     }
     host->model = model_create(setup->capacity_bytes, &host->contract, timeline);
+    device_set_resumes(host->device, host->contract.resumes);
+    device_set_images(host->device, &(struct device_images){image_owner, host->model});
     return true;
 }
 
@@ -88,7 +105,9 @@ void host_close(struct host *host)
 {
     if (host->instance != NULL) {
         device_begin_op(host->device, device_calls_max(host));
+        progress_begin(PROGRESS_CLOSE, OP_KIND_COUNT, 0);
         host->target->close(host->instance);
+        progress_end();
         host->instance = NULL;
     }
 }
@@ -113,6 +132,30 @@ static uint32_t resolve_ref(const struct model *model, const struct op_kind_info
     return count == 0 || ref == OP_NONE ? OP_NONE : model_live(model, ref % count)->op;
 }
 
+/* What is free at or above the address, or else from the bottom on, cut to the size asked for; size 0 when nothing
+ * is free. */
+static void resolve_range(const struct model *model, struct op *op)
+{
+    const uint64_t granule = model_granule_bytes(model);
+    const uint64_t address = align_down(op->address % model_capacity_bytes(model), granule);
+    const uint64_t size = op->size_bytes < granule ? granule : align_down(op->size_bytes, granule);
+    uint64_t end = 0;
+    if (!model_free_range(model, address, &op->address, &end)) {
+        op->size_bytes = 0;
+        return;
+    }
+    op->size_bytes = size < end - op->address ? size : end - op->address;
+}
+
+/* Makes any bytes a fault that its text can say. */
+static void resolve_fault(struct op *op)
+{
+    op->tag %= FAULT_KIND_COUNT;
+    op->flags &= OP_FOR_EVER;
+    op->size_bytes = op->size_bytes > UINT32_MAX ? UINT32_MAX : op->size_bytes;
+    op->delay_ns = fault_info((enum fault_kind)op->tag)->has_delay ? op->delay_ns : 0;
+}
+
 void driver_resolve(const struct host *host, const struct timeline *timeline, struct op *op)
 {
     const struct op_kind_info *info = op_kind_info(op->kind);
@@ -123,14 +166,19 @@ void driver_resolve(const struct host *host, const struct timeline *timeline, st
             op->event = count == 0 ? OP_NONE : (uint32_t)(timeline_pending_at(timeline, op->event % count) - 1);
         }
     }
-    op->flags &= OP_FLAG_MASK & ~OP_RELATIVE;
+    if (op->kind == OP_FAULT) {
+        resolve_fault(op);
+    } else if (op->kind == OP_RETIRE && (op->flags & OP_RELATIVE) != 0) {
+        resolve_range(host->model, op);
+    }
+    op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER : OP_FLAG_MASK & ~(OP_RELATIVE | OP_FOR_EVER);
     op->ref = info->has_block || info->has_program ? op->ref : OP_NONE;
     op->event = info->has_event ? op->event : OP_NONE;
     op->size_bytes = info->has_size ? op->size_bytes : 0;
     op->tag = info->has_tag ? op->tag : 0;
     op->align_log2 = info->has_align && op->align_log2 <= OP_ALIGN_LOG2_MAX ? op->align_log2 : 0;
     op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD)) != 0 ? op->group : 0;
-    const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded;
+    const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded || info->has_address;
     op->delay_ns = has_amount && op->event == OP_NONE ? op->delay_ns : 0;
 }
 
@@ -310,13 +358,39 @@ static void call_on_time(struct host *host, struct timeline *timeline, struct ca
     } else if (op->kind == OP_FAULT) {
         call->skipped = op->tag >= FAULT_KIND_COUNT;
         if (!call->skipped) {
-            device_arm(host->device, (enum fault_kind)op->tag, op->size_bytes);
+            device_arm(host->device, &(struct device_fault){.kind = (enum fault_kind)op->tag,
+                                                            .call = op->size_bytes,
+                                                            .delay_ns = op->delay_ns,
+                                                            .is_for_ever = (op->flags & OP_FOR_EVER) != 0});
         }
     } else {
         const uint64_t event = (uint64_t)op->event + 1;
         call->skipped = op->event == OP_NONE || timeline_state(timeline, event) != EVENT_PENDING;
         timeline_complete(timeline, call->skipped ? 0 : event);
     }
+}
+
+/* The range must be free at this moment: the stack, too, is somebody's, and so is the room that is kept for an absent
+ * block. */
+static bool may_retire(const struct host *host, const struct op *op)
+{
+    const uint64_t granule = host->contract.granule_bytes;
+    const uint64_t capacity = model_capacity_bytes(host->model);
+    struct span span;
+    return host->target->retire != NULL && model_absent_count(host->model) == 0 && op->size_bytes > 0 && op->size_bytes % granule == 0 &&
+           op->address % granule == 0 && op->size_bytes <= capacity && op->address <= capacity - op->size_bytes &&
+           op->address >= model_reserved_bytes(host->model) &&
+           !span_map_intersects(model_map(host->model), op->address, op->address + op->size_bytes, &span);
+}
+
+static void call_retire(struct host *host, struct call *call)
+{
+    call->skipped = !may_retire(host, &call->op);
+    if (call->skipped) {
+        return;
+    }
+    call->result = host->target->retire(host->instance, call->op.address, call->op.size_bytes);
+    call->block = (struct target_block){.address = call->op.address, .size_bytes = call->op.size_bytes};
 }
 
 static void dispatch(struct host *host, struct timeline *timeline, const struct setup *setup, struct call *call)
@@ -342,6 +416,9 @@ static void dispatch(struct host *host, struct timeline *timeline, const struct 
     case OP_FAULT:
         call_on_time(host, timeline, call);
         return;
+    case OP_RETIRE:
+        call_retire(host, call);
+        return;
     case OP_REPORT:
         return;
     default:
@@ -358,6 +435,7 @@ void driver_call(struct host *host, struct timeline *timeline, const struct setu
     if (!call->skipped) {
         dispatch(host, timeline, setup, call);
     }
+    device_end_op(host->device);
     if (call->result != TARGET_OK) {
         call->block = (struct target_block){0}; /* whatever a call that failed left there */
     }

@@ -21,6 +21,8 @@ struct host {
 /* Opens the target on a new device.  False: refused; reason says why, nothing is left open. */
 bool host_open(struct host *host, uint8_t index, const struct target *target, const struct setup *setup,
                struct timeline *timeline, char *reason, size_t reason_bytes);
+/* Opens the target alone, on host->device; reason stays as it is where the target has nothing to say. */
+enum target_result host_open_target(struct host *host, const struct setup *setup, char *reason, size_t reason_bytes);
 /* Closes the target; device and model stay. */
 void host_close(struct host *host);
 void host_deinit(struct host *host);

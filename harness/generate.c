@@ -20,6 +20,11 @@ static const uint32_t weights_before[OP_KIND_COUNT] = {
     [OP_REPORT] = 10, [OP_FAULT] = 8,
 };
 
+bool generate_draws(enum op_kind kind)
+{
+    return kind < OP_KIND_COUNT && weights_before[kind] > 0;
+}
+
 static uint64_t at_least(uint64_t value, uint64_t low)
 {
     return value < low ? low : value;
@@ -37,33 +42,55 @@ static uint32_t log2_floor(uint64_t value)
 
 /* --- what is drawn once per trial ----------------------------------------------------------- */
 
+static uint32_t percent_of(const struct generate_limits *limits, unsigned kind)
+{
+    return limits->weights == NULL ? 100 : limits->weights[kind];
+}
+
 static bool kind_is_allowed(const struct generate_limits *limits, unsigned kind)
 {
-    return limits->allowed_kinds == 0 ? kind != OP_FAULT : (limits->allowed_kinds >> kind & 1u) != 0;
+    const bool is_allowed = limits->allowed_kinds == 0 ? kind != OP_FAULT : (limits->allowed_kinds >> kind & 1u) != 0;
+    return is_allowed && percent_of(limits, kind) > 0;
+}
+
+/* When chance switched both off: one of them is needed, unless neither is allowed. */
+static void need_one_of(struct generate *generate, const struct generate_limits *limits, enum op_kind first,
+                        enum op_kind second)
+{
+    if (generate->weights[first] + generate->weights[second] == 0) {
+        const enum op_kind kind = kind_is_allowed(limits, first) ? first : second;
+        generate->weights[kind] = kind_is_allowed(limits, kind) ? weights_before[first] : 0;
+    }
+}
+
+/* Rounded up: only 0 percent is never. */
+static void scale_weights(struct generate *generate, const struct generate_limits *limits)
+{
+    for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
+        generate->weights[kind] = (generate->weights[kind] * percent_of(limits, kind) + 99) / 100;
+        generate->never_kinds |= percent_of(limits, kind) == 0 ? 1u << kind : 0;
+    }
 }
 
 /* Each kind is off in one trial of four; the others' weights differ by up to a factor of 16. */
 static void draw_weights(struct generate *generate, struct random *random, const struct generate_limits *limits)
 {
     for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
+        if (!generate_draws((enum op_kind)kind)) {
+            continue; /* no scenario draws it: what is drawn for the others does not depend on it */
+        }
         const uint32_t shift = (uint32_t)random_below(random, 5);
         const bool is_on = !random_chance(random, 1, 4);
         generate->weights[kind] = is_on && kind_is_allowed(limits, kind) ? (weights_before[kind] << shift) / 4 : 0;
     }
-    if (generate->weights[OP_ALLOC] + generate->weights[OP_OUTPUT] == 0) {
-        generate->weights[kind_is_allowed(limits, OP_ALLOC) ? OP_ALLOC : OP_OUTPUT] = weights_before[OP_ALLOC];
-    }
-    if (generate->weights[OP_FREE] + generate->weights[OP_FREE_AFTER] == 0) {
-        generate->weights[kind_is_allowed(limits, OP_FREE) ? OP_FREE : OP_FREE_AFTER] = weights_before[OP_FREE];
-    }
+    need_one_of(generate, limits, OP_ALLOC, OP_OUTPUT);
+    need_one_of(generate, limits, OP_FREE, OP_FREE_AFTER);
     /* Without an end to them uses and executions would pin ever more of the device. */
-    if (generate->weights[OP_ADVANCE] + generate->weights[OP_COMPLETE] == 0) {
-        generate->weights[kind_is_allowed(limits, OP_ADVANCE) ? OP_ADVANCE : OP_COMPLETE] =
-            weights_before[OP_ADVANCE];
-    }
+    need_one_of(generate, limits, OP_ADVANCE, OP_COMPLETE);
     if (generate->weights[OP_HOLD] > 0 && generate->weights[OP_RELEASE] == 0) {
-        generate->weights[OP_RELEASE] = generate->weights[OP_HOLD];
+        generate->weights[OP_RELEASE] = kind_is_allowed(limits, OP_RELEASE) ? generate->weights[OP_HOLD] : 0;
     }
+    scale_weights(generate, limits);
 }
 
 /* So many blocks at a time: mostly 20 to 400, now and then a handful or a few thousand. */
@@ -461,7 +488,7 @@ static bool make_touch(const struct maker *maker, struct op *op)
 static void make_fault(const struct maker *maker, struct op *op)
 {
     *op = op_make(OP_FAULT);
-    op->tag = (uint8_t)random_below(maker->random, FAULT_KIND_COUNT);
+    op->tag = (uint8_t)random_below(maker->random, FAULT_CALL_COUNT);
     op->size_bytes = 1 + random_below(maker->random, 4);
 }
 
@@ -546,7 +573,7 @@ struct op generate_next(struct generate *generate, struct random *random, const 
 {
     const struct maker maker = {generate, random, model};
     struct op op;
-    if (!make(&maker, draw_kind(generate, random, model), &op)) {
+    if (!make(&maker, draw_kind(generate, random, model), &op) || (generate->never_kinds >> op.kind & 1u) != 0) {
         make_request(&maker, draw_request_kind(generate), &op);
     }
     op.host = host;

@@ -11,6 +11,7 @@ enum { GENERATE_SIZE_CLASS_COUNT = 6 };
 /* What was drawn; plain data, at most 512 bytes, so that it fits in a scenario's state. */
 struct generate {
     uint32_t weights[OP_KIND_COUNT]; /* 0 = switched off */
+    uint32_t never_kinds;            /* bit per op_kind: not even in the place of another one */
     struct {
         uint64_t low_bytes, high_bytes;
         uint32_t weight;
@@ -26,12 +27,19 @@ struct generate {
 /* A limit on what may be drawn; zero-initialise, then set. */
 struct generate_limits {
     uint32_t allowed_kinds;   /* bit per op_kind; 0 = all but faults */
+    const uint16_t *weights;  /* percent of each kind's weight, as in struct setup; NULL = 100 each */
     uint64_t size_max_bytes;  /* 0 = half the capacity */
     bool no_lost_events;
 };
 
+/* A kind that chance switched off may still come in the place of one that does not apply (a request when there is no
+ * block to free, a release instead of the free of a held block); one with the weight 0 in limits never does.  One of
+ * OP_ALLOC and OP_OUTPUT must be allowed. */
 void generate_init(struct generate *generate, struct random *random, uint64_t capacity_bytes,
                    uint64_t granule_bytes, const struct generate_limits *limits);
+
+/* Whether the generator ever draws the kind. */
+bool generate_draws(enum op_kind kind);
 
 /* The next op for one host: references are resolved against the model.  Always makes one. */
 struct op generate_next(struct generate *generate, struct random *random, const struct model *model, uint8_t host);

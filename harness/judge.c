@@ -2,6 +2,7 @@
 
 #include "harness/align.h"
 #include "harness/check.h"
+#include "harness/judge_host.h"
 #include "harness/judge_moved.h"
 #include "harness/judge_oom.h"
 #include "harness/judge_said.h"
@@ -138,7 +139,32 @@ static bool take_donation(struct judge *judge, struct host *host, const struct c
                                    .align_bytes = host->contract.granule_bytes,
                                    .kind = BLOCK_OUTPUT,
                                    .tag = call->op.tag};
+    device_scrub(host->device, call->slot); /* a stage of it that was left holds the input, not the output */
     judge_stamp(host, model_donate(host->model, call->slot, &what, &call->block));
+    return true;
+}
+
+static bool check_contents(struct judge *judge, const struct host *host, uint32_t slot)
+{
+    const struct block *block = model_block(host->model, slot);
+    return judge_has_contents(host, slot) ||
+           judge_broken(judge, RULE_CONTENTS, "block %" PRIu32 " at 0x%" PRIx64 " lost its contents", block->op,
+                        block->address);
+}
+
+/* The range is a block from now on; the driver has seen that it was free. */
+static bool take_retirement(struct judge *judge, struct host *host, const struct call *call)
+{
+    const struct model_new what = {.requested_bytes = call->op.size_bytes,
+                                   .align_bytes = host->contract.granule_bytes,
+                                   .kind = BLOCK_RETIRED};
+    uint32_t slot = SLOT_NONE;
+    uint32_t other = SLOT_NONE;
+    if (!model_add(host->model, &what, &call->block, &slot, &other)) {
+        return lies_on(judge, host, &call->block, other);
+    }
+    judge_stamp(host, slot);
+    judge->hosts_differ = true;
     return true;
 }
 
@@ -158,6 +184,8 @@ static bool take_execution(struct judge *judge, struct host *host, const struct 
     } else if (call->block.address != program->address) {
         return judge_broken(judge, RULE_MOVED_UNASKED, "the image of program %" PRIu32 " is said to be at 0x%" PRIx64
                             " but was at 0x%" PRIx64, program->op, call->block.address, program->address);
+    } else if (!check_contents(judge, host, call->slot)) {
+        return false;
     }
     /* An execution of no duration is over already; its reservation was made all the same. */
     model_reserve_briefly(host->model, program->stack_bytes);
@@ -170,22 +198,22 @@ static bool take_execution(struct judge *judge, struct host *host, const struct 
     return true;
 }
 
-static bool check_touch(struct judge *judge, const struct host *host, const struct call *call)
+/* What is in host memory alone cannot be used. */
+static bool check_present(struct judge *judge, const struct host *host, const struct call *call)
 {
-    const struct block *block = model_block(host->model, call->slot);
-    const uint64_t address = judge_address_now(host, block);
-    if (address != block->address) {
-        return judge_broken(judge, RULE_MOVED_UNASKED, "block %" PRIu32 " went from 0x%" PRIx64 " to 0x%" PRIx64,
-                            block->op, block->address, address);
-    }
-    return judge_has_contents(host, call->slot) ||
-           judge_broken(judge, RULE_CONTENTS, "block %" PRIu32 " at 0x%" PRIx64 " lost its contents", block->op,
-                        block->address);
+    const uint8_t kind = call->op.kind;
+    const bool needs_block = kind == OP_USE || kind == OP_DONATE || kind == OP_EXECUTE;
+    return !needs_block || !model_block(host->model, call->slot)->is_absent ||
+           judge_broken(judge, RULE_STATUS, "%s returned OK, but the contents of block %" PRIu32
+                        " are in host memory", op_kind_info(kind)->name, model_block(host->model, call->slot)->op);
 }
 
 /* Takes an answer TARGET_OK into the model. */
 static bool take_success(struct judge *judge, struct host *host, const struct call *call)
 {
+    if (!check_present(judge, host, call)) {
+        return false;
+    }
     switch ((enum op_kind)call->op.kind) {
     case OP_ALLOC:
     case OP_OUTPUT:
@@ -216,7 +244,9 @@ static bool take_success(struct judge *judge, struct host *host, const struct ca
     case OP_EXECUTE:
         return take_execution(judge, host, call);
     case OP_TOUCH:
-        return check_touch(judge, host, call);
+        return judge_touched(judge, host, call);
+    case OP_RETIRE:
+        return take_retirement(judge, host, call);
     default:
         return true;
     }
@@ -230,6 +260,15 @@ static bool is_invalid_request(const struct op *op)
             (op->kind == OP_LOAD && op->stack_bytes > REQUEST_BYTES_MAX));
 }
 
+/* The op names a block whose contents are in host memory, and still are. */
+static bool lacks_its_block(const struct host *host, const struct call *call)
+{
+    const uint8_t kind = call->op.kind;
+    const struct block *block = call->slot == SLOT_NONE ? NULL : model_block(host->model, call->slot);
+    return (kind == OP_USE || kind == OP_DONATE || kind == OP_EXECUTE) && block != NULL && block->is_absent &&
+           device_has_staged(host->device, call->slot, block->requested_bytes);
+}
+
 static bool check_status(struct judge *judge, const struct host *host, const struct call *call)
 {
     static const char *const names[] = {"OK", "NO_MEMORY", "INVALID", "FAILED"};
@@ -237,9 +276,11 @@ static bool check_status(struct judge *judge, const struct host *host, const str
     if ((unsigned)call->result >= sizeof names / sizeof names[0]) {
         return judge_broken(judge, RULE_STATUS, "the result is %u, which is none", (unsigned)call->result);
     }
-    const bool may_fail = device_faults_fired(host->device) != 0;
-    if (call->result == TARGET_FAILED && may_fail) {
-        return true;
+    /* To take note of memory that went bad needs nothing of the device. */
+    const uint32_t excuses = op->kind == OP_RETIRE ? 1u << FAULT_HOST_MEMORY : UINT32_MAX;
+    if (call->result == TARGET_FAILED &&
+        ((device_faults_fired(host->device) & excuses) != 0 || lacks_its_block(host, call))) {
+        return judge_failure_message(judge, host);
     }
     if (is_invalid_request(op) != (call->result == TARGET_INVALID) || call->result == TARGET_FAILED ||
         (call->result == TARGET_NO_MEMORY && !judge_is_request(op))) {
@@ -255,8 +296,7 @@ static bool check_status(struct judge *judge, const struct host *host, const str
 static bool check_spmd(struct judge *judge, const struct host *host, const struct call *call)
 {
     const struct op *op = &call->op;
-    /* A host whose device refused a call may answer for itself. */
-    if ((op->flags & OP_SPMD) == 0 || device_faults_fired(host->device) != 0) {
+    if ((op->flags & OP_SPMD) == 0 || judge->hosts_differ) {
         return true;
     }
     if (judge->groups == NULL) {
@@ -280,23 +320,49 @@ static bool check_spmd(struct judge *judge, const struct host *host, const struc
 
 /* --- one op ----------------------------------------------------------------------------------- */
 
+/* What ends with the op is ended first: nobody may be asked about it any more, and others may have taken its place. */
+static bool ends_a_block(const struct call *call)
+{
+    const uint8_t kind = call->op.kind;
+    return call->result == TARGET_OK &&
+           (kind == OP_FREE || kind == OP_FREE_AFTER || kind == OP_UNLOAD || kind == OP_RELEASE);
+}
+
 static bool judge_answer(struct judge *judge, struct host *host, const struct call *call)
 {
     bool moved = false;
-    if (!judge_device_calls(judge, host, call, &moved) || !check_status(judge, host, call)) {
+    if (!judge_device_calls(judge, host, call, &moved) || !judge_host_memory(judge, host) ||
+        !check_status(judge, host, call)) {
         return false;
     }
     const bool failed = call->result != TARGET_OK;
+    const bool ends = ends_a_block(call);
+    if (ends && !take_success(judge, host, call)) {
+        return false;
+    }
     if ((moved || failed || call->op.kind == OP_REPORT) && !judge_places(judge, host, call, moved)) {
         return false;
     }
-    if (moved && !judge_contents(judge, host)) {
+    if ((moved || call->op.kind == OP_REPORT) && !judge_contents(judge, host)) {
         return false;
     }
-    if (!failed && !take_success(judge, host, call)) {
+    if (!failed && !ends && !take_success(judge, host, call)) {
         return false;
     }
     return (call->result != TARGET_NO_MEMORY || judge_no_memory(judge, host, call)) && check_spmd(judge, host, call);
+}
+
+static bool had_fault(const struct host *host)
+{
+    return device_faults_fired(host->device) != 0 || device_faults_struck(host->device) != 0;
+}
+
+/* What the target is asked after the op may hang as well. */
+static void check_polls(struct judge *judge, const struct host *host)
+{
+    if (device_hung(host->device)) {
+        judge_broken(judge, RULE_HANG, "it went on making device calls or polling outside of an op");
+    }
 }
 
 void judge_call(struct judge *judge, struct host *host, const struct call *call)
@@ -304,6 +370,7 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call)
     judge->spent = (struct regret_spent){0};
     judge->regret = (struct regret){0};
     judge->is_spending = judge->has_second_opinion = false;
+    judge->hosts_differ = judge->hosts_differ || had_fault(host);
     if (!judge_answer(judge, host, call)) {
         return;
     }
@@ -316,20 +383,19 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call)
         judge_report(judge, host)) {
         judge_handles(judge, host);
     }
+    check_polls(judge, host);
 }
 
 void judge_empty_heap(struct judge *judge, struct host *host)
 {
     struct target_stats stats = {0};
     host->target->stats(host->instance, &stats);
-    CHECK(model_in_use_bytes(host->model) == 0);
+    CHECK(model_in_use_bytes(host->model) == model_retired_bytes(host->model));
     judge_counters(judge, host, &stats, true);
 }
 
 void judge_closed(struct judge *judge, struct host *host)
 {
-    if (device_host_bytes(host->device) != 0) {
-        judge_broken(judge, RULE_HOST_MEMORY, "%" PRIu64 " bytes of host memory were not given back",
-                     device_host_bytes(host->device));
-    }
+    check_polls(judge, host);
+    judge_host_closed(judge, host);
 }

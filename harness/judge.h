@@ -29,6 +29,7 @@ struct judge {
     struct regret_spent spent;  /* by the op under way */
     struct regret regret;    /* of the last op */
     bool is_spending;        /* before and spent are of the op under way */
+    bool hosts_differ;       /* a fault struck one of them, or it lost memory: their answers may differ from then on */
     bool has_second_opinion; /* the exhaustive judge judged the last op, too */
     uint64_t oom_count;      /* judged so far */
     uint64_t nodes_max;

@@ -14,8 +14,8 @@ bool judge_places(struct judge *judge, struct host *host, const struct call *cal
 /* Every block's contents, after moves. */
 bool judge_contents(struct judge *judge, const struct host *host);
 
-/* Where the target says that the block is now. */
-uint64_t judge_address_now(const struct host *host, const struct block *block);
+/* Nothing was moved since the last op, and the block is where it was, with its contents. */
+bool judge_touched(struct judge *judge, const struct host *host, const struct call *call);
 /* The block's bytes are its own from now on; and whether they still are. */
 void judge_stamp(const struct host *host, uint32_t slot);
 bool judge_has_contents(const struct host *host, uint32_t slot);

@@ -63,6 +63,13 @@ static bool second_judge_disagrees(struct judge *judge)
     return true;
 }
 
+/* The allocator may keep room for what is in host memory, and nobody can see where: neither the answer nor the numbers
+ * of its text can be judged. */
+static bool judge_excused(struct judge *judge)
+{
+    return judge->message[0] != '\0' || judge_broken(judge, RULE_MESSAGE, "an out-of-memory without an error text");
+}
+
 bool judge_no_memory(struct judge *judge, struct host *host, const struct call *call)
 {
     const struct oom_request request = judge_request(host, call);
@@ -73,6 +80,9 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
     }
     verdict->free_bytes = model_free_bytes(host->model);
     oom_take(&judge->oom, host->model, &request, device_faults_fired(host->device));
+    if (model_absent_count(host->model) > 0) {
+        return judge_excused(judge);
+    }
     oracle_judge(judge->oracle, &judge->oom, judge->nodes_max, verdict);
     if (second_judge_disagrees(judge)) {
         return false;
@@ -90,11 +100,12 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
     return true;
 }
 
-/* Not when a refused device call stood in its way. */
+/* Not when a fault of the device stood in its way. */
 void judge_look_back(struct judge *judge, const struct host *host, const struct call *call)
 {
     const bool is_judged = call->result == TARGET_OK || call->result == TARGET_NO_MEMORY;
-    if (judge->is_spending && is_judged && device_faults_fired(host->device) == 0) {
+    if (judge->is_spending && is_judged && model_absent_count(host->model) == 0 && device_faults_fired(host->device) == 0 &&
+        device_faults_struck(host->device) == 0) {
         judge->spent.is_met = call->result == TARGET_OK;
         judge->regret = regret_judge(judge->planner, &judge->before, &judge->spent);
     }

@@ -11,7 +11,8 @@ uint64_t judge_align_bytes(const struct host *host, const struct op *op);
 /* The request of the call as the model stands now. */
 struct oom_request judge_request(const struct host *host, const struct call *call);
 
-/* Judges the out-of-memory and its error text into *judge->verdict.  False: a promise is broken, or our judges disagree. */
+/* Judges the out-of-memory and its error text into *judge->verdict; while a block is absent the
+ * verdict stays NONE.  False: a promise is broken, or our judges disagree. */
 bool judge_no_memory(struct judge *judge, struct host *host, const struct call *call);
 /* What the op regrets goes to judge->regret. */
 void judge_look_back(struct judge *judge, const struct host *host, const struct call *call);

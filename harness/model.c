@@ -34,9 +34,10 @@ struct model {
     uint32_t *slot_by_op;
     size_t op_capacity;
     struct span_map map;
-    struct slot_list live, programs, dying, busy;
+    struct slot_list live, programs, dying, busy, absent;
     struct waiter_lists waiters;
     struct model_counters counters;
+    uint64_t retired_count, retired_bytes;
     uint64_t tag_bytes[OP_TAG_COUNT], tag_counts[OP_TAG_COUNT];
     struct model_gone *gone;
     size_t gone_count, gone_capacity;
@@ -100,6 +101,7 @@ void model_destroy(struct model *model)
     free(model->programs.slots);
     free(model->dying.slots);
     free(model->busy.slots);
+    free(model->absent.slots);
     free(model->waiters.heads);
     free(model->waiters.nodes);
     free(model->gone);
@@ -116,6 +118,11 @@ void model_end_op(struct model *model, enum target_result result, bool skipped)
     model->last_result = result;
     model->last_skipped = skipped;
     model->last_op = model->op;
+    model_end_unseen_op(model, skipped);
+}
+
+void model_end_unseen_op(struct model *model, bool skipped)
+{
     /* Only a target that was called must have taken in what completed: another host's op does not count. */
     if (!skipped) {
         model->in_use_before_bytes = model->counters.in_use_bytes;
@@ -219,15 +226,36 @@ static void count_placed(struct model *model, uint32_t slot)
         counters->peak_high_bytes = high;
     }
     count_peaks(model);
+    model->holes_known = false;
+    if (block->kind == BLOCK_RETIRED) {
+        model->retired_count++;
+        model->retired_bytes += block->size_bytes;
+        return;
+    }
     model->tag_bytes[block->tag] += block->size_bytes;
     model->tag_counts[block->tag]++;
-    model->holes_known = false;
+}
+
+/* Takes the slot out of a list without an order, in which it is. */
+static void slot_list_take(struct slot_list *list, uint32_t slot)
+{
+    size_t i = 0;
+    while (list->slots[i] != slot) {
+        i++;
+        CHECK(i < list->count);
+    }
+    list->slots[i] = list->slots[--list->count];
 }
 
 static void displace(struct model *model, uint32_t slot)
 {
-    const struct block *block = &model->blocks[slot];
-    span_map_erase(&model->map, block->address, block->address + block->size_bytes);
+    struct block *block = &model->blocks[slot];
+    if (block->is_absent) {
+        slot_list_take(&model->absent, slot);
+        block->is_absent = false;
+    } else {
+        span_map_erase(&model->map, block->address, block->address + block->size_bytes);
+    }
     model->counters.block_count--;
     model->counters.in_use_bytes -= block->size_bytes;
     model->tag_bytes[block->tag] -= block->size_bytes;
@@ -257,12 +285,7 @@ static void count_reserved(struct model *model)
 
 static void busy_remove(struct model *model, uint32_t slot)
 {
-    size_t i = 0;
-    while (model->busy.slots[i] != slot) {
-        i++;
-        CHECK(i < model->busy.count);
-    }
-    model->busy.slots[i] = model->busy.slots[--model->busy.count];
+    slot_list_take(&model->busy, slot);
     count_reserved(model);
 }
 
@@ -405,10 +428,13 @@ bool model_add(struct model *model, const struct model_new *what, const struct t
         .state = BLOCK_LIVE,
         .kind = (uint8_t)what->kind,
         .tag = what->tag,
-        .is_known = true,
+        .hold_count = what->kind == BLOCK_RETIRED,
+        .is_known = what->kind != BLOCK_RETIRED,
     };
-    map_op(model, model->op, taken);
-    list_add(model, what->kind == BLOCK_PROGRAM ? &model->programs : &model->live, taken);
+    if (what->kind != BLOCK_RETIRED) {
+        map_op(model, model->op, taken);
+        list_add(model, what->kind == BLOCK_PROGRAM ? &model->programs : &model->live, taken);
+    }
     count_placed(model, taken);
     *slot = taken;
     return true;
@@ -546,6 +572,42 @@ bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *sl
     model->holes_known = false;
     free(spans);
     return true;
+}
+
+void model_strand(struct model *model, uint32_t slot)
+{
+    struct block *block = &model->blocks[slot];
+    CHECK(block->state != BLOCK_GONE);
+    CHECK(!block->is_absent);
+    span_map_erase(&model->map, block->address, block->address + block->size_bytes);
+    slot_list_add(&model->absent, slot);
+    block->is_absent = true;
+    model->holes_known = false;
+}
+
+bool model_return(struct model *model, uint32_t slot, uint64_t address, uint32_t *other)
+{
+    struct block *block = &model->blocks[slot];
+    CHECK(block->is_absent);
+    if (!claim(model, slot, &(struct target_block){.address = address, .size_bytes = block->size_bytes}, other)) {
+        return false;
+    }
+    slot_list_take(&model->absent, slot);
+    block->is_absent = false;
+    block->address = address;
+    model->holes_known = false;
+    return true;
+}
+
+size_t model_absent_count(const struct model *model)
+{
+    return model->absent.count;
+}
+
+uint32_t model_absent_slot(const struct model *model, size_t index)
+{
+    CHECK(index < model->absent.count);
+    return model->absent.slots[index];
 }
 
 /* --- reading -------------------------------------------------------------------------------- */
@@ -711,6 +773,41 @@ const struct model_counters *model_counters(const struct model *model)
     return &model->counters;
 }
 
+uint64_t model_retired_count(const struct model *model)
+{
+    return model->retired_count;
+}
+
+uint64_t model_retired_bytes(const struct model *model)
+{
+    return model->retired_bytes;
+}
+
+/* The same from `at` up alone. */
+static bool free_range_above(const struct model *model, uint64_t at, uint64_t *start, uint64_t *end)
+{
+    struct span_cursor cursor;
+    struct span span;
+    at = at > model->counters.reserved_bytes ? at : model->counters.reserved_bytes;
+    for (bool found = span_map_find(&model->map, at, &cursor); found; found = span_map_next(&model->map, &cursor)) {
+        span_map_get(&model->map, &cursor, &span);
+        if (span.start > at) {
+            *start = at;
+            *end = span.start;
+            return true;
+        }
+        at = span.end;
+    }
+    *start = at;
+    *end = model->capacity_bytes;
+    return at < model->capacity_bytes;
+}
+
+bool model_free_range(const struct model *model, uint64_t address, uint64_t *start, uint64_t *end)
+{
+    return free_range_above(model, address, start, end) || free_range_above(model, 0, start, end);
+}
+
 uint64_t model_tag_bytes(const struct model *model, uint8_t tag)
 {
     return model->tag_bytes[tag];
@@ -721,18 +818,32 @@ uint64_t model_tag_count(const struct model *model, uint8_t tag)
     return model->tag_counts[tag];
 }
 
+/* Each absent block is in the list once: a second time would make the sums wrong. */
+static bool absent_hold(const struct model *model, uint64_t *in_use)
+{
+    for (size_t i = 0; i < model->absent.count; i++) {
+        const struct block *block = &model->blocks[model->absent.slots[i]];
+        if (block->state == BLOCK_GONE || !block->is_absent) {
+            return false;
+        }
+        *in_use += block->size_bytes;
+    }
+    return true;
+}
+
 bool model_invariants_hold(const struct model *model)
 {
     uint64_t in_use = 0;
     struct span_cursor cursor;
     struct span span;
-    if (!span_map_invariants_hold(&model->map) || model->map.count != model->counters.block_count) {
+    if (!span_map_invariants_hold(&model->map) || !absent_hold(model, &in_use) ||
+        model->map.count + model->absent.count != model->counters.block_count) {
         return false;
     }
     for (bool found = span_map_first(&model->map, &cursor); found; found = span_map_next(&model->map, &cursor)) {
         span_map_get(&model->map, &cursor, &span);
         const struct block *block = &model->blocks[span.owner];
-        if (block->state == BLOCK_GONE || block->address != span.start ||
+        if (block->state == BLOCK_GONE || block->is_absent || block->address != span.start ||
             block->address + block->size_bytes != span.end) {
             return false;
         }

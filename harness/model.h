@@ -17,7 +17,7 @@ enum block_state {
 
 /* One block, or one program with its image.  An open value to read; only the model writes. */
 struct block {
-    uint64_t address;    /* bytes; meaningless when GONE */
+    uint64_t address;    /* bytes; meaningless when GONE or absent */
     uint64_t size_bytes; /* what it takes; a multiple of the granule */
     uint64_t handle;     /* the target's */
     uint64_t requested_bytes;
@@ -33,10 +33,11 @@ struct block {
     uint8_t kind;         /* enum block_kind */
     uint8_t tag;
     bool is_known;        /* the client has a handle: not freed, not unloaded, not donated */
+    bool is_absent;       /* LIVE or DYING, but its contents are in host memory: it takes no range now */
 };
 static inline bool block_is_movable(const struct block *block)
 {
-    return block->state == BLOCK_LIVE && block->hold_count == 0 && block->use_count == 0;
+    return block->state == BLOCK_LIVE && !block->is_absent && block->hold_count == 0 && block->use_count == 0;
 }
 
 /* --- for scenarios and generators: choose the next op from what is there ------------------- */

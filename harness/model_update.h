@@ -24,13 +24,15 @@ void model_destroy(struct model *model);
  * only after that may its peak no longer include what completed before. */
 void model_begin_op(struct model *model, uint32_t op);
 void model_end_op(struct model *model, enum target_result result, bool skipped);
+/* The same for what the harness does on its own (a fault, a retirement): model_last_op and its like do not see it. */
+void model_end_unseen_op(struct model *model, bool skipped);
 const struct model_gone *model_gone(const struct model *model, size_t *count);
 void model_forget_gone(struct model *model);
 
 /* Slots name blocks and programs until they are GONE and the client cannot name them. */
 uint32_t model_slot_of_op(const struct model *model, uint32_t op); /* SLOT_NONE when there is none */
 const struct block *model_block(const struct model *model, uint32_t slot);
-/* The ranges of all blocks that take room now; a span's owner is the slot. */
+/* The ranges of all blocks that take room now, so of none that is absent; a span's owner is the slot. */
 const struct span_map *model_map(const struct model *model);
 /* Dying blocks: index < model_dying_count. */
 const struct block *model_dying(const struct model *model, size_t index);
@@ -49,7 +51,8 @@ struct model_new {
     enum block_kind kind;
     uint8_t tag;
 };
-/* False: the range intersects that of slot *other, and nothing changed.  Else *slot is the new block's. */
+/* False: the range intersects that of slot *other, and nothing changed.  Else *slot is the new block's.  A retired
+ * block is held for ever, and neither its op nor any list leads to it. */
 bool model_add(struct model *model, const struct model_new *what, const struct target_block *at, uint32_t *slot,
                uint32_t *other);
 /* The client freed it: dying until event (0 = none), uses and holds end. */
@@ -70,6 +73,13 @@ void model_complete(struct model *model, uint64_t event);
 /* All addresses at once, so that blocks may swap places: addresses[i] for the i-th range of the map in
  * ascending order.  False: the new ranges intersect; then *slot names one of them and nothing changed. */
 bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *slot);
+/* The block's contents are in host memory alone: it is absent.  It counts as before, and takes no range. */
+void model_strand(struct model *model, uint32_t slot);
+/* An absent block is back; false as for model_add. */
+bool model_return(struct model *model, uint32_t slot, uint64_t address, uint32_t *other);
+/* Absent blocks: index < model_absent_count.  A return takes its block out and changes the order of the others. */
+size_t model_absent_count(const struct model *model);
+uint32_t model_absent_slot(const struct model *model, size_t index);
 
 /* Bounds of the peak of bytes in use: inside a call the order of completions and placement is not seen. */
 struct model_counters {
@@ -78,9 +88,15 @@ struct model_counters {
     uint64_t reserved_bytes, peak_reserved_bytes;
 };
 const struct model_counters *model_counters(const struct model *model);
+/* Blocks that were retired: they are among block_count and in_use_bytes, but have no tag. */
+uint64_t model_retired_count(const struct model *model);
+uint64_t model_retired_bytes(const struct model *model);
 uint64_t model_tag_bytes(const struct model *model, uint8_t tag);
 uint64_t model_tag_count(const struct model *model, uint8_t tag);
 
+/* The lowest range at or above address that no block and no stack takes, searched on from the bottom when there is
+ * none above.  False: nothing is free. */
+bool model_free_range(const struct model *model, uint64_t address, uint64_t *start, uint64_t *end);
 /* Slow and complete, for tests. */
 bool model_invariants_hold(const struct model *model);
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const fault_names[FAULT_KIND_COUNT] = {"copy", "wait", "unload", "host_memory"};
-
 static const struct op_kind_info kinds[OP_KIND_COUNT] = {
     [OP_ALLOC] = {.name = "alloc", .has_size = true, .has_align = true, .has_tag = true, .has_unpadded = true,
                   .makes_block = true},
@@ -28,7 +26,8 @@ static const struct op_kind_info kinds[OP_KIND_COUNT] = {
     [OP_ADVANCE] = {.name = "advance", .has_delay = true},
     [OP_TOUCH] = {.name = "touch", .has_block = true},
     [OP_REPORT] = {.name = "report"},
-    [OP_FAULT] = {.name = "fault", .has_size = true, .has_tag = true},
+    [OP_FAULT] = {.name = "fault", .has_size = true, .has_tag = true, .has_delay = true},
+    [OP_RETIRE] = {.name = "retire", .has_size = true, .has_address = true},
 };
 
 const struct op_kind_info *op_kind_info(enum op_kind kind)

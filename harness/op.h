@@ -2,6 +2,8 @@
 #ifndef HARNESS_OP_H
 #define HARNESS_OP_H
 
+#include "harness/fault.h"
+
 #include <assert.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,32 +27,32 @@ enum op_kind {
     OP_ADVANCE,    /* delay_ns of virtual time pass */
     OP_TOUCH,      /* block: its contents are read and compared */
     OP_REPORT,     /* counters, holes and the allocations report are compared */
-    OP_FAULT,      /* fault; size_bytes = which call from now, 1 = the next; fires once */
+    OP_FAULT,      /* fault; size_bytes = which call from now, 1 = the next, 0 = disarms it; delay_ns */
+    OP_RETIRE,     /* size_bytes at address go bad for ever: the allocator may not use them; skipped unless free */
     OP_KIND_COUNT
 };
-
-/* Which device call OP_FAULT refuses; stored in op.tag. */
-enum fault_kind { FAULT_COPY = 0, FAULT_WAIT, FAULT_UNLOAD, FAULT_HOST_MEMORY, FAULT_KIND_COUNT };
-
-extern const char *const fault_names[FAULT_KIND_COUNT]; /* "copy", "wait", "unload", "host_memory" */
 
 #define OP_NONE UINT32_MAX                  /* no reference */
 #define DELAY_NEVER UINT64_MAX              /* the event is lost: only OP_COMPLETE ends it */
 
 enum op_flag {
     /* ref counts in the live set (modulo its size) instead of naming an op; event counts in the
-     * pending events.  Resolved when the op is recorded. */
+     * pending events.  OP_RETIRE: the range is what is free at or above address (modulo the capacity, and from the
+     * bottom on when nothing is), cut to size_bytes.  Resolved when the op is recorded. */
     OP_RELATIVE = 1u << 0,
     /* OP_EXECUTE: the event completes delay_ns after the executions of the same collective (group)
      * have been enqueued on every host, or, with an error, COLLECTIVE_BOUND_NS after this op. */
     OP_COLLECTIVE = 1u << 1,
     /* The same request is made on every host of this group; all must get the same answer. */
     OP_SPMD = 1u << 2,
-    OP_FLAG_MASK = 7u
+    /* OP_FAULT: strikes that call and all later ones until it is disarmed. */
+    OP_FOR_EVER = 1u << 3,
+    OP_FLAG_MASK = 15u
 };
 #define COLLECTIVE_BOUND_NS UINT64_C(5000000000) /* 5 s: how long peers wait for a missing host */
 
-enum { OP_TAG_COUNT = 256, OP_HOST_COUNT_MAX = 64, OP_LANE_COUNT_MAX = 64, OP_ALIGN_LOG2_MAX = 21 }; /* 2 MiB: what every allocator we know of accepts */
+/* Alignments go up to 2 MiB: what every allocator we know of accepts. */
+enum { OP_TAG_COUNT = 256, OP_HOST_COUNT_MAX = 64, OP_LANE_COUNT_MAX = 64, OP_ALIGN_LOG2_MAX = 21 };
 
 /* ref and event name the op (its index in the list) that made the block, program or event.
  * A removed op therefore never redirects another one: ops that name it are skipped. */
@@ -69,6 +71,7 @@ struct op {
         uint64_t delay_ns;       /* virtual time; DELAY_NEVER */
         uint64_t stack_bytes;    /* OP_LOAD */
         uint64_t unpadded_bytes; /* OP_ALLOC, OP_OUTPUT, OP_DONATE; 0 = size_bytes */
+        uint64_t address;        /* OP_RETIRE */
     };
 };
 static_assert(sizeof(struct op) == 32, "an op is 32 bytes: lists of millions are kept in memory");
@@ -79,7 +82,7 @@ struct op op_make(enum op_kind kind);
 /* What a kind is and which fields it has: one row per kind. */
 struct op_kind_info {
     const char *name; /* as in .ops text: "free_after" */
-    bool has_size, has_align, has_tag, has_unpadded, has_stack, has_delay;
+    bool has_size, has_align, has_tag, has_unpadded, has_stack, has_delay, has_address;
     bool has_block, has_program, has_event; /* ref to a block, ref to a program, event */
     bool event_required;                    /* has_event, and there is no own event instead */
     bool makes_block, makes_program, makes_event;

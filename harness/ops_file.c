@@ -67,6 +67,11 @@ static void append_sizes(char *text, const struct op *op, const struct op_kind_i
     if (info->has_size) {
         append_size(text, "size", op->size_bytes);
     }
+    if (info->has_address) {
+        char address[SIZE_TEXT_BYTES];
+        size_print(op->address, address);
+        text_append(text, " address=%s%s", (op->flags & OP_RELATIVE) != 0 ? "%" : "", address);
+    }
     if (info->has_stack) {
         append_size(text, "stack", op->stack_bytes);
     }
@@ -79,6 +84,16 @@ static void append_sizes(char *text, const struct op *op, const struct op_kind_i
     if (info->has_tag && op->tag != 0) {
         text_append(text, " tag=%u", op->tag);
     }
+}
+
+static void append_fault(char *text, const struct op *op)
+{
+    const struct fault_info *fault = fault_info((enum fault_kind)(op->tag % FAULT_KIND_COUNT));
+    text_append(text, " call=%s nth=%" PRIu64, fault->name, op->size_bytes);
+    if (fault->has_delay) {
+        append_delay(text, op->delay_ns);
+    }
+    text_append(text, "%s", (op->flags & OP_FOR_EVER) != 0 ? " for_ever=yes" : "");
 }
 
 static void append_common(char *text, const struct op *op)
@@ -102,7 +117,7 @@ const char *op_print(const struct op *op, char text[OP_TEXT_BYTES])
     const struct op_kind_info *info = op_kind_info(op->kind);
     snprintf(text, OP_TEXT_BYTES, "%s", info->name);
     if (op->kind == OP_FAULT) {
-        text_append(text, " call=%s nth=%" PRIu64, fault_names[op->tag % FAULT_KIND_COUNT], op->size_bytes);
+        append_fault(text, op);
     } else {
         append_references(text, op, info);
         append_sizes(text, op, info);

@@ -22,8 +22,12 @@ struct parser {
     struct op_list *list;
     uint64_t *labels; /* of the ops so far, ascending */
     size_t label_capacity;
+    bool names_fault, names_delay; /* the op under way has call=, delay= */
     struct ops_file_error *error;
 };
+
+/* How long a fault takes that does not say so: as long as many a use in the scenarios. */
+#define FAULT_DELAY_DEFAULT_NS UINT64_C(1000000)
 
 static bool fail(struct parser *parser, const char *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -319,6 +323,7 @@ static bool parse_align(struct parser *parser, struct word value, struct op *op)
 
 static bool parse_delay(struct parser *parser, struct word value, struct op *op)
 {
+    parser->names_delay = true;
     return duration_parse(value.text, value.length, &op->delay_ns) ||
            fail(parser, value.text, "'%.*s' is not a duration such as 20us, 3ms, 10m or never", shown(value),
                 value.text);
@@ -345,16 +350,29 @@ static bool parse_group(struct parser *parser, struct word value, struct op *op,
     return true;
 }
 
+enum { FAULT_NAMES_BYTES = 208 };
+
 static bool parse_fault(struct parser *parser, struct word value, struct op *op)
 {
+    char names[FAULT_NAMES_BYTES] = "";
+    parser->names_fault = true;
     for (uint8_t i = 0; i < FAULT_KIND_COUNT; i++) {
-        if (word_is(value, fault_names[i])) {
+        const char *name = fault_info((enum fault_kind)i)->name;
+        if (word_is(value, name)) {
             op->tag = i;
             return true;
         }
+        const size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i == 0 ? "" : ", ", name);
     }
-    return fail(parser, value.text, "unknown call '%.*s'; one of copy, wait, unload, host_memory", shown(value),
-                value.text);
+    return fail(parser, value.text, "unknown fault '%.*s'; one of %s", shown(value), value.text, names);
+}
+
+static bool parse_address(struct parser *parser, struct word value, struct op *op)
+{
+    const bool is_relative = value.length > 0 && value.text[0] == '%';
+    op->flags |= is_relative ? OP_RELATIVE : 0;
+    return parse_size_word(parser, (struct word){value.text + is_relative, value.length - is_relative}, &op->address);
 }
 
 /* One field whose key belongs to every kind.  Sets *known to whether it was one. */
@@ -379,6 +397,10 @@ static bool parse_common_field(struct parser *parser, struct word key, struct wo
     }
     if (op->kind == OP_FAULT && word_is(key, "nth")) {
         return parse_number_word(parser, value, UINT32_MAX, &op->size_bytes);
+    }
+    if (op->kind == OP_FAULT && word_is(key, "for_ever")) {
+        op->flags |= word_is(value, "yes") ? OP_FOR_EVER : 0;
+        return word_is(value, "yes") || fail(parser, value.text, "for_ever is 'yes' or left out");
     }
     *known = false;
     return true;
@@ -410,6 +432,9 @@ static bool parse_field(struct parser *parser, struct word key, struct word valu
     if (word_is(key, "size") && info->has_size && !is_fault) {
         return parse_size_word(parser, value, &op->size_bytes);
     }
+    if (word_is(key, "address") && info->has_address) {
+        return parse_address(parser, value, op);
+    }
     if (word_is(key, "stack") && info->has_stack) {
         return parse_size_word(parser, value, &op->stack_bytes);
     }
@@ -425,6 +450,22 @@ static bool parse_field(struct parser *parser, struct word key, struct word valu
     return fail(parser, key.text, "'%s' has no field '%.*s'", info->name, shown(key), key.text);
 }
 
+/* Once all fields of a fault are read, in whatever order. */
+static bool finish_fault(struct parser *parser, struct op *op)
+{
+    if (!parser->names_fault) {
+        return fail(parser, parser->line, "a fault has call=, which says what goes wrong");
+    }
+    const struct fault_info *fault = fault_info((enum fault_kind)op->tag);
+    if (parser->names_delay && !fault->has_delay) {
+        return fail(parser, parser->line, "the fault '%s' has no delay", fault->name);
+    }
+    if (fault->has_delay && !parser->names_delay) {
+        op->delay_ns = FAULT_DELAY_DEFAULT_NS;
+    }
+    return true;
+}
+
 static bool parse_fields(struct parser *parser, struct op *op)
 {
     for (struct word word = next_word(parser); word.length > 0; word = next_word(parser)) {
@@ -437,6 +478,9 @@ static bool parse_fields(struct parser *parser, struct op *op)
         if (!parse_field(parser, key, value, op)) {
             return false;
         }
+    }
+    if (op->kind == OP_FAULT && !finish_fault(parser, op)) {
+        return false;
     }
     if (op->event != OP_NONE && op_kind_info(op->kind)->has_delay && op->delay_ns != 0) {
         return fail(parser, parser->line, "an op has either event= or delay=");
@@ -476,6 +520,8 @@ static bool parse_op_line(struct parser *parser, struct word label)
         return fail(parser, name.text, "unknown op '%.*s'", shown(name), name.text);
     }
     struct op op = op_make(kind);
+    op.size_bytes = kind == OP_FAULT ? 1 : 0; /* the next call, unless nth= says another */
+    parser->names_fault = parser->names_delay = false;
     if (!parse_fields(parser, &op)) {
         return false;
     }

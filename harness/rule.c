@@ -28,10 +28,12 @@ static const struct rule_info rules[RULE_COUNT] = {
     [RULE_HANDLE] = {"handle", "handles are not 0 and name one thing each"},
     [RULE_HANG] = {"hang", "every call returns after a bounded number of device calls"},
     [RULE_NOT_COALESCED] = {"not_coalesced", "after the last free there is one hole of the whole heap"},
-    [RULE_HOST_MEMORY] = {"host_memory", "host memory is back where it began after close"},
+    [RULE_HOST_MEMORY] = {"host_memory", "host memory stays in proportion, and is back where it began after close"},
+    [RULE_OVERRUN] = {"overrun", "the target writes only into host memory that it was given, and gives back only that"},
     [RULE_SPMD] = {"spmd", "the same request gets the same answer on every host"},
     [RULE_REPLAY] = {"replay", "the same ops give the same observations again"},
     [RULE_REGRET] = {"regret", "no more requests than allowed cost needless moves or evictions (--regret-max)"},
+    [RULE_CRASH] = {"crash", "no call takes the process with it"},
 };
 
 const struct rule_info *rule_info(enum rule rule)

@@ -29,6 +29,8 @@ enum rule {
     RULE_SPMD,            /* hosts got different answers to the same request */
     RULE_REPLAY,          /* the same ops gave different observations the second time */
     RULE_REGRET,          /* more requests cost needless moves or evictions than the setup allows */
+    RULE_OVERRUN,         /* it wrote beyond host memory that it was given, or gave back what it had not */
+    RULE_CRASH,           /* a call did not return: a signal, an abort, an exit, a sanitizer's report */
     RULE_COUNT
 };
 

@@ -4,6 +4,8 @@
 #include "harness/check.h"
 #include "harness/growth.h"
 #include "harness/judge.h"
+#include "harness/probe_watch.h"
+#include "harness/progress.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,7 @@ struct run {
     const struct model *models[OP_HOST_COUNT_MAX];
     struct growth_samples *growth; /* one per host */
     struct judge judge;
+    struct probe_watch watch;
     struct verdict verdict;
     struct observation observation;
     struct op_list ops;
@@ -206,6 +209,7 @@ static void count_verdict(struct run *run, const struct call *call)
     const struct verdict *verdict = &run->verdict;
     totals->search_nodes += verdict->nodes;
     totals->ooms += call->result == TARGET_NO_MEMORY;
+    totals->excused += call->result == TARGET_NO_MEMORY && verdict->kind == VERDICT_NONE;
     totals->justified += verdict->kind == VERDICT_JUSTIFIED;
     totals->premature += verdict->kind == VERDICT_PREMATURE;
     totals->unknown += verdict->kind == VERDICT_UNKNOWN;
@@ -214,6 +218,19 @@ static void count_verdict(struct run *run, const struct call *call)
     totals->second_opinions += run->judge.has_second_opinion;
     run->is_broken = verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE ||
                      verdict->kind == VERDICT_DISPUTED;
+}
+
+/* Not after a broken rule: what the op did was not taken in then. */
+static void count_probes(struct run *run, const struct host *host, const struct call *call)
+{
+    if (run->verdict.kind == VERDICT_BROKEN) {
+        return;
+    }
+    const struct probe_sight sight = {.host = host, .call = call, .seen = &run->observation, .judge = &run->judge};
+    const uint64_t hits = probes_hit(&run->watch, &sight);
+    if (hits != 0) {
+        probe_count(hits, run->totals.probes, run->totals.probe_pairs);
+    }
 }
 
 /* --- steps ------------------------------------------------------------------------------------- */
@@ -233,7 +250,10 @@ static void step(struct run *run, struct host *host, const struct op *op, uint32
     struct call call;
     begin_verdict(run, number);
     model_begin_op(host->model, number);
+    probe_watch_begin(&run->watch, host->model, op);
+    progress_begin(number < run->ops.count ? PROGRESS_OP : PROGRESS_END, (enum op_kind)op->kind, number);
     driver_call(host, run->timeline, &run->setup, op, number, &call);
+    progress_end();
     run->totals.ops += !call.skipped;
     run->totals.skipped += call.skipped;
     run->totals.by_kind[op->kind] += !call.skipped;
@@ -245,8 +265,13 @@ static void step(struct run *run, struct host *host, const struct op *op, uint32
         judge_call(&run->judge, host, &call);
         count_regret(run);
         count_verdict(run, &call);
+        count_probes(run, host, &call);
     }
-    model_end_op(host->model, call.result, call.skipped);
+    if (op->kind == OP_FAULT || op->kind == OP_RETIRE) {
+        model_end_unseen_op(host->model, call.skipped); /* whoever chooses the ops goes on as if it had not been */
+    } else {
+        model_end_op(host->model, call.result, call.skipped);
+    }
     observe_after(run, host);
     growth_sample(&run->growth[host->index], host->model, number);
 }
@@ -332,6 +357,9 @@ const struct verdict *run_finish(struct run *run)
         return &run->verdict;
     }
     const struct run_totals before = run->totals;
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        device_disarm_all(run->hosts[i].device); /* a free that a fault refuses for ever would never be over */
+    }
     while (timeline_pending_count(run->timeline) > 0) {
         timeline_complete(run->timeline, timeline_pending_at(run->timeline, 0));
     }
@@ -393,6 +421,12 @@ const struct model *run_model(const struct run *run, uint32_t host)
 {
     CHECK(host < run->setup.host_count);
     return run->models[host];
+}
+
+struct device *run_device(struct run *run, uint32_t host)
+{
+    CHECK(host < run->setup.host_count);
+    return run->hosts[host].device;
 }
 
 uint64_t run_digest(const struct run *run)

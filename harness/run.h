@@ -3,8 +3,10 @@
 #ifndef HARNESS_RUN_H
 #define HARNESS_RUN_H
 
+#include "harness/faulting.h"
 #include "harness/observation.h"
 #include "harness/op.h"
+#include "harness/probe.h"
 #include "harness/regret.h"
 #include "harness/scenario.h"
 #include "harness/setup.h"
@@ -21,6 +23,7 @@ struct run_totals {
     uint64_t skipped;
     uint64_t ooms, justified, premature, unknown, broken, disputed;
     uint64_t drains, moves, moved_bytes, stagings, evictions; /* device calls that were granted */
+    uint64_t excused;                        /* OOMs that were not judged: a block was in host memory */
     uint64_t search_nodes;
     uint64_t second_opinions;                /* OOMs that the exhaustive judge judged, too */
     uint64_t regretted, regrets_unknown;     /* requests; regret.h says what */
@@ -28,6 +31,8 @@ struct run_totals {
     uint64_t regretted_evicted_bytes, regretted_moved_bytes; /* beyond the cheapest plans */
     uint64_t by_kind[OP_KIND_COUNT];         /* acted */
     uint64_t skipped_by_kind[OP_KIND_COUNT];
+    uint64_t probes[PROBE_COUNT];            /* ops that hit them */
+    uint64_t probe_pairs[PROBE_PAIR_COUNT];  /* ops that hit both; by probe_pair_index */
 };
 void run_totals_add(struct run_totals *to, const struct run_totals *from);
 
@@ -42,7 +47,7 @@ void run_destroy(struct run *run);
 /* Executes one op, records it (resolved) and judges it.  The verdict belongs to the run until
  * the next call.  After a broken promise the run is over: further ops are not executed. */
 const struct verdict *run_step(struct run *run, const struct op *op);
-/* After the last op: completes and frees everything, checks the final promises (one hole, host memory),
+/* After the last op: disarms the faults, completes and frees everything, checks the final promises (one hole, host memory),
  * closes the targets.  Not part of the recorded list. */
 const struct verdict *run_finish(struct run *run);
 
@@ -56,6 +61,8 @@ const struct op_list *run_ops(const struct run *run);             /* recorded so
 const struct run_totals *run_totals(const struct run *run);
 const struct setup *run_setup(const struct run *run);
 const struct model *run_model(const struct run *run, uint32_t host);
+/* For who watches the device itself. */
+struct device *run_device(struct run *run, uint32_t host);
 /* FNV-1a over all observations so far: equal for equal runs. */
 uint64_t run_digest(const struct run *run);
 void run_view(const struct run *run, struct scenario_view *view);
@@ -78,10 +85,20 @@ struct trial {
     struct op_list ops;       /* recorded; the caller deinits */
     struct setup setup;
 };
-/* One trial of a scenario with setup->seed.  False: the target refused the setup (reason). */
-bool trial_run(const struct target *target, const struct scenario *scenario, const struct setup *setup,
-               bool capacity_is_free, uint64_t op_count_max, const struct run_listener *listener,
-               struct trial *trial, char reason[RUN_REASON_BYTES]);
+/* What a trial is made of; all of it outlives the call. */
+struct trial_plan {
+    const struct target *target;
+    const struct scenario *scenario;
+    const struct setup *setup; /* its seed is the trial's */
+    bool capacity_is_free;     /* the scenario may choose another one */
+    uint64_t op_count_max;     /* besides the scenario's own bound; both count faults that are slipped in */
+    struct fault_wish faults;  /* what is slipped in between the scenario's ops; zero: nothing */
+    void (*chosen)(void *context, const struct op *op); /* told of each op before it is run; NULL: nobody is */
+    void *context;
+};
+/* One trial of a scenario.  False: the target refused the setup (reason). */
+bool trial_run(const struct trial_plan *plan, const struct run_listener *listener, struct trial *trial,
+               char reason[RUN_REASON_BYTES]);
 /* Runs a recorded list. */
 bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial, char reason[RUN_REASON_BYTES]);

@@ -25,6 +25,7 @@ struct scenario {
     const char *chip;    /* when the user names neither chip nor capacity */
     uint32_t ops_per_trial; /* a trial ends after so many ops, or when next returns false */
     bool needs_programs;    /* pointless on a target without programs: the run skips it and says so */
+    bool takes_weights;     /* some of its ops come from the generator, with the weights of its setup */
 
     /* Draws what this trial will be like.  May change setup (host_count, tag names, capacity when
      * capacity_is_free, target options that are not set) but nothing that the user fixed.

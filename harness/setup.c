@@ -10,6 +10,9 @@ void setup_init(struct setup *setup)
     memset(setup, 0, sizeof *setup);
     setup->host_count = 1;
     snprintf(setup->target, sizeof setup->target, "hbm");
+    for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
+        setup->weights[kind] = 100;
+    }
 }
 
 bool setup_set_option(struct setup *setup, const char *key, const char *value)

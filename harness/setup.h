@@ -12,6 +12,7 @@ enum {
     SETUP_OPTION_COUNT_MAX = 16,
     SETUP_NAME_BYTES = 64,   /* with the final NUL */
     SETUP_VALUE_BYTES = 256, /* target names may be paths */
+    SETUP_WEIGHT_MAX = 10000,
 };
 
 struct setup_option {
@@ -35,9 +36,12 @@ struct setup {
     bool has_regret_max;             /* more than regret_max regretted requests break a promise */
     uint64_t regret_max;
     char tags[OP_TAG_COUNT][SETUP_NAME_BYTES]; /* "" = unnamed */
+    /* How often a scenario that draws its ops from the generator has each kind: percent of what it would draw,
+     * 0..SETUP_WEIGHT_MAX.  Not part of an .ops file, which has the ops themselves. */
+    uint16_t weights[OP_KIND_COUNT];
 };
 
-/* 1 host, target "hbm", everything else empty or zero. */
+/* 1 host, target "hbm", every weight 100, everything else empty or zero. */
 void setup_init(struct setup *setup);
 
 /* Adds or replaces an option.  False: too many, or too long. */

@@ -2,42 +2,63 @@
 
 #include "harness/check.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct shrinker {
-    const struct target *target;
-    const struct setup *setup;
+    const struct shrink_try *attempt;
     struct shrink_result *result;
     uint64_t replays_left;
     struct op_list trial; /* the list being tried */
     bool *keep;           /* by op of result->ops */
 };
 
-/* Replays a list; true when it breaks the same rule in the same way.  Then it becomes the result. */
-static bool try_list(struct shrinker *shrinker, const struct op_list *ops)
+/* Takes the list as it ran, cut behind the op that broke: nothing after it matters. */
+static void take_list(struct op_list *ops, const struct trial *trial)
 {
+    op_list_copy(ops, &trial->ops);
+    if (trial->first.op < ops->count) {
+        ops->count = (size_t)trial->first.op + 1;
+    }
+}
+
+bool shrink_replay(void *context, struct op_list *ops, struct verdict *first)
+{
+    struct shrink_replaying *replaying = context;
     struct trial trial;
     char reason[RUN_REASON_BYTES];
+    char signature[SIGNATURE_BYTES];
+    if (!trial_replay(replaying->target, replaying->setup, ops, NULL, &trial, reason)) {
+        return false;
+    }
+    signature_print(&trial.first, &trial.ops, signature);
+    if (replaying->signature[0] == '\0') {
+        (void)snprintf(replaying->signature, SIGNATURE_BYTES, "%s", signature);
+    }
+    const bool is_same = signature[0] != '\0' && strcmp(signature, replaying->signature) == 0;
+    if (is_same) {
+        *first = trial.first;
+        take_list(ops, &trial);
+    }
+    trial_deinit(&trial);
+    return is_same;
+}
+
+/* Tries shrinker->trial; true when it is the same finding.  Then it becomes the result. */
+static bool try_list(struct shrinker *shrinker)
+{
     struct shrink_result *result = shrinker->result;
     if (shrinker->replays_left == 0) {
         return false;
     }
     shrinker->replays_left--;
     result->replays++;
-    if (!trial_replay(shrinker->target, shrinker->setup, ops, NULL, &trial, reason)) {
+    if (!shrinker->attempt->is_same(shrinker->attempt->context, &shrinker->trial, &result->first)) {
         return false;
     }
-    const bool is_same = trial.first.kind == result->first.kind && trial.first.rule == result->first.rule;
-    if (is_same) {
-        result->first = trial.first;
-        op_list_copy(&result->ops, ops);
-        if (trial.first.op < result->ops.count) {
-            result->ops.count = (size_t)trial.first.op + 1; /* nothing after the break matters */
-        }
-    }
-    trial_deinit(&trial);
-    return is_same;
+    op_list_copy(&result->ops, &shrinker->trial);
+    return true;
 }
 
 /* Marks what stays when [first, first + count) goes and every op that names a dropped one. */
@@ -57,7 +78,7 @@ static bool try_without(struct shrinker *shrinker, size_t first, size_t count)
     keep_all_but(shrinker, first, count);
     op_list_copy(&shrinker->trial, &shrinker->result->ops);
     op_list_filter(&shrinker->trial, shrinker->keep);
-    return try_list(shrinker, &shrinker->trial);
+    return try_list(shrinker);
 }
 
 /* Removes chunks of `count` from the end to the front: later ops depend on earlier ones.  True when any
@@ -100,7 +121,7 @@ static bool try_merge(struct shrinker *shrinker, size_t i, size_t k)
         return false;
     }
     op_list_filter(&shrinker->trial, shrinker->keep);
-    return try_list(shrinker, &shrinker->trial);
+    return try_list(shrinker);
 }
 
 /* Removing any one of many small blocks may make room; merging neighbours does not.  True when any went. */
@@ -131,7 +152,7 @@ static bool try_op(struct shrinker *shrinker, size_t i, const struct op *op)
     }
     op_list_copy(&shrinker->trial, &shrinker->result->ops);
     shrinker->trial.ops[i] = *op;
-    return try_list(shrinker, &shrinker->trial);
+    return try_list(shrinker);
 }
 
 static uint64_t power_at_most(uint64_t value)
@@ -173,44 +194,40 @@ static void simplify_op(struct shrinker *shrinker, size_t i, uint64_t granule)
 
 static void simplify_ops(struct shrinker *shrinker)
 {
-    const uint64_t granule = shrinker->setup->granule_bytes == 0 ? 1 : shrinker->setup->granule_bytes;
+    const uint64_t granule = shrinker->attempt->granule_bytes == 0 ? 1 : shrinker->attempt->granule_bytes;
     for (size_t i = 0; i < shrinker->result->ops.count && shrinker->replays_left > 0; i++) {
         simplify_op(shrinker, i, granule);
     }
 }
 
-bool shrink(const struct target *target, const struct setup *setup, const struct op_list *ops,
-            uint64_t replay_count_max, struct shrink_result *result)
+static void shrink_all(struct shrinker *shrinker)
+{
+    remove_ops(shrinker);
+    while (merge_requests(shrinker)) {
+        remove_ops(shrinker);
+    }
+    simplify_ops(shrinker);
+    remove_ops(shrinker);
+}
+
+bool shrink(const struct shrink_try *attempt, const struct op_list *ops, uint64_t replay_count_max,
+            struct shrink_result *result)
 {
     memset(result, 0, sizeof *result);
     op_list_init(&result->ops);
-    op_list_copy(&result->ops, ops);
-    struct trial trial;
-    char reason[RUN_REASON_BYTES];
-    if (!trial_replay(target, setup, ops, NULL, &trial, reason)) {
-        return false;
-    }
-    result->first = trial.first;
-    result->replays = 1;
-    op_list_copy(&result->ops, &trial.ops); /* as recorded: a relative op would name another thing after a removal */
-    trial_deinit(&trial);
-    if (result->first.kind == VERDICT_NONE) {
-        return false;
-    }
-    if (result->first.op < result->ops.count) {
-        result->ops.count = (size_t)result->first.op + 1;
-    }
-    struct shrinker shrinker = {.target = target, .setup = setup, .result = result, .replays_left = replay_count_max};
+    struct shrinker shrinker = {.attempt = attempt, .result = result, .replays_left = 1};
     op_list_init(&shrinker.trial);
-    shrinker.keep = malloc(ops->count + 1);
-    CHECK(shrinker.keep != NULL);
-    remove_ops(&shrinker);
-    while (merge_requests(&shrinker)) {
-        remove_ops(&shrinker);
+    op_list_copy(&shrinker.trial, ops);
+    const bool is_found = try_list(&shrinker);
+    if (is_found) {
+        shrinker.replays_left = replay_count_max;
+        shrinker.keep = malloc(ops->count + 1);
+        CHECK(shrinker.keep != NULL);
+        shrink_all(&shrinker);
+        free(shrinker.keep);
+    } else {
+        op_list_deinit(&result->ops);
     }
-    simplify_ops(&shrinker);
-    remove_ops(&shrinker);
-    free(shrinker.keep);
     op_list_deinit(&shrinker.trial);
-    return true;
+    return is_found;
 }

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TARGET_ABI_VERSION 1u
+#define TARGET_ABI_VERSION 2u
 
 /* Mitigations in the documented order; `order` in the contract lists each at most once. */
 enum mitigation {
@@ -44,13 +44,17 @@ struct target_contract {
     bool program_evicts_program;/* the same before an OOM of a program */
     bool documented_messages;   /* message() follows the XLA:TPU grammar, numbers included */
     bool thread_safe;           /* calls may come from several threads at once */
+    bool resumes;               /* it calls again after DEVICE_PARTIAL; if false the device never answers so */
     enum mitigation order[MITIGATION_ORDER_COUNT];
 };
 
 enum device_result {
     DEVICE_OK = 0,
     DEVICE_LOST,    /* event_wait: waiting will never complete this event */
-    DEVICE_REFUSED  /* the device did not do it; nothing changed */
+    DEVICE_REFUSED, /* the device did not do it; nothing changed */
+    DEVICE_PARTIAL  /* copy, stage_in, unload: done in part.  The same call made again goes on; it is not refused,
+                       and ends within 64 calls.  Until then the destination, the overlap of source and
+                       destination, and the image hold nothing of use.  Only where contract.resumes. */
 };
 
 /* The allocator's only way to act on the world.  Owned by the harness, valid from open() until
@@ -80,8 +84,9 @@ struct device_services {
 
     uint64_t (*clock_ns)(void *context); /* virtual time; never runs backwards */
 
-    /* Host memory for the allocator's own use; NULL when refused.  bytes of host_free must be
-     * those of host_alloc. */
+    /* Host memory for the allocator's own use, aligned to 16 bytes; NULL when refused.  bytes of host_free must be
+     * those of host_alloc.  After each call it may hold what it held after open, 1 MiB, and 4 KiB for each block,
+     * event and program at the peak.  Writing beyond a piece is noticed when it is given back, or at once. */
     void *(*host_alloc)(void *context, size_t bytes);
     void (*host_free)(void *context, void *memory, size_t bytes);
 };
@@ -93,7 +98,12 @@ enum target_result {
     TARGET_FAILED     /* the device or host memory refused; only right after such a refusal */
 };
 
-enum block_kind { BLOCK_BUFFER = 0, BLOCK_OUTPUT, BLOCK_PROGRAM };
+enum block_kind {
+    BLOCK_BUFFER = 0,
+    BLOCK_OUTPUT,
+    BLOCK_PROGRAM,
+    BLOCK_RETIRED /* memory that went bad: see target.retire */
+};
 
 struct target_setup {
     uint64_t capacity_bytes;    /* a multiple of the granule */
@@ -146,8 +156,9 @@ struct target_stats {
     uint64_t largest_free_block_bytes;
 };
 
+#define TARGET_ADDRESS_NONE UINT64_MAX
 struct target_row {
-    uint64_t address;
+    uint64_t address; /* TARGET_ADDRESS_NONE: the contents are in host memory (see locate) */
     uint64_t size_bytes;
     enum block_kind kind;
     uint32_t tag;
@@ -205,8 +216,16 @@ struct target {
 
     /* optional.  Moves blocks together as its contract allows. */
     enum target_result (*defragment)(struct target_instance *instance);
+    /* optional.  The device lost [address, address + size_bytes), a multiple of the granule, for ever: the target
+     * makes a block of it that nobody can free and that never moves, and counts and reports it like any other.
+     * Only called while the range is free: no block lies there, dying ones included, nor the stack, and no block is in
+     * host memory, which may need it. */
+    enum target_result (*retire)(struct target_instance *instance, uint64_t address, uint64_t size_bytes);
     /* required when contract.defrag is not none.  Where the block (or the image of a loaded
-     * program) is now; INVALID for a program that is not loaded. */
+     * program) is now.  INVALID for a program that is not loaded, and, under DEFRAG_REPACK, for a block whose contents
+     * are in host memory because the device refused to take them back (stage_in): such a block counts as before, has
+     * no address, answers FAILED to use, donate and execute (no call need have been refused for that), and is where
+     * locate says once it is back. */
     enum target_result (*locate)(struct target_instance *instance, uint64_t handle, struct target_block *block);
 
     /* required. */

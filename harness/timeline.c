@@ -10,6 +10,7 @@ struct event {
     uint64_t due_ns;
     uint32_t pending_index; /* place in pending[] */
     uint8_t state;          /* enum event_state */
+    bool is_lost;           /* for good: nothing starts it */
 };
 struct due {
     uint64_t due_ns;
@@ -107,6 +108,9 @@ static uint64_t due_after(const struct timeline *timeline, uint64_t delay_ns)
 
 static void set_due(struct timeline *timeline, uint64_t event, uint64_t due_ns)
 {
+    if (timeline->events[event].is_lost) {
+        return;
+    }
     timeline->events[event].due_ns = due_ns;
     if (due_ns != DELAY_NEVER) {
         heap_push(timeline, (struct due){due_ns, event});
@@ -140,9 +144,20 @@ void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns
 {
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);
     set_due(timeline, event, due_after(timeline, delay_ns));
-    if (delay_ns == 0) {
+    if (delay_ns == 0 && !timeline->events[event].is_lost) {
         timeline_complete(timeline, event);
     }
+}
+
+void timeline_postpone(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
+{
+    CHECK(timeline_state(timeline, event) == EVENT_PENDING);
+    uint64_t due_ns = 0;
+    if (__builtin_add_overflow(timeline->events[event].due_ns, delay_ns, &due_ns)) {
+        due_ns = DELAY_NEVER;
+    }
+    set_due(timeline, event, due_ns);
+    timeline->events[event].is_lost = timeline->events[event].is_lost || delay_ns == DELAY_NEVER;
 }
 
 enum event_state timeline_state(const struct timeline *timeline, uint64_t event)
@@ -216,6 +231,51 @@ uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index)
     return timeline->completed[index];
 }
 
+/* --- others --------------------------------------------------------------------------------- */
+
+static bool is_coming(const struct timeline *timeline, uint64_t event)
+{
+    return timeline->events[event].due_ns != DELAY_NEVER;
+}
+
+uint64_t timeline_last_due(const struct timeline *timeline, uint64_t event)
+{
+    struct due last = {0};
+    for (size_t i = 0; i < timeline->pending_count; i++) {
+        const uint64_t other = timeline->pending[i];
+        const struct due due = {timeline->events[other].due_ns, other};
+        if (other != event && is_coming(timeline, other) && (last.event == 0 || due_is_before(&last, &due))) {
+            last = due;
+        }
+    }
+    return last.event;
+}
+
+static int compare_dues(const void *a, const void *b)
+{
+    const struct due *left = a;
+    const struct due *right = b;
+    return due_is_before(left, right) ? -1 : due_is_before(right, left);
+}
+
+void timeline_complete_others(struct timeline *timeline, uint64_t event)
+{
+    size_t count = 0;
+    struct due *dues = malloc((timeline->pending_count + 1) * sizeof *dues);
+    CHECK(dues != NULL);
+    for (size_t i = 0; i < timeline->pending_count; i++) {
+        const uint64_t other = timeline->pending[i];
+        if (other != event && is_coming(timeline, other)) {
+            dues[count++] = (struct due){timeline->events[other].due_ns, other};
+        }
+    }
+    qsort(dues, count, sizeof *dues, compare_dues);
+    for (size_t i = 0; i < count; i++) {
+        timeline_complete(timeline, dues[i].event);
+    }
+    free(dues);
+}
+
 /* --- collectives ---------------------------------------------------------------------------- */
 
 static bool has_joined(const struct collective *collective, uint32_t host)
@@ -261,7 +321,7 @@ void timeline_start_collective(struct timeline *timeline, uint64_t event, uint16
     }
     for (uint32_t k = 0; k < host_count; k++) {
         const uint64_t member = collective->members[k].event;
-        if (timeline->events[member].state != EVENT_PENDING) {
+        if (timeline->events[member].state != EVENT_PENDING || timeline->events[member].is_lost) {
             continue;
         }
         if (collective->members[k].delay_ns == 0) {

@@ -1,5 +1,6 @@
 /* Whole trials: a scenario or a recorded list from the first op to the final promises. */
 #include "harness/check.h"
+#include "harness/faulting.h"
 #include "harness/run.h"
 
 #include <stdalign.h>
@@ -39,32 +40,65 @@ static void end_trial(struct trial *trial, struct run *run, const struct run_lis
     run_destroy(run);
 }
 
-bool trial_run(const struct target *target, const struct scenario *scenario, const struct setup *setup,
-               bool capacity_is_free, uint64_t op_count_max, const struct run_listener *listener,
-               struct trial *trial, char reason[RUN_REASON_BYTES])
-{
-    alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES] = {0};
+/* Where the ops of a trial come from. */
+struct source {
+    alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES];
+    const struct scenario *scenario;
     struct random random;
-    struct setup drawn = *setup;
-    struct op op;
+    struct faulting faulting;
+};
+
+static void source_init(struct source *source, const struct trial_plan *plan, struct setup *drawn)
+{
+    memset(source, 0, sizeof *source);
+    source->scenario = plan->scenario;
+    random_init(&source->random, plan->setup->seed);
+    faulting_init(&source->faulting, &plan->faults, plan->setup->seed);
+    strncpy(drawn->scenario, plan->scenario->name, SETUP_NAME_BYTES - 1);
+    plan->scenario->begin(source->state, &source->random, drawn, plan->capacity_is_free);
+}
+
+/* A fault comes before the scenario is asked: it names ops by the number that its own will have.  False: the
+ * scenario is over. */
+static bool source_next(struct source *source, const struct run *run, struct op *op)
+{
     struct scenario_view view;
+    run_view(run, &view);
+    return faulting_next(&source->faulting, &view, op) ||
+           source->scenario->next(source->state, &source->random, &view, op);
+}
+
+static void tell_chosen(const struct trial_plan *plan, const struct op *op)
+{
+    if (plan->chosen != NULL) {
+        plan->chosen(plan->context, op);
+    }
+}
+
+bool trial_run(const struct trial_plan *plan, const struct run_listener *listener, struct trial *trial,
+               char reason[RUN_REASON_BYTES])
+{
+    struct source source;
+    struct setup drawn = *plan->setup;
+    struct op op;
     memset(trial, 0, sizeof *trial);
-    random_init(&random, setup->seed);
-    strncpy(drawn.scenario, scenario->name, SETUP_NAME_BYTES - 1);
-    scenario->begin(state, &random, &drawn, capacity_is_free);
-    struct run *run = run_create(target, &drawn, reason);
+    source_init(&source, plan, &drawn);
+    struct run *run = run_create(plan->target, &drawn, reason);
     if (run == NULL) {
         return false;
     }
     bool goes_on = true;
-    for (uint64_t i = 0; i < op_count_max && i < scenario->ops_per_trial && goes_on; i++) {
-        run_view(run, &view);
-        goes_on = scenario->next(state, &random, &view, &op) &&
-                  take_verdict(trial, run, run_step(run, &op), listener);
+    for (uint64_t i = 0; i < plan->op_count_max && i < plan->scenario->ops_per_trial && goes_on; i++) {
+        goes_on = source_next(&source, run, &op);
+        if (goes_on) {
+            tell_chosen(plan, &op);
+            goes_on = take_verdict(trial, run, run_step(run, &op), listener);
+        }
     }
     end_trial(trial, run, listener);
     return true;
 }
+
 
 bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial, char reason[RUN_REASON_BYTES])

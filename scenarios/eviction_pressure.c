@@ -14,7 +14,6 @@ enum { PROGRAM_COUNT_MAX = 24, CASE_TAG_FIRST = 1 };
 enum phase { CASE, LOAD, PRESSURE, CLEAR };
 
 struct pressure {
-    struct generate generate;
     struct op_queue queue;
     bool is_open;
     uint8_t phase;

@@ -7,6 +7,7 @@
 #include "scenarios/op_build.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { BLOCK_COUNT_MAX = 1500, PIN_COUNT_MAX = 12 };
 
@@ -23,6 +24,7 @@ enum phase { FILL, PIN, PUNCH, PROBE, MIX, THIN, RESTART };
 
 struct storm {
     struct generate generate;
+    uint16_t weights[OP_KIND_COUNT]; /* of the setup */
     bool is_open, refused;
     bool is_mixed; /* this fill: the generator may have left holds and uses behind */
     uint8_t pattern, phase;
@@ -42,6 +44,7 @@ static_assert(sizeof(struct storm) <= SCENARIO_STATE_BYTES, "the state fits");
 static void storm_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
 {
     struct storm *storm = state;
+    memcpy(storm->weights, setup->weights, sizeof storm->weights);
     storm->asked = OP_NONE;
     device_draw(random, setup, capacity_is_free, &(struct device_wish){.chip = "v5e"});
     setup_set_tag(setup, 0, "batch");
@@ -262,7 +265,8 @@ static bool storm_next(void *state, struct random *random, const struct scenario
     if (!storm->is_open) {
         /* The refusals of a device now and then: an allocator must come out of them whole. */
         const uint32_t faults = random_chance(random, 1, 8) ? 0 : 1u << OP_FAULT;
-        const struct generate_limits limits = {.allowed_kinds = ((1u << OP_KIND_COUNT) - 1) & ~faults};
+        const struct generate_limits limits = {.allowed_kinds = ((1u << OP_KIND_COUNT) - 1) & ~faults,
+                                               .weights = storm->weights};
         generate_init(&storm->generate, random, model_capacity_bytes(model), model_granule_bytes(model), &limits);
         begin_fill(storm, random, model);
         storm->is_open = true;
@@ -279,6 +283,7 @@ const struct scenario fragmentation_storm = {
     .source = "jax-ml/jax#9064 (small values kept between big steps), jax-ml/jax#7913, google/trax#431",
     .chip = "v5e",
     .ops_per_trial = 2500,
+    .takes_weights = true,
     .begin = storm_begin,
     .next = storm_next,
 };

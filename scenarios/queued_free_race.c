@@ -8,6 +8,7 @@
 #include "scenarios/op_queue.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { BLOCK_COUNT_MAX = 256, QUEUED_COUNT_MAX = 20, HELD_COUNT_MAX = 8 };
 
@@ -29,6 +30,7 @@ enum phase { FILL, QUEUE, REQUEST, COMPLETE, MIX, CLEAR };
 
 struct race {
     struct generate generate;
+    uint16_t weights[OP_KIND_COUNT]; /* of the setup */
     struct op_queue queue;
     bool is_open;
     uint8_t phase, order;
@@ -47,6 +49,7 @@ static_assert(sizeof(struct race) <= SCENARIO_STATE_BYTES, "the state fits");
 static void race_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
 {
     struct race *race = state;
+    memcpy(race->weights, setup->weights, sizeof race->weights);
     race->asked = OP_NONE;
     race->program = OP_NONE;
     device_draw(random, setup, capacity_is_free, &(struct device_wish){.chip = "v5e", .granules_min = 4});
@@ -132,8 +135,13 @@ static void queue_free(struct race *race, struct random *random, const struct bl
         op_queue_add(&race->queue, build_awaiting(OP_USE, block->op, shared_event));
         op_queue_add(&race->queue, build_on(OP_FREE, block->op));
     } else if (race->order == HELD && race->held_count < HELD_COUNT_MAX) {
-        race->held[race->held_count++] = block->op;
-        op_queue_add(&race->queue, build_on(OP_HOLD, block->op));
+        /* Now and then two hold it: when one lets go the other still does (tcmalloc commit 9c82c5e, a pin shared as a
+         * boolean). */
+        const uint32_t holders = race->held_count + 1 < HELD_COUNT_MAX && random_chance(random, 1, 4) ? 2 : 1;
+        for (uint32_t i = 0; i < holders; i++) {
+            race->held[race->held_count++] = block->op;
+            op_queue_add(&race->queue, build_on(OP_HOLD, block->op));
+        }
         op_queue_add(&race->queue, build_on(OP_FREE, block->op));
     } else if (race->order == USED) {
         op_queue_add(&race->queue, build_delayed(OP_USE, block->op, delay_of(race, random, index)));
@@ -266,7 +274,7 @@ static bool race_next(void *state, struct random *random, const struct scenario_
     const struct model *model = view->hosts[0];
     if (!race->is_open) {
         generate_init(&race->generate, random, model_capacity_bytes(model), model_granule_bytes(model),
-                      &(struct generate_limits){0});
+                      &(struct generate_limits){.weights = race->weights});
         begin_fill(race, random, model);
         race->is_open = true;
     }
@@ -300,6 +308,7 @@ const struct scenario queued_free_race = {
     .source = "AI-Hypercomputer/tpu-recipes#151, pytorch/xla#7849, pytorch/pytorch#71616 and #189504",
     .chip = "v5e",
     .ops_per_trial = 2000,
+    .takes_weights = true,
     .begin = race_begin,
     .next = race_next,
 };

@@ -27,6 +27,8 @@ static enum hbm_service_result service_result(enum device_result result)
         return HBM_SERVICE_OK;
     case DEVICE_LOST:
         return HBM_SERVICE_LOST;
+    case DEVICE_PARTIAL:
+        return HBM_SERVICE_PARTIAL;
     default:
         return HBM_SERVICE_REFUSED;
     }
@@ -211,6 +213,7 @@ static struct target_contract contract_for(const struct wishes *wishes)
         .program_evicts_program = wishes->program_evicts_program,
         .documented_messages = true,
         .thread_safe = true,
+        .resumes = true,
         .order = {wishes->order[0], wishes->order[1], wishes->order[2]},
     };
 }
@@ -393,6 +396,11 @@ static enum target_result target_defragment(struct target_instance *instance)
     return target_result(hbm_defragment(instance->hbm));
 }
 
+static enum target_result target_retire(struct target_instance *instance, uint64_t address, uint64_t size_bytes)
+{
+    return target_result(hbm_retire(instance->hbm, address, size_bytes));
+}
+
 static enum target_result target_locate(struct target_instance *instance, uint64_t handle, struct target_block *block)
 {
     const struct target_block found = (handle & PROGRAM_BIT) != 0 ? block_of_program(instance, program_of(handle))
@@ -432,7 +440,8 @@ struct row_sink {
 static void visit_entry(void *context, const struct hbm_report_entry *entry)
 {
     static const enum block_kind kinds[] = {
-        [HBM_KIND_BUFFER] = BLOCK_BUFFER, [HBM_KIND_OUTPUT] = BLOCK_OUTPUT, [HBM_KIND_PROGRAM] = BLOCK_PROGRAM};
+        [HBM_KIND_BUFFER] = BLOCK_BUFFER, [HBM_KIND_OUTPUT] = BLOCK_OUTPUT, [HBM_KIND_PROGRAM] = BLOCK_PROGRAM,
+        [HBM_KIND_RETIRED] = BLOCK_RETIRED};
     const struct row_sink *sink = context;
     const struct target_row row = {entry->address, entry->size_bytes, kinds[entry->kind], (uint32_t)entry->tag};
     sink->row(sink->context, &row);
@@ -471,6 +480,7 @@ const struct target target_hbm = {
     .execute = target_execute,
     .unload = target_unload,
     .defragment = target_defragment,
+    .retire = target_retire,
     .locate = target_locate,
     .stats = target_stats,
     .report = target_report,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OPTION_COUNT_MAX = 64 };
+enum { OPTION_COUNT_MAX = 64, RESUME_COUNT_MAX = 64 };
 
 /* The wrapper's own memory is plain heap, so that the device counts only what libhbm takes. */
 static void *grown(void *array, size_t count, size_t *capacity, size_t size)
@@ -282,6 +282,9 @@ enum target_result plant_call_open(const struct plant_defect *defect, const stru
 void plant_call_close(struct target_instance *instance)
 {
     struct plant *plant = plant_of(instance);
+    if (plant->defect->close != NULL) {
+        plant->defect->close(plant);
+    }
     target_hbm.close(plant->inner);
     free(plant->blocks);
     free(plant->dying);
@@ -467,6 +470,13 @@ enum target_result plant_call_defragment(struct target_instance *instance)
     return end_call(plant, target_hbm.defragment(plant->inner));
 }
 
+enum target_result plant_call_retire(struct target_instance *instance, uint64_t address, uint64_t size_bytes)
+{
+    struct plant *plant = plant_of(instance);
+    begin_call(plant, false);
+    return end_call(plant, target_hbm.retire(plant->inner, address, size_bytes));
+}
+
 enum target_result plant_call_locate(struct target_instance *instance, uint64_t handle, struct target_block *block)
 {
     struct plant *plant = plant_of(instance);
@@ -545,12 +555,21 @@ enum target_result plant_inner_defragment(struct plant *plant)
     return target_hbm.defragment(plant->inner);
 }
 
+enum device_result plant_device_unload(struct plant *plant, uint64_t program)
+{
+    enum device_result result = DEVICE_PARTIAL;
+    for (unsigned i = 0; result == DEVICE_PARTIAL && i < RESUME_COUNT_MAX; i++) {
+        result = plant->device.unload(plant->device.context, program);
+    }
+    return result;
+}
+
 bool plant_evict(struct plant *plant, struct plant_block *program)
 {
     struct target_block image;
     if (program->overlaps || plant_is_pending(plant, program->event) ||
         !plant_inner_locate(plant, program->handle, &image) ||
-        plant->device.unload(plant->device.context, program->program.id) != DEVICE_OK) {
+        plant_device_unload(plant, program->program.id) != DEVICE_OK) {
         return false;
     }
     (void)target_hbm.unload(plant->inner, program->inner);

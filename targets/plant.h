@@ -63,6 +63,7 @@ struct plant {
     uint64_t amount;
     bool latched;
     char kept[PLANT_MESSAGE_BYTES];
+    struct page *pages;
 };
 
 /* One defect: what it bends.  Every member may be NULL or zero: then nothing is bent there. */
@@ -81,6 +82,7 @@ struct plant_defect {
     enum target_result (*locate)(struct plant *plant, uint64_t handle, struct target_block *block);
     void (*stats)(struct plant *plant, struct target_stats *stats); /* bends what libhbm counted */
     void (*report)(struct plant *plant, void (*row)(void *context, const struct target_row *row), void *context);
+    void (*close)(struct plant *plant); /* before libhbm is closed */
     /* After a call that did not succeed. */
     void (*failed)(struct plant *plant, enum target_result result);
 
@@ -112,6 +114,7 @@ enum target_result plant_call_execute(struct target_instance *instance, uint64_t
                                  struct target_block *image);
 enum target_result plant_call_unload(struct target_instance *instance, uint64_t handle);
 enum target_result plant_call_defragment(struct target_instance *instance);
+enum target_result plant_call_retire(struct target_instance *instance, uint64_t address, uint64_t size_bytes);
 enum target_result plant_call_locate(struct target_instance *instance, uint64_t handle, struct target_block *block);
 void plant_call_stats(struct target_instance *instance, struct target_stats *stats);
 void plant_call_report(struct target_instance *instance, void (*row)(void *context, const struct target_row *row),
@@ -138,6 +141,8 @@ enum target_result plant_refuse(struct plant *plant, const struct target_request
 
 /* Moves blocks together, whether anybody needs it or not. */
 enum target_result plant_inner_defragment(struct plant *plant);
+/* The device's answer, called again after each DEVICE_PARTIAL. */
+enum device_result plant_device_unload(struct plant *plant, uint64_t program);
 /* Evicts a program without libhbm, which forgets it; the next execution loads it anew.  False: it is not loaded, or may
  * be busy, or the device refused. */
 bool plant_evict(struct plant *plant, struct plant_block *program);

@@ -7,8 +7,13 @@
 static enum device_result copy_torn(struct plant *plant, uint64_t from, uint64_t to, uint64_t bytes)
 {
     const uint64_t granule = plant->contract.granule_bytes;
-    const bool is_torn = bytes > granule && plant_strikes(plant, 5);
-    return plant->device.copy(plant->device.context, from, to, is_torn ? bytes - granule : bytes);
+    /* A copy that was done in part goes on as it began: amount is what it leaves behind. */
+    if (!plant->latched) {
+        plant->amount = bytes > granule && plant_strikes(plant, 5) ? granule : 0;
+    }
+    const enum device_result result = plant->device.copy(plant->device.context, from, to, bytes - plant->amount);
+    plant->latched = result == DEVICE_PARTIAL;
+    return result;
 }
 const struct plant_defect defect_contents = {.copy = copy_torn};
 
@@ -139,7 +144,7 @@ static enum target_result alloc_evicting_busy(struct plant *plant, const struct 
     for (size_t i = 0; result == TARGET_NO_MEMORY && i < plant->block_count; i++) {
         const struct plant_block *program = &plant->blocks[i];
         if (program->is_program && plant_is_pending(plant, program->event) && plant_strikes(plant, 2)) {
-            (void)plant->device.unload(plant->device.context, program->program.id);
+            (void)plant_device_unload(plant, program->program.id);
             break;
         }
     }
@@ -171,7 +176,7 @@ static void move_for_ever(struct plant *plant, enum target_result result)
     unsigned refused_in_a_row = 0; /* one refusal may be an injected fault */
     while (refused_in_a_row < 3) {
         const enum device_result moved = plant->device.copy(plant->device.context, at.address, at.address, bytes);
-        refused_in_a_row = moved == DEVICE_OK ? 0 : refused_in_a_row + 1;
+        refused_in_a_row = moved == DEVICE_REFUSED ? refused_in_a_row + 1 : 0;
     }
 }
 const struct plant_defect defect_hang = {.failed = move_for_ever};

@@ -1,6 +1,7 @@
 #include "targets/plants.h"
 
 #include "targets/plant_answers.h"
+#include "targets/plant_deaths.h"
 #include "targets/plant_moves.h"
 #include "targets/plant_numbers.h"
 #include "targets/plant_refusals.h"
@@ -35,7 +36,7 @@
     .hold = plant_call_hold, .release = plant_call_release, .donate = plant_call_donate,                           \
     .load = plant_call_load, .execute = plant_call_execute, .unload = plant_call_unload,                           \
     .defragment = plant_call_defragment, .locate = plant_call_locate, .stats = plant_call_stats,                   \
-    .report = plant_call_report, .message = plant_call_message
+    .retire = plant_call_retire, .report = plant_call_report, .message = plant_call_message
 
 PLANT(premature_undrained, defect_undrained, "premature", "gives up without waiting for queued frees");
 PLANT(premature_stalled, defect_stalled, "premature", "awaits the first queued free and none behind it");
@@ -71,3 +72,15 @@ PLANT(regret_evicts_first, defect_evicts_first, "regret", "evicts idle programs 
 PLANT(regret_moves_first, defect_moves_first, "regret", "moves blocks together though a hole fits");
 PLANT(regret_evicts_all, defect_evicts_all, "regret", "evicts all idle programs where one has to go");
 PLANT(regret_moves_all, defect_moves_all, "regret", "moves all blocks together where a few would do");
+PLANT(crash_segv, defect_crash_segv, "crash", "the third copy of one call writes through a pointer that is none");
+PLANT(crash_abort, defect_crash_abort, "crash", "an assertion of its own says that no request fails twice");
+PLANT(crash_exit, defect_crash_exit, "crash", "ends the process in a queued free that waits behind others");
+PLANT(crash_host_refused, defect_crash_host_refused, "crash", "writes into host memory that it was refused");
+PLANT(hang_spin, defect_hang_spin, "hang", "walks a ring of queued frees and never asks the device");
+PLANT(overrun, defect_overrun, "overrun", "writes one row more than it has host memory for");
+PLANT(contents_scribble, defect_contents_scribble, "contents", "now and then a copy is a granule too long");
+PLANT(contents_lost_copy, defect_contents_lost_copy, "contents", "takes a refused copy for one that was done");
+PLANT(host_memory_leak, defect_host_memory_leak, "host_memory", "a failed call leaves memory behind that it took with malloc");
+PLANT(host_memory_grow, defect_host_memory_grow, "host_memory", "keeps host memory for each request until close");
+PLANT(counters_failed, defect_counters_failed, "counters", "a call that the device failed stays counted");
+PLANT(overlap_half_unload, defect_overlap_half_unload, "overlap", "half of an image counts as free when its eviction was refused");

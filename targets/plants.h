@@ -38,5 +38,17 @@ extern const struct target plant_regret_evicts_first;
 extern const struct target plant_regret_moves_first;
 extern const struct target plant_regret_evicts_all;
 extern const struct target plant_regret_moves_all;
+extern const struct target plant_crash_segv;
+extern const struct target plant_crash_abort;
+extern const struct target plant_crash_exit;
+extern const struct target plant_crash_host_refused;
+extern const struct target plant_hang_spin;
+extern const struct target plant_overrun;
+extern const struct target plant_contents_scribble;
+extern const struct target plant_contents_lost_copy;
+extern const struct target plant_host_memory_leak;
+extern const struct target plant_host_memory_grow;
+extern const struct target plant_counters_failed;
+extern const struct target plant_overlap_half_unload;
 
 #endif

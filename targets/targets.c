@@ -42,6 +42,18 @@ const struct target *const targets[] = {
     &plant_regret_moves_first,
     &plant_regret_evicts_all,
     &plant_regret_moves_all,
+    &plant_crash_segv,
+    &plant_crash_abort,
+    &plant_crash_exit,
+    &plant_crash_host_refused,
+    &plant_hang_spin,
+    &plant_overrun,
+    &plant_contents_scribble,
+    &plant_contents_lost_copy,
+    &plant_host_memory_leak,
+    &plant_host_memory_grow,
+    &plant_counters_failed,
+    &plant_overlap_half_unload,
     NULL,
 };
 

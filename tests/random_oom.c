@@ -47,7 +47,7 @@ static void draw_contract(struct random *random, struct oom *oom)
     oom->drains = random_chance(random, 3, 4);
     oom->evicts = random_chance(random, 3, 4);
     oom->program_evicts_program = random_chance(random, 1, 2);
-    oom->faults_fired = random_chance(random, 1, 8) ? (uint32_t)random_below(random, 1u << FAULT_KIND_COUNT) : 0;
+    oom->faults_fired = random_chance(random, 1, 8) ? (uint32_t)random_below(random, 1u << FAULT_CALL_COUNT) : 0;
 }
 
 static uint64_t draw_time(struct random *random)
@@ -75,6 +75,10 @@ static void draw_state(struct random *random, uint64_t stack_bytes, uint64_t gra
     block->used_until_ns = random_chance(random, 1, 4) ? draw_time(random) : 0;
     if (random_chance(random, 1, 4)) {
         free_block(random, block);
+    }
+    if (block->kind == BLOCK_OUTPUT && block->state == BLOCK_LIVE && block->hold_count == 1 &&
+        block->used_until_ns == 0) {
+        block->kind = BLOCK_RETIRED; /* memory that went bad is held once, for ever, and not used */
     }
     if (block->kind != BLOCK_PROGRAM) {
         return;

@@ -1,6 +1,6 @@
 hbmstress_add_test(test_targets LIBS targets harness)
 hbmstress_add_test(test_targets_plugin LIBS targets scenarios harness)
-hbmstress_add_test(test_targets_plants LIBS targets scenarios harness certificate_check)
+hbmstress_add_test(test_targets_plants LIBS targets scenarios harness certificate_check SOURCES faulty_scenario.c)
 
 # Shared objects that the loader must refuse, all of one source.
 set(bad_plugin_dir "${CMAKE_CURRENT_BINARY_DIR}/bad_plugins")

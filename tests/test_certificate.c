@@ -181,8 +181,8 @@ static bool read_contract(const json_t *root, struct oom *oom)
     oom->evicts = json_is_true(json_object_get(contract, "evicts"));
     oom->program_evicts_program = json_is_true(json_object_get(contract, "program_evicts_program"));
     bool is_good = defrag < 3;
-    for (unsigned i = 0; i < FAULT_KIND_COUNT; i++) {
-        const json_t *is_refused = json_object_get(refused, fault_names[i]);
+    for (unsigned i = 0; i < FAULT_CALL_COUNT; i++) {
+        const json_t *is_refused = json_object_get(refused, fault_info((enum fault_kind)i)->name);
         is_good = is_good && json_is_boolean(is_refused);
         oom->faults_fired |= json_is_true(is_refused) ? 1u << i : 0;
     }
@@ -205,12 +205,12 @@ static bool read_request(const json_t *root, struct oom_request *request)
 
 static bool read_block(const json_t *json, struct oom_block *block)
 {
-    static const char *const kinds[] = {"buffer", "output", "program"};
+    static const char *const kinds[] = {"buffer", "output", "program", "retired"};
     static const char *const states[] = {"live", "dying"};
-    const unsigned kind = word(json_object_get(json, "kind"), kinds, 3);
+    const unsigned kind = word(json_object_get(json, "kind"), kinds, 4);
     const unsigned state = word(json_object_get(json, "state"), states, 2);
     uint64_t holds = 0;
-    const bool is_good = kind < 3 && state < 2 && member(json, "holds", 0, &holds) &&
+    const bool is_good = kind < 4 && state < 2 && member(json, "holds", 0, &holds) &&
                          member(json, "address", 0, &block->address) && member(json, "size", 0, &block->size_bytes) &&
                          member(json, "align", 0, &block->align_bytes) &&
                          member(json, "stack", 0, &block->stack_bytes) &&
@@ -430,7 +430,7 @@ static void set_time(struct random *random, json_t *object, const char *name)
 
 static bool change_block(struct random *random, json_t *root)
 {
-    static const char *const kinds[] = {"buffer", "output", "program"};
+    static const char *const kinds[] = {"buffer", "output", "program", "retired"};
     json_t *block = any_of(random, json_object_get(root, "blocks"));
     if (block == NULL) {
         return false;
@@ -438,7 +438,7 @@ static bool change_block(struct random *random, json_t *root)
     const bool is_live = strcmp(json_string_value(json_object_get(block, "state")), "live") == 0;
     switch (random_below(random, 5)) {
     case 0:
-        set_word(random, block, "kind", kinds, 3);
+        set_word(random, block, "kind", kinds, 4);
         break;
     case 1:
         json_object_set_new(block, "state", json_string(is_live ? "dying" : "live"));
@@ -465,7 +465,7 @@ static bool change_state(struct random *random, json_t *root)
     static const char *const claims[] = {"justified", "premature", "unknown"};
     json_t *contract = json_object_get(root, "contract");
     json_t *blocks = json_object_get(root, "blocks");
-    const char *fault = fault_names[random_below(random, FAULT_KIND_COUNT)];
+    const char *fault = fault_info((enum fault_kind)random_below(random, FAULT_CALL_COUNT))->name;
     switch (random_below(random, 6)) {
     case 0:
         set_word(random, contract, "defrag", defrags, 3);

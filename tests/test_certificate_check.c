@@ -495,6 +495,8 @@ START_TEST(rounding_compares_all_items_with_all_spans_in_units)
 {
     accepts(TWENTIES(ROUNDING(20, 4, 3)));
     accepts(TWENTIES(ROUNDING(17, 4, 3)));
+    accepts(.request = BUFFER(20), .proof = ROUNDING(20, 4, 3), /* memory that went bad is held like a buffer */
+            .blocks = LIVE(0, 20) "," LIVE(20, 20) "," BLOCK(retired, live, 50, 20, 1, 0, 1, 0, 0) "," LIVE(70, 20));
     refutes("need and have", TWENTIES(ROUNDING(10, 8, 8)));
     refutes("need and have", TWENTIES(ROUNDING(20, 5, 3)));
     refutes("need and have", TWENTIES(ROUNDING(20, 4, 2)));

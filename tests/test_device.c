@@ -105,6 +105,62 @@ START_TEST(a_stage_keeps_what_it_took_out)
 END_TEST
 
 /* What the judge does around an op that moves: an owner goes, a new one takes its number, all settles. */
+START_TEST(a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes)
+{
+    for (int ending = 0; ending < 3; ending++) {
+        start();
+        uint64_t stage = 0;
+        device_stamp(device, 0, 8, 0);
+        device_stamp(device, 8, 8, 1);
+        ck_assert(!device_has_staged(device, 0, 8));
+        ck_assert_int_eq(services->stage_out(services->context, 0, 8, &stage), DEVICE_OK);
+        ck_assert(device_has_staged(device, 0, 8));
+        ck_assert(device_has_staged(device, 0, 6)); /* what was asked for may be less than the block */
+        ck_assert(!device_has_staged(device, 0, 9));
+        ck_assert(!device_has_staged(device, 1, 8));
+        ck_assert_int_eq(copy(8, 0, 8), DEVICE_OK);
+        device_settle(device);
+        ck_assert(device_has_staged(device, 0, 8));
+        if (ending == 0) {
+            services->stage_drop(services->context, stage);
+        } else if (ending == 1) {
+            ck_assert_int_eq(services->stage_in(services->context, stage, 16), DEVICE_OK);
+        } else {
+            device_scrub(device, 1);
+            ck_assert(device_has_staged(device, 0, 8));
+            device_scrub(device, 0);
+        }
+        ck_assert(!device_has_staged(device, 0, 8));
+        stop();
+    }
+}
+END_TEST
+
+START_TEST(a_stage_of_other_bytes_is_none_of_the_block)
+{
+    const struct {
+        uint64_t from, bytes;
+    } rows[] = {{1, 7}, {4, 8}, {0, 4}}; /* not from its first byte, half of another's, too short */
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        start();
+        uint64_t stage = 0;
+        device_stamp(device, 0, 8, 0);
+        ck_assert_int_eq(services->stage_out(services->context, rows[i].from, rows[i].bytes, &stage), DEVICE_OK);
+        ck_assert_msg(!device_has_staged(device, 0, 7), "row %zu", i);
+        stop();
+    }
+    start();
+    uint64_t stage = 0;
+    device_stamp(device, 0, 8, 0);
+    device_stamp(device, 16, 2, 1);
+    ck_assert_int_eq(copy(16, 3, 2), DEVICE_OK); /* a piece of another in the middle */
+    ck_assert_int_eq(services->stage_out(services->context, 0, 8, &stage), DEVICE_OK);
+    ck_assert(!device_has_staged(device, 0, 8));
+    ck_assert(device_has_staged(device, 0, 3));
+    stop();
+}
+END_TEST
+
 START_TEST(the_number_of_an_owner_that_went_is_used_again)
 {
     start();
@@ -146,7 +202,7 @@ END_TEST
 START_TEST(a_fault_fires_once_at_its_call)
 {
     start();
-    device_arm(device, FAULT_COPY, 2);
+    device_arm(device, &(struct device_fault){.kind = FAULT_COPY, .call = 2});
     ck_assert_int_eq(copy(0, 8, 4), DEVICE_OK);
     ck_assert_uint_eq(device_faults_fired(device), 0);
     ck_assert_int_eq(copy(0, 8, 4), DEVICE_REFUSED);
@@ -154,7 +210,7 @@ START_TEST(a_fault_fires_once_at_its_call)
     ck_assert_int_eq(copy(0, 8, 4), DEVICE_OK);
     device_begin_op(device, 1000);
     ck_assert_uint_eq(device_faults_fired(device), 0);
-    device_arm(device, FAULT_HOST_MEMORY, 1);
+    device_arm(device, &(struct device_fault){.kind = FAULT_HOST_MEMORY, .call = 1});
     ck_assert_ptr_null(services->host_alloc(services->context, 8));
     void *memory = services->host_alloc(services->context, 8);
     ck_assert_ptr_nonnull(memory);
@@ -253,6 +309,8 @@ int main(void)
     tcase_add_test(tests, copies_may_overlap_in_both_directions);
     tcase_add_test(tests, a_block_copied_in_pieces_is_whole_and_one_with_a_piece_missing_is_not);
     tcase_add_test(tests, a_stage_keeps_what_it_took_out);
+    tcase_add_test(tests, a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes);
+    tcase_add_test(tests, a_stage_of_other_bytes_is_none_of_the_block);
     tcase_add_test(tests, the_number_of_an_owner_that_went_is_used_again);
     tcase_add_test(tests, a_copy_out_of_the_device_changes_nothing_and_is_seen);
     tcase_add_test(tests, a_fault_fires_once_at_its_call);

@@ -98,6 +98,96 @@ START_TEST(limits_are_kept)
 }
 END_TEST
 
+/* What many trials make of weights of 100 each but for one kind. */
+static uint64_t count_kind(enum op_kind kind, uint16_t percent, struct run_totals *totals)
+{
+    struct setup setup;
+    setup_init(&setup);
+    setup.weights[kind] = percent;
+    *totals = (struct run_totals){0};
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct run *run = open_run("hbm", UINT64_C(64) << 20, "slide");
+        generate_ops(run, seed, 500, &(struct generate_limits){.weights = setup.weights});
+        run_totals_add(totals, run_totals(run));
+        run_destroy(run);
+    }
+    return totals->by_kind[kind] + totals->skipped_by_kind[kind];
+}
+
+START_TEST(a_kind_that_is_not_allowed_is_not_forced)
+{
+    const struct generate_limits limits = {.allowed_kinds = 1u << OP_OUTPUT | 1u << OP_HOLD};
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct random random;
+        struct generate generate;
+        random_init(&random, seed);
+        generate_init(&generate, &random, 1 << 20, 512, &limits);
+        for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
+            ck_assert(generate.weights[kind] == 0 || kind == OP_OUTPUT || kind == OP_HOLD);
+        }
+    }
+}
+END_TEST
+
+START_TEST(weights_of_a_hundred_percent_change_nothing)
+{
+    struct setup setup;
+    setup_init(&setup);
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct run *plain = open_run("hbm", 1 << 20, "slide");
+        struct run *weighted = open_run("hbm", 1 << 20, "slide");
+        generate_ops(plain, seed, 300, &(struct generate_limits){0});
+        generate_ops(weighted, seed, 300, &(struct generate_limits){.weights = setup.weights});
+        ck_assert_uint_eq(run_digest(plain), run_digest(weighted));
+        run_destroy(plain);
+        run_destroy(weighted);
+    }
+}
+END_TEST
+
+/* Not even in the place of a kind that does not apply. */
+START_TEST(a_kind_of_weight_zero_never_comes)
+{
+    const enum op_kind kind = (enum op_kind)_i;
+    struct run_totals totals;
+    ck_assert_uint_eq(count_kind(kind, 0, &totals), 0);
+    ck_assert_uint_gt(totals.ops, 15000);
+}
+END_TEST
+
+START_TEST(a_weight_makes_a_kind_more_or_less_frequent)
+{
+    static const enum op_kind kinds[] = {OP_EXECUTE, OP_DEFRAGMENT, OP_TOUCH, OP_USE};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        struct run_totals totals;
+        const uint64_t few = count_kind(kinds[i], 10, &totals);
+        const uint64_t usual = count_kind(kinds[i], 100, &totals);
+        const uint64_t many = count_kind(kinds[i], 1000, &totals);
+        ck_assert_uint_gt(few, 0);
+        ck_assert_uint_lt(few * 3, usual * 2);
+        ck_assert_uint_lt(usual * 2, many);
+    }
+}
+END_TEST
+
+START_TEST(without_any_free_a_device_just_fills_up)
+{
+    struct setup setup;
+    setup_init(&setup);
+    setup.weights[OP_FREE] = setup.weights[OP_FREE_AFTER] = setup.weights[OP_ALLOC] = 0;
+    setup.weights[OP_ADVANCE] = setup.weights[OP_COMPLETE] = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct run *run = open_run("hbm", 1 << 20, "slide");
+        generate_ops(run, seed, 300, &(struct generate_limits){.weights = setup.weights});
+        const struct run_totals *totals = run_totals(run);
+        ck_assert_uint_eq(totals->by_kind[OP_FREE] + totals->by_kind[OP_FREE_AFTER] + totals->by_kind[OP_ALLOC], 0);
+        ck_assert_uint_eq(totals->by_kind[OP_ADVANCE] + totals->by_kind[OP_COMPLETE], 0);
+        ck_assert_uint_gt(totals->by_kind[OP_OUTPUT], 0);
+        run_destroy(run);
+    }
+}
+END_TEST
+
 START_TEST(a_seed_gives_the_same_ops_again)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -159,6 +249,11 @@ int main(void)
     tcase_add_test(cases, almost_every_op_acts);
     tcase_add_test(cases, each_seed_switches_some_kinds_off);
     tcase_add_test(cases, limits_are_kept);
+    tcase_add_test(cases, a_kind_that_is_not_allowed_is_not_forced);
+    tcase_add_test(cases, weights_of_a_hundred_percent_change_nothing);
+    tcase_add_loop_test(cases, a_kind_of_weight_zero_never_comes, OP_OUTPUT, OP_FAULT);
+    tcase_add_test(cases, a_weight_makes_a_kind_more_or_less_frequent);
+    tcase_add_test(cases, without_any_free_a_device_just_fills_up);
     tcase_add_test(cases, a_seed_gives_the_same_ops_again);
     tcase_add_test(cases, tiny_and_huge_devices_are_fine);
     tcase_add_test(cases, interesting_sizes_are_around_what_is_free);

@@ -164,6 +164,54 @@ START_TEST(the_peak_lies_between_what_was_there_and_what_may_have_been)
 }
 END_TEST
 
+/* --- memory that went bad ---------------------------------------------------------------------------- */
+
+START_TEST(a_retired_block_is_held_for_ever_and_nobody_names_it)
+{
+    start(DEFRAG_REPACK, true);
+    const uint32_t slot = add(BLOCK_RETIRED, 10, 4, 1, 0);
+    const struct block *block = model_block(model, slot);
+    ck_assert_uint_eq(block->hold_count, 1);
+    ck_assert(!block_is_movable(block));
+    ck_assert(!block->is_known);
+    ck_assert_uint_eq(model_slot_of_op(model, op - 1), SLOT_NONE);
+    ck_assert_ptr_null(model_find(model, op - 1));
+    ck_assert_uint_eq(model_live_count(model) + model_program_count(model) + model_dying_count(model), 0);
+    ck_assert_uint_eq(model_counters(model)->block_count, 1);
+    ck_assert_uint_eq(model_counters(model)->largest_block_bytes, 4 * G);
+    ck_assert_uint_eq(model_in_use_bytes(model), 4 * G);
+    ck_assert_uint_eq(model_retired_bytes(model), 4 * G);
+    ck_assert_uint_eq(model_retired_count(model), 1);
+    ck_assert_uint_eq(model_tag_bytes(model, 0), 0);
+    ck_assert_uint_eq(add(BLOCK_RETIRED, 13, 1, 1, 0), SLOT_NONE);
+    (void)add(BLOCK_BUFFER, 0, 2, 1, 0);
+    ck_assert_uint_eq(model_retired_bytes(model), 4 * G);
+    ck_assert_int_eq(judge(REQUEST_BUFFER, 18, 1, 0), VERDICT_PREMATURE);
+    ck_assert_int_eq(judge(REQUEST_BUFFER, 19, 1, 0), VERDICT_JUSTIFIED);
+    ck_assert_int_eq(judge(REQUEST_PROGRAM, 1, 1, 10), VERDICT_PREMATURE);
+    ck_assert_int_eq(judge(REQUEST_PROGRAM, 1, 1, 11), VERDICT_JUSTIFIED);
+    ck_assert(model_invariants_hold(model));
+    stop();
+}
+END_TEST
+
+START_TEST(an_unseen_op_ends_without_a_trace_but_in_the_peak)
+{
+    start(DEFRAG_NONE, true);
+    const uint32_t slot = add(BLOCK_BUFFER, 0, 4, 1, 0);
+    const uint32_t seen = model_last_op(model);
+    const uint64_t event = event_after(10);
+    model_free(model, slot, event);
+    end_event(event);
+    model_begin_op(model, op++);
+    model_end_unseen_op(model, false);
+    ck_assert_uint_eq(model_last_op(model), seen);
+    (void)add(BLOCK_BUFFER, 4, 5, 1, 0); /* the target has counted meanwhile */
+    ck_assert_uint_eq(model_counters(model)->peak_high_bytes, 5 * G);
+    stop();
+}
+END_TEST
+
 /* --- alignments ----------------------------------------------------------------------------------- */
 
 struct laid {
@@ -256,6 +304,69 @@ START_TEST(sliding_with_mixed_alignments_is_judged_as_by_trying_every_place)
 }
 END_TEST
 
+/* --- absent blocks ---------------------------------------------------------------------------------- */
+
+START_TEST(an_absent_block_counts_but_takes_no_range)
+{
+    start(DEFRAG_REPACK, true);
+    const uint32_t slot = add(BLOCK_BUFFER, 0, 4, 1, 0);
+    ck_assert_uint_ne(add(BLOCK_BUFFER, 8, 2, 1, 0), SLOT_NONE);
+    model_strand(model, slot);
+    ck_assert(model_block(model, slot)->is_absent);
+    ck_assert(!block_is_movable(model_block(model, slot)));
+    ck_assert_uint_eq(model_absent_count(model), 1);
+    ck_assert_uint_eq(model_absent_slot(model, 0), slot);
+    ck_assert_uint_eq(model_counters(model)->block_count, 2);
+    ck_assert_uint_eq(model_in_use_bytes(model), 6 * G);
+    ck_assert_uint_eq(model_tag_bytes(model, 0), 6 * G);
+    ck_assert_uint_eq(model_live_count(model), 2);
+    ck_assert_uint_eq(model_map(model)->count, 1);
+    const uint32_t squatter = add(BLOCK_BUFFER, 0, 4, 1, 0);
+    ck_assert_uint_ne(squatter, SLOT_NONE);
+    uint32_t other = SLOT_NONE;
+    ck_assert(!model_return(model, slot, 2 * G, &other));
+    ck_assert_uint_eq(other, squatter);
+    ck_assert(model_block(model, slot)->is_absent);
+    ck_assert(model_invariants_hold(model));
+    ck_assert(model_return(model, slot, 4 * G, &other));
+    ck_assert_uint_eq(model_block(model, slot)->address, 4 * G);
+    ck_assert_uint_eq(model_absent_count(model), 0);
+    ck_assert_uint_eq(add(BLOCK_BUFFER, 7, 1, 1, 0), SLOT_NONE);
+    ck_assert(model_invariants_hold(model));
+    stop();
+}
+END_TEST
+
+START_TEST(an_absent_block_ends_without_touching_the_ranges_of_others)
+{
+    start(DEFRAG_REPACK, true);
+    const uint32_t freed = add(BLOCK_BUFFER, 0, 4, 1, 0);
+    const uint32_t dying = add(BLOCK_BUFFER, 4, 4, 1, 0);
+    const uint32_t program = add(BLOCK_PROGRAM, 8, 4, 1, 0);
+    const uint32_t donated = add(BLOCK_BUFFER, 12, 4, 1, 0);
+    model_strand(model, freed);
+    model_strand(model, dying);
+    model_strand(model, program);
+    model_strand(model, donated);
+    ck_assert_uint_ne(add(BLOCK_BUFFER, 0, 16, 1, 0), SLOT_NONE); /* where all of them were */
+    model_free(model, freed, 0);
+    const uint64_t event = event_after(10);
+    model_free(model, dying, event);
+    ck_assert_uint_eq(model_absent_count(model), 3);
+    end_event(event);
+    model_evict(model, program);
+    model_free(model, donated, 0);
+    ck_assert_uint_eq(model_absent_count(model), 0);
+    ck_assert_uint_eq(model_in_use_bytes(model), 16 * G);
+    ck_assert_uint_eq(model_map(model)->count, 1);
+    uint32_t other = SLOT_NONE;
+    ck_assert(model_reload(model, program, &(struct target_block){1, 20 * G, 4 * G}, &other));
+    ck_assert(!model_block(model, program)->is_absent);
+    ck_assert(model_invariants_hold(model));
+    stop();
+}
+END_TEST
+
 /* --- everything at random -------------------------------------------------------------------------- */
 
 static void act_at_random(struct random *random)
@@ -264,7 +375,7 @@ static void act_at_random(struct random *random)
     const uint32_t slot =
         live == 0 ? SLOT_NONE
                   : model_slot_of_op(model, model_live(model, (size_t)random_below(random, live))->op);
-    switch (random_below(random, live == 0 ? 2 : 7)) {
+    switch (random_below(random, live == 0 ? 2 : 8)) {
     case 0:
         (void)add(BLOCK_BUFFER, random_below(random, CAPACITY - 4), random_between(random, 1, 4), 1, 0);
         return;
@@ -289,6 +400,15 @@ static void act_at_random(struct random *random)
     case 5:
         model_free(model, slot, event_after(random_between(random, 1, 100)));
         return;
+    case 6: {
+        uint32_t other;
+        if (!model_block(model, slot)->is_absent) {
+            model_strand(model, slot);
+        } else {
+            (void)model_return(model, slot, random_below(random, CAPACITY - 4) * G, &other);
+        }
+        return;
+    }
     default:
         if (model_block(model, slot)->hold_count == 0) {
             const struct block *block = model_block(model, slot);
@@ -330,7 +450,11 @@ int main(void)
     tcase_add_test(tests, a_drain_awaits_all_events_of_a_block_or_none_helps);
     tcase_add_test(tests, what_a_drain_takes_decides_which_executions_are_over);
     tcase_add_test(tests, the_peak_lies_between_what_was_there_and_what_may_have_been);
+    tcase_add_test(tests, a_retired_block_is_held_for_ever_and_nobody_names_it);
+    tcase_add_test(tests, an_unseen_op_ends_without_a_trace_but_in_the_peak);
     tcase_add_test(tests, sliding_with_mixed_alignments_is_judged_as_by_trying_every_place);
+    tcase_add_test(tests, an_absent_block_counts_but_takes_no_range);
+    tcase_add_test(tests, an_absent_block_ends_without_touching_the_ranges_of_others);
     tcase_add_test(tests, the_model_is_sound_after_every_op);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

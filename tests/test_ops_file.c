@@ -31,20 +31,25 @@ static struct op draw_op(struct random *random, uint32_t number)
     if (info->has_event && number > 0 && (info->event_required || random_chance(random, 1, 2))) {
         op.event = (uint32_t)random_below(random, number);
     }
-    if ((info->has_delay && op.event == OP_NONE) || info->has_stack || info->has_unpadded) {
+    op.tag = info->has_tag ? (uint8_t)random_below(random, 5) : 0;
+    if (op.kind == OP_FAULT) {
+        op.tag = (uint8_t)random_below(random, FAULT_KIND_COUNT);
+    }
+    const bool has_delay = info->has_delay && op.event == OP_NONE &&
+                           (op.kind != OP_FAULT || fault_info((enum fault_kind)op.tag)->has_delay);
+    if (has_delay || info->has_stack || info->has_unpadded || info->has_address) {
         op.delay_ns = random_chance(random, 1, 8) && info->has_delay ? DELAY_NEVER
                                                                      : random_bits(random) >> random_below(random, 64);
     }
     op.size_bytes = info->has_size ? random_bits(random) >> random_below(random, 64) : 0;
-    op.tag = info->has_tag ? (uint8_t)random_below(random, 5) : 0;
-    if (op.kind == OP_FAULT) {
-        op.tag %= FAULT_KIND_COUNT;
-        op.size_bytes %= UINT32_MAX;
-    }
+    op.size_bytes = op.kind == OP_FAULT ? op.size_bytes % UINT32_MAX : op.size_bytes;
     op.align_log2 = info->has_align ? (uint8_t)random_below(random, OP_ALIGN_LOG2_MAX + 1) : 0;
     if (random_chance(random, 1, 5)) {
         op.flags = op.kind == OP_EXECUTE ? OP_COLLECTIVE | OP_SPMD : OP_SPMD;
         op.group = (uint16_t)random_below(random, 100);
+    }
+    if (random_chance(random, 1, 3)) {
+        op.flags |= op.kind == OP_FAULT ? OP_FOR_EVER : op.kind == OP_RETIRE ? OP_RELATIVE : 0;
     }
     return op;
 }
@@ -113,6 +118,13 @@ static const struct bad_text bad_texts[] = {
     {"hbmstress-ops 1\n0: alloc size=8", 2, 16, "cut off"},
     {"hbmstress-ops 1\n0: report\nseed 1\n", 3, 1, "is not an op"},
     {"hbmstress-ops 1\noption defrag\n", 2, 8, "KEY=VALUE"},
+    {"hbmstress-ops 1\n0: fault call=coppy\n", 2, 15, "unknown fault 'coppy'; one of copy, wait, "},
+    {"hbmstress-ops 1\n0: fault call=0123456789012345678901234567890123456789\n", 2, 15, "clock_jump, any"},
+    {"hbmstress-ops 1\n0: fault nth=2\n", 2, 1, "a fault has call="},
+    {"hbmstress-ops 1\n0: fault delay=5ms call=copy_half\n", 2, 1, "'copy_half' has no delay"},
+    {"hbmstress-ops 1\n0: fault call=copy for_ever=no\n", 2, 29, "for_ever is 'yes'"},
+    {"hbmstress-ops 1\n0: fault call=copy size=2\n", 2, 20, "no field 'size'"},
+    {"hbmstress-ops 1\n0: retire size=4K address=%x\n", 2, 28, "is not a size"},
 };
 
 START_TEST(what_is_wrong_is_named_with_line_and_column)
@@ -125,6 +137,30 @@ START_TEST(what_is_wrong_is_named_with_line_and_column)
     ck_assert_int_eq(ops_file_parse(bad->text, strlen(bad->text), &setup, &list, &error), OPS_FILE_INVALID);
     ck_assert_msg(error.line == bad->line && error.column == bad->column && strstr(error.reason, bad->reason) != NULL,
                   "%zu:%zu: %s", error.line, error.column, error.reason);
+    op_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherwise)
+{
+    const char text[] = "hbmstress-ops 1\n0: fault call=copy\n1: fault call=clock_jump\n"
+                        "2: fault for_ever=yes delay=5ms call=unload_busy nth=0\n3: retire address=64K size=4K\n";
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    op_list_init(&list);
+    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &list, &error), OPS_FILE_OK);
+    ck_assert_uint_eq(list.ops[0].size_bytes, 1);
+    ck_assert_uint_eq(list.ops[0].delay_ns, 0);
+    ck_assert_uint_eq(list.ops[0].flags, 0);
+    ck_assert_uint_eq(list.ops[1].tag, FAULT_CLOCK_JUMP);
+    ck_assert_uint_eq(list.ops[1].delay_ns, 1000000);
+    ck_assert_uint_eq(list.ops[2].tag, FAULT_UNLOAD_BUSY);
+    ck_assert_uint_eq(list.ops[2].size_bytes, 0);
+    ck_assert_uint_eq(list.ops[2].delay_ns, 5000000);
+    ck_assert_uint_eq(list.ops[2].flags, OP_FOR_EVER);
+    ck_assert_uint_eq(list.ops[3].address, 65536);
+    ck_assert_uint_eq(list.ops[3].size_bytes, 4096);
     op_list_deinit(&list);
 }
 END_TEST
@@ -204,6 +240,7 @@ int main(void)
     tcase_add_loop_test(tests, text_to_ops_to_text_is_the_identity, 0, 5);
     tcase_add_loop_test(tests, what_is_wrong_is_named_with_line_and_column, 0,
                         (int)(sizeof bad_texts / sizeof bad_texts[0]));
+    tcase_add_test(tests, a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherwise);
     tcase_add_test(tests, numbers_of_removed_lines_may_be_missing);
     tcase_add_test(tests, a_removed_op_redirects_no_other);
     tcase_add_test(tests, a_file_appears_whole_or_not_at_all);

@@ -245,7 +245,7 @@ static void draw_oom(struct random *random, struct small_oom *small)
         .drains = random_chance(random, 1, 2),
         .evicts = random_chance(random, 1, 2),
         .program_evicts_program = random_chance(random, 1, 2),
-        .faults_fired = random_chance(random, 1, 4) ? (uint32_t)random_below(random, 1u << FAULT_KIND_COUNT) : 0,
+        .faults_fired = random_chance(random, 1, 4) ? (uint32_t)random_below(random, 1u << FAULT_CALL_COUNT) : 0,
         .request = {.class = is_program ? REQUEST_PROGRAM : REQUEST_BUFFER,
                     .size_bytes = random_below(random, 5 * G) + !is_program,
                     .align_bytes = (uint64_t)G << random_weighted(random, (uint32_t[]){6, 2, 1}, 3),

@@ -136,7 +136,7 @@ static void draw_contract(struct random *random, struct oom *oom)
     oom->drains = random_chance(random, 2, 3);
     oom->evicts = random_chance(random, 1, 2);
     oom->program_evicts_program = random_chance(random, 1, 2);
-    oom->faults_fired = random_chance(random, 1, 16) ? (uint32_t)random_below(random, 1u << FAULT_KIND_COUNT) : 0;
+    oom->faults_fired = random_chance(random, 1, 16) ? (uint32_t)random_below(random, 1u << FAULT_CALL_COUNT) : 0;
 }
 
 static void draw_request(struct random *random, struct oom *oom, uint64_t largest, unsigned align_log2_max)

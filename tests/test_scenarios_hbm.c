@@ -29,8 +29,9 @@ START_TEST(hbm_keeps_its_promises)
         snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
         setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
         setup.seed = seed;
-        ck_assert_msg(trial_run(target_find("hbm"), scenario, &setup, true, scenario->ops_per_trial, NULL, &trial,
-                                reason), "%s", reason);
+        const struct trial_plan plan = {.target = target_find("hbm"), .scenario = scenario, .setup = &setup,
+                                        .capacity_is_free = true, .op_count_max = scenario->ops_per_trial};
+        ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
         if (trial.first.kind != VERDICT_NONE || trial.totals.unknown > 0) {
             failed++;
             printf("%s seed %llu op %u: %s: %s; %llu unknown\n", scenario->name, (unsigned long long)seed,

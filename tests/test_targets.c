@@ -20,19 +20,29 @@ struct bench {
     struct target_contract contract;
 };
 
+static void bench_start(struct bench *bench, const struct target *target, uint64_t capacity_bytes)
+{
+    bench->target = target;
+    bench->timeline = timeline_create();
+    bench->device = device_create(capacity_bytes, bench->timeline);
+}
+
+static void bench_open_on(struct bench *bench, const struct target_setup *setup, const struct device_services *services)
+{
+    char reason[256] = "";
+    const enum target_result result =
+        bench->target->open(setup, services, &bench->instance, &bench->contract, reason, sizeof reason);
+    ck_assert_msg(result == TARGET_OK, "%s: %s", bench->target->name, reason);
+}
+
 static void bench_open(struct bench *bench, const struct target *target, uint64_t capacity_bytes, const char *key,
                        const char *value)
 {
     const struct target_option option = {key, value};
     const struct target_setup setup = {
         .capacity_bytes = capacity_bytes, .options = &option, .option_count = key != NULL};
-    char reason[256] = "";
-    bench->target = target;
-    bench->timeline = timeline_create();
-    bench->device = device_create(capacity_bytes, bench->timeline);
-    const enum target_result result = target->open(&setup, device_services(bench->device), &bench->instance,
-                                                   &bench->contract, reason, sizeof reason);
-    ck_assert_msg(result == TARGET_OK, "%s: %s", target->name, reason);
+    bench_start(bench, target, capacity_bytes);
+    bench_open_on(bench, &setup, device_services(bench->device));
 }
 
 static void bench_close(struct bench *bench)
@@ -285,6 +295,110 @@ START_TEST(null_hands_out_every_slot_and_takes_it_back)
 }
 END_TEST
 
+/* --- memory that goes bad, and calls that are done in part --------------------------------------- */
+
+/* libhbm, and plants of it that bend nothing here. */
+static const char *const resuming[] = {"hbm", "plant_contents", "plant_overlap", "plant_premature_evicted_once"};
+
+static void take_retired(void *context, const struct target_row *row)
+{
+    if (row->kind == BLOCK_RETIRED) {
+        *(struct target_row *)context = *row;
+    }
+}
+
+START_TEST(what_is_retired_is_counted_reported_and_never_given_out)
+{
+    struct bench bench;
+    struct target_block block;
+    struct target_stats stats;
+    struct target_row row = {0};
+    bench_open(&bench, target_find(resuming[_i]), MIB, NULL, NULL);
+    ck_assert_int_eq(bench.target->retire(bench.instance, MIB / 2, 1024), TARGET_OK);
+    ck_assert_int_eq(bench.target->retire(bench.instance, MIB / 2, 512), TARGET_INVALID);
+    bench.target->stats(bench.instance, &stats);
+    ck_assert_uint_eq(stats.num_allocs, 1);
+    ck_assert_uint_eq(stats.bytes_in_use, 1024);
+    ck_assert_uint_eq(stats.largest_free_block_bytes, MIB / 2);
+    ck_assert_int_eq(bench_alloc(&bench, 1, MIB / 2, &block), TARGET_OK);
+    ck_assert_uint_eq(block.address, 0);
+    if (_i == 0) { /* a plant may leave the only row out, or lie about the place */
+        bench.target->report(bench.instance, take_retired, &row);
+        ck_assert_uint_eq(row.address, MIB / 2);
+        ck_assert_uint_eq(row.size_bytes, 1024);
+    }
+    bench_close(&bench);
+}
+END_TEST
+
+/* A device that answers every copy and every unload in part first. */
+struct halving {
+    const struct device_services *device;
+    uint64_t partial_count;
+    bool is_partial;
+};
+
+static bool halving_stops(struct halving *halving)
+{
+    halving->is_partial = !halving->is_partial;
+    halving->partial_count += halving->is_partial;
+    return halving->is_partial;
+}
+
+static struct halving halving;
+
+static enum device_result halving_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
+{
+    return halving_stops(&halving) ? DEVICE_PARTIAL : halving.device->copy(context, from, to, bytes);
+}
+
+static enum device_result halving_unload(void *context, uint64_t program)
+{
+    return halving_stops(&halving) ? DEVICE_PARTIAL : halving.device->unload(context, program);
+}
+
+START_TEST(what_was_done_in_part_is_asked_for_again)
+{
+    struct bench bench;
+    struct target_block blocks[4];
+    const struct target_setup setup = {.capacity_bytes = MIB};
+    const struct target_program program = {.id = 1, .image_bytes = MIB / 2, .name = "idle"};
+    bench_start(&bench, target_find(resuming[_i]), MIB);
+    halving = (struct halving){.device = device_services(bench.device)};
+    struct device_services services = *halving.device;
+    services.copy = halving_copy;
+    services.unload = halving_unload;
+    bench_open_on(&bench, &setup, &services);
+    ck_assert(bench.contract.resumes);
+    for (uint64_t i = 0; i < 4; i++) {
+        ck_assert_int_eq(bench_alloc(&bench, i + 1, MIB / 4, &blocks[i]), TARGET_OK);
+    }
+    ck_assert_int_eq(bench.target->free(bench.instance, blocks[0].handle, 0), TARGET_OK);
+    ck_assert_int_eq(bench.target->free(bench.instance, blocks[2].handle, 0), TARGET_OK);
+    ck_assert_int_eq(bench_alloc(&bench, 5, MIB / 2, &blocks[0]), TARGET_OK);
+    ck_assert_uint_eq(halving.partial_count, 1);
+    ck_assert_int_eq(bench.target->free(bench.instance, blocks[0].handle, 0), TARGET_OK);
+    ck_assert_int_eq(bench.target->load(bench.instance, &program, &blocks[2]), TARGET_OK);
+    ck_assert_int_eq(bench_alloc(&bench, 6, MIB / 2, &blocks[0]), TARGET_OK);
+    ck_assert_uint_eq(halving.partial_count, 2);
+    ck_assert(!halving.is_partial);
+    bench_close(&bench);
+}
+END_TEST
+
+START_TEST(targets_that_do_not_move_neither_resume_nor_retire)
+{
+    static const struct target *const plain[] = {&target_first_fit, &target_null};
+    for (size_t i = 0; i < 2; i++) {
+        struct bench bench;
+        bench_open(&bench, plain[i], MIB, NULL, NULL);
+        ck_assert(!bench.contract.resumes);
+        ck_assert_ptr_null(bench.target->retire);
+        bench_close(&bench);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("targets");
@@ -303,6 +417,10 @@ int main(void)
     tcase_add_loop_test(calls, a_refusal_is_told_in_the_documented_words, 0, count);
     tcase_add_loop_test(calls, impossible_sizes_are_invalid_and_not_out_of_memory, 0, count);
     tcase_add_loop_test(calls, a_program_needs_its_stack_at_the_bottom, 0, count);
+    const int resuming_count = sizeof resuming / sizeof resuming[0];
+    tcase_add_loop_test(calls, what_is_retired_is_counted_reported_and_never_given_out, 0, resuming_count);
+    tcase_add_loop_test(calls, what_was_done_in_part_is_asked_for_again, 0, resuming_count);
+    tcase_add_test(calls, targets_that_do_not_move_neither_resume_nor_retire);
     tcase_add_test(calls, null_hands_out_every_slot_and_takes_it_back);
     return suite_run(suite);
 }

@@ -35,7 +35,7 @@ END_TEST
 START_TEST(tables_that_are_wrong_are_refused)
 {
     check_refused(BAD_PLUGIN_DIR "/bad_no_symbol.so", PLUGIN_NO_SYMBOL, "hbmstress_target");
-    check_refused(BAD_PLUGIN_DIR "/bad_abi.so", PLUGIN_OTHER_ABI, "version 42, this program needs version 1");
+    check_refused(BAD_PLUGIN_DIR "/bad_abi.so", PLUGIN_OTHER_ABI, "version 43, this program needs version 2");
     check_refused(BAD_PLUGIN_DIR "/bad_size.so", PLUGIN_TOO_SMALL, "sizeof(struct target)");
     check_refused(BAD_PLUGIN_DIR "/bad_no_stats.so", PLUGIN_LACKS_CALL, "lacks stats()");
     check_refused(BAD_PLUGIN_DIR "/bad_hold.so", PLUGIN_INCONSISTENT, "hold() but not release()");
@@ -78,7 +78,9 @@ START_TEST(the_example_keeps_its_promises)
         setup_init(&setup);
         (void)snprintf(setup.target, sizeof setup.target, "%s", plugin.target->name);
         setup.seed = i + 1;
-        ck_assert_msg(trial_run(plugin.target, scenarios[i], &setup, true, 1000, NULL, &trial, reason), "%s", reason);
+        const struct trial_plan plan = {.target = plugin.target, .scenario = scenarios[i], .setup = &setup,
+                                        .capacity_is_free = true, .op_count_max = 1000};
+        ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
         ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: %s", scenarios[i]->name, trial.first.reason);
         ooms += trial.totals.ooms;
         trial_deinit(&trial);
