@@ -8,7 +8,7 @@ static void json_separate(struct writing *text)
 {
     CHECK(text->length > 0);
     char last = text->bytes[text->length - 1];
-    if (last != '{' && last != '[')
+    if (last != '{' && last != '[' && last != '\n')
         writing_append_bytes(text, ",", 1);
 }
 
@@ -39,6 +39,14 @@ void line_number(struct writing *text, const char *key, uint64_t value)
     writing_append_number(text, value);
 }
 
+void line_named_number(struct writing *text, const char *key, uint64_t value)
+{
+    json_separate(text);
+    writing_append_json(text, key);
+    writing_append_bytes(text, ":", 1);
+    writing_append_number(text, value);
+}
+
 void line_boolean(struct writing *text, const char *key, bool value)
 {
     json_key(text, key);
@@ -47,12 +55,14 @@ void line_boolean(struct writing *text, const char *key, bool value)
 
 void line_seconds(struct writing *text, const char *key, uint64_t duration_ns)
 {
-    uint64_t milliseconds = duration_ns / 1000000;
     json_key(text, key);
-    writing_append_number(text, milliseconds / 1000);
-    char fraction[4] = {'.', (char)('0' + milliseconds / 100 % 10), (char)('0' + milliseconds / 10 % 10),
-                        (char)('0' + milliseconds % 10)};
-    writing_append_bytes(text, fraction, sizeof fraction);
+    writing_append_seconds(text, duration_ns);
+}
+
+void line_break(struct writing *text)
+{
+    json_separate(text);
+    writing_append_bytes(text, "\n", 1);
 }
 
 void line_nest(struct writing *text, const char *key, char bracket)
@@ -94,6 +104,21 @@ static void json_setup(struct writing *text, const struct setup *setup)
     line_unnest(text, '}');
 }
 
+static void json_weights(struct writing *text, const struct setup *setup)
+{
+    bool is_open = false;
+    for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
+        if (setup->weights[kind] == 100)
+            continue;
+        if (!is_open)
+            line_nest(text, "weights", '{');
+        is_open = true;
+        line_number(text, op_kind_info((enum op_kind)kind)->name, setup->weights[kind]);
+    }
+    if (is_open)
+        line_unnest(text, '}');
+}
+
 static void json_part(struct writing *text, const struct report_part *part)
 {
     line_nest(text, NULL, '{');
@@ -103,6 +128,9 @@ static void json_part(struct writing *text, const struct report_part *part)
     json_setup(text, part->setup);
     if (part->op_count_max != UINT64_MAX)
         line_number(text, "ops", part->op_count_max);
+    if (part->faults != NULL && part->faults[0] != '\0')
+        line_string(text, "faults", part->faults);
+    json_weights(text, part->setup);
     line_unnest(text, '}');
 }
 
@@ -111,6 +139,8 @@ void json_start(struct writing *text, const struct report_start *start)
     line_open(text, "start");
     line_string(text, "subcommand", start->subcommand);
     line_number(text, "seed", start->setup->seed);
+    if (start->seed_source != NULL)
+        line_string(text, "seed_source", start->seed_source);
     json_setup(text, start->setup);
     if (start->file != NULL)
         line_string(text, "file", start->file);
@@ -147,6 +177,8 @@ static void json_words(struct writing *text, const struct report_finding *findin
 {
     line_string(text, "reason", finding->verdict->reason);
     line_string(text, "message", finding->message);
+    if (finding->signature != NULL)
+        line_string(text, "signature", finding->signature);
     json_paths(text, finding->repro, finding->certificate);
     line_close(text);
 }
@@ -194,7 +226,32 @@ static void json_totals(struct writing *text, const struct run_totals *totals)
     line_number(text, "justified", totals->justified);
     line_number(text, "premature", totals->premature);
     line_number(text, "unknown", totals->unknown);
+    if (totals->excused > 0)
+        line_number(text, "excused", totals->excused);
     line_number(text, "broken", totals->broken);
+}
+
+void json_trial(struct writing *text, const struct report_trial *trial)
+{
+    line_open(text, "trial");
+    json_place(text, &trial->place);
+    line_number(text, "seed", trial->seed);
+    json_totals(text, trial->totals);
+    line_number(text, "digest", trial->digest);
+    if (trial->signature[0] != '\0')
+        line_string(text, "signature", trial->signature);
+    line_close(text);
+}
+
+void json_canary(struct writing *text, const struct report_canary *canary)
+{
+    line_open(text, "canary");
+    line_string(text, "target", canary->target);
+    line_string(text, "scenario", canary->scenario);
+    line_string(text, "breaks", canary->breaks);
+    line_number(text, "trials", canary->trials);
+    line_boolean(text, "reported", canary->is_reported);
+    line_close(text);
 }
 
 static void json_regret(struct writing *text, const struct run_totals *totals)
@@ -215,6 +272,19 @@ static void json_kinds(struct writing *text, const char *key, const uint64_t cou
     for (uint32_t kind = 0; kind < OP_KIND_COUNT; kind++)
         if (counts[kind] > 0)
             line_number(text, op_kind_info((enum op_kind)kind)->name, counts[kind]);
+    line_unnest(text, '}');
+}
+
+/* All of them: a probe that no op hit is what somebody looks for. */
+static void json_probes(struct writing *text, const struct run_totals *totals)
+{
+    line_nest(text, "probes", '{');
+    for (unsigned i = 0; i < PROBE_COUNT; i++)
+        line_number(text, probe_info((enum probe)i)->name, totals->probes[i]);
+    line_unnest(text, '}');
+    line_nest(text, "probe_pairs", '{');
+    line_number(text, "hit", probe_pairs_ever_hit(totals->probe_pairs));
+    line_number(text, "possible", probe_pairs_possible());
     line_unnest(text, '}');
 }
 
@@ -253,8 +323,11 @@ void json_end(struct writing *text, const struct report_end *end)
     line_number(text, "second_opinions", end->totals.second_opinions);
     line_number(text, "certificates_checked", end->certificates_checked);
     json_regret(text, &end->totals);
+    json_probes(text, &end->totals);
     if (end->verdicts_omitted > 0)
         line_number(text, "verdicts_omitted", end->verdicts_omitted);
+    if (end->trials_omitted > 0)
+        line_number(text, "trials_omitted", end->trials_omitted);
     if (end->is_interrupted)
         line_boolean(text, "interrupted", true);
     line_seconds(text, "seconds", end->elapsed_ns);

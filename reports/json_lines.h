@@ -10,10 +10,13 @@
 void line_open(struct writing *text, const char *type); /* {"type":"start" */
 void line_string(struct writing *text, const char *key, const char *value);
 void line_number(struct writing *text, const char *key, uint64_t value);
+void line_named_number(struct writing *text, const char *key, uint64_t value); /* the key is any text */
 void line_boolean(struct writing *text, const char *key, bool value);
 void line_seconds(struct writing *text, const char *key, uint64_t duration_ns);
 void line_nest(struct writing *text, const char *key, char bracket); /* '{' or '['; key NULL inside a list */
 void line_unnest(struct writing *text, char bracket);                /* '}' or ']' */
+/* Goes on in a new line; a member must follow.  For documents that people read, too. */
+void line_break(struct writing *text);
 void line_close(struct writing *text);                               /* } and the line end */
 
 /* Whole lines. */
@@ -26,6 +29,9 @@ void json_paths(struct writing *text, const char *repro, const char *certificate
 void json_dispute(struct writing *text, const struct report_finding *finding);
 /* A finding: a `verdict` line for a premature OOM, else a `broken` line. */
 void json_finding(struct writing *text, const struct report_finding *finding);
+/* One trial, after the lines of its verdicts. */
+void json_trial(struct writing *text, const struct report_trial *trial);
+void json_canary(struct writing *text, const struct report_canary *canary);
 void json_result(struct writing *text, const struct report_result *result);
 void json_end(struct writing *text, const struct report_end *end);
 /* A file that was checked; result is "valid", "refuted" or "unreadable". */

@@ -9,13 +9,15 @@ struct report_part {
     const char *name;     /* of the scenario or the section */
     const char *scenario; /* the scenario that it runs */
     const struct setup *setup;
-    uint64_t op_count_max; /* UINT64_MAX: bounded by time alone */
+    uint64_t op_count_max; /* UINT64_MAX: not bounded in ops */
+    const char *faults;    /* what is slipped in between its ops: "copy,wait", "all"; "" = nothing */
 };
 
 /* What starts; parts may be 0 (a replay). */
 struct report_start {
     const char *subcommand;
     const struct setup *setup;
+    const char *seed_source; /* where the seed comes from, as "of commit 4a07"; NULL = it was said, or drawn */
     const char *file;     /* what is replayed or explained; NULL = nothing */
     uint64_t duration_ns; /* UINT64_MAX: not bounded by time */
     uint64_t replay_sample; /* every so many trials; 0 = none */
@@ -39,14 +41,28 @@ struct report_finding {
     const char *repro;       /* path; NULL = not kept */
     const char *replay;      /* the one line that runs it again; NULL = none */
     const char *certificate; /* path; NULL = not kept */
+    const char *signature;   /* of a broken promise: under it equal ones are counted; NULL = none */
     uint64_t seed;           /* of the trial */
     uint64_t op_count;       /* of the repro */
 };
 
-/* How a part ended. */
+/* One trial that counts. */
+struct report_trial {
+    struct report_place place;
+    uint64_t seed;
+    const struct run_totals *totals;
+    const char *signature; /* of the promise that it broke; "" = none */
+    uint64_t digest;       /* of all its observations */
+};
+
+/* How a part stands, or ended. */
 struct report_result {
     const char *name;
+    const char *scenario;
     uint64_t trials;
+    uint64_t done, due;     /* in one unit: trials, ops or nanoseconds; due 0 = nothing bounds the part alone */
+    bool is_finished;
+    uint64_t finding_count; /* different ones that it was the first to show */
     struct run_totals totals;
     uint64_t elapsed_ns;    /* of its trials, added up */
     uint64_t findings_only_counted;
@@ -55,16 +71,64 @@ struct report_result {
     struct growth growth;
 };
 
+/* Whether any of it was run; else its note says why not. */
+static inline bool report_result_ran(const struct report_result *result)
+{
+    return result->trials > 0 || result->totals.ops > 0 || result->finding_count > 0;
+}
+
 /* How it all ended. */
 struct report_end {
     uint64_t seed;
+    const char *seed_source; /* as in report_start; no part of what is saved */
     uint64_t trials;
     struct run_totals totals;
     uint64_t elapsed_ns;
     uint64_t verdicts_omitted; /* justified ones that the results file leaves out */
+    uint64_t trials_omitted;   /* the same */
     uint64_t certificates_checked;
     int exit_code;
     bool is_interrupted;
+};
+
+/* A finding of a campaign: all verdicts with one signature, whichever jobs had them. */
+struct report_known {
+    const char *signature;   /* "premature in alloc", "crash: SIGSEGV at f < g < h" */
+    const char *rule;
+    struct report_place first; /* where it was seen first */
+    uint64_t seed;           /* of that trial */
+    uint64_t count;          /* verdicts with this signature */
+    uint64_t op_count;       /* of the shortest repro */
+    const char *reason, *message; /* of the shortest repro's verdict */
+    const char *repro, *replay, *certificate; /* NULL = not kept */
+};
+
+/* The planted target that each campaign runs: its defect must be reported. */
+struct report_canary {
+    const char *target, *scenario, *breaks;
+    uint64_t trials;
+    bool is_reported;
+};
+
+/* A state that a campaign ought to reach. */
+struct report_probe {
+    const char *name;
+    uint64_t count;
+};
+
+/* A whole campaign, while it runs (end->exit_code is not set yet) and when it is over. */
+struct report_campaign {
+    const struct report_start *start;
+    const struct report_result *results; /* result_count of them, one per part of start */
+    size_t result_count;
+    const struct report_known *findings; /* finding_count of them, in the order in which they were found */
+    size_t finding_count;
+    const struct report_probe *probes;   /* probe_count of them */
+    size_t probe_count;
+    uint64_t probe_pair_count, probe_pair_count_max; /* pairs that were hit by one op; possible */
+    const struct report_canary *canary;  /* NULL: none was run */
+    const struct report_end *end;
+    uint64_t duration_left_ns;           /* of the whole campaign; UINT64_MAX = not bounded by time */
 };
 
 #endif

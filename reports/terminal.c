@@ -47,6 +47,18 @@ static bool setup_says_the_same(const struct setup *a, const struct setup *b)
     return same;
 }
 
+/* Kinds of op that are drawn more often or more rarely than by themselves. */
+static void append_weights(struct writing *text, const struct setup *setup)
+{
+    const char *separator = "; weights ";
+    for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
+        if (setup->weights[kind] == 100)
+            continue;
+        writing_append_format(text, "%s%s:%u", separator, op_kind_info((enum op_kind)kind)->name, setup->weights[kind]);
+        separator = " ";
+    }
+}
+
 static void append_part(struct writing *text, const struct report_part *part, const struct setup *common)
 {
     writing_append(text, "  ");
@@ -59,6 +71,9 @@ static void append_part(struct writing *text, const struct report_part *part, co
         writing_append_format(text, ": seed %llu, ", (unsigned long long)part->setup->seed);
         append_setup(text, part->setup);
     }
+    if (part->faults != NULL && part->faults[0] != '\0')
+        writing_append_format(text, "; faults %s", part->faults);
+    append_weights(text, part->setup);
     writing_append(text, "\n");
 }
 
@@ -75,7 +90,9 @@ static void append_bounds(struct writing *text, const struct report_start *start
 
 void terminal_start(struct writing *text, const struct report_start *start)
 {
-    writing_append_format(text, "hbmstress %s: seed %llu, ", start->subcommand, (unsigned long long)start->setup->seed);
+    writing_append_format(text, "hbmstress %s: seed %llu%s%s, ", start->subcommand,
+                          (unsigned long long)start->setup->seed, start->seed_source == NULL ? "" : " ",
+                          start->seed_source == NULL ? "" : start->seed_source);
     append_setup(text, start->setup);
     append_bounds(text, start);
     writing_append(text, "\n");
@@ -114,6 +131,7 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
                            (unsigned long long)finding->seed);
     }
     writing_append(text, "\n");
+    append_field(text, "finding", finding->signature);
     append_field(text, "reason", verdict->reason);
     append_field(text, "message", finding->message);
     if (finding->repro != NULL) {
@@ -147,9 +165,8 @@ uint64_t per_second(uint64_t count, uint64_t duration_ns)
 
 void terminal_seconds(struct writing *text, uint64_t duration_ns)
 {
-    uint64_t milliseconds = duration_ns / 1000000;
-    writing_append_format(text, "%llu.%03llu s", (unsigned long long)(milliseconds / 1000),
-                       (unsigned long long)(milliseconds % 1000));
+    writing_append_seconds(text, duration_ns);
+    writing_append(text, " s");
 }
 
 /* Skipped ops in tenths of a percent of all: integers, so that every machine prints the same. */
@@ -221,7 +238,7 @@ static void append_notes(struct writing *text, const struct report_result *resul
     }
     if (result->findings_only_counted > 0) {
         writing_append_visible(text, result->name);
-        writing_append_format(text, ": %llu more findings of a rule that had 5 already were only counted\n",
+        writing_append_format(text, ": %llu more findings with known signatures were only counted\n",
                            (unsigned long long)result->findings_only_counted);
     }
     if (result->growing_tag == NULL)
@@ -233,6 +250,27 @@ static void append_notes(struct writing *text, const struct report_result *resul
     writing_append_visible(text, result->growing_tag);
     writing_append_format(text, "' kept growing, from %s to %s in %llu blocks\n", first, last,
                        (unsigned long long)result->growth.count);
+}
+
+/* One line: how many of the states worth reaching were reached, and which ones never. */
+static void append_probes(struct writing *text, const struct report_result *results, size_t count)
+{
+    struct run_totals sum = {0};
+    for (size_t i = 0; i < count; i++)
+        run_totals_add(&sum, &results[i].totals);
+    const char *separator = "; never: ";
+    writing_append_format(text, "probes: %llu of %d hit, %llu of %llu pairs",
+                          (unsigned long long)probes_ever_hit(sum.probes), (int)PROBE_COUNT,
+                          (unsigned long long)probe_pairs_ever_hit(sum.probe_pairs),
+                          (unsigned long long)probe_pairs_possible());
+    for (unsigned i = 0; i < PROBE_COUNT; i++) {
+        if (sum.probes[i] > 0)
+            continue;
+        writing_append(text, separator);
+        writing_append(text, probe_info((enum probe)i)->name);
+        separator = ", ";
+    }
+    writing_append(text, "\n");
 }
 
 void terminal_results(struct writing *text, const struct report_result *results, size_t count)
@@ -248,6 +286,30 @@ void terminal_results(struct writing *text, const struct report_result *results,
     writing_append(text, "\n");
     for (size_t i = 0; i < count; i++)
         append_notes(text, &results[i]);
+    append_probes(text, results, count);
+}
+
+void terminal_findings(struct writing *text, const struct report_known *findings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct report_known *finding = &findings[i];
+        writing_append_format(text, "finding %zu: ", i + 1);
+        writing_append_visible(text, finding->signature);
+        writing_append_format(text, ": seen %llu times, first in trial %llu of ", (unsigned long long)finding->count,
+                              (unsigned long long)finding->first.trial);
+        writing_append_visible(text, finding->first.scenario);
+        if (finding->replay != NULL) {
+            writing_append_format(text, "; %llu ops: ", (unsigned long long)finding->op_count);
+            writing_append_visible(text, finding->replay);
+        }
+        writing_append(text, "\n");
+    }
+}
+
+void terminal_canary(struct writing *text, const struct report_canary *canary)
+{
+    writing_append_format(text, "canary: %s in %s was %s, trials: %llu\n", canary->target, canary->scenario,
+                          canary->is_reported ? "reported" : "NOT reported", (unsigned long long)canary->trials);
 }
 
 static const char *meaning(const struct report_end *end)
@@ -291,11 +353,15 @@ void terminal_end(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
     append_regret(text, totals);
-    writing_append_format(text, "%s%s: %llu ops, %llu OOMs (%llu justified, %llu premature, %llu unknown), %llu broken, ",
+    writing_append_format(text, "%s%s: %llu ops, %llu OOMs (%llu justified, %llu premature, %llu unknown",
                        end->is_interrupted ? "interrupted; so far " : "", meaning(end),
                        (unsigned long long)totals->ops, (unsigned long long)totals->ooms,
                        (unsigned long long)totals->justified, (unsigned long long)totals->premature,
-                       (unsigned long long)totals->unknown, (unsigned long long)totals->broken);
+                       (unsigned long long)totals->unknown);
+    if (totals->excused > 0)
+        writing_append_format(text, ", %llu excused", (unsigned long long)totals->excused);
+    writing_append_format(text, "), %llu broken, ", (unsigned long long)totals->broken);
     terminal_seconds(text, end->elapsed_ns);
-    writing_append_format(text, "; seed %llu\n", (unsigned long long)end->seed);
+    writing_append_format(text, "; seed %llu%s%s\n", (unsigned long long)end->seed,
+                          end->seed_source == NULL ? "" : " ", end->seed_source == NULL ? "" : end->seed_source);
 }

@@ -16,8 +16,14 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
 /* One judged OOM, as a replay lists it. */
 void terminal_oom(struct writing *text, const struct report_finding *finding);
 
-/* The tables: verdicts, then mitigations, then notes. */
+/* The tables: verdicts, then mitigations, then notes and the probes that were hit. */
 void terminal_results(struct writing *text, const struct report_result *results, size_t count);
+
+/* One line a finding, when there is one: how often it was seen, and where its shortest repro is. */
+void terminal_findings(struct writing *text, const struct report_known *findings, size_t count);
+
+/* One line: whether the planted defect was reported. */
+void terminal_canary(struct writing *text, const struct report_canary *canary);
 
 /* The last lines: what was regretted, what it all means, and the seed again. */
 void terminal_end(struct writing *text, const struct report_end *end);

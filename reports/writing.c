@@ -70,6 +70,15 @@ void writing_append_number(struct writing *text, uint64_t number)
     writing_append_bytes(text, digits + i, sizeof digits - i);
 }
 
+void writing_append_seconds(struct writing *text, uint64_t duration_ns)
+{
+    uint64_t milliseconds = duration_ns / 1000000;
+    writing_append_number(text, milliseconds / 1000);
+    char fraction[4] = {'.', (char)('0' + milliseconds / 100 % 10), (char)('0' + milliseconds / 10 % 10),
+                        (char)('0' + milliseconds % 10)};
+    writing_append_bytes(text, fraction, sizeof fraction);
+}
+
 void writing_append_format(struct writing *text, const char *format, ...)
 {
     va_list list, again;
@@ -158,20 +167,53 @@ static bool point_is_visible(uint32_t point)
     return !reorders;
 }
 
+static void append_as_hex(struct writing *text, const unsigned char *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        char escape[4] = {'\\', 'x', hex_digits[bytes[i] >> 4], hex_digits[bytes[i] & 15]};
+        writing_append_bytes(text, escape, sizeof escape);
+    }
+}
+
 void writing_append_visible(struct writing *text, const char *string)
 {
     const unsigned char *bytes = (const unsigned char *)string;
     while (*bytes != '\0') {
         uint32_t point;
         size_t length = utf8_sequence(bytes, &point);
-        bool visible = length > 0 && point_is_visible(point);
+        if (length > 0 && point_is_visible(point))
+            writing_append_bytes(text, bytes, length);
+        else
+            append_as_hex(text, bytes, length == 0 ? 1 : length);
+        bytes += length == 0 ? 1 : length;
+    }
+}
+
+static const char *xml_entity(uint32_t point)
+{
+    switch (point) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;"; /* else "]]>" would be an error */
+    case '"': return "&quot;";
+    default: return NULL;
+    }
+}
+
+void writing_append_xml(struct writing *text, const char *string)
+{
+    const unsigned char *bytes = (const unsigned char *)string;
+    while (*bytes != '\0') {
+        uint32_t point;
+        size_t length = utf8_sequence(bytes, &point);
+        bool is_legal = length > 0 && point_is_visible(point) && point != 0xfffe && point != 0xffff;
         if (length == 0)
             length = 1;
-        for (size_t i = 0; !visible && i < length; i++) {
-            char escape[4] = {'\\', 'x', hex_digits[bytes[i] >> 4], hex_digits[bytes[i] & 15]};
-            writing_append_bytes(text, escape, sizeof escape);
-        }
-        if (visible)
+        if (!is_legal)
+            append_as_hex(text, bytes, length);
+        else if (xml_entity(point) != NULL)
+            writing_append(text, xml_entity(point));
+        else
             writing_append_bytes(text, bytes, length);
         bytes += length;
     }

@@ -1,5 +1,5 @@
-/* A growing text, and the two escapings that keep foreign bytes harmless: JSON strings, and text
- * for a terminal.  Reports build their lines here and write each line in one piece. */
+/* A growing text, and the escapings that keep foreign bytes harmless: JSON strings, text for a
+ * terminal, and XML.  Reports build their lines here and write each line in one piece. */
 #ifndef REPORTS_WRITING_H
 #define REPORTS_WRITING_H
 
@@ -27,6 +27,9 @@ void writing_append_bytes(struct writing *text, const void *bytes, size_t length
 void writing_append_number(struct writing *text, uint64_t number);
 void writing_append_format(struct writing *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* "2.500": thousandths, the rest cut off. */
+void writing_append_seconds(struct writing *text, uint64_t duration_ns);
+
 /* Appends string as a JSON string with its quotes.  Control characters become \u00XX; bytes that
  * are not UTF-8 become U+FFFD, because a line that is not UTF-8 is not JSON. */
 void writing_append_json(struct writing *text, const char *string);
@@ -34,6 +37,10 @@ void writing_append_json(struct writing *text, const char *string);
 /* Appends string so that it cannot act on a terminal or break its line: control characters, DEL,
  * C1 controls, bidirectional overrides and bytes that are not UTF-8 become \xXX. */
 void writing_append_visible(struct writing *text, const char *string);
+
+/* Appends string so that it can stand in an XML 1.0 element or between double quotes: what is not visible becomes
+ * \xXX as above, so do the two code points that XML forbids beyond those, and & < > " become entities. */
+void writing_append_xml(struct writing *text, const char *string);
 
 /* Writes it all.  False: the stream failed; errno says why. */
 bool writing_print(const struct writing *text, FILE *stream);

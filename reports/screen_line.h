@@ -1,0 +1,27 @@
+/* A line of a terminal that is cut where the terminal ends, with colours where they are wanted. */
+#ifndef REPORTS_SCREEN_LINE_H
+#define REPORTS_SCREEN_LINE_H
+
+#include "reports/writing.h"
+
+enum colour { COLOUR_NONE, COLOUR_RED, COLOUR_YELLOW, COLOUR_GREEN, COLOUR_DIM, COLOUR_COUNT };
+
+/* columns_left of the line under way can still be written. */
+struct screen_line {
+    struct writing *text;
+    size_t columns_left;
+    bool has_colour;
+};
+
+/* width > 0 columns, of which one stays free: some terminals go to the next line as soon as the last is written. */
+void screen_line_begin(struct screen_line *line, size_t width);
+/* At most width columns of string, which is visible (writing.h) and takes one column a character. */
+void screen_line_append(struct screen_line *line, const char *string, size_t width, enum colour colour);
+void screen_line_append_spaces(struct screen_line *line, size_t count);
+/* Removes what stood in the rest of the line before, and ends it. */
+void screen_line_end(struct screen_line *line);
+
+/* The length in bytes of the UTF-8 character that string, which is not empty, begins with. */
+size_t screen_character_length(const char *string);
+
+#endif

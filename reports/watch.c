@@ -1,0 +1,149 @@
+#include "reports/watch.h"
+
+#include "harness/check.h"
+#include "reports/amount.h"
+#include "reports/job_table.h"
+#include "reports/terminal.h"
+#include "reports/time_left.h"
+
+#include <string.h>
+
+#define TERMINAL_INTERVAL_NS UINT64_C(250000000)
+#define PIPE_INTERVAL_NS UINT64_C(60000000000)
+static const char erase_below_sequence[] = "\033[J";
+
+void watch_init(struct watch *watch, bool is_terminal, bool has_colour, unsigned width)
+{
+    *watch = (struct watch){.is_terminal = is_terminal, .has_colour = is_terminal && has_colour,
+                            .width = width == 0 ? WATCH_WIDTH_DEFAULT : width, .job_count_max = WATCH_JOB_COUNT_MAX};
+}
+
+bool watch_is_due(const struct watch *watch, uint64_t now_ns)
+{
+    return now_ns >= watch->next_ns;
+}
+
+bool watch_wants_colour(bool is_terminal, const char *no_color, const char *term)
+{
+    bool is_forbidden = no_color != NULL && no_color[0] != '\0';
+    bool is_known = term != NULL && term[0] != '\0' && strcmp(term, "dumb") != 0;
+    return is_terminal && is_known && !is_forbidden;
+}
+
+static size_t finished_count(const struct report_campaign *campaign)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < campaign->result_count; i++)
+        count += campaign->results[i].is_finished;
+    return count;
+}
+
+static void append_count(struct writing *text, uint64_t count, const char *after)
+{
+    char amount[AMOUNT_TEXT_BYTES];
+    amount_print_count(count, amount);
+    writing_append(text, amount);
+    writing_append(text, after);
+}
+
+static void append_left(struct writing *text, const struct report_campaign *campaign)
+{
+    char left[AMOUNT_TEXT_BYTES];
+    uint64_t left_ns = time_left_of_campaign(campaign);
+    if (left_ns == UINT64_MAX)
+        return;
+    amount_print_duration(left_ns, left);
+    writing_append_format(text, ", %s left", left);
+}
+
+static void append_elapsed(struct writing *text, const struct report_campaign *campaign)
+{
+    char elapsed[AMOUNT_TEXT_BYTES];
+    amount_print_duration(campaign->end->elapsed_ns, elapsed);
+    writing_append(text, elapsed);
+}
+
+static void append_jobs_done(struct writing *text, const struct report_campaign *campaign)
+{
+    writing_append_format(text, "%zu of %zu jobs done, ", finished_count(campaign), campaign->result_count);
+}
+
+static void append_totals(struct writing *text, const struct report_end *end)
+{
+    const struct run_totals *totals = &end->totals;
+    append_count(text, end->trials, " trials, ");
+    append_count(text, totals->ops, " ops (");
+    append_count(text, per_second(totals->ops, end->elapsed_ns), "/s), ");
+    append_count(text, totals->ooms, " OOMs (");
+    append_count(text, totals->justified, " justified, ");
+    append_count(text, totals->premature, " premature, ");
+    append_count(text, totals->unknown, " unknown)");
+}
+
+/* What a narrow terminal cuts off stands last. */
+static void draw_totals(const struct report_campaign *campaign, size_t width, struct screen_line *line)
+{
+    struct writing totals;
+    writing_init(&totals);
+    append_elapsed(&totals, campaign);
+    append_left(&totals, campaign);
+    writing_append(&totals, ": ");
+    append_count(&totals, campaign->finding_count, " findings, ");
+    append_jobs_done(&totals, campaign);
+    append_totals(&totals, campaign->end);
+    screen_line_begin(line, width);
+    screen_line_append(line, writing_string(&totals), totals.length,
+                       campaign->finding_count > 0 ? COLOUR_RED : COLOUR_NONE);
+    screen_line_end(line);
+    writing_deinit(&totals);
+}
+
+static void append_to_first_line(const struct watch *watch, struct writing *text)
+{
+    if (watch->lines_drawn > 0)
+        writing_append_format(text, "\033[%uA", watch->lines_drawn);
+    writing_append(text, "\r");
+}
+
+static void watch_draw(struct watch *watch, const struct report_campaign *campaign, struct writing *text)
+{
+    struct screen_line line = {.text = text, .has_colour = watch->has_colour};
+    append_to_first_line(watch, text);
+    size_t line_count = job_table_draw(campaign, watch->job_count_max, watch->width, &line);
+    draw_totals(campaign, watch->width, &line);
+    writing_append(text, erase_below_sequence); /* what is left of a longer table */
+    watch->lines_drawn = (unsigned)line_count + 1;
+}
+
+static void append_minute_line(struct writing *text, const struct report_campaign *campaign)
+{
+    append_elapsed(text, campaign);
+    writing_append(text, ": ");
+    append_jobs_done(text, campaign);
+    append_totals(text, campaign->end);
+    writing_append(text, ", ");
+    append_count(text, campaign->finding_count, " findings");
+    append_left(text, campaign);
+    writing_append(text, "\n");
+}
+
+void watch_print(struct watch *watch, const struct report_campaign *campaign, uint64_t now_ns, struct writing *text)
+{
+    CHECK(campaign->end != NULL && watch->width > 0);
+    uint64_t interval_ns = watch->is_terminal ? TERMINAL_INTERVAL_NS : PIPE_INTERVAL_NS;
+    watch->next_ns = now_ns > UINT64_MAX - interval_ns ? UINT64_MAX : now_ns + interval_ns;
+    if (watch->is_terminal)
+        watch_draw(watch, campaign, text);
+    else
+        append_minute_line(text, campaign);
+}
+
+void watch_clear(struct watch *watch, struct writing *text)
+{
+    if (!watch->is_terminal || watch->lines_drawn == 0)
+        return;
+    append_to_first_line(watch, text);
+    writing_append(text, erase_below_sequence);
+    watch->lines_drawn = 0;
+    watch->next_ns = 0;
+}
