@@ -1,5 +1,6 @@
 #include "cli/arguments.h"
 
+#include "cli/wishes.h"
 #include "harness/check.h"
 #include "harness/size.h"
 
@@ -7,7 +8,7 @@
 
 /* Capacities above 2^50 are no device's. */
 #define CAPACITY_BYTES_MAX (UINT64_C(1) << 50)
-enum { WORKER_COUNT_MAX = 256 };
+enum { WORKER_COUNT_MAX = 256, SHARD_COUNT_MAX = 1000000 };
 
 /* One option.  set returns NULL, or what is wrong with the value, to follow the value in quotes. */
 struct option_row {
@@ -111,6 +112,11 @@ static const char *set_trial_timeout(struct arguments *arguments, const char *va
     return set_duration(&arguments->trial_timeout_ns, value);
 }
 
+static const char *set_op_timeout(struct arguments *arguments, const char *value)
+{
+    return set_duration(&arguments->op_timeout_ns, value);
+}
+
 static const char *set_workers(struct arguments *arguments, const char *value)
 {
     return set_number(&arguments->worker_count, value, 1, WORKER_COUNT_MAX, "is not a number from 1 to 256");
@@ -157,9 +163,51 @@ static const char *set_regret_max(struct arguments *arguments, const char *value
     return set_number(&arguments->regret_max, value, 0, UINT64_MAX, "is not a number from 0 to 2^64-1 (0 = none is allowed)");
 }
 
+static const char *set_seeds(struct arguments *arguments, const char *value)
+{
+    return set_number(&arguments->trial_count_max, value, 1, UINT64_MAX - 1, "is not a number of at least 1");
+}
+
+static const char *set_faults(struct arguments *arguments, const char *value)
+{
+    arguments->has_faults = true;
+    return wishes_parse_faults(value, &arguments->faults);
+}
+
+static const char *set_weights(struct arguments *arguments, const char *value)
+{
+    arguments->has_weights = true;
+    return wishes_parse_weights(value, arguments->weights);
+}
+
 static const char *set_certificates(struct arguments *arguments, const char *value)
 {
     return set_text(&arguments->certificates, value);
+}
+
+static const char *set_resume(struct arguments *arguments, const char *value)
+{
+    return set_text(&arguments->resume, value);
+}
+
+static const char *set_shard(struct arguments *arguments, const char *value)
+{
+    static const char wrong[] = "is not I/N with I from 1 to N, such as 2/8";
+    const char *slash = strchr(value, '/');
+    uint64_t number, count;
+    if (slash == NULL || !number_parse(value, (size_t)(slash - value), &number) ||
+        !number_parse(slash + 1, strlen(slash + 1), &count) || number < 1 || number > count || count > SHARD_COUNT_MAX)
+        return wrong;
+    arguments->shard_index = number - 1;
+    arguments->shard_count = count;
+    return NULL;
+}
+
+static const char *set_sweep(struct arguments *arguments, const char *value)
+{
+    (void)value;
+    arguments->sweep = true;
+    return NULL;
 }
 
 static const char *set_json(struct arguments *arguments, const char *value)
@@ -189,8 +237,9 @@ static const struct option_row option_rows[] = {
     {"--chip", NULL, "NAME", "the chip whose capacity the device has (list chips)", set_chip},
     {"--capacity", "-c", "SIZE", "the device's capacity: 512, 64M, 16G", set_capacity},
     {"--hosts", NULL, "N", "simulated hosts, 1 to 64 (default: the file's or the scenario's choice)", set_hosts},
-    {"--seed", "-s", "N", "what all chance comes from (default: the file's, or drawn from the clock)", set_seed},
-    {"--ops", "-n", "N", "ops per scenario (default 20000, or no bound with --time)", set_ops},
+    {"--seed", "-s", "N", "what all chance comes from (default: the file's, the commit's with --job, or from the clock)", set_seed},
+    {"--ops", "-n", "N", "ops per scenario (default 20000, or no bound with --time or --seeds)", set_ops},
+    {"--seeds", NULL, "N", "trials of each scenario; each has a seed of its own (default: as many as --ops and --time allow)", set_seeds},
     {"--time", NULL, "DURATION", "wall time of the whole run: 30s, 10m, 8h", set_time},
     {"--workers", "-j", "N", "processes that share the trials (default: one per processor)", set_workers},
     {"--job", NULL, "FILE", "what to run, from an ini file", set_job},
@@ -201,8 +250,14 @@ static const struct option_row option_rows[] = {
     {"--shrink-budget", NULL, "N", "replays that shrinking may take (default 2000, 0 = do not shrink)", set_shrink_budget},
     {"--results-limit", NULL, "SIZE", "leave justified verdicts out of results.jsonl beyond this (default 64M)", set_results_limit},
     {"--trial-timeout", NULL, "DURATION", "a trial that takes longer is a hang (default 10m)", set_trial_timeout},
+    {"--op-timeout", NULL, "DURATION", "a call of the target that takes more processor time is a hang (default 20s)", set_op_timeout},
     {"--regret-max", NULL, "N", "more regretted requests than N in a trial break the promise 'regret'", set_regret_max},
+    {"--faults", NULL, "LIST", "faults slipped in between ops: none, all, or names by commas (list faults; default none)", set_faults},
+    {"--weights", NULL, "LIST", "KIND:PERCENT,... how often the generator draws a kind of op (100 = as it is, 0 = never)", set_weights},
+    {"--sweep", NULL, NULL, "fail every device call of one list a scenario, the 1st, the 2nd ... (default 400 ops)", set_sweep},
     {"--certificates", NULL, "DIR", "where the certificate of each out-of-memory goes", set_certificates},
+    {"--resume", NULL, "DIR", "go on with the campaign that left DIR, whatever ended it", set_resume},
+    {"--shard", NULL, "I/N", "run the I-th of N parts of the campaign; hbmstress merge joins their DIRs", set_shard},
     {"--json", NULL, NULL, "JSON lines on standard output and nothing else", set_json},
     {"--help", "-h", NULL, "this text", set_help},
     {"--version", NULL, NULL, "the version", set_version},
@@ -288,10 +343,13 @@ enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv,
                                struct arguments *arguments)
 {
     *arguments = (struct arguments){.words = words,
+                                    .raw = argv,
+                                    .raw_count = count,
                                     .replay_sample = 16,
                                     .shrink_budget = 2000,
                                     .results_limit_bytes = UINT64_C(64) << 20,
-                                    .trial_timeout_ns = UINT64_C(600) * 1000000000};
+                                    .trial_timeout_ns = UINT64_C(600) * 1000000000,
+                                    .op_timeout_ns = UINT64_C(20) * 1000000000};
     bool only_words = false;
     for (size_t i = 0; i < count; i++) {
         if (!only_words && strcmp(argv[i], "--") == 0) {
@@ -355,6 +413,16 @@ bool arguments_merge(struct arguments *base, const struct arguments *over)
         base->op_count_max = over->op_count_max;
     if (over->duration_ns != 0)
         base->duration_ns = over->duration_ns;
+    if (over->trial_count_max != 0)
+        base->trial_count_max = over->trial_count_max;
+    if (over->has_faults) {
+        base->has_faults = true;
+        base->faults = over->faults;
+    }
+    if (over->has_weights) {
+        base->has_weights = true;
+        memcpy(base->weights, over->weights, sizeof base->weights);
+    }
     bool fits = true;
     for (uint32_t i = 0; i < over->option_count; i++)
         fits = merge_option(base, &over->options[i]) && fits;

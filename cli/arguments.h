@@ -4,6 +4,7 @@
 #define CLI_ARGUMENTS_H
 
 #include "cli/message.h"
+#include "harness/faulting.h"
 #include "harness/setup.h"
 #include "reports/writing.h"
 
@@ -15,7 +16,9 @@
 struct arguments {
     const char *const *words; /* word_count: what is not an option */
     size_t word_count;
-    const char *target, *chip, *job, *out, *output, *format, *certificates;
+    char *const *raw; /* raw_count: all words after the subcommand's name, as they were given */
+    size_t raw_count;
+    const char *target, *chip, *job, *out, *output, *format, *certificates, *resume;
     struct setup_option options[SETUP_OPTION_COUNT_MAX]; /* option_count, keys unique */
     uint32_t option_count;
     uint64_t capacity_bytes, seed, op_count_max, duration_ns;
@@ -23,9 +26,14 @@ struct arguments {
     uint64_t shrink_budget;  /* default 2,000 replays; 0 = keep the whole list */
     uint64_t results_limit_bytes; /* default 64 MiB */
     uint64_t trial_timeout_ns;    /* default 10 min */
+    uint64_t op_timeout_ns;       /* default 20 s of processor time */
     uint64_t host_count, worker_count;
+    uint64_t shard_index, shard_count; /* index from 0; count 0 = not said */
     uint64_t regret_max;
-    bool has_seed, has_regret_max, json, help, version;
+    uint64_t trial_count_max; /* --seeds */
+    struct fault_wish faults;
+    uint16_t weights[OP_KIND_COUNT];
+    bool has_seed, has_regret_max, has_faults, has_weights, sweep, json, help, version;
 };
 
 struct subcommand {
@@ -46,11 +54,11 @@ enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv,
                                struct arguments *arguments);
 
 /* Sets one option by its name ("--seed") as if it had been given; value must outlive *arguments.
- * Returns NULL, or what is wrong with the value, to follow the value in quotes. */
+ * Returns NULL, or what is wrong with the value, to follow the value in quotes; valid until the next call. */
 const char *arguments_set(struct arguments *arguments, const char *name, const char *value);
 
 /* Puts what *over says over *base: target, target options key by key, chip or capacity, hosts,
- * seed, ops, time, regrets.  The rest of *base stays.  False: too many target options. */
+ * seed, ops, seeds, time, regrets, faults, weights (the whole list).  The rest of *base stays.  False: too many target options. */
 bool arguments_merge(struct arguments *base, const struct arguments *over);
 
 /* Appends the text of --help. */

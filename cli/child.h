@@ -2,34 +2,45 @@
 #ifndef CLI_CHILD_H
 #define CLI_CHILD_H
 
+#include "cli/death.h"
 #include "reports/writing.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { CHILD_DEATH_BYTES = 96 };
+enum { CHILD_DEATH_BYTES = SIGNATURE_BYTES };
 
 /* Reads or writes all of it, whatever the signals.  False: the other end is gone, or an error. */
 bool file_read_all(int file, void *bytes, size_t length);
 bool file_write_all(int file, const void *bytes, size_t length);
-
-/* Says how a process ended: "signal 11 (Segmentation fault)", "exit status 3". */
-void child_describe_death(int status, char death[CHILD_DEATH_BYTES]);
 
 /* First call of a child: it leaves signals of the keyboard to its parent, and dies with it. */
 void child_begin(void);
 
 enum child_end {
     CHILD_DONE,     /* work returned */
-    CHILD_DIED,     /* it ended in another way; death says how */
+    CHILD_DIED,     /* it ended in another way */
     CHILD_STOPPED,  /* the time was over, or the user interrupted: it was killed */
     CHILD_NOT_BORN  /* no process or no pipe could be had; errno says why */
 };
 
-/* Runs work(context, file) in a child and waits for it, at most duration_ns (UINT64_MAX: without a
- * bound).  What work writes to file is appended to *answer.  With interruptible, ctrl-C stops it.
- * Standard output is the same for both; the child flushes its part when work returns. */
+/* What a child does, and how long it may take. */
+struct child_job {
+    void (*work)(void *context, int file); /* what it writes to file is the answer */
+    void *context;
+    uint64_t duration_ns;   /* wall time; UINT64_MAX: without a bound */
+    uint64_t op_timeout_ns; /* processor time of one call of the target; 0 = death_op_timeout() */
+    uint64_t stuck_ns;      /* wall time of one call of the target that takes no processor time; 0 = without a bound */
+    bool interruptible;     /* ctrl-C stops it */
+};
+
+/* Runs it and waits for it.  The answer is appended to *answer.  *death, from death_create, is cleared first; after DIED
+ * it says how, and after STOPPED, unless by ctrl-C, that it hung.  Standard output is the same for both; the child
+ * flushes its part when work returns. */
+enum child_end child_work(const struct child_job *job, struct writing *answer, struct death *death);
+
+/* The same for at most duration_ns; death is the end in words ("SIGSEGV at f < g", "exit status 3 in open"). */
 enum child_end child_run(void (*work)(void *context, int file), void *context, uint64_t duration_ns,
                          bool interruptible, struct writing *answer, char death[CHILD_DEATH_BYTES]);
 

@@ -372,7 +372,7 @@ static enum exit_code fail_without_answer(const struct arguments *arguments, enu
     if (end == CHILD_STOPPED && interrupt_asked())
         return message_fail(EXIT_HARNESS, "interrupted: nothing is explained");
     if (end == CHILD_STOPPED)
-        return message_fail(EXIT_BROKEN, "%s: the list did not end within --trial-timeout; replay says at which op", path);
+        return message_fail(EXIT_BROKEN, "%s: the list did not end within --trial-timeout or --op-timeout; replay says at which op", path);
     if (end == CHILD_DIED)
         return message_fail(EXIT_BROKEN, "%s: the target took its process with it: %s; replay says at which op", path, death);
     return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", path);
@@ -384,6 +384,7 @@ static enum exit_code explain_recording(const struct arguments *arguments, const
     struct writing answer;
     char death[CHILD_DEATH_BYTES];
     writing_init(&answer);
+    death_set_op_timeout(arguments->op_timeout_ns);
     enum child_end end = child_run(explain_and_answer, &work, arguments->trial_timeout_ns, true, &answer, death);
     bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
     enum exit_code code = is_answered ? print_answer(arguments, &answer) : fail_without_answer(arguments, end, death);
@@ -402,7 +403,7 @@ static enum exit_code explain_subcommand(const struct arguments *arguments)
 }
 
 static const char *const options[] = {"--format", "--target", "--target-option", "--chip", "--capacity", "--hosts",
-                                      "--trial-timeout", "--json", NULL};
+                                      "--trial-timeout", "--op-timeout", "--json", NULL};
 
 const struct subcommand subcommand_explain = {
     .name = "explain",

@@ -1,8 +1,8 @@
 /* import: a field log or a trace becomes a list of ops. */
 #include "cli/lookup.h"
+#include "cli/opening.h"
 #include "cli/ops_output.h"
 #include "cli/output.h"
-#include "cli/probe.h"
 #include "cli/recording.h"
 #include "cli/subcommands.h"
 #include "harness/size.h"
@@ -28,13 +28,13 @@ static enum exit_code say_written(const char *path, const struct recording *reco
 /* What is written must replay. */
 static enum exit_code check(const struct arguments *arguments, struct recording *recording)
 {
-    struct probe probe;
+    struct opening opening;
     if (recording->setup.capacity_bytes == 0)
         return EXIT_KEPT; /* an .ops file may leave it to the command line of replay */
     enum exit_code code = lookup_target(recording->setup.target, &recording->target);
     if (code != EXIT_KEPT)
         return code;
-    return probe_target(recording->target, &recording->setup, arguments->words[0], arguments->trial_timeout_ns, &probe);
+    return opening_try(recording->target, &recording->setup, arguments->words[0], arguments->trial_timeout_ns, &opening);
 }
 
 static enum exit_code import_subcommand(const struct arguments *arguments)

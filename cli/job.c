@@ -21,13 +21,21 @@ struct reading {
     char reason[REASON_BYTES];
 };
 
-/* The keys of a section, and the option of the command line that each stands for. */
-static const struct {
+/* Where a key may stand. */
+enum scope { ANYWHERE, IN_GLOBAL, IN_SECTION };
+
+/* The keys, and the option of the command line that each stands for; NULL = none does. */
+static const struct key {
     const char *key, *option;
+    enum scope scope;
 } keys[] = {
-    {"target", "--target"}, {"chip", "--chip"}, {"capacity", "--capacity"}, {"hosts", "--hosts"},
-    {"seed", "--seed"},     {"ops", "--ops"},   {"time", "--time"},         {"regret_max", "--regret-max"},
-    {"scenario", NULL},
+    {"target", "--target", ANYWHERE},   {"chip", "--chip", ANYWHERE},
+    {"capacity", "--capacity", ANYWHERE}, {"hosts", "--hosts", ANYWHERE},
+    {"ops", "--ops", ANYWHERE},         {"seeds", "--seeds", ANYWHERE},
+    {"faults", "--faults", ANYWHERE},   {"weights", "--weights", ANYWHERE},
+    {"regret_max", "--regret-max", ANYWHERE},
+    {"seed", "--seed", IN_GLOBAL},      {"time", "--time", IN_GLOBAL},
+    {"probes", NULL, IN_GLOBAL},        {"scenario", NULL, IN_SECTION},
 };
 enum { KEY_COUNT = sizeof keys / sizeof *keys };
 
@@ -115,8 +123,8 @@ static void fail_unknown_key(struct reading *reading, const char *key)
     if (near != NULL)
         reading_fail(reading, "unknown key '%s'; did you mean '%s'?", key, near);
     else
-        reading_fail(reading, "unknown key '%s'; valid are scenario, target, chip, capacity, hosts, seed, ops, time, "
-                     "regret_max and option.KEY", key);
+        reading_fail(reading, "unknown key '%s'; valid are scenario, target, chip, capacity, hosts, ops, seeds, faults, weights, "
+                     "regret_max, option.KEY, and in [global] seed, time and probes", key);
 }
 
 static void take_option(struct reading *reading, struct arguments *arguments, const char *key, const char *value)
@@ -139,6 +147,9 @@ static bool is_said(const struct arguments *arguments, const char *option)
            (strcmp(option, "--hosts") == 0 && arguments->host_count != 0) ||
            (strcmp(option, "--seed") == 0 && arguments->has_seed) ||
            (strcmp(option, "--regret-max") == 0 && arguments->has_regret_max) ||
+           (strcmp(option, "--seeds") == 0 && arguments->trial_count_max != 0) ||
+           (strcmp(option, "--faults") == 0 && arguments->has_faults) ||
+           (strcmp(option, "--weights") == 0 && arguments->has_weights) ||
            (strcmp(option, "--ops") == 0 && arguments->op_count_max != 0) ||
            (strcmp(option, "--time") == 0 && arguments->duration_ns != 0);
 }
@@ -159,12 +170,35 @@ static void take_key(struct reading *reading, struct arguments *arguments, const
 
 static void take_scenario(struct reading *reading, struct job_section *section, const char *value)
 {
-    if (section == NULL)
-        reading_fail(reading, "'scenario' belongs in a section, not in [global]");
-    else if (section->scenario != NULL)
+    if (section->scenario != NULL)
         reading_fail(reading, "key 'scenario' comes twice in its section");
     else
         section->scenario = job_keep(reading->job, value);
+}
+
+static void take_probes(struct reading *reading, const char *value)
+{
+    if (reading->job->probes_required)
+        reading_fail(reading, "key 'probes' comes twice in its section");
+    else if (strcmp(value, "required") != 0)
+        reading_fail(reading, "probes: '%s' is not 'required', the only value", value);
+    reading->job->probes_required = true;
+}
+
+/* section: NULL in [global]. */
+static void take_known(struct reading *reading, const struct key *key, struct job_section *section, const char *value)
+{
+    struct arguments *arguments = section == NULL ? &reading->job->global : &section->arguments;
+    if (section == NULL && key->scope == IN_SECTION)
+        reading_fail(reading, "'%s' belongs in a section, not in [global]", key->key);
+    else if (section != NULL && key->scope == IN_GLOBAL)
+        reading_fail(reading, "'%s' holds for the whole run: it belongs in [global]", key->key);
+    else if (key->option != NULL)
+        take_key(reading, arguments, key->option, key->key, value);
+    else if (section != NULL)
+        take_scenario(reading, section, value);
+    else
+        take_probes(reading, value);
 }
 
 /* inih's handler: never 0, because failures are kept with their line. */
@@ -192,10 +226,11 @@ static int take(void *context, const char *section_name, const char *key, const 
     for (size_t i = 0; i < KEY_COUNT; i++) {
         if (strcmp(keys[i].key, key) != 0)
             continue;
-        if (keys[i].option == NULL)
-            take_scenario(reading, section, value);
-        else
-            take_key(reading, arguments, keys[i].option, key, value);
+        take_known(reading, &keys[i], section, value);
+        return 1;
+    }
+    if (strcmp(key, "lanes") == 0) {
+        reading_fail(reading, "lanes are not run yet: the ops of all client threads come one after the other");
         return 1;
     }
     fail_unknown_key(reading, key);

@@ -1,6 +1,7 @@
 /* A job file: what to run, as an ini file.  [global] holds for every section; each other section
- * is one part of the run.  Keys: scenario (default: the section's name), target, chip, capacity,
- * hosts, seed, ops, time, regret_max, and option.KEY for the target's options. */
+ * is one part of the run.  Keys: scenario (default: the section's name), target, chip, capacity, hosts, ops, seeds,
+ * faults, weights, regret_max, and option.KEY for the target's options; in [global] alone seed, time and probes.
+ * scenarios/README.md says what each means. */
 #ifndef CLI_JOB_H
 #define CLI_JOB_H
 
@@ -18,6 +19,7 @@ struct job {
     struct arguments global;
     struct job_section *sections; /* count of them, in the file's order, names unique */
     size_t count;
+    bool probes_required;
     char **texts;
     size_t text_count;
 };

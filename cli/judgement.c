@@ -1,5 +1,6 @@
 #include "cli/judgement.h"
 
+#include "cli/again.h"
 #include "cli/certificates.h"
 #include "cli/clock.h"
 #include "harness/check.h"
@@ -27,12 +28,7 @@ void judgement_deinit(struct judgement *judgement)
 
 const char *judgement_rule(const struct judgement *judgement)
 {
-    switch (judgement->head.end) {
-    case JUDGEMENT_CRASHED: return "crash";
-    case JUDGEMENT_HUNG: return "hang";
-    default: break;
-    }
-    if (judgement->head.first.kind == VERDICT_NONE || judgement_dispute(judgement) != NULL)
+    if (judgement->head.end == JUDGEMENT_FAILED || judgement->head.first.kind == VERDICT_NONE || judgement_dispute(judgement) != NULL)
         return NULL;
     return rule_info(judgement->head.first.rule)->name;
 }
@@ -71,14 +67,12 @@ static void begin_and_note(void *state, struct random *random, struct setup *set
     current.words->has_begun = true;
 }
 
-static bool next_and_note(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static void note(void *context, const struct op *op)
 {
-    if (!current.scenario->next(state, random, view, op))
-        return false;
-    if (current.words->op_count < LAST_OP_COUNT_MAX)
-        current.words->ops[current.words->op_count] = *op;
-    current.words->op_count++;
-    return true;
+    struct last_words *words = context;
+    if (words->op_count < LAST_OP_COUNT_MAX)
+        words->ops[words->op_count] = *op;
+    words->op_count++;
 }
 
 struct listening {
@@ -184,31 +178,15 @@ static void judged(void *context, const struct run *run, const struct verdict *v
         take_certificate(listening, run, verdict);
 }
 
-/* The recorded list must give the same observations again. */
-static void compare_replay(const struct target *target, const struct trial *trial, struct judgement_head *head)
-{
-    struct trial again;
-    char reason[RUN_REASON_BYTES] = "";
-    bool ran = trial_replay(target, &trial->setup, &trial->ops, NULL, &again, reason);
-    bool same = ran && again.digest == trial->digest && again.first.kind == VERDICT_NONE;
-    if (ran)
-        trial_deinit(&again);
-    if (same)
-        return;
-    head->first = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_REPLAY};
-    head->first.op = trial->ops.count == 0 ? 0 : (uint32_t)(trial->ops.count - 1);
-    snprintf(head->first.reason, sizeof head->first.reason,
-             "the same ops gave other observations the second time%s%.180s", ran ? "" : ": refused: ", reason);
-    head->totals.broken++;
-}
-
 static void judgement_take(struct judgement *judgement, const struct target *target, struct trial *trial)
 {
     struct judgement_head *head = &judgement->head;
     head->totals = trial->totals;
     head->first = trial->first;
+    head->digest = trial->digest;
     if (head->first.kind == VERDICT_NONE && head->task.is_sampled)
-        compare_replay(target, trial, head);
+        head->totals.broken += again_breaks(target, trial, &head->first);
+    signature_print(&head->first, &trial->ops, head->signature);
     /* A disputed verdict of the harness itself is in its totals already. */
     if (head->first.kind != VERDICT_DISPUTED)
         head->totals.disputed += count_kept(head, VERDICT_DISPUTED);
@@ -231,7 +209,6 @@ void judgement_make(const struct plan *plan, const struct task *task, struct las
     struct run_listener listener = {&listening, judged};
     struct scenario scenario = *part->scenario;
     scenario.begin = begin_and_note;
-    scenario.next = next_and_note;
     current.scenario = part->scenario;
     current.words = words;
     words->op_count = 0;
@@ -242,26 +219,43 @@ void judgement_make(const struct plan *plan, const struct task *task, struct las
     setup.seed = seed;
     uint64_t start_ns = clock_now_ns();
     struct trial trial;
-    if (trial_run(part->target, &scenario, &setup, part->capacity_is_free, task->op_count_max, &listener, &trial,
-                  judgement->head.reason))
+    const struct trial_plan trial_plan = {.target = part->target, .scenario = &scenario, .setup = &setup,
+                                          .capacity_is_free = part->capacity_is_free,
+                                          .op_count_max = task->op_count_max, .faults = part->faults,
+                                          .chosen = note, .context = words};
+    if (trial_run(&trial_plan, &listener, &trial, judgement->head.reason))
         judgement_take(judgement, part->target, &trial);
     else
         judgement->head.end = JUDGEMENT_REFUSED;
     judgement->head.elapsed_ns = clock_now_ns() - start_ns;
 }
 
-void judgement_make_dead(const struct task *task, enum judgement_end end, const char *reason,
-                         const struct last_words *words, struct judgement *judgement)
+/* Of the process's end: how the trial ended, and the verdict on it. */
+static void take_death(const struct last_words *words, struct judgement_head *head)
+{
+    const struct death *death = &words->death;
+    const bool is_in_list = death->progress.phase == PROGRESS_OP && death->progress.op < words->op_count;
+    const uint64_t op_count = words->op_count;
+    head->end = death->kind == DEATH_CHECK  ? JUDGEMENT_FAILED
+                : death->kind == DEATH_HANG ? JUDGEMENT_HUNG
+                                            : JUDGEMENT_CRASHED;
+    death_describe(death, head->reason);
+    if (head->end == JUDGEMENT_FAILED)
+        return;
+    head->first = (struct verdict){.kind = VERDICT_BROKEN, .rule = death_rule(death)};
+    head->first.op = is_in_list ? death->progress.op : op_count == 0 ? 0 : (uint32_t)(op_count - 1);
+    snprintf(head->first.reason, sizeof head->first.reason, "%s", head->reason);
+    death_signature(death, head->signature);
+    head->totals.broken = 1;
+}
+
+void judgement_make_dead(const struct task *task, const struct last_words *words, struct judgement *judgement)
 {
     struct judgement_head *head = &judgement->head;
     uint64_t kept = words->op_count < LAST_OP_COUNT_MAX ? words->op_count : LAST_OP_COUNT_MAX;
     head->task = *task;
-    head->end = end;
-    head->first = (struct verdict){.kind = VERDICT_BROKEN};
-    head->first.op = words->op_count == 0 ? 0 : (uint32_t)(words->op_count - 1);
-    snprintf(head->first.reason, sizeof head->first.reason, "%s", reason);
+    take_death(words, head);
     head->totals.ops = words->op_count;
-    head->totals.broken = 1;
     head->has_list = words->has_begun;
     judgement->setup = words->setup;
     for (uint64_t i = 0; i < kept && words->has_begun; i++)

@@ -3,6 +3,7 @@
 #ifndef CLI_JUDGEMENT_H
 #define CLI_JUDGEMENT_H
 
+#include "cli/death.h"
 #include "cli/plan.h"
 #include "reports/writing.h"
 
@@ -18,7 +19,8 @@ enum judgement_end {
     JUDGEMENT_DONE = 0,
     JUDGEMENT_REFUSED, /* the target refused the setup; reason */
     JUDGEMENT_CRASHED, /* the target took its process with it; reason */
-    JUDGEMENT_HUNG     /* the trial did not end in time; reason */
+    JUDGEMENT_HUNG,    /* a call of the target, or the whole trial, did not end in time; reason */
+    JUDGEMENT_FAILED   /* a CHECK of ours failed: a fault of hbmstress, no finding; reason */
 };
 
 /* Of the OOMs of one trial so many leave it with their certificates: the first that stay unknown (no part keeps
@@ -43,7 +45,9 @@ struct judgement_head {
     struct task task;
     enum judgement_end end;
     struct verdict first;      /* the promise that broke, or NONE */
+    char signature[SIGNATURE_BYTES]; /* of first; "" = none */
     struct run_totals totals;
+    uint64_t digest;           /* of all observations; 0 when the trial did not end */
     uint64_t elapsed_ns;
     struct growth growth;      /* of the last look */
     uint64_t looked_op_count;  /* where the run was then; 0 = it was too short for a look */
@@ -68,16 +72,17 @@ struct judgement {
 void judgement_init(struct judgement *judgement);
 void judgement_deinit(struct judgement *judgement);
 
-/* The name of the promise that broke: a rule's, "crash" or "hang"; NULL: none, or our judges disagree on it. */
+/* The name of the promise that broke; NULL: none, or our judges disagree on it. */
 const char *judgement_rule(const struct judgement *judgement);
 
 /* The OOM on which our judges disagree; NULL: there is none. */
 const struct kept_oom *judgement_dispute(const struct judgement *judgement);
 
-/* What a worker leaves behind when its target takes it down: the ops that were chosen so far.
+/* What a worker leaves behind when its target takes it down: how, and the ops that were chosen so far.
  * It lies in memory that the parent shares. */
 enum { LAST_OP_COUNT_MAX = 1 << 20 };
 struct last_words {
+    struct death death;
     struct setup setup;
     bool has_begun;
     uint64_t op_count; /* beyond LAST_OP_COUNT_MAX they are only counted */
@@ -90,9 +95,8 @@ void last_words_destroy(struct last_words *words);
 void judgement_make(const struct plan *plan, const struct task *task, struct last_words *words,
                     struct judgement *judgement);
 
-/* What is left of a trial whose worker died or was stopped. */
-void judgement_make_dead(const struct task *task, enum judgement_end end, const char *reason,
-                         const struct last_words *words, struct judgement *judgement);
+/* What is left of a trial whose worker died or was stopped; words->death says how. */
+void judgement_make_dead(const struct task *task, const struct last_words *words, struct judgement *judgement);
 
 /* To bytes and back.  False: these are not the bytes of a judgement. */
 void judgement_pack(struct judgement *judgement, struct writing *bytes);

@@ -3,6 +3,7 @@
 #include "cli/output.h"
 #include "cli/subcommands.h"
 #include "formats/formats.h"
+#include "harness/probe.h"
 #include "harness/rule.h"
 #include "reports/json_lines.h"
 #include "reports/table.h"
@@ -84,16 +85,14 @@ static void list_rules(struct listing *listing)
 
 static void list_faults(struct listing *listing)
 {
-    static const struct {
-        const char *name, *summary;
-    } faults[FAULT_KIND_COUNT] = {
-        [FAULT_COPY] = {"copy", "the device refuses to copy or to stage bytes"},
-        [FAULT_WAIT] = {"wait", "the device refuses to wait for an event"},
-        [FAULT_UNLOAD] = {"unload", "the device refuses to unload a program"},
-        [FAULT_HOST_MEMORY] = {"host_memory", "host memory for the allocator's own use is refused"},
-    };
     for (int i = 0; i < FAULT_KIND_COUNT; i++)
-        listing_add(listing, "fault", faults[i].name, faults[i].summary);
+        listing_add(listing, "fault", fault_info((enum fault_kind)i)->name, fault_info((enum fault_kind)i)->summary);
+}
+
+static void list_probes(struct listing *listing)
+{
+    for (int i = 0; i < PROBE_COUNT; i++)
+        listing_add(listing, "probe", probe_info((enum probe)i)->name, probe_info((enum probe)i)->summary);
 }
 
 static void list_chips(struct listing *listing)
@@ -148,8 +147,8 @@ static const struct {
     const char *name;
     void (*list)(struct listing *listing);
 } kinds[] = {
-    {"targets", list_targets}, {"scenarios", list_scenarios}, {"rules", list_rules}, {"faults", list_faults},
-    {"chips", list_chips},     {"formats", list_formats},     {"jobs", list_jobs},
+    {"targets", list_targets}, {"scenarios", list_scenarios}, {"rules", list_rules},     {"faults", list_faults},
+    {"probes", list_probes},   {"chips", list_chips},         {"formats", list_formats}, {"jobs", list_jobs},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
@@ -162,7 +161,7 @@ static enum exit_code check_kind(const struct arguments *arguments)
         if (arguments->word_count == 0 || strcmp(arguments->words[0], names[i]) == 0)
             return EXIT_KEPT;
     return message_unknown("kind", arguments->words[0], message_nearest(arguments->words[0], names, KIND_COUNT),
-                           "valid are targets, scenarios, rules, faults, chips, formats, jobs");
+                           "valid are targets, scenarios, rules, faults, probes, chips, formats, jobs");
 }
 
 static enum exit_code list_subcommand(const struct arguments *arguments)
@@ -190,8 +189,8 @@ static const char *const options[] = {"--json", NULL};
 
 const struct subcommand subcommand_list = {
     .name = "list",
-    .summary = "what there is: targets, scenarios, rules, faults, chips, formats, jobs",
-    .usage = "[targets|scenarios|rules|faults|chips|formats|jobs] [--json]",
+    .summary = "what there is: targets, scenarios, rules, faults, probes, chips, formats, jobs",
+    .usage = "[targets|scenarios|rules|faults|probes|chips|formats|jobs] [--json]",
     .description = "Prints kind, name and summary; for a planted target also the rule that it must be caught by, for\n"
                    "others their options.\n\n"
                    "Example: hbmstress list targets",

@@ -3,8 +3,10 @@
 #include "cli/output.h"
 #include "cli/subcommands.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #ifndef HBMSTRESS_VERSION
 #define HBMSTRESS_VERSION "0.1.0"
@@ -12,7 +14,7 @@
 
 const struct subcommand *const subcommands[] = {&subcommand_list,   &subcommand_run,     &subcommand_replay,
                                                 &subcommand_import, &subcommand_explain, &subcommand_shrink,
-                                                &subcommand_check,  NULL};
+                                                &subcommand_check,  &subcommand_merge,  NULL};
 enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof *subcommands - 1 };
 
 static void append_help(struct writing *text)
@@ -118,8 +120,20 @@ static enum exit_code choose(char **argv, size_t count)
     return fail_unknown_subcommand(argv[1]);
 }
 
+/* A standard file that is closed is opened on nothing: else the next file that is opened takes its number, and gets what
+ * is printed. */
+static void open_standard_files(void)
+{
+    int file;
+    while ((file = open("/dev/null", O_RDWR)) >= 0 && file <= STDERR_FILENO)
+        continue;
+    if (file > STDERR_FILENO)
+        close(file);
+}
+
 int main(int argc, char **argv)
 {
+    open_standard_files();
     interrupt_install();
     return (int)choose(argv, (size_t)argc);
 }

@@ -1,53 +1,50 @@
 #include "cli/output.h"
 
+#include "cli/checkpoint.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 void output_init(struct output *output, bool is_json)
 {
-    *output = (struct output){.is_json = is_json};
+    *output = (struct output){.is_json = is_json, .results = -1};
 }
 
-bool make_directories(const char *path)
+/* Processes of a campaign that was just killed may hold it for a moment yet: 2 s. */
+static bool lock_results(const struct output *output)
 {
-    char part[OUTPUT_PATH_BYTES];
-    if (strlen(path) >= sizeof part) {
-        errno = ENAMETOOLONG;
-        return false;
+    for (int i = 0; i < 200; i++) {
+        if (flock(output->results, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+            return true; /* some file systems have no locks */
+        (void)usleep(10000);
     }
-    strcpy(part, path);
-    for (char *slash = part + 1; *part != '\0' && (slash = strchr(slash, '/')) != NULL; *slash++ = '/') {
-        *slash = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return false;
-    }
-    if (mkdir(part, 0777) == 0)
-        return true;
-    struct stat status;
-    int reason = errno;
-    if (reason == EEXIST && stat(part, &status) == 0 && !S_ISDIR(status.st_mode))
-        reason = ENOTDIR;
-    errno = reason;
-    return reason == EEXIST;
+    return false;
 }
 
-enum exit_code output_open_results(struct output *output, const char *directory)
+enum exit_code output_open_results(struct output *output, const char *directory, uint64_t kept_bytes)
 {
     if (!make_directories(directory)) {
         enum exit_code code = errno == ENOTDIR || errno == ENAMETOOLONG ? EXIT_USAGE : EXIT_HARNESS;
         return message_fail(code, "%s: %s", directory, strerror(errno));
     }
-    if (snprintf(output->final_path, sizeof output->final_path, "%s/results.jsonl", directory) + 16 > OUTPUT_PATH_BYTES)
+    if (snprintf(output->path, sizeof output->path, "%s/results.jsonl", directory) + 16 > OUTPUT_PATH_BYTES)
         return message_fail(EXIT_USAGE, "%s: %s", directory, strerror(ENAMETOOLONG));
-    struct stat status;
-    if (stat(output->final_path, &status) == 0 && S_ISDIR(status.st_mode))
-        return message_fail(EXIT_USAGE, "%s: %s", output->final_path, strerror(EISDIR));
-    snprintf(output->partial_path, sizeof output->partial_path, "%.4080s.partial", output->final_path);
-    output->results = fopen(output->partial_path, "we");
-    if (output->results == NULL)
-        return message_fail(EXIT_HARNESS, "%s: %s", output->partial_path, strerror(errno));
+    output->results = open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (output->results < 0)
+        return message_fail(errno == EISDIR ? EXIT_USAGE : EXIT_HARNESS, "%s: %s", output->path, strerror(errno));
+    if (!lock_results(output))
+        return message_fail(EXIT_USAGE, "%s: another process writes there", output->path);
+    if (lseek(output->results, 0, SEEK_END) < (off_t)kept_bytes)
+        return message_fail(EXIT_USAGE, "%s: it is shorter than its checkpoint says", output->path);
+    if (kept_bytes == 0)
+        checkpoint_forget(directory);
+    if (ftruncate(output->results, (off_t)kept_bytes) != 0 ||
+        lseek(output->results, 0, SEEK_END) != (off_t)kept_bytes)
+        return message_fail(EXIT_HARNESS, "%s: %s", output->path, strerror(errno));
+    output->results_bytes = kept_bytes;
     return EXIT_KEPT;
 }
 
@@ -67,10 +64,9 @@ static void fail_standard(struct output *output)
 
 void output_line_to_results(struct output *output, const struct writing *line)
 {
-    if (output->results == NULL || output->is_failed)
+    if (output->results < 0 || output->is_failed)
         return;
-    if (!writing_print(line, output->results))
-        fail(output, output->final_path);
+    writing_append_bytes(&output->waiting, line->bytes, line->length);
     output->results_bytes += line->length;
 }
 
@@ -92,26 +88,45 @@ void output_text(struct output *output, const struct writing *text)
         fail_standard(output);
 }
 
+/* On a full disk the file is cut back to the lines that are whole. */
+static void flush_results(struct output *output)
+{
+    const uint64_t whole_bytes = output->results_bytes - output->waiting.length;
+    for (size_t done = 0; done < output->waiting.length;) {
+        ssize_t put = write(output->results, output->waiting.bytes + done, output->waiting.length - done);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0) {
+            fail(output, output->path);
+            output->results_bytes = whole_bytes;
+            (void)!ftruncate(output->results, (off_t)whole_bytes);
+            break;
+        }
+        done += (size_t)put;
+    }
+    writing_clear(&output->waiting);
+}
+
 void output_flush(struct output *output)
 {
     if (!output->is_pipe_closed && fflush(stdout) != 0)
         fail_standard(output);
-    if (output->results != NULL && !output->is_failed && fflush(output->results) != 0)
-        fail(output, output->final_path);
+    if (output->results >= 0 && !output->is_failed)
+        flush_results(output);
+}
+
+void output_sync(struct output *output)
+{
+    output_flush(output);
+    if (output->results >= 0 && !output->is_failed && fdatasync(output->results) != 0 && errno != EINVAL)
+        fail(output, output->path);
 }
 
 void output_close(struct output *output)
 {
-    output_flush(output);
-    if (output->results == NULL)
-        return;
-    if (!output->is_failed && fsync(fileno(output->results)) != 0)
-        fail(output, output->final_path);
-    if (fclose(output->results) != 0 && !output->is_failed)
-        fail(output, output->final_path);
-    output->results = NULL;
-    if (!output->is_failed && rename(output->partial_path, output->final_path) != 0)
-        fail(output, output->final_path);
-    if (output->is_failed)
-        (void)unlink(output->partial_path);
+    output_sync(output);
+    if (output->results >= 0 && close(output->results) != 0)
+        fail(output, output->path);
+    output->results = -1;
+    writing_deinit(&output->waiting);
 }

@@ -3,6 +3,7 @@
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
+#include "cli/file.h"
 #include "cli/message.h"
 #include "reports/writing.h"
 
@@ -10,25 +11,27 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum { OUTPUT_PATH_BYTES = 4096 };
+enum { OUTPUT_PATH_BYTES = FILE_PATH_BYTES };
 
-/* results is open under partial_path until the end, when the file gets its final name. */
+/* results.jsonl has whole lines only, whenever the program ends and however. */
 struct output {
     bool is_json;         /* standard output gets JSON lines, else text */
     bool is_pipe_closed;  /* nobody reads standard output any more: quiet from now on */
     bool is_failed;       /* a message was given; the exit code is EXIT_HARNESS */
     bool is_silent;       /* the first failure was told elsewhere: one line is enough */
-    FILE *results;        /* NULL = none */
-    uint64_t results_bytes;
-    char partial_path[OUTPUT_PATH_BYTES], final_path[OUTPUT_PATH_BYTES];
+    int results;          /* the file; -1 = none */
+    uint64_t results_bytes; /* its length; what waits counts */
+    struct writing waiting; /* lines that output_flush writes */
+    char path[OUTPUT_PATH_BYTES]; /* of results.jsonl */
 };
 
 /* Standard output alone. */
 void output_init(struct output *output, bool is_json);
 
-/* Makes directory (and those above it) and begins its results.jsonl.  EXIT_KEPT, or another code
- * after one message. */
-enum exit_code output_open_results(struct output *output, const char *directory);
+/* Makes directory (and those above it) and opens its results.jsonl, cut to kept_bytes: what a campaign that goes
+ * on knows of.  With 0 what an earlier campaign left to go on with is forgotten first.  EXIT_KEPT, or another code after
+ * one message: another process writes there, or the file is shorter than that. */
+enum exit_code output_open_results(struct output *output, const char *directory, uint64_t kept_bytes);
 
 /* A JSON line, for both places. */
 void output_line(struct output *output, const struct writing *line);
@@ -38,13 +41,11 @@ void output_line_to_standard(struct output *output, const struct writing *line);
 /* Text for people: dropped with is_json. */
 void output_text(struct output *output, const struct writing *text);
 
-/* Makes what was written so far visible. */
+/* Makes what was written so far visible, and safe from a kill. */
 void output_flush(struct output *output);
+/* The same, and safe from a power cut. */
+void output_sync(struct output *output);
 
-/* Gives results.jsonl its final name, or removes it when a write failed. */
 void output_close(struct output *output);
-
-/* Makes a directory and those above it.  False: errno says why. */
-bool make_directories(const char *path);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "cli/job.h"
 #include "cli/lookup.h"
-#include "cli/probe.h"
+#include "cli/opening.h"
 #include "harness/check.h"
 #include "scenarios/scenarios.h"
 
@@ -32,6 +32,19 @@ static enum exit_code part_choose_device(struct part *part)
     return EXIT_KEPT;
 }
 
+/* Weights that a scenario would ignore are refused.  True: it takes them, or none were given. */
+static bool takes_weights(const struct scenario *scenario, const struct arguments *said, char reason[RUN_REASON_BYTES])
+{
+    if (!said->has_weights || scenario->takes_weights)
+        return true;
+    int used = snprintf(reason, RUN_REASON_BYTES, "scenario '%s' takes no weights: only those do that draw from the generator:",
+                        scenario->name);
+    for (size_t i = 0; scenarios[i] != NULL && used > 0 && used < RUN_REASON_BYTES; i++)
+        if (scenarios[i]->takes_weights)
+            used += snprintf(reason + used, RUN_REASON_BYTES - (size_t)used, " %s", scenarios[i]->name);
+    return false;
+}
+
 static enum exit_code part_init(struct part *part, const char *name, const struct scenario *scenario,
                                 const struct arguments *arguments, uint64_t seed)
 {
@@ -46,15 +59,18 @@ static enum exit_code part_init(struct part *part, const char *name, const struc
     if (code != EXIT_KEPT)
         return code;
     snprintf(part->setup.scenario, sizeof part->setup.scenario, "%s", scenario->name);
+    part->faults = arguments->faults;
+    if (arguments->has_weights)
+        memcpy(part->setup.weights, arguments->weights, sizeof part->setup.weights);
     return part_choose_device(part);
 }
 
 /* Opens the target as the first trial will. */
-static enum exit_code part_probe(struct part *part, uint64_t duration_ns)
+static enum exit_code part_try(struct part *part, uint64_t duration_ns)
 {
-    struct probe probe;
-    enum exit_code code = probe_target(part->target, &part->setup, NULL, duration_ns, &probe);
-    if (code == EXIT_KEPT && part->scenario->needs_programs && !probe.has_programs)
+    struct opening opening;
+    enum exit_code code = opening_try(part->target, &part->setup, NULL, duration_ns, &opening);
+    if (code == EXIT_KEPT && part->scenario->needs_programs && !opening.has_programs)
         snprintf(part->note, sizeof part->note, "skipped: it needs programs, and target %s has none", part->target->name);
     return code;
 }
@@ -66,10 +82,12 @@ static struct part *plan_add(struct plan *plan)
     return &plan->parts[plan->count++];
 }
 
-static void part_bound(struct part *part, const struct arguments *arguments, bool time_bounds_all)
+static void part_bound(struct part *part, const struct arguments *said)
 {
-    uint64_t unbounded = time_bounds_all ? UINT64_MAX : PLAN_OP_COUNT_DEFAULT;
-    part->op_count_max = arguments->op_count_max != 0 ? arguments->op_count_max : unbounded;
+    bool is_bounded = said->duration_ns != 0 || said->trial_count_max != 0;
+    uint64_t unbounded = is_bounded ? UINT64_MAX : PLAN_OP_COUNT_DEFAULT;
+    part->op_count_max = said->op_count_max != 0 ? said->op_count_max : unbounded;
+    part->trial_count_max = said->trial_count_max != 0 ? said->trial_count_max : UINT64_MAX;
     part->duration_ns = UINT64_MAX;
 }
 
@@ -93,47 +111,90 @@ static enum exit_code plan_scenarios(const struct arguments *arguments, uint64_t
         const char *name = scenarios[i]->name;
         if (!is_wanted(arguments, name, name))
             continue;
+        char reason[RUN_REASON_BYTES];
+        if (!takes_weights(scenarios[i], arguments, reason))
+            return message_fail(EXIT_USAGE, "--weights: %s", reason);
         struct part *part = plan_add(plan);
         enum exit_code code = part_init(part, name, scenarios[i], arguments, seed);
         if (code != EXIT_KEPT)
             return code;
-        part_bound(part, arguments, arguments->duration_ns != 0);
+        part_bound(part, arguments);
     }
     return EXIT_KEPT;
 }
 
-/* One section: global, then the section, then the command line. */
+/* A section of a job file, and what is said for it: global, then the section, then the command line. */
+struct saying {
+    const struct arguments *arguments;
+    const struct job_section *section;
+    struct arguments said;
+    uint64_t seed;
+};
+
+static enum exit_code fail_in_section(const struct saying *saying, const char *reason)
+{
+    return fail_in_file(saying->arguments->job, saying->section->line, 0, reason);
+}
+
+static enum exit_code fail_unknown_scenario(const struct saying *saying, const char *name)
+{
+    char reason[RUN_REASON_BYTES];
+    const char *near = lookup_nearest_scenario(name);
+    snprintf(reason, sizeof reason, "unknown scenario '%s'; %s%s%s", name, near == NULL ? "" : "did you mean '",
+             near == NULL ? "see hbmstress list scenarios" : near, near == NULL ? "" : "'?");
+    return fail_in_section(saying, reason);
+}
+
+static enum exit_code plan_one(const struct saying *saying, const char *name, const struct scenario *scenario,
+                               struct plan *plan)
+{
+    char reason[RUN_REASON_BYTES];
+    if (!is_wanted(saying->arguments, name, scenario->name) &&
+        !is_wanted(saying->arguments, saying->section->name, scenario->name))
+        return EXIT_KEPT;
+    if (!takes_weights(scenario, &saying->said, reason))
+        return fail_in_section(saying, reason);
+    struct part *part = plan_add(plan);
+    enum exit_code code = part_init(part, name, scenario, &saying->said, saying->seed);
+    if (code == EXIT_KEPT)
+        part_bound(part, &saying->said);
+    return code;
+}
+
+/* One part for each scenario, named after both. */
+static enum exit_code plan_all(const struct saying *saying, struct plan *plan)
+{
+    enum exit_code code = EXIT_KEPT;
+    for (size_t i = 0; scenarios[i] != NULL && code == EXIT_KEPT; i++) {
+        char name[SETUP_NAME_BYTES];
+        if (snprintf(name, sizeof name, "%s.%s", scenarios[i]->name, saying->section->name) >= (int)sizeof name)
+            return fail_in_section(saying, "the section's name is too long for 'scenario = all'");
+        code = plan_one(saying, name, scenarios[i], plan);
+    }
+    return code;
+}
+
 static enum exit_code plan_section(const struct arguments *arguments, uint64_t seed, const struct job *job,
                                    const struct job_section *section, struct plan *plan)
 {
+    struct saying saying = {.arguments = arguments, .section = section, .said = job->global, .seed = seed};
+    if (!arguments_merge(&saying.said, &section->arguments) || !arguments_merge(&saying.said, arguments))
+        return fail_in_section(&saying, "more than 16 target options in all");
+    if (section->scenario != NULL && strcmp(section->scenario, "all") == 0)
+        return plan_all(&saying, plan);
     const char *name = section->scenario != NULL ? section->scenario : section->name;
     const struct scenario *scenario = scenario_find(name);
-    if (scenario == NULL) {
-        char reason[RUN_REASON_BYTES];
-        const char *near = lookup_nearest_scenario(name);
-        snprintf(reason, sizeof reason, "unknown scenario '%s'; %s%s%s", name, near == NULL ? "" : "did you mean '",
-                 near == NULL ? "see hbmstress list scenarios" : near, near == NULL ? "" : "'?");
-        return fail_in_file(arguments->job, section->line, 0, reason);
-    }
-    if (!is_wanted(arguments, section->name, name))
-        return EXIT_KEPT;
-    struct arguments said = job->global;
-    if (!arguments_merge(&said, &section->arguments) || !arguments_merge(&said, arguments))
-        return fail_in_file(arguments->job, section->line, 0, "more than 16 target options in all");
-    struct part *part = plan_add(plan);
-    enum exit_code code = part_init(part, section->name, scenario, &said, seed);
-    if (code != EXIT_KEPT)
-        return code;
-    part_bound(part, &said, said.duration_ns != 0);
-    if (section->arguments.duration_ns != 0)
-        part->duration_ns = section->arguments.duration_ns;
-    return EXIT_KEPT;
+    return scenario == NULL ? fail_unknown_scenario(&saying, name) : plan_one(&saying, section->name, scenario, plan);
 }
 
-static bool plan_has(const struct plan *plan, const char *name)
+/* Whether the word names a section, a part or a scenario of the job. */
+static bool job_has(const struct job *job, const struct plan *plan, const char *word)
 {
+    for (size_t i = 0; i < job->count; i++)
+        if (strcmp(job->sections[i].name, word) == 0)
+            return true;
     for (size_t i = 0; i < plan->count; i++)
-        if (strcmp(plan->parts[i].name, name) == 0 || strcmp(plan->parts[i].scenario->name, name) == 0)
+        if (strcmp(plan->parts[i].name, word) == 0 || strcmp(plan->parts[i].scenario->name, word) == 0)
             return true;
     return false;
 }
@@ -146,9 +207,19 @@ static enum exit_code plan_job(const struct arguments *arguments, uint64_t seed,
             return code;
     }
     for (size_t i = 0; i < arguments->word_count; i++)
-        if (!plan_has(plan, arguments->words[i]))
+        if (!job_has(job, plan, arguments->words[i]))
             return message_unknown("scenario", arguments->words[i], NULL, "no section of the job file has or runs it");
     return EXIT_KEPT;
+}
+
+/* Without a seed of its own a job has that of the commit it is run at. */
+static uint64_t campaign_seed(const struct arguments *said, uint64_t seed, struct plan *plan)
+{
+    char hash[COMMIT_BYTES];
+    if (said->has_seed || said->job == NULL || !commit_read(".", hash))
+        return seed;
+    snprintf(plan->seed_source, sizeof plan->seed_source, "of commit %s", hash);
+    return commit_seed(hash);
 }
 
 /* What holds for all parts: the command line over [global]. */
@@ -159,7 +230,11 @@ static enum exit_code plan_common(const struct arguments *arguments, const struc
         return message_fail(EXIT_USAGE, "%s: more than 16 target options in all", arguments->job);
     plan->duration_ns = said.duration_ns == 0 ? UINT64_MAX : said.duration_ns;
     setup_init(&plan->setup);
-    plan->setup.seed = seed;
+    plan->shard_index = (uint32_t)arguments->shard_index;
+    plan->shard_count = arguments->shard_count == 0 ? 1 : (uint32_t)arguments->shard_count;
+    said.job = arguments->job;
+    plan->requires_probes = job->probes_required;
+    plan->setup.seed = campaign_seed(&said, seed, plan);
     return setup_override(&plan->setup, &said);
 }
 
@@ -175,7 +250,7 @@ static enum exit_code plan_fill(const struct arguments *arguments, uint64_t seed
     code = arguments->job == NULL ? plan_scenarios(arguments, common_seed, plan)
                                   : plan_job(arguments, common_seed, job, plan);
     for (size_t i = 0; code == EXIT_KEPT && i < plan->count; i++)
-        code = part_probe(&plan->parts[i], arguments->trial_timeout_ns);
+        code = part_try(&plan->parts[i], arguments->trial_timeout_ns);
     return code;
 }
 

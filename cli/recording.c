@@ -1,7 +1,7 @@
 #include "cli/recording.h"
 
 #include "cli/lookup.h"
-#include "cli/probe.h"
+#include "cli/opening.h"
 #include "formats/formats.h"
 #include "harness/ops_file.h"
 
@@ -109,8 +109,8 @@ enum exit_code recording_read(const char *path, const struct arguments *argument
     if (code != EXIT_KEPT)
         return code;
     drop_foreign_options(&recording->setup, arguments, recording->target);
-    struct probe probe;
-    return probe_target(recording->target, &recording->setup, path, arguments->trial_timeout_ns, &probe);
+    struct opening opening;
+    return opening_try(recording->target, &recording->setup, path, arguments->trial_timeout_ns, &opening);
 }
 
 void recording_deinit(struct recording *recording)

@@ -1,4 +1,5 @@
 /* replay: runs a recorded list again and judges it again. */
+#include "cli/again.h"
 #include "cli/certificates.h"
 #include "cli/child.h"
 #include "cli/clock.h"
@@ -32,13 +33,15 @@ struct replaying {
     struct writing text, certificate;
     struct replay_state *state;
     uint64_t start_ns;
+    char signature[SIGNATURE_BYTES];          /* of the last finding */
     char certificate_path[OUTPUT_PATH_BYTES]; /* of the last one */
     char partial_path[OUTPUT_PATH_BYTES]; /* of each while it is written; one that a killed child leaves is removed */
 };
 
 static void say_finding(struct replaying *replaying, const struct verdict *verdict, const char *rule, const char *message)
 {
-    struct report_finding finding = {.verdict = verdict, .rule = rule, .message = message};
+    struct report_finding finding = {.verdict = verdict, .rule = rule, .message = message,
+                                     .signature = replaying->signature};
     writing_clear(&replaying->text);
     json_finding(&replaying->text, &finding);
     output_line(&replaying->output, &replaying->text);
@@ -97,6 +100,7 @@ static void take_oom(struct replaying *replaying, const struct run *run, const s
     struct replay_state *state = replaying->state;
     struct verdict said = *verdict;
     struct report_finding finding = {.verdict = &said, .message = run_message(run)};
+    finding.signature = said.kind == VERDICT_PREMATURE ? replaying->signature : NULL;
     char reason[CERTIFICATE_REASON_BYTES];
     bool is_kept = replaying->arguments->certificates != NULL;
     /* The list of a dispute ends with the op in question. */
@@ -126,6 +130,7 @@ static void judged(void *context, const struct run *run, const struct verdict *v
     struct replaying *replaying = context;
     replaying->state->op_count = (uint32_t)run_ops(run)->count;
     replaying->state->totals = *run_totals(run);
+    signature_print(verdict, run_ops(run), replaying->signature);
     switch (verdict->kind) {
     case VERDICT_NONE: return;
     case VERDICT_BROKEN: say_finding(replaying, verdict, rule_info(verdict->rule)->name, run_message(run)); return;
@@ -133,25 +138,16 @@ static void judged(void *context, const struct run *run, const struct verdict *v
     }
 }
 
-/* The second time in silence: the observations must be the same to the byte. */
+/* The second time in silence. */
 static void compare(struct replaying *replaying, const struct trial *trial)
 {
-    const struct recording *recording = replaying->recording;
-    struct trial again;
-    char reason[RUN_REASON_BYTES];
-    if (replaying->arguments->replay_sample == 0 || trial->first.kind == VERDICT_BROKEN)
+    struct verdict verdict;
+    if (replaying->arguments->replay_sample == 0 || trial->first.kind != VERDICT_NONE ||
+        !again_breaks(replaying->recording->target, trial, &verdict))
         return;
-    if (!trial_replay(recording->target, &recording->setup, &recording->ops, NULL, &again, reason))
-        return;
-    bool same = again.digest == trial->digest;
-    trial_deinit(&again);
-    if (same)
-        return;
-    struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = RULE_REPLAY,
-                              .reason = "the same ops gave other observations the second time"};
-    verdict.op = replaying->state->op_count == 0 ? 0 : replaying->state->op_count - 1;
     replaying->state->totals.broken++;
-    say_finding(replaying, &verdict, rule_info(RULE_REPLAY)->name, "");
+    signature_print(&verdict, &trial->ops, replaying->signature);
+    say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
 }
 
 /* The child's part: all of the replay. */
@@ -185,13 +181,16 @@ static void say_start(struct replaying *replaying)
     output_flush(&replaying->output);
 }
 
-/* What no rule names: the target never came back from an op. */
-static void say_death(struct replaying *replaying, const char *rule, const char *reason, const char *death)
+/* The target never came back from a call. */
+static void say_death(struct replaying *replaying, const struct death *death)
 {
-    struct verdict verdict = {.kind = VERDICT_BROKEN, .op = replaying->state->op_count};
-    snprintf(verdict.reason, sizeof verdict.reason, "%s%s", reason, death);
+    char words[DEATH_WORDS_BYTES];
+    struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = death_rule(death), .op = replaying->state->op_count};
+    death_describe(death, words);
+    death_signature(death, replaying->signature);
+    snprintf(verdict.reason, sizeof verdict.reason, "%s", words);
     replaying->state->totals.broken++;
-    say_finding(replaying, &verdict, rule, "");
+    say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
 }
 
 static enum exit_code say_end(struct replaying *replaying, bool is_interrupted)
@@ -213,22 +212,31 @@ static enum exit_code say_end(struct replaying *replaying, bool is_interrupted)
     return replaying->output.is_failed || replaying->state->is_output_failed ? EXIT_HARNESS : code;
 }
 
-static enum exit_code replaying_work(struct replaying *replaying)
+/* A CHECK of ours: no finding, whatever the target did before. */
+static enum exit_code fail_check(const struct replaying *replaying, const struct death *death)
 {
+    char words[DEATH_WORDS_BYTES];
+    death_describe(death, words);
+    return message_fail(EXIT_HARNESS, "%s: %s", replaying->arguments->words[0], words);
+}
+
+static enum exit_code replaying_work(struct replaying *replaying, struct death *death)
+{
+    const struct child_job job = {.work = replay_list, .context = replaying, .interruptible = true,
+                                  .duration_ns = replaying->arguments->trial_timeout_ns};
     struct writing answer;
-    char death[CHILD_DEATH_BYTES];
     say_start(replaying);
     writing_init(&answer);
-    enum child_end end = child_run(replay_list, replaying, replaying->arguments->trial_timeout_ns, true, &answer, death);
+    enum child_end end = child_work(&job, &answer, death);
     writing_deinit(&answer);
     if (replaying->partial_path[0] != '\0')
         (void)unlink(replaying->partial_path);
     if (end == CHILD_NOT_BORN)
         return message_fail(EXIT_HARNESS, "no process could be had: %m");
-    if (end == CHILD_DIED)
-        say_death(replaying, "crash", "the target took its process with it: ", death);
-    if (end == CHILD_STOPPED && !interrupt_asked())
-        say_death(replaying, "hang", "the list did not end within --trial-timeout", "");
+    if (death->kind == DEATH_CHECK)
+        return fail_check(replaying, death);
+    if (death->kind != DEATH_NONE)
+        say_death(replaying, death);
     if (end == CHILD_DONE && !replaying->state->is_done)
         return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", replaying->arguments->words[0]);
     return say_end(replaying, interrupt_asked());
@@ -255,11 +263,18 @@ static enum exit_code replay_recording(const struct arguments *arguments, const 
     void *memory = mmap(NULL, sizeof(struct replay_state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return message_fail(EXIT_HARNESS, "no memory could be had: %m");
+    struct death *death = death_create();
+    if (death == NULL) {
+        (void)munmap(memory, sizeof(struct replay_state));
+        return message_fail(EXIT_HARNESS, "no memory could be had: %m");
+    }
     replaying.state = memory;
     output_init(&replaying.output, arguments->json);
+    death_set_op_timeout(arguments->op_timeout_ns);
     enum exit_code code = open_certificates(&replaying);
     if (code == EXIT_KEPT)
-        code = replaying_work(&replaying);
+        code = replaying_work(&replaying, death);
+    death_destroy(death);
     writing_deinit(&replaying.text);
     writing_deinit(&replaying.certificate);
     (void)munmap(memory, sizeof(struct replay_state));
@@ -277,7 +292,7 @@ static enum exit_code replay_subcommand(const struct arguments *arguments)
 }
 
 static const char *const options[] = {"--target", "--target-option", "--chip", "--capacity", "--hosts", "--seed",
-                                      "--replay-sample", "--trial-timeout", "--regret-max", "--certificates", "--json",
+                                      "--replay-sample", "--trial-timeout", "--op-timeout", "--regret-max", "--certificates", "--json",
                                       NULL};
 
 const struct subcommand subcommand_replay = {

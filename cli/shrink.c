@@ -1,4 +1,5 @@
-/* shrink: fewer ops that still break the same promise. */
+/* shrink: fewer ops that end in the same finding. */
+#include "cli/death.h"
 #include "cli/ops_output.h"
 #include "cli/recording.h"
 #include "cli/shrinking.h"
@@ -9,7 +10,7 @@ static const char *effect(const struct shrunk *shrunk)
 {
     if (shrunk->first.kind == VERDICT_DISPUTED)
         return "nothing, but the judges of hbmstress disagree on it";
-    return rule_info(shrunk->first.rule)->name;
+    return shrunk->signature;
 }
 
 static enum exit_code keep_shrunk(const struct arguments *arguments, const struct recording *recording,
@@ -36,13 +37,15 @@ static enum exit_code shrink_recording(const struct arguments *arguments, const 
     struct shrunk shrunk = {0};
     op_list_init(&shrunk.ops);
     enum exit_code code;
-    switch (shrinking_run(recording->target, &recording->setup, &recording->ops, arguments->shrink_budget, &shrunk)) {
+    const struct shrinking shrinking = {.target = recording->target, .setup = &recording->setup, .ops = &recording->ops,
+                                        .replay_count_max = arguments->shrink_budget};
+    death_set_op_timeout(arguments->op_timeout_ns);
+    switch (shrinking_run(&shrinking, &shrunk)) {
     case SHRINKING_DONE: code = keep_shrunk(arguments, recording, &shrunk); break;
     case SHRINKING_NOT_BROKEN:
         code = message_fail(EXIT_USAGE, "%s: the list breaks no promise of target %s: nothing to shrink",
                             arguments->words[0], recording->setup.target);
         break;
-    case SHRINKING_CRASHED: code = message_fail(EXIT_BROKEN, "%s: %s", arguments->words[0], shrunk.why); break;
     default: code = message_fail(EXIT_HARNESS, "%s: %s", arguments->words[0], shrunk.why); break;
     }
     writing_deinit(&shrunk.certificate);
@@ -60,16 +63,17 @@ static enum exit_code shrink_subcommand(const struct arguments *arguments)
     return code;
 }
 
-static const char *const options[] = {"--output", "--shrink-budget", "--target", "--target-option", "--chip", "--capacity",
-                                      NULL};
+static const char *const options[] = {"--output", "--shrink-budget", "--op-timeout", "--target", "--target-option", "--chip",
+                                      "--capacity", NULL};
 
 const struct subcommand subcommand_shrink = {
     .name = "shrink",
-    .summary = "find fewer ops that break the same promise",
+    .summary = "find fewer ops that end in the same finding",
     .usage = "FILE.ops [options]",
-    .description = "Removes ops and simplifies sizes as long as the same rule stays broken.  The result goes to\n"
-                   "standard output or to --output.  Exit 1: the shorter list breaks the promise.  Exit 2: the list\n"
-                   "breaks none.\n\n"
+    .description = "Removes ops and simplifies sizes as long as the finding stays the same one: the same rule broken\n"
+                   "in the same kind of op, the same crash in the same place, the same hang.  The result goes to\n"
+                   "standard output or to --output.  Exit 1: the shorter list shows it.  Exit 2: the list breaks\n"
+                   "no promise.\n\n"
                    "Example: hbmstress shrink crash.ops -o small.ops",
     .options = options,
     .word_count_min = 1,

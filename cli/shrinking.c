@@ -1,23 +1,32 @@
 #include "cli/shrinking.h"
 
-#include "cli/certificates.h"
+#include "cli/attempt.h"
 #include "cli/child.h"
+#include "cli/interrupt.h"
+#include "harness/check.h"
 #include "harness/shrink.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SHRINK_OP_COUNT_MAX UINT64_C(20000000)
-enum { SHRINK_REPLAY_COUNT_MIN = 100 };
+/* Each list that hangs takes its second, so there may be fewer of them. */
+enum { SHRINK_REPLAY_COUNT_MIN = 100, SHRINK_HANG_COUNT_MAX = 300 };
 #define SHRINK_DURATION_NS UINT64_C(600000000000)
+/* What one call may take of processor time in a shorter list; the last run has the usual bound.  And of wall time, when
+ * it waits. */
+#define ATTEMPT_OP_TIMEOUT_NS UINT64_C(250000000)
+#define STUCK_NS UINT64_C(2000000000)
 
 /* What the child works on. */
 struct work {
-    const struct target *target;
-    const struct setup *setup;
-    const struct op_list *ops;
+    const struct shrinking *shrinking;
+    const char *signature;
     uint64_t replay_count_max;
+    bool is_in_process;
+    struct attempt attempt;
 };
-/* The head of its answer; the ops follow, then the certificate. */
+/* The head of its answer; the ops follow. */
 struct answer {
     struct verdict first;
     uint64_t replays;
@@ -25,31 +34,67 @@ struct answer {
     bool is_minimal;
 };
 
-static void take_certificate(void *context, const struct run *run, const struct verdict *verdict)
+static bool begins_with(const char *text, const char *prefix)
 {
-    struct writing *certificate = context;
-    if (verdict->kind != VERDICT_PREMATURE && verdict->kind != VERDICT_DISPUTED)
-        return;
-    writing_clear(certificate);
-    certificate_append(run, certificate);
+    return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
-/* Runs the shrunk list once more for the certificate of what it ends with. */
-static void prove(const struct work *work, const struct op_list *ops, struct writing *certificate)
+static bool is_hang(const char *signature)
 {
-    struct trial trial;
-    char reason[RUN_REASON_BYTES];
-    const struct run_listener listener = {certificate, take_certificate};
-    if (trial_replay(work->target, work->setup, ops, &listener, &trial, reason))
-        trial_deinit(&trial);
+    return begins_with(signature, rule_info(RULE_HANG)->name);
 }
 
-/* Answers with nothing when no promise is broken. */
-static void shrink_and_answer(void *context, int file)
+/* Whether one process can try one list after the other. */
+static bool is_tried_in_process(const char *signature)
+{
+    return !is_hang(signature) && !begins_with(signature, rule_info(RULE_CRASH)->name) &&
+           strcmp(signature, rule_info(RULE_REPLAY)->name) != 0;
+}
+
+/* Whether the finding may show only when the list is run again: see again.h. */
+static bool may_take_two_runs(const char *signature)
+{
+    return strcmp(signature, rule_info(RULE_REPLAY)->name) == 0 || begins_with(signature, rule_info(RULE_CRASH)->name) ||
+           begins_with(signature, rule_info(RULE_HOST_MEMORY)->name);
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The usual bounds of one list. */
+static struct attempt usual_attempt(const struct shrinking *shrinking, const char *signature)
+{
+    return (struct attempt){.target = shrinking->target, .setup = shrinking->setup, .duration_ns = SHRINK_DURATION_NS,
+                            .stuck_ns = STUCK_NS, .is_run_again = signature == NULL || may_take_two_runs(signature)};
+}
+
+/* --- in the child ------------------------------------------------------------------------------ */
+
+static bool attempt_is_same(void *context, struct op_list *ops, struct verdict *first)
 {
     const struct work *work = context;
+    struct attempt_result result;
+    attempt_run(&work->attempt, ops, NULL, &result);
+    if (result.signature[0] == '\0' || strcmp(result.signature, work->signature) != 0)
+        return false;
+    *first = result.first;
+    ops->count = result.op_count;
+    return true;
+}
+
+/* Answers with nothing when the list does not show the finding. */
+static void shrink_and_answer(void *context, int file)
+{
+    struct work *work = context;
+    const struct shrinking *shrinking = work->shrinking;
+    struct shrink_replaying replaying = {.target = shrinking->target, .setup = shrinking->setup};
+    snprintf(replaying.signature, sizeof replaying.signature, "%s", work->signature);
+    const struct shrink_try in_process = {&replaying, shrink_replay, shrinking->setup->granule_bytes};
+    const struct shrink_try in_attempts = {work, attempt_is_same, shrinking->setup->granule_bytes};
     struct shrink_result result;
-    if (!shrink(work->target, work->setup, work->ops, work->replay_count_max, &result))
+    if (!shrink(work->is_in_process ? &in_process : &in_attempts, shrinking->ops, work->replay_count_max, &result))
         return;
     struct answer answer;
     memset(&answer, 0, sizeof answer);
@@ -57,77 +102,146 @@ static void shrink_and_answer(void *context, int file)
     answer.replays = result.replays;
     answer.op_count = result.ops.count;
     answer.is_minimal = result.is_minimal;
-    struct writing certificate;
-    writing_init(&certificate);
-    prove(work, &result.ops, &certificate);
     (void)(file_write_all(file, &answer, sizeof answer) &&
-           file_write_all(file, result.ops.ops, result.ops.count * sizeof *result.ops.ops) &&
-           file_write_all(file, certificate.bytes, certificate.length));
-    writing_deinit(&certificate);
+           file_write_all(file, result.ops.ops, result.ops.count * sizeof *result.ops.ops));
     op_list_deinit(&result.ops);
 }
 
-static bool take_answer(const struct writing *bytes, struct shrunk *shrunk)
+/* --- in the parent ----------------------------------------------------------------------------- */
+
+static bool take_answer(const struct writing *bytes, struct op_list *ops, struct shrunk *shrunk)
 {
     struct answer answer;
-    if (bytes->length <= sizeof answer)
+    if (bytes->length < sizeof answer)
         return false;
     memcpy(&answer, bytes->bytes, sizeof answer);
-    size_t rest = bytes->length - sizeof answer;
-    if (answer.op_count == 0 || answer.op_count > rest / sizeof(struct op))
+    if (answer.op_count != (bytes->length - sizeof answer) / sizeof(struct op))
         return false;
     shrunk->first = answer.first;
-    shrunk->replays = answer.replays;
+    shrunk->replays += answer.replays;
     shrunk->is_minimal = answer.is_minimal;
-    op_list_clear(&shrunk->ops);
+    op_list_clear(ops);
     const char *from = bytes->bytes + sizeof answer;
     for (uint64_t i = 0; i < answer.op_count; i++, from += sizeof(struct op)) {
         struct op op;
         memcpy(&op, from, sizeof op);
-        op_list_append(&shrunk->ops, &op);
+        op_list_append(ops, &op);
     }
-    writing_clear(&shrunk->certificate);
-    writing_append_bytes(&shrunk->certificate, from, rest - answer.op_count * sizeof(struct op));
     return true;
 }
 
-static uint64_t affordable_replays(uint64_t replay_count_max, size_t op_count)
+static uint64_t affordable_replays(const struct shrinking *shrinking, const char *signature)
 {
-    uint64_t affordable = SHRINK_OP_COUNT_MAX / (op_count + 1);
+    uint64_t affordable = SHRINK_OP_COUNT_MAX / (shrinking->ops->count + 1);
     if (affordable < SHRINK_REPLAY_COUNT_MIN)
         affordable = SHRINK_REPLAY_COUNT_MIN;
-    return affordable < replay_count_max ? affordable : replay_count_max;
+    if (is_hang(signature))
+        affordable = smaller(affordable, SHRINK_HANG_COUNT_MAX);
+    return smaller(affordable, shrinking->replay_count_max);
 }
 
-static enum shrinking_end describe(enum child_end end, const char *death, char why[RUN_REASON_BYTES])
+static enum shrinking_end fail(struct shrunk *shrunk, enum shrinking_end end, const char *why)
 {
-    switch (end) {
-    case CHILD_DONE:
-        snprintf(why, RUN_REASON_BYTES, "the recorded list breaks no promise when it is run again");
-        return SHRINKING_NOT_BROKEN;
-    case CHILD_DIED:
-        snprintf(why, RUN_REASON_BYTES, "the target crashed meanwhile: %s", death);
-        return SHRINKING_CRASHED;
-    case CHILD_STOPPED:
-        snprintf(why, RUN_REASON_BYTES, "interrupted, or not done in 10 minutes");
-        return SHRINKING_STOPPED;
-    default:
-        snprintf(why, RUN_REASON_BYTES, "no process could be had: %m");
-        return SHRINKING_FAILED;
+    snprintf(shrunk->why, sizeof shrunk->why, "%.240s", why);
+    return end;
+}
+
+static enum shrinking_end not_broken(struct shrunk *shrunk)
+{
+    return fail(shrunk, SHRINKING_NOT_BROKEN, "the list does not show it when it is run again");
+}
+
+/* Runs the list in a fresh process with the usual bounds: what it shows there counts, and its certificate. */
+static enum shrinking_end prove(const struct shrinking *shrinking, const struct op_list *ops, bool wants_certificate,
+                                struct shrunk *shrunk)
+{
+    const char *wanted = shrunk->signature[0] == '\0' ? NULL : shrunk->signature;
+    const struct attempt attempt = usual_attempt(shrinking, wanted);
+    struct attempt_result result;
+    char why[RUN_REASON_BYTES];
+    writing_clear(&shrunk->certificate);
+    attempt_run(&attempt, ops, wants_certificate ? &shrunk->certificate : NULL, &result);
+    switch (result.end) {
+    case ATTEMPT_STOPPED: return fail(shrunk, SHRINKING_STOPPED, "interrupted");
+    case ATTEMPT_FAULTY: return fail(shrunk, SHRINKING_FAULTY, result.first.reason);
+    case ATTEMPT_FAILED:
+        snprintf(why, sizeof why, "no process could be had: %m");
+        return fail(shrunk, SHRINKING_FAILED, why);
+    default: break;
     }
+    if (result.signature[0] == '\0' || (wanted != NULL && strcmp(wanted, result.signature) != 0))
+        return not_broken(shrunk);
+    shrunk->first = result.first;
+    memcpy(shrunk->signature, result.signature, sizeof shrunk->signature);
+    return SHRINKING_DONE;
 }
 
-enum shrinking_end shrinking_run(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                                 uint64_t replay_count_max, struct shrunk *shrunk)
+/* One way of trying, from the whole list to the shrunk one. */
+static enum shrinking_end shrink_in_child(struct work *work, struct op_list *ops, struct shrunk *shrunk, bool *has_died)
 {
-    struct work work = {target, setup, ops, affordable_replays(replay_count_max, ops->count)};
+    const struct child_job job = {.work = shrink_and_answer, .context = work, .duration_ns = SHRINK_DURATION_NS,
+                                  .interruptible = true};
     struct writing bytes;
-    char death[CHILD_DEATH_BYTES];
+    char why[RUN_REASON_BYTES];
+    struct death *death = death_create();
+    if (death == NULL)
+        return fail(shrunk, SHRINKING_FAILED, "no memory could be had");
     writing_init(&bytes);
-    enum child_end end = child_run(shrink_and_answer, &work, SHRINK_DURATION_NS, true, &bytes, death);
+    enum child_end end = child_work(&job, &bytes, death);
     enum shrinking_end result = SHRINKING_DONE;
-    if (end != CHILD_DONE || !take_answer(&bytes, shrunk))
-        result = describe(end, death, shrunk->why);
+    *has_died = end == CHILD_DIED && death->kind != DEATH_CHECK;
+    if (end == CHILD_NOT_BORN) {
+        snprintf(why, sizeof why, "no process could be had: %m");
+        result = fail(shrunk, SHRINKING_FAILED, why);
+    } else if (end == CHILD_STOPPED)
+        result = fail(shrunk, SHRINKING_STOPPED, "interrupted, or not done in 10 minutes");
+    else if (end == CHILD_DIED) {
+        death_describe(death, why);
+        result = fail(shrunk, SHRINKING_FAULTY, why);
+    } else if (!take_answer(&bytes, ops, shrunk))
+        result = not_broken(shrunk);
     writing_deinit(&bytes);
+    death_destroy(death);
     return result;
+}
+
+/* In one process where that can be, else, and when the target died of a shorter list or lives on its past there, one
+ * process for each. */
+static enum shrinking_end shrink_both_ways(const struct shrinking *shrinking, struct op_list *ops, struct shrunk *shrunk)
+{
+    struct work work = {.shrinking = shrinking, .signature = shrunk->signature,
+                        .replay_count_max = affordable_replays(shrinking, shrunk->signature),
+                        .is_in_process = is_tried_in_process(shrunk->signature),
+                        .attempt = usual_attempt(shrinking, shrunk->signature)};
+    bool has_died = false;
+    work.attempt.op_timeout_ns = smaller(ATTEMPT_OP_TIMEOUT_NS, death_op_timeout());
+    if (work.is_in_process) {
+        enum shrinking_end end = shrink_in_child(&work, ops, shrunk, &has_died);
+        if (end == SHRINKING_DONE)
+            end = prove(shrinking, ops, true, shrunk);
+        if (end != SHRINKING_NOT_BROKEN && !has_died)
+            return end;
+    }
+    work.is_in_process = false;
+    enum shrinking_end end = shrink_in_child(&work, ops, shrunk, &has_died);
+    return end == SHRINKING_DONE ? prove(shrinking, ops, true, shrunk) : end;
+}
+
+enum shrinking_end shrinking_run(const struct shrinking *shrinking, struct shrunk *shrunk)
+{
+    struct op_list ops;
+    enum shrinking_end end = SHRINKING_DONE;
+    op_list_init(&ops);
+    if (shrinking->signature != NULL)
+        snprintf(shrunk->signature, sizeof shrunk->signature, "%s", shrinking->signature);
+    else
+        end = prove(shrinking, shrinking->ops, false, shrunk);
+    if (end == SHRINKING_DONE)
+        end = shrink_both_ways(shrinking, &ops, shrunk);
+    if (end == SHRINKING_DONE) {
+        op_list_copy(&shrunk->ops, &ops);
+        shrunk->why[0] = '\0';
+    }
+    op_list_deinit(&ops);
+    return end;
 }

@@ -11,6 +11,7 @@ extern const struct subcommand subcommand_import;
 extern const struct subcommand subcommand_explain;
 extern const struct subcommand subcommand_shrink;
 extern const struct subcommand subcommand_check;
+extern const struct subcommand subcommand_merge;
 
 /* In the order of the help; ends with NULL. */
 extern const struct subcommand *const subcommands[];

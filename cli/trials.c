@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-/* Trials below `taken` count; those from there to `started` run or wait to be taken. */
+/* Of a part's trials those below `taken` count; those from there to `started` run or wait to be taken.  With
+ * shards a part's i-th trial here is trial number i * shard_count + shard_index of the whole campaign. */
 struct progress {
     uint64_t started, taken;
     uint64_t waiting_op_max; /* the most ops that those in between can have */
@@ -26,6 +27,11 @@ struct trials {
     bool is_stopped;
 };
 
+static uint64_t trial_number(const struct plan *plan, uint64_t i)
+{
+    return i * plan->shard_count + plan->shard_index;
+}
+
 struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, uint64_t window)
 {
     struct trials *trials = calloc(1, sizeof *trials);
@@ -34,7 +40,8 @@ struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, ui
     trials->parts = calloc(plan->count, sizeof *trials->parts);
     CHECK(trials->parts != NULL);
     for (size_t i = 0; i < plan->count; i++)
-        trials->parts[i].is_finished = plan->parts[i].note[0] != '\0';
+        trials->parts[i].is_finished =
+            plan->parts[i].note[0] != '\0' || trial_number(plan, 0) >= plan->parts[i].trial_count_max;
     return trials;
 }
 
@@ -63,13 +70,21 @@ static uint64_t stride(const struct part *part)
     return stride == 0 ? 1 : stride;
 }
 
+/* A shard's share of the part's ops, rounded up. */
+static uint64_t op_count_max(const struct plan *plan, const struct part *part)
+{
+    if (part->op_count_max == UINT64_MAX)
+        return UINT64_MAX;
+    return part->op_count_max / plan->shard_count + (part->op_count_max % plan->shard_count != 0);
+}
+
 /* The bound of the part's next trial; 0: it depends on trials that are not taken yet. */
-static uint64_t op_count_of_next(const struct part *part, const struct progress *progress)
+static uint64_t op_count_of_next(const struct plan *plan, const struct part *part, const struct progress *progress)
 {
     uint64_t most = op_count_per_trial(part);
     if (part->op_count_max == UINT64_MAX)
         return most;
-    uint64_t left = part->op_count_max - progress->op_count;
+    uint64_t left = op_count_max(plan, part) - progress->op_count;
     if (progress->started == progress->taken)
         return left < most ? left : most;
     return left >= progress->waiting_op_max && left - progress->waiting_op_max >= most ? most : 0;
@@ -89,12 +104,13 @@ bool trials_next(struct trials *trials, struct task *task)
     uint64_t best_round = 0;
     for (size_t i = 0; i < trials->plan->count && !trials->is_stopped; i++) {
         const struct progress *progress = &trials->parts[i];
-        if (progress->is_finished || is_window_full(trials, i, progress))
+        if (progress->is_finished || is_window_full(trials, i, progress) ||
+            trial_number(trials->plan, progress->started) >= trials->plan->parts[i].trial_count_max)
             continue;
         uint64_t round = progress->started * stride(&trials->plan->parts[i]);
         if (best != SIZE_MAX && best_round <= round)
             continue;
-        uint64_t op_count = op_count_of_next(&trials->plan->parts[i], progress);
+        uint64_t op_count = op_count_of_next(trials->plan, &trials->plan->parts[i], progress);
         if (op_count == 0)
             continue;
         best = i;
@@ -104,7 +120,8 @@ bool trials_next(struct trials *trials, struct task *task)
     if (best == SIZE_MAX)
         return false;
     struct progress *progress = &trials->parts[best];
-    *task = (struct task){.part = (uint32_t)best, .trial = progress->started, .op_count_max = best_op_count};
+    *task = (struct task){.part = (uint32_t)best, .trial = trial_number(trials->plan, progress->started),
+                          .op_count_max = best_op_count};
     task->is_sampled = trials->replay_sample > 0 && task->trial % trials->replay_sample == 0;
     progress->started++;
     progress->waiting_op_max += best_op_count;
@@ -112,8 +129,21 @@ bool trials_next(struct trials *trials, struct task *task)
     return true;
 }
 
+/* What was started of it beyond the trials that count is forgotten. */
+static void finish(struct trials *trials, struct progress *progress)
+{
+    trials->started -= progress->started - progress->taken;
+    progress->started = progress->taken;
+    progress->is_finished = true;
+}
+
 void trials_put(struct trials *trials, struct judgement *judgement)
 {
+    if (trials->parts[judgement->head.task.part].is_finished) {
+        judgement_deinit(judgement);
+        judgement_init(judgement);
+        return;
+    }
     trials->waiting = realloc(trials->waiting, (trials->waiting_count + 1) * sizeof *trials->waiting);
     struct judgement *kept = malloc(sizeof *kept);
     CHECK(trials->waiting != NULL && kept != NULL);
@@ -145,9 +175,8 @@ static bool find_next_to_count(struct trials *trials)
         uint64_t part_stride = stride(&trials->plan->parts[trials->part]);
         uint64_t trial = trials->round / part_stride;
         bool is_its_round = trials->round % part_stride == 0;
-        bool is_done = progress->is_finished || (trials->is_stopped && progress->started <= trial);
-        if (is_its_round && !is_done)
-            return progress->taken == trial;
+        if (is_its_round && !progress->is_finished)
+            return progress->taken == trial && trial < progress->started;
         step(trials);
     }
     return false;
@@ -158,7 +187,7 @@ static struct judgement **find_waiting(struct trials *trials)
     for (size_t i = 0; i < trials->waiting_count; i++) {
         const struct task *task = &trials->waiting[i]->head.task;
         if (task->part == trials->part &&
-            task->trial * stride(&trials->plan->parts[task->part]) == trials->round)
+            task->trial / trials->plan->shard_count * stride(&trials->plan->parts[task->part]) == trials->round)
             return &trials->waiting[i];
     }
     return NULL;
@@ -175,8 +204,9 @@ static void count(struct trials *trials, const struct judgement_head *head)
     progress->op_count += op_count < head->task.op_count_max ? op_count : head->task.op_count_max;
     progress->elapsed_ns += head->elapsed_ns;
     /* A trial without an op would be followed by others like it for ever. */
-    progress->is_finished = head->end == JUDGEMENT_REFUSED || op_count == 0 || progress->op_count >= part->op_count_max ||
-                            progress->elapsed_ns >= part->duration_ns;
+    if (head->end == JUDGEMENT_REFUSED || op_count == 0 || progress->op_count >= op_count_max(trials->plan, part) ||
+        trial_number(trials->plan, progress->taken) >= part->trial_count_max || progress->elapsed_ns >= part->duration_ns)
+        finish(trials, progress);
 }
 
 bool trials_take(struct trials *trials, struct judgement *judgement)
@@ -197,4 +227,37 @@ bool trials_take(struct trials *trials, struct judgement *judgement)
 void trials_stop(struct trials *trials)
 {
     trials->is_stopped = true;
+}
+
+void trials_finish(struct trials *trials, size_t part)
+{
+    CHECK(part < trials->plan->count);
+    finish(trials, &trials->parts[part]);
+}
+
+void trials_set_window(struct trials *trials, uint64_t window)
+{
+    trials->window = window;
+}
+
+struct trials_mark trials_save(const struct trials *trials, struct trials_progress *parts)
+{
+    for (size_t i = 0; i < trials->plan->count; i++) {
+        const struct progress *progress = &trials->parts[i];
+        parts[i] = (struct trials_progress){.taken = progress->taken, .op_count = progress->op_count,
+                                            .elapsed_ns = progress->elapsed_ns, .is_finished = progress->is_finished};
+    }
+    return (struct trials_mark){trials->round, trials->part, trials->taken};
+}
+
+void trials_restore(struct trials *trials, const struct trials_mark *mark, const struct trials_progress *parts)
+{
+    CHECK(trials->started == 0 && mark->part < trials->plan->count);
+    for (size_t i = 0; i < trials->plan->count; i++)
+        trials->parts[i] = (struct progress){.started = parts[i].taken, .taken = parts[i].taken,
+                                             .op_count = parts[i].op_count, .elapsed_ns = parts[i].elapsed_ns,
+                                             .is_finished = parts[i].is_finished};
+    trials->started = trials->taken = mark->taken;
+    trials->round = mark->round;
+    trials->part = (size_t)mark->part;
 }

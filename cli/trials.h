@@ -8,7 +8,6 @@
 
 struct trials;
 
-/* window: how many trials may be ahead of the next one that counts. */
 struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, uint64_t window);
 void trials_destroy(struct trials *trials);
 
@@ -23,7 +22,25 @@ void trials_put(struct trials *trials, struct judgement *judgement);
  * counts it against the bounds of its part.  False: it is not there yet, or all are taken. */
 bool trials_take(struct trials *trials, struct judgement *judgement);
 
-/* No more tasks: what was started still counts. */
+/* No more tasks: what was started still counts, up to the first trial in order that was not. */
 void trials_stop(struct trials *trials);
+/* The same for one part. */
+void trials_finish(struct trials *trials, size_t part);
+
+/* How many trials may be ahead of the next one that counts. */
+void trials_set_window(struct trials *trials, uint64_t window);
+
+/* Where a campaign stands: enough for another process to go on after the trials that count so far. */
+struct trials_progress {
+    uint64_t taken, op_count, elapsed_ns;
+    bool is_finished;
+};
+struct trials_mark {
+    uint64_t round, part, taken;
+};
+/* parts: one per part of the plan. */
+struct trials_mark trials_save(const struct trials *trials, struct trials_progress *parts);
+/* trials is as created. */
+void trials_restore(struct trials *trials, const struct trials_mark *mark, const struct trials_progress *parts);
 
 #endif

@@ -22,6 +22,7 @@ struct worker {
     uint64_t start_ns;
     struct writing input;
     struct last_words *words;
+    bool is_second_try; /* of this task */
 };
 
 struct workers {
@@ -30,12 +31,28 @@ struct workers {
     struct pollfd *files;   /* count of them, for poll */
     uint32_t count;
     uint64_t timeout_ns;
+    uint64_t looked_ns; /* when workers_take was last here */
 };
+
+enum { WORKER_COUNT_DEFAULT_MAX = 64 };
+/* Between two looks at the workers no more time passes than it takes to save what was found: 1 s. */
+#define ABSENCE_NS UINT64_C(1000000000)
+
+uint32_t workers_wanted(const struct arguments *arguments)
+{
+    if (arguments->worker_count != 0)
+        return (uint32_t)arguments->worker_count;
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (processors < 1)
+        return 1;
+    return processors > WORKER_COUNT_DEFAULT_MAX ? WORKER_COUNT_DEFAULT_MAX : (uint32_t)processors;
+}
 
 /* A worker's life: tasks in, judgements out, until the parent closes its end. */
 static _Noreturn void worker_main(const struct plan *plan, struct last_words *words, int task_file, int answer_file)
 {
     child_begin();
+    death_watch(&words->death);
     struct task task;
     while (file_read_all(task_file, &task, sizeof task)) {
         struct judgement judgement;
@@ -164,6 +181,18 @@ bool workers_have_busy(const struct workers *workers)
     return false;
 }
 
+static void worker_give(struct worker *worker, const struct task *task)
+{
+    death_clear(&worker->words->death);
+    worker->words->op_count = 0;
+    worker->words->has_begun = false;
+    worker->task = *task;
+    worker->start_ns = clock_now_ns();
+    worker->is_busy = true;
+    /* A worker that is gone shows as the end of its answers. */
+    (void)file_write_all(worker->task_file, task, sizeof *task);
+}
+
 bool workers_start(struct workers *workers, const struct task *task)
 {
     struct worker *worker = workers->workers;
@@ -172,22 +201,32 @@ bool workers_start(struct workers *workers, const struct task *task)
     CHECK(worker < workers->workers + workers->count);
     if (worker->process == 0 && !worker_fork(workers, worker))
         return false;
-    worker->words->op_count = 0;
-    worker->words->has_begun = false;
-    worker->task = *task;
-    worker->start_ns = clock_now_ns();
-    worker->is_busy = true;
-    /* A worker that is gone shows as the end of its answers. */
-    (void)file_write_all(worker->task_file, task, sizeof *task);
+    worker->is_second_try = false;
+    worker_give(worker, task);
     return true;
 }
 
-static void worker_died(struct worker *worker, struct judgement *judgement)
+/* SIGKILL comes from outside, from an administrator or a kernel without memory, so the trial is run once more: only when
+ * that ends so, too, it is the target's.  False: it was. */
+static bool worker_try_again(struct workers *workers, struct worker *worker, int status)
 {
-    char death[CHILD_DEATH_BYTES], reason[RUN_REASON_BYTES];
-    child_describe_death(worker_bury(worker), death);
-    snprintf(reason, sizeof reason, "the target took its process with it: %s", death);
-    judgement_make_dead(&worker->task, JUDGEMENT_CRASHED, reason, worker->words, judgement);
+    const struct task task = worker->task;
+    if (worker->is_second_try || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL || !worker_fork(workers, worker))
+        return false;
+    worker->is_second_try = true;
+    worker_give(worker, &task);
+    return true;
+}
+
+/* False: the trial is run once more. */
+static bool worker_died(struct workers *workers, struct worker *worker, struct judgement *judgement)
+{
+    const int status = worker_bury(worker);
+    if (worker_try_again(workers, worker, status))
+        return false;
+    death_conclude(&worker->words->death, status);
+    judgement_make_dead(&worker->task, worker->words, judgement);
+    return true;
 }
 
 static bool worker_is_late(const struct workers *workers, const struct worker *worker)
@@ -199,21 +238,20 @@ static void worker_stop(struct worker *worker, struct judgement *judgement)
 {
     (void)kill(worker->process, SIGKILL);
     (void)worker_bury(worker);
-    judgement_make_dead(&worker->task, JUDGEMENT_HUNG, "the trial did not end within --trial-timeout", worker->words,
-                        judgement);
+    if (worker->words->death.kind == DEATH_NONE)
+        worker->words->death.kind = DEATH_HANG;
+    judgement_make_dead(&worker->task, worker->words, judgement);
 }
 
 /* Takes in what came.  READY when the answer is whole or the worker is gone. */
-static enum workers_result worker_listen(struct worker *worker, struct judgement *judgement)
+static enum workers_result worker_listen(struct workers *workers, struct worker *worker, struct judgement *judgement)
 {
     static char bytes[1 << 20];
     ssize_t got = read(worker->answer_file, bytes, sizeof bytes);
     if (got < 0 && errno == EINTR)
         return WORKERS_NOTHING;
-    if (got <= 0) {
-        worker_died(worker, judgement);
-        return WORKERS_READY;
-    }
+    if (got <= 0)
+        return worker_died(workers, worker, judgement) ? WORKERS_READY : WORKERS_NOTHING;
     writing_append_bytes(&worker->input, bytes, (size_t)got);
     uint64_t length = 0;
     if (worker->input.length < sizeof length)
@@ -228,24 +266,45 @@ static enum workers_result worker_listen(struct worker *worker, struct judgement
     return good ? WORKERS_READY : WORKERS_FAILED;
 }
 
-enum workers_result workers_take(struct workers *workers, int wait_ms, struct judgement *judgement)
+/* While nobody was here, because all of us were stopped, say, no trial is late for it. */
+static void forgive_absence(struct workers *workers)
+{
+    const uint64_t now_ns = clock_now_ns();
+    const uint64_t absent_ns = workers->looked_ns == 0 ? 0 : now_ns - workers->looked_ns;
+    for (uint32_t i = 0; i < workers->count && absent_ns > ABSENCE_NS; i++) {
+        struct worker *worker = &workers->workers[i];
+        /* One that began meanwhile begins now. */
+        worker->start_ns = now_ns - worker->start_ns < absent_ns ? now_ns : worker->start_ns + absent_ns;
+    }
+    workers->looked_ns = now_ns;
+}
+
+static enum workers_result stop_late_one(struct workers *workers, struct judgement *judgement)
 {
     for (uint32_t i = 0; i < workers->count; i++) {
+        if (!worker_is_late(workers, &workers->workers[i]))
+            continue;
+        worker_stop(&workers->workers[i], judgement);
+        return WORKERS_READY;
+    }
+    return WORKERS_NOTHING;
+}
+
+enum workers_result workers_take(struct workers *workers, int wait_ms, struct judgement *judgement)
+{
+    forgive_absence(workers);
+    for (uint32_t i = 0; i < workers->count; i++) {
         struct worker *worker = &workers->workers[i];
-        if (worker_is_late(workers, worker)) {
-            worker_stop(worker, judgement);
-            return WORKERS_READY;
-        }
         workers->files[i] = (struct pollfd){.fd = worker->is_busy ? worker->answer_file : -1, .events = POLLIN};
     }
     if (poll(workers->files, workers->count, wait_ms) <= 0)
-        return WORKERS_NOTHING;
+        return stop_late_one(workers, judgement);
     for (uint32_t i = 0; i < workers->count; i++) {
         if (workers->files[i].revents == 0)
             continue;
-        enum workers_result result = worker_listen(&workers->workers[i], judgement);
+        enum workers_result result = worker_listen(workers, &workers->workers[i], judgement);
         if (result != WORKERS_NOTHING)
             return result;
     }
-    return WORKERS_NOTHING;
+    return stop_late_one(workers, judgement);
 }

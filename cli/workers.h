@@ -7,6 +7,9 @@
 
 struct workers;
 
+/* As many as asked for, or one per processor. */
+uint32_t workers_wanted(const struct arguments *arguments);
+
 /* Forks count workers that know the plan, which must outlive them.  timeout_ns: how long one trial
  * may take.  NULL: no process, pipe or memory could be had; errno says why. */
 struct workers *workers_create(const struct plan *plan, uint32_t count, uint64_t timeout_ns);

@@ -109,6 +109,47 @@ job '[slow_lea]\n' "job.ini:1: unknown scenario 'slow_lea'; did you mean 'slow_l
 job '[global]\nscenario = slow_leak\n' "job.ini:2: 'scenario' belongs in a section"
 job '[a]\nscenario = slow_leak\nchip = v4\ncapacity = 1G\n' "job.ini:4: chip and capacity"
 job '[slow_leak]\noption.defrag = sometimes\n' "none, slide, repack"
+# Keys and values of a campaign.
+job '[slow_leak]\nfaults = cpoy\n' "job.ini:2: faults: 'cpoy' names the unknown fault 'cpoy'; did you mean 'copy'?"
+job '[slow_leak]\nfaults = copy wiat\n' "unknown fault 'wiat'; did you mean 'wait'?"
+job '[slow_leak]\nfaults = xyzzyxyzzy\n' "valid are copy, wait, unload,"
+job '[slow_leak]\nfaults =\n' "job.ini:2: faults: '' is empty"
+job '[slow_leak]\nfaults = all, copy\n' "stand alone"
+job '[slow_leak]\nfaults = copy none\n' "stand alone"
+job '[slow_leak]\nfaults = copy copy\n' "names 'copy' twice"
+job '[slow_leak]\nfaults = copy\nfaults = wait\n' "job.ini:3: key 'faults' comes twice"
+job '[slow_leak]\nfault = copy\n' "unknown key 'fault'; did you mean 'faults'?"
+job '[slow_leak]\nseeds = 0\n' "job.ini:2: seeds: '0'"
+job '[slow_leak]\nseeds = 1\nseeds = 1\n' "job.ini:3: key 'seeds' comes twice"
+job '[queued_free_race]\nweights = alloc\n' "is not a list of KIND:PERCENT: 'alloc'"
+job '[queued_free_race]\nweights = aloc:30\n' "unknown kind of op 'aloc'; did you mean 'alloc'?"
+job '[queued_free_race]\nweights = retire:30\n' "unknown kind of op 'retire'"
+job '[queued_free_race]\nweights = alloc:10001\n' "gives alloc the weight '10001', which is no number from 0 to 10000"
+job '[queued_free_race]\nweights = alloc:-1\n' "gives alloc the weight '-1'"
+job '[queued_free_race]\nweights = alloc:\n' "gives alloc the weight ''"
+job '[queued_free_race]\nweights = alloc:0 output:0\n' "leaves no request"
+job '[queued_free_race]\nweights = use:1 use:2\n' "names 'use' twice"
+job '[queued_free_race]\nweights =\n' "is empty"
+job '[queued_free_race]\nweights = use:1\nweights = use:2\n' "job.ini:3: key 'weights' comes twice"
+job '[a]\nscenario = queued_free_race\n[slow_leak]\nweights = use:3\n' \
+    "job.ini:3: scenario 'slow_leak' takes no weights: only those do that draw from the generator: fragmentation_storm queued_free_race"
+job '[global]\nweights = use:3\n[queued_free_race]\n[slow_leak]\n' "job.ini:4: scenario 'slow_leak' takes no weights"
+job '[slow_leak]\nlanes = 4\n' "job.ini:2: lanes are not run yet"
+job '[global]\nlanes = 4\n[slow_leak]\n' "job.ini:2: lanes are not run yet"
+job '[slow_leak]\nseed = 4\n' "job.ini:2: 'seed' holds for the whole run: it belongs in [global]"
+job '[slow_leak]\ntime = 4s\n' "job.ini:2: 'time' holds for the whole run"
+job '[slow_leak]\nprobes = required\n' "job.ini:2: 'probes' holds for the whole run"
+job '[global]\nprobes = wanted\n[slow_leak]\n' "job.ini:2: probes: 'wanted' is not 'required'"
+job '[global]\nprobes = required\nprobes = required\n[slow_leak]\n' "job.ini:3: key 'probes' comes twice"
+job '[global]\nprobe = required\n[slow_leak]\n' "unknown key 'probe'; did you mean 'probes'?"
+job '[a]\nscenario = al\n' "unknown scenario 'al'"
+job '[a_name_that_is_much_too_long_for_this_purpose]\nscenario = all\n' "too long for 'scenario = all'"
+expect_refusal 2 "did you mean 'copy'?" run --faults cpoy
+expect_refusal 2 "--faults: '' is empty" run --faults ""
+expect_refusal 2 "--weights: scenario 'slow_leak' takes no weights" run slow_leak --weights use:3
+expect_refusal 2 "did you mean 'alloc'?" run fragmentation_storm --weights aloc:3
+expect_refusal 2 "--seeds: '0'" run --seeds 0
+expect_refusal 2 "unknown option '--seeds'" replay x.ops --seeds 3
 head -c 3000 "$hbmstress" >job.ini
 expect_refusal 2 "job.ini:1: " run --job job.ini
 printf '[slow_leak]\n' >job.ini

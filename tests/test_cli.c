@@ -122,9 +122,10 @@ static void plan_two(struct plan *plan, struct part parts[2], uint64_t op_count_
     parts[1].scenario = &short_one;
     for (int i = 0; i < 2; i++) {
         parts[i].op_count_max = op_count_max;
+        parts[i].trial_count_max = UINT64_MAX;
         parts[i].duration_ns = UINT64_MAX;
     }
-    *plan = (struct plan){.parts = parts, .count = 2, .duration_ns = UINT64_MAX};
+    *plan = (struct plan){.parts = parts, .count = 2, .shard_count = 1, .duration_ns = UINT64_MAX};
 }
 
 /* The trial that ran: it ended after three quarters of its bound, or at it when odd. */
@@ -320,31 +321,29 @@ START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
     ck_assert_ptr_nonnull(mkdtemp(directory));
     struct part parts[2];
     struct plan plan;
-    struct keeper keeper;
+    const struct keeper keeper = {directory, 100};
+    struct keeper_paths paths;
     struct judgement judgement;
-    struct report_finding finding;
     plan_two(&plan, parts, 250);
     strcpy(parts[0].name, "a part/of two");
     judgement_with_unknowns(&judgement);
-    keeper_init(&keeper, directory, 100);
     for (size_t i = 0; i < 2; i++) {
         const struct kept_oom *oom = &judgement.head.kept[i];
-        ck_assert_int_eq(keeper_take_oom(&keeper, &plan, &judgement, oom, &finding), KEEPER_KEPT);
-        ck_assert_ptr_nonnull(strstr(finding.repro, "/repros/unknown-a_part_of_two-"));
-        ck_assert_ptr_nonnull(strstr(finding.certificate, "/certificates/unknown-a_part_of_two-"));
-        ck_assert_uint_eq(finding.op_count, oom->verdict.op + 1);
-        expect_file(finding.certificate, i == 0 ? "certificate of op 2\n" : "certificate of op 4\n");
+        const struct kept kept = keeper_take_oom(&keeper, &plan, &judgement, oom);
+        ck_assert_int_eq(kept.result, KEEPER_KEPT);
+        ck_assert_uint_eq(kept.op_count, oom->verdict.op + 1);
+        ck_assert_ptr_nonnull(strstr(kept.base, "unknown-a_part_of_two-"));
+        keeper_paths_init(&paths, &keeper, "repros", kept.base);
+        expect_file(paths.certificate, i == 0 ? "certificate of op 2\n" : "certificate of op 4\n");
         struct setup setup;
         struct op_list ops;
         struct ops_file_error error;
         op_list_init(&ops);
-        ck_assert_int_eq(ops_file_read(finding.repro, &setup, &ops, &error), OPS_FILE_OK);
+        ck_assert_int_eq(ops_file_read(paths.repro, &setup, &ops, &error), OPS_FILE_OK);
         ck_assert_uint_eq(ops.count, oom->verdict.op + 1);
         op_list_deinit(&ops);
-        ck_assert_int_eq(unlink(finding.repro), 0);
-        ck_assert_int_eq(unlink(finding.certificate), 0);
+        keeper_forget(&keeper, kept.base);
     }
-    keeper_deinit(&keeper);
     judgement_deinit(&judgement);
     static const char *const folders[] = {"/repros", "/certificates", ""};
     for (size_t i = 0; i < 3; i++) {
@@ -352,41 +351,6 @@ START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
         snprintf(path, sizeof path, "%s%s", directory, folders[i]);
         ck_assert_int_eq(rmdir(path), 0); /* nothing else is there */
     }
-}
-END_TEST
-
-START_TEST(of_unknown_ooms_a_part_keeps_as_many_as_of_a_rule)
-{
-    char directory[] = "/tmp/test_cli_XXXXXX";
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    struct part parts[2];
-    struct plan plan;
-    struct keeper keeper;
-    struct judgement judgement;
-    struct report_finding finding;
-    plan_two(&plan, parts, 250);
-    strcpy(parts[0].name, "one");
-    strcpy(parts[1].name, "two");
-    judgement_with_unknowns(&judgement);
-    keeper_init(&keeper, directory, 100);
-    for (uint64_t i = 0; i <= KEEPER_SAME_COUNT_MAX; i++) {
-        judgement.head.task.trial = i;
-        enum keeper_result result = keeper_take_oom(&keeper, &plan, &judgement, &judgement.head.kept[0], &finding);
-        ck_assert_int_eq(result, i < KEEPER_SAME_COUNT_MAX ? KEEPER_KEPT : KEEPER_COUNTED);
-        if (result == KEEPER_KEPT)
-            ck_assert(unlink(finding.repro) == 0 && unlink(finding.certificate) == 0);
-    }
-    judgement.head.task.part = 1;
-    ck_assert_int_eq(keeper_take_oom(&keeper, &plan, &judgement, &judgement.head.kept[1], &finding), KEEPER_KEPT);
-    ck_assert(unlink(finding.repro) == 0 && unlink(finding.certificate) == 0);
-    keeper_deinit(&keeper);
-    judgement_deinit(&judgement);
-    char path[64];
-    snprintf(path, sizeof path, "%s/repros", directory);
-    ck_assert_int_eq(rmdir(path), 0);
-    snprintf(path, sizeof path, "%s/certificates", directory);
-    ck_assert_int_eq(rmdir(path), 0);
-    ck_assert_int_eq(rmdir(directory), 0);
 }
 END_TEST
 
@@ -506,7 +470,6 @@ int main(void)
     tcase_add_test(tests, a_trial_without_ops_ends_its_scenario);
     tcase_add_test(tests, a_judgement_survives_its_way_and_no_other_bytes_are_one);
     tcase_add_test(tests, an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate);
-    tcase_add_test(tests, of_unknown_ooms_a_part_keeps_as_many_as_of_a_rule);
     tcase_add_test(tests, premature_and_unknown_certificates_are_checked_and_one_in_so_many_others);
     tcase_add_test(tests, a_disputed_verdict_is_no_broken_promise);
     tcase_add_test(tests, a_trial_sends_the_certificates_of_what_stayed_unknown_with_its_list);

@@ -1,20 +1,20 @@
 /* Whether a target takes a setup, asked in a process of its own before anything runs: a target that
  * crashes or never returns when it is opened takes nothing else with it. */
-#ifndef CLI_PROBE_H
-#define CLI_PROBE_H
+#ifndef CLI_OPENING_H
+#define CLI_OPENING_H
 
 #include "cli/arguments.h"
 #include "harness/run.h"
 
 /* What the target said when it was opened. */
-struct probe {
+struct opening {
     bool has_programs; /* it loads and executes programs */
 };
 
 /* Opens and closes the target with that setup, within duration_ns.  where (NULL: nowhere) begins the
- * message of a failure.  EXIT_KEPT and *probe; or after one message EXIT_USAGE when it refuses,
+ * message of a failure.  EXIT_KEPT and *opening; or after one message EXIT_USAGE when it refuses,
  * EXIT_BROKEN when it crashes or hangs, EXIT_HARNESS when there is no process for it. */
-enum exit_code probe_target(const struct target *target, const struct setup *setup, const char *where,
-                            uint64_t duration_ns, struct probe *probe);
+enum exit_code opening_try(const struct target *target, const struct setup *setup, const char *where,
+                           uint64_t duration_ns, struct opening *opening);
 
 #endif

@@ -1,4 +1,4 @@
-#include "cli/probe.h"
+#include "cli/opening.h"
 
 #include "cli/child.h"
 #include "cli/interrupt.h"
@@ -40,8 +40,8 @@ static enum exit_code fail(enum child_end end, const char *prefix, const char *t
     return message_fail(EXIT_BROKEN, "%starget %s took its process with it when it was opened: %s", prefix, target, death);
 }
 
-enum exit_code probe_target(const struct target *target, const struct setup *setup, const char *where,
-                            uint64_t duration_ns, struct probe *probe)
+enum exit_code opening_try(const struct target *target, const struct setup *setup, const char *where,
+                           uint64_t duration_ns, struct opening *opening)
 {
     struct work work = {target, setup};
     struct writing bytes;
@@ -59,6 +59,6 @@ enum exit_code probe_target(const struct target *target, const struct setup *set
         return fail(end, prefix, setup->target, end == CHILD_DONE ? "it ended early" : death);
     if (!answer.is_taken)
         return message_fail(EXIT_USAGE, "%starget %s refuses: %s", prefix, setup->target, answer.reason);
-    probe->has_programs = answer.has_programs;
+    opening->has_programs = answer.has_programs;
     return EXIT_KEPT;
 }

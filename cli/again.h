@@ -1,0 +1,12 @@
+/* What running a list once more shows: whether it gives the same observations, whether the target writes beyond its
+ * host memory (the pieces are guarded then), and whether each run leaves memory of the process behind. */
+#ifndef CLI_AGAIN_H
+#define CLI_AGAIN_H
+
+#include "harness/run.h"
+
+/* trial kept every promise.  Runs its list again in this process: once, and while the heap grows up to 4 times.  True
+ * when that breaks a promise: then *broken is the verdict. */
+bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken);
+
+#endif

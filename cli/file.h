@@ -1,0 +1,22 @@
+/* Files that are there whole or not at all, and directories. */
+#ifndef CLI_FILE_H
+#define CLI_FILE_H
+
+#include "reports/writing.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { FILE_PATH_BYTES = 4096 };
+
+/* Makes a directory and those above it.  False: errno says why. */
+bool make_directories(const char *path);
+
+/* Writes path by way of path.partial; with is_forced the bytes are on the disk before the name is.  False: errno says
+ * why, and path is what it was before. */
+bool file_replace(const char *path, const void *bytes, size_t length, bool is_forced);
+
+/* Appends all of a file of at most length_max bytes.  False: errno says why (EFBIG: it is larger). */
+bool file_read(const char *path, size_t length_max, struct writing *bytes);
+
+#endif

@@ -1,0 +1,492 @@
+#include "cli/sweeping.h"
+
+#include "cli/clock.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/plan.h"
+#include "cli/recording.h"
+#include "cli/shrinking.h"
+#include "cli/sweeps.h"
+#include "cli/workers.h"
+#include "harness/check.h"
+#include "harness/ops_file.h"
+#include "reports/json_lines.h"
+#include "reports/table.h"
+#include "reports/terminal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FAULTS_REFUSING = ((1u << FAULT_CALL_COUNT) - 1u) | 1u << FAULT_ANY };
+
+struct sweeping {
+    const struct arguments *arguments;
+    const struct plan *plan;
+    const char *directory;
+    uint64_t op_count_max;
+    struct output output;
+    struct sweeps *sweeps;
+    struct sweep_sites sites; /* of all parts */
+    struct report_end end;
+    uint64_t swept_count, calls, failed_once, failed_for_ever, findings;
+    uint64_t start_ns;
+    bool is_failed;     /* a message was given */
+    bool is_disputed, is_incomplete;
+    char path[OUTPUT_PATH_BYTES];           /* of the last list kept */
+    char replay[OUTPUT_PATH_BYTES + 32];
+    struct writing text;
+};
+
+static void say_text(struct sweeping *sweeping)
+{
+    output_text(&sweeping->output, &sweeping->text);
+    writing_clear(&sweeping->text);
+}
+
+static void say_line(struct sweeping *sweeping)
+{
+    output_line(&sweeping->output, &sweeping->text);
+    writing_clear(&sweeping->text);
+}
+
+static void say_start(struct sweeping *sweeping)
+{
+    const struct plan *plan = sweeping->plan;
+    struct report_part *parts = calloc(plan->count, sizeof *parts);
+    CHECK(parts != NULL);
+    for (size_t i = 0; i < plan->count; i++)
+        parts[i] = (struct report_part){plan->parts[i].name, plan->parts[i].scenario->name, &plan->parts[i].setup,
+                                        sweeping->op_count_max, ""};
+    const struct report_start start = {.subcommand = "run --sweep", .setup = &plan->setup, .duration_ns = UINT64_MAX,
+                                       .parts = parts, .part_count = plan->count};
+    json_start(&sweeping->text, &start);
+    say_line(sweeping);
+    terminal_start(&sweeping->text, &start);
+    say_text(sweeping);
+    output_flush(&sweeping->output);
+    free(parts);
+}
+
+/* --- what is kept of a finding ------------------------------------------------------------------------------ */
+
+static void append_comment(struct writing *comments, const char *name, const char *value)
+{
+    if (value[0] == '\0')
+        return;
+    writing_append(comments, name);
+    writing_append_visible(comments, value);
+    writing_append(comments, "\n");
+}
+
+static void describe(const struct sweeping *sweeping, const struct sweep_note *note, const struct shrunk *shrunk,
+                     const char *rule, struct writing *comments)
+{
+    char place[SWEEP_PLACE_BYTES];
+    bool is_shrunk = shrunk->why[0] == '\0';
+    writing_append_format(comments, "broke %s in a sweep, %s\n", rule, sweep_place_print(&note->place, place));
+    append_comment(comments, "reason: ", is_shrunk ? shrunk->first.reason : note->verdict.reason);
+    if (is_shrunk)
+        writing_append_format(comments, "shrunk from %zu ops\n", note->ops.count);
+    append_comment(comments, "message: ", note->message);
+    append_comment(comments, "not shrunk: ", shrunk->why);
+    append_comment(comments, "again: ", sweeping->replay);
+    comments->bytes[--comments->length] = '\0'; /* ops_file_print ends the last line itself */
+}
+
+/* OUT/FOLDER/RULE-PART-SEED-FAULT.ops, with its folder made.  False: a message was given. */
+static bool choose_path(struct sweeping *sweeping, const struct sweep_note *note, const char *folder, const char *rule,
+                        const char *part)
+{
+    char directory[OUTPUT_PATH_BYTES], base[320], place[SWEEP_PLACE_BYTES];
+    snprintf(base, sizeof base, "%.48s-%.64s-%llu-%s", rule, part, (unsigned long long)note->setup.seed,
+             sweep_place_print(&note->place, place));
+    for (char *letter = base; *letter != '\0'; letter++)
+        if (*letter == '/' || *letter == ':' || (unsigned char)*letter <= ' ')
+            *letter = '_';
+    int length = snprintf(directory, sizeof directory, "%s/%s", sweeping->directory, folder);
+    if (length < 0 || (size_t)length + sizeof base + 8 > sizeof directory) {
+        (void)message_fail(EXIT_HARNESS, "%s: the path is too long", sweeping->directory);
+        return false;
+    }
+    if (!make_directories(directory)) {
+        (void)message_fail(EXIT_HARNESS, "%s: %m", directory);
+        return false;
+    }
+    snprintf(sweeping->path, sizeof sweeping->path, "%.3700s/%s.ops", directory, base);
+    snprintf(sweeping->replay, sizeof sweeping->replay, "hbmstress replay %s", sweeping->path);
+    return true;
+}
+
+static void shrink_note(const struct sweeping *sweeping, const struct sweep_note *note, const struct target *target,
+                        struct shrunk *shrunk)
+{
+    uint64_t budget = sweeping->arguments->shrink_budget;
+    bool is_shrinkable = !note->is_whole && note->verdict.kind != VERDICT_DISPUTED && budget > 0;
+    const struct shrinking shrinking = {.target = target, .setup = &note->setup, .ops = &note->ops,
+                                        .replay_count_max = budget};
+    if (is_shrinkable && shrinking_run(&shrinking, shrunk) == SHRINKING_DONE)
+        return;
+    if (!is_shrinkable)
+        snprintf(shrunk->why, sizeof shrunk->why, "%s",
+                 budget == 0 ? "the budget is 0" : "the whole list is what happened");
+    op_list_copy(&shrunk->ops, &note->ops);
+}
+
+static bool write_list(struct sweeping *sweeping, const struct sweep_note *note, const struct shrunk *shrunk,
+                       const char *rule)
+{
+    struct ops_file_error error = {0};
+    struct writing comments;
+    writing_init(&comments);
+    describe(sweeping, note, shrunk, rule, &comments);
+    bool is_written = ops_file_write(sweeping->path, &note->setup, &shrunk->ops, writing_string(&comments), &error) ==
+                      OPS_FILE_OK;
+    writing_deinit(&comments);
+    if (!is_written)
+        (void)message_fail(EXIT_HARNESS, "%s", error.reason);
+    return is_written;
+}
+
+/* What broke while the target was opened has no list. */
+static bool keep_note(struct sweeping *sweeping, const struct part *part, const struct sweep_note *note,
+                      struct report_finding *finding)
+{
+    const char *rule = finding->rule == NULL ? "disputed" : finding->rule;
+    if (note->ops.count == 0)
+        return true;
+    struct shrunk shrunk = {0};
+    op_list_init(&shrunk.ops);
+    writing_init(&shrunk.certificate);
+    bool is_kept = choose_path(sweeping, note, finding->rule == NULL ? "disputes" : "repros", rule, part->name);
+    if (is_kept) {
+        shrink_note(sweeping, note, part->target, &shrunk);
+        is_kept = write_list(sweeping, note, &shrunk, rule);
+        finding->repro = sweeping->path;
+        finding->replay = sweeping->replay;
+        finding->op_count = shrunk.ops.count;
+    }
+    writing_deinit(&shrunk.certificate);
+    op_list_deinit(&shrunk.ops);
+    return is_kept;
+}
+
+/* The line of a finding, and where its fault struck. */
+static void line_finding(struct writing *text, const struct report_finding *finding, const struct sweep_place *place)
+{
+    json_finding(text, finding);
+    text->length -= 2; /* the bracket and the newline */
+    line_string(text, "phase", place->phase == SWEEP_PLAIN ? "plain" : place->phase == SWEEP_OPEN ? "open" : "list");
+    if (place->phase != SWEEP_PLAIN) {
+        line_string(text, "fault", fault_info(place->kind)->name);
+        line_string(text, "mode", sweep_mode_name(place->mode));
+        line_number(text, "host", place->host);
+        line_number(text, "call", place->call);
+    }
+    line_close(text);
+}
+
+static void say_note(struct sweeping *sweeping, const struct part *part, const struct sweep_note *note)
+{
+    bool is_dispute = note->verdict.kind == VERDICT_DISPUTED;
+    struct report_finding finding = {.place = {part->name, note->trial}, .verdict = &note->verdict,
+                                     .rule = is_dispute ? NULL : rule_info(note->verdict.rule)->name,
+                                     .message = note->message, .seed = note->setup.seed};
+    if (sweeping->is_failed || sweeping->output.is_failed)
+        return; /* one line tells of a full disk */
+    if (!keep_note(sweeping, part, note, &finding))
+        sweeping->is_failed = sweeping->output.is_silent = true;
+    if (is_dispute)
+        json_dispute(&sweeping->text, &finding);
+    else
+        line_finding(&sweeping->text, &finding, &note->place);
+    say_line(sweeping);
+    terminal_finding(&sweeping->text, &finding);
+    say_text(sweeping);
+    if (is_dispute && !sweeping->is_disputed)
+        (void)message_fail(EXIT_HARNESS, "the judges disagree: op %lu of %s: %s; a fault of hbmstress, kept in %s",
+                           (unsigned long)note->verdict.op, part->name, note->verdict.reason,
+                           finding.repro == NULL ? "no file" : finding.repro);
+    sweeping->is_disputed |= is_dispute;
+}
+
+/* --- what a part came to --------------------------------------------------------------------------------------- */
+
+/* A kind that never strikes here (a target that does not resume is never left half-way) is not worth a row. */
+static bool is_worth_a_row(const struct sweep_count *count, unsigned kind)
+{
+    return count->calls > 0 && (kind < FAULT_CALL_COUNT || count->failed[SWEEP_FOR_EVER] > 0 || count->findings > 0);
+}
+
+static void put_ratio(struct table *table, uint64_t count, uint64_t of)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%llu of %llu", (unsigned long long)count, (unsigned long long)of);
+    table_put(table, text);
+}
+
+static void put_row(struct table *table, const char *name, const struct sweep_count *count, uint64_t sites)
+{
+    table_put(table, name);
+    put_ratio(table, count->failed[SWEEP_ONCE], count->calls);
+    put_ratio(table, count->failed[SWEEP_FOR_EVER], count->calls);
+    table_put_number(table, count->strikes[SWEEP_ONCE] + count->strikes[SWEEP_FOR_EVER]);
+    table_put_number(table, count->ops_failed);
+    table_put_number(table, count->ops_succeeded);
+    table_put_number(table, count->ooms);
+    table_put_number(table, sites);
+    table_put_number(table, count->replays);
+    table_put_number(table, count->findings);
+}
+
+static void line_count(struct sweeping *sweeping, const char *part, uint64_t trial, const char *name,
+                       const struct sweep_count *count, uint64_t sites)
+{
+    struct writing *text = &sweeping->text;
+    line_open(text, "sweep");
+    line_string(text, "scenario", part);
+    line_number(text, "trial", trial);
+    line_string(text, "kind", name);
+    line_number(text, "calls", count->calls);
+    line_number(text, "failed_once", count->failed[SWEEP_ONCE]);
+    line_number(text, "failed_for_ever", count->failed[SWEEP_FOR_EVER]);
+    line_number(text, "strikes_once", count->strikes[SWEEP_ONCE]);
+    line_number(text, "strikes_for_ever", count->strikes[SWEEP_FOR_EVER]);
+    line_number(text, "ops_failed", count->ops_failed);
+    line_number(text, "ops_succeeded", count->ops_succeeded);
+    line_number(text, "ooms", count->ooms);
+    line_number(text, "sites", sites);
+    line_number(text, "replays", count->replays);
+    line_number(text, "findings", count->findings);
+    line_close(text);
+    say_line(sweeping);
+}
+
+static void put_titles(struct table *table)
+{
+    static const char *const titles[] = {"fault", "failed once", "failed for ever", "ops struck", "failed", "succeeded",
+                                         "OOMs", "sites", "replays", "findings"};
+    table_init(table, sizeof titles / sizeof titles[0], 1);
+    for (size_t i = 0; i < table->column_count; i++)
+        table_put(table, titles[i]);
+}
+
+static void say_counts(struct sweeping *sweeping, const char *part, const struct sweep_part *swept)
+{
+    const struct sweep_result *result = swept->result;
+    struct table table;
+    put_titles(&table);
+    put_row(&table, "open", &result->open, 0);
+    line_count(sweeping, part, swept->trial, "open", &result->open, 0);
+    for (unsigned kind = 0; kind < FAULT_KIND_COUNT; kind++) {
+        const struct sweep_site_counts sites = sweep_sites_count(&result->sites, 1u << kind);
+        const char *name = fault_info((enum fault_kind)kind)->name;
+        if (!is_worth_a_row(&result->kinds[kind], kind))
+            continue;
+        put_row(&table, name, &result->kinds[kind], sites.plain_struck + sites.later_struck);
+        line_count(sweeping, part, swept->trial, name, &result->kinds[kind], sites.plain_struck + sites.later_struck);
+    }
+    const struct sweep_site_counts sites = sweep_sites_count(&result->sites, FAULTS_REFUSING);
+    writing_append_visible(&sweeping->text, part);
+    writing_append_format(&sweeping->text,
+                          ": trial %llu, %llu ops, %llu of %llu call sites, and %llu of %llu after a fault\n",
+                          (unsigned long long)swept->trial, (unsigned long long)result->op_count,
+                          (unsigned long long)sites.plain_struck, (unsigned long long)sites.plain,
+                          (unsigned long long)sites.later_struck, (unsigned long long)sites.later);
+    table_print(&table, 2, &sweeping->text);
+    table_deinit(&table);
+    say_text(sweeping);
+}
+
+static void count_part(struct sweeping *sweeping, const struct sweep_part *swept)
+{
+    const struct sweep_result *result = swept->result;
+    uint64_t findings = sweep_findings(result);
+    sweeping->swept_count++;
+    sweeping->findings += findings - result->found[RULE_NONE];
+    sweeping->is_incomplete |= findings == 0 && !sweep_is_complete(result);
+    sweeping->calls += result->open.calls;
+    sweeping->failed_once += result->open.failed[SWEEP_ONCE];
+    sweeping->failed_for_ever += result->open.failed[SWEEP_FOR_EVER];
+    for (unsigned kind = 0; kind < FAULT_CALL_COUNT; kind++) {
+        sweeping->calls += result->kinds[kind].calls;
+        sweeping->failed_once += result->kinds[kind].failed[SWEEP_ONCE];
+        sweeping->failed_for_ever += result->kinds[kind].failed[SWEEP_FOR_EVER];
+    }
+    sweeping->end.trials += result->replays;
+    run_totals_add(&sweeping->end.totals, &result->totals);
+    sweep_sites_add(&sweeping->sites, &result->sites);
+}
+
+static void say_note_line(struct sweeping *sweeping, const char *part, const char *note)
+{
+    line_open(&sweeping->text, "sweep");
+    line_string(&sweeping->text, "scenario", part);
+    line_string(&sweeping->text, "note", note);
+    line_close(&sweeping->text);
+    say_line(sweeping);
+    writing_append_visible(&sweeping->text, part);
+    writing_append(&sweeping->text, ": ");
+    writing_append_visible(&sweeping->text, note);
+    writing_append(&sweeping->text, "\n");
+    say_text(sweeping);
+}
+
+static void say_part(struct sweeping *sweeping, size_t i)
+{
+    const struct part *part = &sweeping->plan->parts[i];
+    const struct sweep_part swept = sweeps_part(sweeping->sweeps, i);
+    char note[RUN_REASON_BYTES + 64];
+    for (size_t k = 0; k < swept.note_count; k++)
+        say_note(sweeping, part, &swept.notes[k]);
+    sweeping->is_failed |= swept.is_faulty;
+    if (part->note[0] == '\0' && swept.refusal[0] == '\0') {
+        count_part(sweeping, &swept);
+        say_counts(sweeping, part->name, &swept);
+    } else {
+        snprintf(note, sizeof note, "%s%s", part->note[0] != '\0' ? part->note : "the target refuses its setup: ",
+                 swept.refusal);
+        say_note_line(sweeping, part->name, note);
+    }
+    output_flush(&sweeping->output);
+}
+
+/* --- the whole -------------------------------------------------------------------------------------------------- */
+
+static enum exit_code sweeping_exit_code(const struct sweeping *sweeping)
+{
+    if (sweeping->is_failed || sweeping->output.is_failed || sweeping->is_disputed)
+        return EXIT_HARNESS;
+    if (sweeping->findings > 0)
+        return EXIT_BROKEN;
+    return sweeping->is_incomplete || sweeping->end.totals.unknown > 0 ? EXIT_UNKNOWN : EXIT_KEPT;
+}
+
+static void append_meaning(struct writing *text, const struct sweeping *sweeping)
+{
+    if (sweeping->end.is_interrupted)
+        writing_append(text, "interrupted; so far ");
+    if (sweeping->findings > 0)
+        writing_append_format(text, "promises broken %llu times", (unsigned long long)sweeping->findings);
+    else if (sweeping->end.totals.unknown > 0)
+        writing_append_format(text, "no promise broken, but %llu OOMs stayed unknown",
+                              (unsigned long long)sweeping->end.totals.unknown);
+    else
+        writing_append(text, sweeping->is_incomplete ? "no promise broken, but some calls could not be failed"
+                                                     : "every promise kept");
+}
+
+static void append_summary(struct writing *text, const struct sweeping *sweeping)
+{
+    const struct sweep_site_counts sites = sweep_sites_count(&sweeping->sites, FAULTS_REFUSING);
+    append_meaning(text, sweeping);
+    writing_append_format(text, ": %llu scenario%s, %llu replays, ", (unsigned long long)sweeping->swept_count,
+                          sweeping->swept_count == 1 ? "" : "s", (unsigned long long)sweeping->end.trials);
+    if (sweeping->failed_once == sweeping->calls && sweeping->failed_for_ever == sweeping->calls)
+        writing_append_format(text, "%llu device calls failed once and for ever, ",
+                              (unsigned long long)sweeping->calls);
+    else
+        writing_append_format(text, "of %llu device calls %llu failed once and %llu for ever, ",
+                              (unsigned long long)sweeping->calls, (unsigned long long)sweeping->failed_once,
+                              (unsigned long long)sweeping->failed_for_ever);
+    if (sites.plain_struck == sites.plain)
+        writing_append_format(text, "all of %llu call sites, ", (unsigned long long)sites.plain);
+    else
+        writing_append_format(text, "%llu of %llu call sites, ", (unsigned long long)sites.plain_struck,
+                              (unsigned long long)sites.plain);
+    terminal_seconds(text, sweeping->end.elapsed_ns);
+    writing_append_format(text, "; seed %llu\n", (unsigned long long)sweeping->end.seed);
+}
+
+static void say_end(struct sweeping *sweeping)
+{
+    struct run_totals *totals = &sweeping->end.totals;
+    sweeping->end.elapsed_ns = clock_now_ns() - sweeping->start_ns;
+    sweeping->end.seed = sweeping->plan->setup.seed;
+    totals->broken = sweeping->findings > totals->premature ? sweeping->findings - totals->premature : 0;
+    sweeping->end.exit_code = (int)sweeping_exit_code(sweeping);
+    json_end(&sweeping->text, &sweeping->end);
+    say_line(sweeping);
+    append_summary(&sweeping->text, sweeping);
+    say_text(sweeping);
+}
+
+/* Tells of the parts in their order, as soon as all before them are done. */
+static void sweep_parts(struct sweeping *sweeping)
+{
+    size_t told = 0;
+    bool goes_on = true, is_failed = false;
+    while (goes_on) {
+        goes_on = sweeps_turn(sweeping->sweeps, &is_failed);
+        while (told < sweeping->plan->count && sweeps_part(sweeping->sweeps, told).is_done)
+            say_part(sweeping, told++);
+        if (is_failed)
+            sweeping->is_failed = message_fail(EXIT_HARNESS, "a process could not be started: %m") != EXIT_KEPT;
+        sweeping->end.is_interrupted = interrupt_asked();
+        goes_on = goes_on && !sweeping->end.is_interrupted && !sweeping->is_failed && !sweeping->output.is_failed &&
+                  !sweeping->output.is_pipe_closed && !sweeping->is_disputed;
+    }
+}
+
+static enum exit_code sweeping_work(struct sweeping *sweeping)
+{
+    const struct sweeps_setup setup = {.plan = sweeping->plan, .op_count_max = sweeping->op_count_max,
+                                       .worker_count = workers_wanted(sweeping->arguments),
+                                       .timeout_ns = sweeping->arguments->trial_timeout_ns};
+    sweeping->start_ns = clock_now_ns();
+    sweeping->sweeps = sweeps_create(&setup);
+    if (sweeping->sweeps == NULL) {
+        sweeping->output.is_failed = true; /* nothing worth a final name was written */
+        return message_fail(EXIT_HARNESS, "no memory for the sweep: %s", strerror(errno));
+    }
+    say_start(sweeping);
+    sweep_parts(sweeping);
+    sweeps_destroy(sweeping->sweeps);
+    say_end(sweeping);
+    return EXIT_KEPT;
+}
+
+static bool plan_has_work(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->parts[i].note[0] == '\0')
+            return true;
+    return false;
+}
+
+static enum exit_code sweep_plan(const struct arguments *arguments, const struct plan *plan)
+{
+    if (!plan_has_work(plan))
+        return message_fail(EXIT_USAGE, "nothing to sweep: %s %s", plan->parts[0].name, plan->parts[0].note);
+    struct sweeping *sweeping = calloc(1, sizeof *sweeping);
+    CHECK(sweeping != NULL);
+    sweeping->arguments = arguments;
+    sweeping->plan = plan;
+    sweeping->directory = arguments->out == NULL ? "out" : arguments->out;
+    sweeping->op_count_max = arguments->op_count_max == 0 ? SWEEPING_OP_COUNT_DEFAULT : arguments->op_count_max;
+    output_init(&sweeping->output, arguments->json);
+    enum exit_code code = output_open_results(&sweeping->output, sweeping->directory, 0);
+    if (code == EXIT_KEPT) {
+        code = sweeping_work(sweeping);
+        output_close(&sweeping->output);
+        code = code == EXIT_KEPT ? sweeping_exit_code(sweeping) : code;
+    }
+    writing_deinit(&sweeping->text);
+    free(sweeping);
+    return code;
+}
+
+enum exit_code sweeping_run(const struct arguments *arguments)
+{
+    struct plan plan;
+    if (arguments->duration_ns != 0)
+        return message_fail(EXIT_USAGE, "--sweep ends when every call was failed; --time cannot bound it, --ops can");
+    if (arguments->op_count_max > LAST_OP_COUNT_MAX)
+        return message_fail(EXIT_USAGE, "--ops: a sweep takes at most %d", LAST_OP_COUNT_MAX);
+    enum exit_code code = plan_make(arguments, arguments->has_seed ? arguments->seed : clock_seed(), &plan);
+    if (code == EXIT_KEPT)
+        code = sweep_plan(arguments, &plan);
+    plan_deinit(&plan);
+    return code;
+}

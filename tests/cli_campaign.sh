@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# A campaign survives kill -9 at any moment, is split into shards and joined again, and tells when its canary is silent.
+dead_canary=$(realpath "$2")
+# shellcheck source=tests/cli_common.sh
+. "$(dirname "$0")/cli_common.sh"
+kill_count=${HBMSTRESS_KILLS:-5}
+refuse() { expect_refusal 2 "$@"; }
+
+cat >job.ini <<'END'
+[global]
+seed = 5
+[storm]
+scenario = fragmentation_storm
+target = first_fit
+option.defrag = slide
+capacity = 64M
+seeds = 24
+[churn]
+scenario = recompilation_churn
+seeds = 6
+[race]
+scenario = queued_free_race
+ops = 12000
+END
+
+# Shorter lists are not what is tested here.
+job=(--job job.ini --shrink-budget 40)
+
+# What a campaign found: its trials, verdict by verdict, and its findings; not how long it took.
+essence() { # DIR
+    grep -v '^{"type":"start"' "$1/results.jsonl" | sed 's/"seconds":[0-9.]*//; s/"interrupted":true,//' | sed "s#$1/##g"
+    sed 's/"seconds": *[0-9.]*//' "$1/summary.json" | sed "s#$1/##g"
+    for file in "$1"/repros/* "$1"/certificates/*; do
+        [ ! -f "$file" ] || (basename "$file" && sed "s#$1/##g" "$file")
+    done
+}
+
+expect_exit 1 run "${job[@]}" --out whole --workers 2
+essence whole >whole.txt
+grep -q '"type":"trial"' whole/results.jsonl || fail "no line a trial"
+expect_text out.txt "canary: plant_premature_undrained in queued_free_race was reported"
+expect_text out.txt "finding 1: premature in alloc"
+signatures=$(grep -o '"signature":"[^"]*"' whole/results.jsonl | sort -u | wc -l)
+[ "$(find whole/repros -name 'premature-*' | wc -l)" = "$signatures" ] || fail "not one repro a signature, $signatures"
+for repro in whole/repros/premature-*; do
+    expect_exit 1 replay "$repro"
+done
+
+# Killed again and again, each time later; then to the end.
+whole_bytes=$(stat -c %s whole/results.jsonl)
+command=(run "${job[@]}" --out killed --workers 2)
+kills=0
+for ((i = 1; i <= kill_count; i++)); do
+    "$hbmstress" "${command[@]}" >/dev/null 2>&1 &
+    process=$!
+    # Any byte of the file may be the last one that is written.
+    due=$(((whole_bytes * i + RANDOM % whole_bytes) / (kill_count + 2)))
+    while kill -0 "$process" 2>/dev/null && [ "$(stat -c %s killed/results.jsonl 2>/dev/null || echo 0)" -lt "$due" ]; do
+        sleep 0.01
+    done
+    kill -9 "$process" 2>/dev/null && kills=$((kills + 1))
+    wait "$process" 2>/dev/null
+    [ -s killed/checkpoint ] || continue
+    # All lines but the last are whole, and so is that one if it ends.
+    sed '/^{"type":"[a-z]*",.*}$/d' killed/results.jsonl >torn.txt
+    [ "$(wc -l <torn.txt)" = 0 ] || fail "a line in the middle of results.jsonl is torn: $(head -n 1 torn.txt)"
+    command=(run --resume killed --workers $((RANDOM % 3 + 1)))
+done
+[ "$kills" -gt 0 ] || fail "the campaign was never killed"
+expect_exit 1 run --resume killed
+essence killed >killed.txt
+cmp whole.txt killed.txt || fail "killed $kills times the campaign is another one: $(diff whole.txt killed.txt | head -n 3)"
+! find killed -name '*.partial' | grep -q . || fail "half-written files are left: $(find killed -name '*.partial')"
+
+# One that is over says the same again.
+expect_exit 1 run --resume killed
+essence killed >killed.txt
+cmp whole.txt killed.txt || fail "to go on with a campaign that is over changes it"
+
+# Ctrl-C ends it well; it goes on all the same.
+"$hbmstress" run "${job[@]}" --out stopped >/dev/null 2>&1 &
+process=$!
+while kill -0 "$process" 2>/dev/null && [ "$(stat -c %s stopped/results.jsonl 2>/dev/null || echo 0)" -lt 1 ]; do
+    sleep 0.01
+done
+kill -INT "$process" 2>/dev/null
+wait "$process"
+tail -n 1 stopped/results.jsonl | grep -q '"type":"end"' || fail "the interrupted campaign does not end well"
+expect_exit 1 run --resume stopped
+essence stopped >stopped.txt
+cmp whole.txt stopped.txt || fail "stopped and gone on: $(diff whole.txt stopped.txt | head -n 3)"
+
+# Shards have each trial once, and joined they are the whole.
+for i in 1 2 3; do
+    "$hbmstress" run "${job[@]}" --shard "$i/3" --out "shard-$i" storm churn >out.txt 2>err.txt
+    [ "$?" -le 1 ] || fail "shard $i/3: $(cat err.txt)"
+done
+expect_exit 1 run "${job[@]}" --out both storm churn
+expect_exit 1 merge shard-1 shard-2 shard-3 --out merged
+diff <(grep '"type":"trial"' both/results.jsonl | sort) <(grep '"type":"trial"' merged/results.jsonl | sort) >difference.txt ||
+    fail "the shards' trials are not those of the whole: $(head -n 2 difference.txt)"
+grep -q '"type":"end"' merged/results.jsonl || fail "the merged results have no end"
+totals() {
+    grep '"type":"scenario"' "$1/results.jsonl" | sed 's/,"findings_only_counted.*//'
+}
+cmp <(totals both) <(totals merged) || fail "merged totals differ"
+[ -s merged/junit.xml ] || fail "merge writes no junit.xml"
+[ "$(find merged/repros -name 'premature-*' | wc -l)" = "$(find both/repros -name 'premature-*' | wc -l)" ] ||
+    fail "not one repro a signature is merged"
+for repro in merged/repros/premature-*; do
+    expect_exit 1 replay "$repro"
+done
+refuse "shard 1/3 is that of" merge shard-1 shard-1 --out twice
+refuse "is not a shard of the campaign" merge shard-1 whole --out twice
+expect_exit 1 merge shard-1 shard-2 --out two
+expect_text err.txt "2 of 3 shards are merged"
+grep -q interrupted two/results.jsonl || fail "a campaign without one of its shards looks whole"
+refuse "no campaign" merge nowhere shard-1
+
+# What is no campaign, or not this one any more.
+refuse "no campaign to go on with" run --resume nowhere
+refuse "only --workers and --json" run --resume whole --seed 3
+cp -r whole damaged
+printf x | dd of=damaged/checkpoint bs=1 seek=300 conv=notrunc 2>/dev/null
+refuse "it is damaged" run --resume damaged
+sed -i 's/seeds = 6/seeds = 7/' job.ini
+refuse "has changed since" run --resume whole
+for wrong in 0/3 4/3 3 x/y 1/; do
+    refuse "is not I/N" run --job job.ini --shard "$wrong"
+done
+
+# A full disk: exit 4, one line, and what was written is there.
+(ulimit -f 400 && exec "$hbmstress" run "${job[@]}" --out full >out.txt 2>err.txt)
+[ "$?" = 4 ] || fail "a full disk should be exit 4"
+[ "$(wc -l <err.txt)" = 1 ] || fail "a full disk should be one line: $(cat err.txt)"
+[ -s full/results.jsonl ] || fail "a full disk leaves nothing of what was written"
+[ "$(tail -c 1 full/results.jsonl)" = "" ] || fail "a full disk leaves half a line"
+expect_exit 1 run --resume full
+
+# A canary that nobody hears is a failure of the harness, whatever else was found.
+printf '[global]\nseed = 1\n[slow_leak]\nseeds = 2\n' >quiet.ini
+expect_exit 0 run --job quiet.ini --out quiet
+"$dead_canary" run --job quiet.ini --out dead >out.txt 2>err.txt
+[ "$?" = 4 ] || fail "a silent canary should be exit 4"
+expect_text err.txt "was run 64 times and its defect was not reported"
+expect_text out.txt "NOT reported"
+finish

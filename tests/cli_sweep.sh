@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# run --sweep: every device call of a list is failed, what breaks is kept as a list that replays, and a target that
+# crashes or hangs in it costs one replay and not the sweep.
+flawed=$(realpath "$2")
+job=$(realpath "$3")
+# shellcheck source=tests/cli_common.sh
+. "$(dirname "$0")/cli_common.sh"
+
+sweep() { # CODE ARGUMENT...
+    local code=$1
+    shift
+    expect_exit "$code" run eviction_pressure --sweep --ops 60 --seed 1 --capacity 64M "$@"
+}
+
+# Nothing is broken: every call of each kind was failed, and the same seed gives the same bytes with any workers.
+sweep 0 --target "$flawed" --out kept
+expect_text out.txt "every promise kept: 1 scenario"
+expect_text out.txt "device calls failed once and for ever, all of "
+for kind in open copy unload host_memory; do
+    grep -qE "^  $kind +([1-9][0-9]*) of \1 +\1 of \1 " out.txt || fail "not every $kind was failed"
+done
+[ ! -e kept/repros ] || fail "a list was kept though nothing broke"
+tail -n 1 kept/results.jsonl | grep -q '^{"type":"end",.*"exit":0}$' || fail "the results have no end"
+grep '^{"type":"sweep","scenario":"eviction_pressure",' kept/results.jsonl | grep -q '"kind":"copy","calls":[1-9]' ||
+    fail "the results have no line for copies"
+for workers in 1 3; do
+    expect_exit 0 run eviction_pressure exact_edge --sweep --ops 40 --seed 7 --capacity 64M --json --workers "$workers"
+    sed 's/"seconds":[0-9.]*//' out.txt >"with_$workers.txt"
+done
+cmp -s with_1.txt with_3.txt || fail "another number of workers gives other lines"
+
+# What breaks is shrunk and kept, and its list shows it alone.
+sweep 1 --target "$flawed" --target-option flaw=counters --out counters
+expect_text out.txt "BROKEN counters"
+expect_text out.txt "promises broken "
+[ "$(find counters/repros -name 'counters-*.ops' | wc -l)" = 5 ] || fail "should keep 5 lists of one rule"
+for repro in counters/repros/*.ops; do
+    expect_exit 1 replay "$repro" --json
+    expect_text out.txt '"rule":"counters"'
+    expect_exit 0 replay "$repro" --target-option flaw=none
+    [ "$(grep -c '^[0-9]' "$repro")" -lt 60 ] || fail "$repro was not shrunk"
+done
+sweep 1 --target "$flawed" --target-option flaw=counters --json --shrink-budget 0
+grep '"type":"broken","rule":"counters"' out.txt | grep -q '"fault":"[a-z_]*","mode":"[a-z ]*","host":0,"call":[1-9]' ||
+    fail "the finding does not say which call was failed"
+sweep 1 --target "$flawed" --target-option flaw=open_leak
+expect_text out.txt "BROKEN host_memory"
+
+# A target that ends its process, or never returns.
+sweep 1 --target "$flawed" --target-option flaw=crash --out crash
+expect_text out.txt "BROKEN crash"
+expect_text out.txt "SIGABRT"
+grep -qE "^  copy +([1-9][0-9]*) of \1 +\1 of \1 " out.txt || fail "the crashes ended the sweep of other kinds"
+repro=$(find crash/repros -name 'crash-*.ops' | sort | head -n 1)
+expect_exit 1 replay "$repro"
+sweep 1 --target "$flawed" --target-option flaw=loop --trial-timeout 200ms --ops 12 --out hang
+expect_text out.txt "BROKEN hang"
+
+# A job's parts; what makes no sense.
+expect_exit 0 run --job "$job" exact_edge --sweep --ops 20 --out job
+expect_text out.txt "every promise kept: 1 scenario"
+expect_refusal 2 "--time cannot bound it" run --sweep --time 10s
+expect_refusal 2 "a sweep takes at most" run --sweep --ops 99999999
+expect_refusal 2 "unknown scenario" run --sweep exact_egde
+expect_exit 0 run --help
+expect_text out.txt "--sweep"
+finish

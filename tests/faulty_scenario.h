@@ -1,0 +1,9 @@
+/* A scenario whose device refuses something all the time: what an allocator does then shows in few ops. */
+#ifndef TESTS_FAULTY_SCENARIO_H
+#define TESTS_FAULTY_SCENARIO_H
+
+#include "harness/scenario.h"
+
+extern const struct scenario faulty_scenario;
+
+#endif
