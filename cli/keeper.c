@@ -1,6 +1,7 @@
 #include "cli/keeper.h"
 
 #include "cli/certificates.h"
+#include "cli/ops_output.h"
 #include "cli/shrinking.h"
 #include "harness/check.h"
 #include "harness/ops_file.h"
@@ -16,16 +17,6 @@ void keeper_paths_init(struct keeper_paths *paths, const struct keeper *keeper, 
     snprintf(paths->certificate, sizeof paths->certificate, "%.3800s/%s/%s.json", keeper->directory,
              is_dispute ? "disputes" : "certificates", base);
     snprintf(paths->replay, sizeof paths->replay, "hbmstress replay %s", paths->repro);
-}
-
-/* A comment is one line each; what a target says may have more. */
-static void append_comment(struct writing *comments, const char *name, const char *value)
-{
-    if (value[0] == '\0')
-        return;
-    writing_append(comments, name);
-    writing_append_visible(comments, value);
-    writing_append(comments, "\n");
 }
 
 /* What a list is kept for, and where. */
@@ -44,14 +35,14 @@ static void describe(const struct keeping *keeping, const struct shrunk *shrunk,
     const bool is_shrunk = shrunk->why[0] == '\0';
     writing_append_format(comments, "broke %s in trial %llu of %s\n", keeping->rule,
                           (unsigned long long)head->task.trial, keeping->part);
-    append_comment(comments, "signature: ", head->signature);
-    append_comment(comments, "reason: ", is_shrunk ? shrunk->first.reason : head->first.reason);
+    comment_append(comments, "signature: ", head->signature);
+    comment_append(comments, "reason: ", is_shrunk ? shrunk->first.reason : head->first.reason);
     if (is_shrunk)
         writing_append_format(comments, "shrunk from %zu ops, which broke it thus\n", keeping->judgement->ops.count);
-    append_comment(comments, is_shrunk ? "first reason: " : "", is_shrunk ? head->first.reason : "");
-    append_comment(comments, is_shrunk ? "first message: " : "message: ", head->message);
-    append_comment(comments, "not shrunk: ", shrunk->why);
-    append_comment(comments, "again: ", keeping->paths.replay);
+    comment_append(comments, is_shrunk ? "first reason: " : "", is_shrunk ? head->first.reason : "");
+    comment_append(comments, is_shrunk ? "first message: " : "message: ", head->message);
+    comment_append(comments, "not shrunk: ", shrunk->why);
+    comment_append(comments, "again: ", keeping->paths.replay);
     comments->bytes[--comments->length] = '\0'; /* ops_file_print ends the last line itself */
 }
 
@@ -146,9 +137,9 @@ static bool write_until(const struct keeping *keeping, const struct kept_oom *oo
     writing_init(&comments);
     writing_append_format(&comments, "op %lu is %s in trial %llu of %s\n", (unsigned long)oom->verdict.op,
                           verdict_name(oom->verdict.kind), (unsigned long long)judgement->head.task.trial, keeping->part);
-    append_comment(&comments, "reason: ", oom->verdict.reason);
-    append_comment(&comments, "message: ", oom->message);
-    append_comment(&comments, "again: ", keeping->paths.replay);
+    comment_append(&comments, "reason: ", oom->verdict.reason);
+    comment_append(&comments, "message: ", oom->message);
+    comment_append(&comments, "again: ", keeping->paths.replay);
     comments.bytes[--comments.length] = '\0';
     bool is_written = write_list(keeping, &ops, &comments);
     writing_deinit(&comments);
@@ -165,8 +156,8 @@ static enum keeper_result keep_dispute(struct keeping *keeping, const struct shr
     if (!write_certificate(keeping, shrunk->certificate.bytes, shrunk->certificate.length))
         return KEEPER_FAILED;
     writing_init(&comments);
-    append_comment(&comments, "the judges disagree: ", keeping->kept.dispute.reason);
-    append_comment(&comments, "again: ", keeping->paths.replay);
+    comment_append(&comments, "the judges disagree: ", keeping->kept.dispute.reason);
+    comment_append(&comments, "again: ", keeping->paths.replay);
     comments.bytes[--comments.length] = '\0';
     bool is_written = write_list(keeping, &shrunk->ops, &comments);
     writing_deinit(&comments);

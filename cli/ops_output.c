@@ -61,3 +61,12 @@ enum exit_code ops_output(const char *path, const struct setup *setup, const str
         return message_fail(EXIT_HARNESS, "%s", error.reason);
     return EXIT_KEPT;
 }
+
+void comment_append(struct writing *comments, const char *name, const char *value)
+{
+    if (value[0] == '\0')
+        return;
+    writing_append(comments, name);
+    writing_append_visible(comments, value);
+    writing_append(comments, "\n");
+}

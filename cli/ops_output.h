@@ -5,10 +5,15 @@
 #include "cli/message.h"
 #include "harness/op.h"
 #include "harness/setup.h"
+#include "reports/writing.h"
 
 /* Writes to path, or to standard output when path is NULL.  A path that is no regular file (a device, a
  * pipe) is written to and never replaced.  EXIT_KEPT; or after one message EXIT_USAGE for a directory or
  * a path in none, EXIT_HARNESS for a write that failed.  A reader that left is no failure. */
 enum exit_code ops_output(const char *path, const struct setup *setup, const struct op_list *ops, const char *comments);
+
+/* Appends one line of comment for such a file, name and value; nothing when value is "".  What a target says may have more
+ * lines: it is made visible. */
+void comment_append(struct writing *comments, const char *name, const char *value);
 
 #endif

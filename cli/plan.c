@@ -268,3 +268,11 @@ void plan_deinit(struct plan *plan)
     free(plan->parts);
     *plan = (struct plan){0};
 }
+
+bool plan_has_work(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->parts[i].note[0] == '\0')
+            return true;
+    return false;
+}

@@ -42,6 +42,9 @@ struct plan {
 enum exit_code plan_make(const struct arguments *arguments, uint64_t seed, struct plan *plan);
 void plan_deinit(struct plan *plan);
 
+/* Whether any of its parts runs. */
+bool plan_has_work(const struct plan *plan);
+
 /* The seed of trial number `trial` of a part: random_derive of (random_derive of the part's seed
  * and the FNV-1a hash of the scenario's name) and the number.  It depends on nothing else, so a
  * trial can be run again alone and by any worker. */

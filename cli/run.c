@@ -9,14 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool plan_has_work(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->count; i++)
-        if (plan->parts[i].note[0] == '\0')
-            return true;
-    return false;
-}
-
 static enum exit_code make_plan(const struct arguments *arguments, uint64_t seed, struct plan *plan)
 {
     enum exit_code code = plan_make(arguments, seed, plan);

@@ -2,6 +2,7 @@
 
 #include "cli/clock.h"
 #include "cli/interrupt.h"
+#include "cli/ops_output.h"
 #include "cli/output.h"
 #include "cli/plan.h"
 #include "cli/recording.h"
@@ -71,27 +72,18 @@ static void say_start(struct sweeping *sweeping)
 
 /* --- what is kept of a finding ------------------------------------------------------------------------------ */
 
-static void append_comment(struct writing *comments, const char *name, const char *value)
-{
-    if (value[0] == '\0')
-        return;
-    writing_append(comments, name);
-    writing_append_visible(comments, value);
-    writing_append(comments, "\n");
-}
-
 static void describe(const struct sweeping *sweeping, const struct sweep_note *note, const struct shrunk *shrunk,
                      const char *rule, struct writing *comments)
 {
     char place[SWEEP_PLACE_BYTES];
     bool is_shrunk = shrunk->why[0] == '\0';
     writing_append_format(comments, "broke %s in a sweep, %s\n", rule, sweep_place_print(&note->place, place));
-    append_comment(comments, "reason: ", is_shrunk ? shrunk->first.reason : note->verdict.reason);
+    comment_append(comments, "reason: ", is_shrunk ? shrunk->first.reason : note->verdict.reason);
     if (is_shrunk)
         writing_append_format(comments, "shrunk from %zu ops\n", note->ops.count);
-    append_comment(comments, "message: ", note->message);
-    append_comment(comments, "not shrunk: ", shrunk->why);
-    append_comment(comments, "again: ", sweeping->replay);
+    comment_append(comments, "message: ", note->message);
+    comment_append(comments, "not shrunk: ", shrunk->why);
+    comment_append(comments, "again: ", sweeping->replay);
     comments->bytes[--comments->length] = '\0'; /* ops_file_print ends the last line itself */
 }
 
@@ -445,14 +437,6 @@ static enum exit_code sweeping_work(struct sweeping *sweeping)
     sweeps_destroy(sweeping->sweeps);
     say_end(sweeping);
     return EXIT_KEPT;
-}
-
-static bool plan_has_work(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->count; i++)
-        if (plan->parts[i].note[0] == '\0')
-            return true;
-    return false;
 }
 
 static enum exit_code sweep_plan(const struct arguments *arguments, const struct plan *plan)

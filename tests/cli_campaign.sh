@@ -85,6 +85,23 @@ while kill -0 "$process" 2>/dev/null && [ "$(stat -c %s stopped/results.jsonl 2>
 done
 kill -INT "$process" 2>/dev/null
 wait "$process"
+expect_text stopped/summary.json '"seed":5'
+# Two may not write to one place, and a job that is cut short has shown nothing.
+printf '[global]\nseed = 1\n[slow_leak]\nseeds = 100000\n' >long.ini
+"$hbmstress" run --job long.ini --out alone >/dev/null 2>&1 &
+process=$!
+while kill -0 "$process" 2>/dev/null && [ "$(stat -c %s alone/results.jsonl 2>/dev/null || echo 0)" -lt 1 ]; do
+    sleep 0.01
+done
+"$hbmstress" run --job long.ini --out alone >out.txt 2>err.txt
+[ "$?" = 2 ] || fail "two processes write to one place"
+expect_text err.txt "another process writes there"
+# A worker that is killed from outside costs nothing.
+kill -9 "$(pgrep -P "$process" | head -n 1)"
+kill -INT "$process"
+wait "$process"
+[ "$?" = 4 ] || fail "a job that was cut short should be exit 4"
+expect_no_text alone/results.jsonl '"rule":"crash"'
 tail -n 1 stopped/results.jsonl | grep -q '"type":"end"' || fail "the interrupted campaign does not end well"
 expect_exit 1 run --resume stopped
 essence stopped >stopped.txt

@@ -29,6 +29,12 @@ if [ -w /dev/full ]; then
     full import one.ops
 fi
 
+# A standard output that is closed: nothing of it lands in another file.
+rm -rf out
+"$hbmstress" run slow_leak --ops 500 --seed 1 >&- 2>err.txt
+[ "$?" = 0 ] || fail "a closed standard output ends the program with $?"
+[ -z "$(sed '/^{"type":"[a-z]*",.*}$/d' out/results.jsonl)" ] || fail "what is printed lands in results.jsonl"
+
 # A file that may not grow: results.jsonl, then a repro, then the output of import.
 rm -rf out
 (ulimit -f 400 && exec "$hbmstress" run --ops 20000 --seed 1 --capacity 64M >out.txt 2>err.txt)
