@@ -155,7 +155,17 @@ static uint32_t earliest_dying(const struct hbm *hbm, const struct hbm_event *ev
     return earliest;
 }
 
-static const struct hbm_event *event_to_await(const struct hbm_call *call)
+/* What another call was told meanwhile holds for this one, too: two calls that each asked for themselves would
+ * make each other forget.  Where a service refused it this one has not waited for all it might. */
+static bool event_is_vain(struct hbm_call *call, const struct hbm_event *event)
+{
+    if (event->lost_in_call < call->serial)
+        return false;
+    call->refused |= event->wait_refused;
+    return true;
+}
+
+static const struct hbm_event *event_to_await(struct hbm_call *call)
 {
     const struct hbm *hbm = call->hbm;
     const struct hbm_event *chosen = NULL;
@@ -163,7 +173,7 @@ static const struct hbm_event *event_to_await(const struct hbm_call *call)
     for (uint32_t number = hbm->pending.first; number != HBM_POOL_NONE;) {
         const struct hbm_event *event = hbm_pending_event(&hbm->pending, number);
         number = event->next;
-        if (event->lost_in_call == call->serial)
+        if (event_is_vain(call, event))
             continue;
         uint32_t distance = earliest_dying(hbm, event);
         if (distance < earliest) {
@@ -192,8 +202,10 @@ static bool event_await(struct hbm_call *call, uint64_t id)
     hbm->pending.poll_due = true;
     bool completed = hbm_completed_since(hbm, seen);
     struct hbm_event *event = hbm_pending_find(&hbm->pending, id);
-    if (event != NULL)
-        event->lost_in_call = call->serial;
+    if (event != NULL) {
+        event->lost_in_call = event->lost_in_call > call->serial ? event->lost_in_call : call->serial;
+        event->wait_refused = result == HBM_SERVICE_REFUSED;
+    }
     call->refused |= event != NULL && result == HBM_SERVICE_REFUSED;
     hbm->totals.events_awaited += event == NULL && result == HBM_SERVICE_OK;
     return completed || event == NULL;

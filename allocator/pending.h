@@ -7,7 +7,8 @@
 /* One unfinished event.  Linked in the order of first use, and by hash of its id. */
 struct hbm_event {
     uint64_t id;
-    uint64_t lost_in_call; /* the call that was told that waiting is in vain; asked again in the next */
+    uint64_t lost_in_call; /* the last call that was told that waiting is in vain; asked again in the next */
+    bool wait_refused;     /* it was told so because the service refused */
     uint32_t uses;         /* first struct hbm_use */
     uint32_t hash_next;
     uint32_t previous;
