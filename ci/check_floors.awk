@@ -2,16 +2,17 @@
 
 BEGIN {
     allowed["allocator"] = "allocator"
-    allowed["harness"] = "harness"
+    allowed["explore"] = "explore"
+    allowed["harness"] = "harness explore"
     allowed["checker"] = "checker"
     allowed["targets"] = "targets harness allocator"
     allowed["scenarios"] = "scenarios harness"
     allowed["formats"] = "formats harness"
     allowed["reports"] = "reports harness"
-    allowed["cli"] = "cli harness checker targets scenarios formats reports"
-    allowed["fuzz"] = "fuzz harness checker targets scenarios formats reports"
-    allowed["bench"] = "bench harness checker targets scenarios formats reports"
-    allowed["tests"] = "tests cli fuzz bench allocator harness checker targets scenarios formats reports"
+    allowed["cli"] = "cli explore harness checker targets scenarios formats reports"
+    allowed["fuzz"] = "fuzz explore harness checker targets scenarios formats reports"
+    allowed["bench"] = "bench explore harness checker targets scenarios formats reports"
+    allowed["tests"] = "tests cli fuzz bench allocator explore harness checker targets scenarios formats reports"
     # The names under which two folders are installed.
     installed["hbm"] = "allocator"
     installed["hbmstress"] = "harness"

@@ -1,0 +1,62 @@
+/* Who stands where, in words. */
+#include "explore/place.h"
+#include "explore/scheduler_state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct words {
+    char *text;
+    size_t used, capacity;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct words *words, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const int length = vsnprintf(words->text + words->used, words->capacity - words->used, format, arguments);
+    va_end(arguments);
+    words->used += length < 0 ? 0 : (size_t)length;
+    words->used = words->used < words->capacity ? words->used : words->capacity - 1;
+}
+
+static void say_who(struct words *words, const struct lane *lane, unsigned number)
+{
+    if (lane->op == STEP_OP_NONE) {
+        say(words, "%slane %u", words->used == 0 ? "" : "; ", number);
+    } else {
+        say(words, "%slane %u (op %u)", words->used == 0 ? "" : "; ", number, lane->op);
+    }
+}
+
+static void say_what(struct scheduler *scheduler, struct words *words, const struct lane *lane)
+{
+    char place[PLACE_TEXT_BYTES];
+    const struct step *step = &lane->step;
+    if (step->gate == NULL || *step->gate == 0) {
+        say(words, " is at a %s", step_kind_name(step->kind));
+        return;
+    }
+    if (step->object == NULL) {
+        say(words, " awaits other lanes");
+    } else {
+        const struct object *object = scheduler_object(scheduler, step->object, NULL);
+        say(words, " awaits %s #%u", object->kind == NULL ? step_kind_name(step->kind) : object->kind, object->number);
+        if (object->holder != 0 && step->gate == &object->holder) {
+            say(words, ", which lane %u holds since %s", object->holder - 1, place_print(object->held_since, place));
+        }
+    }
+    if (step->place != NULL) {
+        say(words, " at %s", place_print(step->place, place));
+    }
+}
+
+void scheduler_describe(struct scheduler *scheduler)
+{
+    struct words words = {.text = scheduler->report->text, .capacity = sizeof scheduler->report->text};
+    for (uint64_t left = scheduler->living; left != 0; left &= left - 1) {
+        const unsigned number = (unsigned)__builtin_ctzll(left);
+        say_who(&words, &scheduler->lanes[number], number);
+        say_what(scheduler, &words, &scheduler->lanes[number]);
+    }
+}

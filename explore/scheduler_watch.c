@@ -1,0 +1,108 @@
+/* Lanes that reach no step: the scheduler can only wait, so a thread of its own looks at the clock, and a signal finds
+ * out where the lane is. */
+#include "explore/check.h"
+#include "explore/place.h"
+#include "explore/scheduler_state.h"
+
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+enum { LOOKS_PER_TIMEOUT = 4, STUCK_AFTER_MS_DEFAULT = 2000 };
+
+static const void *place_of_signal(const void *context)
+{
+    const ucontext_t *machine = context;
+#if defined(__x86_64__)
+    return (const void *)(uintptr_t)machine->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+    return (const void *)(uintptr_t)machine->uc_mcontext.pc;
+#else
+    (void)machine;
+    return NULL;
+#endif
+}
+
+/* Runs in the lane that is stuck, wherever it is, and never goes back there. */
+static void leave_stuck(int signal_number, siginfo_t *info, void *context)
+{
+    (void)signal_number;
+    (void)info;
+    struct scheduler *scheduler = scheduler_of_thread;
+    if (scheduler == NULL || !atomic_load(&scheduler->is_watched)) {
+        return;
+    }
+    char place[PLACE_TEXT_BYTES];
+    const struct lane *lane = &scheduler->lanes[scheduler->current];
+    scheduler_fail(scheduler, SCHEDULER_STUCK,
+                   "lane %u (op %d) reached no point for too long: it waits for, or spins on, what no pthread call "
+                   "shows (a raw futex, a plain variable), at %s; its last point was '%s'",
+                   scheduler->current, (int)lane->op, place_print(place_of_signal(context), place),
+                   step_kind_name(lane->step.kind));
+}
+
+/* Ends early when the watch is to end. */
+static void pause_ms(struct scheduler *scheduler, uint32_t ms)
+{
+    const struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    syscall(SYS_futex, &scheduler->watch_ends, FUTEX_WAIT_PRIVATE, 0, &left, NULL, 0);
+}
+
+static void *watch(void *context)
+{
+    struct scheduler *scheduler = context;
+    uint64_t seen = 0;
+    unsigned quiet = 0;
+    while (!atomic_load(&scheduler->watch_ends)) {
+        pause_ms(scheduler, STUCK_AFTER_MS_DEFAULT / LOOKS_PER_TIMEOUT);
+        const uint64_t steps = atomic_load_explicit(&scheduler->step_total, memory_order_relaxed);
+        quiet = steps == seen && atomic_load(&scheduler->is_watched) ? quiet + 1 : 0;
+        seen = steps;
+        if (quiet > LOOKS_PER_TIMEOUT) {
+            (void)pthread_kill(scheduler->running_thread, SIGURG);
+            quiet = 0;
+        }
+    }
+    return NULL;
+}
+
+void scheduler_watch_begin(struct scheduler *scheduler)
+{
+    if (!scheduler->has_watch) {
+        struct sigaction action = {.sa_sigaction = leave_stuck, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
+        EXPLORE_CHECK(sigaction(SIGURG, &action, NULL) == 0);
+        sigset_t all, old;
+        sigfillset(&all);
+        pthread_sigmask(SIG_BLOCK, &all, &old); /* signals are for the others */
+        EXPLORE_CHECK(pthread_create(&scheduler->watch, NULL, watch, scheduler) == 0);
+        pthread_sigmask(SIG_SETMASK, &old, NULL);
+        scheduler->has_watch = true;
+    }
+    atomic_store_explicit(&scheduler->step_total, scheduler->step_total + 1, memory_order_relaxed);
+    atomic_store_explicit(&scheduler->is_watched, true, memory_order_relaxed);
+}
+
+void scheduler_watch_pause(struct scheduler *scheduler, bool is_paused)
+{
+    atomic_store_explicit(&scheduler->step_total, scheduler->step_total + 1, memory_order_relaxed);
+    atomic_store_explicit(&scheduler->is_watched, !is_paused, memory_order_relaxed);
+}
+
+void scheduler_watch_end(struct scheduler *scheduler)
+{
+    atomic_store_explicit(&scheduler->is_watched, false, memory_order_relaxed);
+}
+
+void scheduler_watch_destroy(struct scheduler *scheduler)
+{
+    if (scheduler->has_watch) {
+        atomic_store(&scheduler->watch_ends, 1);
+        syscall(SYS_futex, &scheduler->watch_ends, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+        EXPLORE_CHECK(pthread_join(scheduler->watch, NULL) == 0);
+    }
+}
