@@ -40,6 +40,7 @@ struct device {
     size_t half_unloaded_count, half_unloaded_capacity;
     struct device_images images;
     uint64_t doubled_count; /* completions that the target sees twice */
+    const struct device_waiter *waiter; /* NULL = none */
     device_witness *witness; /* NULL = none */
     void *witness_context;
     struct host_memory host_memory;
@@ -320,7 +321,7 @@ static enum device_result service_stage_out(void *context, uint64_t from, uint64
     struct stage *stage = stage_add(device);
     stage->bytes = bytes;
     stage->piece = contents_take(&device->contents, from, bytes);
-    *stage_id = stage->id;
+    *stage_id = call.to = stage->id;
     take_time(device);
     return end_call(device, &call, DEVICE_OK);
 }
@@ -368,6 +369,9 @@ static void service_stage_drop(void *context, uint64_t stage_id)
  * device_hung says so. */
 static bool is_runaway(struct device *device)
 {
+    if (device->waiter != NULL) {
+        device->waiter->looked(device->waiter->context);
+    }
     if (++device->poll_count > POLL_COUNT_MAX) {
         device->hung = device->is_runaway = true;
     }
@@ -405,6 +409,10 @@ static enum device_result wait_for(struct device *device, uint64_t event)
     const uint64_t due_ns = timeline_due_ns(device->timeline, event);
     if (due_ns == DELAY_NEVER) {
         return DEVICE_LOST;
+    }
+    if (device->waiter != NULL) {
+        device->waiter->wait(device->waiter->context, event);
+        return timeline_state(device->timeline, event) == EVENT_DONE ? DEVICE_OK : DEVICE_LOST;
     }
     const uint64_t now_ns = timeline_now_ns(device->timeline);
     timeline_advance(device->timeline, due_ns > now_ns ? due_ns - now_ns : 0);
@@ -490,6 +498,9 @@ static void service_host_free(void *context, void *memory, size_t bytes)
     if (memory == NULL) {
         return;
     }
+    if (device->waiter != NULL) {
+        device->waiter->gave_back(device->waiter->context, memory, bytes);
+    }
     host_memory_free(&device->host_memory, memory, bytes);
 }
 
@@ -556,6 +567,13 @@ void device_begin_op(struct device *device, uint64_t call_count_max)
     device->left_range = false;
 }
 
+void device_join_op(struct device *device, uint64_t call_count_max)
+{
+    if (__builtin_add_overflow(device->call_count_max, call_count_max, &device->call_count_max)) {
+        device->call_count_max = UINT64_MAX;
+    }
+}
+
 void device_end_op(struct device *device)
 {
     device->is_in_op = false;
@@ -609,6 +627,11 @@ void device_set_resumes(struct device *device, bool resumes)
 void device_set_images(struct device *device, const struct device_images *images)
 {
     device->images = *images;
+}
+
+void device_set_waiter(struct device *device, const struct device_waiter *waiter)
+{
+    device->waiter = waiter;
 }
 
 void device_set_witness(struct device *device, device_witness *witness, void *context)

@@ -44,6 +44,9 @@ uint64_t timeline_pending_at(const struct timeline *timeline, size_t index);
 /* Events that completed, in order, ever: [0, completed_count). */
 uint64_t timeline_completed_count(const struct timeline *timeline);
 uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index);
+/* Of an event that is done: its index there, and whether no waiting would have completed it. */
+uint64_t timeline_completed_index(const struct timeline *timeline, uint64_t event);
+bool timeline_was_lost(const struct timeline *timeline, uint64_t event);
 
 /* What one op made the allocator do, in order. */
 enum device_call_kind { DEVICE_CALL_COPY, DEVICE_CALL_STAGE_OUT, DEVICE_CALL_STAGE_IN, DEVICE_CALL_WAIT,
@@ -52,7 +55,7 @@ struct device_call {
     enum device_call_kind kind;
     enum device_result result;
     uint64_t from;   /* copy, stage_out; event of wait; program of unload; stage of stage_in */
-    uint64_t to;     /* copy, stage_in */
+    uint64_t to;     /* copy, stage_in; stage of stage_out, 0 when it was refused */
     uint64_t bytes;
     uint64_t completed_before; /* timeline_completed_count when the call began */
     uint32_t owner;            /* stage_in: whose bytes lead; UINT32_MAX = nobody's */
@@ -72,6 +75,9 @@ const struct device_services *device_services(struct device *device);
  * other call in between the op is hung, and to let the target come back every event is said to be done, the count
  * grows with each call, and the clock is at its end. */
 void device_begin_op(struct device *device, uint64_t call_count_max);
+/* Another call begins while that of an op is under way: its device calls go into the same log, and come on top of the
+ * bound. */
+void device_join_op(struct device *device, uint64_t call_count_max);
 /* The op's call has returned: until the next op the clock does not jump (FAULT_CLOCK_JUMP). */
 void device_end_op(struct device *device);
 const struct device_call *device_calls(const struct device *device, size_t *count);
@@ -100,6 +106,15 @@ void device_set_resumes(struct device *device, bool resumes);
 /* The witness is told of each call that can be refused, before it is answered.  NULL, as at first: nobody is told. */
 typedef void device_witness(void *context, enum device_call_kind call);
 void device_set_witness(struct device *device, device_witness *witness, void *context);
+/* How a wait for an event that is coming passes the time, and who is told of a look at the events or the clock.  NULL, as
+ * at first: virtual time goes on until the event is done, and nobody is told. */
+struct device_waiter {
+    void *context;
+    void (*wait)(void *context, uint64_t event); /* returns when the event is done, or lost */
+    void (*looked)(void *context);
+    void (*gave_back)(void *context, const void *memory, size_t bytes); /* host memory */
+};
+void device_set_waiter(struct device *device, const struct device_waiter *waiter);
 /* Which kinds of call were refused during this op for a fault: bit per FAULT_COPY..FAULT_HOST_MEMORY. */
 uint32_t device_faults_fired(const struct device *device);
 /* Which faults struck during this op: bit per fault_kind.  A fault strikes when it comes to its call, even where

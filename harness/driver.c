@@ -2,6 +2,8 @@
 
 #include "harness/align.h"
 #include "harness/check.h"
+#include "harness/clients.h"
+#include "harness/device_guard.h"
 #include "harness/progress.h"
 
 #include <stdio.h>
@@ -55,7 +57,9 @@ enum target_result host_open_target(struct host *host, const struct setup *setup
         .options = options,
         .option_count = setup->option_count,
     };
-    return host->target->open(&target_setup, device_services(host->device), &host->instance, &host->contract,
+    const struct device_services *services =
+        host->guarded == NULL ? device_services(host->device) : guarded_device_services(host->guarded);
+    return host->target->open(&target_setup, services, &host->instance, &host->contract,
                               reason, reason_bytes);
 }
 
@@ -72,8 +76,9 @@ static bool image_owner(const void *context, uint64_t program, uint32_t *owner)
 bool host_open(struct host *host, uint8_t index, const struct target *target, const struct setup *setup,
                struct timeline *timeline, char *reason, size_t reason_bytes)
 {
-    *host = (struct host){.target = target, .index = index};
+    *host = (struct host){.target = target, .guard = host->guard, .index = index};
     host->device = device_create(setup->capacity_bytes, timeline);
+    host->guarded = host->guard == NULL ? NULL : guarded_device_create(host->guard, device_services(host->device));
     snprintf(reason, reason_bytes, "target '%s' refused the setup", target->name);
     progress_begin(PROGRESS_OPEN, OP_KIND_COUNT, 0);
     const enum target_result opened = host_open_target(host, setup, reason, reason_bytes);
@@ -117,6 +122,7 @@ void host_deinit(struct host *host)
     host_close(host);
     model_destroy(host->model);
     device_destroy(host->device);
+    guarded_device_destroy(host->guarded);
     *host = (struct host){0};
 }
 
@@ -159,6 +165,9 @@ static void resolve_fault(struct op *op)
 void driver_resolve(const struct host *host, const struct timeline *timeline, struct op *op)
 {
     const struct op_kind_info *info = op_kind_info(op->kind);
+    if (info->has_point) {
+        return;
+    }
     if ((op->flags & OP_RELATIVE) != 0) {
         op->ref = resolve_ref(host->model, info, op->ref);
         const size_t count = timeline_pending_count(timeline);
@@ -182,137 +191,85 @@ void driver_resolve(const struct host *host, const struct timeline *timeline, st
     op->delay_ns = has_amount && op->event == OP_NONE ? op->delay_ns : 0;
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- before the call: whether it is made, and what it names --------------------------------- */
 
-static const char *tag_name(const struct setup *setup, uint8_t tag)
+/* To a target that queues no frees this one is told once nothing keeps the block. */
+static void prepare_free(const struct host *host, const struct block *block, struct call *call)
 {
-    return setup->tags[tag];
+    const bool is_done = block->use_count == 0 && block->hold_count == 0 && call->event == 0;
+    call->is_deferred = !host->contract.queues_frees && !is_done;
 }
 
-static struct target_request make_request(const struct setup *setup, const struct call *call, enum block_kind kind)
+static void prepare_donate(const struct host *host, const struct block *block, struct call *call)
 {
-    const struct op *op = &call->op;
-    return (struct target_request){
-        .id = (uint64_t)call->number + 1,
-        .size_bytes = op->size_bytes,
-        .align_bytes = op->align_log2 == 0 ? 0 : (uint64_t)1 << op->align_log2,
-        .unpadded_bytes = op->unpadded_bytes,
-        .kind = kind,
-        .tag = op->tag,
-        .tag_name = tag_name(setup, op->tag),
-    };
+    call->skipped = host->target->donate == NULL || block->hold_count > 0 || call->op.size_bytes == 0 ||
+                    call->op.size_bytes > block->size_bytes;
 }
 
-static void call_alloc(struct host *host, const struct setup *setup, struct call *call)
+static void prepare_hold(const struct host *host, const struct block *block, struct call *call)
 {
-    const struct target_request request =
-        make_request(setup, call, call->op.kind == OP_ALLOC ? BLOCK_BUFFER : BLOCK_OUTPUT);
-    call->result = host->target->alloc(host->instance, &request, &call->block);
-}
-
-static void call_free(struct host *host, const struct block *block, struct call *call)
-{
-    if (!host->contract.queues_frees) {
-        const bool is_done = block->use_count == 0 && block->hold_count == 0 && call->event == 0;
-        call->is_deferred = !is_done;
-        call->result = is_done ? host->target->free(host->instance, block->handle, 0) : TARGET_OK;
-        return;
-    }
-    call->result = host->target->free(host->instance, block->handle, call->event);
-}
-
-static void call_donate(struct host *host, const struct setup *setup, const struct block *block, struct call *call)
-{
-    if (host->target->donate == NULL || block->hold_count > 0 || call->op.size_bytes == 0 ||
-        call->op.size_bytes > block->size_bytes) {
-        call->skipped = true;
-        return;
-    }
-    const struct target_request request = make_request(setup, call, BLOCK_OUTPUT);
-    call->result = host->target->donate(host->instance, block->handle, &request, &call->block);
-}
-
-static void call_hold(struct host *host, const struct block *block, struct call *call)
-{
-    const struct target *target = host->target;
-    call->skipped = target->hold == NULL || target->release == NULL ||
+    call->skipped = host->target->hold == NULL || host->target->release == NULL ||
                     (call->op.kind == OP_RELEASE && block->hold_count == 0);
-    if (!call->skipped) {
-        call->result = (call->op.kind == OP_HOLD ? target->hold : target->release)(host->instance, block->handle);
-    }
 }
 
-static void call_use(struct host *host, const struct block *block, struct call *call)
+/* The block or program that the op names; NULL when nobody knows it.  Where lanes overlap the model is behind, and
+ * the call gets no slot. */
+static const struct block *find_named(const struct host *host, struct call *call)
 {
-    call->skipped = host->target->use == NULL;
-    if (!call->skipped) {
-        call->result = host->target->use(host->instance, block->handle, call->event);
+    if (host->clients != NULL) {
+        return clients_block(host->clients, call->op.ref);
     }
+    call->slot = model_slot_of_op(host->model, call->op.ref);
+    return call->slot == SLOT_NONE ? NULL : model_block(host->model, call->slot);
 }
 
-static void call_on_block(struct host *host, const struct setup *setup, struct call *call)
+static void prepare_on_block(const struct host *host, struct call *call, uint64_t *handle)
 {
+    const struct block *block = find_named(host, call);
     /* release() is the one call that may name a block that was already freed. */
-    const struct model *model = host->model;
-    const uint32_t slot = model_slot_of_op(model, call->op.ref);
-    if (slot == SLOT_NONE || model_block(model, slot)->kind == BLOCK_PROGRAM ||
-        (!model_block(model, slot)->is_known && call->op.kind != OP_RELEASE)) {
+    if (block == NULL || block->kind == BLOCK_PROGRAM || (!block->is_known && call->op.kind != OP_RELEASE)) {
+        call->slot = SLOT_NONE;
         call->skipped = true;
         return;
     }
-    const struct block *block = model_block(model, slot);
-    call->slot = slot;
+    *handle = block->handle;
     switch (call->op.kind) {
     case OP_FREE:
     case OP_FREE_AFTER:
-        call_free(host, block, call);
+        prepare_free(host, block, call);
         return;
     case OP_USE:
-        call_use(host, block, call);
+        call->skipped = host->target->use == NULL;
         return;
     case OP_DONATE:
-        call_donate(host, setup, block, call);
+        prepare_donate(host, block, call);
         return;
     case OP_HOLD:
     case OP_RELEASE:
-        call_hold(host, block, call);
+        prepare_hold(host, block, call);
         return;
     default: /* OP_TOUCH: only the device is read */
         return;
     }
 }
 
-static void call_load(struct host *host, const struct setup *setup, struct call *call)
-{
-    const struct target_program program = {
-        .id = (uint64_t)call->number + 1,
-        .image_bytes = call->op.size_bytes,
-        .stack_bytes = call->op.stack_bytes,
-        .name = tag_name(setup, call->op.tag),
-    };
-    call->result = host->target->load(host->instance, &program, &call->block);
-}
-
-static void call_on_program(struct host *host, const struct setup *setup, struct timeline *timeline,
-                            struct call *call)
+static void prepare_on_program(const struct host *host, struct timeline *timeline, struct call *call, uint64_t *handle)
 {
     if (!host->contract.programs) {
         call->skipped = true;
         return;
     }
     if (call->op.kind == OP_LOAD) {
-        call_load(host, setup, call);
         return;
     }
-    const uint32_t slot = model_slot_of_op(host->model, call->op.ref);
-    const struct block *program = slot == SLOT_NONE ? NULL : model_block(host->model, slot);
+    const struct block *program = find_named(host, call);
     if (program == NULL || !program->is_known || program->kind != BLOCK_PROGRAM) {
+        call->slot = SLOT_NONE;
         call->skipped = true;
         return;
     }
-    call->slot = slot;
+    *handle = program->handle;
     if (call->op.kind == OP_UNLOAD) {
-        call->result = host->target->unload(host->instance, program->handle);
         return;
     }
     /* The execution is enqueued when the call returns: until then its event has no due time. */
@@ -320,15 +277,6 @@ static void call_on_program(struct host *host, const struct setup *setup, struct
     call->makes_event = true;
     call->event_delay_ns = call->op.delay_ns;
     timeline_add(timeline, call->event, DELAY_NEVER);
-    call->result = host->target->execute(host->instance, program->handle, call->event, &call->block);
-    if (call->result != TARGET_OK) {
-        timeline_complete(timeline, call->event);
-    } else if ((call->op.flags & OP_COLLECTIVE) != 0) {
-        timeline_start_collective(timeline, call->event, call->op.group, host->index, setup->host_count,
-                                  call->event_delay_ns);
-    } else {
-        timeline_start(timeline, call->event, call->event_delay_ns);
-    }
 }
 
 /* The event of free_after and use: a named one, or a new one. */
@@ -377,39 +325,27 @@ static bool may_retire(const struct host *host, const struct op *op)
     const uint64_t granule = host->contract.granule_bytes;
     const uint64_t capacity = model_capacity_bytes(host->model);
     struct span span;
-    return host->target->retire != NULL && model_absent_count(host->model) == 0 && op->size_bytes > 0 && op->size_bytes % granule == 0 &&
+    return host->target->retire != NULL && host->clients == NULL && model_absent_count(host->model) == 0 &&
+           op->size_bytes > 0 && op->size_bytes % granule == 0 &&
            op->address % granule == 0 && op->size_bytes <= capacity && op->address <= capacity - op->size_bytes &&
            op->address >= model_reserved_bytes(host->model) &&
            !span_map_intersects(model_map(host->model), op->address, op->address + op->size_bytes, &span);
 }
 
-static void call_retire(struct host *host, struct call *call)
-{
-    call->skipped = !may_retire(host, &call->op);
-    if (call->skipped) {
-        return;
-    }
-    call->result = host->target->retire(host->instance, call->op.address, call->op.size_bytes);
-    call->block = (struct target_block){.address = call->op.address, .size_bytes = call->op.size_bytes};
-}
-
-static void dispatch(struct host *host, struct timeline *timeline, const struct setup *setup, struct call *call)
+static void prepare(struct host *host, struct timeline *timeline, struct call *call, uint64_t *handle)
 {
     switch ((enum op_kind)call->op.kind) {
     case OP_ALLOC:
     case OP_OUTPUT:
-        call_alloc(host, setup, call);
+    case OP_REPORT:
         return;
     case OP_LOAD:
     case OP_UNLOAD:
     case OP_EXECUTE:
-        call_on_program(host, setup, timeline, call);
+        prepare_on_program(host, timeline, call, handle);
         return;
     case OP_DEFRAGMENT:
         call->skipped = host->target->defragment == NULL || host->contract.defrag == DEFRAG_NONE;
-        if (!call->skipped) {
-            call->result = host->target->defragment(host->instance);
-        }
         return;
     case OP_COMPLETE:
     case OP_ADVANCE:
@@ -417,29 +353,182 @@ static void dispatch(struct host *host, struct timeline *timeline, const struct 
         call_on_time(host, timeline, call);
         return;
     case OP_RETIRE:
-        call_retire(host, call);
+        call->skipped = !may_retire(host, &call->op);
         return;
-    case OP_REPORT:
+    case OP_SWITCH:
+        call->skipped = true;
         return;
     default:
-        call_on_block(host, setup, call);
+        prepare_on_block(host, call, handle);
     }
 }
 
-void driver_call(struct host *host, struct timeline *timeline, const struct setup *setup, const struct op *op,
-                 uint32_t number, struct call *call)
+/* --- calls ---------------------------------------------------------------------------------- */
+
+static const char *tag_name(const struct setup *setup, uint8_t tag)
 {
+    return setup->tags[tag];
+}
+
+static struct target_request make_request(const struct setup *setup, const struct call *call, enum block_kind kind)
+{
+    const struct op *op = &call->op;
+    return (struct target_request){
+        .id = (uint64_t)call->number + 1,
+        .size_bytes = op->size_bytes,
+        .align_bytes = op->align_log2 == 0 ? 0 : (uint64_t)1 << op->align_log2,
+        .unpadded_bytes = op->unpadded_bytes,
+        .kind = kind,
+        .tag = op->tag,
+        .tag_name = tag_name(setup, op->tag),
+    };
+}
+
+static enum target_result call_alloc(struct host *host, const struct setup *setup, struct call *call)
+{
+    const struct target_request request =
+        make_request(setup, call, call->op.kind == OP_ALLOC ? BLOCK_BUFFER : BLOCK_OUTPUT);
+    return host->target->alloc(host->instance, &request, &call->block);
+}
+
+static enum target_result call_donate(struct host *host, const struct setup *setup, uint64_t handle, struct call *call)
+{
+    const struct target_request request = make_request(setup, call, BLOCK_OUTPUT);
+    return host->target->donate(host->instance, handle, &request, &call->block);
+}
+
+static enum target_result call_load(struct host *host, const struct setup *setup, struct call *call)
+{
+    const struct target_program program = {
+        .id = (uint64_t)call->number + 1,
+        .image_bytes = call->op.size_bytes,
+        .stack_bytes = call->op.stack_bytes,
+        .name = tag_name(setup, call->op.tag),
+    };
+    return host->target->load(host->instance, &program, &call->block);
+}
+
+static enum target_result call_retire(struct host *host, struct call *call)
+{
+    call->block = (struct target_block){.address = call->op.address, .size_bytes = call->op.size_bytes};
+    return host->target->retire(host->instance, call->op.address, call->op.size_bytes);
+}
+
+static enum target_result dispatch(struct host *host, const struct setup *setup, uint64_t handle, struct call *call)
+{
+    const struct target *target = host->target;
+    switch ((enum op_kind)call->op.kind) {
+    case OP_ALLOC:
+    case OP_OUTPUT:
+        return call_alloc(host, setup, call);
+    case OP_FREE:
+    case OP_FREE_AFTER:
+        return call->is_deferred ? TARGET_OK : target->free(host->instance, handle, call->event);
+    case OP_USE:
+        return target->use(host->instance, handle, call->event);
+    case OP_HOLD:
+        return target->hold(host->instance, handle);
+    case OP_RELEASE:
+        return target->release(host->instance, handle);
+    case OP_DONATE:
+        return call_donate(host, setup, handle, call);
+    case OP_LOAD:
+        return call_load(host, setup, call);
+    case OP_UNLOAD:
+        return target->unload(host->instance, handle);
+    case OP_EXECUTE:
+        return target->execute(host->instance, handle, call->event, &call->block);
+    case OP_DEFRAGMENT:
+        return target->defragment(host->instance);
+    case OP_RETIRE:
+        return call_retire(host, call);
+    default: /* of time, of the device, or of what the target says anyway */
+        return TARGET_OK;
+    }
+}
+
+void driver_call_target(struct host *host, const struct setup *setup, uint64_t handle, struct call *call)
+{
+    if (!call->skipped) {
+        call->result = dispatch(host, setup, handle, call);
+    }
+}
+
+/* --- around it ------------------------------------------------------------------------------ */
+
+/* Calls that overlap have one log. */
+static void begin_call(struct host *host)
+{
+    if (host->call_count++ == 0) {
+        device_begin_op(host->device, device_calls_max(host));
+    } else {
+        device_join_op(host->device, device_calls_max(host));
+    }
+}
+
+static void end_call(struct host *host)
+{
+    CHECK(host->call_count > 0);
+    if (--host->call_count == 0) {
+        device_end_op(host->device);
+    }
+}
+
+void host_begin_overlap(struct host *host)
+{
+    begin_call(host);
+}
+
+void host_end_overlap(struct host *host)
+{
+    end_call(host);
+}
+
+uint64_t driver_begin_call(struct host *host, struct timeline *timeline, const struct op *op, uint32_t number,
+                           struct call *call)
+{
+    uint64_t handle = 0;
     *call = (struct call){.op = *op, .number = number, .slot = SLOT_NONE, .result = TARGET_OK};
-    device_begin_op(host->device, device_calls_max(host));
+    begin_call(host);
     set_event(timeline, call);
     if (!call->skipped) {
-        dispatch(host, timeline, setup, call);
+        prepare(host, timeline, call, &handle);
     }
-    device_end_op(host->device);
+    return handle;
+}
+
+/* Enqueues the execution whose call has returned. */
+static void start_execution(const struct host *host, struct timeline *timeline, const struct setup *setup,
+                            const struct call *call)
+{
+    if (call->result != TARGET_OK) {
+        timeline_complete(timeline, call->event);
+    } else if ((call->op.flags & OP_COLLECTIVE) != 0) {
+        timeline_start_collective(timeline, call->event, call->op.group, host->index, setup->host_count,
+                                  call->event_delay_ns);
+    } else {
+        timeline_start(timeline, call->event, call->event_delay_ns);
+    }
+}
+
+void driver_end_call(struct host *host, struct timeline *timeline, const struct setup *setup, struct call *call)
+{
+    if (call->op.kind == OP_EXECUTE && !call->skipped) {
+        start_execution(host, timeline, setup, call);
+    }
+    end_call(host);
     if (call->result != TARGET_OK) {
         call->block = (struct target_block){0}; /* whatever a call that failed left there */
     }
     if (call->skipped && call->makes_event) {
         timeline_complete(timeline, call->event); /* nothing waits for it */
     }
+}
+
+void driver_call(struct host *host, struct timeline *timeline, const struct setup *setup, const struct op *op,
+                 uint32_t number, struct call *call)
+{
+    const uint64_t handle = driver_begin_call(host, timeline, op, number, call);
+    driver_call_target(host, setup, handle, call);
+    driver_end_call(host, timeline, setup, call);
 }

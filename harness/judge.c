@@ -33,6 +33,13 @@ void judge_deinit(struct judge *judge)
     judge->groups = NULL;
 }
 
+void judge_reset(struct judge *judge)
+{
+    free(judge->groups);
+    *judge = (struct judge){.oracle = judge->oracle, .planner = judge->planner, .oom = judge->oom,
+                            .reservable = judge->reservable, .before = judge->before};
+}
+
 bool judge_broken(struct judge *judge, enum rule rule, const char *format, ...)
 {
     struct verdict *verdict = judge->verdict;
@@ -86,6 +93,14 @@ static bool lies_on(struct judge *judge, const struct host *host, const struct t
                         is_dying ? "dying" : "live", other->op, other->address);
 }
 
+/* A new block's contents are written where it is when no call is under way: until then it may be moved. */
+static void stamp_new(const struct judge *judge, const struct host *host, uint32_t slot)
+{
+    if (!judge->is_overlapping) {
+        judge_stamp(host, slot);
+    }
+}
+
 static bool take_block(struct judge *judge, struct host *host, const struct call *call)
 {
     const struct op *op = &call->op;
@@ -111,16 +126,16 @@ static bool take_block(struct judge *judge, struct host *host, const struct call
     }
     /* A walk over the blocks: only where there is a stack to ask about. */
     uint64_t reservable = 0;
-    if (what.stack_bytes > 0) {
+    if (what.stack_bytes > 0 && !judge->is_overlapping) {
         oom_take(&judge->reservable, host->model, &(struct oom_request){.own_op = OP_NONE}, 0);
         reservable = oom_reservable(&judge->reservable).high_bytes;
     }
-    if (what.stack_bytes > reservable) {
+    if (what.stack_bytes > reservable && !judge->is_overlapping) {
         return judge_broken(judge, RULE_STATUS, "load returned OK, but of its stack of %" PRIu64 " bytes no more than %"
                             PRIu64 " can be reserved", what.stack_bytes, reservable);
     }
     model_reserve_briefly(host->model, what.stack_bytes);
-    judge_stamp(host, slot);
+    stamp_new(judge, host, slot);
     return true;
 }
 
@@ -130,7 +145,8 @@ static bool take_donation(struct judge *judge, struct host *host, const struct c
     if (call->block.handle == 0) {
         return judge_broken(judge, RULE_HANDLE, "the handle is 0");
     }
-    if (call->block.address != block->address || call->block.size_bytes != block->size_bytes) {
+    if ((call->block.address != block->address && !judge->is_overlapping) ||
+        call->block.size_bytes != block->size_bytes) {
         return judge_broken(judge, RULE_MOVED_UNASKED, "a donation took 0x%" PRIx64 " instead of its input's 0x%" PRIx64,
                             call->block.address, block->address);
     }
@@ -140,7 +156,7 @@ static bool take_donation(struct judge *judge, struct host *host, const struct c
                                    .kind = BLOCK_OUTPUT,
                                    .tag = call->op.tag};
     device_scrub(host->device, call->slot); /* a stage of it that was left holds the input, not the output */
-    judge_stamp(host, model_donate(host->model, call->slot, &what, &call->block));
+    stamp_new(judge, host, model_donate(host->model, call->slot, &what, &call->block));
     return true;
 }
 
@@ -180,7 +196,9 @@ static bool take_execution(struct judge *judge, struct host *host, const struct 
         if (!model_reload(host->model, call->slot, &call->block, &other)) {
             return lies_on(judge, host, &call->block, other);
         }
-        judge_stamp(host, call->slot);
+        stamp_new(judge, host, call->slot);
+    } else if (judge->is_overlapping) {
+        /* Others may have moved it since. */
     } else if (call->block.address != program->address) {
         return judge_broken(judge, RULE_MOVED_UNASKED, "the image of program %" PRIu32 " is said to be at 0x%" PRIx64
                             " but was at 0x%" PRIx64, program->op, call->block.address, program->address);
@@ -203,13 +221,12 @@ static bool check_present(struct judge *judge, const struct host *host, const st
 {
     const uint8_t kind = call->op.kind;
     const bool needs_block = kind == OP_USE || kind == OP_DONATE || kind == OP_EXECUTE;
-    return !needs_block || !model_block(host->model, call->slot)->is_absent ||
+    return !needs_block || judge->is_overlapping || !model_block(host->model, call->slot)->is_absent ||
            judge_broken(judge, RULE_STATUS, "%s returned OK, but the contents of block %" PRIu32
                         " are in host memory", op_kind_info(kind)->name, model_block(host->model, call->slot)->op);
 }
 
-/* Takes an answer TARGET_OK into the model. */
-static bool take_success(struct judge *judge, struct host *host, const struct call *call)
+bool judge_take_success(struct judge *judge, struct host *host, const struct call *call)
 {
     if (!check_present(judge, host, call)) {
         return false;
@@ -269,7 +286,7 @@ static bool lacks_its_block(const struct host *host, const struct call *call)
            device_has_staged(host->device, call->slot, block->requested_bytes);
 }
 
-static bool check_status(struct judge *judge, const struct host *host, const struct call *call)
+bool judge_status(struct judge *judge, const struct host *host, const struct call *call)
 {
     static const char *const names[] = {"OK", "NO_MEMORY", "INVALID", "FAILED"};
     const struct op *op = &call->op;
@@ -332,12 +349,12 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
 {
     bool moved = false;
     if (!judge_device_calls(judge, host, call, &moved) || !judge_host_memory(judge, host) ||
-        !check_status(judge, host, call)) {
+        !judge_status(judge, host, call)) {
         return false;
     }
     const bool failed = call->result != TARGET_OK;
     const bool ends = ends_a_block(call);
-    if (ends && !take_success(judge, host, call)) {
+    if (ends && !judge_take_success(judge, host, call)) {
         return false;
     }
     if ((moved || failed || call->op.kind == OP_REPORT) && !judge_places(judge, host, call, moved)) {
@@ -346,7 +363,7 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
     if ((moved || call->op.kind == OP_REPORT) && !judge_contents(judge, host)) {
         return false;
     }
-    if (!failed && !ends && !take_success(judge, host, call)) {
+    if (!failed && !ends && !judge_take_success(judge, host, call)) {
         return false;
     }
     return (call->result != TARGET_NO_MEMORY || judge_no_memory(judge, host, call)) && check_spmd(judge, host, call);

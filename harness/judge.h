@@ -29,6 +29,8 @@ struct judge {
     struct regret_spent spent;  /* by the op under way */
     struct regret regret;    /* of the last op */
     bool is_spending;        /* before and spent are of the op under way */
+    bool is_overlapping;     /* the call under way met others: where blocks are, and what they hold, is looked at when
+                                none is under way any more */
     bool hosts_differ;       /* a fault struck one of them, or it lost memory: their answers may differ from then on */
     bool has_second_opinion; /* the exhaustive judge judged the last op, too */
     uint64_t oom_count;      /* judged so far */
@@ -40,9 +42,15 @@ struct judge {
 };
 void judge_init(struct judge *judge);
 void judge_deinit(struct judge *judge);
+/* Forgets everything that a run gave it; the memory that it works with is kept for another run. */
+void judge_reset(struct judge *judge);
 
 /* After driver_call.  Brings the models up to date, checks every rule, judges an OOM; sets *judge->verdict. */
 void judge_call(struct judge *judge, struct host *host, const struct call *call);
+/* Parts of it, for calls that overlap: takes an answer OK into the model; whether the result is one that the request
+ * can get. */
+bool judge_take_success(struct judge *judge, struct host *host, const struct call *call);
+bool judge_status(struct judge *judge, const struct host *host, const struct call *call);
 /* Takes in events that completed outside of a call (other hosts' included). */
 void judge_absorb_all(struct judge *judge);
 /* After everything was freed, before close: one hole of the whole heap. */

@@ -46,7 +46,7 @@ struct model {
     uint64_t completed_count;                /* completed events of the timeline that this model took in */
     enum target_result last_result;
     uint32_t last_op, op;
-    bool last_skipped, holes_known;
+    bool last_skipped, holes_known, is_unordered;
 };
 
 static void slot_list_add(struct slot_list *list, uint32_t slot)
@@ -387,21 +387,69 @@ static void raise_waiters(const struct waiter_lists *waiters, uint64_t event, ui
     }
 }
 
-void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
+static void raise_all(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
 {
     const struct waiter_lists *waiters = &model->waiters;
+    /* What is done but was not taken in yet was unfinished at the instant that the model shows. */
+    for (uint64_t i = model->completed_count; i < timeline_completed_count(model->timeline); i++) {
+        const uint64_t event = timeline_completed_at(model->timeline, i);
+        const uint64_t due_ns = timeline_was_lost(model->timeline, event) ? DELAY_NEVER : 1;
+        raise_waiters(waiters, event, due_ns, wait_due_ns, use_due_ns);
+    }
+    for (size_t i = 0; i < timeline_pending_count(model->timeline); i++) {
+        const uint64_t event = timeline_pending_at(model->timeline, i);
+        raise_waiters(waiters, event, timeline_due_ns(model->timeline, event), wait_due_ns, use_due_ns);
+    }
+}
+
+/* Whether a free that waiting can end waits for the event: whoever drains awaits it. */
+static bool is_awaited(const struct model *model, uint64_t event, const uint64_t *wait_due_ns)
+{
+    const struct waiter_lists *waiters = &model->waiters;
+    uint32_t node = event < waiters->head_capacity ? waiters->heads[event] : SLOT_NONE;
+    for (; node != SLOT_NONE; node = waiters->nodes[node].next) {
+        const uint32_t slot = waiters->nodes[node].slot;
+        const struct block *block = &model->blocks[slot];
+        if (block->state == BLOCK_DYING && block->hold_count == 0 && wait_due_ns[slot] != DELAY_NEVER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Events that complete in any order have no times: to await one tells nothing of another.  A use ends by draining only
+ * when its own event is among those that are awaited. */
+static void forget_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
+{
+    const struct waiter_lists *waiters = &model->waiters;
+    memset(use_due_ns, 0, model->block_count * sizeof *use_due_ns);
+    for (size_t slot = 0; slot < model->block_count; slot++) {
+        wait_due_ns[slot] = wait_due_ns[slot] == 0 || wait_due_ns[slot] == DELAY_NEVER ? wait_due_ns[slot] : 1;
+    }
+    for (uint64_t event = 1; event < waiters->head_capacity; event++) {
+        const uint32_t first = waiters->heads[event];
+        if (first == SLOT_NONE) {
+            continue;
+        }
+        const uint64_t due_ns = is_awaited(model, event, wait_due_ns) ? 1 : DELAY_NEVER;
+        for (uint32_t node = first; node != SLOT_NONE; node = waiters->nodes[node].next) {
+            if (waiters->nodes[node].is_use) {
+                raise(&use_due_ns[waiters->nodes[node].slot], due_ns);
+            }
+        }
+    }
+}
+
+void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
+{
     if (model->block_count == 0) {
         return;
     }
     memset(wait_due_ns, 0, model->block_count * sizeof *wait_due_ns);
     memset(use_due_ns, 0, model->block_count * sizeof *use_due_ns);
-    /* What is done but was not taken in yet was unfinished at the instant that the model shows. */
-    for (uint64_t i = model->completed_count; i < timeline_completed_count(model->timeline); i++) {
-        raise_waiters(waiters, timeline_completed_at(model->timeline, i), 1, wait_due_ns, use_due_ns);
-    }
-    for (size_t i = 0; i < timeline_pending_count(model->timeline); i++) {
-        const uint64_t event = timeline_pending_at(model->timeline, i);
-        raise_waiters(waiters, event, timeline_due_ns(model->timeline, event), wait_due_ns, use_due_ns);
+    raise_all(model, wait_due_ns, use_due_ns);
+    if (model->is_unordered) {
+        forget_times(model, wait_due_ns, use_due_ns);
     }
 }
 
@@ -440,6 +488,14 @@ bool model_add(struct model *model, const struct model_new *what, const struct t
     return true;
 }
 
+/* At the instant that the model shows: what completed later is not done yet. */
+static bool is_pending(const struct model *model, uint64_t event)
+{
+    const enum event_state state = timeline_state(model->timeline, event);
+    return state == EVENT_PENDING ||
+           (state == EVENT_DONE && timeline_completed_index(model->timeline, event) >= model->completed_count);
+}
+
 void model_free(struct model *model, uint32_t slot, uint64_t event)
 {
     struct block *block = &model->blocks[slot];
@@ -452,7 +508,7 @@ void model_free(struct model *model, uint32_t slot, uint64_t event)
     }
     block->state = BLOCK_DYING;
     list_add(model, &model->dying, slot);
-    if (event != 0 && timeline_state(model->timeline, event) == EVENT_PENDING) {
+    if (event != 0 && is_pending(model, event)) {
         block->wait_count++;
         await(model, slot, event, false);
     }
@@ -461,7 +517,7 @@ void model_free(struct model *model, uint32_t slot, uint64_t event)
 
 void model_use(struct model *model, uint32_t slot, uint64_t event)
 {
-    if (timeline_state(model->timeline, event) != EVENT_PENDING) {
+    if (!is_pending(model, event)) {
         return;
     }
     struct block *block = &model->blocks[slot];
@@ -532,6 +588,19 @@ bool model_reload(struct model *model, uint32_t slot, const struct target_block 
     block->state = BLOCK_LIVE;
     count_placed(model, slot);
     return true;
+}
+
+void model_set_unordered(struct model *model)
+{
+    model->is_unordered = true;
+}
+
+void model_widen_peak(struct model *model, uint64_t low_bytes, uint64_t high_bytes)
+{
+    struct model_counters *counters = &model->counters;
+    CHECK(low_bytes <= high_bytes);
+    counters->peak_low_bytes = low_bytes > counters->in_use_bytes ? low_bytes : counters->in_use_bytes;
+    counters->peak_high_bytes = high_bytes > counters->peak_low_bytes ? high_bytes : counters->peak_low_bytes;
 }
 
 /* --- moves ---------------------------------------------------------------------------------- */

@@ -88,6 +88,11 @@ struct model_counters {
     uint64_t reserved_bytes, peak_reserved_bytes;
 };
 const struct model_counters *model_counters(const struct model *model);
+/* From here on events complete in an order that has nothing to do with when they are due. */
+void model_set_unordered(struct model *model);
+/* Where it is not known in which order calls took effect the peak is somewhere in between.  Never below what is in use
+ * now. */
+void model_widen_peak(struct model *model, uint64_t low_bytes, uint64_t high_bytes);
 /* Blocks that were retired: they are among block_count and in_use_bytes, but have no tag. */
 uint64_t model_retired_count(const struct model *model);
 uint64_t model_retired_bytes(const struct model *model);

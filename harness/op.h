@@ -29,6 +29,8 @@ enum op_kind {
     OP_REPORT,     /* counters, holes and the allocations report are compared */
     OP_FAULT,      /* fault; size_bytes = which call from now, 1 = the next, 0 = disarms it; delay_ns */
     OP_RETIRE,     /* size_bytes at address go bad for ever: the allocator may not use them; skipped unless free */
+    OP_SWITCH,     /* of the schedule: at point size_bytes of op `ref` (OP_NONE: of lane `lane`, a thread of the
+                      target's own) lane `tag` goes on, or `event` completes; skipped where lanes are not run */
     OP_KIND_COUNT
 };
 
@@ -63,7 +65,7 @@ struct op {
     uint8_t flags;
     uint32_t ref;       /* block or program; OP_NONE */
     uint32_t event;     /* OP_NONE: an own event after delay_ns */
-    uint8_t tag;        /* index into the list's tag names; OP_FAULT: enum fault_kind */
+    uint8_t tag;        /* index into the list's tag names; OP_FAULT: enum fault_kind; OP_SWITCH: a lane */
     uint8_t align_log2; /* 0 = the granule */
     uint16_t group;     /* with OP_COLLECTIVE or OP_SPMD: which one, any number */
     uint64_t size_bytes;
@@ -82,7 +84,7 @@ struct op op_make(enum op_kind kind);
 /* What a kind is and which fields it has: one row per kind. */
 struct op_kind_info {
     const char *name; /* as in .ops text: "free_after" */
-    bool has_size, has_align, has_tag, has_unpadded, has_stack, has_delay, has_address;
+    bool has_size, has_align, has_tag, has_unpadded, has_stack, has_delay, has_address, has_point;
     bool has_block, has_program, has_event; /* ref to a block, ref to a program, event */
     bool event_required;                    /* has_event, and there is no own event instead */
     bool makes_block, makes_program, makes_event;

@@ -96,6 +96,19 @@ static void append_fault(char *text, const struct op *op)
     text_append(text, "%s", (op->flags & OP_FOR_EVER) != 0 ? " for_ever=yes" : "");
 }
 
+static void append_switch(char *text, const struct op *op)
+{
+    if (op->ref != OP_NONE) {
+        append_reference(text, "op", op->ref, false);
+    }
+    text_append(text, " point=%" PRIu64, op->size_bytes);
+    if (op->event != OP_NONE) {
+        append_reference(text, "event", op->event, false);
+    } else {
+        text_append(text, " to=%u", op->tag);
+    }
+}
+
 static void append_common(char *text, const struct op *op)
 {
     if (op->lane != 0) {
@@ -118,6 +131,8 @@ const char *op_print(const struct op *op, char text[OP_TEXT_BYTES])
     snprintf(text, OP_TEXT_BYTES, "%s", info->name);
     if (op->kind == OP_FAULT) {
         append_fault(text, op);
+    } else if (op->kind == OP_SWITCH) {
+        append_switch(text, op);
     } else {
         append_references(text, op, info);
         append_sizes(text, op, info);
@@ -157,6 +172,9 @@ static void print_head(FILE *stream, const struct setup *setup)
     }
     if (setup->has_regret_max) {
         fprintf(stream, "regret_max %" PRIu64 "\n", setup->regret_max);
+    }
+    if (setup->checks_races) {
+        fprintf(stream, "check_races yes\n");
     }
     for (int i = 0; i < OP_TAG_COUNT; i++) {
         if (setup->tags[i][0] != '\0') {

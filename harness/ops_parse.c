@@ -22,7 +22,7 @@ struct parser {
     struct op_list *list;
     uint64_t *labels; /* of the ops so far, ascending */
     size_t label_capacity;
-    bool names_fault, names_delay; /* the op under way has call=, delay= */
+    bool names_fault, names_delay, names_lane; /* the op under way has call=, delay=, to= */
     struct ops_file_error *error;
 };
 
@@ -240,6 +240,12 @@ static bool parse_regret_max(struct parser *parser, struct word word)
     parser->setup->has_regret_max = true;
     return parse_number_word(parser, word, UINT64_MAX, &parser->setup->regret_max);
 }
+static bool parse_check_races(struct parser *parser, struct word word)
+{
+    parser->setup->checks_races = word_is(word, "yes");
+    return parser->setup->checks_races ||
+           fail(parser, word.text, "'%.*s' is not yes, the only value", shown(word), word.text);
+}
 
 static const struct {
     const char *name;
@@ -249,7 +255,7 @@ static const struct {
     {"granule", parse_granule},   {"hosts", parse_hosts},       {"coordinate", parse_coordinate},
     {"target", parse_target},     {"option", parse_option},     {"seed", parse_seed},
     {"tag", parse_tag},           {"search_nodes", parse_search_nodes},
-    {"regret_max", parse_regret_max},
+    {"regret_max", parse_regret_max}, {"check_races", parse_check_races},
 };
 
 static bool parse_head_line(struct parser *parser, struct word key)
@@ -265,7 +271,7 @@ static bool parse_head_line(struct parser *parser, struct word key)
         return rest.length == 0 || fail(parser, rest.text, "unexpected '%.*s'", shown(rest), rest.text);
     }
     return fail(parser, key.text, "unknown word '%.*s': neither an op 'N: kind …' nor one of the head "
-                "(scenario, chip, capacity, granule, hosts, coordinate, target, option, seed, search_nodes, regret_max, tag)",
+                "(scenario, chip, capacity, granule, hosts, coordinate, target, option, seed, search_nodes, regret_max, check_races, tag)",
                 shown(key), key.text);
 }
 
@@ -406,6 +412,25 @@ static bool parse_common_field(struct parser *parser, struct word key, struct wo
     return true;
 }
 
+/* One field of a switch: op, point, to, event. */
+static bool parse_switch_field(struct parser *parser, struct word key, struct word value, struct op *op)
+{
+    if (word_is(key, "op")) {
+        return parse_reference(parser, value, op, &op->ref);
+    }
+    if (word_is(key, "point")) {
+        return parse_number_word(parser, value, UINT32_MAX, &op->size_bytes);
+    }
+    if (word_is(key, "to")) {
+        parser->names_lane = true;
+        return parse_small(parser, value, OP_LANE_COUNT_MAX - 1, &op->tag);
+    }
+    if (word_is(key, "event")) {
+        return parse_reference(parser, value, op, &op->event);
+    }
+    return fail(parser, key.text, "'switch' has no field '%.*s'", shown(key), key.text);
+}
+
 static bool parse_field(struct parser *parser, struct word key, struct word value, struct op *op)
 {
     const struct op_kind_info *info = op_kind_info(op->kind);
@@ -415,6 +440,9 @@ static bool parse_field(struct parser *parser, struct word key, struct word valu
     }
     if (known) {
         return true;
+    }
+    if (op->kind == OP_SWITCH) {
+        return parse_switch_field(parser, key, value, op);
     }
     const bool is_fault = op->kind == OP_FAULT;
     if (word_is(key, "block") && info->has_block) {
@@ -482,6 +510,9 @@ static bool parse_fields(struct parser *parser, struct op *op)
     if (op->kind == OP_FAULT && !finish_fault(parser, op)) {
         return false;
     }
+    if (op->kind == OP_SWITCH && parser->names_lane == (op->event != OP_NONE)) {
+        return fail(parser, parser->line, "a switch has either to=, the lane that goes on, or event=, which completes");
+    }
     if (op->event != OP_NONE && op_kind_info(op->kind)->has_delay && op->delay_ns != 0) {
         return fail(parser, parser->line, "an op has either event= or delay=");
     }
@@ -521,7 +552,7 @@ static bool parse_op_line(struct parser *parser, struct word label)
     }
     struct op op = op_make(kind);
     op.size_bytes = kind == OP_FAULT ? 1 : 0; /* the next call, unless nth= says another */
-    parser->names_fault = parser->names_delay = false;
+    parser->names_fault = parser->names_delay = parser->names_lane = false;
     if (!parse_fields(parser, &op)) {
         return false;
     }

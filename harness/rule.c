@@ -34,6 +34,11 @@ static const struct rule_info rules[RULE_COUNT] = {
     [RULE_REPLAY] = {"replay", "the same ops give the same observations again"},
     [RULE_REGRET] = {"regret", "no more requests than allowed cost needless moves or evictions (--regret-max)"},
     [RULE_CRASH] = {"crash", "no call takes the process with it"},
+    [RULE_DEADLOCK] = {"deadlock", "lanes never await each other for ever"},
+    [RULE_LIVELOCK] = {"livelock", "lanes that go on get calls done"},
+    [RULE_LOST_WAKEUP] = {"lost_wakeup", "nobody waits for a condition that holds already, with nobody left to wake it"},
+    [RULE_RACE] = {"race", "plain accesses of two lanes to the same memory are ordered, if one of them writes"},
+    [RULE_MISUSE] = {"misuse", "locks are given back by who holds them, and not destroyed while in use"},
 };
 
 const struct rule_info *rule_info(enum rule rule)

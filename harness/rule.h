@@ -31,6 +31,11 @@ enum rule {
     RULE_REGRET,          /* more requests cost needless moves or evictions than the setup allows */
     RULE_OVERRUN,         /* it wrote beyond host memory that it was given, or gave back what it had not */
     RULE_CRASH,           /* a call did not return: a signal, an abort, an exit, a sanitizer's report */
+    RULE_DEADLOCK,        /* lanes await each other, or what never comes */
+    RULE_LIVELOCK,        /* lanes go on and on and no call returns */
+    RULE_LOST_WAKEUP,     /* a lane waits though its condition holds, and nobody is left to wake it */
+    RULE_RACE,            /* plain accesses of two lanes to the same memory, one of them a write, without an order */
+    RULE_MISUSE,          /* a lock is given back by who does not hold it, or destroyed while in use */
     RULE_COUNT
 };
 

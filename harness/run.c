@@ -6,6 +6,7 @@
 #include "harness/judge.h"
 #include "harness/probe_watch.h"
 #include "harness/progress.h"
+#include "harness/run_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,29 +15,13 @@
 #define DIGEST_SEED UINT64_C(0xCBF29CE484222325)
 #define DIGEST_PRIME UINT64_C(0x100000001B3)
 
-struct run {
-    struct setup setup;
-    struct timeline *timeline;
-    struct host hosts[OP_HOST_COUNT_MAX]; /* setup.host_count of them */
-    const struct model *models[OP_HOST_COUNT_MAX];
-    struct growth_samples *growth; /* one per host */
-    struct judge judge;
-    struct probe_watch watch;
-    struct verdict verdict;
-    struct observation observation;
-    struct op_list ops;
-    struct run_totals totals;
-    char message[OBSERVATION_MESSAGE_BYTES];
-    uint64_t digest;
-    uint32_t unrecorded_count; /* ops of run_finish */
-    bool is_broken;
-};
-
 /* --- life ------------------------------------------------------------------------------------- */
 
-static bool open_hosts(struct run *run, const struct target *target, char reason[RUN_REASON_BYTES])
+static bool open_hosts(struct run *run, const struct target *target, struct device_guard *guard,
+                       char reason[RUN_REASON_BYTES])
 {
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        run->hosts[i].guard = guard;
         if (!host_open(&run->hosts[i], (uint8_t)i, target, &run->setup, run->timeline, reason, RUN_REASON_BYTES)) {
             return false;
         }
@@ -56,7 +41,7 @@ static void complete_capacity(struct setup *setup)
     }
 }
 
-struct run *run_create(const struct target *target, const struct setup *setup, char reason[RUN_REASON_BYTES])
+static struct run *allocate(const struct setup *setup)
 {
     struct run *run = calloc(1, sizeof *run);
     CHECK(run != NULL);
@@ -65,25 +50,55 @@ struct run *run_create(const struct target *target, const struct setup *setup, c
     run->setup = *setup;
     complete_capacity(&run->setup);
     CHECK(run->setup.capacity_bytes >= 1);
-    run->timeline = timeline_create();
-    run->growth = calloc(setup->host_count, sizeof *run->growth);
+    /* Large, and growth_init() is all that it needs. */
+    run->growth = malloc(setup->host_count * sizeof *run->growth);
     CHECK(run->growth != NULL);
-    run->digest = DIGEST_SEED;
     op_list_init(&run->ops);
     judge_init(&run->judge);
-    if (!open_hosts(run, target, reason)) {
+    return run;
+}
+
+/* NULL: the target refused; the run is gone. */
+static struct run *begin(struct run *run, const struct target *target, struct device_guard *guard,
+                         char reason[RUN_REASON_BYTES])
+{
+    run->timeline = timeline_create();
+    run->digest = DIGEST_SEED;
+    if (!open_hosts(run, target, guard, reason)) {
         run_destroy(run);
         return NULL;
     }
     run->setup.granule_bytes = run->hosts[0].contract.granule_bytes;
     run->judge.hosts = run->hosts;
-    run->judge.host_count = setup->host_count;
+    run->judge.host_count = run->setup.host_count;
     run->judge.timeline = run->timeline;
     run->judge.ops = &run->ops;
-    run->judge.nodes_max = setup->search_nodes_max;
+    run->judge.nodes_max = run->setup.search_nodes_max;
     run->judge.verdict = &run->verdict;
     run->judge.message = run->message;
     return run;
+}
+
+struct run *run_create(const struct target *target, const struct setup *setup, char reason[RUN_REASON_BYTES])
+{
+    return begin(allocate(setup), target, NULL, reason);
+}
+
+struct run *run_create_guarded(const struct target *target, const struct setup *setup, struct device_guard *guard,
+                               char reason[RUN_REASON_BYTES])
+{
+    return begin(allocate(setup), target, guard, reason);
+}
+
+static void close_hosts(struct run *run)
+{
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        if (run->hosts[i].device != NULL) {
+            host_deinit(&run->hosts[i]);
+        }
+    }
+    timeline_destroy(run->timeline);
+    run->timeline = NULL;
 }
 
 void run_destroy(struct run *run)
@@ -91,16 +106,42 @@ void run_destroy(struct run *run)
     if (run == NULL) {
         return;
     }
-    for (uint32_t i = 0; i < run->setup.host_count; i++) {
-        if (run->hosts[i].device != NULL) {
-            host_deinit(&run->hosts[i]);
-        }
-    }
+    close_hosts(run);
     judge_deinit(&run->judge);
     op_list_deinit(&run->ops);
-    timeline_destroy(run->timeline);
     free(run->growth);
     free(run);
+}
+
+void run_end(struct run *run)
+{
+    close_hosts(run);
+    judge_reset(&run->judge);
+    op_list_clear(&run->ops);
+    run->watch = (struct probe_watch){0};
+    memset(&run->verdict, 0, sizeof run->verdict);
+    memset(&run->observation, 0, sizeof run->observation);
+    memset(&run->totals, 0, sizeof run->totals);
+    run->message[0] = '\0';
+    run->unrecorded_count = 0;
+    run->is_broken = false;
+}
+
+struct run *run_begin_again(struct run *run, const struct target *target, const struct setup *setup,
+                            char reason[RUN_REASON_BYTES])
+{
+    CHECK(run->timeline == NULL);
+    CHECK(run->setup.host_count == setup->host_count);
+    run->setup.granule_bytes = setup->granule_bytes; /* it may be the target's to choose */
+    return begin(run, target, NULL, reason);
+}
+
+void run_abandon(struct run *run)
+{
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        run->hosts[i].instance = NULL;
+    }
+    run_destroy(run);
 }
 
 /* --- observing --------------------------------------------------------------------------------- */
@@ -157,7 +198,7 @@ static void count_device_calls(struct run *run, const struct device *device, str
     run->totals.evictions += seen->unload_count;
 }
 
-static void observe(struct run *run, const struct host *host, const struct call *call)
+static void observe(struct run *run, const struct call *call, const char *message)
 {
     struct observation *seen = &run->observation;
     memset(seen, 0, sizeof *seen);
@@ -166,11 +207,9 @@ static void observe(struct run *run, const struct host *host, const struct call 
     seen->result = (uint32_t)call->result;
     seen->address = call->block.address;
     seen->size_bytes = call->block.size_bytes;
-    count_device_calls(run, host->device, seen);
     run->message[0] = '\0';
     if (call->result != TARGET_OK) {
-        const char *text = host->target->message(host->instance);
-        snprintf(run->message, sizeof run->message, "%s", text == NULL ? "" : text);
+        snprintf(run->message, sizeof run->message, "%s", message == NULL ? "" : message);
         seen->message_digest = digest_text(run->message);
     }
 }
@@ -245,35 +284,72 @@ static void begin_verdict(struct run *run, uint32_t number)
     verdict->reason[0] = '\0';
 }
 
+static void count_call(struct run *run, const struct call *call)
+{
+    const uint8_t kind = call->op.kind;
+    run->totals.ops += !call->skipped;
+    run->totals.skipped += call->skipped;
+    run->totals.by_kind[kind] += !call->skipped;
+    run->totals.skipped_by_kind[kind] += call->skipped;
+}
+
+/* Whoever chooses the ops goes on as if what the harness does on its own had not been. */
+static void end_op(struct run *run, struct host *host, const struct call *call)
+{
+    if (call->op.kind == OP_FAULT || call->op.kind == OP_RETIRE || call->op.kind == OP_SWITCH) {
+        model_end_unseen_op(host->model, call->skipped);
+    } else {
+        model_end_op(host->model, call->result, call->skipped);
+    }
+    observe_after(run, host);
+    growth_sample(&run->growth[host->index], host->model, call->number);
+}
+
+void run_take_call(struct run *run, struct host *host, const struct call *call)
+{
+    begin_verdict(run, call->number);
+    model_begin_op(host->model, call->number);
+    count_call(run, call);
+    observe(run, call, call->result == TARGET_OK ? NULL : host->target->message(host->instance));
+    count_device_calls(run, host->device, &run->observation);
+    if (call->skipped) {
+        judge_absorb_all(&run->judge);
+    } else {
+        judge_call(&run->judge, host, call);
+        count_regret(run);
+        count_verdict(run, call);
+        count_probes(run, host, call);
+    }
+    end_op(run, host, call);
+}
+
+void run_take_overlapping(struct run *run, struct host *host, const struct call *call, const char *message)
+{
+    count_call(run, call);
+    observe(run, call, message);
+    run->judge.has_second_opinion = false;
+    if (!call->skipped) {
+        count_verdict(run, call);
+    }
+    end_op(run, host, call);
+}
+
+void run_count_device_calls(struct run *run, const struct host *host)
+{
+    struct observation all = {0};
+    count_device_calls(run, host->device, &all);
+    run->digest = digest_words(run->digest, &all, sizeof all);
+}
+
 static void step(struct run *run, struct host *host, const struct op *op, uint32_t number)
 {
     struct call call;
-    begin_verdict(run, number);
     model_begin_op(host->model, number);
     probe_watch_begin(&run->watch, host->model, op);
     progress_begin(number < run->ops.count ? PROGRESS_OP : PROGRESS_END, (enum op_kind)op->kind, number);
     driver_call(host, run->timeline, &run->setup, op, number, &call);
     progress_end();
-    run->totals.ops += !call.skipped;
-    run->totals.skipped += call.skipped;
-    run->totals.by_kind[op->kind] += !call.skipped;
-    run->totals.skipped_by_kind[op->kind] += call.skipped;
-    observe(run, host, &call);
-    if (call.skipped) {
-        judge_absorb_all(&run->judge);
-    } else {
-        judge_call(&run->judge, host, &call);
-        count_regret(run);
-        count_verdict(run, &call);
-        count_probes(run, host, &call);
-    }
-    if (op->kind == OP_FAULT || op->kind == OP_RETIRE) {
-        model_end_unseen_op(host->model, call.skipped); /* whoever chooses the ops goes on as if it had not been */
-    } else {
-        model_end_op(host->model, call.result, call.skipped);
-    }
-    observe_after(run, host);
-    growth_sample(&run->growth[host->index], host->model, number);
+    run_take_call(run, host, &call);
 }
 
 const struct verdict *run_step(struct run *run, const struct op *op)

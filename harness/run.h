@@ -31,6 +31,7 @@ struct run_totals {
     uint64_t regretted_evicted_bytes, regretted_moved_bytes; /* beyond the cheapest plans */
     uint64_t by_kind[OP_KIND_COUNT];         /* acted */
     uint64_t skipped_by_kind[OP_KIND_COUNT];
+    uint64_t schedules, points, switches;    /* of lanes: runs, steps, and how often another one went on */
     uint64_t probes[PROBE_COUNT];            /* ops that hit them */
     uint64_t probe_pairs[PROBE_PAIR_COUNT];  /* ops that hit both; by probe_pair_index */
 };

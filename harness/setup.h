@@ -35,6 +35,7 @@ struct setup {
     uint64_t search_nodes_max;       /* budget of one verdict; 0 = ORACLE_NODES_DEFAULT */
     bool has_regret_max;             /* more than regret_max regretted requests break a promise */
     uint64_t regret_max;
+    bool checks_races;               /* plain accesses of lanes are held to happens-before: explore/order.h */
     char tags[OP_TAG_COUNT][SETUP_NAME_BYTES]; /* "" = unnamed */
     /* How often a scenario that draws its ops from the generator has each kind: percent of what it would draw,
      * 0..SETUP_WEIGHT_MAX.  Not part of an .ops file, which has the ops themselves. */

@@ -1,6 +1,7 @@
 #include "harness/shrink.h"
 
 #include "harness/check.h"
+#include "harness/lanes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,8 @@ struct shrinker {
 static void take_list(struct op_list *ops, const struct trial *trial)
 {
     op_list_copy(ops, &trial->ops);
-    if (trial->first.op < ops->count) {
+    /* With lanes the ops behind it may have run before it. */
+    if (trial->first.op < ops->count && !lanes_are_in(ops)) {
         ops->count = (size_t)trial->first.op + 1;
     }
 }
@@ -81,27 +83,48 @@ static bool try_without(struct shrinker *shrinker, size_t first, size_t count)
     return try_list(shrinker);
 }
 
-/* Removes chunks of `count` from the end to the front: later ops depend on earlier ones.  True when any
- * went. */
-static bool remove_chunks(struct shrinker *shrinker, size_t count)
+/* Removes chunks of `count` from the end to `from`: later ops depend on earlier ones.  True when any went. */
+static bool remove_chunks(struct shrinker *shrinker, size_t from, size_t count)
 {
-    bool removed = false;
-    size_t end = shrinker->result->ops.count;
-    while (end > 0 && shrinker->replays_left > 0) {
-        const size_t first = end > count ? end - count : 0;
-        removed = try_without(shrinker, first, end - first) || removed;
+    const size_t before = shrinker->result->ops.count;
+    size_t end = before;
+    while (end > from && shrinker->replays_left > 0) {
+        const size_t first = end - from > count ? end - count : from;
+        (void)try_without(shrinker, first, end - first);
         const size_t left = shrinker->result->ops.count;
         end = first < left ? first : left;
     }
-    return removed;
+    /* With lanes the list that ran may have another schedule, of the same length. */
+    return shrinker->result->ops.count < before;
+}
+
+/* Where the schedule begins: it stands at the end of a list that ran. */
+static size_t schedule_start(const struct op_list *ops)
+{
+    size_t start = ops->count;
+    while (start > 0 && ops->ops[start - 1].kind == OP_SWITCH) {
+        start--;
+    }
+    return start;
+}
+
+/* The fewer switches, the fewer points at which an op has to stand where it does. */
+static void remove_switches(struct shrinker *shrinker)
+{
+    const struct op_list *ops = &shrinker->result->ops;
+    for (size_t count = ops->count - schedule_start(ops); count > 1; count /= 2) {
+        remove_chunks(shrinker, schedule_start(ops), count);
+    }
+    while (schedule_start(ops) < ops->count && remove_chunks(shrinker, schedule_start(ops), 1)) {
+    }
 }
 
 static void remove_ops(struct shrinker *shrinker)
 {
     for (size_t count = shrinker->result->ops.count / 2; count > 1; count /= 2) {
-        remove_chunks(shrinker, count);
+        remove_chunks(shrinker, 0, count);
     }
-    while (remove_chunks(shrinker, 1)) {
+    while (remove_chunks(shrinker, 0, 1)) {
     }
     shrinker->result->is_minimal = shrinker->replays_left > 0;
 }
@@ -179,7 +202,9 @@ static void simplify_op(struct shrinker *shrinker, size_t i, uint64_t granule)
 {
     struct op op = shrinker->result->ops.ops[i];
     const struct op_kind_info *info = op_kind_info(op.kind);
-    op.lane = 0;
+    if (op.kind == OP_SWITCH) {
+        return;
+    }
     op.align_log2 = 0;
     op.tag = op.kind == OP_FAULT ? op.tag : 0;
     op.unpadded_bytes = info->has_unpadded ? 0 : op.unpadded_bytes;
@@ -200,14 +225,89 @@ static void simplify_ops(struct shrinker *shrinker)
     }
 }
 
+/* --- lanes ---------------------------------------------------------------------------------- */
+
+static void rename_lane(struct op *op, uint8_t from, uint8_t to)
+{
+    op->lane = op->lane == from ? to : op->lane;
+    if (op->kind == OP_SWITCH && op->event == OP_NONE && op->tag == from) {
+        op->tag = to;
+    }
+}
+
+/* All ops of a lane to another one, with the switches that name it. */
+static bool try_lane(struct shrinker *shrinker, uint8_t from, uint8_t to)
+{
+    op_list_copy(&shrinker->trial, &shrinker->result->ops);
+    for (size_t i = 0; i < shrinker->trial.count; i++) {
+        rename_lane(&shrinker->trial.ops[i], from, to);
+    }
+    return try_list(shrinker);
+}
+
+static bool has_lane(const struct op_list *ops, uint8_t lane)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        if (ops->ops[i].kind != OP_SWITCH && ops->ops[i].lane == lane) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One op, with its own switches, to another lane. */
+static bool try_op_in_lane(struct shrinker *shrinker, size_t number, uint8_t lane)
+{
+    struct op_list *trial = &shrinker->trial;
+    op_list_copy(trial, &shrinker->result->ops);
+    trial->ops[number].lane = lane;
+    for (size_t i = 0; i < trial->count; i++) {
+        if (trial->ops[i].kind == OP_SWITCH && trial->ops[i].ref == number) {
+            trial->ops[i].lane = lane;
+        }
+    }
+    return try_list(shrinker);
+}
+
+/* Fewer lanes: each is emptied into a lower one, whole or op by op, or takes the number of one that is gone. */
+static void join_lanes(struct shrinker *shrinker)
+{
+    const struct op_list *ops = &shrinker->result->ops;
+    for (uint8_t lane = lanes_count(ops); lane-- > 1;) {
+        for (uint8_t to = 0; to < lane && has_lane(ops, lane) && shrinker->replays_left > 0; to++) {
+            (void)try_lane(shrinker, lane, to);
+        }
+    }
+    for (size_t i = 0; i < schedule_start(ops) && shrinker->replays_left > 0; i++) {
+        if (ops->ops[i].lane != 0) {
+            (void)try_op_in_lane(shrinker, i, 0);
+        }
+    }
+}
+
+/* Without lanes there is nothing to do. */
+static void shrink_schedule(struct shrinker *shrinker)
+{
+    size_t before = SIZE_MAX;
+    while (lanes_are_in(&shrinker->result->ops) && shrinker->result->ops.count < before && shrinker->replays_left > 0) {
+        before = shrinker->result->ops.count;
+        remove_switches(shrinker);
+        join_lanes(shrinker);
+        remove_ops(shrinker);
+    }
+}
+
 static void shrink_all(struct shrinker *shrinker)
 {
+    remove_switches(shrinker);
     remove_ops(shrinker);
+    shrink_schedule(shrinker);
     while (merge_requests(shrinker)) {
         remove_ops(shrinker);
     }
     simplify_ops(shrinker);
     remove_ops(shrinker);
+    shrink_schedule(shrinker);
 }
 
 bool shrink(const struct shrink_try *attempt, const struct op_list *ops, uint64_t replay_count_max,

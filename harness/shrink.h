@@ -31,7 +31,8 @@ struct shrink_result {
 };
 
 /* ops must end in the finding: returns false, with nothing to deinit, when they do not.  replay_count_max bounds the
- * work.  Removes chunks, then single ops, then makes sizes, delays and alignments simpler. */
+ * work.  Removes chunks, then single ops, then makes sizes, delays and alignments simpler.  Of a list
+ * with lanes the schedule goes first, as far as it can, and as few lanes are left as can be. */
 bool shrink(const struct shrink_try *attempt, const struct op_list *ops, uint64_t replay_count_max,
             struct shrink_result *result);
 

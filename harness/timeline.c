@@ -10,6 +10,8 @@ struct event {
     uint64_t due_ns;
     uint32_t pending_index; /* place in pending[] */
     uint8_t state;          /* enum event_state */
+    bool was_lost;          /* when it completed nothing but OP_COMPLETE could have done it */
+    uint64_t completed_index; /* once it is done: which completion it was */
     bool is_lost;           /* for good: nothing starts it */
 };
 struct due {
@@ -181,6 +183,8 @@ void timeline_complete(struct timeline *timeline, uint64_t event)
     timeline->pending[done->pending_index] = last;
     timeline->events[last].pending_index = done->pending_index;
     done->state = EVENT_DONE;
+    done->was_lost = done->due_ns == DELAY_NEVER;
+    done->completed_index = timeline->completed_count;
     timeline->completed =
         array_grown(timeline->completed, timeline->completed_count, &timeline->completed_capacity, sizeof event);
     timeline->completed[timeline->completed_count++] = event;
@@ -223,6 +227,18 @@ uint64_t timeline_pending_at(const struct timeline *timeline, size_t index)
 uint64_t timeline_completed_count(const struct timeline *timeline)
 {
     return timeline->completed_count;
+}
+
+uint64_t timeline_completed_index(const struct timeline *timeline, uint64_t event)
+{
+    CHECK(timeline_state(timeline, event) == EVENT_DONE);
+    return timeline->events[event].completed_index;
+}
+
+bool timeline_was_lost(const struct timeline *timeline, uint64_t event)
+{
+    CHECK(timeline_state(timeline, event) == EVENT_DONE);
+    return timeline->events[event].was_lost;
 }
 
 uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index)

@@ -1,7 +1,8 @@
 /* Whole trials: a scenario or a recorded list from the first op to the final promises. */
 #include "harness/check.h"
 #include "harness/faulting.h"
-#include "harness/run.h"
+#include "harness/lanes.h"
+#include "harness/run_state.h"
 
 #include <stdalign.h>
 #include <stddef.h>
@@ -26,17 +27,27 @@ static bool take_verdict(struct trial *trial, const struct run *run, const struc
     return false;
 }
 
+void trial_collect_counts(struct trial *trial, const struct run *run)
+{
+    trial->totals = *run_totals(run);
+    trial->digest = run_digest(run);
+    op_list_init(&trial->ops);
+}
+
+void trial_collect(struct trial *trial, const struct run *run)
+{
+    trial_collect_counts(trial, run);
+    trial->setup = *run_setup(run);
+    op_list_copy(&trial->ops, run_ops(run));
+}
+
 static void end_trial(struct trial *trial, struct run *run, const struct run_listener *listener)
 {
     if (!run_is_broken(run)) {
         const struct verdict *last = run_finish(run);
         take_verdict(trial, run, last, listener);
     }
-    trial->totals = *run_totals(run);
-    trial->digest = run_digest(run);
-    trial->setup = *run_setup(run);
-    op_list_init(&trial->ops);
-    op_list_copy(&trial->ops, run_ops(run));
+    trial_collect(trial, run);
     run_destroy(run);
 }
 
@@ -103,6 +114,9 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
 bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial, char reason[RUN_REASON_BYTES])
 {
+    if (lanes_are_in(ops)) {
+        return lanes_replay(target, setup, ops, listener, trial, reason);
+    }
     memset(trial, 0, sizeof *trial);
     struct run *run = run_create(target, setup, reason);
     if (run == NULL) {

@@ -14,7 +14,7 @@ enum verdict_kind {
     VERDICT_BROKEN,    /* another rule is broken; rule says which */
     VERDICT_DISPUTED   /* an OOM on which our own judges disagree: a fault of ours, never of the target */
 };
-enum { VERDICT_REASON_BYTES = 256 };
+enum { VERDICT_REASON_BYTES = 512 };
 
 struct verdict {
     enum verdict_kind kind;

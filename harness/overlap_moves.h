@@ -1,0 +1,44 @@
+/* Where blocks are while calls overlap.  A copy alone does not say that its block moved: the target may have thought
+ * better of it.  Afterwards it says where each block is, and the copies that lead there are the moves.  Only the
+ * judgement on overlaps includes it. */
+#ifndef HARNESS_OVERLAP_MOVES_H
+#define HARNESS_OVERLAP_MOVES_H
+
+#include "harness/judge.h"
+
+struct young {
+    const struct host *host;
+    uint32_t slot;
+};
+
+/* What a stage that was taken out holds, if a block was there. */
+struct staged {
+    const struct host *host;
+    uint64_t stage;
+    uint32_t slot;
+};
+
+/* Zero is a valid start. */
+struct overlap_moves {
+    bool has_moved;        /* something was copied or staged */
+    struct young *young;   /* blocks that came into being meanwhile; young_count of them */
+    size_t young_count, young_capacity;
+    struct staged *staged; /* staged_count of them */
+    size_t staged_count, staged_capacity;
+};
+void overlap_moves_deinit(struct overlap_moves *moves);
+
+void overlap_moves_add_young(struct overlap_moves *moves, const struct host *host, uint32_t slot);
+/* The next device call of the log, a copy or stage that was granted.  False: a promise is broken. */
+bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct host *host,
+                        const struct device_call *made);
+/* The block that lay where the stage was taken out; false: none did. */
+bool overlap_moves_find_staged(const struct overlap_moves *moves, const struct host *host, uint64_t stage,
+                               uint32_t *slot);
+/* Whether a block that is in host memory comes back after the call `made` of the log. */
+bool overlap_moves_is_on_its_way(const struct overlap_moves *moves, const struct host *host, uint32_t slot,
+                                 const struct device_call *made);
+/* Every block has its place: those that came into being are written where they are. */
+void overlap_moves_stamp(const struct overlap_moves *moves, const struct host *host);
+
+#endif
