@@ -1,6 +1,7 @@
 #include "targets/targets.h"
 
 #include "targets/plants.h"
+#include "targets/races.h"
 
 #include <string.h>
 
@@ -8,6 +9,7 @@ const struct target *const targets[] = {
     &target_hbm,
     &target_first_fit,
     &target_null,
+    &target_threaded,
     &plant_premature_undrained,
     &plant_premature_stalled,
     &plant_premature_unretried,
@@ -57,12 +59,18 @@ const struct target *const targets[] = {
     NULL,
 };
 
-const struct target *target_find(const char *name)
+static const struct target *find_in(const struct target *const *table, const char *name)
 {
-    for (size_t i = 0; targets[i] != NULL; i++) {
-        if (strcmp(targets[i]->name, name) == 0) {
-            return targets[i];
+    for (size_t i = 0; table[i] != NULL; i++) {
+        if (strcmp(table[i]->name, name) == 0) {
+            return table[i];
         }
     }
     return NULL;
+}
+
+const struct target *target_find(const char *name)
+{
+    const struct target *found = find_in(targets, name);
+    return found != NULL ? found : find_in(races, name);
 }

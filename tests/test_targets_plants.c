@@ -3,6 +3,7 @@
 #include "checker/certificate_check.h"
 #include "harness/run.h"
 #include "scenarios/scenarios.h"
+#include "targets/races.h"
 #include "targets/targets.h"
 #include "tests/deadly.h"
 #include "tests/faulty_scenario.h"
@@ -168,7 +169,7 @@ static void check_certificate(void *context, const struct run *run, const struct
 }
 
 /* What a trial broke, with its reason; NULL when it kept every promise. */
-static const char *broken_by(const struct target *target, const struct trial *trial, char text[512])
+static const char *broken_by(const struct target *target, const struct trial *trial, char text[1024])
 {
     enum rule rule = trial->first.kind == VERDICT_PREMATURE ? RULE_PREMATURE : trial->first.rule;
     if (trial->first.kind != VERDICT_PREMATURE && trial->first.kind != VERDICT_BROKEN) {
@@ -181,7 +182,7 @@ static const char *broken_by(const struct target *target, const struct trial *tr
             trial_deinit(&again);
         }
     }
-    (void)snprintf(text, 512, "seed %llu, op %u: %s: %s", (unsigned long long)trial->setup.seed, trial->first.op,
+    (void)snprintf(text, 1024, "seed %llu, op %u: %s: %s", (unsigned long long)trial->setup.seed, trial->first.op,
                    rule_info(rule)->name, trial->first.reason);
     return rule == RULE_NONE ? NULL : rule_info(rule)->name;
 }
@@ -197,7 +198,7 @@ static void forbid_regrets(struct setup *setup, uint64_t regret_max)
 /* Trials of one seed until a promise is broken or the ops are used up; NULL: none was.  Adds to *totals.  regret_max:
  * NULL = regrets are no matter. */
 static const char *run_seed(const struct target *target, const struct scenario *scenario, const uint64_t *regret_max,
-                            uint64_t seed, char text[512], struct run_totals *totals)
+                            uint64_t seed, char text[1024], struct run_totals *totals)
 {
     uint64_t op_count = 0;
     const char *broken = NULL;
@@ -227,9 +228,9 @@ static void check_caught(const struct target *target, const struct scenario *sce
 {
     struct run_totals totals = {0};
     unsigned caught_count = 0;
-    char missed[512] = "kept every promise";
+    char missed[1024] = "kept every promise";
     for (uint64_t seed = 1; seed <= SEED_COUNT; seed++) {
-        char text[512];
+        char text[1024];
         const char *broken = run_seed(target, scenario, regret_max, seed, text, &totals);
         if (broken != NULL && strcmp(broken, target->breaks) == 0) {
             caught_count++;
@@ -246,7 +247,7 @@ static void check_kept(const struct target *target, const struct scenario *scena
                        uint64_t seed_count, struct run_totals *totals)
 {
     for (uint64_t seed = 1; seed <= seed_count; seed++) {
-        char text[512];
+        char text[1024];
         ck_assert_msg(run_seed(target, scenario, regret_max, seed, text, totals) == NULL, "%s in %s: %s", target->name,
                       scenario->name, text);
     }
@@ -323,6 +324,10 @@ START_TEST(every_rule_has_a_plant_and_every_plant_a_ground)
         has_plant[rule] = true;
         /* Those that end their process are run in tests/test_deaths.c. */
         ck_assert_msg(is_deadly(targets[i]) || has_ground(targets[i]->name), "%s is run nowhere", targets[i]->name);
+    }
+    /* Those that need lanes are run in tests/test_races.c. */
+    for (size_t i = 0; races[i] != NULL; i++) {
+        has_plant[rule_find(races[i]->breaks)] = true;
     }
     for (unsigned rule = RULE_NONE + 1; rule < RULE_COUNT; rule++) {
         ck_assert_msg(has_plant[rule], "no plant breaks %s", rule_info((enum rule)rule)->name);
