@@ -1,10 +1,15 @@
 #include "cli/again.h"
 
+#include "explore/order.h"
+#include "explore/strategies.h"
+#include "harness/check.h"
 #include "harness/host_memory.h"
+#include "harness/lanes.h"
 
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 /* Of a build with sanitizers, whose heap is not malloc's; elsewhere it is NULL. */
 extern size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
@@ -81,4 +86,41 @@ bool again_breaks(const struct target *target, const struct trial *trial, struct
     snprintf(broken->reason, sizeof broken->reason, "%llu bytes of the process's memory are left behind by each of %d runs",
              (unsigned long long)least_bytes, REPLAY_COUNT);
     return true;
+}
+
+/* Runs the list once, as chance decides; one->ops has the schedule.  False: the target refused. */
+static bool run_drawn(const struct target *target, const struct trial *trial, struct trial *one)
+{
+    char reason[RUN_REASON_BYTES];
+    struct scheduler_report report;
+    void *state = calloc(1, strategy_random.state_bytes);
+    CHECK(state != NULL);
+    strategy_random.init(state, trial->setup.seed, 0);
+    struct lanes *lanes = lanes_create(lanes_backend(&trial->setup));
+    const struct lanes_plan plan = {.target = target, .setup = &trial->setup, .ops = &trial->ops,
+                                    .strategy = &strategy_random, .state = state,
+                                    .order = trial->setup.checks_races ? order_create() : NULL};
+    const bool was_run = lanes_run(lanes, &plan, NULL, one, &report, reason);
+    lanes_destroy(lanes);
+    if (plan.order != NULL)
+        order_destroy(plan.order);
+    if (strategy_random.deinit != NULL)
+        strategy_random.deinit(state);
+    free(state);
+    return was_run;
+}
+
+bool again_breaks_lanes(const struct target *target, struct trial *trial, struct verdict *broken)
+{
+    struct trial one;
+    broken->kind = VERDICT_NONE;
+    const bool was_run = run_drawn(target, trial, &one);
+    if (was_run && one.first.kind != VERDICT_NONE)
+        *broken = one.first;
+    else if (was_run)
+        (void)again_breaks(target, &one, broken);
+    if (broken->kind != VERDICT_NONE)
+        op_list_copy(&trial->ops, &one.ops);
+    trial_deinit(&one);
+    return broken->kind != VERDICT_NONE;
 }

@@ -9,4 +9,8 @@
  * when that breaks a promise: then *broken is the verdict. */
 bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken);
 
+/* The same for a trial whose list was run with many schedules and broke nothing: one of them is drawn, run and then
+ * repeated.  When that breaks a promise trial->ops has it. */
+bool again_breaks_lanes(const struct target *target, struct trial *trial, struct verdict *broken);
+
 #endif

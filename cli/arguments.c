@@ -180,6 +180,42 @@ static const char *set_weights(struct arguments *arguments, const char *value)
     return wishes_parse_weights(value, arguments->weights);
 }
 
+static const char *set_lanes(struct arguments *arguments, const char *value)
+{
+    return lane_wish_set_lanes(&arguments->lanes, value);
+}
+
+static const char *set_schedules(struct arguments *arguments, const char *value)
+{
+    return lane_wish_set_schedules(&arguments->lanes, value);
+}
+
+static const char *set_strategy(struct arguments *arguments, const char *value)
+{
+    return lane_wish_set_strategy(&arguments->lanes, value);
+}
+
+static const char *set_backend(struct arguments *arguments, const char *value)
+{
+    return lane_wish_set_backend(&arguments->lanes, value);
+}
+
+static const char *set_free_running(struct arguments *arguments, const char *value)
+{
+    (void)value;
+    return lane_wish_set_backend(&arguments->lanes, "free");
+}
+
+static const char *set_check_races(struct arguments *arguments, const char *value)
+{
+    return lane_wish_set_races(&arguments->lanes, value);
+}
+
+static const char *set_times(struct arguments *arguments, const char *value)
+{
+    return set_number(&arguments->replay_count, value, 1, UINT64_MAX - 1, "is not a number of at least 1");
+}
+
 static const char *set_certificates(struct arguments *arguments, const char *value)
 {
     return set_text(&arguments->certificates, value);
@@ -255,6 +291,13 @@ static const struct option_row option_rows[] = {
     {"--faults", NULL, "LIST", "faults slipped in between ops: none, all, or names by commas (list faults; default none)", set_faults},
     {"--weights", NULL, "LIST", "KIND:PERCENT,... how often the generator draws a kind of op (100 = as it is, 0 = never)", set_weights},
     {"--sweep", NULL, NULL, "fail every device call of one list a scenario, the 1st, the 2nd ... (default 400 ops)", set_sweep},
+    {"--lanes", NULL, "N", "client threads, 2 to 16, whose calls are interleaved (docs/interleavings.md)", set_lanes},
+    {"--schedules", NULL, "N", "interleavings that are tried of each list (default 200; 0 = all, with exhaustive)", set_schedules},
+    {"--strategy", NULL, "NAME[=N]", "who decides which lane goes on (list strategies; default portfolio)", set_strategy},
+    {"--backend", NULL, "NAME", "what lanes run on: fibers, threads, free or auto (default: threads for plug-ins)", set_backend},
+    {"--free-running", NULL, NULL, "let lanes run on all cores without a schedule: not exactly replayable", set_free_running},
+    {"--check-races", NULL, NULL, "hold plain accesses of an explored target to happens-before", set_check_races},
+    {"--times", NULL, "N", "replay the list N times and demand the same each time", set_times},
     {"--certificates", NULL, "DIR", "where the certificate of each out-of-memory goes", set_certificates},
     {"--resume", NULL, "DIR", "go on with the campaign that left DIR, whatever ended it", set_resume},
     {"--shard", NULL, "I/N", "run the I-th of N parts of the campaign; hbmstress merge joins their DIRs", set_shard},
@@ -423,6 +466,7 @@ bool arguments_merge(struct arguments *base, const struct arguments *over)
         base->has_weights = true;
         memcpy(base->weights, over->weights, sizeof base->weights);
     }
+    lane_wish_merge(&base->lanes, &over->lanes);
     bool fits = true;
     for (uint32_t i = 0; i < over->option_count; i++)
         fits = merge_option(base, &over->options[i]) && fits;

@@ -3,6 +3,7 @@
 #ifndef CLI_ARGUMENTS_H
 #define CLI_ARGUMENTS_H
 
+#include "cli/lane_wish.h"
 #include "cli/message.h"
 #include "harness/faulting.h"
 #include "harness/setup.h"
@@ -33,6 +34,8 @@ struct arguments {
     uint64_t trial_count_max; /* --seeds */
     struct fault_wish faults;
     uint16_t weights[OP_KIND_COUNT];
+    struct lane_wish lanes;
+    uint64_t replay_count; /* --times; 0 = not said */
     bool has_seed, has_regret_max, has_faults, has_weights, sweep, json, help, version;
 };
 
@@ -58,7 +61,7 @@ enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv,
 const char *arguments_set(struct arguments *arguments, const char *name, const char *value);
 
 /* Puts what *over says over *base: target, target options key by key, chip or capacity, hosts,
- * seed, ops, seeds, time, regrets, faults, weights (the whole list).  The rest of *base stays.  False: too many target options. */
+ * seed, ops, seeds, time, regrets, faults, lanes, weights (the whole list).  The rest of *base stays.  False: too many target options. */
 bool arguments_merge(struct arguments *base, const struct arguments *over);
 
 /* Appends the text of --help. */

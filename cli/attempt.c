@@ -4,6 +4,7 @@
 #include "cli/certificates.h"
 #include "cli/child.h"
 #include "harness/check.h"
+#include "harness/lanes.h"
 
 #include <string.h>
 
@@ -101,7 +102,8 @@ void attempt_run(const struct attempt *attempt, const struct op_list *ops, struc
     }
     bool is_in_list = result->first.kind != VERDICT_NONE && result->first.op < ops->count &&
                       (result->end == ATTEMPT_ENDED || death->progress.phase == PROGRESS_OP);
-    if (is_in_list)
+    /* With lanes the ops behind it may have run before it. */
+    if (is_in_list && !lanes_are_in(ops))
         result->op_count = (size_t)result->first.op + 1;
     writing_deinit(&bytes);
     death_destroy(death);

@@ -29,7 +29,8 @@ struct attempt_result {
     enum attempt_end end;
     struct verdict first;
     char signature[SIGNATURE_BYTES]; /* "" = none */
-    size_t op_count;                 /* of the list, up to the op that broke; all of it when none did */
+    size_t op_count;                 /* of the list, up to the op that broke; all of it when none did,
+                                        and with lanes */
 };
 
 /* certificate (NULL: not wanted) gets that of a premature or disputed OOM appended. */

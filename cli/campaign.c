@@ -71,10 +71,13 @@ static uint64_t plan_digest(const struct plan *plan, uint64_t replay_sample)
     for (size_t i = 0; i < plan->count; i++) {
         const struct part *part = &plan->parts[i];
         const uint64_t bounds[] = {part->op_count_max, part->trial_count_max, part->duration_ns, part->capacity_is_free,
-                                   part->faults.kinds};
+                                   part->faults.kinds, part->lanes.lane_count, part->lanes.schedule_count,
+                                   part->lanes.argument, part->lanes.backend, part->lanes.checks_races};
+        const char *strategy = part->lanes.strategy == NULL ? "" : part->lanes.strategy->name;
         digest = digest_bytes(digest, part->name, strlen(part->name) + 1);
         digest = digest_bytes(digest, &part->setup, sizeof part->setup);
         digest = digest_bytes(digest, bounds, sizeof bounds);
+        digest = digest_bytes(digest, strategy, strlen(strategy) + 1);
     }
     return digest;
 }
@@ -108,6 +111,8 @@ static void describe(const struct arguments *arguments, const struct plan *plan,
         memcpy(to->note, part->note, sizeof to->note);
         to->setup = part->setup;
         (void)wishes_print_faults(&part->faults, to->faults, sizeof to->faults);
+        if (part->lanes.lane_count != 0)
+            lane_wish_report(&part->lanes, &to->lanes);
         to->op_count_max = part->op_count_max;
         to->trial_count_max = part->trial_count_max;
         to->duration_ns = part->duration_ns;
@@ -341,6 +346,8 @@ static void say_finding(struct campaign *campaign, const struct judgement *judge
         finding.repro = paths.repro;
         finding.replay = paths.replay;
         finding.op_count = kept->op_count;
+        finding.lane_count = kept->lane_count;
+        finding.switch_count = kept->switch_count;
         finding.certificate = kept->has_certificate ? paths.certificate : NULL;
     }
     json_finding(&campaign->text, &finding);

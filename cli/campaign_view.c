@@ -38,7 +38,7 @@ void campaign_view_init(struct campaign_view *view, const struct campaign_descri
         view->part_names[i] = part->name;
         view->parts[i] = (struct report_part){.name = part->name, .scenario = part->setup.scenario,
                                               .setup = &part->setup, .op_count_max = part->op_count_max,
-                                              .faults = part->faults};
+                                              .faults = part->faults, .lanes = part->lanes};
     }
     view->start = (struct report_start){.subcommand = "run", .setup = &head->setup, .duration_ns = head->duration_ns,
                                         .seed_source = head->seed_source[0] == '\0' ? NULL : head->seed_source,

@@ -18,6 +18,7 @@ struct campaign_part {
     char faults[PART_FAULTS_BYTES]; /* slipped into its trials, in words */
     struct setup setup;          /* its scenario is setup.scenario */
     uint64_t op_count_max, trial_count_max, duration_ns;
+    struct report_lanes lanes;
 };
 
 /* Which campaign it is. */

@@ -251,8 +251,8 @@ static bool is_passed_over(const struct symbol *symbol)
 /* The harness: whatever called into the target. */
 static bool is_driver(const struct symbol *symbol)
 {
-    static const char *const names[] = {"driver_call", "dispatch", "host_open", "open_target", "host_close", "step", "run_step",
-                                        "finish_step", "finish_host", "run_finish", "run_create", "run_destroy", "observe",
+    static const char *const names[] = {"driver_call", "driver_call_target", "dispatch", "host_open", "open_target", "host_close", "step", "run_step",
+                                        "finish_step", "finish_host", "run_finish", "run_create", "run_create_guarded", "run_destroy", "observe",
                                         "call_alloc", "call_free", "call_donate", "call_hold", "call_use", "call_retire",
                                         "call_on_block", "call_on_program", "call_on_time", "trial_run", "trial_replay",
                                         "end_trial", "open_hosts", "child_work", "child_main", "worker_main",

@@ -2,6 +2,7 @@
 #include "cli/census.h"
 #include "cli/child.h"
 #include "cli/interrupt.h"
+#include "cli/lane_columns.h"
 #include "cli/lookup.h"
 #include "cli/output.h"
 #include "cli/recording.h"
@@ -289,6 +290,29 @@ static size_t choose_op(struct run *run, const struct op_list *ops)
     return run_finish(run)->kind == VERDICT_NONE ? oom : ops->count;
 }
 
+/* Says what is to be said at the op that was run last. */
+static void explain_now(struct explanation *explanation, const struct run *run, const struct verdict *verdict,
+                        bool is_json)
+{
+    explanation->run = run;
+    explanation->verdict = verdict;
+    explanation->op = verdict->op >= run_ops(run)->count ? NULL : &run_ops(run)->ops[verdict->op];
+    const struct model *model = run_model(run, explanation->op == NULL ? 0 : explanation->op->host);
+    explanation->contract = model_contract(model);
+    census_take(model, &explanation->census);
+    if (is_json)
+        explain_in_json(explanation);
+    else
+        explain_in_words(explanation);
+}
+
+static void explain_nothing(struct explanation *explanation, const struct op_list *ops, bool is_json)
+{
+    if (!is_json)
+        writing_append_format(&explanation->text, "Nothing to explain: %zu ops, no out-of-memory, every promise kept.\n",
+                              ops->count - lanes_switch_count(ops));
+}
+
 /* Runs a new run up to that op, and says what is to be said there; or, when the list went well, that. */
 static void explain_run(struct run *run, const struct op_list *ops, size_t chosen, bool is_json,
                         struct explanation *explanation)
@@ -299,22 +323,10 @@ static void explain_run(struct run *run, const struct op_list *ops, size_t chose
     if (chosen == ops->count)
         verdict = run_finish(run);
     if (verdict->kind == VERDICT_NONE) {
-        if (!is_json)
-            writing_append_format(&explanation->text, "Nothing to explain: %zu ops, no out-of-memory, every promise kept.\n",
-                                  ops->count);
+        explain_nothing(explanation, ops, is_json);
         return;
     }
-    explanation->run = run;
-    explanation->verdict = verdict;
-    bool is_last = chosen == ops->count || verdict->op >= run_ops(run)->count;
-    explanation->op = is_last ? NULL : &run_ops(run)->ops[verdict->op];
-    const struct model *model = run_model(run, explanation->op == NULL ? 0 : explanation->op->host);
-    explanation->contract = model_contract(model);
-    census_take(model, &explanation->census);
-    if (is_json)
-        explain_in_json(explanation);
-    else
-        explain_in_words(explanation);
+    explain_now(explanation, run, verdict, is_json);
 }
 
 /* What the child works on. */
@@ -324,10 +336,71 @@ struct work {
     bool is_json;
 };
 
+/* With lanes the list is run once, and explained while it runs. */
+struct hearing {
+    struct explanation *explanation;
+    bool is_json, has_oom, is_over;
+};
+
+static void heard(void *context, const struct run *run, const struct verdict *verdict)
+{
+    struct hearing *hearing = context;
+    const bool is_oom = verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN;
+    if (verdict->kind == VERDICT_NONE || hearing->is_over || (is_oom && hearing->has_oom))
+        return;
+    hearing->has_oom = true;
+    hearing->is_over = !is_oom;
+    writing_clear(&hearing->explanation->text);
+    explain_now(hearing->explanation, run, verdict, hearing->is_json);
+}
+
+/* What the list breaks, for the columns; NULL: nothing. */
+static const char *broken_name(const struct verdict *first)
+{
+    if (first->kind == VERDICT_NONE)
+        return NULL;
+    return first->kind == VERDICT_BROKEN ? rule_info(first->rule)->name : verdict_name(first->kind);
+}
+
+static void explain_lanes(const struct work *work, int file)
+{
+    const struct recording *recording = work->recording;
+    struct explanation explanation = {.path = work->path};
+    struct hearing hearing = {.explanation = &explanation, .is_json = work->is_json};
+    const struct run_listener listener = {&hearing, heard};
+    struct lane_columns *columns = lane_columns_create(&recording->ops);
+    const struct scheduler_trace trace = lane_columns_trace(columns);
+    const struct lanes_watch watch = lane_columns_watch(columns);
+    const struct lanes_plan told = {.trace = &trace, .watch = &watch};
+    struct trial trial;
+    struct writing text;
+    char reason[RUN_REASON_BYTES];
+    if (!lanes_replay_told(recording->target, &recording->setup, &recording->ops, &told, &listener, &trial, reason))
+        return;
+    writing_init(&text);
+    if (!work->is_json) {
+        lane_columns_print(columns, &trial.first, broken_name(&trial.first), &text);
+        writing_append(&text, "\n");
+    }
+    if (!hearing.has_oom)
+        explain_nothing(&explanation, &recording->ops, work->is_json);
+    const enum exit_code code = totals_exit_code(&trial.totals);
+    (void)(file_write_all(file, &code, sizeof code) && file_write_all(file, text.bytes, text.length) &&
+           file_write_all(file, explanation.text.bytes, explanation.text.length));
+    trial_deinit(&trial);
+    lane_columns_destroy(columns);
+    writing_deinit(&text);
+    writing_deinit(&explanation.text);
+}
+
 /* The child's part: answers with the exit code, then the text; with nothing when the target refuses. */
 static void explain_and_answer(void *context, int file)
 {
     const struct work *work = context;
+    if (lanes_are_in(&work->recording->ops)) {
+        explain_lanes(work, file);
+        return;
+    }
     const struct recording *recording = work->recording;
     char reason[RUN_REASON_BYTES];
     struct explanation explanation = {.path = work->path};
@@ -412,7 +485,9 @@ const struct subcommand subcommand_explain = {
     .description = "FILE is an .ops file or anything that import takes.  Says what was asked, what was free, who\n"
                    "held the rest, what each mitigation had left, and the verdict: of a premature out-of-memory\n"
                    "the plan that would have met it.  hbmstress replay FILE.ops --certificates DIR gives the proof.\n\n"
-                   "Example: hbmstress explain crash.log --chip v4",
+                   "Of a list with lanes it prints first who ran when, a column for each lane.\n\n"
+                   "Example: hbmstress explain crash.log --chip v4\n"
+                   "Example: hbmstress explain out/repros/deadlock-queued_free_race-7.ops",
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

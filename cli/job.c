@@ -33,7 +33,9 @@ static const struct key {
     {"capacity", "--capacity", ANYWHERE}, {"hosts", "--hosts", ANYWHERE},
     {"ops", "--ops", ANYWHERE},         {"seeds", "--seeds", ANYWHERE},
     {"faults", "--faults", ANYWHERE},   {"weights", "--weights", ANYWHERE},
-    {"regret_max", "--regret-max", ANYWHERE},
+    {"regret_max", "--regret-max", ANYWHERE}, {"lanes", "--lanes", ANYWHERE},
+    {"schedules", "--schedules", ANYWHERE}, {"strategy", "--strategy", ANYWHERE},
+    {"backend", "--backend", ANYWHERE}, {"check_races", "--check-races", ANYWHERE},
     {"seed", "--seed", IN_GLOBAL},      {"time", "--time", IN_GLOBAL},
     {"probes", NULL, IN_GLOBAL},        {"scenario", NULL, IN_SECTION},
 };
@@ -124,7 +126,7 @@ static void fail_unknown_key(struct reading *reading, const char *key)
         reading_fail(reading, "unknown key '%s'; did you mean '%s'?", key, near);
     else
         reading_fail(reading, "unknown key '%s'; valid are scenario, target, chip, capacity, hosts, ops, seeds, faults, weights, "
-                     "regret_max, option.KEY, and in [global] seed, time and probes", key);
+                     "regret_max, lanes, schedules, strategy, backend, check_races, option.KEY, and in [global] seed, time and probes", key);
 }
 
 static void take_option(struct reading *reading, struct arguments *arguments, const char *key, const char *value)
@@ -150,6 +152,11 @@ static bool is_said(const struct arguments *arguments, const char *option)
            (strcmp(option, "--seeds") == 0 && arguments->trial_count_max != 0) ||
            (strcmp(option, "--faults") == 0 && arguments->has_faults) ||
            (strcmp(option, "--weights") == 0 && arguments->has_weights) ||
+           (strcmp(option, "--lanes") == 0 && arguments->lanes.lane_count != 0) ||
+           (strcmp(option, "--schedules") == 0 && arguments->lanes.has_schedules) ||
+           (strcmp(option, "--strategy") == 0 && arguments->lanes.strategy != NULL) ||
+           (strcmp(option, "--backend") == 0 && arguments->lanes.has_backend) ||
+           (strcmp(option, "--check-races") == 0 && arguments->lanes.has_races) ||
            (strcmp(option, "--ops") == 0 && arguments->op_count_max != 0) ||
            (strcmp(option, "--time") == 0 && arguments->duration_ns != 0);
 }
@@ -227,10 +234,6 @@ static int take(void *context, const char *section_name, const char *key, const 
         if (strcmp(keys[i].key, key) != 0)
             continue;
         take_known(reading, &keys[i], section, value);
-        return 1;
-    }
-    if (strcmp(key, "lanes") == 0) {
-        reading_fail(reading, "lanes are not run yet: the ops of all client threads come one after the other");
         return 1;
     }
     fail_unknown_key(reading, key);

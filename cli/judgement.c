@@ -4,6 +4,7 @@
 #include "cli/certificates.h"
 #include "cli/clock.h"
 #include "harness/check.h"
+#include "harness/lanes.h"
 #include "reports/json_lines.h"
 
 #include <string.h>
@@ -73,6 +74,40 @@ static void note(void *context, const struct op *op)
     if (words->op_count < LAST_OP_COUNT_MAX)
         words->ops[words->op_count] = *op;
     words->op_count++;
+}
+
+static void note_schedule(void *context, const struct setup *setup, const struct op_list *ops)
+{
+    struct last_words *words = context;
+    words->switch_count = 0;
+    if (words->has_lanes)
+        return; /* another schedule of the same list */
+    words->setup = *setup;
+    words->op_count = 0;
+    for (size_t i = 0; i < ops->count; i++)
+        note(words, &ops->ops[i]);
+    words->has_begun = words->has_lanes = true;
+}
+
+static void note_switch(void *context, const struct schedule_switch *taken)
+{
+    struct last_words *words = context;
+    if (words->switch_count < LAST_SWITCH_COUNT_MAX)
+        words->switches[words->switch_count++] = *taken;
+}
+
+struct lanes_witness last_words_witness(struct last_words *words)
+{
+    return (struct lanes_witness){words, note_schedule, note_switch};
+}
+
+void last_words_take(const struct last_words *words, struct op_list *ops)
+{
+    const uint64_t kept = words->op_count < LAST_OP_COUNT_MAX ? words->op_count : LAST_OP_COUNT_MAX;
+    for (uint64_t i = 0; i < kept; i++)
+        op_list_append(ops, &words->ops[i]);
+    if (words->has_lanes)
+        lanes_append_schedule(ops, words->switches, words->switch_count);
 }
 
 struct listening {
@@ -166,6 +201,9 @@ static void judged(void *context, const struct run *run, const struct verdict *v
     look_for_growth(&judgement->head, run);
     if (verdict->kind == VERDICT_NONE)
         return;
+    /* Under each schedule the list meets much the same OOMs: they are counted. */
+    if (current.words->has_lanes && (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN))
+        return;
     if (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN) {
         size_t start = judgement->all.length;
         json_verdict(&judgement->all, &(struct report_finding){.place = listening->place, .verdict = verdict,
@@ -184,8 +222,11 @@ static void judgement_take(struct judgement *judgement, const struct target *tar
     head->totals = trial->totals;
     head->first = trial->first;
     head->digest = trial->digest;
-    if (head->first.kind == VERDICT_NONE && head->task.is_sampled)
-        head->totals.broken += again_breaks(target, trial, &head->first);
+    /* Lanes that ran freely pass no points, and nothing repeats them. */
+    const bool is_repeatable = trial->totals.schedules == 0 || trial->totals.points > 0;
+    if (head->first.kind == VERDICT_NONE && head->task.is_sampled && is_repeatable)
+        head->totals.broken += trial->totals.schedules == 0 ? again_breaks(target, trial, &head->first)
+                                                            : again_breaks_lanes(target, trial, &head->first);
     signature_print(&head->first, &trial->ops, head->signature);
     /* A disputed verdict of the harness itself is in its totals already. */
     if (head->first.kind != VERDICT_DISPUTED)
@@ -197,6 +238,22 @@ static void judgement_take(struct judgement *judgement, const struct target *tar
         op_list_copy(&judgement->ops, &trial->ops);
     }
     trial_deinit(trial);
+}
+
+/* With lanes, if the part has some.  False: the target refused. */
+static bool run_trial(const struct part *part, const struct trial_plan *plan, const struct lanes_witness *witness,
+                      const struct run_listener *listener, struct trial *trial, char reason[RUN_REASON_BYTES])
+{
+    struct lanes_found found;
+    if (part->lanes.lane_count == 0)
+        return trial_run(plan, listener, trial, reason);
+    struct lane_trial_plan with_lanes = {.draw = *plan, .lane_count = (uint8_t)part->lanes.lane_count,
+                                         .search = lane_wish_search(&part->lanes, plan->setup->seed)};
+    with_lanes.search.witness = witness;
+    if (lane_trial_run(&with_lanes, listener, trial, &found, reason))
+        return true;
+    trial_deinit(trial);
+    return false;
 }
 
 void judgement_make(const struct plan *plan, const struct task *task, struct last_words *words,
@@ -212,7 +269,7 @@ void judgement_make(const struct plan *plan, const struct task *task, struct las
     current.scenario = part->scenario;
     current.words = words;
     words->op_count = 0;
-    words->has_begun = false;
+    words->has_begun = words->has_lanes = false;
     judgement->head.task = *task;
 
     struct setup setup = part->setup;
@@ -223,7 +280,8 @@ void judgement_make(const struct plan *plan, const struct task *task, struct las
                                           .capacity_is_free = part->capacity_is_free,
                                           .op_count_max = task->op_count_max, .faults = part->faults,
                                           .chosen = note, .context = words};
-    if (trial_run(&trial_plan, &listener, &trial, judgement->head.reason))
+    const struct lanes_witness witness = last_words_witness(words);
+    if (run_trial(part, &trial_plan, &witness, &listener, &trial, judgement->head.reason))
         judgement_take(judgement, part->target, &trial);
     else
         judgement->head.end = JUDGEMENT_REFUSED;
@@ -252,14 +310,13 @@ static void take_death(const struct last_words *words, struct judgement_head *he
 void judgement_make_dead(const struct task *task, const struct last_words *words, struct judgement *judgement)
 {
     struct judgement_head *head = &judgement->head;
-    uint64_t kept = words->op_count < LAST_OP_COUNT_MAX ? words->op_count : LAST_OP_COUNT_MAX;
     head->task = *task;
     take_death(words, head);
     head->totals.ops = words->op_count;
     head->has_list = words->has_begun;
     judgement->setup = words->setup;
-    for (uint64_t i = 0; i < kept && words->has_begun; i++)
-        op_list_append(&judgement->ops, &words->ops[i]);
+    if (words->has_begun)
+        last_words_take(words, &judgement->ops);
 }
 
 void judgement_pack(struct judgement *judgement, struct writing *bytes)

@@ -80,16 +80,24 @@ const struct kept_oom *judgement_dispute(const struct judgement *judgement);
 
 /* What a worker leaves behind when its target takes it down: how, and the ops that were chosen so far.
  * It lies in memory that the parent shares. */
-enum { LAST_OP_COUNT_MAX = 1 << 20 };
+enum { LAST_OP_COUNT_MAX = 1 << 20, LAST_SWITCH_COUNT_MAX = 1 << 18 };
 struct last_words {
     struct death death;
     struct setup setup;
     bool has_begun;
     uint64_t op_count; /* beyond LAST_OP_COUNT_MAX they are only counted */
     struct op ops[LAST_OP_COUNT_MAX];
+    bool has_lanes;        /* a schedule of the ops was tried */
+    uint64_t switch_count; /* of that schedule so far; the same */
+    struct schedule_switch switches[LAST_SWITCH_COUNT_MAX];
 };
 struct last_words *last_words_create(void); /* NULL: no memory */
 void last_words_destroy(struct last_words *words);
+
+/* Has every schedule noted in words, which is the context of what is returned. */
+struct lanes_witness last_words_witness(struct last_words *words);
+/* Appends the ops that were noted, with the schedule. */
+void last_words_take(const struct last_words *words, struct op_list *ops);
 
 /* Runs the trial.  Not for two threads at once. */
 void judgement_make(const struct plan *plan, const struct task *task, struct last_words *words,

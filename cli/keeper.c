@@ -4,6 +4,7 @@
 #include "cli/ops_output.h"
 #include "cli/shrinking.h"
 #include "harness/check.h"
+#include "harness/lanes.h"
 #include "harness/ops_file.h"
 
 #include <errno.h>
@@ -42,6 +43,7 @@ static void describe(const struct keeping *keeping, const struct shrunk *shrunk,
     comment_append(comments, is_shrunk ? "first reason: " : "", is_shrunk ? head->first.reason : "");
     comment_append(comments, is_shrunk ? "first message: " : "message: ", head->message);
     comment_append(comments, "not shrunk: ", shrunk->why);
+    comment_append_lanes(comments, &shrunk->ops);
     comment_append(comments, "again: ", keeping->paths.replay);
     comments->bytes[--comments->length] = '\0'; /* ops_file_print ends the last line itself */
 }
@@ -132,7 +134,8 @@ static bool write_until(const struct keeping *keeping, const struct kept_oom *oo
 {
     const struct judgement *judgement = keeping->judgement;
     struct op_list ops = judgement->ops;
-    ops.count = oom->verdict.op < ops.count ? oom->verdict.op + (size_t)1 : ops.count;
+    if (oom->verdict.op < ops.count && !lanes_are_in(&ops))
+        ops.count = oom->verdict.op + (size_t)1;
     struct writing comments;
     writing_init(&comments);
     writing_append_format(&comments, "op %lu is %s in trial %llu of %s\n", (unsigned long)oom->verdict.op,
@@ -170,6 +173,9 @@ static enum keeper_result keep_list(struct keeping *keeping, const struct shrunk
     char reason[CERTIFICATE_REASON_BYTES];
     const struct writing *certificate = &shrunk->certificate;
     keeping->kept.op_count = shrunk->ops.count;
+    if (lanes_are_in(&shrunk->ops))
+        keeping->kept.lane_count = lanes_count(&shrunk->ops);
+    keeping->kept.switch_count = lanes_switch_count(&shrunk->ops);
     if (certificate->length > 0 && !certificate_is_accepted(certificate->bytes, certificate->length, reason))
         return keep_dispute(keeping, shrunk, reason);
     if (op_count_known != 0 && shrunk->ops.count >= op_count_known)

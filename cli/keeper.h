@@ -25,7 +25,8 @@ enum keeper_result {
 struct kept {
     enum keeper_result result;
     bool has_certificate;
-    uint64_t op_count;             /* of the list */
+    uint64_t op_count;             /* of the list, with its schedule */
+    uint64_t lane_count, switch_count; /* 0 lanes = it has none */
     struct verdict dispute;        /* when disputed */
     char base[FINDING_BASE_BYTES]; /* of the files */
 };

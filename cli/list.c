@@ -2,12 +2,14 @@
 #include "cli/lookup.h"
 #include "cli/output.h"
 #include "cli/subcommands.h"
+#include "explore/strategies.h"
 #include "formats/formats.h"
 #include "harness/probe.h"
 #include "harness/rule.h"
 #include "reports/json_lines.h"
 #include "reports/table.h"
 #include "scenarios/scenarios.h"
+#include "targets/races.h"
 #include "targets/targets.h"
 
 #include <dirent.h>
@@ -62,13 +64,19 @@ static void listing_add(struct listing *listing, const char *kind, const char *n
     listing_add_entry(listing, &entry);
 }
 
-static void list_targets(struct listing *listing)
+static void list_table(struct listing *listing, const struct target *const *table)
 {
-    for (size_t i = 0; targets[i] != NULL; i++) {
-        const struct report_entry entry = {.kind = "target", .name = targets[i]->name, .summary = targets[i]->summary,
-                                           .breaks = targets[i]->breaks, .options = targets[i]->option_help};
+    for (size_t i = 0; table[i] != NULL; i++) {
+        const struct report_entry entry = {.kind = "target", .name = table[i]->name, .summary = table[i]->summary,
+                                           .breaks = table[i]->breaks, .options = table[i]->option_help};
         listing_add_entry(listing, &entry);
     }
+}
+
+static void list_targets(struct listing *listing)
+{
+    list_table(listing, targets);
+    list_table(listing, races);
 }
 
 static void list_scenarios(struct listing *listing)
@@ -110,6 +118,13 @@ static void list_formats(struct listing *listing)
         listing_add(listing, "format", formats[i]->name, formats[i]->summary);
 }
 
+static void list_strategies(struct listing *listing)
+{
+    for (size_t i = 0; strategies[i] != NULL; i++)
+        if (lane_strategy_searches(strategies[i]))
+            listing_add(listing, "strategy", strategies[i]->name, strategies[i]->summary);
+}
+
 static int is_job(const struct dirent *entry)
 {
     size_t length = strlen(entry->d_name);
@@ -149,6 +164,7 @@ static const struct {
 } kinds[] = {
     {"targets", list_targets}, {"scenarios", list_scenarios}, {"rules", list_rules},     {"faults", list_faults},
     {"probes", list_probes},   {"chips", list_chips},         {"formats", list_formats}, {"jobs", list_jobs},
+    {"strategies", list_strategies},
 };
 enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
 
@@ -161,7 +177,7 @@ static enum exit_code check_kind(const struct arguments *arguments)
         if (arguments->word_count == 0 || strcmp(arguments->words[0], names[i]) == 0)
             return EXIT_KEPT;
     return message_unknown("kind", arguments->words[0], message_nearest(arguments->words[0], names, KIND_COUNT),
-                           "valid are targets, scenarios, rules, faults, probes, chips, formats, jobs");
+                           "valid are targets, scenarios, rules, faults, probes, chips, formats, jobs, strategies");
 }
 
 static enum exit_code list_subcommand(const struct arguments *arguments)
@@ -189,11 +205,12 @@ static const char *const options[] = {"--json", NULL};
 
 const struct subcommand subcommand_list = {
     .name = "list",
-    .summary = "what there is: targets, scenarios, rules, faults, probes, chips, formats, jobs",
-    .usage = "[targets|scenarios|rules|faults|probes|chips|formats|jobs] [--json]",
+    .summary = "what there is: targets, scenarios, rules, faults, probes, chips, formats, jobs, strategies",
+    .usage = "[targets|scenarios|rules|faults|probes|chips|formats|jobs|strategies] [--json]",
     .description = "Prints kind, name and summary; for a planted target also the rule that it must be caught by, for\n"
                    "others their options.\n\n"
-                   "Example: hbmstress list targets",
+                   "Example: hbmstress list targets\n"
+                   "Example: hbmstress list strategies",
     .options = options,
     .word_count_max = 1,
     .word_name = "kind",

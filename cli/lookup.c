@@ -3,6 +3,7 @@
 #include "harness/size.h"
 #include "scenarios/scenarios.h"
 #include "targets/plugin.h"
+#include "targets/races.h"
 #include "targets/targets.h"
 
 #include <string.h>
@@ -38,8 +39,10 @@ static const char *nearest_target(const char *name)
 {
     const char *names[NAME_COUNT_MAX];
     size_t count = 0;
-    for (; targets[count] != NULL && count < NAME_COUNT_MAX; count++)
-        names[count] = targets[count]->name;
+    for (size_t i = 0; targets[i] != NULL && count < NAME_COUNT_MAX; i++)
+        names[count++] = targets[i]->name;
+    for (size_t i = 0; races[i] != NULL && count < NAME_COUNT_MAX; i++)
+        names[count++] = races[i]->name;
     return message_nearest(name, names, count);
 }
 
@@ -120,6 +123,8 @@ enum exit_code setup_override(struct setup *setup, const struct arguments *argum
         setup->has_regret_max = true;
         setup->regret_max = arguments->regret_max;
     }
+    if (arguments->lanes.has_races)
+        setup->checks_races = arguments->lanes.checks_races;
     for (uint32_t i = 0; i < arguments->option_count; i++)
         if (!override_option(setup, &arguments->options[i]))
             return message_fail(EXIT_USAGE, "--target-option: '%s=%s' is one option too many", arguments->options[i].key,

@@ -2,6 +2,7 @@
 
 #include "cli/child.h"
 #include "cli/interrupt.h"
+#include "harness/lanes.h"
 
 #include <string.h>
 
@@ -12,6 +13,7 @@ struct work {
 };
 struct answer {
     bool is_taken, has_programs;
+    char why_no_lanes[RUN_REASON_BYTES];
     char reason[RUN_REASON_BYTES];
 };
 
@@ -23,7 +25,10 @@ static void open_and_answer(void *context, int file)
     struct run *run = run_create(work->target, work->setup, answer.reason);
     if (run != NULL) {
         answer.is_taken = true;
-        answer.has_programs = model_contract(run_model(run, 0))->programs;
+        const struct target_contract *contract = model_contract(run_model(run, 0));
+        const char *why = lanes_why_not(contract);
+        answer.has_programs = contract->programs;
+        snprintf(answer.why_no_lanes, sizeof answer.why_no_lanes, "%s", why == NULL ? "" : why);
         run_destroy(run);
     }
     (void)file_write_all(file, &answer, sizeof answer);
@@ -60,5 +65,6 @@ enum exit_code opening_try(const struct target *target, const struct setup *setu
     if (!answer.is_taken)
         return message_fail(EXIT_USAGE, "%starget %s refuses: %s", prefix, setup->target, answer.reason);
     opening->has_programs = answer.has_programs;
+    memcpy(opening->why_no_lanes, answer.why_no_lanes, sizeof opening->why_no_lanes);
     return EXIT_KEPT;
 }

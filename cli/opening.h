@@ -9,6 +9,7 @@
 /* What the target said when it was opened. */
 struct opening {
     bool has_programs; /* it loads and executes programs */
+    char why_no_lanes[RUN_REASON_BYTES]; /* why it cannot be run with lanes; "" = it can */
 };
 
 /* Opens and closes the target with that setup, within duration_ns.  where (NULL: nowhere) begins the

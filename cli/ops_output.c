@@ -1,6 +1,7 @@
 #include "cli/ops_output.h"
 
 #include "cli/output.h"
+#include "harness/lanes.h"
 #include "harness/ops_file.h"
 
 #include <errno.h>
@@ -69,4 +70,13 @@ void comment_append(struct writing *comments, const char *name, const char *valu
     writing_append(comments, name);
     writing_append_visible(comments, value);
     writing_append(comments, "\n");
+}
+
+void comment_append_lanes(struct writing *comments, const struct op_list *ops)
+{
+    const size_t switches = lanes_switch_count(ops);
+    if (!lanes_are_in(ops))
+        return;
+    writing_append_format(comments, "%zu ops in %u lanes, %zu switch%s\n", ops->count - switches, lanes_count(ops),
+                          switches, switches == 1 ? "" : "es");
 }

@@ -16,4 +16,7 @@ enum exit_code ops_output(const char *path, const struct setup *setup, const str
  * lines: it is made visible. */
 void comment_append(struct writing *comments, const char *name, const char *value);
 
+/* How many lanes and switches the list has, as another line; nothing when it has no lanes. */
+void comment_append_lanes(struct writing *comments, const struct op_list *ops);
+
 #endif

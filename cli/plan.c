@@ -45,6 +45,14 @@ static bool takes_weights(const struct scenario *scenario, const struct argument
     return false;
 }
 
+/* Without lanes nothing of what is said of them matters. */
+static void part_take_lanes(struct part *part, const struct lane_wish *wish)
+{
+    part->setup.checks_races = wish->lane_count != 0 && wish->checks_races;
+    if (wish->lane_count != 0)
+        part->lanes = lane_wish_completed(wish, &part->setup);
+}
+
 static enum exit_code part_init(struct part *part, const char *name, const struct scenario *scenario,
                                 const struct arguments *arguments, uint64_t seed)
 {
@@ -60,6 +68,7 @@ static enum exit_code part_init(struct part *part, const char *name, const struc
         return code;
     snprintf(part->setup.scenario, sizeof part->setup.scenario, "%s", scenario->name);
     part->faults = arguments->faults;
+    part_take_lanes(part, &arguments->lanes);
     if (arguments->has_weights)
         memcpy(part->setup.weights, arguments->weights, sizeof part->setup.weights);
     return part_choose_device(part);
@@ -70,6 +79,9 @@ static enum exit_code part_try(struct part *part, uint64_t duration_ns)
 {
     struct opening opening;
     enum exit_code code = opening_try(part->target, &part->setup, NULL, duration_ns, &opening);
+    if (code == EXIT_KEPT && part->lanes.lane_count != 0 && opening.why_no_lanes[0] != '\0')
+        return message_fail(EXIT_USAGE, "target '%s' cannot be run with lanes: %s", part->setup.target,
+                            opening.why_no_lanes);
     if (code == EXIT_KEPT && part->scenario->needs_programs && !opening.has_programs)
         snprintf(part->note, sizeof part->note, "skipped: it needs programs, and target %s has none", part->target->name);
     return code;
@@ -102,6 +114,12 @@ static bool is_wanted(const struct arguments *arguments, const char *name, const
 static enum exit_code plan_scenarios(const struct arguments *arguments, uint64_t seed, struct plan *plan)
 {
     const struct scenario *found;
+    const char *how = lane_wish_how(&arguments->lanes);
+    if (arguments->lanes.lane_count == 0 && how != NULL)
+        return message_fail(EXIT_USAGE, "%s says how lanes are run, and there are none: give --lanes N", how);
+    const char *wrong = lane_wish_wrong(&arguments->lanes);
+    if (wrong != NULL)
+        return message_fail(EXIT_USAGE, "--schedules: %s", wrong);
     for (size_t i = 0; i < arguments->word_count; i++) {
         enum exit_code code = lookup_scenario(arguments->words[i], &found);
         if (code != EXIT_KEPT)
@@ -154,6 +172,8 @@ static enum exit_code plan_one(const struct saying *saying, const char *name, co
         return EXIT_KEPT;
     if (!takes_weights(scenario, &saying->said, reason))
         return fail_in_section(saying, reason);
+    if (saying->said.lanes.lane_count != 0 && lane_wish_wrong(&saying->said.lanes) != NULL)
+        return fail_in_section(saying, lane_wish_wrong(&saying->said.lanes));
     struct part *part = plan_add(plan);
     enum exit_code code = part_init(part, name, scenario, &saying->said, saying->seed);
     if (code == EXIT_KEPT)

@@ -19,6 +19,7 @@ struct part {
     uint64_t op_count_max;    /* in all trials together; UINT64_MAX = not bounded */
     uint64_t trial_count_max; /* UINT64_MAX = not bounded */
     struct fault_wish faults; /* slipped into its trials */
+    struct lane_wish lanes;   /* completed; lane_count 0 = its trials have no lanes */
     uint64_t duration_ns;     /* of its trials together; UINT64_MAX = not bounded */
     char note[RUN_REASON_BYTES]; /* why it is skipped; "" = it runs */
 };

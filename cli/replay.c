@@ -6,6 +6,7 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/recording.h"
+#include "cli/searching.h"
 #include "cli/subcommands.h"
 #include "reports/json_lines.h"
 #include "reports/terminal.h"
@@ -20,6 +21,7 @@ struct replay_state {
     uint32_t op_count; /* ops that ended */
     struct run_totals totals;
     uint64_t ooms_seen, certificates_checked, certificates_refuted;
+    uint64_t replays, same_replays; /* of --times */
     bool is_done;
     bool is_output_failed;
     bool is_certificate_failed; /* a message was given */
@@ -150,6 +152,61 @@ static void compare(struct replaying *replaying, const struct trial *trial)
     say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
 }
 
+static bool is_same(const struct trial *a, const struct trial *b)
+{
+    return a->digest == b->digest && a->first.kind == b->first.kind && a->first.rule == b->first.rule &&
+           a->first.op == b->first.op && strcmp(a->first.reason, b->first.reason) == 0;
+}
+
+/* --times: again and again in silence, up to the first that differs. */
+static void repeat(struct replaying *replaying, const struct trial *trial)
+{
+    const struct recording *recording = replaying->recording;
+    struct replay_state *state = replaying->state;
+    char reason[RUN_REASON_BYTES];
+    state->replays = state->same_replays = 1;
+    while (state->same_replays == state->replays && state->replays < replaying->arguments->replay_count) {
+        struct trial again;
+        state->replays++;
+        if (!trial_replay(recording->target, &recording->setup, &recording->ops, NULL, &again, reason))
+            return;
+        state->same_replays += is_same(trial, &again);
+        trial_deinit(&again);
+    }
+}
+
+/* The target, or the schedule, is not what it was before. */
+static void say_difference(struct replaying *replaying)
+{
+    const struct replay_state *state = replaying->state;
+    struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = RULE_REPLAY,
+                              .op = (uint32_t)replaying->recording->ops.count};
+    snprintf(verdict.reason, sizeof verdict.reason, "replay %llu gave other observations than the first",
+             (unsigned long long)state->replays);
+    snprintf(replaying->signature, sizeof replaying->signature, "%s", rule_info(RULE_REPLAY)->name);
+    replaying->state->totals.broken++;
+    say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
+}
+
+static void say_times(struct replaying *replaying)
+{
+    const struct replay_state *state = replaying->state;
+    if (state->replays == 0)
+        return;
+    if (state->same_replays != state->replays)
+        say_difference(replaying);
+    writing_clear(&replaying->text);
+    line_open(&replaying->text, "times");
+    line_number(&replaying->text, "replays", state->replays);
+    line_number(&replaying->text, "same", state->same_replays);
+    line_close(&replaying->text);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    writing_append_format(&replaying->text, "%llu of %llu replays gave the same\n",
+                          (unsigned long long)state->same_replays, (unsigned long long)state->replays);
+    output_text(&replaying->output, &replaying->text);
+}
+
 /* The child's part: all of the replay. */
 static void replay_list(void *context, int file)
 {
@@ -161,7 +218,10 @@ static void replay_list(void *context, int file)
     char reason[RUN_REASON_BYTES];
     if (trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial, reason)) {
         replaying->state->totals = trial.totals;
-        compare(replaying, &trial);
+        if (replaying->arguments->replay_count != 0)
+            repeat(replaying, &trial);
+        else
+            compare(replaying, &trial);
         trial_deinit(&trial);
         replaying->state->is_done = true;
     }
@@ -195,6 +255,7 @@ static void say_death(struct replaying *replaying, const struct death *death)
 
 static enum exit_code say_end(struct replaying *replaying, bool is_interrupted)
 {
+    say_times(replaying);
     const struct replay_state *state = replaying->state;
     struct report_end end = {.seed = replaying->recording->setup.seed, .trials = 1, .is_interrupted = is_interrupted,
                              .totals = state->totals, .certificates_checked = state->certificates_checked,
@@ -281,18 +342,40 @@ static enum exit_code replay_recording(const struct arguments *arguments, const 
     return code;
 }
 
+/* What only a search takes, and what it does not. */
+static enum exit_code check_search(const struct arguments *arguments)
+{
+    const char *only = arguments->lanes.has_schedules ? "--schedules"
+                       : arguments->lanes.has_backend ? "--backend"
+                       : arguments->out != NULL       ? "--out"
+                                                      : NULL;
+    const char *never = arguments->replay_count != 0 ? "--times" : arguments->certificates != NULL ? "--certificates" : NULL;
+    if (arguments->lanes.strategy == NULL && only != NULL)
+        return message_fail(EXIT_USAGE, "%s is for a search for other schedules: give --strategy NAME", only);
+    if (arguments->lanes.strategy != NULL && never != NULL)
+        return message_fail(EXIT_USAGE, "%s repeats what the file says, and --strategy looks for something else; give "
+                            "one of them", never);
+    return EXIT_KEPT;
+}
+
 static enum exit_code replay_subcommand(const struct arguments *arguments)
 {
     struct recording recording;
-    enum exit_code code = recording_read(arguments->words[0], arguments, false, &recording);
-    if (code == EXIT_KEPT)
+    enum exit_code code = check_search(arguments);
+    if (code != EXIT_KEPT)
+        return code;
+    code = recording_read(arguments->words[0], arguments, false, &recording);
+    if (code == EXIT_KEPT && arguments->lanes.strategy != NULL)
+        code = searching_run(arguments, &recording);
+    else if (code == EXIT_KEPT)
         code = replay_recording(arguments, &recording);
     recording_deinit(&recording);
     return code;
 }
 
 static const char *const options[] = {"--target", "--target-option", "--chip", "--capacity", "--hosts", "--seed",
-                                      "--replay-sample", "--trial-timeout", "--op-timeout", "--regret-max", "--certificates", "--json",
+                                      "--replay-sample", "--trial-timeout", "--op-timeout", "--regret-max", "--certificates", "--times",
+                                      "--strategy", "--schedules", "--backend", "--check-races", "--shrink-budget", "--out", "--json",
                                       NULL};
 
 const struct subcommand subcommand_replay = {
@@ -303,7 +386,10 @@ const struct subcommand subcommand_replay = {
                    "The list is run twice and the observations are compared (--replay-sample 0: once).\n"
                    "With --certificates each out-of-memory leaves its proof in DIR/op-NUMBER-VERDICT.json, for\n"
                    "hbmstress check or any other checker.  When the judges of hbmstress itself disagree: exit 4.\n\n"
+                   "A list with lanes has its own schedule, which is repeated exactly.  With --strategy other schedules\n"
+                   "of it are searched instead (exhaustive: all there are); --out DIR keeps what breaks a promise.\n\n"
                    "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops\n"
+                   "Example: hbmstress replay out/repros/deadlock-queued_free_race-7.ops --strategy exhaustive=3\n"
                    "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops --certificates proofs",
     .options = options,
     .word_count_min = 1,

@@ -40,7 +40,8 @@ static bool says_more_than_how(const struct arguments *arguments)
            arguments->out != NULL || arguments->option_count > 0 || arguments->capacity_bytes != 0 ||
            arguments->has_seed || arguments->op_count_max != 0 || arguments->duration_ns != 0 ||
            arguments->host_count != 0 || arguments->has_regret_max || arguments->shard_count != 0 ||
-           arguments->trial_count_max != 0 || arguments->has_faults || arguments->has_weights;
+           arguments->trial_count_max != 0 || arguments->has_faults || arguments->has_weights ||
+           arguments->lanes.lane_count != 0 || lane_wish_how(&arguments->lanes) != NULL;
 }
 
 /* The words that the campaign was begun with; they point into description. */
@@ -101,6 +102,8 @@ static enum exit_code go_on(const struct arguments *arguments)
 
 static enum exit_code run_subcommand(const struct arguments *arguments)
 {
+    if (arguments->sweep && (arguments->lanes.lane_count != 0 || lane_wish_how(&arguments->lanes) != NULL))
+        return message_fail(EXIT_USAGE, "--sweep fails one device call after the other of one client: it takes no lanes");
     if (arguments->sweep)
         return sweeping_run(arguments);
     return arguments->resume != NULL ? go_on(arguments) : run_anew(arguments);
@@ -110,7 +113,8 @@ static const char *const options[] = {"--job", "--target", "--target-option", "-
                                       "--ops", "--time", "--workers", "--out", "--json", "--replay-sample",
                                       "--shrink-budget", "--results-limit", "--trial-timeout", "--op-timeout",
                                       "--regret-max", "--seeds",
-                                      "--faults", "--weights", "--resume", "--shard", "--sweep",
+                                      "--faults", "--weights", "--lanes", "--schedules", "--strategy", "--backend",
+                                      "--free-running", "--check-races", "--resume", "--shard", "--sweep",
                                       NULL};
 
 const struct subcommand subcommand_run = {
@@ -122,10 +126,13 @@ const struct subcommand subcommand_run = {
                    "premature and unknown out-of-memories and of some justified ones in DIR/certificates.\n"
                    "When the judges of hbmstress itself disagree the run ends with exit 4 and DIR/disputes.\n"
                    "The same seed and options give the same results with any number of workers.\n\n"
+                   "With --lanes the ops of each trial are dealt to N client threads, whose calls are interleaved in\n"
+                   "K ways (docs/interleavings.md); the repro has the interleaving that broke the promise.\n\n"
                    "With --job a planted defect runs beside the jobs: if it is not reported the run ends with exit 4.\n"
                    "After any end, kill -9 included, --resume DIR goes on: no trial is lost, none counts twice.\n\n"
                    "Example: hbmstress run fragmentation_storm --target first_fit --capacity 64M --seed 1\n"
                    "Example: hbmstress run --job scenarios/jobs/smoke.ini\n"
+                   "Example: hbmstress run queued_free_race --lanes 3 --strategy pct=3 --schedules 500\n"
                    "Example: hbmstress run --resume out\n"
                    "Example: hbmstress run --job scenarios/jobs/nightly.ini --shard 2/8 --out out-2",
     .options = options,

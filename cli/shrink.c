@@ -22,6 +22,9 @@ static enum exit_code keep_shrunk(const struct arguments *arguments, const struc
     writing_append_visible(&comments, shrunk->first.reason);
     writing_append_format(&comments, "\nshrunk from %zu ops in %llu replays%s", recording->ops.count,
                           (unsigned long long)shrunk->replays, shrunk->is_minimal ? "; no single op can go" : "");
+    writing_append(&comments, "\n");
+    comment_append_lanes(&comments, &shrunk->ops);
+    comments.bytes[--comments.length] = '\0'; /* ops_file_print ends the last line itself */
     enum exit_code code = ops_output(arguments->output, &recording->setup, &shrunk->ops, writing_string(&comments));
     if (code == EXIT_KEPT)
         message_note("%zu of %zu ops are left after %llu replays, and break %s", shrunk->ops.count, recording->ops.count,

@@ -58,8 +58,9 @@ static void say_start(struct sweeping *sweeping)
     struct report_part *parts = calloc(plan->count, sizeof *parts);
     CHECK(parts != NULL);
     for (size_t i = 0; i < plan->count; i++)
-        parts[i] = (struct report_part){plan->parts[i].name, plan->parts[i].scenario->name, &plan->parts[i].setup,
-                                        sweeping->op_count_max, ""};
+        parts[i] = (struct report_part){.name = plan->parts[i].name, .scenario = plan->parts[i].scenario->name,
+                                        .setup = &plan->parts[i].setup, .op_count_max = sweeping->op_count_max,
+                                        .faults = ""};
     const struct report_start start = {.subcommand = "run --sweep", .setup = &plan->setup, .duration_ns = UINT64_MAX,
                                        .parts = parts, .part_count = plan->count};
     json_start(&sweeping->text, &start);

@@ -185,7 +185,7 @@ static void worker_give(struct worker *worker, const struct task *task)
 {
     death_clear(&worker->words->death);
     worker->words->op_count = 0;
-    worker->words->has_begun = false;
+    worker->words->has_begun = worker->words->has_lanes = false;
     worker->task = *task;
     worker->start_ns = clock_now_ns();
     worker->is_busy = true;

@@ -119,6 +119,19 @@ static void json_weights(struct writing *text, const struct setup *setup)
         line_unnest(text, '}');
 }
 
+static void json_lanes(struct writing *text, const struct report_lanes *lanes)
+{
+    if (lanes->strategy[0] == '\0')
+        return;
+    if (lanes->lane_count != 0)
+        line_number(text, "lanes", lanes->lane_count);
+    line_string(text, "strategy", lanes->strategy);
+    line_number(text, "schedules", lanes->schedule_count);
+    line_string(text, "backend", lanes->backend);
+    if (lanes->checks_races)
+        line_boolean(text, "check_races", true);
+}
+
 static void json_part(struct writing *text, const struct report_part *part)
 {
     line_nest(text, NULL, '{');
@@ -130,6 +143,7 @@ static void json_part(struct writing *text, const struct report_part *part)
         line_number(text, "ops", part->op_count_max);
     if (part->faults != NULL && part->faults[0] != '\0')
         line_string(text, "faults", part->faults);
+    json_lanes(text, &part->lanes);
     json_weights(text, part->setup);
     line_unnest(text, '}');
 }
@@ -144,6 +158,7 @@ void json_start(struct writing *text, const struct report_start *start)
     json_setup(text, start->setup);
     if (start->file != NULL)
         line_string(text, "file", start->file);
+    json_lanes(text, &start->lanes);
     if (start->duration_ns != UINT64_MAX)
         line_number(text, "time_ns", start->duration_ns);
     if (start->part_count > 0) {
@@ -229,6 +244,11 @@ static void json_totals(struct writing *text, const struct run_totals *totals)
     if (totals->excused > 0)
         line_number(text, "excused", totals->excused);
     line_number(text, "broken", totals->broken);
+    if (totals->schedules > 0) {
+        line_number(text, "schedules", totals->schedules);
+        line_number(text, "points", totals->points);
+        line_number(text, "switches", totals->switches);
+    }
 }
 
 void json_trial(struct writing *text, const struct report_trial *trial)

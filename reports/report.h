@@ -4,6 +4,14 @@
 
 #include "harness/run.h"
 
+/* How lanes are run; lane_count 0 = there are none. */
+struct report_lanes {
+    uint64_t lane_count, schedule_count; /* schedules: of each list; 0 = all there are */
+    bool checks_races;
+    char strategy[32]; /* "pct=3" */
+    char backend[16];  /* "fibers" */
+};
+
 /* One scenario (or one section of a job file) of a run; all texts belong to the caller. */
 struct report_part {
     const char *name;     /* of the scenario or the section */
@@ -11,6 +19,7 @@ struct report_part {
     const struct setup *setup;
     uint64_t op_count_max; /* UINT64_MAX: not bounded in ops */
     const char *faults;    /* what is slipped in between its ops: "copy,wait", "all"; "" = nothing */
+    struct report_lanes lanes;
 };
 
 /* What starts; parts may be 0 (a replay). */
@@ -23,6 +32,7 @@ struct report_start {
     uint64_t replay_sample; /* every so many trials; 0 = none */
     const struct report_part *parts;
     size_t part_count;
+    struct report_lanes lanes; /* of what is replayed */
 };
 
 /* Where a verdict came from; scenario NULL = a replayed list. */
@@ -41,6 +51,7 @@ struct report_finding {
     const char *repro;       /* path; NULL = not kept */
     const char *replay;      /* the one line that runs it again; NULL = none */
     const char *certificate; /* path; NULL = not kept */
+    uint64_t lane_count, switch_count; /* of the repro; 0 lanes = it has none */
     const char *signature;   /* of a broken promise: under it equal ones are counted; NULL = none */
     uint64_t seed;           /* of the trial */
     uint64_t op_count;       /* of the repro */

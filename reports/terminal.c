@@ -59,6 +59,20 @@ static void append_weights(struct writing *text, const struct setup *setup)
     }
 }
 
+static void append_lanes(struct writing *text, const struct report_lanes *lanes)
+{
+    if (lanes->strategy[0] == '\0')
+        return;
+    if (lanes->lane_count != 0)
+        writing_append_format(text, "; %llu lanes", (unsigned long long)lanes->lane_count);
+    if (lanes->schedule_count == 0)
+        writing_append(text, "; all schedules");
+    else
+        writing_append_format(text, "; %llu schedules", (unsigned long long)lanes->schedule_count);
+    writing_append_format(text, " by %s, on %s%s", lanes->strategy, lanes->backend,
+                          lanes->checks_races ? ", races checked" : "");
+}
+
 static void append_part(struct writing *text, const struct report_part *part, const struct setup *common)
 {
     writing_append(text, "  ");
@@ -73,6 +87,7 @@ static void append_part(struct writing *text, const struct report_part *part, co
     }
     if (part->faults != NULL && part->faults[0] != '\0')
         writing_append_format(text, "; faults %s", part->faults);
+    append_lanes(text, &part->lanes);
     append_weights(text, part->setup);
     writing_append(text, "\n");
 }
@@ -95,6 +110,7 @@ void terminal_start(struct writing *text, const struct report_start *start)
                           start->seed_source == NULL ? "" : start->seed_source);
     append_setup(text, start->setup);
     append_bounds(text, start);
+    append_lanes(text, &start->lanes);
     writing_append(text, "\n");
     if (start->file != NULL) {
         writing_append(text, "  ");
@@ -136,7 +152,12 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
     append_field(text, "message", finding->message);
     if (finding->repro != NULL) {
         append_field(text, "repro", finding->repro);
-        writing_append_format(text, "  %-8s%llu\n", "ops", (unsigned long long)finding->op_count);
+        writing_append_format(text, "  %-8s%llu", "ops",
+                              (unsigned long long)(finding->op_count - finding->switch_count));
+        if (finding->lane_count > 0)
+            writing_append_format(text, " in %llu lanes, %llu switches", (unsigned long long)finding->lane_count,
+                                  (unsigned long long)finding->switch_count);
+        writing_append(text, "\n");
     }
     append_field(text, "proof", finding->certificate);
     append_field(text, "again", finding->replay);
@@ -361,6 +382,9 @@ void terminal_end(struct writing *text, const struct report_end *end)
     if (totals->excused > 0)
         writing_append_format(text, ", %llu excused", (unsigned long long)totals->excused);
     writing_append_format(text, "), %llu broken, ", (unsigned long long)totals->broken);
+    if (totals->schedules > 0)
+        writing_append_format(text, "%llu schedules with %llu switches, ", (unsigned long long)totals->schedules,
+                              (unsigned long long)totals->switches);
     terminal_seconds(text, end->elapsed_ns);
     writing_append_format(text, "; seed %llu%s%s\n", (unsigned long long)end->seed,
                           end->seed_source == NULL ? "" : " ", end->seed_source == NULL ? "" : end->seed_source);

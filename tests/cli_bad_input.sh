@@ -9,7 +9,7 @@ expect_refusal 2 "did you mean 'run'" rnu
 expect_refusal 2 "unknown scenario 'fragmentation_strom'; did you mean 'fragmentation_storm'?" run fragmentation_strom
 expect_refusal 2 "unknown scenario 'xyzzy'" run slow_leak xyzzy
 expect_refusal 2 "unknown option '--sed'; did you mean '--seed'?" run --sed 1
-expect_refusal 2 "unknown option '--out'" replay x.ops --out y
+expect_refusal 2 "unknown option '--out'" shrink x.ops --out y
 expect_refusal 2 "unknown option '--seed'; see hbmstress list --help" list --seed 1
 expect_refusal 2 "--seed needs a value" run --seed
 expect_refusal 2 "--seed: '-1'" run --seed -1
@@ -134,8 +134,8 @@ job '[queued_free_race]\nweights = use:1\nweights = use:2\n' "job.ini:3: key 'we
 job '[a]\nscenario = queued_free_race\n[slow_leak]\nweights = use:3\n' \
     "job.ini:3: scenario 'slow_leak' takes no weights: only those do that draw from the generator: fragmentation_storm queued_free_race"
 job '[global]\nweights = use:3\n[queued_free_race]\n[slow_leak]\n' "job.ini:4: scenario 'slow_leak' takes no weights"
-job '[slow_leak]\nlanes = 4\n' "job.ini:2: lanes are not run yet"
-job '[global]\nlanes = 4\n[slow_leak]\n' "job.ini:2: lanes are not run yet"
+job '[slow_leak]\nlanes = 1\n' "job.ini:2: lanes: '1' is not a number from 2 to 16"
+job '[global]\nlanes = 2\nlanes = 3\n[slow_leak]\n' "job.ini:3: key 'lanes' comes twice"
 job '[slow_leak]\nseed = 4\n' "job.ini:2: 'seed' holds for the whole run: it belongs in [global]"
 job '[slow_leak]\ntime = 4s\n' "job.ini:2: 'time' holds for the whole run"
 job '[slow_leak]\nprobes = required\n' "job.ini:2: 'probes' holds for the whole run"

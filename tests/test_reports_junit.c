@@ -109,7 +109,7 @@ END_TEST
 START_TEST(one_broken_promise_of_any_kind_fails_its_job)
 {
     const struct setup setup = {.target = "hbm", .host_count = 1};
-    const struct report_part part = {"job", "slow_leak", &setup, 1, ""};
+    const struct report_part part = {"job", "slow_leak", &setup, 1, "", {0}};
     const struct report_start start = {.subcommand = "campaign", .setup = &setup, .parts = &part, .part_count = 1};
     const struct report_end end = {.exit_code = 1};
     const struct report_result results[] = {{.totals = {.broken = 1}}, {.totals = {.premature = 1}}, {.finding_count = 1}};

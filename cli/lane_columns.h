@@ -1,0 +1,22 @@
+/* What every lane did in one run, as columns: a row for each turn, from one switch to the next. */
+#ifndef CLI_LANE_COLUMNS_H
+#define CLI_LANE_COLUMNS_H
+
+#include "harness/lanes.h"
+#include "reports/writing.h"
+
+struct lane_columns;
+
+/* ops: the list that is run, which outlives it; its schedule may be among them. */
+struct lane_columns *lane_columns_create(const struct op_list *ops);
+void lane_columns_destroy(struct lane_columns *columns);
+
+/* Whom the run tells: they outlive it. */
+struct scheduler_trace lane_columns_trace(struct lane_columns *columns);
+struct lanes_watch lane_columns_watch(struct lane_columns *columns);
+
+/* Appends the rows.  broken: what is written beside the verdict's op; NULL: nothing broke. */
+void lane_columns_print(const struct lane_columns *columns, const struct verdict *first, const char *broken,
+                        struct writing *text);
+
+#endif
