@@ -25,8 +25,8 @@ enum scheduler_outcome {
     SCHEDULER_LOST_WAKEUP,  /* the condition holds for which a lane waits, and nobody wakes it but a time-out */
     SCHEDULER_RACE,         /* two lanes touched the same memory, one of them wrote, and nothing orders them */
     SCHEDULER_MISUSE,       /* an unlock by who does not hold it, a destroy of what is in use */
-    SCHEDULER_STUCK,        /* the lane reached no step for stuck_after_ms of real time: it waits for, or spins on, what
-                               the scheduler does not see */
+    SCHEDULER_STUCK,        /* the lane reached no step for 2 s (10 s when it used no processor time): it waits for, or
+                               spins on, what the scheduler does not see */
     SCHEDULER_STOPPED       /* scheduler_stop() */
 };
 const char *scheduler_outcome_name(enum scheduler_outcome outcome);
@@ -60,7 +60,6 @@ struct scheduler_plan {
     void (*complete)(void *context, uint64_t event);
     uint8_t client_count;    /* lanes [0, client_count) are for scheduler_client_start(); 0 = only lane 0 */
     uint64_t step_count_max; /* fairness bound; 0 = 100000 */
-    uint32_t stuck_after_ms; /* 0 = 2000 */
     struct order *order;     /* checks that plain accesses are ordered; NULL: does not */
     const struct scheduler_trace *trace; /* NULL: nobody is told */
 };

@@ -13,7 +13,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { LOOKS_PER_TIMEOUT = 4, STUCK_AFTER_MS_DEFAULT = 2000 };
+enum { LOOKS_PER_TIMEOUT = 4, STUCK_AFTER_MS_DEFAULT = 2000, IDLE_FACTOR = 5 };
 
 static const void *place_of_signal(const void *context)
 {
@@ -53,17 +53,38 @@ static void pause_ms(struct scheduler *scheduler, uint32_t ms)
     syscall(SYS_futex, &scheduler->watch_ends, FUTEX_WAIT_PRIVATE, 0, &left, NULL, 0);
 }
 
+/* Processor time of the lanes' thread, in milliseconds. */
+static uint64_t spent_ms(const struct scheduler *scheduler)
+{
+    clockid_t clock;
+    struct timespec spent = {0};
+    if (pthread_getcpuclockid(scheduler->running_thread, &clock) != 0 || clock_gettime(clock, &spent) != 0) {
+        return 0;
+    }
+    return (uint64_t)spent.tv_sec * 1000 + (uint64_t)spent.tv_nsec / 1000000;
+}
+
+/* A lane that spins spends processor time; one that waits spends none, like one that a busy machine does not let run: it
+ * gets much longer. */
+static bool is_stuck(unsigned quiet, uint64_t spun_ms)
+{
+    return quiet > LOOKS_PER_TIMEOUT &&
+           (spun_ms > STUCK_AFTER_MS_DEFAULT / 2 || quiet > LOOKS_PER_TIMEOUT * IDLE_FACTOR);
+}
+
 static void *watch(void *context)
 {
     struct scheduler *scheduler = context;
     uint64_t seen = 0;
+    uint64_t began_ms = 0;
     unsigned quiet = 0;
     while (!atomic_load(&scheduler->watch_ends)) {
         pause_ms(scheduler, STUCK_AFTER_MS_DEFAULT / LOOKS_PER_TIMEOUT);
         const uint64_t steps = atomic_load_explicit(&scheduler->step_total, memory_order_relaxed);
         quiet = steps == seen && atomic_load(&scheduler->is_watched) ? quiet + 1 : 0;
         seen = steps;
-        if (quiet > LOOKS_PER_TIMEOUT) {
+        began_ms = quiet == 1 ? spent_ms(scheduler) : began_ms;
+        if (quiet > 0 && is_stuck(quiet, spent_ms(scheduler) - began_ms)) {
             (void)pthread_kill(scheduler->running_thread, SIGURG);
             quiet = 0;
         }

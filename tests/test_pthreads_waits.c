@@ -435,6 +435,28 @@ START_TEST(what_is_done_once_is_done_by_one_and_awaited_by_the_others)
 }
 END_TEST
 
+/* --- what nobody sees --------------------------------------------------------------------------------- */
+
+static volatile int never_set;
+
+static void spin_body(void *context)
+{
+    (void)context;
+    while (never_set == 0) {
+    }
+}
+
+START_TEST(a_spin_on_a_plain_variable_is_noticed_and_its_place_named)
+{
+    for (int backend = SCHEDULER_FIBERS; backend <= SCHEDULER_THREADS; backend++) {
+        struct outcomes outcomes;
+        rig_run((enum scheduler_backend)backend, 1, spin_body, &outcomes);
+        ck_assert_uint_eq(outcomes.counts[SCHEDULER_STUCK], 1);
+        ck_assert_msg(strstr(outcomes.text, "spin_body+0x") != NULL, "%s", outcomes.text);
+    }
+}
+END_TEST
+
 int main(void)
 {
     pthreads_link();
@@ -453,6 +475,7 @@ int main(void)
     tcase_add_test(tests, nobody_passes_a_barrier_before_all_have_come_and_one_is_told);
     tcase_add_test(tests, a_barrier_that_was_made_before_the_run_has_its_size);
     tcase_add_test(tests, what_is_done_once_is_done_by_one_and_awaited_by_the_others);
+    tcase_add_test(tests, a_spin_on_a_plain_variable_is_noticed_and_its_place_named);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
