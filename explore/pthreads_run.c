@@ -5,7 +5,6 @@
 #include "explore/place.h"
 #include "explore/scheduler_state.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,27 +15,13 @@ extern void __tsan_release(void *address) __attribute__((weak));
 
 /* --- the run ------------------------------------------------------------------------------------------ */
 
-/* One for each address that a scheduler ever had; they stay until the process ends. */
-static struct pthreads_run *_Atomic runs;
-
-static struct pthreads_run *run_add(struct scheduler *scheduler)
-{
-    struct pthreads_run *run = calloc(1, sizeof *run);
-    EXPLORE_CHECK(run != NULL);
-    atomic_store_explicit(&run->owner, scheduler, memory_order_relaxed);
-    run->next = atomic_load_explicit(&runs, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(&runs, &run->next, run, memory_order_release, memory_order_relaxed)) {
-    }
-    return run;
-}
-
 static struct pthreads_run *run_find(struct scheduler *scheduler)
 {
-    struct pthreads_run *run = atomic_load_explicit(&runs, memory_order_acquire);
-    while (run != NULL && atomic_load_explicit(&run->owner, memory_order_relaxed) != scheduler) {
-        run = run->next;
+    if (scheduler->threads == NULL) {
+        scheduler->threads = calloc(1, sizeof *scheduler->threads);
+        EXPLORE_CHECK(scheduler->threads != NULL);
     }
-    return run != NULL ? run : run_add(scheduler);
+    return scheduler->threads;
 }
 
 struct pthreads_run *pthreads_run_of(struct scheduler *scheduler)

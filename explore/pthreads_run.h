@@ -30,8 +30,6 @@ struct key_value {
 
 /* One for each scheduler, for the run it is in. */
 struct pthreads_run {
-    struct scheduler *_Atomic owner;
-    struct pthreads_run *next;
     uint32_t number;
     uint64_t ticket_count;
     struct thread threads[LANE_COUNT_MAX];

@@ -50,6 +50,7 @@ void scheduler_destroy(struct scheduler *scheduler)
     }
     object_table_deinit(&scheduler->objects);
     free(scheduler->switches);
+    free(scheduler->threads);
     free(scheduler);
 }
 

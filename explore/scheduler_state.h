@@ -39,6 +39,7 @@ struct scheduler {
     size_t switch_count, switch_capacity;
     size_t kept_count;     /* of the switches: those behind are defaults, which nobody need repeat */
     uint64_t run_count;
+    struct pthreads_run *threads; /* of the pthread functions, for this scheduler's runs; NULL: none was called yet */
     int processor;         /* on which the threads of lanes run; -1 = not chosen */
     /* For the watch, which is a thread of its own. */
     _Atomic uint64_t step_total;
