@@ -437,6 +437,13 @@ END_TEST
 
 /* --- what nobody sees --------------------------------------------------------------------------------- */
 
+/* A thread sanitizer keeps signals back until the next call that it knows: a spin makes none. */
+#ifdef EXPLORE_REAL_LOCKS
+static void add_spin_tests(TCase *tests)
+{
+    (void)tests;
+}
+#else
 static volatile int never_set;
 
 static void spin_body(void *context)
@@ -457,6 +464,12 @@ START_TEST(a_spin_on_a_plain_variable_is_noticed_and_its_place_named)
 }
 END_TEST
 
+static void add_spin_tests(TCase *tests)
+{
+    tcase_add_test(tests, a_spin_on_a_plain_variable_is_noticed_and_its_place_named);
+}
+#endif
+
 int main(void)
 {
     pthreads_link();
@@ -475,7 +488,7 @@ int main(void)
     tcase_add_test(tests, nobody_passes_a_barrier_before_all_have_come_and_one_is_told);
     tcase_add_test(tests, a_barrier_that_was_made_before_the_run_has_its_size);
     tcase_add_test(tests, what_is_done_once_is_done_by_one_and_awaited_by_the_others);
-    tcase_add_test(tests, a_spin_on_a_plain_variable_is_noticed_and_its_place_named);
+    add_spin_tests(tests);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }
