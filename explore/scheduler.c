@@ -206,12 +206,11 @@ static uint64_t without_yielded(struct scheduler *scheduler, uint64_t ready, uin
     return scheduler->event_count > 0 || sleepers != 0 ? 0 : ready;
 }
 
-static struct lane *wake_by_time(struct scheduler *scheduler, uint8_t number)
+static void wake_by_time(struct scheduler *scheduler, uint8_t number)
 {
     struct lane *lane = &scheduler->lanes[number];
     lane->timed_out = true;
     scheduler->now_ns = scheduler->now_ns > lane->step.deadline_ns ? scheduler->now_ns : lane->step.deadline_ns;
-    return lane;
 }
 
 _Noreturn static void end_stuck(struct scheduler *scheduler)
@@ -569,8 +568,7 @@ void scheduler_run(struct scheduler *scheduler, const struct scheduler_plan *pla
 {
     struct scheduler *outer = scheduler_of_thread;
     EXPLORE_CHECK(outer == NULL);
-    memset(report, 0, offsetof(struct scheduler_report, text) + 1);
-    report->step_count = report->switch_count = 0;
+    memset(report, 0, sizeof *report);
     for (uint8_t i = 0; i < scheduler->lane_count; i++) {
         scheduler->lanes[i].lives = 0; /* of the run before */
     }
