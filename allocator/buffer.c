@@ -197,6 +197,7 @@ enum hbm_result hbm_release(struct hbm *hbm, struct hbm_buffer *buffer)
     bool held = block->used.hold_count != 0;
     if (held) {
         block->used.hold_count--;
+        hbm->room_count++;
         hbm_block_settle(hbm, hbm_heap_number(&hbm->heap, block));
     }
     hbm_lock_give(&hbm->lock);

@@ -184,6 +184,7 @@ static enum hbm_result launching_run(struct launching *launching, struct hbm_buf
         result = hbm_program_prepare(launching->hbm, launch->program,
                                      (uint32_t)(launch->input_count + launch->output_count + 1));
     launch->program->pin_count--;
+    launching->hbm->room_count++;
     if (result == HBM_OK)
         launching_commit(launching, outputs);
     else

@@ -20,6 +20,7 @@ static void block_end(struct hbm *hbm, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     struct hbm_program *program = block->role == HBM_ROLE_PROGRAM ? block->used.program : NULL;
+    hbm->room_count++;
     if (block->used.shape != HBM_POOL_NONE)
         hbm_shapes_give(&hbm->shapes, block->used.shape);
     if (block->dying)

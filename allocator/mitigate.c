@@ -190,12 +190,13 @@ bool hbm_completed_since(struct hbm *hbm, uint64_t seen)
     return hbm->pending.completed_seen != seen;
 }
 
-/* Waits without the lock; everything may be different afterwards.  True: this or another event completed. */
+/* Waits without the lock; everything may be different afterwards.  True: this or another event completed, or another
+ * call made room, or made blocks movable. */
 static bool event_await(struct hbm_call *call, uint64_t id)
 {
     struct hbm *hbm = call->hbm;
     struct hbm_services services = hbm->host.services;
-    uint64_t seen = hbm->pending.completed_seen;
+    uint64_t seen = hbm->pending.completed_seen, room_before = hbm->room_count;
     hbm_lock_give(&hbm->lock);
     enum hbm_service_result result = services.event_wait(services.context, id);
     hbm_lock_take(&hbm->lock);
@@ -208,7 +209,7 @@ static bool event_await(struct hbm_call *call, uint64_t id)
     }
     call->refused |= event != NULL && result == HBM_SERVICE_REFUSED;
     hbm->totals.events_awaited += event == NULL && result == HBM_SERVICE_OK;
-    return completed || event == NULL;
+    return completed || event == NULL || hbm->room_count != room_before;
 }
 
 static bool drain(struct hbm_call *call, uint32_t *number, bool *changed)

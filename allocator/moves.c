@@ -373,6 +373,7 @@ bool hbm_moves_run(struct hbm *hbm, const struct hbm_plan *plan)
     moving.ready = moving.by_target + count;
     moving.blocks = moving.ready + count;
     bool all = moving_run(&moving);
+    hbm->room_count++;
     hbm_host_free(&hbm->host, memory, count, element_bytes);
     return all;
 }

@@ -157,6 +157,7 @@ static enum hbm_result load_locked(struct hbm *hbm, const struct hbm_program_req
     program->pin_count = 1;
     enum hbm_result result = program_place(hbm, program);
     program->pin_count = 0;
+    hbm->room_count++;
     if (result != HBM_OK) {
         hbm_program_destroy(hbm, program);
         return result;
@@ -218,6 +219,7 @@ enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program
     program->pin_count++;
     enum hbm_result result = program_place(hbm, program);
     program->pin_count--;
+    hbm->room_count++;
     if (result != HBM_OK)
         return result;
     /* Asked again, because other threads may have used up the room during a wait. */

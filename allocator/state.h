@@ -44,6 +44,7 @@ struct hbm {
     bool return_refused; /* a service refused what the last attempt to bring a stranded block back needed */
     struct hbm_stats totals; /* the fields that are history: peaks, largest_alloc_size, ... */
     uint64_t call_count;
+    uint64_t room_count; /* grows when a block ends or moves, and when a hold or a pin that kept one in place does */
     uint32_t dying_count;
     uint32_t dying_order; /* given to the next block that dies */
 };
