@@ -411,8 +411,8 @@ static enum hbm_search_result packing_exact(struct packing *packing)
 
 /* ---- by lot ---- */
 
-/* About as long as the search that was in vain before. */
-#define LOT_STEPS_MAX (32u * GREEDY_STEPS_MAX)
+/* About as long as the search that was in vain before: so many steps for each of its nodes. */
+#define LOT_STEPS_PER_NODE 8u
 
 static bool is_single(const struct packing *packing, size_t k)
 {
@@ -451,8 +451,10 @@ static bool lot_draw(struct packing *packing, uint32_t *lot, enum span_rule rule
 static bool packing_by_lot(struct packing *packing)
 {
     uint32_t lot = 1;
+    uint64_t nodes_max = packing->plan->search_nodes_max;
+    uint64_t steps_max = nodes_max > UINT64_MAX / LOT_STEPS_PER_NODE ? UINT64_MAX : LOT_STEPS_PER_NODE * nodes_max;
     packing->steps = 0;
-    for (unsigned attempt = 0; packing->steps < LOT_STEPS_MAX; attempt++) {
+    for (unsigned attempt = 0; packing->steps < steps_max; attempt++) {
         packing->steps += packing->count;
         if (!lot_draw(packing, &lot, (enum span_rule)(attempt % SPAN_RULE_COUNT)))
             continue;

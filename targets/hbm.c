@@ -11,7 +11,8 @@ static const char option_help[] = "defrag=none|slide|repack\n"
                                   "order=drain,defragment,evict\n"
                                   "program_evicts_program=yes|no\n"
                                   "log_allocations_on_oom=yes|no\n"
-                                  "message_code=yes|no\n";
+                                  "message_code=yes|no\n"
+                                  "search_nodes=N\n";
 
 struct target_instance {
     struct hbm *hbm;
@@ -138,6 +139,7 @@ struct wishes {
     enum defrag_contract defrag;
     enum mitigation order[MITIGATION_ORDER_COUNT];
     bool program_evicts_program, log_allocations_on_oom, message_code;
+    uint64_t search_nodes_max; /* 0 = libhbm's own */
 };
 
 static bool read_option(struct wishes *wishes, const struct target_option *option, const struct option_reason *reason)
@@ -159,6 +161,9 @@ static bool read_option(struct wishes *wishes, const struct target_option *optio
     }
     if (option_is(option, "message_code")) {
         return option_read_flag(option, &wishes->message_code, reason);
+    }
+    if (option_is(option, "search_nodes")) {
+        return option_read_size(option, &wishes->search_nodes_max, reason);
     }
     return option_refuse_key(option, option_help, reason);
 }
@@ -193,6 +198,7 @@ static struct hbm_options options_for(const struct wishes *wishes, const struct 
         options.order[i] = mitigations[wishes->order[i]];
     }
     options.program_evicts_program = wishes->program_evicts_program;
+    options.search_nodes_max = wishes->search_nodes_max != 0 ? wishes->search_nodes_max : options.search_nodes_max;
     options.log_allocations_on_oom = wishes->log_allocations_on_oom;
     options.sink = (struct hbm_sink){print_line, stderr};
     options.code_shown = wishes->message_code;

@@ -29,7 +29,7 @@
 /* Those of libhbm that do not change what is planted. */
 #define PLANT_OPTION_HELP                                                                                          \
     "defrag=none|slide|repack\ngranule=N\norder=drain,defragment,evict\nprogram_evicts_program=yes|no\n"           \
-    "log_allocations_on_oom=yes|no\nmessage_code=yes|no\n"
+    "log_allocations_on_oom=yes|no\nmessage_code=yes|no\nsearch_nodes=N\n"
 
 #define PLANT_CALLS                                                                                                \
     .close = plant_call_close, .alloc = plant_call_alloc, .free = plant_call_free, .use = plant_call_use,          \
