@@ -14,8 +14,9 @@ static void reserve(struct oom *oom, const struct model *model)
         oom->block_capacity = block_count * 2;
         oom->blocks = array_resized(oom->blocks, oom->block_capacity * sizeof *oom->blocks);
     }
-    if (slot_count > oom->due_time_capacity) {
-        oom->due_time_capacity = slot_count * 2;
+    /* One more than there are: pointers into no memory at all are undefined. */
+    if (slot_count >= oom->due_time_capacity) {
+        oom->due_time_capacity = slot_count * 2 + 1;
         oom->due_times_ns = array_resized(oom->due_times_ns, oom->due_time_capacity * 2 * sizeof *oom->due_times_ns);
     }
 }

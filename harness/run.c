@@ -8,7 +8,6 @@
 #include "harness/progress.h"
 #include "harness/run_state.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,18 +40,27 @@ static void complete_capacity(struct setup *setup)
     }
 }
 
+/* growth has room for as many hosts as the run had at most: large, and growth_init() is all that it needs. */
+static void take_setup(struct run *run, const struct setup *setup)
+{
+    CHECK(setup->host_count >= 1);
+    CHECK(setup->host_count <= OP_HOST_COUNT_MAX);
+    if (setup->host_count > run->growth_count) {
+        free(run->growth);
+        run->growth = malloc(setup->host_count * sizeof *run->growth);
+        CHECK(run->growth != NULL);
+        run->growth_count = setup->host_count;
+    }
+    run->setup = *setup;
+    complete_capacity(&run->setup);
+    CHECK(run->setup.capacity_bytes >= 1);
+}
+
 static struct run *allocate(const struct setup *setup)
 {
     struct run *run = calloc(1, sizeof *run);
     CHECK(run != NULL);
-    CHECK(setup->host_count >= 1);
-    CHECK(setup->host_count <= OP_HOST_COUNT_MAX);
-    run->setup = *setup;
-    complete_capacity(&run->setup);
-    CHECK(run->setup.capacity_bytes >= 1);
-    /* Large, and growth_init() is all that it needs. */
-    run->growth = malloc(setup->host_count * sizeof *run->growth);
-    CHECK(run->growth != NULL);
+    take_setup(run, setup);
     op_list_init(&run->ops);
     judge_init(&run->judge);
     return run;
@@ -136,6 +144,14 @@ struct run *run_begin_again(struct run *run, const struct target *target, const 
     return begin(run, target, NULL, reason);
 }
 
+struct run *run_begin_other(struct run *run, const struct target *target, const struct setup *setup,
+                            char reason[RUN_REASON_BYTES])
+{
+    CHECK(run->timeline == NULL);
+    take_setup(run, setup);
+    return begin(run, target, NULL, reason);
+}
+
 void run_abandon(struct run *run)
 {
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
@@ -209,7 +225,9 @@ static void observe(struct run *run, const struct call *call, const char *messag
     seen->size_bytes = call->block.size_bytes;
     run->message[0] = '\0';
     if (call->result != TARGET_OK) {
-        snprintf(run->message, sizeof run->message, "%s", message == NULL ? "" : message);
+        const size_t length = message == NULL ? 0 : strnlen(message, sizeof run->message - 1);
+        memcpy(run->message, message == NULL ? "" : message, length);
+        run->message[length] = '\0';
         seen->message_digest = digest_text(run->message);
     }
 }

@@ -12,7 +12,8 @@ struct run {
     struct timeline *timeline;
     struct host hosts[OP_HOST_COUNT_MAX]; /* setup.host_count of them */
     const struct model *models[OP_HOST_COUNT_MAX];
-    struct growth_samples *growth; /* one per host */
+    struct growth_samples *growth; /* growth_count of them, at least one per host */
+    uint32_t growth_count;
     struct judge judge;
     struct probe_watch watch;
     struct verdict verdict;
@@ -42,6 +43,9 @@ void trial_collect_counts(struct trial *trial, const struct run *run);
  * run_begin_again() makes of it as run_create() does.  NULL: the target refused, and the run is gone. */
 void run_end(struct run *run);
 struct run *run_begin_again(struct run *run, const struct target *target, const struct setup *setup,
+                            char reason[RUN_REASON_BYTES]);
+/* The same with any other target and setup. */
+struct run *run_begin_other(struct run *run, const struct target *target, const struct setup *setup,
                             char reason[RUN_REASON_BYTES]);
 /* Destroys a run whose targets cannot be closed any more: lanes stand in the middle of their calls. */
 void run_abandon(struct run *run);

@@ -116,6 +116,27 @@ void duration_print(uint64_t duration_ns, char text[SIZE_TEXT_BYTES])
              duration_units[unit].name);
 }
 
+/* digits / scale with its decimals, and the unit behind it; without printf, because each out-of-memory has several. */
+static void print_fixed(uint64_t digits, uint64_t scale, char unit, char text[SIZE_TEXT_BYTES])
+{
+    char reversed[SIZE_TEXT_BYTES];
+    size_t count = 0;
+    reversed[count++] = unit;
+    for (uint64_t left = scale; left > 1; left /= 10) {
+        reversed[count++] = (char)('0' + digits % 10);
+        digits /= 10;
+    }
+    reversed[count++] = '.';
+    do {
+        reversed[count++] = (char)('0' + digits % 10);
+        digits /= 10;
+    } while (digits > 0);
+    for (size_t i = 0; i < count; i++) {
+        text[i] = reversed[count - 1 - i];
+    }
+    text[count] = '\0';
+}
+
 /* The algorithm that reproduces every exact-byte sample of public TPU logs: divide by 1024 with truncation
  * while the number is at least 1024 * 1024, then print the last quotient with one decimal for K and two
  * above. */
@@ -131,6 +152,10 @@ void size_print_field(uint64_t size_bytes, char text[SIZE_TEXT_BYTES])
         size_bytes /= 1024;
         unit++;
     }
-    snprintf(text, SIZE_TEXT_BYTES, unit == 0 ? "%.1f%c" : "%.2f%c", (double)size_bytes / 1024.0,
-             field_units[unit]);
+    /* size_bytes / 1024 is a number without error for printf, and so is its rounding here: half goes to even. */
+    const uint64_t scale = unit == 0 ? 10 : 100;
+    uint64_t digits = size_bytes * scale / 1024;
+    const uint64_t rest = size_bytes * scale % 1024;
+    digits += rest > 512 || (rest == 512 && digits % 2 == 1);
+    print_fixed(digits, scale, field_units[unit], text);
 }
