@@ -6,6 +6,7 @@
 #include "harness/judge_moved.h"
 #include "harness/judge_oom.h"
 #include "harness/judge_said.h"
+#include "harness/judge_spmd.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -27,6 +28,7 @@ void judge_deinit(struct judge *judge)
     oom_deinit(&judge->oom);
     oom_deinit(&judge->reservable);
     oom_deinit(&judge->before);
+    reach_deinit(&judge->reach);
     planner_destroy(judge->planner);
     free(judge->groups);
     judge->oracle = NULL;
@@ -35,9 +37,9 @@ void judge_deinit(struct judge *judge)
 
 void judge_reset(struct judge *judge)
 {
-    free(judge->groups);
     *judge = (struct judge){.oracle = judge->oracle, .planner = judge->planner, .oom = judge->oom,
-                            .reservable = judge->reservable, .before = judge->before};
+                            .reservable = judge->reservable, .before = judge->before, .reach = judge->reach,
+                            .groups = judge->groups, .run = judge->run + 1};
 }
 
 bool judge_broken(struct judge *judge, enum rule rule, const char *format, ...)
@@ -306,35 +308,6 @@ bool judge_status(struct judge *judge, const struct host *host, const struct cal
     return true;
 }
 
-/* --- hosts together ----------------------------------------------------------------------------- */
-
-/* Each host of a round must get the same answer as the first; a host's second turn and a different request begin
- * a new round. */
-static bool check_spmd(struct judge *judge, const struct host *host, const struct call *call)
-{
-    const struct op *op = &call->op;
-    if ((op->flags & OP_SPMD) == 0 || judge->hosts_differ) {
-        return true;
-    }
-    if (judge->groups == NULL) {
-        judge->groups = calloc((size_t)UINT16_MAX + 1, sizeof *judge->groups);
-        CHECK(judge->groups != NULL);
-    }
-    struct judge_group *group = &judge->groups[op->group];
-    const uint64_t host_bit = (uint64_t)1 << host->index;
-    const struct op *first = &judge->ops->ops[group->first_op < judge->ops->count ? group->first_op : 0];
-    const bool is_same_request = first->kind == op->kind && first->size_bytes == op->size_bytes &&
-                                 first->align_log2 == op->align_log2 &&
-                                 (op->kind != OP_LOAD || first->stack_bytes == op->stack_bytes);
-    if (group->hosts_seen == 0 || (group->hosts_seen & host_bit) != 0 || !is_same_request) {
-        *group = (struct judge_group){.first_op = call->number, .result = (uint8_t)call->result};
-    }
-    group->hosts_seen |= host_bit;
-    return group->result == (uint8_t)call->result ||
-           judge_broken(judge, RULE_SPMD, "host %u got another answer than op %" PRIu32 " of the same request",
-                        host->index, group->first_op);
-}
-
 /* --- one op ----------------------------------------------------------------------------------- */
 
 /* What ends with the op is ended first: nobody may be asked about it any more, and others may have taken its place. */
@@ -366,7 +339,7 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
     if (!failed && !ends && !judge_take_success(judge, host, call)) {
         return false;
     }
-    return (call->result != TARGET_NO_MEMORY || judge_no_memory(judge, host, call)) && check_spmd(judge, host, call);
+    return (call->result != TARGET_NO_MEMORY || judge_no_memory(judge, host, call)) && judge_spmd(judge, host, call);
 }
 
 static bool had_fault(const struct host *host)

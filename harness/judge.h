@@ -5,14 +5,20 @@
 
 #include "harness/driver.h"
 #include "harness/oracle.h"
+#include "harness/reach.h"
 #include "harness/regret.h"
 #include "harness/verdict.h"
+
+/* What the sums of a host's state say of a request: see judge_spmd.c. */
+enum judge_sums { JUDGE_SUMS_DO_NOT_DECIDE = 0, JUDGE_SUMS_FIT, JUDGE_SUMS_DO_NOT_FIT };
 
 /* One round of an OP_SPMD group. */
 struct judge_group {
     uint64_t hosts_seen; /* bit per host */
-    uint32_t first_op;
+    uint32_t run;        /* judge.run */
+    uint32_t first_op;   /* the first for which sums decide, else the latest; result and sums are its */
     uint8_t result;
+    uint8_t sums;        /* enum judge_sums */
 };
 
 /* What judging one run needs beside the host. */
@@ -23,7 +29,7 @@ struct judge {
     const struct op_list *ops; /* recorded */
     struct oracle *oracle;
     struct oom oom;          /* the last one judged */
-    struct oom reservable;   /* scratch: the state in which a stack was said to be reservable */
+    struct oom reservable;   /* scratch: the state in which a stack was said to be reservable, or of which sums are taken */
     struct oom before;       /* of a request: the state before its first eviction or move */
     struct planner *planner; /* for regrets */
     struct regret_spent spent;  /* by the op under way */
@@ -39,6 +45,8 @@ struct judge {
     struct verdict *verdict; /* of the op under way */
     const char *message;     /* its error text, taken right after the call; "" = none */
     struct judge_group *groups; /* by op.group; NULL until a first OP_SPMD */
+    uint32_t run;            /* of the runs that this judge has seen: groups of others are none */
+    struct reach reach;      /* scratch of sums */
 };
 void judge_init(struct judge *judge);
 void judge_deinit(struct judge *judge);

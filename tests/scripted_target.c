@@ -18,6 +18,7 @@ static enum target_result fake_open(const struct target_setup *setup, const stru
     *instance = &instances[setup->coordinate[0]];
     script.device[setup->coordinate[0]] = services;
     *contract = script.contract;
+    contract->drains = contract->drains && !(script.odd_host_does_not_drain && setup->coordinate[0] % 2 == 1);
     return TARGET_OK;
 }
 

@@ -14,6 +14,7 @@ enum { G = 512, HANDLE_COUNT_MAX = 64, HOST_COUNT = 2 };
 struct script {
     struct run *run;
     struct target_contract contract;
+    bool odd_host_does_not_drain;
     const struct device_services *device[HOST_COUNT];
     enum target_result result;
     struct target_block block;

@@ -421,25 +421,27 @@ START_TEST(hosts_may_differ_once_one_of_them_had_a_fault)
 {
     for (int differs = 0; differs < 2; differs++) {
         prepare();
+        script.odd_host_does_not_drain = true;
         start_hosts(2);
+        struct op op = op_make(OP_ALLOC);
+        op.host = 1;
+        op.size_bytes = G;
+        script.block = (struct target_block){1, 0, G};
+        KEEPS(step(op));
+        op = op_make(OP_FREE_AFTER);
+        op.host = 1;
+        op.ref = 0;
+        op.delay_ns = 1000;
+        KEEPS(step(op));
         if (differs) {
-            struct op op = op_make(OP_RETIRE);
+            op = op_make(OP_RETIRE);
             op.host = 1;
+            op.address = G;
             op.size_bytes = G;
-            KEEPS(step(op));
-        } else {
-            struct op op = op_make(OP_ALLOC);
-            op.host = 1;
-            op.size_bytes = G;
-            script.block = (struct target_block){1, 0, G};
-            KEEPS(step(op));
-            op = op_make(OP_HOLD);
-            op.host = 1;
-            op.ref = 0;
             KEEPS(step(op));
         }
         KEEPS(step(spmd_alloc(0, 0)));
-        const struct op op = spmd_alloc(1, 0);
+        op = spmd_alloc(1, 0);
         script.result = TARGET_NO_MEMORY;
         if (differs) {
             JUDGED(step(op), VERDICT_JUSTIFIED);

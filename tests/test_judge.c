@@ -673,21 +673,61 @@ static struct op spmd_alloc(uint8_t host, uint64_t size)
     return op;
 }
 
-START_TEST(the_same_request_gets_the_same_answer_on_every_host)
+/* A block on host 1 that is gone once somebody waits; host 1 does not, though host 0 would. */
+static void fill_host_1_until_it_drains(void)
 {
     prepare();
-    script.contract.drains = false;
+    script.odd_host_does_not_drain = true;
     start_hosts(2);
-    JUDGED(step(spmd_alloc(0, 16)), VERDICT_NONE);
-    const struct op other = spmd_alloc(1, 17); /* not the same request */
+    struct op op = op_make(OP_ALLOC);
+    op.host = 1;
+    op.size_bytes = 8 * G;
+    script.block = (struct target_block){next_handle(), 4 * G, 8 * G};
+    KEEPS(step(op));
+    op = op_make(OP_FREE_AFTER);
+    op.host = 1;
+    op.ref = 0;
+    op.delay_ns = 1000;
+    KEEPS(step(op));
+}
+
+START_TEST(the_same_request_gets_the_same_answer_on_every_host)
+{
+    fill_host_1_until_it_drains();
+    const struct op other = spmd_alloc(0, 17); /* not the same request */
     script.result = TARGET_NO_MEMORY;
     JUDGED(step(other), VERDICT_JUSTIFIED);
-    KEEPS(step(spmd_alloc(1, 16)));
-    const struct op again = spmd_alloc(1, 16); /* a second turn begins another round */
+    KEEPS(step(spmd_alloc(0, 16)));
+    KEEPS(on(OP_FREE, 3));
+    KEEPS(step(spmd_alloc(0, 16))); /* a second turn begins another round */
+    const struct op op = spmd_alloc(1, 16);
     script.result = TARGET_NO_MEMORY;
-    JUDGED(step(again), VERDICT_JUSTIFIED);
-    KEEPS(on(OP_FREE, 0));
-    BREAKS(step(spmd_alloc(0, 16)), RULE_SPMD);
+    BREAKS(step(op), RULE_SPMD);
+    stop();
+    /* What stays and may not move makes the answer depend on where it is. */
+    fill_host_1_until_it_drains();
+    struct op held = op_make(OP_ALLOC);
+    held.host = 1;
+    held.size_bytes = G;
+    script.block = (struct target_block){next_handle(), 0, G};
+    KEEPS(step(held));
+    held = op_make(OP_HOLD);
+    held.host = 1;
+    held.ref = 2;
+    KEEPS(step(held));
+    KEEPS(step(spmd_alloc(0, 16)));
+    const struct op excused = spmd_alloc(1, 16);
+    script.result = TARGET_NO_MEMORY;
+    JUDGED(step(excused), VERDICT_JUSTIFIED);
+    stop();
+    /* So does what one host has and the other has not, once it is more than sums can do without. */
+    prepare();
+    start_hosts(2);
+    KEEPS(alloc_at(0, 1));
+    KEEPS(step(spmd_alloc(1, 16)));
+    const struct op full = spmd_alloc(0, 16);
+    script.result = TARGET_NO_MEMORY;
+    JUDGED(step(full), VERDICT_JUSTIFIED);
     stop();
     prepare();
     start_hosts(2);
