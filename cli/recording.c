@@ -3,6 +3,7 @@
 #include "cli/lookup.h"
 #include "cli/opening.h"
 #include "formats/formats.h"
+#include "harness/lanes.h"
 #include "harness/ops_file.h"
 
 #include <string.h>
@@ -104,6 +105,8 @@ enum exit_code recording_read(const char *path, const struct arguments *argument
     writing_deinit(&notes);
     if (code == EXIT_KEPT)
         code = recording_choose_capacity(path, &recording->setup);
+    if (code == EXIT_KEPT && lanes_are_in(&recording->ops) && lanes_why_not_list(&recording->ops) != NULL)
+        code = fail_in_file(path, 0, 0, lanes_why_not_list(&recording->ops));
     if (code == EXIT_KEPT)
         code = lookup_target(recording->setup.target, &recording->target);
     if (code != EXIT_KEPT)

@@ -8,6 +8,7 @@
 struct named {
     struct block block;
     bool is_made;
+    uint8_t host;
     uint32_t user_count;    /* calls under way that use it */
     uint32_t ender_count;   /* that end its handle: 0 or 1 */
     uint32_t any_count;     /* of either */
@@ -46,10 +47,10 @@ static struct named *find(const struct clients *clients, uint32_t op)
     return op < clients->count && clients->named[op].is_made ? &clients->named[op] : NULL;
 }
 
-const struct block *clients_block(const struct clients *clients, uint32_t op)
+const struct block *clients_block(const struct clients *clients, uint8_t host, uint32_t op)
 {
     const struct named *named = find(clients, op);
-    return named == NULL ? NULL : &named->block;
+    return named == NULL || named->host != host ? NULL : &named->block;
 }
 
 static bool names_one(const struct op *op)
@@ -103,6 +104,7 @@ static void take_new(struct clients *clients, const struct call *call, enum bloc
     CHECK(call->number < clients->count);
     clients->named[call->number] = (struct named){
         .is_made = true,
+        .host = call->op.host,
         .block = {.handle = call->block.handle, .size_bytes = call->block.size_bytes, .kind = (uint8_t)kind,
                   .op = call->number, .is_known = true},
     };

@@ -13,8 +13,9 @@ void clients_destroy(struct clients *clients);
 /* Forgets all calls: the list begins anew. */
 void clients_clear(struct clients *clients);
 
-/* What op made: kind, handle, size_bytes, hold_count and is_known are set.  NULL: nothing, or its handle ended. */
-const struct block *clients_block(const struct clients *clients, uint32_t op);
+/* What op made on that host: kind, handle, size_bytes, hold_count and is_known are set.  NULL: nothing, or its handle
+ * ended. */
+const struct block *clients_block(const struct clients *clients, uint8_t host, uint32_t op);
 
 /* 0 while the op may begin, as far as calls under way are concerned that name the same block; NULL: always. */
 const uint32_t *clients_gate(const struct clients *clients, const struct op *op);

@@ -147,6 +147,18 @@ bool device_has_staged(const struct device *device, uint32_t owner, uint64_t byt
     return false;
 }
 
+void device_stamp_stage(struct device *device, uint64_t stage, uint64_t bytes, uint32_t owner)
+{
+    for (size_t i = 0; i < device->stage_count; i++) {
+        struct contents_piece *piece = &device->stages[i].piece;
+        if (device->stages[i].id == stage) {
+            piece->spans = array_resized(piece->spans, sizeof *piece->spans);
+            piece->spans[0] = (struct span){.end = bytes, .owner = owner};
+            piece->count = 1;
+        }
+    }
+}
+
 static void piece_scrub(struct contents_piece *piece, uint32_t owner)
 {
     size_t kept = 0;

@@ -136,6 +136,8 @@ void device_stamp(struct device *device, uint64_t address, uint64_t bytes, uint3
 bool device_holds(const struct device *device, uint64_t address, uint64_t bytes, uint32_t owner);
 /* Whether a stage that was not ended holds exactly owner's bytes [0, bytes). */
 bool device_has_staged(const struct device *device, uint32_t owner, uint64_t bytes);
+/* The stage, if it has not ended, holds owner's bytes [0, bytes): they were taken out before the owner was known. */
+void device_stamp_stage(struct device *device, uint64_t stage, uint64_t bytes, uint32_t owner);
 /* Forgets what owner left, stages included: memory that is free holds nothing. */
 void device_scrub(struct device *device, uint32_t owner);
 /* After moves were checked: forgets every content.  The caller stamps what lives. */

@@ -4,6 +4,7 @@
 #include "harness/check.h"
 #include "harness/clients.h"
 #include "harness/device_guard.h"
+#include "harness/fit.h"
 #include "harness/progress.h"
 
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 /* What one op may do to the device.  An honest mitigation moves each block, awaits each event and evicts each
  * program about once, and may start over after each eviction; 64 times all of that is far beyond it. */
+#define GRANULE_BYTES_MAX ((uint64_t)1 << 30)
 enum { DEVICE_CALLS_FACTOR = 64, DEVICE_CALLS_MIN = 4096 };
 
 static uint64_t device_calls_max(const struct host *host)
@@ -26,8 +28,9 @@ static bool contract_is_sound(const struct target *target, const struct target_c
                               size_t reason_bytes)
 {
     const char *what = NULL;
-    if (contract->granule_bytes == 0 || (contract->granule_bytes & (contract->granule_bytes - 1)) != 0) {
-        what = "its granule is not a power of two";
+    if (contract->granule_bytes == 0 || (contract->granule_bytes & (contract->granule_bytes - 1)) != 0 ||
+        contract->granule_bytes > GRANULE_BYTES_MAX) {
+        what = "its granule is not a power of two up to 1 GiB";
     } else if (contract->defrag != DEFRAG_NONE && target->locate == NULL) {
         what = "it moves blocks but has no locate()";
     } else if (contract->defrag != DEFRAG_NONE && (!contract->queues_frees || target->use == NULL)) {
@@ -175,12 +178,16 @@ void driver_resolve(const struct host *host, const struct timeline *timeline, st
             op->event = count == 0 ? OP_NONE : (uint32_t)(timeline_pending_at(timeline, op->event % count) - 1);
         }
     }
+    if ((op->flags & OP_FITTED) != 0 && info->can_be_fitted) {
+        const struct fit fit = fit_unpack(op->size_bytes);
+        op->size_bytes = fit_bytes(&fit, host->model);
+    }
     if (op->kind == OP_FAULT) {
         resolve_fault(op);
     } else if (op->kind == OP_RETIRE && (op->flags & OP_RELATIVE) != 0) {
         resolve_range(host->model, op);
     }
-    op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER : OP_FLAG_MASK & ~(OP_RELATIVE | OP_FOR_EVER);
+    op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER : OP_FLAG_MASK & ~(OP_RELATIVE | OP_FITTED | OP_FOR_EVER);
     op->ref = info->has_block || info->has_program ? op->ref : OP_NONE;
     op->event = info->has_event ? op->event : OP_NONE;
     op->size_bytes = info->has_size ? op->size_bytes : 0;
@@ -217,7 +224,7 @@ static void prepare_hold(const struct host *host, const struct block *block, str
 static const struct block *find_named(const struct host *host, struct call *call)
 {
     if (host->clients != NULL) {
-        return clients_block(host->clients, call->op.ref);
+        return clients_block(host->clients, host->index, call->op.ref);
     }
     call->slot = model_slot_of_op(host->model, call->op.ref);
     return call->slot == SLOT_NONE ? NULL : model_block(host->model, call->slot);

@@ -55,7 +55,8 @@ struct call {
 void host_begin_overlap(struct host *host);
 void host_end_overlap(struct host *host);
 
-/* Names what an OP_RELATIVE op refers to; other ops stay as they are.  Clears fields that the kind does not have. */
+/* Names what an OP_RELATIVE op refers to, and gives an OP_FITTED one its size; other ops stay as they are.  Clears
+ * fields that the kind does not have. */
 void driver_resolve(const struct host *host, const struct timeline *timeline, struct op *op);
 
 /* Executes a resolved op; setup gives hosts and tag names. */

@@ -1,6 +1,7 @@
 #include "harness/generate.h"
 
 #include "harness/check.h"
+#include "harness/fit.h"
 
 static_assert(sizeof(struct generate) <= 512, "a generator fits in a scenario's state");
 
@@ -190,39 +191,14 @@ static uint64_t decidable_size(const struct model *model, uint64_t size_bytes)
 
 uint64_t generate_interesting_size(struct random *random, const struct model *model)
 {
-    const uint64_t granule = model_granule_bytes(model);
-    const uint64_t free_bytes = model_free_bytes(model);
-    uint64_t size = 0;
-    switch (random_below(random, 8)) {
-    case 0:
-        size = model_largest_hole_bytes(model);
-        break;
-    case 1:
-        size = model_largest_hole_bytes(model) + granule;
-        break;
-    case 2:
-        size = model_largest_hole_bytes(model);
-        size = size > granule ? size - granule : size;
-        break;
-    case 3:
-        size = free_bytes;
-        break;
-    case 4:
-        size = free_bytes + granule;
-        break;
-    case 5:
-        size = free_bytes / 2;
-        break;
-    case 6:
-        size = free_bytes > granule ? free_bytes - granule : free_bytes;
-        break;
-    default: {
-        const struct block *block = any_block(random, model);
-        size = block == NULL ? granule : block->size_bytes;
-        break;
+    static const struct fit fits[] = {{FIT_HOLE, 0, 0}, {FIT_HOLE, 0, 1}, {FIT_HOLE, 0, -1}, {FIT_FREE, 0, 0},
+                                      {FIT_FREE, 0, 1}, {FIT_HALF, 0, 0}, {FIT_FREE, 0, -1}, {FIT_BLOCK, 0, 0}};
+    struct fit fit = fits[random_below(random, sizeof fits / sizeof fits[0])];
+    const size_t count = model_live_count(model);
+    if (fit_has_index((enum fit_kind)fit.kind) && count > 0) {
+        fit.index = (uint32_t)random_below(random, count);
     }
-    }
-    return decidable_size(model, at_least(size, 1));
+    return decidable_size(model, fit_bytes(&fit, model));
 }
 
 static uint64_t draw_size(const struct generate *generate, struct random *random, const struct model *model)

@@ -201,7 +201,7 @@ static bool is_source(const struct pass *pass, const struct host *host, const st
 }
 
 /* Calls under way that give back what lies in the range do so now: the others' answers say that they did.  But not what
- * is itself copied there (source; NULL: nothing is). */
+ * is itself copied there (source; NULL: nothing is), or may have gone from there to host memory. */
 static void give_back_in(struct pass *pass, const struct host *host, uint64_t start, uint64_t end,
                          const struct device_call *source)
 {
@@ -210,7 +210,7 @@ static void give_back_in(struct pass *pass, const struct host *host, uint64_t st
         const uint32_t op = model_block(host->model, (uint32_t)span.owner)->op;
         if (source != NULL &&
             (is_source(pass, host, source, &span) ||
-             overlap_moves_is_on_its_way(&pass->moves, host, (uint32_t)span.owner, source))) {
+             overlap_moves_was_staged(&pass->moves, host, (uint32_t)span.owner))) {
             continue;
         }
         for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
@@ -372,6 +372,25 @@ static bool is_rivalled(const struct pass *pass, uint32_t number)
     return false;
 }
 
+/* Whether something is copied to its range before it returns, and it is not the block itself that has gone from there
+ * meanwhile: then that was before this one got it. */
+static bool is_overwritten(const struct pass *pass, uint32_t number)
+{
+    const struct overlap_call *over = call_at(pass, number);
+    const struct overlap_mark *returns = &pass->overlap->marks[pass->pending[number].return_index];
+    const struct target_block *block = &over->call.block;
+    size_t count = 0;
+    const struct device_call *calls = device_calls(over->host->device, &count);
+    const struct device_call *end = calls + returns->device_call_counts[over->host->index];
+    for (const struct device_call *made = calls + pass->device_call_counts[over->host->index]; made < end; made++) {
+        const bool writes = made->kind == DEVICE_CALL_COPY || made->kind == DEVICE_CALL_STAGE_IN;
+        if (writes && made->result == DEVICE_OK && meets(block, made->to, made->to + made->bytes)) {
+            return !overlap_moves_ends_elsewhere(over->host, over->call.number, block->address);
+        }
+    }
+    return false;
+}
+
 /* A call that takes memory takes effect as soon as nothing speaks against it; an execution, which takes the stack, too,
  * only when it returns. */
 static bool may_take_now(const struct pass *pass, uint32_t number)
@@ -380,7 +399,7 @@ static bool may_take_now(const struct pass *pass, uint32_t number)
     uint32_t owner = SLOT_NONE;
     return pass->pending[number].is_under_way && !pass->pending[number].is_done && takes_memory(&over->call) &&
            over->call.op.kind != OP_EXECUTE && is_range_free(over->host, &over->call.block, &owner) &&
-           !is_rivalled(pass, number);
+           !is_rivalled(pass, number) && !is_overwritten(pass, number);
 }
 
 /* Something changed: whoever can take effect does, and every out-of-memory under way is held against what is now. */
@@ -502,6 +521,7 @@ static bool finish_effect(struct pass *pass, uint32_t number)
         !is_range_free(host, &over->call.block, &owner)) {
         const struct target_block *block = &over->call.block;
         give_back_in(pass, host, block->address, block->address + block->size_bytes, NULL);
+        overlap_moves_strand_staged(&pass->moves, host, block->address, block->address + block->size_bytes);
     }
     if (takes_memory(&over->call) && over->call.op.kind == OP_EXECUTE) {
         const uint32_t slot = slot_named(host, &over->call);
@@ -619,6 +639,7 @@ static bool look_at_host(struct pass *pass, struct host *host)
     if (device_left_range(host->device)) {
         return judge_broken(judge, RULE_OUTSIDE, "a copy left the device");
     }
+    overlap_moves_stamp_staged(&pass->moves, host);
     if (!judge_host_memory(judge, host) || !judge_places(judge, host, &looking, moved)) {
         return false;
     }

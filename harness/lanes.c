@@ -538,13 +538,24 @@ static void take_outcome(struct lanes *lanes, const struct scheduler_report *rep
     (void)lane_calls_tell(&lanes->calls);
 }
 
+const char *lanes_why_not_list(const struct op_list *ops)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        if ((ops->ops[i].flags & (OP_RELATIVE | OP_FITTED)) != 0) {
+            return "a list with lanes has no %N and no size that is a fit: what they come to depends on the schedule";
+        }
+    }
+    return lanes_count(ops) > LANES_CLIENT_COUNT_MAX ? "the list has more than 16 lanes" : NULL;
+}
+static_assert(LANES_CLIENT_COUNT_MAX == 16, "as the message says");
+
 bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan, const struct run_listener *listener,
                struct trial *trial, struct scheduler_report *report, char reason[RUN_REASON_BYTES])
 {
     memset(trial, 0, plan->is_again ? offsetof(struct trial, setup) : sizeof *trial);
-    if (lanes_count(plan->ops) > LANES_CLIENT_COUNT_MAX) {
-        snprintf(reason, RUN_REASON_BYTES, "the list has %u lanes; up to %d can be run", lanes_count(plan->ops),
-                 LANES_CLIENT_COUNT_MAX);
+    const char *why_not = lanes_why_not_list(plan->ops);
+    if (why_not != NULL) {
+        snprintf(reason, RUN_REASON_BYTES, "%s", why_not);
         return false;
     }
     begin(lanes, plan);

@@ -48,6 +48,8 @@ struct lanes_plan {
  * next run of lanes) says how the scheduler ended.  False: the target cannot be opened, or not be run so (reason). */
 bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan, const struct run_listener *listener,
                struct trial *trial, struct scheduler_report *report, char reason[RUN_REASON_BYTES]);
+/* Why that list cannot be run with lanes, in words; NULL: it can. */
+const char *lanes_why_not_list(const struct op_list *ops);
 /* Why a target with that contract cannot be run with lanes, in words; NULL: it can. */
 const char *lanes_why_not(const struct target_contract *contract);
 

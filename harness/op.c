@@ -7,9 +7,9 @@
 
 static const struct op_kind_info kinds[OP_KIND_COUNT] = {
     [OP_ALLOC] = {.name = "alloc", .has_size = true, .has_align = true, .has_tag = true, .has_unpadded = true,
-                  .makes_block = true},
+                  .makes_block = true, .can_be_fitted = true},
     [OP_OUTPUT] = {.name = "output", .has_size = true, .has_align = true, .has_tag = true,
-                   .has_unpadded = true, .makes_block = true},
+                   .has_unpadded = true, .makes_block = true, .can_be_fitted = true},
     [OP_FREE] = {.name = "free", .has_block = true},
     [OP_FREE_AFTER] = {.name = "free_after", .has_block = true, .has_event = true, .has_delay = true,
                        .makes_event = true},
@@ -17,8 +17,9 @@ static const struct op_kind_info kinds[OP_KIND_COUNT] = {
     [OP_HOLD] = {.name = "hold", .has_block = true},
     [OP_RELEASE] = {.name = "release", .has_block = true},
     [OP_DONATE] = {.name = "donate", .has_size = true, .has_tag = true, .has_unpadded = true,
-                   .has_block = true, .makes_block = true},
-    [OP_LOAD] = {.name = "load", .has_size = true, .has_tag = true, .has_stack = true, .makes_program = true},
+                   .has_block = true, .makes_block = true, .can_be_fitted = true},
+    [OP_LOAD] = {.name = "load", .has_size = true, .has_tag = true, .has_stack = true, .makes_program = true,
+                 .can_be_fitted = true},
     [OP_UNLOAD] = {.name = "unload", .has_program = true},
     [OP_EXECUTE] = {.name = "execute", .has_program = true, .has_delay = true, .makes_event = true},
     [OP_DEFRAGMENT] = {.name = "defragment"},
@@ -124,6 +125,10 @@ void op_list_filter(struct op_list *list, const bool *keep)
             continue;
         }
         struct op op = list->ops[i];
+        if ((op.flags & OP_RELATIVE) != 0) {
+            list->ops[numbers[i]] = op;
+            continue;
+        }
         const bool named_event = op.event != OP_NONE;
         op.ref = renumber(numbers, i, op.ref);
         op.event = renumber(numbers, i, op.event);
@@ -135,4 +140,22 @@ void op_list_filter(struct op_list *list, const bool *keep)
     }
     list->count = kept;
     free(numbers);
+}
+
+void op_list_insert(struct op_list *list, size_t at, const struct op *ops, size_t count)
+{
+    CHECK(at <= list->count);
+    CHECK(count < OP_NONE - list->count);
+    op_list_reserve(list, list->count + count);
+    struct op *behind = list->ops + at;
+    memmove(behind + count, behind, (list->count - at) * sizeof *behind);
+    memcpy(behind, ops, count * sizeof *ops);
+    list->count += count;
+    for (size_t i = at + count; i < list->count; i++) {
+        struct op *op = &list->ops[i];
+        if ((op->flags & OP_RELATIVE) == 0) {
+            op->ref += op->ref != OP_NONE && op->ref >= at ? (uint32_t)count : 0;
+            op->event += op->event != OP_NONE && op->event >= at ? (uint32_t)count : 0;
+        }
+    }
 }

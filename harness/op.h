@@ -49,7 +49,9 @@ enum op_flag {
     OP_SPMD = 1u << 2,
     /* OP_FAULT: strikes that call and all later ones until it is disarmed. */
     OP_FOR_EVER = 1u << 3,
-    OP_FLAG_MASK = 15u
+    /* size_bytes of a request is a fit (harness/fit.h).  Resolved when the op is recorded. */
+    OP_FITTED = 1u << 4,
+    OP_FLAG_MASK = 31u
 };
 #define COLLECTIVE_BOUND_NS UINT64_C(5000000000) /* 5 s: how long peers wait for a missing host */
 
@@ -88,6 +90,7 @@ struct op_kind_info {
     bool has_block, has_program, has_event; /* ref to a block, ref to a program, event */
     bool event_required;                    /* has_event, and there is no own event instead */
     bool makes_block, makes_program, makes_event;
+    bool can_be_fitted;                     /* OP_FITTED */
 };
 const struct op_kind_info *op_kind_info(enum op_kind kind);
 
@@ -110,7 +113,10 @@ void op_list_clear(struct op_list *list);
 /* Makes *to equal to *from; both initialised. */
 void op_list_copy(struct op_list *to, const struct op_list *from);
 /* Drops every op i with keep[i] false and renumbers references; what named a dropped op is left
- * as OP_NONE and will be skipped. */
+ * as OP_NONE and will be skipped.  Relative references stay as they are. */
 void op_list_filter(struct op_list *list, const bool *keep);
+/* Puts count ops, which are not in the list, before its op number `at` (<= list->count) and renumbers the references of
+ * the ops behind.  References of the ops that come in count in the list as it is then. */
+void op_list_insert(struct op_list *list, size_t at, const struct op *ops, size_t count);
 
 #endif

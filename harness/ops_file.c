@@ -1,6 +1,7 @@
 #include "harness/ops_file.h"
 
 #include "harness/check.h"
+#include "harness/fit.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -64,7 +65,12 @@ static void append_references(char *text, const struct op *op, const struct op_k
 
 static void append_sizes(char *text, const struct op *op, const struct op_kind_info *info)
 {
-    if (info->has_size) {
+    if ((op->flags & OP_FITTED) != 0 && info->can_be_fitted) {
+        char size[FIT_TEXT_BYTES];
+        const struct fit fit = fit_unpack(op->size_bytes);
+        fit_print(&fit, size);
+        text_append(text, " size=%s", size);
+    } else if (info->has_size) {
         append_size(text, "size", op->size_bytes);
     }
     if (info->has_address) {

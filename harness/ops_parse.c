@@ -1,5 +1,6 @@
 /* Reads the text of an .ops file; the printer is its neighbour ops_file.c. */
 #include "harness/check.h"
+#include "harness/fit.h"
 #include "harness/ops_file.h"
 #include "harness/size.h"
 
@@ -381,6 +382,22 @@ static bool parse_address(struct parser *parser, struct word value, struct op *o
     return parse_size_word(parser, (struct word){value.text + is_relative, value.length - is_relative}, &op->address);
 }
 
+static bool parse_op_size(struct parser *parser, struct word value, struct op *op)
+{
+    op->flags &= (uint8_t)~OP_FITTED; /* of a size that came before */
+    if (value.length == 0 || value.text[0] != '%' || !op_kind_info(op->kind)->can_be_fitted) {
+        return parse_size_word(parser, value, &op->size_bytes);
+    }
+    struct fit fit;
+    if (!fit_parse(value.text, value.length, &fit)) {
+        return fail(parser, value.text, "'%.*s' is not a fit such as %%hole, %%free-1, %%half, %%block:3 or %%pair:3+1",
+                    shown(value), value.text);
+    }
+    op->flags |= OP_FITTED;
+    op->size_bytes = fit_pack(&fit);
+    return true;
+}
+
 /* One field whose key belongs to every kind.  Sets *known to whether it was one. */
 static bool parse_common_field(struct parser *parser, struct word key, struct word value, struct op *op,
                                bool *known)
@@ -458,7 +475,7 @@ static bool parse_field(struct parser *parser, struct word key, struct word valu
         return parse_delay(parser, value, op);
     }
     if (word_is(key, "size") && info->has_size && !is_fault) {
-        return parse_size_word(parser, value, &op->size_bytes);
+        return parse_op_size(parser, value, op);
     }
     if (word_is(key, "address") && info->has_address) {
         return parse_address(parser, value, op);

@@ -32,6 +32,26 @@ void overlap_moves_stamp(const struct overlap_moves *moves, const struct host *h
     }
 }
 
+static void stamp_stages(const struct overlap_moves *moves, const struct host *host, uint32_t slot)
+{
+    for (size_t i = 0; i < moves->staged_count; i++) {
+        if (moves->staged[i].host == host && moves->staged[i].slot == slot) {
+            device_stamp_stage(host->device, moves->staged[i].stage, model_block(host->model, slot)->requested_bytes, slot);
+        }
+    }
+}
+
+void overlap_moves_stamp_staged(const struct overlap_moves *moves, const struct host *host)
+{
+    for (size_t i = 0; i < moves->young_count; i++) {
+        const struct young *young = &moves->young[i];
+        if (young->host == host && model_block(host->model, young->slot)->state != BLOCK_GONE &&
+            model_block(host->model, young->slot)->is_absent) {
+            stamp_stages(moves, host, young->slot);
+        }
+    }
+}
+
 /* --- which copies were moves ------------------------------------------------------------------------- */
 
 /* A block on its way: at an address, and maybe in a stage that was taken out there. */
@@ -76,10 +96,10 @@ static bool leads_to(const struct host *host, const struct device_call *made, ui
     return at.address == final;
 }
 
-/* Where the target says that the block is now, after everything; false: it cannot be asked. */
-static bool find_final(const struct host *host, const struct block *block, uint64_t *address)
+/* Where the target says that what op made is now, after everything; false: it cannot be asked. */
+static bool find_final_of_op(const struct host *host, uint32_t op, uint64_t *address)
 {
-    const struct block *known = host->clients == NULL ? NULL : clients_block(host->clients, block->op);
+    const struct block *known = host->clients == NULL ? NULL : clients_block(host->clients, host->index, op);
     struct target_block at = {0};
     if (known == NULL || !known->is_known || host->target->locate == NULL ||
         host->target->locate(host->instance, known->handle, &at) != TARGET_OK) {
@@ -87,6 +107,17 @@ static bool find_final(const struct host *host, const struct block *block, uint6
     }
     *address = at.address;
     return true;
+}
+
+static bool find_final(const struct host *host, const struct block *block, uint64_t *address)
+{
+    return find_final_of_op(host, block->op, address);
+}
+
+bool overlap_moves_ends_elsewhere(const struct host *host, uint32_t op, uint64_t address)
+{
+    uint64_t final = 0;
+    return find_final_of_op(host, op, &final) && final != address;
 }
 
 /* Whether the copy moved the block; *to is where. */
@@ -136,24 +167,28 @@ bool overlap_moves_find_staged(const struct overlap_moves *moves, const struct h
     return false;
 }
 
-bool overlap_moves_is_on_its_way(const struct overlap_moves *moves, const struct host *host, uint32_t slot,
-                                 const struct device_call *made)
+bool overlap_moves_was_staged(const struct overlap_moves *moves, const struct host *host, uint32_t slot)
 {
-    size_t count = 0;
-    const struct device_call *calls = device_calls(host->device, &count);
-    for (const struct device_call *later = made + 1; later < calls + count; later++) {
-        uint32_t owner = SLOT_NONE;
-        if (later->kind == DEVICE_CALL_STAGE_IN && later->result == DEVICE_OK &&
-            overlap_moves_find_staged(moves, host, later->from, &owner) && owner == slot) {
+    for (size_t i = 0; i < moves->staged_count; i++) {
+        if (moves->staged[i].host == host && moves->staged[i].slot == slot) {
             return true;
         }
     }
     return false;
 }
 
+void overlap_moves_strand_staged(const struct overlap_moves *moves, struct host *host, uint64_t start, uint64_t end)
+{
+    struct span span;
+    for (uint64_t at = start; at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
+        if (overlap_moves_was_staged(moves, host, (uint32_t)span.owner)) {
+            model_strand(host->model, (uint32_t)span.owner);
+        }
+    }
+}
+
 /* Blocks that will be elsewhere in the end make room: another one goes where they were. */
-static void make_room(const struct overlap_moves *moves, struct host *host, const struct device_call *made,
-                      const struct span *range)
+static void make_room(const struct overlap_moves *moves, struct host *host, const struct span *range)
 {
     const uint64_t start = range->start;
     const uint64_t end = range->end;
@@ -163,7 +198,7 @@ static void make_room(const struct overlap_moves *moves, struct host *host, cons
         const struct block *block = model_block(host->model, (uint32_t)span.owner);
         uint64_t final = 0;
         if ((find_final(host, block, &final) && final != block->address) ||
-            overlap_moves_is_on_its_way(moves, host, (uint32_t)span.owner, made)) {
+            overlap_moves_was_staged(moves, host, (uint32_t)span.owner)) {
             model_strand(host->model, (uint32_t)span.owner);
         }
         at = span.end;
@@ -191,7 +226,7 @@ static bool move(const struct taking *taking, uint32_t slot, uint64_t to)
     if (!block->is_absent) {
         model_strand(host->model, slot);
     }
-    make_room(taking->moves, host, taking->made, &(struct span){.start = to, .end = to + block->size_bytes});
+    make_room(taking->moves, host, &(struct span){.start = to, .end = to + block->size_bytes});
     (void)model_return(host->model, slot, to, &other); /* else it is looked for when no call is under way */
     return true;
 }

@@ -35,9 +35,14 @@ bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct
 /* The block that lay where the stage was taken out; false: none did. */
 bool overlap_moves_find_staged(const struct overlap_moves *moves, const struct host *host, uint64_t stage,
                                uint32_t *slot);
-/* Whether a block that is in host memory comes back after the call `made` of the log. */
-bool overlap_moves_is_on_its_way(const struct overlap_moves *moves, const struct host *host, uint32_t slot,
-                                 const struct device_call *made);
+/* Whether a stage of the block was taken out: where its place is overwritten it is in host memory alone. */
+bool overlap_moves_was_staged(const struct overlap_moves *moves, const struct host *host, uint32_t slot);
+/* Blocks in the range of which a stage was taken out have gone to host memory: something else was placed there. */
+void overlap_moves_strand_staged(const struct overlap_moves *moves, struct host *host, uint64_t start, uint64_t end);
+/* Whether what the op made is somewhere else than at address in the end, as far as it can be asked. */
+bool overlap_moves_ends_elsewhere(const struct host *host, uint32_t op, uint64_t address);
+/* What came into being and is in host memory is written there; before places are looked for. */
+void overlap_moves_stamp_staged(const struct overlap_moves *moves, const struct host *host);
 /* Every block has its place: those that came into being are written where they are. */
 void overlap_moves_stamp(const struct overlap_moves *moves, const struct host *host);
 

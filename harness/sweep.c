@@ -285,7 +285,7 @@ static void list_without_faults(struct op_list *list, const struct op_list *ops)
     op_list_init(list);
     op_list_copy(list, ops);
     for (size_t i = 0; i < ops->count; i++) {
-        CHECK((ops->ops[i].flags & OP_RELATIVE) == 0);
+        CHECK((ops->ops[i].flags & (OP_RELATIVE | OP_FITTED)) == 0);
         keep[i] = ops->ops[i].kind != OP_FAULT;
     }
     op_list_filter(list, keep);

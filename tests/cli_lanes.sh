@@ -94,6 +94,8 @@ seed 1
 3: free block=1 lane=1
 4: switch op=2 point=0 to=1
 END
+sed 's/^0: alloc .*/0: alloc size=%hole/' two.ops >fitted.ops
+refuse "has no %N and no size that is a fit" replay fitted.ops
 expect_exit 0 replay two.ops
 expect_exit 0 replay two.ops --times 50
 expect_text out.txt "50 of 50 replays gave the same"

@@ -1,4 +1,5 @@
 /* Text to ops to text is the identity, and what is wrong is named with its line and column. */
+#include "harness/fit.h"
 #include "harness/ops_file.h"
 #include "harness/random.h"
 #include "harness/size.h"
@@ -42,10 +43,15 @@ static struct op draw_op(struct random *random, uint32_t number)
                                                                      : random_bits(random) >> random_below(random, 64);
     }
     op.size_bytes = info->has_size ? random_bits(random) >> random_below(random, 64) : 0;
+    if (info->can_be_fitted && random_chance(random, 1, 4)) {
+        const struct fit fit = fit_unpack(random_bits(random));
+        op.flags |= OP_FITTED;
+        op.size_bytes = fit_pack(&fit);
+    }
     op.size_bytes = op.kind == OP_FAULT ? op.size_bytes % UINT32_MAX : op.size_bytes;
     op.align_log2 = info->has_align ? (uint8_t)random_below(random, OP_ALIGN_LOG2_MAX + 1) : 0;
     if (random_chance(random, 1, 5)) {
-        op.flags = op.kind == OP_EXECUTE ? OP_COLLECTIVE | OP_SPMD : OP_SPMD;
+        op.flags |= op.kind == OP_EXECUTE ? OP_COLLECTIVE | OP_SPMD : OP_SPMD;
         op.group = (uint16_t)random_below(random, 100);
     }
     if (random_chance(random, 1, 3)) {
@@ -95,6 +101,26 @@ START_TEST(text_to_ops_to_text_is_the_identity)
 }
 END_TEST
 
+START_TEST(a_field_of_a_message_is_rounded_as_printf_rounds)
+{
+    static const char units[] = "KMGTPE";
+    struct random random;
+    random_init(&random, 5);
+    for (uint32_t i = 0; i < 400000; i++) {
+        uint64_t size = i < 200000 ? 1024 + i : 1024 + (random_bits(&random) >> (11 + random_below(&random, 50)));
+        char text[SIZE_TEXT_BYTES];
+        char printed[SIZE_TEXT_BYTES];
+        size_print_field(size, text);
+        int unit = 0;
+        for (; size >= 1024 * 1024; unit++) {
+            size /= 1024;
+        }
+        (void)snprintf(printed, sizeof printed, unit == 0 ? "%.1f%c" : "%.2f%c", (double)size / 1024.0, units[unit]);
+        ck_assert_str_eq(text, printed);
+    }
+}
+END_TEST
+
 struct bad_text {
     const char *text;
     size_t line, column;
@@ -111,6 +137,9 @@ static const struct bad_text bad_texts[] = {
     {"hbmstress-ops 1\n0: alocate size=8M\n", 2, 4, "unknown op 'alocate'"},
     {"hbmstress-ops 1\n0: alloc size=8Q\n", 2, 15, "is not a size"},
     {"hbmstress-ops 1\n0: alloc size=99999999999999999999\n", 2, 15, "is not a size"},
+    {"hbmstress-ops 1\n0: alloc size=%hol\n", 2, 15, "is not a fit such as %hole"},
+    {"hbmstress-ops 1\n0: alloc stack=%hole\n", 2, 10, "no field 'stack'"},
+    {"hbmstress-ops 1\n0: retire size=%hole\n", 2, 16, "is not a size"},
     {"hbmstress-ops 1\n0: alloc sise=8M\n", 2, 10, "'alloc' has no field 'sise'"},
     {"hbmstress-ops 1\n0: alloc size=8M\n1: free block=2\n", 3, 15, "no op 2 above"},
     {"hbmstress-ops 1\n1: alloc size=8M\n0: report\n", 3, 1, "ascend"},
@@ -161,6 +190,21 @@ START_TEST(a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherw
     ck_assert_uint_eq(list.ops[2].flags, OP_FOR_EVER);
     ck_assert_uint_eq(list.ops[3].address, 65536);
     ck_assert_uint_eq(list.ops[3].size_bytes, 4096);
+    op_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(of_two_sizes_the_last_one_counts)
+{
+    static const char text[] = "hbmstress-ops 1\n0: alloc size=%hole size=1M\n1: alloc size=1M size=%hole\n";
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    op_list_init(&list);
+    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &list, &error), OPS_FILE_OK);
+    ck_assert_uint_eq(list.ops[0].flags, 0);
+    ck_assert_uint_eq(list.ops[0].size_bytes, 1 << 20);
+    ck_assert_uint_eq(list.ops[1].flags, OP_FITTED);
     op_list_deinit(&list);
 }
 END_TEST
@@ -238,6 +282,8 @@ int main(void)
     Suite *suite = suite_create("ops_file");
     TCase *tests = tcase_create("ops_file");
     tcase_add_loop_test(tests, text_to_ops_to_text_is_the_identity, 0, 5);
+    tcase_add_test(tests, a_field_of_a_message_is_rounded_as_printf_rounds);
+    tcase_add_test(tests, of_two_sizes_the_last_one_counts);
     tcase_add_loop_test(tests, what_is_wrong_is_named_with_line_and_column, 0,
                         (int)(sizeof bad_texts / sizeof bad_texts[0]));
     tcase_add_test(tests, a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherwise);

@@ -1,4 +1,5 @@
 /* Every list of ops that once broke a promise keeps it now: corpus/regressions, one file a bug. */
+#include "harness/lanes.h"
 #include "harness/ops_file.h"
 #include "harness/run.h"
 #include "targets/targets.h"
@@ -36,7 +37,8 @@ static void replay(const char *name)
     ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: op %u breaks %s again: %s", name, trial.first.op,
                   rule_info(trial.first.rule)->name, trial.first.reason);
     ck_assert_msg(trial.totals.unknown == 0, "%s: an OOM is unknown", name);
-    ck_assert_msg(trial.totals.skipped == 0, "%s: an op no longer applies", name);
+    /* With lanes it depends on the schedule which ops apply. */
+    ck_assert_msg(trial.totals.skipped == 0 || lanes_are_in(&list), "%s: an op no longer applies", name);
     trial_deinit(&trial);
     op_list_deinit(&list);
 }
