@@ -31,6 +31,22 @@ if(HBMSTRESS_SANITIZE)
         add_compile_options(-fno-sanitize-recover=undefined)
     endif()
 endif()
+if(NOT HBMSTRESS_FUZZ_ENGINE MATCHES "^(|libfuzzer|afl)$")
+    message(FATAL_ERROR "HBMSTRESS_FUZZ_ENGINE is libfuzzer, afl or empty, not ${HBMSTRESS_FUZZ_ENGINE}")
+endif()
+# For files that an engine must not see, as COMPILE_OPTIONS of the source.
+set(HBMSTRESS_NOT_INSTRUMENTED "")
+if(CMAKE_C_COMPILER MATCHES "afl-clang")
+    set(HBMSTRESS_NOT_INSTRUMENTED --afl-noopt)
+elseif(CMAKE_C_COMPILER_ID MATCHES "Clang")
+    set(HBMSTRESS_NOT_INSTRUMENTED -fno-sanitize=fuzzer-no-link -fno-sanitize-coverage=inline-8bit-counters,pc-table)
+endif()
+if(HBMSTRESS_FUZZ_ENGINE STREQUAL "libfuzzer")
+    # Counters of edges alone.  That compares are seen as well, as -fsanitize=fuzzer-no-link has it, makes an input three
+    # times as dear, and lists of ops have no magic numbers to guess.
+    add_compile_options(-fsanitize-coverage=inline-8bit-counters,pc-table)
+    add_link_options(-fsanitize=fuzzer-no-link) # for programs that have no engine
+endif()
 if(HBMSTRESS_COVERAGE)
     add_compile_options(--coverage)
     add_link_options(--coverage)

@@ -1,0 +1,182 @@
+#include "fuzz/certificate_read.h"
+
+#include "harness/check.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGN_BYTES_MAX (UINT64_C(1) << 30)
+#define CAPACITY_BYTES_MAX (UINT64_C(1) << 50)
+#define SIZE_BYTES_MAX (UINT64_C(1) << 62)
+
+/* The index of the word among the count words; false: it is none of them. */
+static bool find_word(const char *word, const char *const *words, unsigned count, unsigned *index)
+{
+    for (*index = 0; *index < count; (*index)++) {
+        if (strcmp(word, words[*index]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool is_power_of_two(uint64_t value)
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+static bool is_align(const struct oom *oom, uint64_t align_bytes)
+{
+    return is_power_of_two(align_bytes) && align_bytes >= oom->granule_bytes && align_bytes <= ALIGN_BYTES_MAX;
+}
+
+static bool is_stack(const struct oom *oom, uint64_t stack_bytes)
+{
+    return stack_bytes % oom->granule_bytes == 0 && stack_bytes <= SIZE_BYTES_MAX;
+}
+
+/* --- what is read --------------------------------------------------------------------------------- */
+
+static bool read_device(const json_t *root, struct oom *oom)
+{
+    json_int_t capacity, granule;
+    if (json_unpack((json_t *)root, "{s:{s:I,s:I}}", "device", "capacity", &capacity, "granule", &granule) != 0) {
+        return false;
+    }
+    oom->capacity_bytes = (uint64_t)capacity;
+    oom->granule_bytes = (uint64_t)granule;
+    return is_power_of_two(oom->granule_bytes) && oom->granule_bytes <= ALIGN_BYTES_MAX && oom->capacity_bytes > 0 &&
+           oom->capacity_bytes <= CAPACITY_BYTES_MAX && oom->capacity_bytes % oom->granule_bytes == 0;
+}
+
+static bool read_contract(const json_t *root, struct oom *oom)
+{
+    static const char *const defrags[] = {"none", "slide", "repack"};
+    const char *word = NULL;
+    unsigned defrag;
+    int drains, evicts, program_evicts, refused[FAULT_CALL_COUNT];
+    if (json_unpack((json_t *)root, "{s:{s:s,s:b,s:b,s:b},s:{s:b,s:b,s:b,s:b}}", "contract", "defrag", &word, "drains",
+                    &drains, "evicts", &evicts, "program_evicts_program", &program_evicts, "refused", "copy",
+                    &refused[FAULT_COPY], "wait", &refused[FAULT_WAIT], "unload", &refused[FAULT_UNLOAD], "host_memory",
+                    &refused[FAULT_HOST_MEMORY]) != 0 ||
+        !find_word(word, defrags, 3, &defrag)) {
+        return false;
+    }
+    oom->defrag = (enum defrag_contract)defrag;
+    oom->drains = drains != 0;
+    oom->evicts = evicts != 0;
+    oom->program_evicts_program = program_evicts != 0;
+    for (unsigned i = 0; i < FAULT_CALL_COUNT; i++) {
+        oom->faults_fired |= refused[i] != 0 ? 1u << i : 0;
+    }
+    return true;
+}
+
+static bool read_request(const json_t *root, struct oom *oom)
+{
+    static const char *const classes[] = {"buffer", "program"};
+    const char *word = NULL;
+    unsigned class;
+    json_int_t bytes, align, stack, program;
+    if (json_unpack((json_t *)root, "{s:{s:s,s:I,s:I,s:I,s:I}}", "request", "class", &word, "bytes", &bytes, "align",
+                    &align, "stack", &stack, "program", &program) != 0 ||
+        !find_word(word, classes, 2, &class)) {
+        return false;
+    }
+    const json_int_t block_count = (json_int_t)json_array_size(json_object_get(root, "blocks"));
+    const bool is_program = class == REQUEST_PROGRAM;
+    oom->request = (struct oom_request){.class = (enum request_class)class,
+                                        .size_bytes = (uint64_t)bytes,
+                                        .align_bytes = (uint64_t)align,
+                                        .stack_bytes = (uint64_t)stack,
+                                        .own_op = program == -1 ? OP_NONE : (uint32_t)program};
+    return bytes >= (is_program ? 0 : 1) && oom->request.size_bytes <= SIZE_BYTES_MAX &&
+           is_align(oom, oom->request.align_bytes) && is_stack(oom, oom->request.stack_bytes) &&
+           (is_program || stack == 0) && program >= -1 && program < block_count && (program == -1 || bytes == 0);
+}
+
+/* -1 is never. */
+static bool read_time(json_int_t number, uint64_t *time_ns)
+{
+    *time_ns = number == -1 ? DELAY_NEVER : (uint64_t)number;
+    return number >= -1;
+}
+
+static bool read_block(const json_t *json, struct oom_block *block)
+{
+    static const char *const kinds[] = {"buffer", "output", "program", "retired"};
+    static const char *const states[] = {"live", "dying"};
+    const char *kind_word = NULL, *state_word = NULL;
+    json_int_t address, size, align, stack, holds, used_until, freed_at;
+    unsigned kind, state;
+    if (json_unpack((json_t *)json, "{s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "kind", &kind_word, "state", &state_word,
+                    "address", &address, "size", &size, "align", &align, "stack", &stack, "holds", &holds, "used_until",
+                    &used_until, "freed_at", &freed_at) != 0 ||
+        !find_word(kind_word, kinds, 4, &kind) || !find_word(state_word, states, 2, &state)) {
+        return false;
+    }
+    block->address = (uint64_t)address;
+    block->size_bytes = (uint64_t)size;
+    block->align_bytes = (uint64_t)align;
+    block->stack_bytes = (uint64_t)stack;
+    block->hold_count = holds < UINT32_MAX ? (uint32_t)holds : UINT32_MAX;
+    block->kind = (uint8_t)kind;
+    block->state = state == 0 ? BLOCK_LIVE : BLOCK_DYING;
+    return holds >= 0 && read_time(used_until, &block->used_until_ns) && read_time(freed_at, &block->freed_at_ns);
+}
+
+static bool is_block_possible(const struct oom *oom, const struct oom_block *block, uint64_t floor_bytes)
+{
+    return is_align(oom, block->align_bytes) && block->address % block->align_bytes == 0 &&
+           block->address >= floor_bytes && block->address <= oom->capacity_bytes && block->size_bytes > 0 &&
+           block->size_bytes % oom->granule_bytes == 0 && block->size_bytes <= oom->capacity_bytes - block->address &&
+           is_stack(oom, block->stack_bytes) && (block->kind == BLOCK_PROGRAM || block->stack_bytes == 0) &&
+           (block->state == BLOCK_DYING || block->freed_at_ns == 0);
+}
+
+static bool read_blocks(const json_t *root, struct oom *oom)
+{
+    const json_t *blocks = json_object_get(root, "blocks");
+    const size_t count = json_array_size(blocks);
+    uint64_t floor_bytes = 0;
+    oom->blocks = calloc(count + 1, sizeof *oom->blocks);
+    CHECK(oom->blocks != NULL);
+    for (size_t i = 0; i < count; i++) {
+        struct oom_block *block = &oom->blocks[i];
+        if (!read_block(json_array_get(blocks, i), block) || !is_block_possible(oom, block, floor_bytes)) {
+            return false;
+        }
+        block->op = (uint32_t)i;
+        floor_bytes = block->address + block->size_bytes;
+    }
+    oom->block_count = oom->block_capacity = count;
+    return json_is_array(blocks);
+}
+
+static bool read_claim(const json_t *root, struct certificate_claim *claim)
+{
+    static const char *const names[] = {"justified", "premature", "unknown"};
+    static const enum verdict_kind kinds[] = {VERDICT_JUSTIFIED, VERDICT_PREMATURE, VERDICT_UNKNOWN};
+    const char *word = NULL;
+    unsigned index;
+    if (json_unpack((json_t *)root, "{s:s}", "claim", &word) != 0 || !find_word(word, names, 3, &index)) {
+        return false;
+    }
+    claim->kind = kinds[index];
+    return read_device(root, &claim->oom) && read_contract(root, &claim->oom) && read_request(root, &claim->oom) &&
+           read_blocks(root, &claim->oom);
+}
+
+bool certificate_read(const char *text, size_t length, struct certificate_claim *claim)
+{
+    *claim = (struct certificate_claim){0};
+    json_t *root = json_loadb(text, length, 0, NULL);
+    const bool is_read = root != NULL && read_claim(root, claim);
+    json_decref(root);
+    if (!is_read) {
+        oom_deinit(&claim->oom);
+        *claim = (struct certificate_claim){0};
+    }
+    return is_read;
+}

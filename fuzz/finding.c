@@ -1,0 +1,144 @@
+#include "fuzz/finding.h"
+
+#include "fuzz/finding_rules.h"
+#include "harness/check.h"
+#include "harness/ops_file.h"
+#include "harness/run.h"
+#include "harness/shrink.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A shrunk list is worth a few seconds of a campaign, and no more: hbmstress shrink goes on. */
+enum { SHRINK_REPLAYS_MAX = 4000, PATH_BYTES = 1024, SLUG_BYTES = 64 };
+
+/* The finding as it is written down: the list, shrunk or not, and what it breaks. */
+struct written {
+    struct setup setup;
+    struct op_list ops;
+    struct verdict verdict;
+    char signature[SIGNATURE_BYTES];
+    char stem[PATH_BYTES]; /* path of its files without their ending; "" = none are written */
+};
+
+static void shrink_list(const struct finding *finding, struct written *written)
+{
+    struct shrink_replaying replaying = {.target = finding->target, .setup = &written->setup};
+    const struct shrink_try attempt = {
+        .context = &replaying, .is_same = shrink_replay, .granule_bytes = finding->setup->granule_bytes};
+    struct shrink_result result;
+    (void)snprintf(replaying.signature, SIGNATURE_BYTES, "%s", written->signature);
+    if (!shrink(&attempt, finding->ops, SHRINK_REPLAYS_MAX, &result)) {
+        (void)fprintf(stderr, "hbmstress: the list does not break it again when it is replayed\n");
+        return;
+    }
+    op_list_copy(&written->ops, &result.ops);
+    written->verdict = result.first;
+    op_list_deinit(&result.ops);
+}
+
+static uint64_t digest_ops(const struct op_list *ops)
+{
+    uint64_t digest = UINT64_C(0xCBF29CE484222325);
+    const unsigned char *bytes = (const unsigned char *)ops->ops;
+    for (size_t i = 0; i < ops->count * sizeof *ops->ops; i++) {
+        digest = (digest ^ bytes[i]) * UINT64_C(0x100000001B3);
+    }
+    return digest;
+}
+
+/* FOLDER/fuzz_ops-premature_in_alloc-0123456789abcdef */
+static void name_files(const char *folder, const struct finding *finding, struct written *written)
+{
+    char slug[SLUG_BYTES];
+    (void)snprintf(slug, sizeof slug, "%.*s", SLUG_BYTES - 1, written->signature);
+    for (char *at = slug; *at != '\0'; at++) {
+        const bool is_plain = (*at >= 'a' && *at <= 'z') || (*at >= '0' && *at <= '9');
+        *at = is_plain ? *at : '_';
+    }
+    const int length = snprintf(written->stem, sizeof written->stem, "%s/%s-%s-%016" PRIx64, folder,
+                                finding->fuzz_target, slug, digest_ops(&written->ops));
+    if (length < 0 || (size_t)length >= sizeof written->stem) {
+        written->stem[0] = '\0';
+    }
+}
+
+static void print_proof(void *context, const struct run *run, const struct verdict *verdict)
+{
+    if (verdict->kind == VERDICT_PREMATURE) {
+        run_print_certificate(run, context);
+    }
+}
+
+static void write_certificate(const struct finding *finding, const struct written *written)
+{
+    char path[PATH_BYTES + 8];
+    char reason[RUN_REASON_BYTES];
+    struct trial trial;
+    (void)snprintf(path, sizeof path, "%s.json", written->stem);
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        (void)fprintf(stderr, "hbmstress: %s: cannot be written\n", path);
+        return;
+    }
+    const struct run_listener listener = {.context = file, .judged = print_proof};
+    if (trial_replay(finding->target, &written->setup, &written->ops, &listener, &trial, reason)) {
+        trial_deinit(&trial);
+    }
+    if (fclose(file) != 0) {
+        (void)fprintf(stderr, "hbmstress: %s: cannot be written\n", path);
+        return;
+    }
+    (void)fprintf(stderr, "proof:  %s\n", path);
+}
+
+static void write_files(const struct finding *finding, struct written *written)
+{
+    char path[PATH_BYTES + 8];
+    struct ops_file_error error;
+    (void)snprintf(path, sizeof path, "%s.ops", written->stem);
+    if (ops_file_write(path, &written->setup, &written->ops, written->signature, &error) != OPS_FILE_OK) {
+        (void)fprintf(stderr, "hbmstress: %s: %s\n", path, error.reason);
+        return;
+    }
+    (void)fprintf(stderr, "repro:  %s\n", path);
+    if (written->verdict.kind == VERDICT_PREMATURE) {
+        write_certificate(finding, written);
+    }
+    (void)fprintf(stderr, "repeat: hbmstress replay %s\n", path);
+}
+
+_Noreturn void finding_end(const struct finding *finding)
+{
+    const char *folder = getenv("HBMSTRESS_FUZZ_OUT");
+    struct written written = {.setup = *finding->setup, .verdict = *finding->verdict};
+    op_list_init(&written.ops);
+    op_list_copy(&written.ops, finding->ops);
+    (void)snprintf(written.setup.target, sizeof written.setup.target, "%s", finding->target_name);
+    signature_print(finding->verdict, finding->ops, written.signature);
+    const bool is_written = folder != NULL && folder[0] != '\0';
+    if (is_written) {
+        shrink_list(finding, &written);
+        name_files(folder, finding, &written);
+    }
+    (void)fprintf(stderr, "\nhbmstress: %s found: %s (rule %s, op %" PRIu32 ")\nreason: %s\n", finding->fuzz_target,
+                  written.signature, rule_info(written.verdict.rule)->name, written.verdict.op, written.verdict.reason);
+    ops_file_print(stderr, &written.setup, &written.ops, written.signature);
+    if (is_written && written.stem[0] != '\0') {
+        write_files(finding, &written);
+    } else {
+        (void)fprintf(stderr, "repeat: save the lines from 'hbmstress-ops 1' on as crash.ops, then\n"
+                              "        hbmstress replay crash.ops\n");
+    }
+    (void)fflush(stderr);
+    end_in_rule(written.verdict.rule);
+}
+
+_Noreturn void finding_end_rule(const char *fuzz_target, enum rule rule, const char *reason)
+{
+    (void)fprintf(stderr, "\nhbmstress: %s found: %s\nreason: %s\n", fuzz_target, rule_info(rule)->name, reason);
+    (void)fflush(stderr);
+    end_in_rule(rule);
+}

@@ -1,0 +1,148 @@
+#include "fuzz/mutate.h"
+
+#include "fuzz/mutate_edit.h"
+#include "harness/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    EDITS_MAX = 4,         /* for one change: each one more is half as likely */
+    TRIES_MAX = 16,        /* edits drawn until one applies */
+    EDIT_COUNT_MAX = 64,   /* rows of all tables */
+};
+
+struct mutator {
+    struct editing editing;
+    struct random random;
+    const struct edit *edits[EDIT_COUNT_MAX]; /* edit_count of them, and their weights */
+    uint32_t weights[EDIT_COUNT_MAX];
+    uint32_t edit_count;
+};
+
+/* The weights in the tables are compared by how many pairs of probes (harness/probe.h) 3000 executions from one
+ * request reach, and at what cost: without swarm blocks it is a quarter fewer, with one edit at a time a fifth, and
+ * one mutation in ten by bytes changes nothing. */
+const struct edit *const edit_tables[] = {list_edits,  copy_edits,  size_edits,  state_edits,
+                                          heap_edits, swarm_edits, setup_edits, NULL};
+
+const struct edit *edit_find(const char *name)
+{
+    for (size_t i = 0; edit_tables[i] != NULL; i++) {
+        for (const struct edit *edit = edit_tables[i]; edit->name != NULL; edit++) {
+            if (strcmp(edit->name, name) == 0) {
+                return edit;
+            }
+        }
+    }
+    return NULL;
+}
+
+void editing_init(struct editing *editing, struct input *input, struct random *random, size_t op_count_max)
+{
+    *editing = (struct editing){.input = input, .random = random, .op_count_max = op_count_max};
+    op_list_init(&editing->block);
+}
+
+void editing_deinit(struct editing *editing)
+{
+    op_list_deinit(&editing->block);
+}
+
+/* --- mutators ----------------------------------------------------------------------------------- */
+
+struct mutator *mutator_create(void)
+{
+    struct mutator *mutator = calloc(1, sizeof *mutator);
+    CHECK(mutator != NULL);
+    editing_init(&mutator->editing, NULL, &mutator->random, MUTATE_OP_COUNT_MAX);
+    for (size_t i = 0; edit_tables[i] != NULL; i++) {
+        for (const struct edit *edit = edit_tables[i]; edit->name != NULL; edit++) {
+            CHECK(mutator->edit_count < EDIT_COUNT_MAX);
+            mutator->weights[mutator->edit_count] = edit->weight;
+            mutator->edits[mutator->edit_count++] = edit;
+        }
+    }
+    return mutator;
+}
+
+void mutator_destroy(struct mutator *mutator)
+{
+    if (mutator == NULL) {
+        return;
+    }
+    editing_deinit(&mutator->editing);
+    free(mutator);
+}
+
+/* One edit.  Where TRIES_MAX of them did not apply the input stays as it is: of an empty list at its full length that
+ * can be. */
+static void edit_once(struct mutator *mutator)
+{
+    for (int i = 0; i < TRIES_MAX; i++) {
+        const uint32_t drawn = random_weighted(&mutator->random, mutator->weights, mutator->edit_count);
+        op_list_clear(&mutator->editing.block);
+        if (mutator->edits[drawn]->apply(&mutator->editing)) {
+            return;
+        }
+    }
+}
+
+static void edit_some(struct mutator *mutator)
+{
+    edit_once(mutator);
+    for (int i = 1; i < EDITS_MAX && random_chance(&mutator->random, 1, 2); i++) {
+        edit_once(mutator);
+    }
+}
+
+/* Ops go at the end, so that half of the bytes are left for choices at most; then choices. */
+static void cut_to(struct input *input, size_t bytes_max)
+{
+    struct op_list *ops = &input->ops;
+    const size_t choices = input->choice_count < bytes_max / 2 ? input->choice_count : bytes_max / 2;
+    size_t length = INPUT_HEADER_BYTES;
+    size_t kept = 0;
+    while (kept < ops->count && kept < MUTATE_OP_COUNT_MAX) {
+        const size_t next = input_op_bytes(input, &ops->ops[kept]);
+        if (length + next + choices > bytes_max) {
+            break;
+        }
+        length += next;
+        kept++;
+    }
+    ops->count = kept;
+    const size_t spare = bytes_max - length;
+    input_set_choice_count(input, input->choice_count < spare ? input->choice_count : spare);
+}
+
+static void begin(struct mutator *mutator, struct input *input, const struct input *other, uint64_t seed)
+{
+    mutator->editing.input = input;
+    mutator->editing.other = other;
+    random_init(&mutator->random, seed);
+}
+
+void mutator_change(struct mutator *mutator, struct input *input, size_t bytes_max, uint64_t seed)
+{
+    CHECK(bytes_max >= INPUT_HEADER_BYTES);
+    begin(mutator, input, NULL, seed);
+    edit_some(mutator);
+    cut_to(input, bytes_max);
+}
+
+void mutator_cross(struct mutator *mutator, const struct input *one, const struct input *other, size_t bytes_max,
+                   uint64_t seed, struct input *out)
+{
+    CHECK(bytes_max >= INPUT_HEADER_BYTES);
+    CHECK(out != one && out != other);
+    input_copy(out, one);
+    begin(mutator, out, other, seed);
+    const struct edit *edit = edit_find(random_chance(&mutator->random, 1, 2) ? "splice" : "join");
+    op_list_clear(&mutator->editing.block);
+    const bool is_crossed = edit->apply(&mutator->editing);
+    if (!is_crossed || random_chance(&mutator->random, 1, 2)) {
+        edit_some(mutator);
+    }
+    cut_to(out, bytes_max);
+}

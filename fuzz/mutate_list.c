@@ -1,0 +1,214 @@
+#include "fuzz/mutate_draw.h"
+
+#include "harness/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { INSERT_COUNT_MAX = 6 };
+
+/* --- insert, delete ----------------------------------------------------------------------------- */
+
+static bool insert_ops(struct editing *editing)
+{
+    for (size_t left = draw_count(editing->random, INSERT_COUNT_MAX); left > 0; left--) {
+        (void)block_draw(editing, draw_kind(editing->random));
+    }
+    return block_insert(editing, draw_place(editing));
+}
+
+static bool names_part(const struct op *op, const struct part *part)
+{
+    return (op->flags & OP_RELATIVE) == 0 && op->kind != OP_SWITCH &&
+           ((op->ref != OP_NONE && op->ref - part->first < part->count) ||
+            (op->event != OP_NONE && op->event - part->first < part->count));
+}
+
+/* What named a deleted op acts on another one: an op that is skipped would only make the list longer. */
+static bool delete_ops(struct editing *editing)
+{
+    struct op_list *ops = &editing->input->ops;
+    struct part part;
+    if (!draw_part(editing, ops, &part)) {
+        return false;
+    }
+    bool *keep = malloc(ops->count * sizeof *keep);
+    CHECK(keep != NULL);
+    for (size_t i = 0; i < ops->count; i++) {
+        keep[i] = i - part.first >= part.count;
+        if (keep[i] && names_part(&ops->ops[i], &part)) {
+            op_loosen(&ops->ops[i]);
+        }
+    }
+    op_list_filter(ops, keep);
+    free(keep);
+    return true;
+}
+
+/* --- the same ops in another order -------------------------------------------------------------- */
+
+/* The op that was number order[i] becomes number i; references keep naming what they named. */
+static void reorder(struct op_list *ops, const size_t *order)
+{
+    struct op *before = malloc(ops->count * sizeof *before);
+    uint32_t *numbers = malloc(ops->count * sizeof *numbers);
+    CHECK(before != NULL && numbers != NULL);
+    memcpy(before, ops->ops, ops->count * sizeof *before);
+    for (size_t i = 0; i < ops->count; i++) {
+        numbers[order[i]] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < ops->count; i++) {
+        struct op op = before[order[i]];
+        if ((op.flags & OP_RELATIVE) == 0) {
+            op.ref = op.ref < ops->count ? numbers[op.ref] : op.ref;
+            op.event = op.event < ops->count ? numbers[op.event] : op.event;
+        }
+        ops->ops[i] = op;
+    }
+    free(before);
+    free(numbers);
+}
+
+/* A run goes to another place. */
+static bool move_ops(struct editing *editing)
+{
+    struct op_list *ops = &editing->input->ops;
+    struct part part;
+    if (!draw_part(editing, ops, &part) || part.count == ops->count) {
+        return false;
+    }
+    const size_t to = (size_t)random_below(editing->random, ops->count - part.count + 1);
+    size_t *order = malloc(ops->count * sizeof *order);
+    CHECK(order != NULL);
+    size_t from = 0; /* the next of the others */
+    for (size_t i = 0; i < ops->count; i++) {
+        from = from == part.first ? part.first + part.count : from;
+        order[i] = i - to < part.count ? part.first + (i - to) : from++;
+    }
+    reorder(ops, order);
+    free(order);
+    return true;
+}
+
+static bool swap_ops(struct editing *editing)
+{
+    struct op_list *ops = &editing->input->ops;
+    if (ops->count < 2) {
+        return false;
+    }
+    size_t *order = malloc(ops->count * sizeof *order);
+    CHECK(order != NULL);
+    for (size_t i = 0; i < ops->count; i++) {
+        order[i] = i;
+    }
+    const size_t one = (size_t)random_below(editing->random, ops->count);
+    const size_t other = (one + 1 + (size_t)random_below(editing->random, ops->count - 1)) % ops->count;
+    order[one] = other;
+    order[other] = one;
+    reorder(ops, order);
+    free(order);
+    return true;
+}
+
+/* --- one op ------------------------------------------------------------------------------------- */
+
+static bool has_reference(const struct op *op)
+{
+    const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
+    return info->has_block || info->has_program || (info->has_event && op->event != OP_NONE);
+}
+
+static bool has_absolute_reference(const struct op *op)
+{
+    return (op->flags & OP_RELATIVE) == 0 && has_reference(op);
+}
+
+static bool loosen_ops(struct editing *editing)
+{
+    struct op_list *ops = &editing->input->ops;
+    size_t at = 0;
+    if (!draw_op_where(editing, ops->count, has_absolute_reference, &at)) {
+        return false;
+    }
+    for (size_t left = draw_count(editing->random, ops->count - at); left > 0; left--, at++) {
+        if (has_absolute_reference(&ops->ops[at])) {
+            op_loosen(&ops->ops[at]);
+        }
+    }
+    return true;
+}
+
+/* Another op of a kind that has the same fields. */
+static uint8_t sibling_of(enum op_kind kind, struct random *random)
+{
+    static const uint8_t naming_blocks[] = {OP_FREE, OP_HOLD, OP_RELEASE, OP_TOUCH};
+    switch (kind) {
+    case OP_ALLOC:
+        return OP_OUTPUT;
+    case OP_OUTPUT:
+        return OP_ALLOC;
+    case OP_FREE_AFTER:
+        return OP_USE;
+    case OP_USE:
+        return OP_FREE_AFTER;
+    case OP_FREE:
+    case OP_HOLD:
+    case OP_RELEASE:
+    case OP_TOUCH:
+        return naming_blocks[random_below(random, sizeof naming_blocks)];
+    default:
+        return (uint8_t)kind;
+    }
+}
+
+/* One field of the op as a newly drawn one has it. */
+static void take_field(const struct editing *editing, struct op *op)
+{
+    const struct op drawn = draw_op(editing, (enum op_kind)op->kind);
+    switch (random_below(editing->random, 6)) {
+    case 0: /* what it names */
+        op->ref = drawn.ref;
+        op->event = drawn.event;
+        op->flags = (uint8_t)((op->flags & ~OP_RELATIVE) | (drawn.flags & OP_RELATIVE));
+        op->delay_ns = drawn.delay_ns;
+        return;
+    case 1: /* how much */
+        op->size_bytes = drawn.size_bytes;
+        op->flags = (uint8_t)((op->flags & ~OP_FITTED) | (drawn.flags & OP_FITTED));
+        return;
+    case 2: /* how long, or the second amount */
+        op->delay_ns = op->event == OP_NONE ? drawn.delay_ns : 0;
+        return;
+    case 3:
+        op->align_log2 = drawn.align_log2;
+        return;
+    case 4:
+        op->kind = sibling_of((enum op_kind)op->kind, editing->random);
+        return;
+    default:
+        op->tag = drawn.tag;
+        op->lane = drawn.lane;
+        op->host = drawn.host;
+        return;
+    }
+}
+
+static bool change_op(struct editing *editing)
+{
+    enum { TRIES = 8 };
+    struct op_list *ops = &editing->input->ops;
+    if (ops->count == 0) {
+        return false;
+    }
+    struct op *op = &ops->ops[random_below(editing->random, ops->count)];
+    const struct op before = *op;
+    for (int i = 0; i < TRIES && op->kind != OP_SWITCH && op_equal(op, &before); i++) {
+        take_field(editing, op);
+    }
+    return !op_equal(op, &before);
+}
+
+const struct edit list_edits[] = {
+    {"insert", 10, insert_ops}, {"delete", 10, delete_ops}, {"move", 4, move_ops},     {"swap", 3, swap_ops},
+    {"loosen", 2, loosen_ops},  {"change", 12, change_op},  {0},
+};

@@ -1,0 +1,49 @@
+#include "fuzz/subject.h"
+
+#include "fuzz/engine.h"
+#include "targets/plugin.h"
+#include "targets/targets.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+const char *subject_name(void)
+{
+    const char *name = getenv("HBMSTRESS_FUZZ_TARGET");
+    return name == NULL || name[0] == '\0' ? "hbm" : name;
+}
+
+static const struct target *load(const char *path)
+{
+    static struct plugin plugin; /* stays loaded as long as the process */
+    char reason[PLUGIN_REASON_BYTES];
+    if (plugin_load(&plugin, path, reason) == PLUGIN_OK) {
+        return plugin.target;
+    }
+    (void)fprintf(stderr, "HBMSTRESS_FUZZ_TARGET: %s\n", reason);
+    _exit(2); /* engines take a plain exit for a crash */
+}
+
+const struct target *subject(void)
+{
+    static const struct target *found;
+    if (found != NULL) {
+        return found;
+    }
+    const char *name = subject_name();
+    found = plugin_is_named(name) ? load(name) : target_find(name);
+    if (found == NULL) {
+        (void)fprintf(stderr, "HBMSTRESS_FUZZ_TARGET: there is no target '%s'; hbmstress list targets names them\n", name);
+        _exit(2);
+    }
+    return found;
+}
+
+int LLVMFuzzerInitialize(int *argument_count, char ***arguments)
+{
+    (void)argument_count;
+    (void)arguments;
+    (void)subject();
+    return 0;
+}

@@ -1,0 +1,192 @@
+#include "fuzz/text_check.h"
+
+#include "fuzz/finding.h"
+#include "fuzz/finding_check.h"
+#include "fuzz/player.h"
+#include "fuzz/subject.h"
+#include "fuzz/text_stream.h"
+#include "harness/ops_file.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Ops that are played: more would cost more than reading them. */
+enum { PLAYED_OPS_MAX = 256, PRINTED_OPS_MAX = 4096 };
+
+/* --- errors ---------------------------------------------------------------------------------------- */
+
+static void check_line(const char *fuzz_target, const char *reason, size_t bytes, unsigned char last)
+{
+    const size_t length = strnlen(reason, bytes);
+    if (length == 0 || length == bytes) {
+        finding_end_check(fuzz_target, FINDING_REASON_UNPRINTABLE, "a reason of %zu characters", length);
+    }
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char letter = (unsigned char)reason[i];
+        if (letter < ' ' || letter == 0x7F || letter > last) {
+            finding_end_check(fuzz_target, FINDING_REASON_UNPRINTABLE, "character 0x%02x at %zu of '%.*s'", letter, i,
+                              (int)i, reason);
+        }
+    }
+}
+
+void text_check_ascii(const char *fuzz_target, const char *reason, size_t bytes)
+{
+    check_line(fuzz_target, reason, bytes, '~');
+}
+
+void text_check_reason(const char *fuzz_target, const char *reason, size_t bytes)
+{
+    check_line(fuzz_target, reason, bytes, UINT8_MAX);
+}
+
+void text_check_position(const char *fuzz_target, const char *text, size_t length, size_t line, size_t column)
+{
+    size_t at = 0; /* where the line begins */
+    size_t lines = 1;
+    for (const char *end; lines < line && (end = memchr(text + at, '\n', length - at)) != NULL; lines++) {
+        at = (size_t)(end - text) + 1;
+    }
+    const char *end = at < length ? memchr(text + at, '\n', length - at) : NULL;
+    const size_t line_length = (end == NULL ? length : (size_t)(end - text)) - at;
+    if (line > lines || (line == 0 && column > 0) || column > line_length + 1) {
+        finding_end_check(fuzz_target, FINDING_POSITION_OUTSIDE, "line %zu, column %zu; line %zu has %zu bytes", line,
+                          column, lines, line_length);
+    }
+}
+
+/* --- ops --------------------------------------------------------------------------------------------- */
+
+void text_check_round_trip(const char *fuzz_target, const struct setup *setup, const struct op_list *ops)
+{
+    static struct text_stream once, twice;
+    static struct setup setup_again;
+    static struct op_list ops_again;
+    struct ops_file_error error;
+    ops_file_print(text_stream_begin(&once), setup, ops, NULL);
+    text_stream_end(&once);
+    if (ops_file_parse(once.text, once.length, &setup_again, &ops_again, &error) != OPS_FILE_OK) {
+        (void)fputs(once.text, stderr);
+        finding_end_check(fuzz_target, FINDING_TEXT_CHANGED, "printed, it is refused at %zu:%zu: %s", error.line,
+                          error.column, error.reason);
+    }
+    ops_file_print(text_stream_begin(&twice), &setup_again, &ops_again, NULL);
+    text_stream_end(&twice);
+    size_t same_count = 0;
+    while (same_count < ops->count && same_count < ops_again.count &&
+           op_equal(&ops->ops[same_count], &ops_again.ops[same_count])) {
+        same_count++;
+    }
+    if (same_count != ops->count || same_count != ops_again.count || once.length != twice.length ||
+        memcmp(once.text, twice.text, once.length) != 0) {
+        (void)fprintf(stderr, "%s\nand again\n%s", once.text, twice.text);
+        finding_end_check(fuzz_target, FINDING_TEXT_CHANGED, "%zu ops, %zu of them the same, became %zu", ops->count,
+                          same_count, ops_again.count);
+    }
+}
+
+/* What a log of the field becomes: requests, executions, frees of what an earlier op made, in one lane of one host. */
+static bool is_legal(const struct op_list *ops, size_t i)
+{
+    const struct op *op = &ops->ops[i];
+    if (op->kind >= OP_KIND_COUNT || op->lane != 0 || op->host != 0 || op->flags != 0 || op->event != OP_NONE ||
+        op->align_log2 > OP_ALIGN_LOG2_MAX) {
+        return false;
+    }
+    const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
+    if (info->makes_block || info->makes_program) {
+        return op->ref == OP_NONE && op->size_bytes > 0;
+    }
+    if (op->ref >= i) {
+        return false;
+    }
+    const struct op_kind_info *named = op_kind_info((enum op_kind)ops->ops[op->ref].kind);
+    return (info->has_block && named->makes_block) || (info->has_program && named->makes_program);
+}
+
+static void check_ops(const char *fuzz_target, const struct import *import)
+{
+    for (size_t i = 0; i < import->ops.count; i++) {
+        if (!is_legal(&import->ops, i)) {
+            const struct op *op = &import->ops.ops[i];
+            const struct op_list before = {.ops = import->ops.ops, .count = i}; /* the op itself may be unprintable */
+            finding_print_ops(subject_name(), &import->setup, &before);
+            finding_end_check(fuzz_target, FINDING_OP_ILLEGAL, "op %zu of %zu: kind %u, flags %u, block or program %"
+                              PRIu32 ", event %" PRIu32 ", size %" PRIu64, i, import->ops.count, op->kind, op->flags,
+                              op->ref, op->event, op->size_bytes);
+        }
+    }
+    if (import->setup.capacity_bytes == 0 || import->setup.host_count != 1) {
+        finding_end_check(fuzz_target, FINDING_OP_ILLEGAL, "a setup without a device, or with many");
+    }
+}
+
+static void note_last(void *context, const struct run *run, const struct verdict *verdict)
+{
+    (void)verdict;
+    *(enum target_result *)context = (enum target_result)run_observation(run)->result;
+}
+
+/* False: the allocator does not take the setup. */
+static bool play(const char *fuzz_target, const struct import *import, enum target_result *last)
+{
+    static struct input input;
+    static struct player *player;
+    struct verdict verdict;
+    if (player == NULL) {
+        input_init(&input);
+        player = player_create(subject());
+    }
+    input.setup = import->setup;
+    op_list_copy(&input.ops, &import->ops);
+    const struct run_listener listener = {.context = last, .judged = note_last};
+    const struct run *run = player_play(player, &input, &listener, &verdict);
+    if (run != NULL && run_is_broken(run)) {
+        finding_end(&(struct finding){fuzz_target, subject(), subject_name(), run_setup(run), run_ops(run), &verdict});
+    }
+    return run != NULL;
+}
+
+static void check_error(const char *fuzz_target, const char *text, size_t length, const struct import_error *error)
+{
+    text_check_reason(fuzz_target, error->reason, sizeof error->reason);
+    text_check_position(fuzz_target, text, length, error->line, error->column);
+}
+
+/* Notes are lines of printable text. */
+static void check_notes(const char *fuzz_target, const char *notes)
+{
+    char line[IMPORT_NOTES_BYTES];
+    while (*notes != '\0') {
+        const size_t length = strcspn(notes, "\n");
+        memcpy(line, notes, length);
+        line[length] = '\0';
+        text_check_reason(fuzz_target, line, sizeof line);
+        notes += length + (notes[length] == '\n');
+    }
+}
+
+bool text_check_import(const char *fuzz_target, const struct format *format, const uint8_t *bytes, size_t length,
+                       enum target_result *last)
+{
+    static struct import import;
+    struct import_error error = {0};
+    const char *text = (const char *)bytes;
+    if (length > TEXT_CHECK_BYTES_MAX) {
+        return false;
+    }
+    if (import.setup.host_count == 0) {
+        import_init(&import);
+    }
+    (void)format_recognise(text, length);
+    if (import_text(text, length, format->name, NULL, &import, &error) != IMPORT_OK) {
+        check_error(fuzz_target, text, length, &error);
+        return false;
+    }
+    check_ops(fuzz_target, &import);
+    check_notes(fuzz_target, import.notes);
+    if (import.ops.count <= PRINTED_OPS_MAX) {
+        text_check_round_trip(fuzz_target, &import.setup, &import.ops);
+    }
+    return import.ops.count <= PLAYED_OPS_MAX && play(fuzz_target, &import, last);
+}

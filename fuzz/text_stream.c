@@ -1,0 +1,23 @@
+#include "fuzz/text_stream.h"
+
+#include "harness/check.h"
+
+FILE *text_stream_begin(struct text_stream *stream)
+{
+    if (stream->file == NULL) {
+        stream->file = open_memstream(&stream->text, &stream->length);
+        CHECK(stream->file != NULL);
+    }
+    rewind(stream->file);
+    return stream->file;
+}
+
+void text_stream_end(struct text_stream *stream)
+{
+    /* What an earlier text left behind the end is cut off by the NUL; length counts up to where printing stopped. */
+    CHECK(fputc('\0', stream->file) == '\0');
+    CHECK(fflush(stream->file) == 0);
+    const long end = ftell(stream->file);
+    CHECK(end > 0);
+    stream->length = (size_t)end - 1;
+}

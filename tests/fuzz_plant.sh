@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# A fuzz target finds a planted defect from nothing within so many executions, and says which rule it breaks.
+#
+#     tests/fuzz_plant.sh FUZZ_OPS PLANT RULE EXECUTIONS
+#
+# tests/fuzz_plants.txt has the bounds.
+set -euo pipefail
+
+fuzz_ops=$1 plant=$2 rule=$3 executions=$4
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+status=0
+HBMSTRESS_FUZZ_TARGET=$plant "$fuzz_ops" -runs="$executions" -seed=1 -max_len=8000 -timeout=300 -reload=0 -entropic=0 \
+    -use_counters=0 -print_final_stats=1 -artifact_prefix="$folder/" >"$folder/log" 2>&1 || status=$?
+if [[ $status -eq 0 ]]; then
+    echo "$plant: not found in $executions executions"
+    exit 1
+fi
+# A target that dies breaks a rule that nobody in its process can name.
+if [[ $rule == crash ]]; then
+    if grep -q "hbmstress: fuzz_ops found: " "$folder/log" || ! ls "$folder"/crash-* >/dev/null 2>&1; then
+        echo "$plant: found, but it did not die"
+        tail -n 40 "$folder/log"
+        exit 1
+    fi
+elif ! grep -q "hbmstress: fuzz_ops found: .*(rule $rule, " "$folder/log"; then
+    echo "$plant: found, but not as $rule"
+    tail -n 40 "$folder/log"
+    exit 1
+fi
+sed -n 's/^stat::number_of_executed_units: */executions: /p' "$folder/log"
