@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# The one build of the fuzz targets for ClusterFuzzLite and OSS-Fuzz: what .clusterfuzzlite/build.sh and
+# oss-fuzz/build.sh call, in the image that their Dockerfile makes.  CC, CXX, CFLAGS, CXXFLAGS and LIB_FUZZING_ENGINE
+# say how to compile and what to link; targets, seeds, dictionaries and options go to $OUT, what is in between to
+# $WORK.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+for variable in CC CXX CFLAGS CXXFLAGS LIB_FUZZING_ENGINE OUT WORK; do
+    if [[ -z ${!variable+set} ]]; then
+        echo "fuzz/build.sh: $variable is not set; ClusterFuzzLite and OSS-Fuzz set it" >&2
+        exit 2
+    fi
+done
+
+# Sanitizers are the engine's business and in CFLAGS; their clang is newer than ours, so warnings are not errors; the
+# machines that run the targets have no libraries of ours, so those are linked statically.
+build=$WORK/hbmstress
+cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=None -DHBMSTRESS_TESTS=OFF -DHBMSTRESS_WERROR=OFF \
+    -DCMAKE_PROJECT_hbmstress_INCLUDE="$PWD/fuzz/static_libraries.cmake"
+mapfile -t targets < <(cut -d ' ' -f 1 "$build/fuzz/targets.txt")
+cmake --build "$build" --target "${targets[@]}"
+
+while read -r name max_len kind; do
+    cp "$build/fuzz/$name" "$OUT/"
+    printf '[libfuzzer]\nmax_len = %d\n' "$max_len" >"$OUT/$name.options"
+    if [[ -e fuzz/dictionaries/$name.dict ]]; then
+        cp "fuzz/dictionaries/$name.dict" "$OUT/"
+        printf 'dict = %s.dict\n' "$name" >>"$OUT/$name.options"
+    fi
+    seeds=corpus/seeds/$name
+    if [[ ! -d $seeds && $kind = bytes ]]; then seeds=corpus/field/${name#fuzz_}; fi
+    if [[ ! -d $seeds && $name = *_ops_text ]]; then seeds=corpus/regressions; fi
+    if [[ -d $seeds ]]; then
+        rm -f "$OUT/${name}_seed_corpus.zip"
+        # The same files give the same archive.
+        find "$seeds" -type f | LC_ALL=C sort | zip -q -X -j "$OUT/${name}_seed_corpus.zip" -@
+    fi
+done <"$build/fuzz/targets.txt"

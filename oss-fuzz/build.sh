@@ -1,0 +1,2 @@
+#!/usr/bin/env bash
+exec "$SRC/hbmstress/fuzz/build.sh"
