@@ -135,10 +135,3 @@ _Noreturn void finding_end(const struct finding *finding)
     (void)fflush(stderr);
     end_in_rule(written.verdict.rule);
 }
-
-_Noreturn void finding_end_rule(const char *fuzz_target, enum rule rule, const char *reason)
-{
-    (void)fprintf(stderr, "\nhbmstress: %s found: %s\nreason: %s\n", fuzz_target, rule_info(rule)->name, reason);
-    (void)fflush(stderr);
-    end_in_rule(rule);
-}

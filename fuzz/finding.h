@@ -23,7 +23,4 @@ struct finding {
  * certificate go to files there. */
 _Noreturn void finding_end(const struct finding *finding);
 
-/* Ends the process as the rule's finding does; for findings that have no list.  Prints reason first. */
-_Noreturn void finding_end_rule(const char *fuzz_target, enum rule rule, const char *reason);
-
 #endif

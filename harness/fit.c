@@ -11,12 +11,6 @@
 static const char *const names[FIT_KIND_COUNT] = {
     [FIT_HOLE] = "hole", [FIT_FREE] = "free", [FIT_HALF] = "half", [FIT_BLOCK] = "block", [FIT_PAIR] = "pair"};
 
-const char *fit_kind_name(enum fit_kind kind)
-{
-    CHECK(kind < FIT_KIND_COUNT);
-    return names[kind];
-}
-
 bool fit_has_index(enum fit_kind kind)
 {
     return kind == FIT_BLOCK || kind == FIT_PAIR;
@@ -77,7 +71,8 @@ uint64_t fit_bytes(const struct fit *fit, const struct model *model)
 
 void fit_print(const struct fit *fit, char text[FIT_TEXT_BYTES])
 {
-    int used = snprintf(text, FIT_TEXT_BYTES, "%%%s", fit_kind_name((enum fit_kind)fit->kind));
+    CHECK(fit->kind < FIT_KIND_COUNT);
+    int used = snprintf(text, FIT_TEXT_BYTES, "%%%s", names[fit->kind]);
     if (fit->index != 0) {
         used += snprintf(text + used, (size_t)(FIT_TEXT_BYTES - used), ":%" PRIu32, fit->index);
     }

@@ -14,7 +14,6 @@ enum fit_kind {
     FIT_PAIR,     /* that one, and the block that touches it from above: the hole that both leave */
     FIT_KIND_COUNT
 };
-const char *fit_kind_name(enum fit_kind kind); /* as in .ops text: "hole" */
 
 enum { FIT_INDEX_MAX = (1 << 24) - 1 };
 

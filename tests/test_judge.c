@@ -657,6 +657,20 @@ START_TEST(a_peak_may_include_what_completed_on_another_hosts_turn)
 }
 END_TEST
 
+START_TEST(a_granule_that_makes_no_sense_is_refused)
+{
+    static const uint64_t granules[] = {0, 3, UINT64_C(1) << 31};
+    char reason[RUN_REASON_BYTES] = "";
+    struct setup setup;
+    setup_init(&setup);
+    setup.capacity_bytes = UINT64_C(1) << 32;
+    prepare();
+    script.contract.granule_bytes = granules[_i];
+    ck_assert_ptr_null(run_create(&scripted_target, &setup, reason));
+    ck_assert_ptr_nonnull(strstr(reason, "its granule is not a power of two up to 1 GiB"));
+}
+END_TEST
+
 static void refused_copy_on_host_1(void)
 {
     ck_assert_int_eq(script.device[1]->copy(script.device[1]->context, 0, G, G), DEVICE_REFUSED);
@@ -933,6 +947,7 @@ int main(void)
     tcase_add_test(tests, an_event_of_one_host_ends_waits_on_another);
     tcase_add_test(tests, a_peak_may_include_what_completed_on_another_hosts_turn);
     tcase_add_test(tests, the_same_request_gets_the_same_answer_on_every_host);
+    tcase_add_loop_test(tests, a_granule_that_makes_no_sense_is_refused, 0, 3);
     tcase_add_test(tests, a_deferred_free_is_made_once_when_nothing_keeps_the_block);
     tcase_add_test(tests, a_target_that_cannot_have_queued_frees_cannot_promise_to_drain_them);
     tcase_add_test(tests, a_run_ends_well_whatever_is_left);
