@@ -1,122 +1,161 @@
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "allocator/state.h"
 
 /* The last failure of each thread, and the device it was on. */
 static _Thread_local struct hbm_failure last_failure;
 static _Thread_local const struct hbm *last_device;
 
+/* What is written so far; what does not fit is left out.  Printf would be dearer than the failing call itself. */
+struct text {
+    char *start, *at, *end; /* end: where the final NUL goes at the latest */
+};
+
+static struct text text_begin(char *start, size_t capacity)
+{
+    *start = '\0';
+    return (struct text){start, start, start + capacity - 1};
+}
+
+static void text_add(struct text *text, const char *piece)
+{
+    while (*piece != '\0' && text->at < text->end)
+        *text->at++ = *piece++;
+    *text->at = '\0';
+}
+
+static void text_add_number(struct text *text, uint64_t number)
+{
+    char digits[21];
+    char *first = digits + sizeof digits - 1;
+    *first = '\0';
+    do {
+        *--first = (char)('0' + number % 10);
+        number /= 10;
+    } while (number != 0);
+    text_add(text, first);
+}
+
+/* Hundredths of 1024ths, rounded as printf does, half to even: both are exact.  Tenths where the unit is K. */
+static void text_add_size(struct text *text, uint64_t bytes)
+{
+    static const char units[][2] = {"K", "M", "G", "T", "P", "E"};
+    unsigned unit = 0;
+    if (bytes < 1024) {
+        text_add_number(text, bytes);
+        text_add(text, "B");
+        return;
+    }
+    for (; bytes >= 1024 * 1024; unit++)
+        bytes /= 1024;
+    uint64_t scale = unit == 0 ? 10 : 100;
+    uint64_t number = bytes * scale / 1024, rest = bytes * scale % 1024;
+    number += rest > 512 || (rest == 512 && (number & 1) != 0);
+    text_add_number(text, number / scale);
+    text_add(text, ".");
+    if (scale == 100)
+        text_add_number(text, number % 100 / 10);
+    text_add_number(text, number % 10);
+    text_add(text, units[unit]);
+}
+
 char *hbm_size_print(int64_t bytes, char *text, size_t capacity)
 {
-    static const char units[] = "KMGTPE";
-    const char *sign = bytes < 0 ? "-" : "";
-    uint64_t magnitude = bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes;
-    if (magnitude < 1024) {
-        (void)snprintf(text, capacity, "%s%" PRIu64 "B", sign, magnitude);
+    if (capacity == 0)
         return text;
-    }
-    const char *unit = units;
-    for (; magnitude >= 1024 * 1024; unit++)
-        magnitude /= 1024;
-    (void)snprintf(text, capacity, "%s%.*f%c", sign, unit == units ? 1 : 2, (double)magnitude / 1024.0, *unit);
+    struct text out = text_begin(text, capacity);
+    text_add(&out, bytes < 0 ? "-" : "");
+    text_add_size(&out, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
     return text;
 }
 
-/* Sizes up to 2^63 are printed through the signed form; 2^63 itself is the one that it cannot hold. */
-static char *size_text(uint64_t bytes, char *text)
-{
-    return hbm_size_print(bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes, text, HBM_SIZE_TEXT_BYTES);
-}
-
-/* Appends to the text as far as it has room. */
-static void text_add(struct hbm_failure *failure, size_t *used, const char *piece)
-{
-    while (*piece != '\0' && *used + 1 < sizeof failure->text)
-        failure->text[(*used)++] = *piece++;
-    failure->text[*used] = '\0';
-}
-
-static void head_add(const struct hbm *hbm, struct hbm_failure *failure, size_t *used, const char *name)
+static void add_head(const struct hbm *hbm, const struct hbm_failure *failure, struct text *text, const char *name)
 {
     bool buffer = failure->form == HBM_FAILURE_BUFFER;
-    text_add(failure, used, "RESOURCE_EXHAUSTED: ");
+    text_add(text, "RESOURCE_EXHAUSTED: ");
     if (hbm->options.code_shown)
-        text_add(failure, used, buffer ? "E0100: RuntimeBufferAllocationFailure:\n"
-                                       : "E0101: RuntimeProgramAllocationFailure:\n");
-    text_add(failure, used, buffer ? "Error allocating device buffer" : "Error loading program");
+        text_add(text, buffer ? "E0100: RuntimeBufferAllocationFailure:\n"
+                              : "E0101: RuntimeProgramAllocationFailure:\n");
+    text_add(text, buffer ? "Error allocating device buffer" : "Error loading program");
     if (!buffer && name != NULL && name[0] != '\0') {
-        text_add(failure, used, " '");
-        text_add(failure, used, name);
-        text_add(failure, used, "'");
+        text_add(text, " '");
+        text_add(text, name);
+        text_add(text, "'");
     }
-    text_add(failure, used, ": ");
+    text_add(text, ": ");
 }
 
-static void allocate_add(const struct hbm *hbm, struct hbm_failure *failure, size_t *used)
+static void add_coordinate(const struct hbm_coordinate *at, struct text *text)
 {
-    char requested[HBM_SIZE_TEXT_BYTES], free_text[HBM_SIZE_TEXT_BYTES], largest[HBM_SIZE_TEXT_BYTES], line[160];
-    (void)snprintf(line, sizeof line, "Attempting to allocate %s. That was not possible. There are %s free.",
-                   size_text(failure->requested_bytes, requested), size_text(failure->free_bytes, free_text));
-    text_add(failure, used, line);
+    text_add(text, "; (");
+    text_add_number(text, at->x);
+    text_add(text, "x");
+    text_add_number(text, at->y);
+    text_add(text, "x");
+    text_add_number(text, at->z);
+    text_add(text, "_HBM");
+    text_add_number(text, at->n);
+    text_add(text, ")");
+}
+
+static void add_allocate(const struct hbm *hbm, const struct hbm_failure *failure, struct text *text)
+{
+    text_add(text, "Attempting to allocate ");
+    text_add_size(text, failure->requested_bytes);
+    text_add(text, ". That was not possible. There are ");
+    text_add_size(text, failure->free_bytes);
+    text_add(text, " free.");
     if (failure->fragmentation_shown) {
-        (void)snprintf(line, sizeof line, " Due to fragmentation, the largest contiguous region of free memory is %s.",
-                       size_text(failure->largest_bytes, largest));
-        text_add(failure, used, line);
+        text_add(text, " Due to fragmentation, the largest contiguous region of free memory is ");
+        text_add_size(text, failure->largest_bytes);
+        text_add(text, ".");
     }
-    const struct hbm_coordinate *at = &hbm->options.coordinate;
-    if (at->shown) {
-        (void)snprintf(line, sizeof line, "; (%" PRIu32 "x%" PRIu32 "x%" PRIu32 "_HBM%" PRIu32 ")", at->x, at->y,
-                       at->z, at->n);
-        text_add(failure, used, line);
-    }
+    if (hbm->options.coordinate.shown)
+        add_coordinate(&hbm->options.coordinate, text);
 }
 
-static void reserve_add(struct hbm_failure *failure, size_t *used)
+static void add_reserve(const struct hbm_failure *failure, struct text *text)
 {
-    char requested[HBM_SIZE_TEXT_BYTES], free_text[HBM_SIZE_TEXT_BYTES], line[256];
-    char reserved[HBM_SIZE_TEXT_BYTES], reservable[HBM_SIZE_TEXT_BYTES];
-    (void)snprintf(line, sizeof line,
-                   "Attempting to reserve %s at the bottom of memory. That was not possible. There are %s free, "
-                   "%s reserved, and %s reservable.",
-                   size_text(failure->requested_bytes, requested), size_text(failure->free_bytes, free_text),
-                   size_text(failure->reserved_bytes, reserved), size_text(failure->reservable_bytes, reservable));
-    text_add(failure, used, line);
+    text_add(text, "Attempting to reserve ");
+    text_add_size(text, failure->requested_bytes);
+    text_add(text, " at the bottom of memory. That was not possible. There are ");
+    text_add_size(text, failure->free_bytes);
+    text_add(text, " free, ");
+    text_add_size(text, failure->reserved_bytes);
+    text_add(text, " reserved, and ");
+    text_add_size(text, failure->reservable_bytes);
+    text_add(text, " reservable.");
 }
 
 enum hbm_result hbm_fail_memory(struct hbm *hbm, enum hbm_failure_form form, uint64_t requested_bytes, const char *name)
 {
     struct hbm_failure *failure = &last_failure;
-    size_t used = 0;
-    *failure = (struct hbm_failure){
-        .form = form,
-        .requested_bytes = requested_bytes,
-        .free_bytes = hbm_free_bytes(hbm),
-        .reserved_bytes = hbm_heap_reserved(&hbm->heap),
-        .reservable_bytes = hbm_reservable(hbm),
-        .largest_bytes = hbm_heap_largest(&hbm->heap),
-    };
+    struct text text = text_begin(failure->text, sizeof failure->text);
+    failure->form = form;
+    failure->requested_bytes = requested_bytes;
+    failure->free_bytes = hbm_free_bytes(hbm);
+    failure->reserved_bytes = hbm_heap_reserved(&hbm->heap);
+    failure->reservable_bytes = hbm_reservable(hbm);
+    failure->largest_bytes = hbm_heap_largest(&hbm->heap);
     failure->fragmentation_shown = form != HBM_FAILURE_PROGRAM_STACK && hbm->options.defrag == HBM_DEFRAG_NONE &&
                                    failure->free_bytes >= requested_bytes;
     last_device = hbm;
-    head_add(hbm, failure, &used, name);
+    add_head(hbm, failure, &text, name);
     if (form == HBM_FAILURE_PROGRAM_STACK)
-        reserve_add(failure, &used);
+        add_reserve(failure, &text);
     else
-        allocate_add(hbm, failure, &used);
+        add_allocate(hbm, failure, &text);
     if (hbm->options.log_allocations_on_oom)
         hbm_report_print_locked(hbm, &hbm->options.sink);
     return HBM_NO_MEMORY;
 }
 
-static void fail_text(const struct hbm *hbm, enum hbm_failure_form form, const char *head, const char *text)
+static void fail_text(const struct hbm *hbm, enum hbm_failure_form form, const char *head, const char *sentence)
 {
-    size_t used = 0;
     last_failure = (struct hbm_failure){.form = form};
     last_device = hbm;
-    text_add(&last_failure, &used, head);
-    text_add(&last_failure, &used, text);
-    text_add(&last_failure, &used, ".");
+    struct text text = text_begin(last_failure.text, sizeof last_failure.text);
+    text_add(&text, head);
+    text_add(&text, sentence);
+    text_add(&text, ".");
 }
 
 enum hbm_result hbm_fail_invalid(const struct hbm *hbm, const char *text)

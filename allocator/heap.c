@@ -140,10 +140,9 @@ static uint32_t carve(struct hbm_heap *heap, uint32_t hole_number, uint64_t addr
 uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t align_shift, bool *host_refused)
 {
     HBM_CHECK(size_bytes != 0);
+    HBM_CHECK(align_shift >= heap->granule_shift);
     if (size_bytes > heap->capacity_bytes - heap->used_bytes)
         return HBM_POOL_NONE;
-    if (align_shift < heap->granule_shift)
-        align_shift = heap->granule_shift;
     uint32_t hole_number = align_shift == heap->granule_shift ? hbm_bins_find(heap, size_bytes)
                                                               : aligned_find(heap, size_bytes, align_shift);
     if (hole_number == HBM_POOL_NONE)

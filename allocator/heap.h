@@ -112,9 +112,10 @@ static inline uint64_t hbm_heap_reserved(const struct hbm_heap *heap)
     return hbm_heap_at(heap, heap->stack)->size_bytes;
 }
 
-/* Finds a hole for size_bytes (a granule multiple) at a multiple of 1 << align_shift and makes the
- * block at its highest such address.  The caller sets role and the rest.  HBM_POOL_NONE: no hole,
- * or no host memory, in which case *host_refused is set.  O(log holes) for granule alignment. */
+/* Finds a hole for size_bytes (a granule multiple) at a multiple of 1 << align_shift (the granule's
+ * shift or more) and makes the block at its highest such address.  The caller sets role and the
+ * rest.  HBM_POOL_NONE: no hole, or no host memory, in which case *host_refused is set.
+ * O(log holes) for granule alignment. */
 uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t align_shift, bool *host_refused);
 
 /* The hole that [address, address + size_bytes) lies in, or HBM_POOL_NONE.  O(blocks). */

@@ -247,9 +247,8 @@ static void span_compact(struct hbm_plan *plan, const struct hbm_span *span)
     uint64_t limit = span->high;
     for (size_t i = span->end; i-- > span->first;) {
         struct hbm_item *item = &plan->items[i];
+        /* Never below the item: its own address is aligned, and nothing above it has gone lower. */
         limit = hbm_align_down(limit - item->size_bytes, item->align_shift);
-        if (limit < item->address)
-            limit = item->address; /* alignment can make the packed place the lower one */
         item->target = limit;
     }
 }

@@ -46,20 +46,6 @@ static bool table_grow(struct hbm_pool *pool)
     return true;
 }
 
-/* Threads the records of one slab onto the free list, lowest number first; number 0 stays unused. */
-static void slab_thread(struct hbm_pool *pool, uint32_t slab_index)
-{
-    uint32_t first = slab_index << pool->slab_shift;
-    uint32_t count = 1u << pool->slab_shift;
-    for (uint32_t i = count; i-- > 0;) {
-        if (first + i == HBM_POOL_NONE)
-            continue;
-        *(uint32_t *)hbm_pool_at(pool, first + i) = pool->free_head;
-        pool->free_head = first + i;
-        pool->free_count++;
-    }
-}
-
 bool hbm_pool_grow(struct hbm_pool *pool, uint32_t count)
 {
     while (pool->free_count < count) {
@@ -71,9 +57,18 @@ bool hbm_pool_grow(struct hbm_pool *pool, uint32_t count)
         if (slab == NULL)
             return false;
         pool->slabs[pool->slab_count++] = slab;
-        slab_thread(pool, pool->slab_count - 1);
+        pool->free_count += 1u << pool->slab_shift;
     }
     return true;
+}
+
+/* All records of the one slab are fresh again; number 0 stays unused. */
+static void forget_records(struct hbm_pool *pool)
+{
+    pool->free_head = HBM_POOL_NONE;
+    pool->first_fresh = HBM_POOL_NONE + 1;
+    pool->free_count = (1u << pool->slab_shift) - 1;
+    pool->used_count = 0;
 }
 
 bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes, uint32_t slab_shift)
@@ -81,10 +76,12 @@ bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record
     HBM_CHECK(record_bytes % sizeof(uint32_t) == 0);
     HBM_CHECK(slab_shift < 20);
     *pool = (struct hbm_pool){.host = host, .record_bytes = record_bytes, .slab_shift = slab_shift};
-    if (hbm_pool_grow(pool, 1))
-        return true;
-    hbm_pool_deinit(pool);
-    return false;
+    if (!hbm_pool_grow(pool, 1)) {
+        hbm_pool_deinit(pool);
+        return false;
+    }
+    forget_records(pool);
+    return true;
 }
 
 void hbm_pool_deinit(struct hbm_pool *pool)
@@ -114,8 +111,5 @@ void hbm_pool_reset(struct hbm_pool *pool)
     while (pool->slab_count > 1)
         slab_destroy(pool, pool->slabs[--pool->slab_count]);
     table_shrink(pool);
-    pool->free_head = HBM_POOL_NONE;
-    pool->free_count = 0;
-    pool->used_count = 0;
-    slab_thread(pool, 0);
+    forget_records(pool);
 }

@@ -7,8 +7,9 @@
 
 #define HBM_POOL_NONE 0u
 
-/* Invariant: records 1..capacity exist; each is in use or on the free list; slab_count slabs are
- * held.  A free record's first four bytes are the number of the next free one. */
+/* Invariant: records 1..capacity exist; each is in use, on the free list, or fresh: from first_fresh on
+ * none was ever taken, so a pool costs what is used of it.  slab_count slabs are held.  The first four
+ * bytes of a record on the free list are the number of the next one. */
 struct hbm_pool {
     struct hbm_host *host;
     char **slabs;             /* [slab_capacity], each aligned to a cache line */
@@ -17,7 +18,8 @@ struct hbm_pool {
     uint32_t slab_count;
     uint32_t slab_capacity;
     uint32_t free_head;
-    uint32_t free_count;
+    uint32_t first_fresh;
+    uint32_t free_count;      /* fresh ones too */
     uint32_t used_count;
 };
 
@@ -46,7 +48,10 @@ static inline bool hbm_pool_reserve(struct hbm_pool *pool, uint32_t count)
 static inline uint32_t hbm_pool_take(struct hbm_pool *pool)
 {
     uint32_t number = pool->free_head;
-    pool->free_head = *(const uint32_t *)hbm_pool_at(pool, number);
+    if (number == HBM_POOL_NONE)
+        number = pool->first_fresh++;
+    else
+        pool->free_head = *(const uint32_t *)hbm_pool_at(pool, number);
     pool->free_count--;
     pool->used_count++;
     return number;

@@ -24,6 +24,16 @@ START_TEST(sizes_print_as_the_runtime_prints_them)
 }
 END_TEST
 
+START_TEST(sizes_print_as_far_as_there_is_room)
+{
+    char text[HBM_SIZE_TEXT_BYTES] = "kept";
+    ck_assert_str_eq(hbm_size_print(1002ll << 20, text, 0), "kept");
+    ck_assert_str_eq(hbm_size_print(1002ll << 20, text, 1), "");
+    ck_assert_str_eq(hbm_size_print(1002ll << 20, text, 4), "100");
+    ck_assert_str_eq(hbm_size_print(1002ll << 20, text, 9), "1002.00M");
+}
+END_TEST
+
 START_TEST(buffer_error_is_the_documented_one)
 {
     rig_init(&rig, 32768, HBM_DEFRAG_REPACK);
@@ -321,6 +331,7 @@ int main(void)
     Suite *suite = suite_create("hbm_text");
     TCase *test_case = tcase_create("all");
     tcase_add_test(test_case, sizes_print_as_the_runtime_prints_them);
+    tcase_add_test(test_case, sizes_print_as_far_as_there_is_room);
     tcase_add_test(test_case, buffer_error_is_the_documented_one);
     tcase_add_test(test_case, fragmentation_is_named_when_nothing_may_move);
     tcase_add_test(test_case, program_errors_name_the_image_or_the_stack);
