@@ -2,6 +2,7 @@
 
 #include "allocator/aligned.h"
 #include "allocator/check.h"
+#include "allocator/exchange.h"
 #include "allocator/plan.h"
 #include "allocator/search.h"
 #include "allocator/sort.h"
@@ -9,8 +10,8 @@
 /* Repacking decides in which span each movable block and the demanded one go; within a span they
  * then lie one against the other, so that only sums matter unless some want more than granule
  * alignment.  Cheap attempts come first: keep all blocks but those that must make room; then largest
- * first by a few rules, then with a change of mind; then the exact search by sums; then, with alignments,
- * place by place; where those end without an answer, by lot. */
+ * first by a few rules, then with a change of mind; then the exact search by sums and, with alignments,
+ * place by place, and by exchanges where it ends without an answer: for a short time, then for a long one. */
 
 #define NOWHERE UINT32_MAX
 /* Bounds the cheap attempts, which are quadratic in spans, to a few milliseconds. */
@@ -295,8 +296,9 @@ static bool packing_largest_first(struct packing *packing, enum span_rule rule)
 
 /* ---- item by item ---- */
 
-/* A 64th of the exact search's steps: a few milliseconds. */
-#define ITEMWISE_SHARE 64
+/* What comes before the long searches has a 64th of their steps: a few milliseconds. */
+#define QUICK_SHARE 64
+#define SPANS_PER_STEP 64
 
 /* Room in spans that even the smallest item cannot use is lost. */
 static bool loses_too_much(const struct packing *packing, uint64_t spare_bytes)
@@ -327,14 +329,15 @@ static uint32_t place_next(const struct packing *packing, uint32_t from, uint64_
  * the place after the one taken. */
 static bool packing_item_by_item(struct packing *packing)
 {
-    uint64_t spare_bytes = 0, steps = packing->plan->search_nodes_max / ITEMWISE_SHARE;
+    uint64_t spare_bytes = 0, steps = packing->plan->search_nodes_max / QUICK_SHARE;
     for (size_t s = 0; s < packing->span_count; s++)
         spare_bytes += packing->room[s] = packing->spans[s].high - packing->spans[s].low;
     for (size_t k = 0; k < packing->count; k++)
         spare_bytes -= packing->sizes[k];
     size_t k = 0;
     packing->best[0] = 0;
-    while (steps-- != 0) {
+    /* Each step looks at all spans: with thousands of them it counts for more. */
+    for (uint64_t cost = 1 + packing->span_count / SPANS_PER_STEP; steps >= cost; steps -= cost) {
         uint64_t size_bytes = packing->sizes[k];
         uint32_t place = place_next(packing, packing->best[k], size_bytes);
         bool placed = place != packing->span_count;
@@ -369,7 +372,7 @@ static void search_found(void *context, const uint32_t *bins)
 }
 
 /* By sums: a proof that nothing fits whatever the alignments, and the answer when there are none. */
-static enum hbm_search_result packing_by_sums(struct packing *packing)
+static enum hbm_search_result packing_by_sums(struct packing *packing, uint64_t nodes_max)
 {
     size_t first = 0;
     while (span_bytes(packing, packing->bin_spans[first]) < packing->sizes[packing->count - 1])
@@ -378,19 +381,19 @@ static enum hbm_search_result packing_by_sums(struct packing *packing)
     struct hbm_search search = {
         .sizes = packing->sizes, .item_count = packing->count,
         .capacities = packing->capacities + first, .bin_count = packing->span_count - first,
-        .nodes_max = packing->plan->search_nodes_max,
+        .nodes_max = nodes_max,
         .found = search_found, .context = packing, .host = packing->plan->host,
     };
     return hbm_search_run(&search);
 }
 
-static enum hbm_search_result packing_by_places(struct packing *packing)
+static enum hbm_search_result packing_by_places(struct packing *packing, uint64_t nodes_max)
 {
     struct hbm_plan *plan = packing->plan;
     struct hbm_aligned search = {
         .sizes = packing->sizes, .shifts = packing->shifts, .item_count = packing->count,
         .spans = packing->spans, .span_order = packing->bin_spans, .span_count = packing->span_count,
-        .nodes_max = plan->search_nodes_max, .addresses = packing->addresses, .host = plan->host,
+        .nodes_max = nodes_max, .addresses = packing->addresses, .host = plan->host,
     };
     enum hbm_search_result result = hbm_aligned_run(&search);
     for (size_t k = 0; k < packing->count && result == HBM_SEARCH_FOUND; k++) {
@@ -400,68 +403,40 @@ static enum hbm_search_result packing_by_places(struct packing *packing)
     return result;
 }
 
-static enum hbm_search_result packing_exact(struct packing *packing)
+static enum hbm_search_result packing_exact(struct packing *packing, uint64_t nodes_max)
 {
-    enum hbm_search_result result = packing_by_sums(packing);
+    enum hbm_search_result result = packing_by_sums(packing, nodes_max);
     if (packing->aligned && !packing->laid_out && result != HBM_SEARCH_NONE && result != HBM_SEARCH_REFUSED)
-        result = packing_by_places(packing);
+        result = packing_by_places(packing, nodes_max);
     packing->plan->host_refused |= result == HBM_SEARCH_REFUSED;
     return result;
 }
 
-/* ---- by lot ---- */
+/* ---- by exchange ---- */
 
-/* About as long as the search that was in vain before: so many steps for each of its nodes. */
-#define LOT_STEPS_PER_NODE 8u
+/* Each node of the exact search takes about as long as so many steps. */
+#define EXCHANGE_STEPS_PER_NODE 2u
 
-static bool is_single(const struct packing *packing, size_t k)
+static bool packing_by_exchange(struct packing *packing, uint64_t nodes_max)
 {
-    return (k == 0 || packing->sizes[k - 1] != packing->sizes[k]) &&
-           (k + 1 == packing->count || packing->sizes[k + 1] != packing->sizes[k]);
-}
-
-/* Sizes that occur once go to spans by lot, the others largest first by a rule.  False: one has no place. */
-static bool lot_draw(struct packing *packing, uint32_t *lot, enum span_rule rule)
-{
-    for (size_t s = 0; s < packing->span_count; s++)
-        packing->room[s] = packing->spans[s].high - packing->spans[s].low;
-    for (size_t k = 0; k < packing->count; k++)
-        packing->assigned[packing->items[k]] = NOWHERE;
-    for (size_t k = 0; k < packing->count; k++) {
-        if (!is_single(packing, k))
-            continue;
-        *lot = *lot * 1664525u + 1013904223u;
-        uint32_t s = (*lot >> 8) % (uint32_t)packing->span_count;
-        if (packing->room[s] >= packing->sizes[k])
-            item_move(packing, packing->items[k], s);
-    }
-    for (size_t k = 0; k < packing->count; k++) {
-        if (packing->assigned[packing->items[k]] != NOWHERE)
-            continue;
-        uint32_t s = span_choose(packing, packing->sizes[k], rule);
-        if (s == NOWHERE)
-            return false;
-        item_move(packing, packing->items[k], s);
-    }
-    return true;
-}
-
-/* Where all searches ended without an answer: most items are of a few sizes then, and the odd ones among them decide
- * what is left of each span. */
-static bool packing_by_lot(struct packing *packing)
-{
-    uint32_t lot = 1;
-    uint64_t nodes_max = packing->plan->search_nodes_max;
-    uint64_t steps_max = nodes_max > UINT64_MAX / LOT_STEPS_PER_NODE ? UINT64_MAX : LOT_STEPS_PER_NODE * nodes_max;
-    packing->steps = 0;
-    for (unsigned attempt = 0; packing->steps < steps_max; attempt++) {
-        packing->steps += packing->count;
-        if (!lot_draw(packing, &lot, (enum span_rule)(attempt % SPAN_RULE_COUNT)))
-            continue;
+    /* One span has nothing to change places with, and is the only one that can be of 2^63 bytes. */
+    if (packing->span_count == 1)
+        return false;
+    struct hbm_exchange exchange = {
+        .sizes = packing->sizes, .item_count = packing->count,
+        .capacities = packing->capacities, .bin_count = packing->span_count,
+        .bins = packing->best, .room = (int64_t *)packing->room,
+        .first = packing->arrival_first, .next = packing->arrival_next,
+        .steps_max = nodes_max > UINT64_MAX / EXCHANGE_STEPS_PER_NODE ? UINT64_MAX
+                                                                      : nodes_max * EXCHANGE_STEPS_PER_NODE,
+    };
+    while (hbm_exchange_next(&exchange)) {
+        for (size_t k = 0; k < packing->count; k++)
+            packing->assigned[packing->items[k]] = packing->bin_spans[packing->best[k]];
         if (packing_layout(packing))
             return true;
         /* Only alignments make a layout fail: it compares the items of a span with each other. */
-        packing->steps += 8 * packing->count * packing->count;
+        exchange.steps += 8 * packing->count * packing->count;
     }
     return false;
 }
@@ -560,8 +535,15 @@ static bool packing_solve(struct packing *packing)
     }
     if (packing_item_by_item(packing))
         return true;
-    enum hbm_search_result result = packing_exact(packing);
-    return result == HBM_SEARCH_FOUND || (result == HBM_SEARCH_UNKNOWN && packing_by_lot(packing));
+    /* A short search decides most; where it does not, exchanges are far cheaper than a long one. */
+    const uint64_t nodes_max[] = {packing->plan->search_nodes_max / QUICK_SHARE, packing->plan->search_nodes_max};
+    enum hbm_search_result result = HBM_SEARCH_UNKNOWN;
+    for (unsigned i = 0; i < 2 && result == HBM_SEARCH_UNKNOWN; i++) {
+        result = packing_exact(packing, nodes_max[i]);
+        if (result == HBM_SEARCH_UNKNOWN && packing_by_exchange(packing, nodes_max[i]))
+            return true;
+    }
+    return result == HBM_SEARCH_FOUND;
 }
 
 /* One allocation for all arrays: 8-byte ones first, so that each is aligned. */

@@ -1,6 +1,7 @@
 set(hbm_rig hbm_device.c hbm_rig.c)
 hbmstress_add_test(test_hbm_aligned LIBS hbm SOURCES ${hbm_rig})
 hbmstress_add_test(test_hbm_exact LIBS hbm SOURCES ${hbm_rig})
+hbmstress_add_test(test_hbm_exchange LIBS hbm)
 hbmstress_add_test(test_hbm_fuzz LIBS hbm SOURCES ${hbm_rig})
 hbmstress_add_test(test_hbm_mitigation LIBS hbm SOURCES ${hbm_rig})
 hbmstress_add_test(test_hbm_program LIBS hbm SOURCES ${hbm_rig})
