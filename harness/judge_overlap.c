@@ -372,20 +372,32 @@ static bool is_rivalled(const struct pass *pass, uint32_t number)
     return false;
 }
 
+static bool leaves(const struct target_block *block, const struct device_call *made)
+{
+    return (made->kind == DEVICE_CALL_COPY || made->kind == DEVICE_CALL_STAGE_OUT) && block->address >= made->from &&
+           block->address + block->size_bytes <= made->from + made->bytes;
+}
+
 /* Whether something is copied to its range before it returns, and it is not the block itself that has gone from there
- * meanwhile: then that was before this one got it. */
+ * before: then that was before this one got it. */
 static bool is_overwritten(const struct pass *pass, uint32_t number)
 {
     const struct overlap_call *over = call_at(pass, number);
     const struct overlap_mark *returns = &pass->overlap->marks[pass->pending[number].return_index];
     const struct target_block *block = &over->call.block;
     size_t count = 0;
+    bool has_left = false;
     const struct device_call *calls = device_calls(over->host->device, &count);
-    const struct device_call *end = calls + returns->device_call_counts[over->host->index];
-    for (const struct device_call *made = calls + pass->device_call_counts[over->host->index]; made < end; made++) {
+    const size_t end = returns->device_call_counts[over->host->index];
+    for (size_t i = pass->device_call_counts[over->host->index]; i < end; i++) {
+        const struct device_call *made = &calls[i];
         const bool writes = made->kind == DEVICE_CALL_COPY || made->kind == DEVICE_CALL_STAGE_IN;
-        if (writes && made->result == DEVICE_OK && meets(block, made->to, made->to + made->bytes)) {
-            return !overlap_moves_ends_elsewhere(over->host, over->call.number, block->address);
+        if (made->result != DEVICE_OK) {
+            continue;
+        }
+        has_left = has_left || leaves(block, made);
+        if (writes && meets(block, made->to, made->to + made->bytes)) {
+            return !has_left || !overlap_moves_ends_elsewhere(over->host, over->call.number, block->address);
         }
     }
     return false;
@@ -476,8 +488,13 @@ static bool evict(struct pass *pass, struct host *host, const struct device_call
 
 static bool take_device_call(struct pass *pass, struct host *host, const struct device_call *made)
 {
-    if (!complete_until(pass, made->completed_before) || made->result != DEVICE_OK) {
-        return pass->judge->verdict->kind != VERDICT_BROKEN;
+    if (!complete_until(pass, made->completed_before)) {
+        return false;
+    }
+    pass->device_call_counts[host->index]++; /* what completed before it was before what it writes */
+    if (made->result != DEVICE_OK) {
+        overlap_moves_take_refused(&pass->moves, host, made);
+        return true;
     }
     if (made->kind == DEVICE_CALL_UNLOAD) {
         return evict(pass, host, made) && look_again(pass);
@@ -498,7 +515,7 @@ static bool take_log(struct pass *pass, const struct overlap_mark *mark)
         size_t count = 0;
         const struct device_call *calls = device_calls(host->device, &count);
         while (pass->device_call_counts[i] < mark->device_call_counts[i]) {
-            if (!take_device_call(pass, host, &calls[pass->device_call_counts[i]++])) {
+            if (!take_device_call(pass, host, &calls[pass->device_call_counts[i]])) {
                 return false;
             }
         }
@@ -640,6 +657,7 @@ static bool look_at_host(struct pass *pass, struct host *host)
         return judge_broken(judge, RULE_OUTSIDE, "a copy left the device");
     }
     overlap_moves_stamp_staged(&pass->moves, host);
+    overlap_moves_strand_refused(&pass->moves, host);
     if (!judge_host_memory(judge, host) || !judge_places(judge, host, &looking, moved)) {
         return false;
     }

@@ -36,7 +36,8 @@ static void stamp_stages(const struct overlap_moves *moves, const struct host *h
 {
     for (size_t i = 0; i < moves->staged_count; i++) {
         if (moves->staged[i].host == host && moves->staged[i].slot == slot) {
-            device_stamp_stage(host->device, moves->staged[i].stage, model_block(host->model, slot)->requested_bytes, slot);
+            const uint64_t bytes = model_block(host->model, slot)->requested_bytes;
+            device_stamp_stage(host->device, moves->staged[i].stage, bytes, slot);
         }
     }
 }
@@ -45,8 +46,7 @@ void overlap_moves_stamp_staged(const struct overlap_moves *moves, const struct 
 {
     for (size_t i = 0; i < moves->young_count; i++) {
         const struct young *young = &moves->young[i];
-        if (young->host == host && model_block(host->model, young->slot)->state != BLOCK_GONE &&
-            model_block(host->model, young->slot)->is_absent) {
+        if (young->host == host && model_block(host->model, young->slot)->state != BLOCK_GONE) {
             stamp_stages(moves, host, young->slot);
         }
     }
@@ -155,16 +155,36 @@ static bool check_target(struct judge *judge, const struct host *host, const str
     return true;
 }
 
-bool overlap_moves_find_staged(const struct overlap_moves *moves, const struct host *host, uint64_t stage,
-                               uint32_t *slot)
+static struct staged *find_staged(const struct overlap_moves *moves, const struct host *host, uint64_t stage)
 {
     for (size_t i = 0; i < moves->staged_count; i++) {
         if (moves->staged[i].host == host && moves->staged[i].stage == stage) {
-            *slot = moves->staged[i].slot;
-            return true;
+            return &moves->staged[i];
         }
     }
-    return false;
+    return NULL;
+}
+
+bool overlap_moves_find_staged(const struct overlap_moves *moves, const struct host *host, uint64_t stage,
+                               uint32_t *slot)
+{
+    const struct staged *staged = find_staged(moves, host, stage);
+    if (staged != NULL) {
+        *slot = staged->slot;
+    }
+    return staged != NULL;
+}
+
+void overlap_moves_take_refused(const struct overlap_moves *moves, const struct host *host,
+                                const struct device_call *made)
+{
+    struct staged *staged = made->kind == DEVICE_CALL_STAGE_IN ? find_staged(moves, host, made->from) : NULL;
+    if (staged == NULL || made->result != DEVICE_REFUSED) {
+        return; /* what was done in part goes on */
+    }
+    const struct block *block = model_block(host->model, staged->slot);
+    staged->may_stay = staged->may_stay ||
+                       (block->state == BLOCK_LIVE && block->op == staged->op && block->hold_count == 0 && block->use_count == 0);
 }
 
 bool overlap_moves_was_staged(const struct overlap_moves *moves, const struct host *host, uint32_t slot)
@@ -183,6 +203,28 @@ void overlap_moves_strand_staged(const struct overlap_moves *moves, struct host 
     for (uint64_t at = start; at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
         if (overlap_moves_was_staged(moves, host, (uint32_t)span.owner)) {
             model_strand(host->model, (uint32_t)span.owner);
+        }
+    }
+}
+
+static bool has_no_address(const struct host *host, const struct block *block)
+{
+    struct target_block at = {0};
+    return block->is_known && host->target->locate != NULL &&
+           host->target->locate(host->instance, block->handle, &at) != TARGET_OK;
+}
+
+void overlap_moves_strand_refused(const struct overlap_moves *moves, struct host *host)
+{
+    for (size_t i = 0; i < moves->staged_count; i++) {
+        const struct staged *staged = &moves->staged[i];
+        if (staged->host != host || !staged->may_stay || host->contract.defrag != DEFRAG_REPACK) {
+            continue;
+        }
+        const struct block *block = model_block(host->model, staged->slot);
+        if (block->state == BLOCK_LIVE && block->op == staged->op && !block->is_absent && has_no_address(host, block) &&
+            device_has_staged(host->device, staged->slot, block->requested_bytes)) {
+            model_strand(host->model, staged->slot);
         }
     }
 }
@@ -213,13 +255,23 @@ struct taking {
     const struct device_call *made;
 };
 
+/* What was in host memory alone when it was held had no place to keep. */
+static bool had_no_place(const struct taking *taking)
+{
+    const struct device_call *made = taking->made;
+    const struct staged *staged =
+        made->kind == DEVICE_CALL_STAGE_IN ? find_staged(taking->moves, taking->host, made->from) : NULL;
+    return staged != NULL && staged->may_stay;
+}
+
 static bool move(const struct taking *taking, uint32_t slot, uint64_t to)
 {
     struct judge *judge = taking->judge;
     struct host *host = taking->host;
     const struct block *block = model_block(host->model, slot);
     uint32_t other = SLOT_NONE;
-    if (block->hold_count > 0 || block->use_count > 0 || block->state != BLOCK_LIVE) {
+    if (block->use_count > 0 ||
+        ((block->hold_count > 0 || block->state != BLOCK_LIVE) && !had_no_place(taking))) {
         return judge_broken(judge, RULE_HELD_MOVED, "block %" PRIu32 " was moved to 0x%" PRIx64 " while it had %" PRIu32
                             " holds and %" PRIu32 " uses", block->op, to, block->hold_count, block->use_count);
     }
@@ -239,7 +291,9 @@ static void take_stage_out(struct overlap_moves *moves, const struct host *host,
     }
     moves->staged =
         array_grown(moves->staged, moves->staged_count, &moves->staged_capacity, sizeof *moves->staged);
-    moves->staged[moves->staged_count++] = (struct staged){host, made->to, (uint32_t)span.owner};
+    moves->staged[moves->staged_count++] = (struct staged){
+        .host = host, .stage = made->to, .slot = (uint32_t)span.owner,
+        .op = model_block(host->model, (uint32_t)span.owner)->op};
 }
 
 static bool take_stage_in(const struct taking *taking)
@@ -250,7 +304,9 @@ static bool take_stage_in(const struct taking *taking)
         model_block(taking->host->model, slot)->state == BLOCK_GONE) {
         return true;
     }
-    return !is_move(taking->host, taking->made, slot, &to) || move(taking, slot, to);
+    const bool is_good = !is_move(taking->host, taking->made, slot, &to) || move(taking, slot, to);
+    find_staged(taking->moves, taking->host, taking->made->from)->may_stay = false; /* it has a place from here on */
+    return is_good;
 }
 
 /* The blocks of the source, in the order in which a copy that overlaps itself must take them. */
