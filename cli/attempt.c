@@ -1,6 +1,6 @@
 #include "cli/attempt.h"
 
-#include "cli/again.h"
+#include "harness/again.h"
 #include "cli/certificates.h"
 #include "cli/child.h"
 #include "harness/check.h"

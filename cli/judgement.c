@@ -1,6 +1,6 @@
 #include "cli/judgement.h"
 
-#include "cli/again.h"
+#include "harness/again.h"
 #include "cli/certificates.h"
 #include "cli/clock.h"
 #include "harness/check.h"

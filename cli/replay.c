@@ -1,5 +1,5 @@
 /* replay: runs a recorded list again and judges it again. */
-#include "cli/again.h"
+#include "harness/again.h"
 #include "cli/certificates.h"
 #include "cli/child.h"
 #include "cli/clock.h"

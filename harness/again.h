@@ -1,7 +1,7 @@
 /* What running a list once more shows: whether it gives the same observations, whether the target writes beyond its
  * host memory (the pieces are guarded then), and whether each run leaves memory of the process behind. */
-#ifndef CLI_AGAIN_H
-#define CLI_AGAIN_H
+#ifndef HARNESS_AGAIN_H
+#define HARNESS_AGAIN_H
 
 #include "harness/run.h"
 

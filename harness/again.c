@@ -1,4 +1,4 @@
-#include "cli/again.h"
+#include "harness/again.h"
 
 #include "explore/order.h"
 #include "explore/strategies.h"
@@ -19,10 +19,15 @@ enum { REPLAY_COUNT = 4 };
 
 static uint64_t heap_bytes(void)
 {
-    if (__sanitizer_get_current_allocated_bytes != NULL)
+    if (__sanitizer_get_current_allocated_bytes != NULL) {
         return __sanitizer_get_current_allocated_bytes();
+    }
+#if __GLIBC_PREREQ(2, 33)
     const struct mallinfo2 heap = mallinfo2();
     return (uint64_t)heap.uordblks + (uint64_t)heap.hblkhd;
+#else
+    return 0; /* an older one counts in 32 bits */
+#endif
 }
 
 struct replaying {
@@ -43,14 +48,16 @@ static void *replay(void *context)
     const bool ran = trial_replay(replaying->target, &trial->setup, &trial->ops, NULL, &again, reason);
     host_memory_guard(false);
     const bool same = ran && again.digest == trial->digest && again.first.kind == VERDICT_NONE;
-    if (ran)
+    if (ran) {
         trial_deinit(&again);
-    if (same)
+    }
+    if (same) {
         return NULL;
+    }
     *broken = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_REPLAY};
     broken->op = trial->ops.count == 0 ? 0 : (uint32_t)(trial->ops.count - 1);
     snprintf(broken->reason, sizeof broken->reason, "the same ops gave other observations the second time%s%.180s",
-             ran ? "" : ": refused: ", reason);
+             ran ? "" : ": refused: ", ran ? "" : reason);
     return NULL;
 }
 
@@ -76,15 +83,18 @@ bool again_breaks(const struct target *target, const struct trial *trial, struct
     broken->kind = VERDICT_NONE;
     for (unsigned i = 0; i < REPLAY_COUNT; i++) {
         const uint64_t grown_bytes = replay_measured(&replaying);
-        if (broken->kind != VERDICT_NONE)
+        if (broken->kind != VERDICT_NONE) {
             return true;
+        }
         least_bytes = grown_bytes < least_bytes ? grown_bytes : least_bytes;
-        if (least_bytes == 0)
+        if (least_bytes == 0) {
             return false;
+        }
     }
     *broken = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_HOST_MEMORY, .op = (uint32_t)trial->ops.count};
-    snprintf(broken->reason, sizeof broken->reason, "%llu bytes of the process's memory are left behind by each of %d runs",
-             (unsigned long long)least_bytes, REPLAY_COUNT);
+    snprintf(broken->reason, sizeof broken->reason,
+             "%llu bytes of the process's memory are left behind by each of %d runs", (unsigned long long)least_bytes,
+             REPLAY_COUNT);
     return true;
 }
 
@@ -102,10 +112,12 @@ static bool run_drawn(const struct target *target, const struct trial *trial, st
                                     .order = trial->setup.checks_races ? order_create() : NULL};
     const bool was_run = lanes_run(lanes, &plan, NULL, one, &report, reason);
     lanes_destroy(lanes);
-    if (plan.order != NULL)
+    if (plan.order != NULL) {
         order_destroy(plan.order);
-    if (strategy_random.deinit != NULL)
+    }
+    if (strategy_random.deinit != NULL) {
         strategy_random.deinit(state);
+    }
     free(state);
     return was_run;
 }
@@ -115,12 +127,14 @@ bool again_breaks_lanes(const struct target *target, struct trial *trial, struct
     struct trial one;
     broken->kind = VERDICT_NONE;
     const bool was_run = run_drawn(target, trial, &one);
-    if (was_run && one.first.kind != VERDICT_NONE)
+    if (was_run && one.first.kind != VERDICT_NONE) {
         *broken = one.first;
-    else if (was_run)
+    } else if (was_run) {
         (void)again_breaks(target, &one, broken);
-    if (broken->kind != VERDICT_NONE)
+    }
+    if (broken->kind != VERDICT_NONE) {
         op_list_copy(&trial->ops, &one.ops);
+    }
     trial_deinit(&one);
     return broken->kind != VERDICT_NONE;
 }
