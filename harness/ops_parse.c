@@ -293,6 +293,9 @@ static bool parse_reference(struct parser *parser, struct word value, struct op 
         return true;
     }
     if (value.length > 0 && value.text[0] == '%') {
+        if (op->kind == OP_SWITCH) {
+            return fail(parser, value.text, "a switch names ops by their numbers, not as '%.*s'", shown(value), value.text);
+        }
         op->flags |= OP_RELATIVE;
         const struct word digits = {value.text + 1, value.length - 1};
         if (!parse_number_word(parser, digits, OP_NONE - 1, &number)) {

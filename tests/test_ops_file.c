@@ -154,6 +154,8 @@ static const struct bad_text bad_texts[] = {
     {"hbmstress-ops 1\n0: fault call=copy for_ever=no\n", 2, 29, "for_ever is 'yes'"},
     {"hbmstress-ops 1\n0: fault call=copy size=2\n", 2, 20, "no field 'size'"},
     {"hbmstress-ops 1\n0: retire size=4K address=%x\n", 2, 28, "is not a size"},
+    {"hbmstress-ops 1\n0: alloc size=1\n1: switch point=0 event=%0\n", 3, 25, "by their numbers, not as '%0'"},
+    {"hbmstress-ops 1\n0: alloc size=1\n1: switch op=%0 point=0 to=1\n", 3, 14, "by their numbers, not as '%0'"},
 };
 
 START_TEST(what_is_wrong_is_named_with_line_and_column)
