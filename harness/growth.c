@@ -28,9 +28,7 @@ void growth_sample(struct growth_samples *samples, const struct model *model, ui
     if (samples->count == GROWTH_SAMPLE_COUNT) {
         halve(samples);
     }
-    for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
-        samples->bytes[samples->count][tag] = model_tag_bytes(model, (uint8_t)tag);
-    }
+    memcpy(samples->bytes[samples->count], model_tag_bytes(model), sizeof samples->bytes[0]);
     samples->count++;
     samples->next_op = op + samples->interval;
 }

@@ -31,6 +31,8 @@ void judge_deinit(struct judge *judge)
     reach_deinit(&judge->reach);
     planner_destroy(judge->planner);
     free(judge->groups);
+    free(judge->places.addresses);
+    free(judge->places.stranded);
     judge->oracle = NULL;
     judge->groups = NULL;
 }
@@ -39,7 +41,7 @@ void judge_reset(struct judge *judge)
 {
     *judge = (struct judge){.oracle = judge->oracle, .planner = judge->planner, .oom = judge->oom,
                             .reservable = judge->reservable, .before = judge->before, .reach = judge->reach,
-                            .groups = judge->groups, .run = judge->run + 1};
+                            .groups = judge->groups, .places = judge->places, .run = judge->run + 1};
 }
 
 bool judge_broken(struct judge *judge, enum rule rule, const char *format, ...)

@@ -21,6 +21,13 @@ struct judge_group {
     uint8_t sums;        /* enum judge_sums */
 };
 
+/* Room for what is read of each block after a call that may have moved some. */
+struct judge_places {
+    uint64_t *addresses; /* capacity of each */
+    uint32_t *stranded;
+    size_t capacity;
+};
+
 /* What judging one run needs beside the host. */
 struct judge {
     struct host *hosts; /* host_count of them */
@@ -34,6 +41,7 @@ struct judge {
     struct planner *planner; /* for regrets */
     struct regret_spent spent;  /* by the op under way */
     struct regret regret;    /* of the last op */
+    bool looks_back;         /* regrets are judged */
     bool is_spending;        /* before and spent are of the op under way */
     bool is_overlapping;     /* the call under way met others: where blocks are, and what they hold, is looked at when
                                 none is under way any more */
@@ -47,6 +55,7 @@ struct judge {
     struct judge_group *groups; /* by op.group; NULL until a first OP_SPMD */
     uint32_t run;            /* of the runs that this judge has seen: groups of others are none */
     struct reach reach;      /* scratch of sums */
+    struct judge_places places;
 };
 void judge_init(struct judge *judge);
 void judge_deinit(struct judge *judge);

@@ -501,13 +501,15 @@ static bool place_all(struct placing *placing)
 bool judge_places(struct judge *judge, struct host *host, const struct call *call, bool moved)
 {
     const size_t count = model_map(host->model)->count;
-    struct placing placing = {.judge = judge, .host = host, .call = call, .moved = moved};
-    placing.addresses = malloc((count + 1) * sizeof *placing.addresses);
-    placing.stranded = malloc((count + 1) * sizeof *placing.stranded);
-    CHECK(placing.addresses != NULL);
-    CHECK(placing.stranded != NULL);
-    const bool is_good = place_all(&placing);
-    free(placing.addresses);
-    free(placing.stranded);
-    return is_good;
+    struct judge_places *scratch = &judge->places;
+    if (count > scratch->capacity) {
+        scratch->capacity = 2 * count;
+        scratch->addresses = realloc(scratch->addresses, scratch->capacity * sizeof *scratch->addresses);
+        scratch->stranded = realloc(scratch->stranded, scratch->capacity * sizeof *scratch->stranded);
+        CHECK(scratch->addresses != NULL);
+        CHECK(scratch->stranded != NULL);
+    }
+    struct placing placing = {.judge = judge, .host = host, .call = call, .moved = moved,
+                              .addresses = scratch->addresses, .stranded = scratch->stranded};
+    return place_all(&placing);
 }

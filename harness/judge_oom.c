@@ -104,8 +104,8 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
 void judge_look_back(struct judge *judge, const struct host *host, const struct call *call)
 {
     const bool is_judged = call->result == TARGET_OK || call->result == TARGET_NO_MEMORY;
-    if (judge->is_spending && is_judged && model_absent_count(host->model) == 0 && device_faults_fired(host->device) == 0 &&
-        device_faults_struck(host->device) == 0) {
+    const bool had_fault = device_faults_fired(host->device) != 0 || device_faults_struck(host->device) != 0;
+    if (judge->looks_back && judge->is_spending && is_judged && model_absent_count(host->model) == 0 && !had_fault) {
         judge->spent.is_met = call->result == TARGET_OK;
         judge->regret = regret_judge(judge->planner, &judge->before, &judge->spent);
     }

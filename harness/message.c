@@ -18,31 +18,30 @@ static bool wrong(struct reader *reader, const char *what, const char *want)
     return false;
 }
 
-static bool take(struct reader *reader, const char *text)
+static bool take_if(struct reader *reader, const char *text)
 {
-    if (strncmp(reader->at, text, strlen(text)) != 0) {
-        return wrong(reader, "the words", text);
+    const char *at = reader->at;
+    while (*text != '\0' && *at == *text) {
+        at++;
+        text++;
     }
-    reader->at += strlen(text);
+    if (*text != '\0') {
+        return false;
+    }
+    reader->at = at;
     return true;
 }
 
-static bool take_if(struct reader *reader, const char *text)
+static bool take(struct reader *reader, const char *text)
 {
-    const bool is_there = strncmp(reader->at, text, strlen(text)) == 0;
-    reader->at += is_there ? strlen(text) : 0;
-    return is_there;
+    return take_if(reader, text) || wrong(reader, "the words", text);
 }
 
 static bool take_size(struct reader *reader, const char *name, uint64_t size_bytes)
 {
     char text[SIZE_TEXT_BYTES];
     size_print_field(size_bytes, text);
-    if (strncmp(reader->at, text, strlen(text)) != 0) {
-        return wrong(reader, name, text);
-    }
-    reader->at += strlen(text);
-    return true;
+    return take_if(reader, text) || wrong(reader, name, text);
 }
 
 /* A printed size as bytes, in 1/100 of its unit: enough to hold it against bounds. */

@@ -730,12 +730,6 @@ size_t model_busy_count(const struct model *model)
     return model->busy.count;
 }
 
-const struct block *model_busy(const struct model *model, size_t index)
-{
-    CHECK(index < model->busy.count);
-    return &model->blocks[model->busy.slots[index]];
-}
-
 size_t model_event_count(const struct model *model)
 {
     return timeline_pending_count(model->timeline);
@@ -877,9 +871,9 @@ bool model_free_range(const struct model *model, uint64_t address, uint64_t *sta
     return free_range_above(model, address, start, end) || free_range_above(model, 0, start, end);
 }
 
-uint64_t model_tag_bytes(const struct model *model, uint8_t tag)
+const uint64_t *model_tag_bytes(const struct model *model)
 {
-    return model->tag_bytes[tag];
+    return model->tag_bytes;
 }
 
 uint64_t model_tag_count(const struct model *model, uint8_t tag)

@@ -41,9 +41,8 @@ const struct block *model_dying(const struct model *model, size_t index);
  * yet.  Both arrays have model_slot_count places.  O(slots + pending events). */
 size_t model_slot_count(const struct model *model);
 void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns);
-/* Busy programs, unloaded ones included: index < count.  They are what keeps the stack reserved. */
+/* Busy programs, unloaded ones included.  They are what keeps the stack reserved. */
 size_t model_busy_count(const struct model *model);
-const struct block *model_busy(const struct model *model, size_t index);
 
 /* What a new block is like. */
 struct model_new {
@@ -96,7 +95,7 @@ void model_widen_peak(struct model *model, uint64_t low_bytes, uint64_t high_byt
 /* Blocks that were retired: they are among block_count and in_use_bytes, but have no tag. */
 uint64_t model_retired_count(const struct model *model);
 uint64_t model_retired_bytes(const struct model *model);
-uint64_t model_tag_bytes(const struct model *model, uint8_t tag);
+const uint64_t *model_tag_bytes(const struct model *model); /* OP_TAG_COUNT of them */
 uint64_t model_tag_count(const struct model *model, uint8_t tag);
 
 /* The lowest range at or above address that no block and no stack takes, searched on from the bottom when there is

@@ -60,12 +60,12 @@ static void explain(const struct oracle *oracle, struct verdict *verdict, const 
 static void explain(const struct oracle *oracle, struct verdict *verdict, const char *format, ...)
 {
     const struct reach *reach = &oracle->reach;
-    char start[96] = "";
+    int used = 0;
     if (reach->frees_awaited > 0 || reach->programs_evicted > 0) {
-        snprintf(start, sizeof start, "with %" PRIu64 " queued frees awaited and %" PRIu64 " idle programs evicted, ",
-                 reach->frees_awaited, reach->programs_evicted);
+        used = snprintf(verdict->reason, sizeof verdict->reason,
+                        "with %" PRIu64 " queued frees awaited and %" PRIu64 " idle programs evicted, ",
+                        reach->frees_awaited, reach->programs_evicted);
     }
-    const int used = snprintf(verdict->reason, sizeof verdict->reason, "%s", start);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(verdict->reason + used, sizeof verdict->reason - (size_t)used, format, arguments);

@@ -51,7 +51,7 @@ static void take_setup(struct run *run, const struct setup *setup)
         CHECK(run->growth != NULL);
         run->growth_count = setup->host_count;
     }
-    run->setup = *setup;
+    setup_copy(&run->setup, setup);
     complete_capacity(&run->setup);
     CHECK(run->setup.capacity_bytes >= 1);
 }
@@ -81,6 +81,7 @@ static struct run *begin(struct run *run, const struct target *target, struct de
     run->judge.host_count = run->setup.host_count;
     run->judge.timeline = run->timeline;
     run->judge.ops = &run->ops;
+    run->judge.looks_back = !run->promises_only || run->setup.has_regret_max;
     run->judge.nodes_max = run->setup.search_nodes_max;
     run->judge.verdict = &run->verdict;
     run->judge.message = run->message;
@@ -150,6 +151,11 @@ struct run *run_begin_other(struct run *run, const struct target *target, const 
     CHECK(run->timeline == NULL);
     take_setup(run, setup);
     return begin(run, target, NULL, reason);
+}
+
+void run_judge_promises_only(struct run *run)
+{
+    run->promises_only = true;
 }
 
 void run_abandon(struct run *run)
@@ -280,7 +286,7 @@ static void count_verdict(struct run *run, const struct call *call)
 /* Not after a broken rule: what the op did was not taken in then. */
 static void count_probes(struct run *run, const struct host *host, const struct call *call)
 {
-    if (run->verdict.kind == VERDICT_BROKEN) {
+    if (run->promises_only || run->verdict.kind == VERDICT_BROKEN) {
         return;
     }
     const struct probe_sight sight = {.host = host, .call = call, .seen = &run->observation, .judge = &run->judge};
@@ -320,7 +326,9 @@ static void end_op(struct run *run, struct host *host, const struct call *call)
         model_end_op(host->model, call->result, call->skipped);
     }
     observe_after(run, host);
-    growth_sample(&run->growth[host->index], host->model, call->number);
+    if (!run->promises_only) {
+        growth_sample(&run->growth[host->index], host->model, call->number);
+    }
 }
 
 void run_take_call(struct run *run, struct host *host, const struct call *call)

@@ -24,6 +24,7 @@ struct run {
     uint64_t digest;
     uint32_t unrecorded_count; /* ops of run_finish */
     bool is_broken;
+    bool promises_only;
 };
 
 /* As run_create(), for several threads that call: guard says whose turn it is at the devices, and outlives the run. */
@@ -47,6 +48,9 @@ struct run *run_begin_again(struct run *run, const struct target *target, const 
 /* The same with any other target and setup. */
 struct run *run_begin_other(struct run *run, const struct target *target, const struct setup *setup,
                             char reason[RUN_REASON_BYTES]);
+/* For who asks whether the promises are kept and reads no totals: probes and growth are not looked for any more, and from
+ * the next beginning on regrets only where the setup has a regret_max. */
+void run_judge_promises_only(struct run *run);
 /* Destroys a run whose targets cannot be closed any more: lanes stand in the middle of their calls. */
 void run_abandon(struct run *run);
 

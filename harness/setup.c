@@ -5,6 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
+void setup_copy(struct setup *to, const struct setup *from)
+{
+    if (to->has_tags || from->has_tags) {
+        *to = *from;
+        return;
+    }
+    const size_t after_tags = offsetof(struct setup, tags) + sizeof to->tags;
+    memcpy(to, from, offsetof(struct setup, tags));
+    memcpy((char *)to + after_tags, (const char *)from + after_tags, sizeof *to - after_tags);
+}
+
 void setup_init(struct setup *setup)
 {
     memset(setup, 0, sizeof *setup);
@@ -54,4 +65,5 @@ void setup_set_tag(struct setup *setup, uint8_t tag, const char *name)
         to[i] = c < 0x20 || c >= 0x7F || c == '"' || c == '\\' ? '_' : (char)c;
     }
     to[i] = '\0';
+    setup->has_tags = true;
 }

@@ -36,11 +36,15 @@ struct setup {
     bool has_regret_max;             /* more than regret_max regretted requests break a promise */
     uint64_t regret_max;
     bool checks_races;               /* plain accesses of lanes are held to happens-before: explore/order.h */
+    bool has_tags;                   /* at least one is named */
     char tags[OP_TAG_COUNT][SETUP_NAME_BYTES]; /* "" = unnamed */
     /* How often a scenario that draws its ops from the generator has each kind: percent of what it would draw,
      * 0..SETUP_WEIGHT_MAX.  Not part of an .ops file, which has the ops themselves. */
     uint16_t weights[OP_KIND_COUNT];
 };
+
+/* *to = *from, both initialised, without touching names of tags where neither has any: they are nearly all of it. */
+void setup_copy(struct setup *to, const struct setup *from);
 
 /* 1 host, target "hbm", every weight 100, everything else empty or zero. */
 void setup_init(struct setup *setup);

@@ -116,7 +116,8 @@ void duration_print(uint64_t duration_ns, char text[SIZE_TEXT_BYTES])
              duration_units[unit].name);
 }
 
-/* digits / scale with its decimals, and the unit behind it; without printf, because each out-of-memory has several. */
+/* digits / scale with its decimals, if it has any, and the unit behind it; without printf, because each out-of-memory
+ * has several. */
 static void print_fixed(uint64_t digits, uint64_t scale, char unit, char text[SIZE_TEXT_BYTES])
 {
     char reversed[SIZE_TEXT_BYTES];
@@ -126,7 +127,9 @@ static void print_fixed(uint64_t digits, uint64_t scale, char unit, char text[SI
         reversed[count++] = (char)('0' + digits % 10);
         digits /= 10;
     }
-    reversed[count++] = '.';
+    if (scale > 1) {
+        reversed[count++] = '.';
+    }
     do {
         reversed[count++] = (char)('0' + digits % 10);
         digits /= 10;
@@ -144,7 +147,7 @@ void size_print_field(uint64_t size_bytes, char text[SIZE_TEXT_BYTES])
 {
     static const char field_units[] = "KMGTPE";
     if (size_bytes < 1024) {
-        snprintf(text, SIZE_TEXT_BYTES, "%" PRIu64 "B", size_bytes);
+        print_fixed(size_bytes, 1, 'B', text);
         return;
     }
     int unit = 0;
