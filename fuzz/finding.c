@@ -10,9 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <time.h>
 
-/* A shrunk list is worth a few seconds of a campaign, and no more: hbmstress shrink goes on. */
-enum { SHRINK_REPLAYS_MAX = 4000, PATH_BYTES = 1024, SLUG_BYTES = 64 };
+/* A shrunk list is worth a minute of processor time, and no more: hbmstress shrink goes on. */
+enum { SHRINK_REPLAYS_MAX = 4000, SHRINK_SECONDS_MAX = 60, PATH_BYTES = 1024, SLUG_BYTES = 64 };
+/* By the clock on the wall, which goes on while others have the processor. */
+enum { SHRINK_ALARM_SECONDS = 10 * SHRINK_SECONDS_MAX };
 
 /* The finding as it is written down: the list, shrunk or not, and what it breaks. */
 struct written {
@@ -23,20 +27,53 @@ struct written {
     char stem[PATH_BYTES]; /* path of its files without their ending; "" = none are written */
 };
 
+struct timed_replaying {
+    struct shrink_replaying replaying;
+    clock_t end;
+};
+
+/* Once time is up no list is tried any more, and what was found by then stays. */
+static bool replay_in_time(void *context, struct op_list *ops, struct verdict *first)
+{
+    struct timed_replaying *timed = context;
+    return clock() < timed->end && shrink_replay(&timed->replaying, ops, first);
+}
+
+/* An engine's alarm is for an input that does not end.  This one has, and what follows may take longer; but a list that
+ * is tried may not end either, and nobody looks at the clock in it.  0: no alarm. */
+static void set_alarm(time_t seconds)
+{
+    const struct itimerval alarm = {.it_interval = {.tv_sec = seconds}, .it_value = {.tv_sec = seconds}};
+    (void)setitimer(ITIMER_REAL, &alarm, NULL);
+}
+
 static void shrink_list(const struct finding *finding, struct written *written)
 {
-    struct shrink_replaying replaying = {.target = finding->target, .setup = &written->setup};
+    struct timed_replaying timed = {
+        .replaying = {.target = finding->target, .setup = &written->setup},
+        .end = clock() + (clock_t)SHRINK_SECONDS_MAX * CLOCKS_PER_SEC,
+    };
     const struct shrink_try attempt = {
-        .context = &replaying, .is_same = shrink_replay, .granule_bytes = finding->setup->granule_bytes};
+        .context = &timed, .is_same = replay_in_time, .granule_bytes = finding->setup->granule_bytes};
     struct shrink_result result;
-    (void)snprintf(replaying.signature, SIGNATURE_BYTES, "%s", written->signature);
-    if (!shrink(&attempt, finding->ops, SHRINK_REPLAYS_MAX, &result)) {
+    (void)snprintf(timed.replaying.signature, SIGNATURE_BYTES, "%s", written->signature);
+    set_alarm(SHRINK_ALARM_SECONDS);
+    const bool is_shrunk = shrink(&attempt, finding->ops, SHRINK_REPLAYS_MAX, &result);
+    set_alarm(0);
+    if (!is_shrunk) {
         (void)fprintf(stderr, "hbmstress: the list does not break it again when it is replayed\n");
         return;
     }
     op_list_copy(&written->ops, &result.ops);
     written->verdict = result.first;
     op_list_deinit(&result.ops);
+}
+
+/* A shorter list need not be regretted in the same way, and a list that differs the second time is not seen to differ
+ * when it is run once. */
+static bool can_shrink(const struct verdict *verdict)
+{
+    return verdict->rule != RULE_REGRET && verdict->rule != RULE_REPLAY;
 }
 
 static uint64_t digest_ops(const struct op_list *ops)
@@ -87,27 +124,30 @@ static void write_certificate(const struct finding *finding, const struct writte
     if (trial_replay(finding->target, &written->setup, &written->ops, &listener, &trial, reason)) {
         trial_deinit(&trial);
     }
-    if (fclose(file) != 0) {
+    const bool is_whole = ferror(file) == 0;
+    if (fclose(file) != 0 || !is_whole) {
+        (void)remove(path);
         (void)fprintf(stderr, "hbmstress: %s: cannot be written\n", path);
         return;
     }
     (void)fprintf(stderr, "proof:  %s\n", path);
 }
 
-static void write_files(const struct finding *finding, struct written *written)
+static bool write_files(const struct finding *finding, const struct written *written)
 {
     char path[PATH_BYTES + 8];
     struct ops_file_error error;
     (void)snprintf(path, sizeof path, "%s.ops", written->stem);
     if (ops_file_write(path, &written->setup, &written->ops, written->signature, &error) != OPS_FILE_OK) {
-        (void)fprintf(stderr, "hbmstress: %s: %s\n", path, error.reason);
-        return;
+        (void)fprintf(stderr, "hbmstress: %s\n", error.reason);
+        return false;
     }
     (void)fprintf(stderr, "repro:  %s\n", path);
     if (written->verdict.kind == VERDICT_PREMATURE) {
         write_certificate(finding, written);
     }
     (void)fprintf(stderr, "repeat: hbmstress replay %s\n", path);
+    return true;
 }
 
 _Noreturn void finding_end(const struct finding *finding)
@@ -119,17 +159,17 @@ _Noreturn void finding_end(const struct finding *finding)
     (void)snprintf(written.setup.target, sizeof written.setup.target, "%s", finding->target_name);
     signature_print(finding->verdict, finding->ops, written.signature);
     const bool is_written = folder != NULL && folder[0] != '\0';
-    if (is_written) {
+    if (is_written && can_shrink(finding->verdict)) {
         shrink_list(finding, &written);
+    }
+    if (is_written) {
         name_files(folder, finding, &written);
     }
     (void)fprintf(stderr, "\nhbmstress: %s found: %s (rule %s, op %" PRIu32 ")\nreason: %s\n", finding->fuzz_target,
                   written.signature, rule_info(written.verdict.rule)->name, written.verdict.op, written.verdict.reason);
     ops_file_print(stderr, &written.setup, &written.ops, written.signature);
-    if (is_written && written.stem[0] != '\0') {
-        write_files(finding, &written);
-    } else {
-        (void)fprintf(stderr, "repeat: save the lines from 'hbmstress-ops 1' on as crash.ops, then\n"
+    if (!is_written || written.stem[0] == '\0' || !write_files(finding, &written)) {
+        (void)fprintf(stderr, "repeat: save the lines from 'hbmstress-ops 1' to the last op as crash.ops, then\n"
                               "        hbmstress replay crash.ops\n");
     }
     (void)fflush(stderr);

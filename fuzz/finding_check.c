@@ -28,6 +28,7 @@ END_IN(finding_position_outside, FINDING_POSITION_OUTSIDE)
 END_IN(finding_text_changed, FINDING_TEXT_CHANGED)
 END_IN(finding_op_illegal, FINDING_OP_ILLEGAL)
 END_IN(finding_message_not_repeated, FINDING_MESSAGE_NOT_REPEATED)
+END_IN(finding_calls_contradict, FINDING_CALLS_CONTRADICT)
 
 static const struct {
     const char *name;
@@ -45,6 +46,7 @@ static const struct {
     [FINDING_TEXT_CHANGED] = {"text_changed", finding_text_changed},
     [FINDING_OP_ILLEGAL] = {"op_illegal", finding_op_illegal},
     [FINDING_MESSAGE_NOT_REPEATED] = {"message_not_repeated", finding_message_not_repeated},
+    [FINDING_CALLS_CONTRADICT] = {"calls_contradict", finding_calls_contradict},
 };
 
 const char *finding_check_name(enum finding_check check)

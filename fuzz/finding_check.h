@@ -19,6 +19,7 @@ enum finding_check {
     FINDING_TEXT_CHANGED,          /* ops, printed and read again, are not the same */
     FINDING_OP_ILLEGAL,            /* an importer made an op that names nothing, or nothing of its kind */
     FINDING_MESSAGE_NOT_REPEATED,  /* the ops made of an out-of-memory's message do not end in one */
+    FINDING_CALLS_CONTRADICT,      /* libhbm, called by its own interface, contradicts itself */
     FINDING_CHECK_COUNT
 };
 const char *finding_check_name(enum finding_check check); /* "judges_differ" */

@@ -1,5 +1,6 @@
 /* Makes fuzz inputs of .ops files and of scenarios, and .ops files of fuzz inputs. */
 #include "fuzz/input.h"
+#include "fuzz/player.h"
 #include "fuzz/subject.h"
 #include "harness/ops_file.h"
 #include "harness/run.h"
@@ -107,6 +108,7 @@ static int to_ops(const char *path)
     for (size_t i = 0; i < input.ops.count; i++) {
         input.ops.ops[i].lane = 0; /* as the targets without a schedule play it */
     }
+    player_keep_known_options(subject(), &input.setup);
     (void)snprintf(input.setup.target, sizeof input.setup.target, "%s", subject_name());
     ops_file_print(stdout, &input.setup, &input.ops, NULL);
     input_deinit(&input);
@@ -171,6 +173,9 @@ int main(int argument_count, char **arguments)
     }
     if (strcmp(command, "to-ops") == 0 && argument_count == 3) {
         return to_ops(arguments[2]);
+    }
+    if (argument_count > 3 && arguments[2][0] == '\0') {
+        return fail(command, "the name of the folder is empty", EXIT_BAD_INPUT);
     }
     if (strcmp(command, "scenarios") == 0 && argument_count == 4) {
         return make_seeds(arguments[2], arguments[3]);

@@ -24,7 +24,7 @@ struct mutator {
  * request reach, and at what cost: without swarm blocks it is a quarter fewer, with one edit at a time a fifth, and
  * one mutation in ten by bytes changes nothing. */
 const struct edit *const edit_tables[] = {list_edits,  copy_edits,  size_edits,  state_edits,
-                                          heap_edits, swarm_edits, setup_edits, NULL};
+                                          heap_edits, swarm_edits, host_edits,  setup_edits, NULL};
 
 const struct edit *edit_find(const char *name)
 {

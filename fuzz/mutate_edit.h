@@ -35,6 +35,7 @@ extern const struct edit size_edits[];  /* mutate_size.c: what is asked for */
 extern const struct edit state_edits[]; /* mutate_state.c: events, holds, executions, faults */
 extern const struct edit heap_edits[];  /* mutate_heap.c: many ops that make one kind of heap */
 extern const struct edit swarm_edits[]; /* mutate_swarm.c: many ops of one character */
+extern const struct edit host_edits[];  /* mutate_hosts.c: what several hosts do as one, or not quite */
 extern const struct edit setup_edits[]; /* mutate_setup.c: the header, lanes and the schedule */
 
 /* All of them; ends with NULL. */

@@ -25,17 +25,20 @@ static bool draw_request(const struct editing *editing, size_t *at)
     return count > 0;
 }
 
-/* The op names a block that one before `at` made, or any one that is alive. */
+/* The op names a block that one before `at` made, or any one that is alive on the host of the op that stands there. */
 static void name_block(const struct editing *editing, size_t at, struct op *op)
 {
+    const struct op_list *ops = &editing->input->ops;
     size_t maker = 0;
     if (random_chance(editing->random, 1, 2) && draw_op_where(editing, at, draw_makes_block, &maker)) {
         op->flags &= (uint8_t)~OP_RELATIVE;
         op->ref = (uint32_t)maker;
+        op->host = ops->ops[maker].host;
         return;
     }
     op->flags |= OP_RELATIVE;
     op->ref = (uint32_t)random_below(editing->random, UINT16_MAX);
+    op->host = at < ops->count ? ops->ops[at].host : 0;
 }
 
 /* --- events ------------------------------------------------------------------------------------- */
@@ -149,11 +152,13 @@ static bool make_busy(struct editing *editing)
         return false;
     }
     const bool has_program = draw_op_where(editing, at, is_load, &load);
+    const uint8_t host = editing->input->ops.ops[has_program ? load : at].host;
     if (!has_program) {
-        (void)block_draw(editing, OP_LOAD);
+        block_draw(editing, OP_LOAD)->host = host;
     }
     struct op *execute = block_add(editing, OP_EXECUTE);
     execute->ref = (uint32_t)(has_program ? load : at);
+    execute->host = host;
     execute->delay_ns = long_delay(editing->random);
     return block_insert(editing, at);
 }

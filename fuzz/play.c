@@ -1,9 +1,65 @@
 #include "fuzz/play.h"
 
-#include "fuzz/feedback.h"
 #include "fuzz/finding.h"
 #include "fuzz/player.h"
+#include "fuzz/regrets.h"
 #include "fuzz/subject.h"
+#include "harness/again.h"
+#include "harness/check.h"
+#include "harness/model_update.h"
+#include "harness/run_state.h"
+
+#include <string.h>
+
+/* One input in so many is run again: it costs as much as the first time, and more for guarded host memory. */
+enum { AGAIN_ONE_IN = 64, DIGEST_SHIFT = 20 };
+
+/* Which ones depends on their bytes alone: played by itself an input is sampled as well, and what a target does that
+ * cannot be replayed says nothing. */
+static bool is_sampled(const uint8_t *bytes, size_t length)
+{
+    uint64_t digest = length;
+    for (size_t i = 0; i + sizeof digest <= length; i += sizeof digest) {
+        uint64_t word;
+        memcpy(&word, bytes + i, sizeof word);
+        digest = (digest ^ word) * UINT64_C(0x100000001B3);
+        digest ^= digest >> 29;
+    }
+    return (digest >> DIGEST_SHIFT) % AGAIN_ONE_IN == 0;
+}
+
+static _Noreturn void end_trial(const char *fuzz_target, const struct trial *trial, const struct verdict *verdict)
+{
+    finding_end(&(struct finding){fuzz_target, subject(), subject_name(), &trial->setup, &trial->ops, verdict});
+}
+
+/* What a list that broke nothing breaks when it is run again. */
+static void check_again(const char *fuzz_target, const struct run *run)
+{
+    struct trial trial = {.first = {.kind = VERDICT_NONE}};
+    struct verdict verdict;
+    trial_collect(&trial, run);
+    if (again_breaks(subject(), &trial, &verdict)) {
+        end_trial(fuzz_target, &trial, &verdict);
+    }
+    trial_deinit(&trial);
+}
+
+static void check_regrets(const char *fuzz_target, const struct run *run)
+{
+    struct trial trial;
+    if (regrets_find(subject(), run, regrets_forbidden(), &trial)) {
+        end_trial(fuzz_target, &trial, &trial.first);
+    }
+}
+
+/* What the judging rests on: our own account of the device. */
+static void check_models(const struct run *run)
+{
+    for (uint32_t host = 0; host < run_setup(run)->host_count; host++) {
+        CHECK(model_invariants_hold(run_model(run, (uint8_t)host)));
+    }
+}
 
 void play_input(const char *fuzz_target, const uint8_t *bytes, size_t length, bool slips_faults)
 {
@@ -12,6 +68,9 @@ void play_input(const char *fuzz_target, const uint8_t *bytes, size_t length, bo
     if (player == NULL) {
         input_init(&input);
         player = player_create(subject());
+        if (regrets_forbidden() == 0) {
+            player_judge_promises_only(player);
+        }
     }
     input_decode(bytes, length, &input);
     if (!slips_faults) {
@@ -20,9 +79,16 @@ void play_input(const char *fuzz_target, const uint8_t *bytes, size_t length, bo
         input.faults.kinds = FAULTING_ALL;
     }
     struct verdict verdict;
-    feedback_begin();
-    const struct run *run = player_play(player, &input, &feedback_listener, &verdict);
+    const struct run *run = player_play(player, &input, NULL, &verdict);
     if (run != NULL && run_is_broken(run)) {
         finding_end(&(struct finding){fuzz_target, subject(), subject_name(), run_setup(run), run_ops(run), &verdict});
+    }
+    if (run == NULL) {
+        return;
+    }
+    check_models(run);
+    check_regrets(fuzz_target, run);
+    if (is_sampled(bytes, length)) {
+        check_again(fuzz_target, run);
     }
 }

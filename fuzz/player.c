@@ -17,6 +17,7 @@ struct player {
     struct run *run; /* NULL: none yet, or the last setup was refused */
     struct setup setup;
     bool is_open;
+    bool promises_only;
 };
 
 struct player *player_create(const struct target *target)
@@ -50,23 +51,28 @@ static bool takes_option(const struct target *target, const char *key)
     const size_t length = strlen(key);
     const char *line = target->option_help;
     while (line != NULL && (strncmp(line, key, length) != 0 || line[length] != '=')) {
-        line = strchr(line, '\n');
-        line += line != NULL;
+        const char *end = strchr(line, '\n');
+        line = end != NULL ? end + 1 : NULL;
     }
     return line != NULL;
 }
 
-/* The input's setup without the options that this target does not know: it would refuse the rest for them. */
-static void take_setup(struct player *player, const struct setup *setup, const char *nodes)
+void player_keep_known_options(const struct target *target, struct setup *setup)
 {
-    player->setup = *setup;
-    player->setup.search_nodes_max = PLAYER_NODES_MAX;
-    player->setup.option_count = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < setup->option_count; i++) {
-        if (takes_option(player->target, setup->options[i].key)) {
-            player->setup.options[player->setup.option_count++] = setup->options[i];
+        if (takes_option(target, setup->options[i].key)) {
+            setup->options[count++] = setup->options[i];
         }
     }
+    setup->option_count = count;
+}
+
+static void take_setup(struct player *player, const struct setup *setup, const char *nodes)
+{
+    setup_copy(&player->setup, setup);
+    player->setup.search_nodes_max = PLAYER_NODES_MAX;
+    player_keep_known_options(player->target, &player->setup);
     if (nodes != NULL && takes_option(player->target, nodes_option)) {
         CHECK(setup_set_option(&player->setup, nodes_option, nodes));
     }
@@ -80,6 +86,9 @@ static bool open_run(struct player *player, const struct setup *setup, const cha
     player->run = player->run == NULL ? run_create(player->target, &player->setup, reason)
                                       : run_begin_other(player->run, player->target, &player->setup, reason);
     player->is_open = player->run != NULL;
+    if (player->is_open && player->promises_only) {
+        run_judge_promises_only(player->run);
+    }
     return player->is_open;
 }
 
@@ -172,6 +181,11 @@ struct run *player_play(struct player *player, const struct input *input, const 
         }
     }
     return run;
+}
+
+void player_judge_promises_only(struct player *player)
+{
+    player->promises_only = true;
 }
 
 bool player_drop_bound(struct setup *setup)

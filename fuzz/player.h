@@ -30,6 +30,12 @@ struct run *player_play(struct player *player, const struct input *input, const 
 struct run *player_play_first(struct player *player, const struct input *input, size_t first_count,
                               const struct run_listener *listener, struct verdict *verdict);
 
+/* For who reads no totals: probes, growth and regrets without a bound are not looked for from here on. */
+void player_judge_promises_only(struct player *player);
+
+/* Leaves out the options that the target does not say it knows: it would refuse the rest for them. */
+void player_keep_known_options(const struct target *target, struct setup *setup);
+
 /* Takes the bound of the target's search out of a setup that a run had.  False: it has none. */
 bool player_drop_bound(struct setup *setup);
 

@@ -1,11 +1,13 @@
 #include "fuzz/subject.h"
 
 #include "fuzz/engine.h"
+#include "harness/setup.h"
 #include "targets/plugin.h"
 #include "targets/targets.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 const char *subject_name(void)
@@ -14,8 +16,20 @@ const char *subject_name(void)
     return name == NULL || name[0] == '\0' ? "hbm" : name;
 }
 
+/* What a repro cannot name would make every finding one that nobody can replay. */
+static void refuse_unsayable(const char *path)
+{
+    if (strpbrk(path, " \t\r\n") == NULL && strlen(path) < SETUP_VALUE_BYTES) {
+        return;
+    }
+    (void)fprintf(stderr, "HBMSTRESS_FUZZ_TARGET: a list of ops cannot name '%s': no blanks, at most %d bytes\n",
+                  path, SETUP_VALUE_BYTES - 1);
+    _exit(2); /* engines take a plain exit for a crash */
+}
+
 static const struct target *load(const char *path)
 {
+    refuse_unsayable(path);
     static struct plugin plugin; /* stays loaded as long as the process */
     char reason[PLUGIN_REASON_BYTES];
     if (plugin_load(&plugin, path, reason) == PLUGIN_OK) {

@@ -1,5 +1,6 @@
 hbmstress_add_test(test_fuzz_input LIBS fuzz scenarios)
 hbmstress_add_test(test_fuzz_player LIBS fuzz)
+hbmstress_add_test(test_fuzz_regrets LIBS fuzz)
 hbmstress_add_test(test_fuzz_targets LIBS fuzz_checks certificate_check LABELS fuzz)
 
 set(fuzz_seeds "${CMAKE_SOURCE_DIR}/corpus/seeds")
@@ -15,6 +16,7 @@ foreach(target IN ITEMS fuzz_ops fuzz_faults fuzz_schedule)
 endforeach()
 hbmstress_add_fuzz_corpus_test(fuzz_certificate)
 hbmstress_add_fuzz_corpus_test(fuzz_differential)
+hbmstress_add_fuzz_corpus_test(fuzz_hbm_calls)
 hbmstress_add_fuzz_corpus_test(fuzz_ops_text "${fuzz_field}/ops" "${CMAKE_SOURCE_DIR}/corpus/regressions")
 hbmstress_add_fuzz_corpus_test(fuzz_packing)
 hbmstress_add_fuzz_corpus_test(fuzz_static_planning "${fuzz_field}/static_planning")
@@ -35,6 +37,9 @@ endfunction()
 hbmstress_add_fuzz_liar(fuzz_certificate fuzz_lying_judges certificate_check exhaustive_judge oracle_judge)
 hbmstress_add_fuzz_liar(fuzz_packing fuzz_lying_judges certificate_check exhaustive_judge oracle_judge)
 hbmstress_add_fuzz_liar(fuzz_differential fuzz_lying_runs exhaustive_judge run_observation)
+hbmstress_add_fuzz_liar(fuzz_hbm_calls fuzz_lying_hbm hbm_invariants_hold hbm_host_bytes hbm_create hbm_allocate
+                        hbm_release hbm_stats hbm_shape_parse)
+target_link_libraries(fuzz_hbm_calls_lied_to PRIVATE hbm_calls)
 foreach(target IN ITEMS fuzz_ops_text fuzz_static_planning fuzz_tpu_message)
     hbmstress_add_fuzz_liar(${target} fuzz_lying_readers import_text ops_file_parse)
 endforeach()
@@ -62,6 +67,9 @@ hbmstress_add_fuzz_liar_test(fuzz_differential invalid invalid_differs)
 hbmstress_add_fuzz_liar_test(fuzz_differential in_use counters_differ)
 hbmstress_add_fuzz_liar_test(fuzz_differential reserved counters_differ)
 hbmstress_add_fuzz_liar_test(fuzz_differential target:plant_premature_rounded premature)
+foreach(lie IN ITEMS invariants host_bytes order size memory release count shape offset)
+    hbmstress_add_fuzz_liar_test(fuzz_hbm_calls ${lie} calls_contradict)
+endforeach()
 foreach(target IN ITEMS fuzz_ops_text fuzz_static_planning fuzz_tpu_message)
     hbmstress_add_fuzz_liar_test(${target} reason reason_unprintable)
     hbmstress_add_fuzz_liar_test(${target} no_reason reason_unprintable)
@@ -92,6 +100,7 @@ hbmstress_add_script_test(fuzz_feedback
 hbmstress_add_test(test_fuzz_mutate LIBS fuzz_mutate SOURCES fuzz_lists.c)
 hbmstress_add_test(test_fuzz_mutate_edits LIBS fuzz_mutate SOURCES fuzz_lists.c)
 hbmstress_add_test(test_fuzz_mutate_heap LIBS fuzz_mutate SOURCES fuzz_lists.c)
+hbmstress_add_test(test_fuzz_mutate_hosts LIBS fuzz_mutate SOURCES fuzz_lists.c)
 hbmstress_add_test(test_fuzz_trim LIBS fuzz_mutate SOURCES fuzz_lists.c)
 # The engines' sides, called as the engines call them.
 hbmstress_add_test(test_fuzz_mutators
@@ -100,6 +109,7 @@ hbmstress_add_test(test_fuzz_mutators
 hbmstress_add_script_test(ci_fuzz
     COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/ci_fuzz.sh" "${CMAKE_SOURCE_DIR}" "$<TARGET_FILE:hbmstress>"
             "$<TARGET_FILE:hbm-certificate-check>")
+hbmstress_add_script_test(ci_coverage COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/ci_coverage.sh" "${CMAKE_SOURCE_DIR}")
 # Two builds of everything that the targets need: minutes, so ci/test leaves it out and ci/nightly runs it.
 hbmstress_add_script_test(fuzz_fleet
     COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/fuzz_fleet.sh" "${CMAKE_SOURCE_DIR}" LABELS nightly)

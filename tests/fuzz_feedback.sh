@@ -86,7 +86,7 @@ check_afl() { # FUZZER OBJECT
 
 looked=0
 for folder in "$@"; do
-    fuzzer="$folder/fuzz/fuzz_ops"
+    fuzzer="$folder/fuzz/fuzz_schedule"
     [ -x "$fuzzer" ] || continue
     if [ -f "$folder/fuzz/CMakeFiles/fuzz_feedback_libfuzzer.dir/feedback_libfuzzer.c.o" ]; then
         check_not_followed "$folder"

@@ -1,0 +1,334 @@
+#include "fuzz/input_parts.h"
+
+#include "harness/fit.h"
+
+#include <string.h>
+
+/* --- numbers of the short form ------------------------------------------------------------------ */
+
+/* A size in 16 bits: below 2^15 granules; above that 11 bits of bytes, shifted by an even number of bits.  What is too
+ * large for the device is cut to a few granules more than it has, so that any bytes ask for something. */
+enum { SIZE_IN_BYTES = 0x8000, SIZE_MANTISSA = 0x7FF, SIZE_SHIFT_AT = 11, GRANULES_BEYOND = 4 };
+
+static uint64_t decode_size(const struct setup *setup, uint64_t code)
+{
+    if ((code & SIZE_IN_BYTES) != 0) {
+        return (code & SIZE_MANTISSA) << 2 * (code >> SIZE_SHIFT_AT & 15);
+    }
+    const uint64_t unit = unit_bytes(setup);
+    return code % (setup->capacity_bytes / unit + GRANULES_BEYOND) * unit;
+}
+
+/* Some code of the size; not of every size is there one. */
+static uint64_t encode_size(const struct setup *setup, uint64_t size_bytes)
+{
+    const uint64_t unit = unit_bytes(setup);
+    if (size_bytes % unit == 0 && size_bytes / unit < SIZE_IN_BYTES &&
+        size_bytes / unit < setup->capacity_bytes / unit + GRANULES_BEYOND) {
+        return size_bytes / unit;
+    }
+    uint64_t shift = 0;
+    while (size_bytes > SIZE_MANTISSA && shift < 15) {
+        size_bytes >>= 2;
+        shift++;
+    }
+    return SIZE_IN_BYTES | shift << SIZE_SHIFT_AT | (size_bytes & SIZE_MANTISSA);
+}
+
+/* A fit in 16 bits: kind in 3, index in 8, granules more in 5, as -16..15. */
+static uint64_t decode_fit(uint64_t code)
+{
+    const struct fit fit = {.kind = (uint8_t)((code & 7) % FIT_KIND_COUNT),
+                            .index = (uint32_t)(code >> 3 & 0xFF),
+                            .granules = (int32_t)(code >> 11 ^ 16) - 16};
+    return fit_pack(&(struct fit){.kind = fit.kind,
+                                  .index = fit_has_index((enum fit_kind)fit.kind) ? fit.index : 0,
+                                  .granules = fit.granules});
+}
+
+static uint64_t encode_fit(uint64_t packed)
+{
+    const struct fit fit = fit_unpack(packed);
+    return fit.kind | (uint64_t)(fit.index & 0xFF) << 3 | (uint64_t)((uint32_t)fit.granules & 31) << 11;
+}
+
+/* A delay in 8 bits: nothing, never, or 1, 2 or 5 times a power of ten. */
+enum { DELAY_CODES = 41 };
+
+static uint64_t decode_delay(uint64_t code)
+{
+    static const uint64_t steps[] = {1, 2, 5};
+    code %= DELAY_CODES;
+    if (code < 2) {
+        return code == 0 ? 0 : DELAY_NEVER;
+    }
+    uint64_t delay = steps[(code - 2) % 3];
+    for (uint64_t i = (code - 2) / 3; i > 0; i--) {
+        delay *= 10;
+    }
+    return delay;
+}
+
+static uint64_t encode_delay(uint64_t delay_ns)
+{
+    uint64_t code = 0;
+    while (code < DELAY_CODES - 1 && decode_delay(code) != delay_ns) {
+        code++;
+    }
+    return code;
+}
+
+/* --- ops ----------------------------------------------------------------------------------------
+ *
+ * The short form: kind, then flag bits (named or for ever, fitted), lane and host, two numbers of 16 bits, two of 8.
+ * The wide form: a byte that is no kind, then every field as it is. */
+
+/* What version 1 knows, whatever is appended later: a new kind of op is out of reach until a version 2 counts it. */
+enum { KINDS_V1 = 19 };
+static_assert((int)KINDS_V1 <= (int)OP_KIND_COUNT, "kinds of op are only ever appended");
+
+enum {
+    KIND_CODES = KINDS_V1 * (256 / KINDS_V1), /* byte 0 below it: a kind, modulo */
+    WIDE_MARK = 255,
+    SHORT_FLAG = 1,   /* not OP_RELATIVE; of a fault OP_FOR_EVER */
+    SHORT_FITTED = 2,
+    SHORT_LANES = 8, SHORT_HOSTS = 8,
+    ALIGN_FROM = 234, /* most codes are no alignment at all */
+};
+
+static bool is_wide(uint8_t first)
+{
+    return first >= KIND_CODES;
+}
+
+static bool has_reference(const struct op *op)
+{
+    const struct op_kind_info *info = op_kind_info(op->kind);
+    return info->has_block || info->has_program || info->has_event || info->has_address;
+}
+
+void op_fold(const struct setup *setup, uint8_t lane_count, struct op *op)
+{
+    const struct op_kind_info *info = op_kind_info(op->kind);
+    const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded || info->has_address;
+    op->lane = (uint8_t)(op->lane % lane_count);
+    op->host = (uint8_t)(op->host % setup->host_count);
+    op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER : OP_FLAG_MASK & ~OP_FOR_EVER;
+    op->flags &= (uint8_t)~((has_reference(op) ? 0 : OP_RELATIVE) | (info->can_be_fitted ? 0 : OP_FITTED) |
+                            (op->kind == OP_EXECUTE ? 0 : OP_COLLECTIVE) | (op->kind == OP_SWITCH ? OP_FLAG_MASK : 0));
+    op->ref = info->has_block || info->has_program || info->has_point ? op->ref : OP_NONE;
+    op->event = info->has_event || info->has_point ? op->event : OP_NONE;
+    op->size_bytes = info->has_size || info->has_point ? op->size_bytes : 0;
+    op->size_bytes = op->kind == OP_FAULT || op->kind == OP_SWITCH ? op->size_bytes & UINT32_MAX : op->size_bytes;
+    op->size_bytes = (op->flags & OP_FITTED) == 0 ? op->size_bytes
+                                                  : fit_pack(&(struct fit){fit_unpack(op->size_bytes).kind,
+                                                                           fit_unpack(op->size_bytes).index,
+                                                                           fit_unpack(op->size_bytes).granules});
+    op->tag = info->has_tag || info->has_point ? op->tag : 0;
+    op->tag = op->kind == OP_FAULT ? op->tag % FAULT_KIND_COUNT : op->kind == OP_SWITCH ? op->tag % OP_LANE_COUNT_MAX
+                                                                                         : op->tag;
+    op->align_log2 = info->has_align ? op->align_log2 % (OP_ALIGN_LOG2_MAX + 1) : 0;
+    op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD)) != 0 ? op->group : 0;
+    const bool waits = op->kind != OP_FAULT || fault_info((enum fault_kind)op->tag)->has_delay;
+    op->delay_ns = has_amount && op->event == OP_NONE && waits ? op->delay_ns : 0;
+}
+
+static uint64_t decode_short_size(const struct setup *setup, const struct op *op, uint64_t code)
+{
+    return (op->flags & OP_FITTED) != 0 ? decode_fit(code) : decode_size(setup, code);
+}
+
+static void decode_short(const struct setup *setup, const uint8_t bytes[INPUT_SHORT_BYTES], struct op *op)
+{
+    const uint64_t a = read_number(bytes + 2, 2);
+    const uint64_t b = read_number(bytes + 4, 2);
+    const uint8_t c = bytes[6];
+    const uint8_t d = bytes[7];
+    *op = op_make((enum op_kind)(bytes[0] % KINDS_V1));
+    op->flags = (bytes[1] & SHORT_FLAG) == 0 ? OP_RELATIVE : op->kind == OP_FAULT ? OP_FOR_EVER : 0;
+    op->flags |= (bytes[1] & SHORT_FITTED) != 0 && op_kind_info(op->kind)->can_be_fitted ? OP_FITTED : 0;
+    op->lane = bytes[1] >> 2 & (SHORT_LANES - 1);
+    op->host = bytes[1] >> 5;
+    switch ((enum op_kind)op->kind) {
+    case OP_ALLOC:
+    case OP_OUTPUT:
+        op->size_bytes = decode_short_size(setup, op, a);
+        op->unpadded_bytes = decode_size(setup, b);
+        op->tag = c;
+        op->align_log2 = d < ALIGN_FROM ? 0 : (uint8_t)((d - ALIGN_FROM) % (OP_ALIGN_LOG2_MAX + 1));
+        return;
+    case OP_LOAD:
+        op->size_bytes = decode_short_size(setup, op, a);
+        op->stack_bytes = decode_size(setup, b);
+        op->tag = c;
+        return;
+    case OP_DONATE:
+        op->ref = (uint32_t)a;
+        op->size_bytes = decode_short_size(setup, op, b);
+        op->tag = c;
+        return;
+    case OP_FREE_AFTER:
+    case OP_USE:
+        op->ref = (uint32_t)a;
+        op->event = (d & 1) != 0 ? (uint32_t)b : OP_NONE;
+        op->delay_ns = (d & 1) != 0 ? 0 : decode_delay(c);
+        return;
+    case OP_EXECUTE:
+        op->ref = (uint32_t)a;
+        op->group = (uint16_t)b;
+        op->delay_ns = decode_delay(c);
+        op->flags |= (uint8_t)((d & 1) != 0 ? OP_COLLECTIVE : 0) | (uint8_t)((d & 2) != 0 ? OP_SPMD : 0);
+        return;
+    case OP_COMPLETE:
+        op->event = (uint32_t)a;
+        return;
+    case OP_FAULT:
+        op->size_bytes = a;
+        op->delay_ns = decode_delay(b);
+        op->tag = c;
+        return;
+    case OP_RETIRE:
+        op->size_bytes = decode_size(setup, a);
+        op->address = decode_size(setup, b);
+        return;
+    case OP_SWITCH:
+        op->ref = (d & 2) != 0 ? OP_NONE : (uint32_t)a;
+        op->size_bytes = b;
+        op->tag = c;
+        op->event = (d & 1) != 0 ? c : OP_NONE;
+        op->tag = (d & 1) != 0 ? 0 : c;
+        return;
+    default: /* those that name a block or program alone, and those that wait alone or name nothing */
+        op->ref = (uint32_t)a;
+        op->delay_ns = decode_delay(c);
+        return;
+    }
+}
+
+static void encode_short(const struct setup *setup, const struct op *op, uint8_t bytes[INPUT_SHORT_BYTES])
+{
+    const uint64_t size = (op->flags & OP_FITTED) != 0 ? encode_fit(op->size_bytes) : encode_size(setup, op->size_bytes);
+    uint64_t a = op->ref & UINT16_MAX;
+    uint64_t b = 0;
+    uint64_t c = op->tag;
+    uint64_t d = 0;
+    switch ((enum op_kind)op->kind) {
+    case OP_ALLOC:
+    case OP_OUTPUT:
+        a = size;
+        b = encode_size(setup, op->unpadded_bytes);
+        d = op->align_log2 == 0 ? 0 : ALIGN_FROM + (uint64_t)op->align_log2;
+        break;
+    case OP_LOAD:
+        a = size;
+        b = encode_size(setup, op->stack_bytes);
+        break;
+    case OP_DONATE:
+        b = size;
+        break;
+    case OP_FREE_AFTER:
+    case OP_USE:
+        b = op->event == OP_NONE ? 0 : op->event & UINT16_MAX;
+        c = encode_delay(op->delay_ns);
+        d = op->event != OP_NONE;
+        break;
+    case OP_EXECUTE:
+        b = op->group;
+        c = encode_delay(op->delay_ns);
+        d = ((op->flags & OP_COLLECTIVE) != 0 ? 1u : 0) | ((op->flags & OP_SPMD) != 0 ? 2u : 0);
+        break;
+    case OP_COMPLETE:
+        a = op->event & UINT16_MAX;
+        break;
+    case OP_FAULT:
+        a = op->size_bytes;
+        b = encode_delay(op->delay_ns);
+        break;
+    case OP_RETIRE:
+        a = encode_size(setup, op->size_bytes);
+        b = encode_size(setup, op->address);
+        break;
+    case OP_SWITCH:
+        b = op->size_bytes;
+        c = op->event == OP_NONE ? op->tag : op->event;
+        d = (op->event != OP_NONE ? 1u : 0) | (op->ref == OP_NONE ? 2u : 0);
+        break;
+    default:
+        c = encode_delay(op->delay_ns);
+        break;
+    }
+    const bool flag = op->kind == OP_FAULT ? (op->flags & OP_FOR_EVER) != 0 : (op->flags & OP_RELATIVE) == 0;
+    bytes[0] = op->kind;
+    bytes[1] = (uint8_t)((flag ? SHORT_FLAG : 0) | ((op->flags & OP_FITTED) != 0 ? SHORT_FITTED : 0) |
+                         (op->lane & (SHORT_LANES - 1)) << 2 | (op->host & (SHORT_HOSTS - 1)) << 5);
+    write_number(bytes + 2, 2, a);
+    write_number(bytes + 4, 2, b);
+    write_number(bytes + 6, 1, c);
+    write_number(bytes + 7, 1, d);
+}
+
+static void decode_wide(const uint8_t bytes[INPUT_WIDE_BYTES], struct op *op)
+{
+    *op = op_make((enum op_kind)(bytes[1] % KINDS_V1));
+    op->lane = bytes[2];
+    op->host = bytes[3];
+    op->flags = bytes[4];
+    op->tag = bytes[5];
+    op->align_log2 = bytes[6];
+    op->group = (uint16_t)read_number(bytes + 8, 2);
+    op->ref = (uint32_t)read_number(bytes + 12, 4);
+    op->event = (uint32_t)read_number(bytes + 16, 4);
+    op->size_bytes = read_number(bytes + 24, 8);
+    op->delay_ns = read_number(bytes + 32, 8);
+}
+
+static void encode_wide(const struct op *op, uint8_t bytes[INPUT_WIDE_BYTES])
+{
+    memset(bytes, 0, INPUT_WIDE_BYTES);
+    bytes[0] = WIDE_MARK;
+    bytes[1] = op->kind;
+    bytes[2] = op->lane;
+    bytes[3] = op->host;
+    bytes[4] = op->flags;
+    bytes[5] = op->tag;
+    bytes[6] = op->align_log2;
+    write_number(bytes + 8, 2, op->group);
+    write_number(bytes + 12, 4, op->ref);
+    write_number(bytes + 16, 4, op->event);
+    write_number(bytes + 24, 8, op->size_bytes);
+    write_number(bytes + 32, 8, op->delay_ns);
+}
+
+/* Whether the short form says the op, in which case bytes has it. */
+static bool try_short(const struct input *input, const struct op *op, uint8_t bytes[INPUT_SHORT_BYTES])
+{
+    struct op back;
+    encode_short(&input->setup, op, bytes);
+    decode_short(&input->setup, bytes, &back);
+    op_fold(&input->setup, input->lane_count, &back);
+    return op_equal(&back, op);
+}
+
+size_t op_decode(const struct input *input, const uint8_t *bytes, size_t length, struct op *op)
+{
+    uint8_t padded[INPUT_WIDE_BYTES] = {0};
+    const size_t size = is_wide(bytes[0]) ? INPUT_WIDE_BYTES : INPUT_SHORT_BYTES;
+    const size_t there = length < size ? length : size;
+    memcpy(padded, bytes, there);
+    if (is_wide(bytes[0])) {
+        decode_wide(padded, op);
+    } else {
+        decode_short(&input->setup, padded, op);
+    }
+    op_fold(&input->setup, input->lane_count, op);
+    return there;
+}
+
+size_t op_encode(const struct input *input, const struct op *op, uint8_t bytes[INPUT_WIDE_BYTES])
+{
+    if (try_short(input, op, bytes)) {
+        return INPUT_SHORT_BYTES;
+    }
+    encode_wide(op, bytes);
+    return INPUT_WIDE_BYTES;
+}

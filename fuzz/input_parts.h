@@ -1,0 +1,43 @@
+/* The parts of an input's bytes: its header and its ops.  Only fuzz/input*.c include it. */
+#ifndef FUZZ_INPUT_PARTS_H
+#define FUZZ_INPUT_PARTS_H
+
+#include "fuzz/input.h"
+
+static inline uint64_t read_number(const uint8_t *bytes, unsigned count)
+{
+    uint64_t number = 0;
+    for (unsigned i = 0; i < count; i++) {
+        number |= (uint64_t)bytes[i] << 8 * i;
+    }
+    return number;
+}
+
+static inline void write_number(uint8_t *bytes, unsigned count, uint64_t number)
+{
+    for (unsigned i = 0; i < count; i++) {
+        bytes[i] = (uint8_t)(number >> 8 * i);
+    }
+}
+
+/* What capacities and sizes count in. */
+static inline uint64_t unit_bytes(const struct setup *setup)
+{
+    return setup->granule_bytes == 0 ? INPUT_GRANULE_BYTES : setup->granule_bytes;
+}
+
+/* Everything but the number of choices, which is in bytes 24 and 25. */
+void header_decode(const uint8_t header[INPUT_HEADER_BYTES], struct input *input);
+void header_encode(const struct input *input, uint8_t header[INPUT_HEADER_BYTES]);
+/* What a header can say of a setup from elsewhere; the options that it cannot say are left out.  False: the capacity or
+ * the granule is not among it. */
+bool header_take_setup(const struct setup *from, struct setup *to);
+
+/* The op that begins at bytes, of which length (at least 1) are there; returns how many of them it took. */
+size_t op_decode(const struct input *input, const uint8_t *bytes, size_t length, struct op *op);
+/* Clears what the kind does not have, so that equal ops are equal bytes. */
+void op_fold(const struct setup *setup, uint8_t lane_count, struct op *op);
+/* Returns how many bytes the op took. */
+size_t op_encode(const struct input *input, const struct op *op, uint8_t bytes[INPUT_WIDE_BYTES]);
+
+#endif

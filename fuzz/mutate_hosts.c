@@ -1,0 +1,214 @@
+#include "fuzz/mutate_draw.h"
+
+#include "harness/check.h"
+
+#include <stdlib.h>
+
+enum { HOSTS_FEW = 2, HOSTS_MANY = 4, FACTOR_LOG10_MAX = 3 };
+#define LATEST_NS UINT64_C(5000000000000) /* what a short op can say */
+
+/* --- the same on all hosts ---------------------------------------------------------------------- */
+
+/* What becomes of an op of the list: it goes, stays, or stands there once for each host from now on. */
+struct fate {
+    uint32_t at;         /* its number, or that of the first of its copies */
+    uint8_t first_host;  /* whose copy that is; the others follow in a circle */
+    bool is_copied, goes;
+};
+
+/* A run of ops that one host gives to all. */
+struct sharing {
+    struct part part;
+    uint8_t host;
+    uint32_t host_count;
+    bool is_collective;  /* its executions, too, wait for each other */
+    struct fate *fates;  /* of each op of the list */
+};
+
+static uint32_t number_on(const struct sharing *sharing, uint32_t old, uint32_t host)
+{
+    const struct fate *fate = &sharing->fates[old];
+    return fate->at + (fate->is_copied ? (host + sharing->host_count - fate->first_host) % sharing->host_count : 0);
+}
+
+/* What the op names, as the copy for a host names it.  False: that host has no such thing. */
+static bool rename_reference(const struct sharing *sharing, const struct op_list *ops, uint32_t host,
+                             uint32_t *reference)
+{
+    const uint32_t old = *reference;
+    if (old >= ops->count) {
+        return true; /* it names nothing */
+    }
+    const struct fate *fate = &sharing->fates[old];
+    const bool is_there = !fate->goes && (fate->is_copied || host == ops->ops[old].host);
+    *reference = is_there ? number_on(sharing, old, host) : old;
+    return is_there;
+}
+
+/* The op as the host has it. */
+static struct op op_on(const struct sharing *sharing, const struct op_list *ops, const struct op *op, uint32_t host)
+{
+    struct op renamed = *op;
+    renamed.host = (uint8_t)host;
+    if ((op->flags & OP_RELATIVE) != 0 || op->kind == OP_SWITCH) {
+        return renamed;
+    }
+    const bool has_ref = rename_reference(sharing, ops, host, &renamed.ref);
+    const bool has_event = rename_reference(sharing, ops, host, &renamed.event);
+    if (!has_ref || !has_event) {
+        renamed.ref = op->ref;
+        renamed.event = op->event;
+        op_loosen(&renamed);
+    }
+    return renamed;
+}
+
+/* A group has the number of its first op, so that hardly two have the same. */
+static void mark_group(const struct sharing *sharing, uint32_t first, struct op *op)
+{
+    const bool is_execution = op->kind == OP_EXECUTE;
+    const bool is_request = draw_is_request(op) || is_execution;
+    op->flags &= (uint8_t)~(OP_SPMD | OP_COLLECTIVE);
+    op->flags |= is_request ? OP_SPMD : 0;
+    op->flags |= is_execution && sharing->is_collective ? OP_COLLECTIVE : 0;
+    op->group = is_request ? (uint16_t)first : 0;
+}
+
+/* The whole list, or a run of it, and whose ops are copied: those of the host of one of them. */
+static void choose_part(const struct editing *editing, struct sharing *sharing)
+{
+    const struct op_list *ops = &editing->input->ops;
+    (void)draw_part(editing, ops, &sharing->part);
+    if (random_chance(editing->random, 1, 2)) {
+        sharing->part = (struct part){.count = ops->count};
+    }
+    sharing->host = ops->ops[sharing->part.first + (size_t)random_below(editing->random, sharing->part.count)].host;
+}
+
+static bool is_copied(const struct sharing *sharing, const struct op *op)
+{
+    return op->host == sharing->host && op->kind != OP_SWITCH;
+}
+
+/* Ends the part where there is no room for more of it on all hosts.  False: there is none. */
+static bool cut_part(const struct editing *editing, struct sharing *sharing)
+{
+    const struct op_list *ops = &editing->input->ops;
+    struct part *part = &sharing->part;
+    size_t length = ops->count;
+    size_t copied_count = 0;
+    for (size_t i = 0; i < part->count; i++) {
+        const bool is_one = is_copied(sharing, &ops->ops[part->first + i]);
+        length += is_one ? sharing->host_count - 1 : 0;
+        if (length > editing->op_count_max) {
+            part->count = i;
+        } else {
+            copied_count += is_one;
+        }
+    }
+    return copied_count > 0;
+}
+
+/* Copied are the ops of the one host; those of the others go, because they do what it does. */
+static void decide_fates(const struct editing *editing, struct sharing *sharing)
+{
+    const struct op_list *ops = &editing->input->ops;
+    uint32_t at = 0;
+    for (size_t i = 0; i < ops->count; i++) {
+        struct fate *fate = &sharing->fates[i];
+        const bool is_inside = i - sharing->part.first < sharing->part.count && ops->ops[i].kind != OP_SWITCH;
+        *fate = (struct fate){.at = at,
+                              .is_copied = is_inside && is_copied(sharing, &ops->ops[i]),
+                              .goes = is_inside && !is_copied(sharing, &ops->ops[i])};
+        fate->first_host = fate->is_copied ? (uint8_t)random_below(editing->random, sharing->host_count) : 0;
+        at += fate->is_copied ? sharing->host_count : !fate->goes;
+    }
+}
+
+static void write_list(struct editing *editing, const struct sharing *sharing)
+{
+    const struct op_list *ops = &editing->input->ops;
+    for (size_t i = 0; i < ops->count; i++) {
+        const struct fate *fate = &sharing->fates[i];
+        const struct op *op = &ops->ops[i];
+        for (uint32_t k = 0; k < sharing->host_count && fate->is_copied; k++) {
+            struct op copy = op_on(sharing, ops, op, (fate->first_host + k) % sharing->host_count);
+            mark_group(sharing, fate->at, &copy);
+            op_list_append(&editing->block, &copy);
+        }
+        if (!fate->is_copied && !fate->goes) {
+            const struct op kept = op_on(sharing, ops, op, op->host);
+            op_list_append(&editing->block, &kept);
+        }
+    }
+    op_list_copy(&editing->input->ops, &editing->block);
+    op_list_clear(&editing->block);
+}
+
+static uint32_t draw_host_count(const struct editing *editing)
+{
+    const uint32_t before = editing->input->setup.host_count;
+    return before > 1 ? before : random_chance(editing->random, 3, 4) ? HOSTS_FEW : HOSTS_MANY;
+}
+
+/* What one host does in a run of ops all hosts do, one after the other, and now one and then another is the first: its
+ * requests are requests of all of them as one, which must get the same answer. */
+static bool share_ops(struct editing *editing)
+{
+    struct input *input = editing->input;
+    struct sharing sharing = {.host_count = draw_host_count(editing)};
+    if (input->ops.count == 0) {
+        return false;
+    }
+    choose_part(editing, &sharing);
+    if (!cut_part(editing, &sharing)) {
+        return false;
+    }
+    sharing.is_collective = random_chance(editing->random, 1, 2);
+    sharing.fates = malloc(input->ops.count * sizeof *sharing.fates);
+    CHECK(sharing.fates != NULL);
+    decide_fates(editing, &sharing);
+    input->setup.host_count = sharing.host_count;
+    write_list(editing, &sharing);
+    free(sharing.fates);
+    return true;
+}
+
+/* --- one host is another ------------------------------------------------------------------------ */
+
+static bool has_own_event(const struct op *op)
+{
+    return op_kind_info((enum op_kind)op->kind)->makes_event && op->event == OP_NONE && op->delay_ns != DELAY_NEVER &&
+           op->delay_ns != 0;
+}
+
+static uint64_t later(uint64_t delay_ns, uint64_t factor)
+{
+    return delay_ns < LATEST_NS / factor ? delay_ns * factor : LATEST_NS;
+}
+
+/* From some op on the work of one host takes ten times as long, or a thousandth: what is done there when the others
+ * ask is not what is done with them. */
+static bool skew_host(struct editing *editing)
+{
+    struct op_list *ops = &editing->input->ops;
+    size_t at = 0;
+    if (editing->input->setup.host_count < 2 || !draw_op_where(editing, ops->count, has_own_event, &at)) {
+        return false;
+    }
+    const uint8_t host = ops->ops[at].host;
+    const bool is_late = random_chance(editing->random, 1, 2);
+    uint64_t factor = 1;
+    for (uint64_t i = random_between(editing->random, 1, FACTOR_LOG10_MAX); i > 0; i--) {
+        factor *= 10;
+    }
+    for (size_t left = draw_count(editing->random, ops->count - at); left > 0; left--, at++) {
+        struct op *op = &ops->ops[at];
+        if (op->host == host && has_own_event(op)) {
+            op->delay_ns = draw_short_delay(is_late ? later(op->delay_ns, factor) : op->delay_ns / factor);
+        }
+    }
+    return true;
+}
+
+const struct edit host_edits[] = {{"share", 4, share_ops}, {"skew", 3, skew_host}, {0}};
