@@ -32,7 +32,7 @@ parse_seconds() { # OPTION TEXT
 
 # Sets count.
 parse_count() { # OPTION TEXT LEAST
-    if ! [[ $2 =~ ^[0-9]{1,9}$ ]] || ((10#$2 < $3)); then fail 2 "$1: '$2' is no number from $3 on"; fi
+    if ! [[ $2 =~ ^[0-9]{1,9}$ ]] || ((10#$2 < $3)); then fail 2 "$1: '$2' is no number from $3 to 999999999"; fi
     count=$((10#$2))
 }
 
@@ -50,6 +50,7 @@ path_of() { # OPTION TEXT
 
 # The subject under fuzz: a name, or the path of a plug-in.
 take_subject() { # OPTION TEXT
+    [[ -n $2 ]] || fail 2 "$1: a name is missing"
     path=$2
     if [[ $2 == */* ]]; then path_of "$1" "$2"; fi
     export HBMSTRESS_FUZZ_TARGET=$path
@@ -89,7 +90,9 @@ read_targets() { # PRESET WANTED ...
     names=("$@")
     if (($# == 0)); then names=("${all[@]}"); fi
     for name in "${names[@]}"; do
-        [[ -n ${kind[$name]:-} ]] || fail 2 "there is no fuzz target '$name'; there are: ${all[*]}"
+        if [[ ! $name =~ ^[a-z0-9_]+$ || -z ${kind[$name]:-} ]]; then
+            fail 2 "there is no fuzz target '$name'; there are: ${all[*]}"
+        fi
     done
 }
 
@@ -134,12 +137,30 @@ engine_options() { # TARGET; sets options
     if [[ -e fuzz/dictionaries/$1.dict ]]; then options+=("-dict=fuzz/dictionaries/$1.dict"); fi
 }
 
-# The subject in HBMSTRESS_FUZZ_TARGET must be one: the first program says so before hours are spent.
+# The subject in HBMSTRESS_FUZZ_TARGET must be one, and the regrets that it is held to must be known: the first program
+# says so before hours are spent.
 check_subject() { # PROGRAM
     local said
     said=$("$1" -runs=0 -exact_artifact_path=/dev/null 2>&1) || true
-    said=$(grep -m 1 '^HBMSTRESS_FUZZ_TARGET: ' <<<"$said") || return 0
-    fail 2 "--subject: ${said#HBMSTRESS_FUZZ_TARGET: }"
+    said=$(grep -m 1 -E '^HBMSTRESS_FUZZ_(TARGET|REGRETS): ' <<<"$said") || return 0
+    fail 2 "${said/#HBMSTRESS_FUZZ_TARGET:/--subject:}"
+}
+
+# Most allocators are not for several threads.  fuzz_schedule refuses such a subject: where it was not asked for by name
+# it is left out, and that is told.
+check_lanes() { # PROGRAM-FOLDER WANTED ...
+    local said name
+    local -a all=("${names[@]}")
+    [[ " ${all[*]} " = *" fuzz_schedule "* ]] || return 0
+    said=$("$1/fuzz_schedule" -runs=0 -exact_artifact_path=/dev/null 2>&1) || true
+    said=$(grep -m 1 '^fuzz_schedule: target ' <<<"$said") || return 0
+    said=${said#fuzz_schedule: }
+    if (($# > 1 || ${#all[@]} == 1)); then fail 2 "--subject: $said"; fi
+    echo "$script: fuzz_schedule is left out: $said"
+    names=()
+    for name in "${all[@]}"; do
+        if [[ $name != fuzz_schedule ]]; then names+=("$name"); fi
+    done
 }
 
 # Does the machinery see anything at all?  A planted defect must be found from the same seeds.

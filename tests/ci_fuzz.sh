@@ -16,7 +16,8 @@ fail() {
     failures=$((failures + 1))
 }
 
-if ! (cd "$tree" && cmake --preset fuzz-fast && cmake --build --preset fuzz-fast --target fuzz_ops fuzz_input) \
+if ! (cd "$tree" && cmake --preset fuzz-fast &&
+    cmake --build --preset fuzz-fast --target fuzz_ops fuzz_schedule fuzz_input) \
     >"$work/log" 2>&1; then
     if grep -q 'is missing: apt-get' "$work/log"; then
         echo "skipped: $(grep -m 1 'is missing: apt-get' "$work/log")"
@@ -28,7 +29,7 @@ fi
 mkdir -p "$work/ci" "$work/bin" "$work/build/fuzz-fast/fuzz"
 cp "$tree/ci/fuzz" "$tree/ci/fuzz_common.sh" "$tree/ci/corpus-minimise" "$work/ci"
 cp -r "$tree/corpus" "$work/corpus"
-cp "$tree/build/fuzz-fast/fuzz/"{fuzz_ops,fuzz_input} "$work/build/fuzz-fast/fuzz"
+cp "$tree/build/fuzz-fast/fuzz/"{fuzz_ops,fuzz_schedule,fuzz_input} "$work/build/fuzz-fast/fuzz"
 echo "fuzz_ops 4096 ops" >"$work/build/fuzz-fast/fuzz/targets.txt"
 for name in ci/setup bin/cmake; do
     printf '#!/bin/sh\nexit 0\n' >"$work/$name"
@@ -60,7 +61,13 @@ expect_refusal "--time: nothing" fuzz "${fast[@]}" --time 0s
 expect_refusal "--jobs: '0'" fuzz --jobs 0
 expect_refusal "--target: its value" fuzz --target
 expect_refusal "there is no fuzz target 'fuzz_nothing'" fuzz "${fast[@]}" --target fuzz_nothing
+expect_refusal "there is no fuzz target ''" fuzz "${fast[@]}" --target ""
+expect_refusal "there is no fuzz target '@'" fuzz "${fast[@]}" --target @
 expect_refusal "--subject: there is no target 'nobody'" fuzz "${fast[@]}" --subject nobody
+expect_refusal "--subject: a name is missing" fuzz "${fast[@]}" --subject ""
+export HBMSTRESS_FUZZ_REGRETS=banana
+expect_refusal "HBMSTRESS_FUZZ_REGRETS: there is no regret 'banana'" fuzz "${fast[@]}"
+unset HBMSTRESS_FUZZ_REGRETS
 expect_refusal "--preset: fuzz or fuzz-fast" fuzz --preset release
 # Only what ci/fuzz made may be replaced, whatever it is called; a path counts from where the caller stands.
 expect_refusal "--out: a name is missing" fuzz "${fast[@]}" --out ""
@@ -106,7 +113,26 @@ grep -q 'canary found; no finding' "$work/out.txt" || fail "a run without findin
 [ -n "$(find "$work/out-fuzz.old" -name '*.ops')" ] || fail "the findings of the run before are gone"
 expect_exit 0 fuzz "${fast[@]}" --time 1s
 [ -n "$(find "$work/out-fuzz.old" -name '*.ops')" ] || fail "a run after one without findings threw findings away"
+# A full disk cuts the log, and would cut what is found; a subject that exits cuts it, too.
+printf '#!/bin/sh\nexec %s "$@" -runs=1 -print_final_stats=0\n' "$work/fuzz_ops" >"$work/build/fuzz-fast/fuzz/fuzz_ops"
+expect_exit 4 fuzz "${fast[@]}" --time 1s
+grep -q 'fuzz_ops: its log is cut short' "$work/err.txt" || fail "a log without an end is one of a good run"
 mv "$work/fuzz_ops" "$work/build/fuzz-fast/fuzz/fuzz_ops"
+
+# An allocator that is not for several threads is fuzzed by the targets that can.
+printf 'fuzz_ops 4096 ops\nfuzz_schedule 4096 ops\n' >"$work/build/fuzz-fast/fuzz/targets.txt"
+clang -std=c17 -shared -fPIC -I"$tree" -o "$work/mine.so" "$tree/targets/example/example.c"
+expect_exit 0 fuzz "${fast[@]}" --subject "$work/mine.so"
+grep -q "fuzz_schedule is left out: target '$work/mine.so' cannot be run with lanes" "$work/out.txt" ||
+    fail "nobody says that fuzz_schedule is left out"
+rm -rf "$work/out-fuzz" "$work/out-fuzz.old"
+mkdir "$work/my allocator"
+cp "$work/mine.so" "$work/my allocator"
+expect_refusal "--subject: a list of ops cannot name '$work/my allocator/mine.so'" fuzz "${fast[@]}" \
+    --subject "$work/my allocator/mine.so"
+expect_refusal "--subject: target '$work/mine.so' cannot be run" fuzz "${fast[@]}" --subject "$work/mine.so" \
+    --target fuzz_schedule
+echo "fuzz_ops 4096 ops" >"$work/build/fuzz-fast/fuzz/targets.txt"
 
 # What ends a run and does not do so alone is told, a hang that does not hang is not, and a death has its status.
 stand_in() { # BODY
@@ -140,6 +166,13 @@ case $(options_of "fuzz_text 4096 bytes") in *use_counters*) fail "bytes are not
 [ $? = 4 ] || fail "a command that fails does not exit with 4"
 grep -q '^t: .*: a command failed' "$work/err.txt" || fail "a command that fails has no line: $(cat "$work/err.txt")"
 
+# A list for an allocator has no option that it would be refused for.
+head -c 32 "$tree/fuzz/input.c" >"$work/input"
+(cd "$work" && HBMSTRESS_FUZZ_TARGET=./mine.so build/fuzz-fast/fuzz/fuzz_input to-ops input >input.ops &&
+    "$hbmstress" replay input.ops) >"$work/out.txt" 2>&1 || fail "to-ops: $(tail -n 1 "$work/out.txt")"
+# A folder without a name is not the root.
+(cd "$work" && build/fuzz-fast/fuzz/fuzz_input scenarios "" 1) 2>"$work/err.txt"
+[ $? = 2 ] || fail "fuzz_input takes an empty name for a folder"
 # Seeds: the same inputs give the same files, and a finding is none.
 mv "$work/corpus/seeds" "$work/seeds-before"
 expect_exit 0 corpus-minimise --trials 2
