@@ -414,7 +414,7 @@ static enum hbm_search_result packing_exact(struct packing *packing, uint64_t no
 
 /* ---- by exchange ---- */
 
-/* Each node of the exact search takes about as long as so many steps. */
+/* Steps for each node of the search that was in vain before: a fraction of its time. */
 #define EXCHANGE_STEPS_PER_NODE 2u
 
 static bool packing_by_exchange(struct packing *packing, uint64_t nodes_max)

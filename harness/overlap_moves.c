@@ -183,8 +183,8 @@ void overlap_moves_take_refused(const struct overlap_moves *moves, const struct 
         return; /* what was done in part goes on */
     }
     const struct block *block = model_block(host->model, staged->slot);
-    staged->may_stay = staged->may_stay ||
-                       (block->state == BLOCK_LIVE && block->op == staged->op && block->hold_count == 0 && block->use_count == 0);
+    const bool is_same = block->state == BLOCK_LIVE && block->op == staged->op;
+    staged->may_stay = staged->may_stay || (is_same && block->hold_count == 0 && block->use_count == 0);
 }
 
 bool overlap_moves_was_staged(const struct overlap_moves *moves, const struct host *host, uint32_t slot)
