@@ -1,6 +1,7 @@
 #include "allocator/exchange.h"
 
 #include "allocator/check.h"
+#include "allocator/sort.h"
 
 #define NO_ITEM UINT32_MAX
 /* After so many exchanges another start is worth more. */
@@ -9,11 +10,13 @@
 #define STRAYS 8u
 /* How many pairs change places at random where no exchange is for the better. */
 #define KICKS 3u
+/* A sum of a list is made once, and compared some times while the list is sorted. */
+#define STEPS_PER_SUM 8u
 
-/* Items `out` of bin `from` for items `in` of bin `to`; what is not there is NO_ITEM. */
+/* Items `out` of bin `from` for items `in` of bin `to`. */
 struct trade {
     uint32_t from, to;
-    uint32_t out[2], in[2];
+    struct hbm_exchange_sum out, in;
     int64_t gain; /* less bytes that are too much */
 };
 
@@ -101,59 +104,120 @@ static bool start(struct hbm_exchange *exchange)
 
 /* ---- exchanges ---- */
 
-static void consider(struct hbm_exchange *exchange, struct trade *best, const struct trade *trade)
+static int sum_is_smaller(const void *context, uint32_t left, uint32_t right)
 {
-    int64_t bytes = size_of(exchange, trade->out[0]) + size_of(exchange, trade->out[1]) -
-                    size_of(exchange, trade->in[0]) - size_of(exchange, trade->in[1]);
-    int64_t from = exchange->room[trade->from], to = exchange->room[trade->to];
+    const struct hbm_exchange_list *list = context;
+    uint64_t left_bytes = list->sums[left].bytes, right_bytes = list->sums[right].bytes;
+    return left_bytes != right_bytes ? left_bytes < right_bytes : left < right;
+}
+
+static struct hbm_exchange_sum sum_of(const struct hbm_exchange *exchange, uint32_t one, uint32_t two, uint32_t three)
+{
+    int64_t bytes = size_of(exchange, one) + size_of(exchange, two) + size_of(exchange, three);
+    return (struct hbm_exchange_sum){(uint64_t)bytes, {one, two, three}};
+}
+
+static void list_add(const struct hbm_exchange *exchange, struct hbm_exchange_list *list, uint32_t one, uint32_t two,
+                     uint32_t three)
+{
+    if (list->count < HBM_EXCHANGE_SUMS)
+        list->sums[list->count++] = sum_of(exchange, one, two, three);
+}
+
+static uint32_t item_after(const struct hbm_exchange *exchange, const struct hbm_exchange_list *list, uint32_t item)
+{
+    return list->count < HBM_EXCHANGE_SUMS ? exchange->next[item] : NO_ITEM;
+}
+
+static void list_fill(struct hbm_exchange *exchange, struct hbm_exchange_list *list, uint32_t bin)
+{
+    uint32_t first = exchange->first[bin];
+    list->count = 0;
+    list_add(exchange, list, NO_ITEM, NO_ITEM, NO_ITEM);
+    for (uint32_t one = first; one != NO_ITEM; one = item_after(exchange, list, one))
+        list_add(exchange, list, one, NO_ITEM, NO_ITEM);
+    for (uint32_t one = first; one != NO_ITEM; one = item_after(exchange, list, one)) {
+        for (uint32_t two = exchange->next[one]; two != NO_ITEM; two = item_after(exchange, list, two))
+            list_add(exchange, list, one, two, NO_ITEM);
+    }
+    for (uint32_t one = first; one != NO_ITEM; one = item_after(exchange, list, one)) {
+        for (uint32_t two = exchange->next[one]; two != NO_ITEM; two = item_after(exchange, list, two)) {
+            for (uint32_t three = exchange->next[two]; three != NO_ITEM; three = item_after(exchange, list, three))
+                list_add(exchange, list, one, two, three);
+        }
+    }
+    for (uint32_t i = 0; i < list->count; i++)
+        list->order[i] = i;
+    hbm_sort(list->order, list->count, sum_is_smaller, list);
+    exchange->steps += STEPS_PER_SUM * list->count;
+}
+
+static const struct hbm_exchange_sum *sum_at(const struct hbm_exchange_list *list, size_t i)
+{
+    return &list->sums[list->order[i]];
+}
+
+static void consider(struct hbm_exchange *exchange, struct trade *best, const struct hbm_exchange_sum *out,
+                     const struct hbm_exchange_sum *in)
+{
+    int64_t bytes = (int64_t)out->bytes - (int64_t)in->bytes;
+    int64_t from = exchange->room[best->from], to = exchange->room[best->to];
     int64_t gain = excess(from) + excess(to) - excess(from + bytes) - excess(to - bytes);
     exchange->steps++;
     if (gain > best->gain) {
-        *best = *trade;
+        best->out = *out;
+        best->in = *in;
         best->gain = gain;
     }
 }
 
-/* With nothing, with each item of bin `to`, and, unless that was enough, with each two of them. */
-static void consider_against(struct hbm_exchange *exchange, struct trade *best, struct trade trade, bool pairs)
+/* What bin `from` is to be rid of is too much in it, or what bin `to` has room for, if that is less.  Of the exchanges
+ * that come to so much those that come to least are considered, and of the others those that come to most. */
+static struct trade trade_with(struct hbm_exchange *exchange, uint32_t from, uint32_t to)
 {
-    consider(exchange, best, &trade);
-    for (uint32_t in = exchange->first[trade.to]; in != NO_ITEM && !is_over(exchange); in = exchange->next[in]) {
-        trade.in[0] = in;
-        trade.in[1] = NO_ITEM;
-        consider(exchange, best, &trade);
-        for (uint32_t other = exchange->next[in]; pairs && other != NO_ITEM && !is_over(exchange);
-             other = exchange->next[other]) {
-            trade.in[1] = other;
-            consider(exchange, best, &trade);
-        }
+    const struct hbm_exchange_list *outs = &exchange->lists[0], *ins = &exchange->lists[1];
+    struct trade best = {.from = from, .to = to};
+    int64_t too_much = excess(exchange->room[from]), room = exchange->room[to];
+    uint64_t wanted = (uint64_t)(too_much < room ? too_much : room);
+    list_fill(exchange, &exchange->lists[1], to);
+    size_t in = 0; /* those before it are small enough */
+    for (size_t out = 0; out < outs->count && !is_over(exchange) && best.gain < too_much; out++) {
+        while (in < ins->count && sum_at(ins, in)->bytes + wanted <= sum_at(outs, out)->bytes)
+            in++;
+        if (in > 0)
+            consider(exchange, &best, sum_at(outs, out), sum_at(ins, in - 1));
+        if (in < ins->count)
+            consider(exchange, &best, sum_at(outs, out), sum_at(ins, in));
     }
+    return best;
 }
 
-static void consider_bin(struct hbm_exchange *exchange, struct trade *best, uint32_t from, uint32_t to)
+static struct trade trade_best(struct hbm_exchange *exchange, uint32_t from)
 {
-    int64_t enough = excess(exchange->room[from]);
-    for (uint32_t out = exchange->first[from]; out != NO_ITEM && !is_over(exchange); out = exchange->next[out]) {
-        struct trade trade = {from, to, {out, NO_ITEM}, {NO_ITEM, NO_ITEM}, 0};
-        consider_against(exchange, best, trade, best->gain < enough);
-        for (uint32_t other = exchange->next[out]; other != NO_ITEM && best->gain < enough && !is_over(exchange);
-             other = exchange->next[other]) {
-            trade.out[1] = other;
-            consider_against(exchange, best, trade, false);
-        }
+    struct trade best = {.gain = 0};
+    int64_t too_much = excess(exchange->room[from]);
+    list_fill(exchange, &exchange->lists[0], from);
+    for (uint32_t to = 0; to < exchange->bin_count && best.gain < too_much && !is_over(exchange); to++) {
+        if (exchange->room[to] <= best.gain)
+            continue; /* it can take no more than it has room for */
+        struct trade trade = trade_with(exchange, from, to);
+        best = trade.gain > best.gain ? trade : best;
     }
+    exchange->steps += exchange->bin_count;
+    return best;
 }
 
 static void trade_make(struct hbm_exchange *exchange, const struct trade *trade)
 {
-    for (unsigned i = 0; i < 2; i++) {
-        if (trade->out[i] != NO_ITEM) {
-            take(exchange, trade->out[i]);
-            put(exchange, trade->out[i], trade->to);
+    for (unsigned i = 0; i < HBM_EXCHANGE_ITEMS; i++) {
+        uint32_t out = trade->out.items[i], in = trade->in.items[i];
+        if (out != NO_ITEM) {
+            take(exchange, out);
+            put(exchange, out, trade->to);
         }
-        if (trade->in[i] != NO_ITEM) {
-            take(exchange, trade->in[i]);
-            put(exchange, trade->in[i], trade->from);
+        if (in != NO_ITEM) {
+            take(exchange, in);
+            put(exchange, in, trade->from);
         }
     }
 }
@@ -164,11 +228,12 @@ static void kick(struct hbm_exchange *exchange)
     for (unsigned i = 0; i < KICKS; i++) {
         uint32_t item = draw(exchange, exchange->item_count), other = draw(exchange, exchange->item_count);
         uint32_t bin = exchange->bins[item], other_bin = exchange->bins[other];
-        if (exchange->sizes[item] > exchange->capacities[other_bin] ||
+        if (bin == other_bin || exchange->sizes[item] > exchange->capacities[other_bin] ||
             exchange->sizes[other] > exchange->capacities[bin])
             continue;
-        if (bin != other_bin)
-            trade_make(exchange, &(struct trade){bin, other_bin, {item, NO_ITEM}, {other, NO_ITEM}, 0});
+        trade_make(exchange, &(struct trade){.from = bin, .to = other_bin,
+                                             .out = sum_of(exchange, item, NO_ITEM, NO_ITEM),
+                                             .in = sum_of(exchange, other, NO_ITEM, NO_ITEM)});
     }
 }
 
@@ -190,12 +255,7 @@ static bool improve(struct hbm_exchange *exchange)
         uint32_t from = bin_overfull(exchange);
         if (from == NO_ITEM)
             return true;
-        struct trade best = {.gain = 0};
-        for (uint32_t to = 0; to < exchange->bin_count; to++) {
-            if (to != from)
-                consider_bin(exchange, &best, from, to);
-        }
-        exchange->steps += exchange->bin_count;
+        struct trade best = trade_best(exchange, from);
         if (best.gain > 0)
             trade_make(exchange, &best);
         else

@@ -141,7 +141,8 @@ uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t alig
 {
     HBM_CHECK(size_bytes != 0);
     HBM_CHECK(align_shift >= heap->granule_shift);
-    if (size_bytes > heap->capacity_bytes - heap->used_bytes)
+    /* Holes may come to more: bytes of a block that is stranded on the host stay its own, wherever they are. */
+    if (size_bytes > heap->capacity_bytes - heap->used_bytes - hbm_heap_reserved(heap))
         return HBM_POOL_NONE;
     uint32_t hole_number = align_shift == heap->granule_shift ? hbm_bins_find(heap, size_bytes)
                                                               : aligned_find(heap, size_bytes, align_shift);
@@ -236,7 +237,6 @@ static bool stack_grow(struct hbm_heap *heap, struct hbm_block *stack, uint64_t 
 {
     uint64_t more_bytes = size_bytes - stack->size_bytes;
     uint32_t number = stack->next;
-    /* Bytes of a block that is stranded on the host stay its own, wherever they are. */
     if (number == HBM_POOL_NONE || size_bytes > heap->capacity_bytes - heap->used_bytes)
         return false;
     struct hbm_block *above = hbm_heap_at(heap, number);

@@ -68,11 +68,13 @@ static void image_describe(struct hbm *hbm, struct hbm_program *program, uint32_
     program->block = number;
 }
 
-/* Could the image alone have been placed? */
+/* Could the image alone have been placed?  Without a stack nothing but the image is asked for. */
 static bool image_fits_alone(struct hbm_call *call)
 {
     if (call->program->block != HBM_POOL_NONE)
         return true;
+    if (call->program->stack_bytes == 0)
+        return false;
     call->image_only = true;
     bool fits = hbm_call_could_fit(call, call->hbm->options.program_evicts_program);
     call->image_only = false;

@@ -414,31 +414,33 @@ static enum hbm_search_result packing_exact(struct packing *packing, uint64_t no
 
 /* ---- by exchange ---- */
 
-/* Steps for each node of the search that was in vain before: a fraction of its time. */
-#define EXCHANGE_STEPS_PER_NODE 2u
-
-static bool packing_by_exchange(struct packing *packing, uint64_t nodes_max)
+static bool packing_by_exchange(struct packing *packing, uint64_t steps_max)
 {
     /* One span has nothing to change places with, and is the only one that can be of 2^63 bytes. */
     if (packing->span_count == 1)
         return false;
+    struct hbm_exchange_list *lists = hbm_host_array(packing->plan->host, 2, sizeof *lists);
+    if (lists == NULL) {
+        packing->plan->host_refused = true;
+        return false;
+    }
     struct hbm_exchange exchange = {
         .sizes = packing->sizes, .item_count = packing->count,
         .capacities = packing->capacities, .bin_count = packing->span_count,
         .bins = packing->best, .room = (int64_t *)packing->room,
-        .first = packing->arrival_first, .next = packing->arrival_next,
-        .steps_max = nodes_max > UINT64_MAX / EXCHANGE_STEPS_PER_NODE ? UINT64_MAX
-                                                                      : nodes_max * EXCHANGE_STEPS_PER_NODE,
+        .first = packing->arrival_first, .next = packing->arrival_next, .lists = lists,
+        .steps_max = steps_max,
     };
-    while (hbm_exchange_next(&exchange)) {
+    bool fits = false;
+    while (!fits && hbm_exchange_next(&exchange)) {
         for (size_t k = 0; k < packing->count; k++)
             packing->assigned[packing->items[k]] = packing->bin_spans[packing->best[k]];
-        if (packing_layout(packing))
-            return true;
+        fits = packing_layout(packing);
         /* Only alignments make a layout fail: it compares the items of a span with each other. */
         exchange.steps += 8 * packing->count * packing->count;
     }
-    return false;
+    hbm_host_free(packing->plan->host, lists, 2, sizeof *lists);
+    return fits;
 }
 
 /* ---- all ---- */
@@ -536,11 +538,13 @@ static bool packing_solve(struct packing *packing)
     if (packing_item_by_item(packing))
         return true;
     /* A short search decides most; where it does not, exchanges are far cheaper than a long one. */
-    const uint64_t nodes_max[] = {packing->plan->search_nodes_max / QUICK_SHARE, packing->plan->search_nodes_max};
+    uint64_t most = packing->plan->search_nodes_max;
+    const uint64_t nodes_max[] = {most / QUICK_SHARE, most}; /* a step of an exchange takes a fraction of its time */
+    const uint64_t steps_max[] = {most / 2, most > UINT64_MAX / 2 ? UINT64_MAX : most * 2};
     enum hbm_search_result result = HBM_SEARCH_UNKNOWN;
     for (unsigned i = 0; i < 2 && result == HBM_SEARCH_UNKNOWN; i++) {
         result = packing_exact(packing, nodes_max[i]);
-        if (result == HBM_SEARCH_UNKNOWN && packing_by_exchange(packing, nodes_max[i]))
+        if (result == HBM_SEARCH_UNKNOWN && packing_by_exchange(packing, steps_max[i]))
             return true;
     }
     return result == HBM_SEARCH_FOUND;

@@ -7,12 +7,13 @@
 #include "allocator/plan.h"
 #include "tests/suite.h"
 
-enum { ITEMS_MAX = 128, BINS_MAX = 16 };
+enum { ITEMS_MAX = 128, BINS_MAX = 32 };
 
 struct problem {
     uint64_t sizes[ITEMS_MAX], capacities[BINS_MAX];
     uint32_t bins[ITEMS_MAX], first[BINS_MAX], next[ITEMS_MAX];
     int64_t room[BINS_MAX];
+    struct hbm_exchange_list lists[2];
     struct hbm_exchange exchange;
 };
 
@@ -42,7 +43,7 @@ static void problem_begin(struct problem *problem, size_t items, size_t bins, ui
     problem->exchange = (struct hbm_exchange){
         .sizes = problem->sizes, .item_count = items, .capacities = problem->capacities, .bin_count = bins,
         .bins = problem->bins, .room = problem->room, .first = problem->first, .next = problem->next,
-        .steps_max = steps_max,
+        .lists = problem->lists, .steps_max = steps_max,
     };
 }
 
@@ -80,7 +81,7 @@ START_TEST(what_it_finds_are_packings)
     static struct problem problem;
     random_state = 1;
     unsigned found = 0, others = 0;
-    for (int round = 0; round < 100; round++) {
+    for (int round = 0; round < 500; round++) {
         cut_bins(&problem, 2000000);
         for (unsigned more = 0; more < 3 && hbm_exchange_next(&problem.exchange); more++) {
             check_packing(&problem);
@@ -88,9 +89,9 @@ START_TEST(what_it_finds_are_packings)
             others += more > 0;
         }
     }
-    /* Where few items are large, hardly any exchange is small enough: of 500 it misses 15. */
-    ck_assert_uint_ge(found, 95);
-    ck_assert_uint_ge(others, 160);
+    /* Where few items are large, hardly any exchange is small enough: it misses 1. */
+    ck_assert_uint_ge(found, 495);
+    ck_assert_uint_ge(others, 900);
 }
 END_TEST
 
@@ -109,6 +110,30 @@ START_TEST(a_nearly_full_heap_is_packed)
     memcpy(problem.sizes, sizes, sizeof sizes);
     memcpy(problem.capacities, capacities, sizeof capacities);
     problem_begin(&problem, sizeof sizes / sizeof *sizes, sizeof capacities / sizeof *capacities, 10000000);
+    ck_assert(hbm_exchange_next(&problem.exchange));
+    check_packing(&problem);
+}
+END_TEST
+
+/* Small spans that must be filled nearly whole, and 0.01 % to spare in all: two for two is seldom close enough. */
+START_TEST(a_heap_with_small_spans_is_packed)
+{
+    static const uint64_t sizes[] = {
+        493568, 453120, 412672, 412672, 412672, 412672, 412672, 412672, 412672, 412672, 412672, 412672, 412672,
+        412672, 412672, 412672, 412672, 412672, 412672, 412672, 246272, 217344, 192256, 182400, 151808, 146042,
+        144768, 138624, 138368, 135552, 134144, 133504, 131584, 129024, 126080, 123264, 122496, 100224, 83328,
+        81536, 72576, 62912, 57632, 57600, 56256, 53696, 45664, 45216, 43360, 41056, 39552, 36192, 24425, 23740,
+        22836, 22429, 21570, 20352, 19896, 16717, 14219, 12124, 11156, 11105, 10138, 8778, 7228, 6674, 4082,
+        4074,
+    };
+    static const uint64_t capacities[] = {
+        4078, 4173, 16398, 41056, 42412, 71354, 74117, 246300, 412676, 432384, 825344, 849552, 1100291, 1162566,
+        2161665, 2317306, 2346496,
+    };
+    static struct problem problem;
+    memcpy(problem.sizes, sizes, sizeof sizes);
+    memcpy(problem.capacities, capacities, sizeof capacities);
+    problem_begin(&problem, sizeof sizes / sizeof *sizes, sizeof capacities / sizeof *capacities, 8000000);
     ck_assert(hbm_exchange_next(&problem.exchange));
     check_packing(&problem);
 }
@@ -192,6 +217,7 @@ int main(void)
     tcase_set_timeout(test_case, 60);
     tcase_add_test(test_case, what_it_finds_are_packings);
     tcase_add_test(test_case, a_nearly_full_heap_is_packed);
+    tcase_add_test(test_case, a_heap_with_small_spans_is_packed);
     tcase_add_test(test_case, it_ends_where_nothing_fits);
     tcase_add_test(test_case, it_ends_within_a_start_when_there_are_no_more_steps);
     tcase_add_test(test_case, a_span_of_the_largest_capacity_is_not_too_large_for_it);
