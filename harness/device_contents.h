@@ -1,5 +1,5 @@
-/* What the memory of a simulated device holds, owner by owner.  Only device.c includes it; device.h says what a
- * stamp, an owner and settling are. */
+/* What the memory of a simulated device holds, owner by owner.  Only the parts of the device include it
+ * (device_parts.h); device.h says what a stamp, an owner and settling are. */
 #ifndef HARNESS_DEVICE_CONTENTS_H
 #define HARNESS_DEVICE_CONTENTS_H
 

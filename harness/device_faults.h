@@ -1,5 +1,5 @@
-/* Which faults of a simulated device are armed, and which calls they come to.  Only device.c includes it; fault.h
- * says what each of them does. */
+/* Which faults of a simulated device are armed, and which calls they come to.  Only the parts of the device include
+ * it (device_parts.h); fault.h says what each of them does. */
 #ifndef HARNESS_DEVICE_FAULTS_H
 #define HARNESS_DEVICE_FAULTS_H
 

@@ -1,4 +1,4 @@
-/* Holds what a target says about itself against the model.  Only judge.c includes it. */
+/* Holds what a target says about itself against the model.  Only judge.c and its parts include it. */
 #ifndef HARNESS_JUDGE_SAID_H
 #define HARNESS_JUDGE_SAID_H
 
