@@ -1,5 +1,6 @@
 #include "cli/lookup.h"
 
+#include "harness/ops_file.h"
 #include "harness/size.h"
 #include "scenarios/scenarios.h"
 #include "targets/plugin.h"
@@ -25,6 +26,9 @@ static enum exit_code lookup_plugin(const char *path, const struct target **targ
             return EXIT_KEPT;
         }
     }
+    if (!ops_file_can_name(path))
+        return message_fail(EXIT_USAGE, "'%s': a list of ops cannot name this plug-in: no blanks at its ends, no "
+                            "control characters, at most %d bytes", path, SETUP_VALUE_BYTES - 1);
     if (plugin_count == PLUGIN_COUNT_MAX)
         return message_fail(EXIT_USAGE, "%s: more than %d plug-ins", path, PLUGIN_COUNT_MAX);
     char reason[PLUGIN_REASON_BYTES];

@@ -1,6 +1,7 @@
 #include "fuzz/subject.h"
 
 #include "fuzz/engine.h"
+#include "harness/ops_file.h"
 #include "harness/setup.h"
 #include "targets/plugin.h"
 #include "targets/targets.h"
@@ -19,11 +20,11 @@ const char *subject_name(void)
 /* What a repro cannot name would make every finding one that nobody can replay. */
 static void refuse_unsayable(const char *path)
 {
-    if (strpbrk(path, " \t\r\n") == NULL && strlen(path) < SETUP_VALUE_BYTES) {
+    if (ops_file_can_name(path)) {
         return;
     }
-    (void)fprintf(stderr, "HBMSTRESS_FUZZ_TARGET: a list of ops cannot name '%s': no blanks, at most %d bytes\n",
-                  path, SETUP_VALUE_BYTES - 1);
+    (void)fprintf(stderr, "HBMSTRESS_FUZZ_TARGET: a list of ops cannot name '%s': no blanks at its ends, no control "
+                  "characters, at most %d bytes\n", path, SETUP_VALUE_BYTES - 1);
     _exit(2); /* engines take a plain exit for a crash */
 }
 

@@ -156,6 +156,16 @@ static const struct bad_text bad_texts[] = {
     {"hbmstress-ops 1\n0: retire size=4K address=%x\n", 2, 28, "is not a size"},
     {"hbmstress-ops 1\n0: alloc size=1\n1: switch point=0 event=%0\n", 3, 25, "by their numbers, not as '%0'"},
     {"hbmstress-ops 1\n0: alloc size=1\n1: switch op=%0 point=0 to=1\n", 3, 14, "by their numbers, not as '%0'"},
+    {"hbmstress-ops 1\n0: alloc size=1K size=2K\n", 2, 18, "'size' is given twice"},
+    {"hbmstress-ops 1\n0: alloc size=%hole tag=1 align=4K size=%hole\n", 2, 36, "'size' is given twice"},
+    {"hbmstress-ops 1\n0: alloc lane=0 size=1K lane=1\n", 2, 25, "'lane' is given twice"},
+    {"hbmstress-ops 1\n0: fault call=copy call=wait\n", 2, 20, "'call' is given twice"},
+    {"hbmstress-ops 1\n0: fault call=copy for_ever=yes for_ever=yes\n", 2, 33, "'for_ever' is given twice"},
+    {"hbmstress-ops 1\n0: alloc size=1K\n1: switch op=0 point=1 to=1 point=2\n", 3, 29, "'point' is given twice"},
+    {"hbmstress-ops 1\nseed 1\ncapacity 1M\nseed 2\n", 4, 1, "'seed' is given twice"},
+    {"hbmstress-ops 1\ncheck_races yes\ncheck_races yes\n", 3, 1, "'check_races' is given twice"},
+    {"hbmstress-ops 1\noption a=1\noption b=1\noption a=2\n", 4, 8, "the option 'a' is given twice"},
+    {"hbmstress-ops 1\ntag 3 \"a\"\ntag 4 \"a\"\ntag 3 \"\"\n", 4, 5, "the tag 3 is given twice"},
 };
 
 START_TEST(what_is_wrong_is_named_with_line_and_column)
@@ -196,17 +206,65 @@ START_TEST(a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherw
 }
 END_TEST
 
-START_TEST(of_two_sizes_the_last_one_counts)
+static const struct {
+    const char *target;
+    bool can_be_named;
+} named_targets[] = {
+    {"hbm", true},
+    {"./mine.so", true},
+    {"/a folder/of mine.so", true},
+    {"my allocator.so", true},
+    {"/a  b/it's \"$x\".so", true},
+    {"two words", false},
+    {" /a.so", false},
+    {"/a.so ", false},
+    {"/a\tb.so", false},
+    {"/a\nb.so", false},
+    {"/a\x7F.so", false},
+    {"", false},
+};
+
+START_TEST(a_target_that_can_be_named_comes_back)
 {
-    static const char text[] = "hbmstress-ops 1\n0: alloc size=%hole size=1M\n1: alloc size=1M size=%hole\n";
+    struct setup setup, again;
+    struct op_list list;
+    struct ops_file_error error;
+    size_t length = 0;
+    setup_init(&setup);
+    op_list_init(&list);
+    (void)snprintf(setup.target, sizeof setup.target, "%s", named_targets[_i].target);
+    char *text = print(&setup, &list, &length);
+    const bool is_same = ops_file_parse(text, length, &again, &list, &error) == OPS_FILE_OK &&
+                         strcmp(again.target, named_targets[_i].target) == 0;
+    ck_assert_int_eq(is_same, named_targets[_i].can_be_named);
+    ck_assert_int_eq(ops_file_can_name(named_targets[_i].target), named_targets[_i].can_be_named);
+    free(text);
+    op_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(a_path_too_long_for_a_list_cannot_be_named)
+{
+    char path[SETUP_VALUE_BYTES + 1];
+    memset(path, 'a', sizeof path);
+    path[0] = '/';
+    path[SETUP_VALUE_BYTES] = '\0';
+    ck_assert(!ops_file_can_name(path));
+    path[SETUP_VALUE_BYTES - 1] = '\0';
+    ck_assert(ops_file_can_name(path));
+}
+END_TEST
+
+START_TEST(options_and_tags_come_once_each)
+{
+    static const char text[] = "hbmstress-ops 1\noption a=1\ntag 3 \"x\"\noption b=1\ntag 4 \"x\"\n";
     struct setup setup;
     struct op_list list;
     struct ops_file_error error;
     op_list_init(&list);
     ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &list, &error), OPS_FILE_OK);
-    ck_assert_uint_eq(list.ops[0].flags, 0);
-    ck_assert_uint_eq(list.ops[0].size_bytes, 1 << 20);
-    ck_assert_uint_eq(list.ops[1].flags, OP_FITTED);
+    ck_assert_uint_eq(setup.option_count, 2);
+    ck_assert_str_eq(setup.tags[4], "x");
     op_list_deinit(&list);
 }
 END_TEST
@@ -285,10 +343,13 @@ int main(void)
     TCase *tests = tcase_create("ops_file");
     tcase_add_loop_test(tests, text_to_ops_to_text_is_the_identity, 0, 5);
     tcase_add_test(tests, a_field_of_a_message_is_rounded_as_printf_rounds);
-    tcase_add_test(tests, of_two_sizes_the_last_one_counts);
     tcase_add_loop_test(tests, what_is_wrong_is_named_with_line_and_column, 0,
                         (int)(sizeof bad_texts / sizeof bad_texts[0]));
     tcase_add_test(tests, a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherwise);
+    tcase_add_loop_test(tests, a_target_that_can_be_named_comes_back, 0,
+                        (int)(sizeof named_targets / sizeof named_targets[0]));
+    tcase_add_test(tests, a_path_too_long_for_a_list_cannot_be_named);
+    tcase_add_test(tests, options_and_tags_come_once_each);
     tcase_add_test(tests, numbers_of_removed_lines_may_be_missing);
     tcase_add_test(tests, a_removed_op_redirects_no_other);
     tcase_add_test(tests, a_file_appears_whole_or_not_at_all);
