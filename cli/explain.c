@@ -7,11 +7,14 @@
 #include "cli/output.h"
 #include "cli/recording.h"
 #include "cli/subcommands.h"
+#include "harness/check.h"
 #include "harness/ops_file.h"
+#include "harness/shell.h"
 #include "harness/size.h"
 #include "reports/json_lines.h"
 #include "reports/table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What is explained; op is NULL when the last promises broke, after the list. */
@@ -196,6 +199,14 @@ static void explain_verdict(struct explanation *explanation)
     writing_append(text, "\n");
 }
 
+static void append_word(struct writing *text, const char *path)
+{
+    char *word = malloc(SHELL_WORD_BYTES(strlen(path)));
+    CHECK(word != NULL);
+    writing_append_visible(text, shell_word(path, word));
+    free(word);
+}
+
 /* Where the proof of a verdict on an OOM comes from. */
 static void explain_proof(struct explanation *explanation)
 {
@@ -206,12 +217,12 @@ static void explain_proof(struct explanation *explanation)
     writing_append(text, "  Its proof: ");
     if (!is_ops) {
         writing_append(text, "hbmstress import ");
-        writing_append_visible(text, path);
+        append_word(text, path);
         writing_append(text, " -o list.ops, then ");
         path = "list.ops";
     }
     writing_append(text, "hbmstress replay ");
-    writing_append_visible(text, path);
+    append_word(text, path);
     writing_append(text, " --certificates DIR\n");
 }
 

@@ -2,6 +2,7 @@
 
 #include "harness/array.h"
 #include "harness/check.h"
+#include "harness/shell.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,16 @@ struct finding *findings_add(struct findings *findings, const struct finding *fi
     return &findings->findings[findings->count++];
 }
 
+static char *text_replay(const char *path)
+{
+    char *word = malloc(SHELL_WORD_BYTES(strlen(path)));
+    char *text = NULL;
+    CHECK(word != NULL);
+    CHECK(asprintf(&text, "hbmstress replay %s", shell_word(path, word)) >= 0);
+    free(word);
+    return text;
+}
+
 static char *text_format(const char *format, const char *directory, const char *base)
 {
     char *text = NULL;
@@ -50,7 +61,7 @@ struct report_known *findings_report(const struct findings *findings, const char
         if (finding->base[0] == '\0')
             continue;
         known[i].repro = text_format("%s/repros/%s.ops", directory, finding->base);
-        known[i].replay = text_format("hbmstress replay %s/repros/%s.ops", directory, finding->base);
+        known[i].replay = text_replay(known[i].repro);
         if (finding->has_certificate)
             known[i].certificate = text_format("%s/certificates/%s.json", directory, finding->base);
     }

@@ -6,6 +6,7 @@
 #include "harness/check.h"
 #include "harness/lanes.h"
 #include "harness/ops_file.h"
+#include "harness/shell.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,7 +18,8 @@ void keeper_paths_init(struct keeper_paths *paths, const struct keeper *keeper, 
     snprintf(paths->repro, sizeof paths->repro, "%.3800s/%s/%s.ops", keeper->directory, folder, base);
     snprintf(paths->certificate, sizeof paths->certificate, "%.3800s/%s/%s.json", keeper->directory,
              is_dispute ? "disputes" : "certificates", base);
-    snprintf(paths->replay, sizeof paths->replay, "hbmstress replay %s", paths->repro);
+    char word[SHELL_WORD_BYTES(sizeof paths->repro)];
+    snprintf(paths->replay, sizeof paths->replay, "hbmstress replay %s", shell_word(paths->repro, word));
 }
 
 /* What a list is kept for, and where. */

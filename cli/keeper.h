@@ -48,7 +48,7 @@ void keeper_forget(const struct keeper *keeper, const char *base);
 
 /* The paths that a kept verdict is reported with; they are the caller's. */
 struct keeper_paths {
-    char repro[OUTPUT_PATH_BYTES], certificate[OUTPUT_PATH_BYTES], replay[OUTPUT_PATH_BYTES + 32];
+    char repro[OUTPUT_PATH_BYTES], certificate[OUTPUT_PATH_BYTES], replay[OUTPUT_REPLAY_BYTES];
 };
 /* folder: "repros" or "disputes". */
 void keeper_paths_init(struct keeper_paths *paths, const struct keeper *keeper, const char *folder, const char *base);

@@ -6,6 +6,7 @@
 #include "cli/recording.h"
 #include "cli/subcommands.h"
 #include "harness/check.h"
+#include "harness/shell.h"
 #include "reports/json_lines.h"
 
 #include <dirent.h>
@@ -72,6 +73,15 @@ static enum exit_code load_shards(struct merging *merging, const struct argument
     return EXIT_KEPT;
 }
 
+static void note_unfinished(const char *directory)
+{
+    char *word = malloc(SHELL_WORD_BYTES(strlen(directory)));
+    CHECK(word != NULL);
+    message_note("%s: this shard did not end; hbmstress run --resume %s goes on with it", directory,
+                 shell_word(directory, word));
+    free(word);
+}
+
 static void note_what_is_missing(const struct merging *merging)
 {
     const uint64_t shard_count = merging->shards[0].description.head.shard_count;
@@ -79,8 +89,7 @@ static void note_what_is_missing(const struct merging *merging)
         message_note("%zu of %llu shards are merged", merging->count, (unsigned long long)shard_count);
     for (size_t i = 0; i < merging->count; i++)
         if (!merging->shards[i].at.state.is_finished)
-            message_note("%s: this shard did not end; hbmstress run --resume %s goes on with it",
-                         merging->shards[i].directory, merging->shards[i].directory);
+            note_unfinished(merging->shards[i].directory);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 
 #include "cli/file.h"
 #include "cli/message.h"
+#include "harness/shell.h"
 #include "reports/writing.h"
 
 #include <stdbool.h>
@@ -12,6 +13,8 @@
 #include <stdio.h>
 
 enum { OUTPUT_PATH_BYTES = FILE_PATH_BYTES };
+/* The line that replays what is there, the path quoted as a shell needs it. */
+enum { OUTPUT_REPLAY_BYTES = SHELL_WORD_BYTES(OUTPUT_PATH_BYTES) + 128 };
 
 /* results.jsonl has whole lines only, whenever the program ends and however. */
 struct output {

@@ -9,6 +9,7 @@
 #include "cli/shrinking.h"
 #include "explore/strategies.h"
 #include "harness/check.h"
+#include "harness/shell.h"
 #include "reports/json_lines.h"
 #include "reports/terminal.h"
 
@@ -38,7 +39,7 @@ struct searching {
     struct writing text;
     uint64_t start_ns;
     char signature[SIGNATURE_BYTES];
-    char repro[OUTPUT_PATH_BYTES], replay[OUTPUT_PATH_BYTES + 256];
+    char repro[OUTPUT_PATH_BYTES], replay[OUTPUT_REPLAY_BYTES];
 };
 
 static void say_line(struct searching *searching)
@@ -148,16 +149,20 @@ static void name_repro(struct searching *searching)
     snprintf(searching->repro, sizeof searching->repro, "%.3600s/repros/%s-%.*s-%llu.ops", searching->arguments->out,
              rule_of(&searching->state->first), shown > 96 ? 96 : (int)shown, name,
              (unsigned long long)searching->recording->setup.seed);
-    snprintf(searching->replay, sizeof searching->replay, "hbmstress replay %s", searching->repro);
+    char word[SHELL_WORD_BYTES(sizeof searching->repro)];
+    snprintf(searching->replay, sizeof searching->replay, "hbmstress replay %s", shell_word(searching->repro, word));
 }
 
 /* Without a place for the repro: the line that finds it again and keeps it. */
 static void name_search(struct searching *searching)
 {
     char strategy[LANE_STRATEGY_TEXT_BYTES];
+    char word[SHELL_WORD_BYTES(OUTPUT_PATH_BYTES)];
+    const char *path = searching->arguments->words[0];
+    CHECK(strlen(path) < OUTPUT_PATH_BYTES); /* it was opened */
     snprintf(searching->replay, sizeof searching->replay,
-             "hbmstress replay %.3800s --strategy %s --schedules %llu --seed %llu%s --out DIR",
-             searching->arguments->words[0], lane_strategy_print(&searching->wish, strategy),
+             "hbmstress replay %s --strategy %s --schedules %llu --seed %llu%s --out DIR",
+             shell_word(path, word), lane_strategy_print(&searching->wish, strategy),
              (unsigned long long)searching->wish.schedule_count, (unsigned long long)searching->recording->setup.seed,
              searching->recording->setup.checks_races ? " --check-races" : "");
 }

@@ -11,6 +11,7 @@
 #include "cli/workers.h"
 #include "harness/check.h"
 #include "harness/ops_file.h"
+#include "harness/shell.h"
 #include "reports/json_lines.h"
 #include "reports/table.h"
 #include "reports/terminal.h"
@@ -36,7 +37,7 @@ struct sweeping {
     bool is_failed;     /* a message was given */
     bool is_disputed, is_incomplete;
     char path[OUTPUT_PATH_BYTES];           /* of the last list kept */
-    char replay[OUTPUT_PATH_BYTES + 32];
+    char replay[OUTPUT_REPLAY_BYTES];
     struct writing text;
 };
 
@@ -108,7 +109,8 @@ static bool choose_path(struct sweeping *sweeping, const struct sweep_note *note
         return false;
     }
     snprintf(sweeping->path, sizeof sweeping->path, "%.3700s/%s.ops", directory, base);
-    snprintf(sweeping->replay, sizeof sweeping->replay, "hbmstress replay %s", sweeping->path);
+    char word[SHELL_WORD_BYTES(sizeof sweeping->path)];
+    snprintf(sweeping->replay, sizeof sweeping->replay, "hbmstress replay %s", shell_word(sweeping->path, word));
     return true;
 }
 

@@ -87,6 +87,21 @@ crash crash crash
 crash exit crash
 crash loop hang
 
+# Paths with what a shell takes for something else: the line that repeats a finding is one to be copied.
+mkdir "it's mine; \$1"
+cp "$bad_target" "it's mine; \$1/of mine.so"
+expect_exit 1 run fragmentation_storm --target "it's mine; \$1/of mine.so" --target-option fails=crash --seed 1 --ops 4 \
+    --out "my out"
+again=$(sed -n 's/^  again   hbmstress //p' out.txt | head -n 1)
+[ -n "$again" ] || fail "a finding in 'my out' has no line that repeats it: $(head -c 300 out.txt)"
+eval "expect_exit 1 $again --json"
+expect_text out.txt '"rule":"crash"'
+expect_exit 1 run --resume "my out"
+rm -rf "my out"
+cp "$bad_target" "ends.so "
+expect_refusal 2 "'./ends.so ': a list of ops cannot name this plug-in" run fragmentation_storm --target "./ends.so "
+expect_refusal 2 "a list of ops cannot name this plug-in" run fragmentation_storm --target $'./a\nb.so'
+
 printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n1: alloc size=512\n' >two.ops
 for subcommand in replay explain shrink; do
     expect_exit 1 "$subcommand" two.ops --target "$bad_target" --target-option fails=open

@@ -1,4 +1,5 @@
 hbmstress_add_test(test_ops_file LIBS harness)
+hbmstress_add_test(test_shell LIBS harness)
 hbmstress_add_test(test_fit LIBS harness targets)
 hbmstress_add_test(test_span_map LIBS harness)
 hbmstress_add_test(test_packing LIBS harness SOURCES packing_proof.c packing_walk.c)
