@@ -25,7 +25,7 @@ enum scheduler_outcome {
     SCHEDULER_LOST_WAKEUP,  /* the condition holds for which a lane waits, and nobody wakes it but a time-out */
     SCHEDULER_RACE,         /* two lanes touched the same memory, one of them wrote, and nothing orders them */
     SCHEDULER_MISUSE,       /* an unlock by who does not hold it, a destroy of what is in use */
-    SCHEDULER_STUCK,        /* the lane reached no step for 2 s (10 s when it used no processor time): it waits for, or
+    SCHEDULER_STUCK,        /* the lane reached no step for 10 s of processor time (10 s of the clock when it used none): it waits for, or
                                spins on, what the scheduler does not see */
     SCHEDULER_STOPPED       /* scheduler_stop() */
 };

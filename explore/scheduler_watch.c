@@ -13,7 +13,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-enum { LOOKS_PER_TIMEOUT = 4, STUCK_AFTER_MS_DEFAULT = 2000, IDLE_FACTOR = 5 };
+/* A search of a hard packing, which reaches no point either, takes some seconds. */
+enum { STUCK_AFTER_MS = 10000, LOOK_MS = 500, IDLE_MS_PER_LOOK = 5 };
 
 static const void *place_of_signal(const void *context)
 {
@@ -64,29 +65,41 @@ static uint64_t spent_ms(const struct scheduler *scheduler)
     return (uint64_t)spent.tv_sec * 1000 + (uint64_t)spent.tv_nsec / 1000000;
 }
 
-/* A lane that spins spends processor time; one that waits spends none, like one that a busy machine does not let run: it
- * gets much longer. */
-static bool is_stuck(unsigned quiet, uint64_t spun_ms)
+/* The looks at lanes that reached no point: since when, and since when next to nothing was computed. */
+struct quiet {
+    unsigned looks, idle_looks;
+    uint64_t began_ms, spent_ms; /* of processor time: at the first look, and at the last */
+};
+
+static void look(struct quiet *quiet, bool is_quiet, uint64_t spent)
 {
-    return quiet > LOOKS_PER_TIMEOUT &&
-           (spun_ms > STUCK_AFTER_MS_DEFAULT / 2 || quiet > LOOKS_PER_TIMEOUT * IDLE_FACTOR);
+    const bool is_idle = is_quiet && quiet->looks > 0 && spent - quiet->spent_ms < IDLE_MS_PER_LOOK;
+    quiet->looks = is_quiet ? quiet->looks + 1 : 0;
+    quiet->idle_looks = is_idle ? quiet->idle_looks + 1 : 0;
+    quiet->began_ms = quiet->looks > 1 ? quiet->began_ms : spent;
+    quiet->spent_ms = spent;
+}
+
+/* A lane that spins spends processor time, and one that computes as long is taken for it; one that waits spends none.
+ * One that a busy machine does not let run spends little: it gets longer. */
+static bool is_stuck(const struct quiet *quiet)
+{
+    return quiet->spent_ms - quiet->began_ms >= STUCK_AFTER_MS || quiet->idle_looks >= STUCK_AFTER_MS / LOOK_MS;
 }
 
 static void *watch(void *context)
 {
     struct scheduler *scheduler = context;
     uint64_t seen = 0;
-    uint64_t began_ms = 0;
-    unsigned quiet = 0;
+    struct quiet quiet = {0};
     while (!atomic_load(&scheduler->watch_ends)) {
-        pause_ms(scheduler, STUCK_AFTER_MS_DEFAULT / LOOKS_PER_TIMEOUT);
+        pause_ms(scheduler, LOOK_MS);
         const uint64_t steps = atomic_load_explicit(&scheduler->step_total, memory_order_relaxed);
-        quiet = steps == seen && atomic_load(&scheduler->is_watched) ? quiet + 1 : 0;
+        look(&quiet, steps == seen && atomic_load(&scheduler->is_watched), spent_ms(scheduler));
         seen = steps;
-        began_ms = quiet == 1 ? spent_ms(scheduler) : began_ms;
-        if (quiet > 0 && is_stuck(quiet, spent_ms(scheduler) - began_ms)) {
+        if (is_stuck(&quiet)) {
             (void)pthread_kill(scheduler->running_thread, SIGURG);
-            quiet = 0;
+            quiet = (struct quiet){0};
         }
     }
     return NULL;

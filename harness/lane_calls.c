@@ -1,6 +1,7 @@
 #include "harness/lane_calls.h"
 
 #include "harness/check.h"
+#include "harness/judge_overlap.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,7 +143,7 @@ static void judge_one(struct lane_calls *calls)
         over->call.slot = model_slot_of_op(over->host->model, over->call.op.ref);
     }
     probe_watch_begin(&calls->run->watch, over->host->model, &over->call.op);
-    run_take_call(calls->run, over->host, &over->call);
+    run_take_call(calls->run, over->host, &over->call, over->message);
     (void)lane_calls_tell(calls);
 }
 

@@ -4,7 +4,7 @@
 #define HARNESS_LANE_CALLS_H
 
 #include "harness/clients.h"
-#include "harness/judge_overlap.h"
+#include "harness/overlap.h"
 #include "harness/run_state.h"
 
 struct lane_calls {

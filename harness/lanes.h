@@ -1,28 +1,21 @@
 /* Runs a list whose ops belong to several client threads, its lanes, under a scheduler that decides who goes on.
  *
  * Lane 0 begins alone; another lane begins where its first op stands in the list, once lane 0 has ended its ops before
- * that.  Each lane runs its own ops in the order of the list.  An op waits until the ops have returned that made what it
- * names, and until no other call is under way that would be misuse by the client: a free of what is being used, a use of
- * what is being freed.  Events complete when the schedule says, whatever their delay; lost ones never.  Calls that
- * overlapped are judged when none is under way any more (harness/judge_overlap.h).
+ * that.  Each lane runs its own ops in the order of the list.  An op waits until the ops have returned that made what
+ * it names, and until no other call is under way that would be misuse by the client: a free of what is being used, a
+ * use of what is being freed.  Events complete when the schedule says, whatever their delay; lost ones never.  Calls
+ * that overlapped are judged when none is under way any more (harness/judge_overlap.h).
  *
- * The schedule is part of the list: an OP_SWITCH for each decision that was not "go on" (decision_default()). */
+ * The schedule is part of the list (harness/lanes_list.h). */
 #ifndef HARNESS_LANES_H
 #define HARNESS_LANES_H
 
-#include "explore/scheduler.h"
+#include "harness/lanes_list.h"
 #include "harness/run.h"
-
-enum { LANES_CLIENT_COUNT_MAX = 16 };
 
 struct lanes;
 struct lanes *lanes_create(enum scheduler_backend backend);
 void lanes_destroy(struct lanes *lanes);
-
-/* Whether the list must be run by lanes_run(): some op is of another lane than 0, or it has a schedule. */
-bool lanes_are_in(const struct op_list *ops);
-/* How many client lanes it has: 1 + the highest number. */
-uint8_t lanes_count(const struct op_list *ops);
 
 /* Told of what is no step of a lane. */
 struct lanes_watch {
@@ -48,28 +41,19 @@ struct lanes_plan {
  * next run of lanes) says how the scheduler ended.  False: the target cannot be opened, or not be run so (reason). */
 bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan, const struct run_listener *listener,
                struct trial *trial, struct scheduler_report *report, char reason[RUN_REASON_BYTES]);
-/* Why that list cannot be run with lanes, in words; NULL: it can. */
-const char *lanes_why_not_list(const struct op_list *ops);
 /* Why a target with that contract cannot be run with lanes, in words; NULL: it can. */
 const char *lanes_why_not(const struct target_contract *contract);
 
 /* Where the lanes of that target run when nobody says. */
 enum scheduler_backend lanes_backend(const struct setup *setup);
 
-/* Runs the list with the schedule that is in it.  told (NULL: nobody is): its trace and its watch count. */
+/* Runs the list with the schedule that is in it.  told (NULL: nobody is): its trace and its watch count.  False: as for
+ * lanes_run(). */
 bool lanes_replay_told(const struct target *target, const struct setup *setup, const struct op_list *ops,
                        const struct lanes_plan *told, const struct run_listener *listener, struct trial *trial,
                        char reason[RUN_REASON_BYTES]);
+/* The same, and nobody is told. */
 bool lanes_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct run_listener *listener, struct trial *trial, char reason[RUN_REASON_BYTES]);
-
-/* How many switches its schedule has. */
-size_t lanes_switch_count(const struct op_list *ops);
-
-/* The schedule as ops at the end of the list. */
-void lanes_append_schedule(struct op_list *ops, const struct schedule_switch *switches, size_t count);
-/* Takes them out again, wherever they stand: *plain (initialised) is the list without them, renumbered, and *switches,
- * which the caller frees, what they say.  Returns how many. */
-size_t lanes_take_schedule(const struct op_list *ops, struct op_list *plain, struct schedule_switch **switches);
 
 #endif

@@ -1,134 +1,22 @@
 #include "harness/lanes_free.h"
 
 #include "harness/check.h"
-#include "harness/device_guard.h"
-#include "harness/lane_calls.h"
+#include "harness/lanes_free_parts.h"
 #include "harness/progress.h"
-#include "harness/random.h"
 
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* So many calls are judged together, at least and at most: few keep the judge strict, many let the lanes run. */
 enum { JUDGED_TOGETHER_MIN = 2, JUDGED_TOGETHER_MAX = 64 };
-/* About what a few calls take: events complete between them, and in their midst. */
-enum { EVENT_DELAY_NS_MAX = 50000 };
 /* So often a call that wants company lets others go first: about what it takes a thread to wake up. */
 enum { COMPANY_YIELD_COUNT_MAX = 256 };
 /* Streams of what is drawn from the seed. */
 enum { STREAM_LANES = 0, STREAM_DEVICE };
 
-struct free_lane {
-    struct free_lanes *lanes;
-    pthread_t thread;
-    bool is_started;
-    uint8_t number;
-};
-
-/* Everything belongs to who holds the guard; while is_judging, calls (but for the run's devices' services) belong to
- * the lane that judges. */
-struct free_lanes {
-    struct device_guard guard;
-    struct lane_calls calls;
-    const struct lanes_plan *plan;
-    struct device_waiter waiter;
-    struct random random;
-    struct random device_random;  /* of the device's thread alone */
-    struct lanes_free_found *found;
-    uint64_t met_count;           /* calls since none was under way */
-    uint64_t together_count_max;  /* so many are judged together */
-    uint32_t lane_count;          /* lanes that have ops left */
-    atomic_uint under_way_count;  /* calls; the one number that is read without the guard */
-    uint32_t awaiting_count;      /* calls that wait for an event */
-    bool is_judging, is_over, is_device_off;
-    struct free_lane lanes[LANES_CLIENT_COUNT_MAX];
-};
-
-/* --- the device ------------------------------------------------------------------------------------------------ */
-
-static bool is_coming(const struct timeline *timeline, uint64_t event)
-{
-    return timeline_state(timeline, event) == EVENT_PENDING && timeline_due_ns(timeline, event) != DELAY_NEVER;
-}
-
-/* The event that is due first; 0 = none is coming, or nothing may happen now but what somebody waits for. */
-static uint64_t next_event(const struct free_lanes *lanes)
-{
-    const struct timeline *timeline = lanes->calls.run->timeline;
-    uint64_t next = 0;
-    if (lanes->is_judging && lanes->awaiting_count == 0) {
-        return 0;
-    }
-    for (size_t i = 0; i < timeline_pending_count(timeline); i++) {
-        const uint64_t event = timeline_pending_at(timeline, i);
-        const uint64_t due_ns = timeline_due_ns(timeline, event);
-        const uint64_t first_ns = next == 0 ? DELAY_NEVER : timeline_due_ns(timeline, next);
-        if (due_ns < first_ns || (due_ns == first_ns && event < next)) {
-            next = event;
-        }
-    }
-    return next;
-}
-
-/* Lets the lanes go on for a while, unless all of them wait for the device. */
-static void delay_event(struct free_lanes *lanes)
-{
-    struct random *random = &lanes->device_random;
-    if (lanes->awaiting_count >= lanes->lane_count || random_chance(random, 1, 2)) {
-        return;
-    }
-    const struct timespec delay = {.tv_nsec = (long)random_below(random, EVENT_DELAY_NS_MAX)};
-    device_guard_leave(&lanes->guard);
-    (void)nanosleep(&delay, NULL);
-    device_guard_enter(&lanes->guard);
-}
-
-static void *complete_events(void *context)
-{
-    struct free_lanes *lanes = context;
-    device_guard_enter(&lanes->guard);
-    while (!lanes->is_device_off) {
-        if (next_event(lanes) == 0) {
-            device_guard_await(&lanes->guard);
-            continue;
-        }
-        delay_event(lanes);
-        timeline_complete(lanes->calls.run->timeline, next_event(lanes));
-        device_guard_tell(&lanes->guard);
-    }
-    device_guard_leave(&lanes->guard);
-    return NULL;
-}
-
-/* From within a service: the caller has the guard. */
-static void await_event(void *context, uint64_t event)
-{
-    struct free_lanes *lanes = context;
-    lanes->awaiting_count++;
-    device_guard_tell(&lanes->guard);
-    while (is_coming(lanes->calls.run->timeline, event)) {
-        device_guard_await(&lanes->guard);
-    }
-    lanes->awaiting_count--;
-}
-
-static void looked(void *context)
-{
-    (void)context; /* a lane that polls keeps nobody from going on */
-}
-
-static void gave_back(void *context, const void *memory, size_t bytes)
-{
-    (void)context;
-    (void)memory;
-    (void)bytes;
-}
-
-/* --- judging --------------------------------------------------------------------------------------------------- */
+/* --- judging ------------------------------------------------------------------------------------------------- */
 
 static uint64_t draw_together(struct free_lanes *lanes)
 {
@@ -159,7 +47,7 @@ static void judge_if_due(struct free_lanes *lanes)
     device_guard_tell(&lanes->guard);
 }
 
-/* --- calls ----------------------------------------------------------------------------------------------------- */
+/* --- calls --------------------------------------------------------------------------------------------------- */
 
 struct free_call {
     struct host *host;
@@ -237,7 +125,8 @@ static void end_call(struct free_lanes *lanes, struct free_call *over, const cha
 /* Calls are short, and threads wake up slowly: without this hardly any two would meet. */
 static void await_company(struct free_lanes *lanes, const struct free_call *over)
 {
-    for (int i = 0; over->wants_company && i < COMPANY_YIELD_COUNT_MAX && atomic_load(&lanes->under_way_count) < 2; i++) {
+    const int yield_count_max = over->wants_company ? COMPANY_YIELD_COUNT_MAX : 0;
+    for (int i = 0; i < yield_count_max && atomic_load(&lanes->under_way_count) < 2; i++) {
         (void)sched_yield();
     }
 }
@@ -276,7 +165,7 @@ static bool run_op(struct free_lane *lane, uint32_t number)
     return goes_on;
 }
 
-/* --- lanes ----------------------------------------------------------------------------------------------------- */
+/* --- lanes --------------------------------------------------------------------------------------------------- */
 
 static void end_lane(struct free_lanes *lanes)
 {
@@ -335,26 +224,13 @@ static void run_main_lane(struct free_lanes *lanes)
     }
 }
 
-static void run_threads(struct free_lanes *lanes)
-{
-    pthread_t device;
-    CHECK(pthread_create(&device, NULL, complete_events, lanes) == 0);
-    run_main_lane(lanes);
-    device_guard_enter(&lanes->guard);
-    lanes->is_device_off = true;
-    device_guard_tell(&lanes->guard);
-    device_guard_leave(&lanes->guard);
-    CHECK(pthread_join(device, NULL) == 0);
-}
-
-/* --- a run ----------------------------------------------------------------------------------------------------- */
+/* --- a run --------------------------------------------------------------------------------------------------- */
 
 static void begin(struct free_lanes *lanes, uint64_t seed)
 {
     device_guard_init(&lanes->guard);
     random_init(&lanes->random, random_derive(seed, STREAM_LANES));
-    random_init(&lanes->device_random, random_derive(seed, STREAM_DEVICE));
-    lanes->waiter = (struct device_waiter){lanes, await_event, looked, gave_back};
+    lanes_free_device_init(lanes, random_derive(seed, STREAM_DEVICE));
     lanes->lane_count = 1;
     lanes->together_count_max = 1;
     for (uint32_t i = 0; i < LANES_CLIENT_COUNT_MAX; i++) {
@@ -374,21 +250,19 @@ static void end(struct free_lanes *lanes)
     free(lanes);
 }
 
-/* NULL: it can be run. */
-static const char *refusal(const struct free_lanes *lanes)
-{
-    return lanes_count(lanes->plan->ops) > LANES_CLIENT_COUNT_MAX ? "the list has too many lanes"
-                                                                  : lanes_why_not(&lanes->calls.run->hosts[0].contract);
-}
-
 static bool open_run(struct free_lanes *lanes, char reason[RUN_REASON_BYTES])
 {
     const struct lanes_plan *plan = lanes->plan;
+    const char *why_not = lanes_why_not_list(plan->ops);
+    if (why_not != NULL) {
+        snprintf(reason, RUN_REASON_BYTES, "%s", why_not);
+        return false;
+    }
     lanes->calls.run = run_create_guarded(plan->target, plan->setup, &lanes->guard, reason);
     if (lanes->calls.run == NULL) {
         return false;
     }
-    const char *why = refusal(lanes);
+    const char *why = lanes_why_not(&lanes->calls.run->hosts[0].contract);
     if (why != NULL) {
         snprintf(reason, RUN_REASON_BYTES, "target '%s' cannot be run with lanes: %s", plan->target->name, why);
         return false;
@@ -400,7 +274,9 @@ static bool open_run(struct free_lanes *lanes, char reason[RUN_REASON_BYTES])
 static void run_list(struct free_lanes *lanes)
 {
     lane_calls_attach(&lanes->calls, &lanes->waiter);
-    run_threads(lanes);
+    lanes_free_device_start(lanes);
+    run_main_lane(lanes);
+    lanes_free_device_end(lanes);
     CHECK(lanes->calls.overlap.call_count == 0 || lanes->is_over);
     lane_calls_detach(&lanes->calls);
     if (!lanes->is_over) {

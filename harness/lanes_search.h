@@ -37,13 +37,14 @@ struct lanes_found {
 };
 
 /* As lanes_run(), schedule after schedule, until a promise is broken.  trial->first says which, and trial->ops has the
- * schedule that broke it (none when they are free-running); else trial->ops is the list.  The totals are those of all runs. */
+ * schedule that broke it (none when they are free-running); else trial->ops is the list.  The totals are those of all
+ * runs. */
 bool lanes_search(const struct target *target, const struct setup *setup, const struct op_list *ops,
                   const struct lanes_search *search, const struct run_listener *listener, struct trial *trial,
                   struct lanes_found *found, char reason[RUN_REASON_BYTES]);
 
-/* A trial with lanes: the ops are drawn by plan as for one client, with lanes alone in a run of its own, and dealt; then
- * schedules of that list are searched.  A promise that the drawing breaks already is the trial's. */
+/* A trial with lanes: the ops are drawn by plan as for one client, with lanes alone in a run of its own, and dealt;
+ * then schedules of that list are searched.  A promise that the drawing breaks already is the trial's. */
 struct lane_trial_plan {
     struct trial_plan draw;
     uint8_t lane_count; /* 2..LANES_CLIENT_COUNT_MAX */

@@ -1,7 +1,6 @@
 #include "harness/overlap_moves.h"
 
 #include "harness/array.h"
-#include "harness/check.h"
 #include "harness/clients.h"
 #include "harness/judge_moved.h"
 
@@ -11,7 +10,7 @@
 void overlap_moves_deinit(struct overlap_moves *moves)
 {
     free(moves->young);
-    free(moves->staged);
+    overlap_stages_deinit(&moves->stages);
     *moves = (struct overlap_moves){0};
 }
 
@@ -19,6 +18,17 @@ void overlap_moves_add_young(struct overlap_moves *moves, const struct host *hos
 {
     moves->young = array_grown(moves->young, moves->young_count, &moves->young_capacity, sizeof *moves->young);
     moves->young[moves->young_count++] = (struct young){host, slot};
+}
+
+/* What came into being meanwhile has not been written yet: bytes of its slot are those of the block before it. */
+static bool is_young(const struct overlap_moves *moves, const struct host *host, uint32_t slot)
+{
+    for (size_t i = 0; i < moves->young_count; i++) {
+        if (moves->young[i].host == host && moves->young[i].slot == slot) {
+            return true;
+        }
+    }
+    return false;
 }
 
 void overlap_moves_stamp(const struct overlap_moves *moves, const struct host *host)
@@ -32,27 +42,17 @@ void overlap_moves_stamp(const struct overlap_moves *moves, const struct host *h
     }
 }
 
-static void stamp_stages(const struct overlap_moves *moves, const struct host *host, uint32_t slot)
-{
-    for (size_t i = 0; i < moves->staged_count; i++) {
-        if (moves->staged[i].host == host && moves->staged[i].slot == slot) {
-            const uint64_t bytes = model_block(host->model, slot)->requested_bytes;
-            device_stamp_stage(host->device, moves->staged[i].stage, bytes, slot);
-        }
-    }
-}
-
 void overlap_moves_stamp_staged(const struct overlap_moves *moves, const struct host *host)
 {
     for (size_t i = 0; i < moves->young_count; i++) {
         const struct young *young = &moves->young[i];
         if (young->host == host && model_block(host->model, young->slot)->state != BLOCK_GONE) {
-            stamp_stages(moves, host, young->slot);
+            overlap_stages_stamp(&moves->stages, host, young->slot);
         }
     }
 }
 
-/* --- which copies were moves ------------------------------------------------------------------------- */
+/* --- which copies were moves --------------------------------------------------------------------------------- */
 
 /* A block on its way: at an address, and maybe in a stage that was taken out there. */
 struct whereabouts {
@@ -97,7 +97,7 @@ static bool leads_to(const struct host *host, const struct device_call *made, ui
 }
 
 /* Where the target says that what op made is now, after everything; false: it cannot be asked. */
-static bool find_final_of_op(const struct host *host, uint32_t op, uint64_t *address)
+static bool find_final(const struct host *host, uint32_t op, uint64_t *address)
 {
     const struct block *known = host->clients == NULL ? NULL : clients_block(host->clients, host->index, op);
     struct target_block at = {0};
@@ -109,36 +109,31 @@ static bool find_final_of_op(const struct host *host, uint32_t op, uint64_t *add
     return true;
 }
 
-static bool find_final(const struct host *host, const struct block *block, uint64_t *address)
-{
-    return find_final_of_op(host, block->op, address);
-}
-
 bool overlap_moves_ends_elsewhere(const struct host *host, uint32_t op, uint64_t address)
 {
     uint64_t final = 0;
-    return find_final_of_op(host, op, &final) && final != address;
+    return find_final(host, op, &final) && final != address;
 }
 
-/* Whether the copy moved the block; *to is where. */
-static bool is_move(const struct host *host, const struct device_call *made, uint32_t slot, uint64_t *to)
+/* --- taking them in ------------------------------------------------------------------------------------------ */
+
+/* Blocks that will be elsewhere in the end make room: another one goes where they were. */
+static void make_room(const struct overlap_moves *moves, struct host *host, const struct span *range)
 {
-    const struct block *block = model_block(host->model, slot);
-    uint64_t final = 0;
-    struct whereabouts at = {.address = block->address, .stage = made->kind == DEVICE_CALL_STAGE_IN ? made->from : 0};
-    if (!follow_call(&at, made, block)) {
-        return false;
+    const uint64_t end = range->end;
+    struct span span;
+    for (uint64_t at = range->start; at < end && span_map_intersects(model_map(host->model), at, end, &span);
+         at = span.end) {
+        const struct block *block = model_block(host->model, (uint32_t)span.owner);
+        if (overlap_moves_ends_elsewhere(host, block->op, block->address) ||
+            overlap_stages_hold(&moves->stages, host, (uint32_t)span.owner)) {
+            overlap_stages_strand(&moves->stages, host, (uint32_t)span.owner);
+        }
     }
-    *to = at.address;
-    if (!find_final(host, block, &final)) {
-        return block->state == BLOCK_LIVE; /* what was freed since went where its bytes went */
-    }
-    return leads_to(host, made + 1, slot, *to, final);
 }
 
-/* --- taking them in ------------------------------------------------------------------------------------ */
-
-static bool check_target(struct judge *judge, const struct host *host, const struct device_call *made)
+static bool check_target(const struct overlap_moves *moves, struct judge *judge, const struct host *host,
+                         const struct device_call *made)
 {
     struct span span;
     for (uint64_t at = made->to; span_map_intersects(model_map(host->model), at, made->to + made->bytes, &span);
@@ -147,104 +142,13 @@ static bool check_target(struct judge *judge, const struct host *host, const str
         if (block->kind == BLOCK_RETIRED) {
             return judge_broken(judge, RULE_CONTENTS, "a copy to 0x%" PRIx64 " lies on memory that went bad", made->to);
         }
-        if (block->state == BLOCK_DYING) {
+        if (block->state == BLOCK_DYING &&
+            !overlap_stages_may_hold_alone(&moves->stages, host, (uint32_t)span.owner)) {
             return judge_broken(judge, RULE_REUSED_EARLY, "a copy to 0x%" PRIx64 " overwrites block %" PRIu32
                                 ", whose events are not done", made->to, block->op);
         }
     }
     return true;
-}
-
-static struct staged *find_staged(const struct overlap_moves *moves, const struct host *host, uint64_t stage)
-{
-    for (size_t i = 0; i < moves->staged_count; i++) {
-        if (moves->staged[i].host == host && moves->staged[i].stage == stage) {
-            return &moves->staged[i];
-        }
-    }
-    return NULL;
-}
-
-bool overlap_moves_find_staged(const struct overlap_moves *moves, const struct host *host, uint64_t stage,
-                               uint32_t *slot)
-{
-    const struct staged *staged = find_staged(moves, host, stage);
-    if (staged != NULL) {
-        *slot = staged->slot;
-    }
-    return staged != NULL;
-}
-
-void overlap_moves_take_refused(const struct overlap_moves *moves, const struct host *host,
-                                const struct device_call *made)
-{
-    struct staged *staged = made->kind == DEVICE_CALL_STAGE_IN ? find_staged(moves, host, made->from) : NULL;
-    if (staged == NULL || made->result != DEVICE_REFUSED) {
-        return; /* what was done in part goes on */
-    }
-    const struct block *block = model_block(host->model, staged->slot);
-    const bool is_same = block->state == BLOCK_LIVE && block->op == staged->op;
-    staged->may_stay = staged->may_stay || (is_same && block->hold_count == 0 && block->use_count == 0);
-}
-
-bool overlap_moves_was_staged(const struct overlap_moves *moves, const struct host *host, uint32_t slot)
-{
-    for (size_t i = 0; i < moves->staged_count; i++) {
-        if (moves->staged[i].host == host && moves->staged[i].slot == slot) {
-            return true;
-        }
-    }
-    return false;
-}
-
-void overlap_moves_strand_staged(const struct overlap_moves *moves, struct host *host, uint64_t start, uint64_t end)
-{
-    struct span span;
-    for (uint64_t at = start; at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
-        if (overlap_moves_was_staged(moves, host, (uint32_t)span.owner)) {
-            model_strand(host->model, (uint32_t)span.owner);
-        }
-    }
-}
-
-static bool has_no_address(const struct host *host, const struct block *block)
-{
-    struct target_block at = {0};
-    return block->is_known && host->target->locate != NULL &&
-           host->target->locate(host->instance, block->handle, &at) != TARGET_OK;
-}
-
-void overlap_moves_strand_refused(const struct overlap_moves *moves, struct host *host)
-{
-    for (size_t i = 0; i < moves->staged_count; i++) {
-        const struct staged *staged = &moves->staged[i];
-        if (staged->host != host || !staged->may_stay || host->contract.defrag != DEFRAG_REPACK) {
-            continue;
-        }
-        const struct block *block = model_block(host->model, staged->slot);
-        if (block->state == BLOCK_LIVE && block->op == staged->op && !block->is_absent && has_no_address(host, block) &&
-            device_has_staged(host->device, staged->slot, block->requested_bytes)) {
-            model_strand(host->model, staged->slot);
-        }
-    }
-}
-
-/* Blocks that will be elsewhere in the end make room: another one goes where they were. */
-static void make_room(const struct overlap_moves *moves, struct host *host, const struct span *range)
-{
-    const uint64_t start = range->start;
-    const uint64_t end = range->end;
-    struct span span;
-    uint64_t at = start;
-    while (at < end && span_map_intersects(model_map(host->model), at, end, &span)) {
-        const struct block *block = model_block(host->model, (uint32_t)span.owner);
-        uint64_t final = 0;
-        if ((find_final(host, block, &final) && final != block->address) ||
-            overlap_moves_was_staged(moves, host, (uint32_t)span.owner)) {
-            model_strand(host->model, (uint32_t)span.owner);
-        }
-        at = span.end;
-    }
 }
 
 /* What is being judged, and the device call that is taken in. */
@@ -259,9 +163,27 @@ struct taking {
 static bool had_no_place(const struct taking *taking)
 {
     const struct device_call *made = taking->made;
-    const struct staged *staged =
-        made->kind == DEVICE_CALL_STAGE_IN ? find_staged(taking->moves, taking->host, made->from) : NULL;
+    const struct staged *staged = made->kind == DEVICE_CALL_STAGE_IN
+                                      ? overlap_stages_find(&taking->moves->stages, taking->host, made->from)
+                                      : NULL;
     return staged != NULL && staged->may_stay;
+}
+
+/* Whether the copy moved the block; *to is where. */
+static bool is_move(const struct taking *taking, uint32_t slot, uint64_t *to)
+{
+    const struct device_call *made = taking->made;
+    const struct block *block = model_block(taking->host->model, slot);
+    uint64_t final = 0;
+    struct whereabouts at = {.address = block->address, .stage = made->kind == DEVICE_CALL_STAGE_IN ? made->from : 0};
+    if (!follow_call(&at, made, block)) {
+        return false;
+    }
+    *to = at.address;
+    if (!find_final(taking->host, block->op, &final)) {
+        return block->state == BLOCK_LIVE || had_no_place(taking); /* what was freed since went where its bytes went */
+    }
+    return leads_to(taking->host, made + 1, slot, *to, final);
 }
 
 static bool move(const struct taking *taking, uint32_t slot, uint64_t to)
@@ -283,29 +205,16 @@ static bool move(const struct taking *taking, uint32_t slot, uint64_t to)
     return true;
 }
 
-static void take_stage_out(struct overlap_moves *moves, const struct host *host, const struct device_call *made)
-{
-    struct span span;
-    if (!span_map_intersects(model_map(host->model), made->from, made->from + 1, &span) || span.start != made->from) {
-        return;
-    }
-    moves->staged =
-        array_grown(moves->staged, moves->staged_count, &moves->staged_capacity, sizeof *moves->staged);
-    moves->staged[moves->staged_count++] = (struct staged){
-        .host = host, .stage = made->to, .slot = (uint32_t)span.owner,
-        .op = model_block(host->model, (uint32_t)span.owner)->op};
-}
-
 static bool take_stage_in(const struct taking *taking)
 {
     uint64_t to = 0;
-    uint32_t slot = SLOT_NONE;
-    if (!overlap_moves_find_staged(taking->moves, taking->host, taking->made->from, &slot) ||
-        model_block(taking->host->model, slot)->state == BLOCK_GONE) {
+    struct staged *staged = overlap_stages_find(&taking->moves->stages, taking->host, taking->made->from);
+    if (staged == NULL || model_block(taking->host->model, staged->slot)->state == BLOCK_GONE) {
         return true;
     }
-    const bool is_good = !is_move(taking->host, taking->made, slot, &to) || move(taking, slot, to);
-    find_staged(taking->moves, taking->host, taking->made->from)->may_stay = false; /* it has a place from here on */
+    const bool is_good = !is_move(taking, staged->slot, &to) || move(taking, staged->slot, to);
+    staged->is_back = true;
+    staged->may_stay = false;
     return is_good;
 }
 
@@ -326,7 +235,7 @@ static bool take_copy(const struct taking *taking)
     for (size_t i = 0; i < count; i++) {
         const uint32_t slot = slots[made->to > made->from ? count - 1 - i : i];
         uint64_t to = 0;
-        if (is_move(taking->host, made, slot, &to) && !move(taking, slot, to)) {
+        if (is_move(taking, slot, &to) && !move(taking, slot, to)) {
             return false;
         }
     }
@@ -339,9 +248,12 @@ bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct
     const struct taking taking = {moves, judge, host, made};
     moves->has_moved = true;
     if (made->kind == DEVICE_CALL_STAGE_OUT) {
-        take_stage_out(moves, host, made);
+        overlap_stages_take_out(&moves->stages, host, made);
         return true;
     }
-    return check_target(judge, host, made) &&
+    if (made->kind == DEVICE_CALL_STAGE_IN && !is_young(moves, host, made->owner)) {
+        overlap_stages_take_in(&moves->stages, host, made);
+    }
+    return check_target(moves, judge, host, made) &&
            (made->kind == DEVICE_CALL_STAGE_IN ? take_stage_in(&taking) : take_copy(&taking));
 }

@@ -331,12 +331,12 @@ static void end_op(struct run *run, struct host *host, const struct call *call)
     }
 }
 
-void run_take_call(struct run *run, struct host *host, const struct call *call)
+void run_take_call(struct run *run, struct host *host, const struct call *call, const char *message)
 {
     begin_verdict(run, call->number);
     model_begin_op(host->model, call->number);
     count_call(run, call);
-    observe(run, call, call->result == TARGET_OK ? NULL : host->target->message(host->instance));
+    observe(run, call, message);
     count_device_calls(run, host->device, &run->observation);
     if (call->skipped) {
         judge_absorb_all(&run->judge);
@@ -375,7 +375,7 @@ static void step(struct run *run, struct host *host, const struct op *op, uint32
     progress_begin(number < run->ops.count ? PROGRESS_OP : PROGRESS_END, (enum op_kind)op->kind, number);
     driver_call(host, run->timeline, &run->setup, op, number, &call);
     progress_end();
-    run_take_call(run, host, &call);
+    run_take_call(run, host, &call, call.result == TARGET_OK ? NULL : host->target->message(host->instance));
 }
 
 const struct verdict *run_step(struct run *run, const struct op *op)

@@ -30,8 +30,9 @@ struct run {
 /* As run_create(), for several threads that call: guard says whose turn it is at the devices, and outlives the run. */
 struct run *run_create_guarded(const struct target *target, const struct setup *setup, struct device_guard *guard,
                                char reason[RUN_REASON_BYTES]);
-/* A call that met no other one is over: it is observed, judged and counted; run->verdict is on it. */
-void run_take_call(struct run *run, struct host *host, const struct call *call);
+/* A call that met no other one is over: it is observed, judged and counted; run->verdict is on it.  message: its error
+ * text, NULL = none; the target may keep one for each thread, and know it no more. */
+void run_take_call(struct run *run, struct host *host, const struct call *call, const char *message);
 /* A call that met others, and on which run->verdict was said. */
 void run_take_overlapping(struct run *run, struct host *host, const struct call *call, const char *message);
 /* The device calls of all calls that overlapped, once. */

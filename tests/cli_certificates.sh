@@ -122,4 +122,13 @@ mkdir -p blocked/certificates/"$(basename "$good")" && touch blocked/certificate
 [ "$(wc -l <err.txt)" = 1 ] || fail "a directory in place of a certificate should be one line: $(cat err.txt)"
 expect_text err.txt "$(basename "$good"): Is a directory"
 [ -z "$(find blocked -name '*.partial')" ] || fail "left $(find blocked -name '*.partial')"
+
+# Of calls that overlap each has the proof of its own state: other requests are judged before it is told.
+printf '%s\n' 'hbmstress-ops 1' 'capacity 16K' 'target threaded' 'option defrag=none' 'seed 3' '' '0: alloc size=8K' \
+    '1: alloc size=20K lane=1' '2: alloc size=6K lane=2' '3: alloc size=6K' '4: switch op=3 point=1 to=1' >lanes.ops
+expect_exit 0 replay lanes.ops --certificates lanes
+expect_exit 0 check lanes/op-1-justified.json lanes/op-3-justified.json
+grep -q '"bytes": 20480' lanes/op-1-justified.json || fail "the proof of op 1 is another's"
+grep -q '"bytes": 6144' lanes/op-3-justified.json || fail "the proof of op 3 is another's"
+
 finish

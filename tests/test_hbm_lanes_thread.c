@@ -1,6 +1,7 @@
 /* Lanes that truly run in parallel: the reference allocator keeps its promises under every scenario, and a target that
  * has none of the locks it claims is caught.  HBMSTRESS_SEEDS (12 by default) says how many lists of each scenario;
  * HBMSTRESS_LANES (2 to 4 by turns) how many lanes. */
+#include "harness/lanes_free.h"
 #include "harness/lanes_search.h"
 #include "harness/ops_file.h"
 #include "scenarios/scenarios.h"
@@ -250,6 +251,35 @@ START_TEST(the_same_target_with_its_lock_keeps_its_promises)
 }
 END_TEST
 
+static void expect_refusal(const struct op *op, const char *expected)
+{
+    struct setup setup;
+    struct op_list ops;
+    struct trial trial;
+    struct lanes_free_found found;
+    char reason[RUN_REASON_BYTES] = "";
+    setup_init(&setup);
+    setup.capacity_bytes = HEAP_BYTES;
+    op_list_init(&ops);
+    op_list_append(&ops, op);
+    const struct lanes_plan plan = {.target = target_find("hbm"), .setup = &setup, .ops = &ops};
+    ck_assert(!lanes_run_free(&plan, 1, NULL, &trial, &found, reason));
+    ck_assert_msg(strstr(reason, expected) != NULL, "'%s' does not say '%s'", reason, expected);
+    op_list_deinit(&ops);
+}
+
+START_TEST(what_depends_on_the_schedule_and_too_many_lanes_are_refused)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = BLOCK_BYTES;
+    op.lane = 16;
+    expect_refusal(&op, "more than 16 lanes");
+    op.lane = 1;
+    op.flags |= OP_FITTED;
+    expect_refusal(&op, "depends on the schedule");
+}
+END_TEST
+
 int main(void)
 {
     int count = 0;
@@ -262,6 +292,7 @@ int main(void)
     tcase_add_loop_test(cases, hbm_keeps_its_promises_to_threads, 0, count);
     tcase_add_test(cases, a_missing_lock_is_found);
     tcase_add_test(cases, the_same_target_with_its_lock_keeps_its_promises);
+    tcase_add_test(cases, what_depends_on_the_schedule_and_too_many_lanes_are_refused);
     suite_add_tcase(suite, cases);
     return suite_run(suite);
 }

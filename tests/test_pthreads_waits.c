@@ -4,10 +4,13 @@
 #include "tests/suite.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { RUN_COUNT = 400, ITEM_COUNT = 4, LANE_COUNT = 3 };
 
@@ -464,9 +467,28 @@ START_TEST(a_spin_on_a_plain_variable_is_noticed_and_its_place_named)
 }
 END_TEST
 
+/* A second of computing, then a wait that no pthread call shows. */
+static void compute_then_wait_body(void *context)
+{
+    (void)context;
+    const clock_t end = clock() + CLOCKS_PER_SEC;
+    while (clock() < end) {
+    }
+    (void)syscall(SYS_futex, &never_set, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+}
+
+START_TEST(a_wait_in_a_raw_futex_is_noticed_after_a_computation)
+{
+    struct outcomes outcomes;
+    rig_run(SCHEDULER_FIBERS, 1, compute_then_wait_body, &outcomes);
+    ck_assert_uint_eq(outcomes.counts[SCHEDULER_STUCK], 1);
+}
+END_TEST
+
 static void add_spin_tests(TCase *tests)
 {
     tcase_add_test(tests, a_spin_on_a_plain_variable_is_noticed_and_its_place_named);
+    tcase_add_test(tests, a_wait_in_a_raw_futex_is_noticed_after_a_computation);
 }
 #endif
 
