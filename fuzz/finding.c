@@ -4,19 +4,22 @@
 #include "harness/check.h"
 #include "harness/ops_file.h"
 #include "harness/run.h"
+#include "harness/shell.h"
 #include "harness/shrink.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
-/* A shrunk list is worth a minute of processor time, and no more: hbmstress shrink goes on. */
-enum { SHRINK_REPLAYS_MAX = 4000, SHRINK_SECONDS_MAX = 60, PATH_BYTES = 1024, SLUG_BYTES = 64 };
-/* By the clock on the wall, which goes on while others have the processor. */
-enum { SHRINK_ALARM_SECONDS = 10 * SHRINK_SECONDS_MAX };
+enum { SHRINK_REPLAYS_MAX = 4000, PATH_BYTES = 1024, SLUG_BYTES = 64 };
+/* The clock on the wall goes on while others have the processor, and a lane that waits in vain takes none.  After half of
+ * this no list is tried any more: the rest is for one that does not return. */
+enum { WALL_TIMES_PROCESSOR = 10 };
 
 /* The finding as it is written down: the list, shrunk or not, and what it breaks. */
 struct written {
@@ -30,34 +33,66 @@ struct written {
 struct timed_replaying {
     struct shrink_replaying replaying;
     clock_t end;
+    uint64_t wall_end_ms;
 };
+
+static uint64_t wall_ms(void)
+{
+    struct timespec now;
+    CHECK(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
 
 /* Once time is up no list is tried any more, and what was found by then stays. */
 static bool replay_in_time(void *context, struct op_list *ops, struct verdict *first)
 {
     struct timed_replaying *timed = context;
-    return clock() < timed->end && shrink_replay(&timed->replaying, ops, first);
+    return clock() < timed->end && wall_ms() < timed->wall_end_ms && shrink_replay(&timed->replaying, ops, first);
+}
+
+/* What is said when a list that is tried does not end.  Made beforehand: all that can be done then is to write it. */
+static struct {
+    char *text;
+    size_t length;
+    enum rule rule;
+} late;
+
+static void end_late(int signal)
+{
+    (void)signal;
+    for (size_t done = 0; done < late.length;) {
+        const ssize_t count = write(STDERR_FILENO, late.text + done, late.length - done);
+        if (count <= 0) {
+            break;
+        }
+        done += (size_t)count;
+    }
+    end_in_rule(late.rule);
 }
 
 /* An engine's alarm is for an input that does not end.  This one has, and what follows may take longer; but a list that
  * is tried may not end either, and nobody looks at the clock in it.  0: no alarm. */
-static void set_alarm(time_t seconds)
+static void set_alarm(uint64_t ms)
 {
-    const struct itimerval alarm = {.it_interval = {.tv_sec = seconds}, .it_value = {.tv_sec = seconds}};
+    const struct sigaction action = {.sa_handler = end_late};
+    const struct itimerval alarm = {
+        .it_value = {.tv_sec = (time_t)(ms / 1000), .tv_usec = (suseconds_t)(ms % 1000 * 1000)}};
+    CHECK(ms == 0 || sigaction(SIGALRM, &action, NULL) == 0);
     (void)setitimer(ITIMER_REAL, &alarm, NULL);
 }
 
-static void shrink_list(const struct finding *finding, struct written *written)
+static void shrink_list(const struct finding *finding, uint32_t ms_max, struct written *written)
 {
     struct timed_replaying timed = {
         .replaying = {.target = finding->target, .setup = &written->setup},
-        .end = clock() + (clock_t)SHRINK_SECONDS_MAX * CLOCKS_PER_SEC,
+        .end = clock() + (clock_t)ms_max * (CLOCKS_PER_SEC / 1000),
+        .wall_end_ms = wall_ms() + (uint64_t)ms_max * WALL_TIMES_PROCESSOR / 2,
     };
     const struct shrink_try attempt = {
         .context = &timed, .is_same = replay_in_time, .granule_bytes = finding->setup->granule_bytes};
     struct shrink_result result;
     (void)snprintf(timed.replaying.signature, SIGNATURE_BYTES, "%s", written->signature);
-    set_alarm(SHRINK_ALARM_SECONDS);
+    set_alarm((uint64_t)ms_max * WALL_TIMES_PROCESSOR);
     const bool is_shrunk = shrink(&attempt, finding->ops, SHRINK_REPLAYS_MAX, &result);
     set_alarm(0);
     if (!is_shrunk) {
@@ -133,7 +168,7 @@ static void write_certificate(const struct finding *finding, const struct writte
     (void)fprintf(stderr, "proof:  %s\n", path);
 }
 
-static bool write_files(const struct finding *finding, const struct written *written)
+static bool write_list(const struct written *written)
 {
     char path[PATH_BYTES + 8];
     struct ops_file_error error;
@@ -142,36 +177,83 @@ static bool write_files(const struct finding *finding, const struct written *wri
         (void)fprintf(stderr, "hbmstress: %s\n", error.reason);
         return false;
     }
-    (void)fprintf(stderr, "repro:  %s\n", path);
-    if (written->verdict.kind == VERDICT_PREMATURE) {
-        write_certificate(finding, written);
-    }
-    (void)fprintf(stderr, "repeat: hbmstress replay %s\n", path);
     return true;
 }
 
-_Noreturn void finding_end(const struct finding *finding)
+static void print_repeat(FILE *stream, const struct written *written)
+{
+    char path[PATH_BYTES + 8];
+    char word[SHELL_WORD_BYTES(sizeof path)];
+    (void)snprintf(path, sizeof path, "%s.ops", written->stem);
+    (void)fprintf(stream, "repeat: hbmstress replay %s\n", shell_word(path, word));
+}
+
+static bool write_files(const struct finding *finding, const struct written *written)
+{
+    if (!write_list(written)) {
+        return false;
+    }
+    (void)fprintf(stderr, "repro:  %s.ops\n", written->stem);
+    if (written->verdict.kind == VERDICT_PREMATURE) {
+        write_certificate(finding, written);
+    }
+    print_repeat(stderr, written);
+    return true;
+}
+
+static void print_finding(FILE *stream, const struct finding *finding, const struct written *written)
+{
+    (void)fprintf(stream, "\nhbmstress: %s found: %s (rule %s, op %" PRIu32 ")\nreason: %s\n", finding->fuzz_target,
+                  written->signature, rule_info(written->verdict.rule)->name, written->verdict.op,
+                  written->verdict.reason);
+    ops_file_print(stream, &written->setup, &written->ops, written->signature);
+}
+
+/* The list as it was found stays if that takes too long, or does not return at all. */
+static void shrink_in_time(const struct finding *finding, const char *folder, uint32_t ms_max, struct written *written)
+{
+    name_files(folder, finding, written);
+    if (written->stem[0] == '\0' || !write_list(written)) {
+        return;
+    }
+    char found[PATH_BYTES + 8];
+    (void)snprintf(found, sizeof found, "%s.ops", written->stem);
+    FILE *stream = open_memstream(&late.text, &late.length);
+    CHECK(stream != NULL);
+    late.rule = written->verdict.rule;
+    print_finding(stream, finding, written);
+    (void)fprintf(stream, "hbmstress: a shorter list did not end, so it is as it was found\nrepro:  %s\n", found);
+    print_repeat(stream, written);
+    CHECK(fclose(stream) == 0);
+    shrink_list(finding, ms_max, written);
+    (void)remove(found);
+}
+
+_Noreturn void finding_end_within(const struct finding *finding, uint32_t shrink_ms_max)
 {
     const char *folder = getenv("HBMSTRESS_FUZZ_OUT");
     struct written written = {.setup = *finding->setup, .verdict = *finding->verdict};
+    CHECK(shrink_ms_max >= 1);
     op_list_init(&written.ops);
     op_list_copy(&written.ops, finding->ops);
     (void)snprintf(written.setup.target, sizeof written.setup.target, "%s", finding->target_name);
     signature_print(finding->verdict, finding->ops, written.signature);
-    const bool is_written = folder != NULL && folder[0] != '\0';
-    if (is_written && can_shrink(finding->verdict)) {
-        shrink_list(finding, &written);
-    }
-    if (is_written) {
+    if (folder != NULL && folder[0] != '\0') {
+        if (can_shrink(finding->verdict)) {
+            shrink_in_time(finding, folder, shrink_ms_max, &written);
+        }
         name_files(folder, finding, &written);
     }
-    (void)fprintf(stderr, "\nhbmstress: %s found: %s (rule %s, op %" PRIu32 ")\nreason: %s\n", finding->fuzz_target,
-                  written.signature, rule_info(written.verdict.rule)->name, written.verdict.op, written.verdict.reason);
-    ops_file_print(stderr, &written.setup, &written.ops, written.signature);
-    if (!is_written || written.stem[0] == '\0' || !write_files(finding, &written)) {
+    print_finding(stderr, finding, &written);
+    if (written.stem[0] == '\0' || !write_files(finding, &written)) {
         (void)fprintf(stderr, "repeat: save the lines from 'hbmstress-ops 1' to the last op as crash.ops, then\n"
                               "        hbmstress replay crash.ops\n");
     }
     (void)fflush(stderr);
     end_in_rule(written.verdict.rule);
+}
+
+_Noreturn void finding_end(const struct finding *finding)
+{
+    finding_end_within(finding, FINDING_SHRINK_MS_MAX);
 }

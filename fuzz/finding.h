@@ -8,6 +8,8 @@
 #include "harness/target.h"
 #include "harness/verdict.h"
 
+#include <stdint.h>
+
 /* What was found. */
 struct finding {
     const char *fuzz_target;     /* "fuzz_ops" */
@@ -18,9 +20,16 @@ struct finding {
     const struct verdict *verdict;
 };
 
+/* A shrunk list is worth a minute of processor time, and no more: hbmstress shrink goes on. */
+enum { FINDING_SHRINK_MS_MAX = 60 * 1000 };
+
 /* Prints the finding with its list, shrunk where that is asked for, and the line that repeats it to standard error.
  * Where the environment names a folder in HBMSTRESS_FUZZ_OUT, the list is shrunk and it and, of a premature verdict, the
- * certificate go to files there. */
+ * certificate go to files there.  The list as it was found lies there meanwhile, in case this process is ended. */
 _Noreturn void finding_end(const struct finding *finding);
+
+/* The same; shrinking may take so much processor time (at least 1), whatever list is under way then is the last one.
+ * When one of them has not ended after ten times as long by the clock on the wall, it is printed as it was found. */
+_Noreturn void finding_end_within(const struct finding *finding, uint32_t shrink_ms_max);
 
 #endif

@@ -137,14 +137,7 @@ static bool run_in_lanes(struct lane_player *player, const struct input *input, 
                                     .ops = &player->plain,
                                     .strategy = is_replay ? &strategy_replay : &strategy_choices,
                                     .state = is_replay ? player->replay : (void *)&player->choices};
-    sigset_t alarm;
-    sigset_t before;
-    (void)sigemptyset(&alarm);
-    (void)sigaddset(&alarm, SIGALRM);
-    /* The clock of a lane is virtual.  An engine that is woken there, to see how long the input takes, would read it. */
-    CHECK(pthread_sigmask(SIG_BLOCK, &alarm, &before) == 0);
     const bool was_run = lanes_run(player->lanes, &plan, listener, trial, &report, reason);
-    CHECK(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
     if (trial->first.kind != VERDICT_NONE) { /* lanes may stand where the promise broke */
         lanes_destroy(player->lanes);
         player->lanes = NULL;
@@ -152,7 +145,8 @@ static bool run_in_lanes(struct lane_player *player, const struct input *input, 
     return was_run;
 }
 
-/* A target that was given few nodes may answer too early: only without that bound it is held to it. */
+/* A target that was given few nodes may answer too early: only without that bound it is held to it, in a trial that takes
+ * the place of this one. */
 static bool is_for_lack_of_nodes(const struct lane_player *player, const struct setup *bounded, struct trial *trial)
 {
     struct setup setup = *bounded;
@@ -162,12 +156,39 @@ static bool is_for_lack_of_nodes(const struct lane_player *player, const struct 
         !trial_replay(player->target, &setup, &trial->ops, NULL, &again, reason)) {
         return false;
     }
-    const bool is_kept = again.first.kind == VERDICT_NONE;
-    trial_deinit(&again);
-    if (is_kept) {
-        trial_deinit(trial);
+    /* A search without a bound may take so long that it looks like a hang. */
+    const bool is_found_again = again.first.kind == VERDICT_PREMATURE ||
+                                (again.first.kind == VERDICT_BROKEN && again.first.rule != RULE_HANG);
+    trial_deinit(trial);
+    if (is_found_again) {
+        *trial = again;
+    } else {
+        trial_deinit(&again);
     }
-    return is_kept;
+    return !is_found_again;
+}
+
+static enum lane_player_result play_lanes(struct lane_player *player, const struct input *input,
+                                          const struct setup *bounded, const struct run_listener *listener,
+                                          struct trial *trial)
+{
+    if (!run_in_lanes(player, input, bounded, listener, trial)) {
+        return LANE_PLAYER_REFUSED;
+    }
+    return trial->first.kind == VERDICT_NONE             ? LANE_PLAYER_KEPT
+           : is_for_lack_of_nodes(player, bounded, trial) ? LANE_PLAYER_REFUSED
+                                                          : LANE_PLAYER_BROKEN;
+}
+
+/* The clock of a lane is virtual.  An engine that is woken there, to see how long the input takes, would read it. */
+static sigset_t keep_alarm_back(void)
+{
+    sigset_t alarm;
+    sigset_t before;
+    (void)sigemptyset(&alarm);
+    (void)sigaddset(&alarm, SIGALRM);
+    CHECK(pthread_sigmask(SIG_BLOCK, &alarm, &before) == 0);
+    return before;
 }
 
 enum lane_player_result lane_player_play(struct lane_player *player, struct input *input,
@@ -192,10 +213,8 @@ enum lane_player_result lane_player_play(struct lane_player *player, struct inpu
     forget_other_hosts(&player->plain);
     give_lanes(player, input, has_lanes, &player->plain);
     const struct setup bounded = *run_setup(run);
-    if (!run_in_lanes(player, input, &bounded, listener, trial)) {
-        return LANE_PLAYER_REFUSED;
-    }
-    return trial->first.kind == VERDICT_NONE            ? LANE_PLAYER_KEPT
-           : is_for_lack_of_nodes(player, &bounded, trial) ? LANE_PLAYER_REFUSED
-                                                           : LANE_PLAYER_BROKEN;
+    const sigset_t before = keep_alarm_back();
+    const enum lane_player_result result = play_lanes(player, input, &bounded, listener, trial);
+    CHECK(pthread_sigmask(SIG_SETMASK, &before, NULL) == 0);
+    return result;
 }

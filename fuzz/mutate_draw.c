@@ -9,6 +9,7 @@ enum {
     TAG_COUNT = 4,
     DELAY_LOW_NS = 1000,
     DELAY_HIGH_NS = 1000000000,
+    EDGE_ONE_IN = 32,
 };
 
 /* --- numbers ------------------------------------------------------------------------------------ */
@@ -71,6 +72,18 @@ uint64_t draw_size(const struct editing *editing)
     return draw_short_size(setup, size);
 }
 
+uint64_t draw_edge_size(const struct editing *editing)
+{
+    const struct setup *setup = &editing->input->setup;
+    const uint64_t unit = draw_unit_bytes(setup);
+    const uint64_t capacity = setup->capacity_bytes;
+    const uint64_t half = UINT64_C(1) << 63;
+    const uint64_t below = capacity > unit ? capacity - unit : unit;
+    const uint64_t sizes[] = {0, 1, unit - 1, unit + 1, below, capacity, capacity + 1, half, half + 1,
+                              -unit, UINT64_MAX};
+    return sizes[random_below(editing->random, sizeof sizes / sizeof sizes[0])];
+}
+
 uint64_t draw_delay(struct random *random)
 {
     return random_chance(random, 1, 16) ? DELAY_NEVER
@@ -104,18 +117,11 @@ enum op_kind draw_kind(struct random *random)
     return (enum op_kind)random_weighted(random, kind_weights, OP_KIND_COUNT);
 }
 
-/* What can never be: it must be refused at once, in whatever state. */
-static uint64_t draw_impossible_size(struct random *random)
-{
-    static const uint64_t sizes[] = {0, UINT64_C(1) << 62, (UINT64_C(1) << 63) + 1, UINT64_MAX};
-    return sizes[random_below(random, sizeof sizes / sizeof sizes[0])];
-}
-
 static void draw_request(const struct editing *editing, struct op *op)
 {
     struct random *random = editing->random;
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
-    op->size_bytes = random_chance(random, 1, 32) ? draw_impossible_size(random) : draw_size(editing);
+    op->size_bytes = random_chance(random, 1, EDGE_ONE_IN) ? draw_edge_size(editing) : draw_size(editing);
     if (random_chance(random, 1, 4)) {
         const struct fit fit = draw_fit(random);
         op->flags |= OP_FITTED;

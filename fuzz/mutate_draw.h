@@ -16,6 +16,9 @@ uint64_t draw_short_delay(uint64_t delay_ns);
 
 /* Mostly granules, log-uniform up to the device; now and then a part of the device, or no multiple of the granule. */
 uint64_t draw_size(const struct editing *editing);
+/* An edge of what is right: nothing, about a granule, about the device, and about what no device has.  Above 2^63 it
+ * can never be and must be refused at once, in whatever state; below it must be judged. */
+uint64_t draw_edge_size(const struct editing *editing);
 /* Log-uniform from 1 us to 1 s; one in sixteen never comes. */
 uint64_t draw_delay(struct random *random);
 struct fit draw_fit(struct random *random);

@@ -35,7 +35,7 @@ static bool copy_size(struct editing *editing)
     return true;
 }
 
-/* A granule more or less, or half or double. */
+/* A granule more or less, half or double, or an edge of what a size can be. */
 static bool nudge_size(struct editing *editing)
 {
     struct op *op = any_request(editing);
@@ -44,7 +44,8 @@ static bool nudge_size(struct editing *editing)
     }
     const uint64_t unit = draw_unit_bytes(&editing->input->setup);
     const uint64_t size = op->size_bytes;
-    const uint64_t sizes[] = {size + unit, size > unit ? size - unit : unit, size + 1, size / 2, size * 2};
+    const uint64_t sizes[] = {size + unit, size > unit ? size - unit : unit, size + 1, size / 2, size * 2,
+                              draw_edge_size(editing)};
     op->size_bytes = sizes[random_below(editing->random, sizeof sizes / sizeof sizes[0])];
     return op->size_bytes != size;
 }

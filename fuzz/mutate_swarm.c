@@ -3,11 +3,20 @@
 #include "harness/generate.h"
 
 enum { SWARM_OPS_MIN = 8, SWARM_OPS_MAX = 120, FIT_ONE_IN = 12 };
+/* One swarm in so many asks for edges of what a size can be, and in it one request in so many. */
+enum { EDGE_SWARM_ONE_IN = 8, EDGE_ONE_IN = 8 };
 
 /* How full the device would be if every request were granted and every free took the mean block: what steers a swarm
  * towards a full device without a target that could say. */
 struct tally {
     uint64_t in_use_bytes, block_count;
+};
+
+/* What all ops of one swarm have in common. */
+struct swarm {
+    struct generate generate;
+    bool asks_for_edges; /* of what a size can be */
+    uint8_t host;        /* of most of them */
 };
 
 static bool is_full(const struct editing *editing, const struct generate *generate, const struct tally *tally)
@@ -46,9 +55,10 @@ static uint64_t draw_class_size(const struct editing *editing, const struct gene
     return draw_short_size(setup, is_odd ? size : (size + unit - 1) / unit * unit);
 }
 
-static void set_sizes(const struct editing *editing, const struct generate *generate, struct op *op)
+static void set_sizes(const struct editing *editing, const struct swarm *swarm, struct op *op)
 {
     struct random *random = editing->random;
+    const struct generate *generate = &swarm->generate;
     const bool is_fit = random_chance(random, 1, FIT_ONE_IN);
     op->align_log2 = random_chance(random, generate->align_percent, 100) ? op->align_log2 : 0;
     op->tag = (uint8_t)(op->tag % generate->tag_count);
@@ -58,7 +68,8 @@ static void set_sizes(const struct editing *editing, const struct generate *gene
         op->size_bytes = is_fit ? fit_pack(&fit) : op->size_bytes;
     }
     if (!is_fit) {
-        op->size_bytes = draw_class_size(editing, generate);
+        const bool is_edge = swarm->asks_for_edges && random_chance(random, 1, EDGE_ONE_IN);
+        op->size_bytes = is_edge ? draw_edge_size(editing) : draw_class_size(editing, generate);
     }
     op->stack_bytes = op->kind == OP_LOAD && random_chance(random, 3, 4) ? draw_class_size(editing, generate) : 0;
 }
@@ -73,9 +84,15 @@ static void set_delay(struct random *random, const struct generate *generate, st
     }
 }
 
-static void count_op(struct tally *tally, const struct op *op)
+static bool is_granted(const struct editing *editing, const struct op *op)
 {
-    if (draw_makes_block(op) && op->kind != OP_DONATE && (op->flags & OP_FITTED) == 0) {
+    return draw_makes_block(op) && op->kind != OP_DONATE && (op->flags & OP_FITTED) == 0 &&
+           op->size_bytes <= editing->input->setup.capacity_bytes;
+}
+
+static void count_op(const struct editing *editing, struct tally *tally, const struct op *op)
+{
+    if (is_granted(editing, op)) {
         tally->in_use_bytes += op->size_bytes;
         tally->block_count++;
     } else if ((op->kind == OP_FREE || op->kind == OP_FREE_AFTER) && tally->block_count > 0) {
@@ -84,24 +101,25 @@ static void count_op(struct tally *tally, const struct op *op)
     }
 }
 
-static void add_op(struct editing *editing, const struct generate *generate, struct tally *tally, uint8_t host)
+static void add_op(struct editing *editing, const struct swarm *swarm, struct tally *tally)
 {
+    const struct generate *generate = &swarm->generate;
     struct op *op = block_draw(editing, draw_swarm_kind(editing, generate, tally));
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
-    op->host = random_chance(editing->random, 1, 8) ? op->host : host;
+    op->host = random_chance(editing->random, 1, 8) ? op->host : swarm->host;
     if (info->can_be_fitted) {
-        set_sizes(editing, generate, op);
+        set_sizes(editing, swarm, op);
     } else if (info->has_delay && op->event == OP_NONE && op->kind != OP_FAULT) {
         set_delay(editing->random, generate, op);
     }
-    count_op(tally, op);
+    count_op(editing, tally, op);
 }
 
 /* A run of ops with weights, sizes and delays of its own, which leave much out: that reaches states that runs with a
  * bit of everything never do (harness/generate.h).  What was there before it is as full as its requests say: to play it
  * first and draw against its state was measured to find no more, and would run an allocator that may crash in the
  * engine's own process. */
-static bool swarm(struct editing *editing)
+static bool draw_swarm(struct editing *editing)
 {
     struct random *random = editing->random;
     const struct setup *setup = &editing->input->setup;
@@ -109,17 +127,17 @@ static bool swarm(struct editing *editing)
     const size_t at = draw_place(editing);
     const uint32_t all = (UINT32_C(1) << OP_KIND_COUNT) - 1;
     const struct generate_limits limits = {.allowed_kinds = random_chance(random, 1, 4) ? all : 0};
-    struct generate generate;
-    generate_init(&generate, random, setup->capacity_bytes, draw_unit_bytes(setup), &limits);
+    struct swarm swarm = {.asks_for_edges = random_chance(random, 1, EDGE_SWARM_ONE_IN),
+                          .host = (uint8_t)random_below(random, setup->host_count)};
+    generate_init(&swarm.generate, random, setup->capacity_bytes, draw_unit_bytes(setup), &limits);
     struct tally tally = {0};
     for (size_t i = 0; i < at; i++) {
-        count_op(&tally, &ops->ops[i]);
+        count_op(editing, &tally, &ops->ops[i]);
     }
-    const uint8_t host = (uint8_t)random_below(random, setup->host_count);
     for (size_t left = (size_t)random_log_uniform(random, SWARM_OPS_MIN, SWARM_OPS_MAX); left > 0; left--) {
-        add_op(editing, &generate, &tally, host);
+        add_op(editing, &swarm, &tally);
     }
     return block_insert(editing, at);
 }
 
-const struct edit swarm_edits[] = {{"swarm", 40, swarm}, {0}};
+const struct edit swarm_edits[] = {{"swarm", 40, draw_swarm}, {0}};

@@ -1,6 +1,7 @@
 hbmstress_add_test(test_fuzz_input LIBS fuzz scenarios)
 hbmstress_add_test(test_fuzz_player LIBS fuzz)
 hbmstress_add_test(test_fuzz_regrets LIBS fuzz)
+hbmstress_add_test(test_fuzz_finding LIBS fuzz)
 hbmstress_add_test(test_fuzz_targets LIBS fuzz_checks certificate_check LABELS fuzz)
 
 set(fuzz_seeds "${CMAKE_SOURCE_DIR}/corpus/seeds")

@@ -23,6 +23,22 @@ void known_input(struct input *input, uint8_t mark)
     }
 }
 
+void known_inputs_init(struct input *before, struct input *other, struct input *after)
+{
+    input_init(before);
+    input_init(other);
+    input_init(after);
+    known_input(before, KNOWN_MARK);
+    known_input(other, KNOWN_MARK_OTHER);
+}
+
+void known_inputs_deinit(struct input *before, struct input *other, struct input *after)
+{
+    input_deinit(before);
+    input_deinit(other);
+    input_deinit(after);
+}
+
 uint32_t known_op(const struct op *op)
 {
     if (op->kind == OP_ALLOC && op->tag > TAG_MASK) {

@@ -4,11 +4,14 @@
 
 #include "fuzz/mutate_edit.h"
 
-enum { KNOWN_PAIRS = 10, EDIT_SEEDS = 200 };
+enum { KNOWN_PAIRS = 10, EDIT_SEEDS = 200, KNOWN_MARK = 16, KNOWN_MARK_OTHER = 32 };
 
 /* 128 KiB on one host, and KNOWN_PAIRS blocks, each of another size with `mark` and its number as tag, freed behind
  * them, each after a delay that says which block it is.  input is initialised. */
 void known_input(struct input *input, uint8_t mark);
+/* What most tests of edits begin with: two such lists, to change and to take ops from, and room for what comes out. */
+void known_inputs_init(struct input *before, struct input *other, struct input *after);
+void known_inputs_deinit(struct input *before, struct input *other, struct input *after);
 /* What the op is, whatever its number and references are: 0 for one that is not of such a list. */
 uint32_t known_op(const struct op *op);
 /* Whether each op of such a list names the block that it named there, or none by number. */

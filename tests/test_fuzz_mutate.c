@@ -14,20 +14,14 @@ static struct input one, other, out, again;
 static void set_up(void)
 {
     mutator = mutator_create();
-    input_init(&one);
-    input_init(&other);
-    input_init(&out);
+    known_inputs_init(&one, &other, &out);
     input_init(&again);
-    known_input(&one, 16);
-    known_input(&other, 32);
 }
 
 static void tear_down(void)
 {
     mutator_destroy(mutator);
-    input_deinit(&one);
-    input_deinit(&other);
-    input_deinit(&out);
+    known_inputs_deinit(&one, &other, &out);
     input_deinit(&again);
 }
 

@@ -5,26 +5,19 @@
 #include "tests/fuzz_lists.h"
 #include "tests/suite.h"
 
+#include <inttypes.h>
 #include <string.h>
-
-enum { MARK = 16, OTHER_MARK = 32 };
 
 static struct input before, after, other;
 
 static void set_up(void)
 {
-    input_init(&before);
-    input_init(&after);
-    input_init(&other);
-    known_input(&before, MARK);
-    known_input(&other, OTHER_MARK);
+    known_inputs_init(&before, &other, &after);
 }
 
 static void tear_down(void)
 {
-    input_deinit(&before);
-    input_deinit(&after);
-    input_deinit(&other);
+    known_inputs_deinit(&before, &other, &after);
 }
 
 /* Calls check after each seed for which the edit applies, which most seeds must be. */
@@ -254,15 +247,26 @@ START_TEST(fit_lets_a_request_ask_for_what_fits)
 }
 END_TEST
 
-static void check_same_size(void)
+static bool is_of_size(const struct op *op, const struct op *changed)
+{
+    return op->kind == OP_ALLOC && op->size_bytes == changed->size_bytes;
+}
+
+/* One op is changed, and now two are alike. */
+static void check_pair(bool (*is_alike)(const struct op *op, const struct op *changed))
 {
     size_t at = 0;
-    const struct op *op = changed_op(&at);
+    const struct op *changed = changed_op(&at);
     size_t count = 0;
     for (size_t i = 0; i < after.ops.count; i++) {
-        count += after.ops.ops[i].kind == OP_ALLOC && after.ops.ops[i].size_bytes == op->size_bytes;
+        count += is_alike(&after.ops.ops[i], changed);
     }
     ck_assert_uint_eq(count, 2);
+}
+
+static void check_same_size(void)
+{
+    check_pair(is_of_size);
 }
 
 START_TEST(same_size_makes_two_requests_equal)
@@ -283,6 +287,38 @@ static void check_nudged(void)
 START_TEST(nudge_changes_a_size_alone)
 {
     for_each_seed("nudge", check_nudged);
+}
+END_TEST
+
+static size_t requests_of(const struct op_list *ops, uint64_t size_bytes)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ops->count; i++) {
+        const struct op *op = &ops->ops[i];
+        count += op_kind_info((enum op_kind)op->kind)->can_be_fitted && (op->flags & OP_FITTED) == 0 &&
+                 op->size_bytes == size_bytes;
+    }
+    return count;
+}
+
+/* Of a device of 128 KiB in granules of 512. */
+static const uint64_t edge_sizes[] = {
+    0, 1, 511, 513, (128 << 10) - 512, 128 << 10, (128 << 10) + 1, UINT64_C(1) << 63, (UINT64_C(1) << 63) + 1,
+    UINT64_MAX - 511, UINT64_MAX,
+};
+
+START_TEST(nudges_and_swarms_ask_for_every_edge_of_what_a_size_can_be)
+{
+    static const char *const names[] = {"nudge", "swarm"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        size_t more = 0;
+        for (uint64_t seed = 1; seed <= 5 * EDIT_SEEDS; seed++) {
+            if (edit_copy(names[k], &before, &other, seed, &after)) {
+                more += requests_of(&after.ops, edge_sizes[_i]) > requests_of(&before.ops, edge_sizes[_i]);
+            }
+        }
+        ck_assert_msg(more > 0, "%s never asks for %" PRIu64, names[k], edge_sizes[_i]);
+    }
 }
 END_TEST
 
@@ -386,15 +422,14 @@ START_TEST(lose_takes_an_event_away)
 }
 END_TEST
 
+static bool is_due_with(const struct op *op, const struct op *changed)
+{
+    return op->kind == OP_FREE_AFTER && op->delay_ns == changed->delay_ns;
+}
+
 static void check_same_delay(void)
 {
-    size_t at = 0;
-    const struct op *op = changed_op(&at);
-    size_t count = 0;
-    for (size_t i = 0; i < after.ops.count; i++) {
-        count += after.ops.ops[i].kind == OP_FREE_AFTER && after.ops.ops[i].delay_ns == op->delay_ns;
-    }
-    ck_assert_uint_eq(count, 2);
+    check_pair(is_due_with);
 }
 
 START_TEST(same_delay_makes_two_events_due_at_once)
@@ -489,6 +524,8 @@ int main(void)
     tcase_add_test(cases, fit_lets_a_request_ask_for_what_fits);
     tcase_add_test(cases, same_size_makes_two_requests_equal);
     tcase_add_test(cases, nudge_changes_a_size_alone);
+    tcase_add_loop_test(cases, nudges_and_swarms_ask_for_every_edge_of_what_a_size_can_be, 0,
+                        (int)(sizeof edge_sizes / sizeof edge_sizes[0]));
     tcase_add_test(cases, align_asks_for_an_alignment_between_granule_and_device);
     tcase_add_test(cases, ask_fit_adds_a_request_for_what_fits);
     tcase_add_test(cases, complete_before_and_after_stand_next_to_a_request);

@@ -61,7 +61,7 @@ END_TEST
 
 START_TEST(comb_frees_blocks_of_its_own_wherever_it_stands)
 {
-    known_input(&before, 16);
+    known_input(&before, KNOWN_MARK);
     for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
         ck_assert(edit_copy("comb", &before, NULL, seed, &after));
         ck_assert(known_are_in_order(&before.ops, &after.ops));
@@ -121,17 +121,22 @@ static size_t place_of_swarm(uint8_t mark)
     return place;
 }
 
+static void ask_before(size_t count, uint64_t size_bytes, uint8_t tag)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = size_bytes;
+    op.tag = tag;
+    for (size_t i = 0; i < count; i++) {
+        op_list_append(&before.ops, &op);
+    }
+}
+
 /* Behind requests for the device twice over it has fewer requests than in front of them all. */
 START_TEST(swarm_steers_towards_a_device_that_is_full_but_not_more)
 {
     uint64_t request_counts[2] = {0}; /* in front, behind */
     uint64_t op_counts[2] = {0};
-    for (int i = 0; i < 8; i++) {
-        struct op op = op_make(OP_ALLOC);
-        op.size_bytes = before.setup.capacity_bytes / 2;
-        op.tag = UINT8_MAX;
-        op_list_append(&before.ops, &op);
-    }
+    ask_before(8, before.setup.capacity_bytes / 2, UINT8_MAX);
     for (uint64_t seed = 1; seed <= 2 * EDIT_SEEDS; seed++) {
         ck_assert(edit_copy("swarm", &before, NULL, seed, &after));
         const size_t place = place_of_swarm(UINT8_MAX);
@@ -144,6 +149,27 @@ START_TEST(swarm_steers_towards_a_device_that_is_full_but_not_more)
     ck_assert_uint_gt(op_counts[0], 0);
     ck_assert_uint_gt(op_counts[1], 0);
     ck_assert_uint_lt(request_counts[1] * op_counts[0] * 2, request_counts[0] * op_counts[1]);
+}
+END_TEST
+
+/* What is refused leaves the device as full as it was. */
+START_TEST(swarm_behind_requests_that_are_refused_has_as_many_requests)
+{
+    enum { COUNT = 40 };
+    static const uint64_t sizes[] = {1, UINT64_C(1) << 56};
+    size_t counts[2] = {0};
+    for (size_t k = 0; k < 2; k++) {
+        op_list_clear(&before.ops);
+        ask_before(COUNT, sizes[k], 0);
+        for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
+            ck_assert(edit_copy("swarm", &before, NULL, seed, &after));
+            for (size_t i = 0; i < after.ops.count; i++) {
+                counts[k] += after.ops.ops[i].kind == OP_ALLOC;
+            }
+            counts[k] -= COUNT;
+        }
+    }
+    ck_assert_uint_gt(counts[1] * 10, counts[0] * 9);
 }
 END_TEST
 
@@ -172,6 +198,7 @@ int main(void)
     tcase_add_test(cases, swarm_adds_a_run_whose_ops_act);
     tcase_add_test(cases, swarm_leaves_kinds_out_that_others_have);
     tcase_add_test(cases, swarm_steers_towards_a_device_that_is_full_but_not_more);
+    tcase_add_test(cases, swarm_behind_requests_that_are_refused_has_as_many_requests);
     tcase_add_test(cases, swarm_draws_numbers_that_short_ops_can_say);
     suite_add_tcase(suite, cases);
     return suite_run(suite);

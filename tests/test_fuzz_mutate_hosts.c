@@ -5,23 +5,18 @@
 #include "tests/fuzz_lists.h"
 #include "tests/suite.h"
 
-enum { MARK = 16, LONG_COUNT = 300, OP_COUNT_MAX = 400 };
+enum { LONG_COUNT = 300, OP_COUNT_MAX = 400 };
 
 static struct input before, after, other;
 
 static void set_up(void)
 {
-    input_init(&before);
-    input_init(&after);
-    input_init(&other);
-    known_input(&before, MARK);
+    known_inputs_init(&before, &other, &after);
 }
 
 static void tear_down(void)
 {
-    input_deinit(&before);
-    input_deinit(&after);
-    input_deinit(&other);
+    known_inputs_deinit(&before, &other, &after);
 }
 
 /* The ops of one host alone, in their order. */

@@ -16,9 +16,9 @@ static void set_up(void)
 {
     struct input input;
     input_init(&input);
-    known_input(&input, 16);
+    known_input(&input, KNOWN_MARK);
     length = input_encode(&input, bytes, sizeof bytes);
-    known_input(&input, 32);
+    known_input(&input, KNOWN_MARK_OTHER);
     other_length = input_encode(&input, other_bytes, sizeof other_bytes);
     input_deinit(&input);
 }

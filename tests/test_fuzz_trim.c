@@ -10,7 +10,7 @@ static void set_up(void)
 {
     input_init(&input);
     trim_init(&trim);
-    known_input(&input, 16);
+    known_input(&input, KNOWN_MARK);
 }
 
 static void tear_down(void)
