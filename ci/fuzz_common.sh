@@ -139,11 +139,11 @@ engine_options() { # TARGET; sets options
 
 # The subject in HBMSTRESS_FUZZ_TARGET must be one, and the regrets that it is held to must be known: the first program
 # says so before hours are spent.
-check_subject() { # PROGRAM
+check_subject() { # PROGRAM [WHAT-SAID-THE-SUBJECT]
     local said
     said=$("$1" -runs=0 -exact_artifact_path=/dev/null 2>&1) || true
     said=$(grep -m 1 -E '^HBMSTRESS_FUZZ_(TARGET|REGRETS): ' <<<"$said") || return 0
-    fail 2 "${said/#HBMSTRESS_FUZZ_TARGET:/--subject:}"
+    fail 2 "${said/#HBMSTRESS_FUZZ_TARGET:/${2:---subject}:}"
 }
 
 # Most allocators are not for several threads.  fuzz_schedule refuses such a subject: where it was not asked for by name
@@ -252,22 +252,35 @@ triage() { # TARGET PROGRAM FOLDER INPUT ...
     rm -f "$folder/played.log"
 }
 
+# One word for a shell, in single quotes where it needs them, as hbmstress prints its own (harness/shell.h).
+shell_word() { # TEXT
+    local LC_ALL=C quote="'\\''"
+    if [[ $1 =~ ^[A-Za-z0-9_@%+=:,./-]+$ ]]; then
+        printf '%s' "$1"
+    else
+        printf "'%s'" "${1//\'/$quote}"
+    fi
+}
+
 # One finding of triage(), shrunk, if need be by the same program without sanitizers: prints it, and sets repro and
 # proof (empty where there is none).
 tell_finding() { # KEY PROGRAM FOLDER [WITHOUT-SANITIZERS]
     local input=${found_input[$1]} log=$3/told.log repeat
     : >"$log"
     # What never ends cannot be shrunk.
-    if [[ $1 != *timeout ]]; then HBMSTRESS_FUZZ_OUT=$3 play "$2" "$input" "$log" 600 >/dev/null; fi
+    if [[ $1 != *timeout ]]; then HBMSTRESS_FUZZ_OUT=$3 play "$2" "$input" "$log" 900 >/dev/null; fi
     # Another defect may stop the shrinking, where sanitizers are.
     if [[ -n ${4:-} && $1 != *timeout ]] && grep -q " found: " <<<"$1" && ! grep -q "^repro:  " "$log"; then
-        HBMSTRESS_FUZZ_OUT=$3 play "$4" "$input" "$log" 600 >/dev/null
+        HBMSTRESS_FUZZ_OUT=$3 play "$4" "$input" "$log" 900 >/dev/null
     fi
     repro=$(sed -n 's/^repro:  //p' "$log" | head -n 1)
     proof=$(sed -n 's/^proof:  //p' "$log" | head -n 1)
     repeat=$(sed -n 's/^repeat: \(hbmstress replay\)/\1/p' "$log" | head -n 1)
     if [[ -z $repeat || -z $repro ]]; then
-        repeat="${HBMSTRESS_FUZZ_TARGET:+HBMSTRESS_FUZZ_TARGET=$HBMSTRESS_FUZZ_TARGET }$2 $input"
+        repeat="$(shell_word "$2") $(shell_word "$input")"
+        if [[ -n ${HBMSTRESS_FUZZ_TARGET:-} ]]; then
+            repeat="HBMSTRESS_FUZZ_TARGET=$(shell_word "$HBMSTRESS_FUZZ_TARGET") $repeat"
+        fi
     fi
     printf '%s (%d times)\n  input   %s\n' "$1" "${found[$1]}" "$input"
     if [[ -n $repro ]]; then printf '  repro   %s\n' "$repro"; fi

@@ -2,4 +2,5 @@ hbmstress_add_script_test(floors COMMAND "${CMAKE_SOURCE_DIR}/ci/check-floors" "
 hbmstress_add_script_test(floors_checker_fires COMMAND "${CMAKE_SOURCE_DIR}/tests/floors_checker_fires.sh")
 hbmstress_add_script_test(installed_headers_compile
     COMMAND "${CMAKE_SOURCE_DIR}/tests/installed_headers_compile.sh" "${CMAKE_BINARY_DIR}" "${CMAKE_C_COMPILER}")
+hbmstress_add_script_test(ci_help COMMAND "${CMAKE_SOURCE_DIR}/tests/ci_help.sh" "${CMAKE_SOURCE_DIR}")
 hbmstress_add_script_test(ci_stress COMMAND "${CMAKE_SOURCE_DIR}/tests/ci_stress.sh" "${CMAKE_SOURCE_DIR}")

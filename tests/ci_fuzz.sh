@@ -27,7 +27,7 @@ if ! (cd "$tree" && cmake --preset fuzz-fast &&
     exit 1
 fi
 mkdir -p "$work/ci" "$work/bin" "$work/build/fuzz-fast/fuzz"
-cp "$tree/ci/fuzz" "$tree/ci/fuzz_common.sh" "$tree/ci/corpus-minimise" "$work/ci"
+cp "$tree/ci/fuzz" "$tree/ci/fuzz_common.sh" "$tree/ci/help.sh" "$tree/ci/corpus-minimise" "$work/ci"
 cp -r "$tree/corpus" "$work/corpus"
 cp "$tree/build/fuzz-fast/fuzz/"{fuzz_ops,fuzz_schedule,fuzz_input} "$work/build/fuzz-fast/fuzz"
 echo "fuzz_ops 4096 ops" >"$work/build/fuzz-fast/fuzz/targets.txt"
@@ -89,6 +89,7 @@ from=/
 expect_refusal "what is '--wat'?" fuzz --wat
 expect_refusal "--from: /nowhere is no folder" corpus-minimise --from nowhere
 expect_refusal "there is no fuzz target 'fuzz_nothing'" corpus-minimise fuzz_nothing
+HBMSTRESS_FUZZ_TARGET=nobody expect_refusal "HBMSTRESS_FUZZ_TARGET: there is no target 'nobody'" corpus-minimise
 
 # A defect: red, with a list and a proof that stand without the fuzzer, and the line that repeats it.
 expect_exit 1 fuzz "${fast[@]}" --time 30s --subject plant_premature_stalled
@@ -128,8 +129,9 @@ grep -q "fuzz_schedule is left out: target '$work/mine.so' cannot be run with la
 rm -rf "$work/out-fuzz" "$work/out-fuzz.old"
 mkdir "$work/my allocator"
 cp "$work/mine.so" "$work/my allocator"
-expect_refusal "--subject: a list of ops cannot name '$work/my allocator/mine.so'" fuzz "${fast[@]}" \
-    --subject "$work/my allocator/mine.so"
+cp "$work/mine.so" "$work/my allocator/ends.so "
+expect_refusal "--subject: a list of ops cannot name '$work/my allocator/ends.so '" fuzz "${fast[@]}" \
+    --subject "$work/my allocator/ends.so "
 expect_refusal "--subject: target '$work/mine.so' cannot be run" fuzz "${fast[@]}" --subject "$work/mine.so" \
     --target fuzz_schedule
 echo "fuzz_ops 4096 ops" >"$work/build/fuzz-fast/fuzz/targets.txt"
@@ -151,6 +153,19 @@ stand_in "exit 0"
     fail "what does not end a run alone is told as '$(triaged artifacts/crash-0)'"
 stand_in "exit 9"
 [ "$(triaged afl/main/hangs/id:0)" = "fuzz_ops found: exit status 9" ] || fail "a death without a word has no name"
+# The line that repeats it is one to be copied, whatever is in its paths.
+told() { # INPUT SUBJECT
+    (cd "$work" && HBMSTRESS_FUZZ_TARGET=$2 bash -euc 'script=t; . ci/fuzz_common.sh; found[k]=1 found_input[k]=$1
+        tell_finding k ./stand-in .' - "$1") | sed -n 's/^  repeat  //p'
+}
+[ "$(told in/crash-0 "")" = "./stand-in in/crash-0" ] || fail "a plain line is told as $(told in/crash-0 "")"
+mkdir "$work/it's in"
+# shellcheck disable=SC2016 # for the stand-in
+stand_in 'echo "$1 for $HBMSTRESS_FUZZ_TARGET"'
+touch "$work/it's in/crash \$0"
+[ "$(cd "$work" && eval "$(told "it's in/crash \$0" 'my allocator/it;s.so')")" = \
+    "it's in/crash \$0 for my allocator/it;s.so" ] ||
+    fail "not to be copied: $(told "it's in/crash \$0" 'my allocator/it;s.so')"
 # Lists of ops need their length, and no counts.
 options_of() { # LINE-OF-TARGETS
     mkdir -p "$work/build/options/fuzz"
@@ -168,7 +183,7 @@ grep -q '^t: .*: a command failed' "$work/err.txt" || fail "a command that fails
 
 # A list for an allocator has no option that it would be refused for.
 head -c 32 "$tree/fuzz/input.c" >"$work/input"
-(cd "$work" && HBMSTRESS_FUZZ_TARGET=./mine.so build/fuzz-fast/fuzz/fuzz_input to-ops input >input.ops &&
+(cd "$work" && HBMSTRESS_FUZZ_TARGET="./my allocator/mine.so" build/fuzz-fast/fuzz/fuzz_input to-ops input >input.ops &&
     "$hbmstress" replay input.ops) >"$work/out.txt" 2>&1 || fail "to-ops: $(tail -n 1 "$work/out.txt")"
 # A folder without a name is not the root.
 (cd "$work" && build/fuzz-fast/fuzz/fuzz_input scenarios "" 1) 2>"$work/err.txt"

@@ -9,7 +9,7 @@ failure_count=0
 make_good_tree() {
     rm -rf "${tree:?}"/*
     mkdir "$tree/ci"
-    cp "$source_tree/ci/check-floors" "$source_tree/ci/check_floors.awk" "$tree/ci/"
+    cp "$source_tree/ci/check-floors" "$source_tree/ci/check_floors.awk" "$source_tree/ci/help.sh" "$tree/ci/"
     local folder
     for folder in allocator harness checker targets scenarios formats reports cli fuzz bench tests; do
         mkdir "$tree/$folder"
@@ -69,7 +69,7 @@ finds reports/bad.h '' 'a header begins with a comment'
 # A folder without any source is no proof of anything.
 rm -rf "${tree:?}"/*
 mkdir "$tree/ci" "$tree/harness"
-cp "$source_tree/ci/check-floors" "$source_tree/ci/check_floors.awk" "$tree/ci/"
+cp "$source_tree/ci/check-floors" "$source_tree/ci/check_floors.awk" "$source_tree/ci/help.sh" "$tree/ci/"
 if "$tree/ci/check-floors" "$tree" >/dev/null; then
     echo "an empty tree passed"
     failure_count=$((failure_count + 1))
