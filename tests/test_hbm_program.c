@@ -75,6 +75,24 @@ START_TEST(evicted_program_is_loaded_again_by_its_execution)
 }
 END_TEST
 
+/* The caller's mistake, and noticed as long as the block waits for its event. */
+START_TEST(a_handle_that_was_freed_is_neither_donated_nor_launched_with)
+{
+    rig_start(&rig, 16, HBM_DEFRAG_REPACK);
+    struct hbm_program *program = rig_program(&rig, 1, 2, 0);
+    struct hbm_buffer *input = rig_buffer(&rig, 3), *out = NULL;
+    struct hbm_request request = {.size_bytes = 512, .kind = HBM_KIND_OUTPUT};
+    struct hbm_launch launch = {program, 1, &input, 1, &request, NULL, 1};
+    ck_assert_int_eq(hbm_use(rig.hbm, input, 1), HBM_OK);
+    hbm_free(rig.hbm, input);
+    ck_assert_int_eq(hbm_donate(rig.hbm, input, &request, &out), HBM_INVALID);
+    ck_assert_int_eq(hbm_launch(rig.hbm, &launch, &out), HBM_INVALID);
+    ck_assert_ptr_null(out);
+    ck_assert(hbm_invariants_hold(rig.hbm));
+    rig_stop(&rig);
+}
+END_TEST
+
 START_TEST(donation_takes_the_block_over_with_its_uses_and_refuses_what_does_not_fit)
 {
     rig_start(&rig, 8, HBM_DEFRAG_REPACK);
@@ -185,6 +203,7 @@ int main(void)
     tcase_add_test(test_case, stack_growth_moves_blocks_up_out_of_its_way);
     tcase_add_test(test_case, held_block_at_the_bottom_stops_the_stack);
     tcase_add_test(test_case, evicted_program_is_loaded_again_by_its_execution);
+    tcase_add_test(test_case, a_handle_that_was_freed_is_neither_donated_nor_launched_with);
     tcase_add_test(test_case, donation_takes_the_block_over_with_its_uses_and_refuses_what_does_not_fit);
     tcase_add_test(test_case, launch_uses_inputs_outputs_and_program_until_the_event);
     tcase_add_test(test_case, failed_launch_leaves_everything_as_it_was);
