@@ -151,12 +151,21 @@ static enum hbm_result block_use(struct hbm *hbm, struct hbm_block *block, uint6
     return HBM_OK;
 }
 
+/* As hbm_collect(), but the block stays where it is: what the caller has enqueued has its address already. */
+static void collect_in_place(struct hbm *hbm, struct hbm_block *block)
+{
+    bool full = block->used.hold_count == UINT32_MAX;
+    block->used.hold_count += !full;
+    hbm_collect(hbm);
+    block->used.hold_count -= !full;
+}
+
 enum hbm_result hbm_use(struct hbm *hbm, struct hbm_buffer *buffer, uint64_t event)
 {
     struct hbm_block *block = block_of(buffer);
     enum hbm_result result;
     hbm_lock_take(&hbm->lock);
-    hbm_collect(hbm);
+    collect_in_place(hbm, block);
     if (hbm_block_is_stranded(block))
         result = hbm_fail_unavailable(hbm, "the contents are stranded on the host");
     else
@@ -169,7 +178,7 @@ enum hbm_result hbm_free_after(struct hbm *hbm, struct hbm_buffer *buffer, uint6
 {
     struct hbm_block *block = block_of(buffer);
     hbm_lock_take(&hbm->lock);
-    hbm_collect(hbm);
+    collect_in_place(hbm, block);
     HBM_CHECK(!block->dying);
     enum hbm_result result = block_use(hbm, block, event);
     if (result == HBM_OK)
