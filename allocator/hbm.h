@@ -243,9 +243,9 @@ void hbm_free(struct hbm *hbm, struct hbm_buffer *buffer);
  * memory to remember the event; nothing changed, the buffer is still live. */
 HBM_MUST_USE enum hbm_result hbm_free_after(struct hbm *hbm, struct hbm_buffer *buffer, uint64_t event);
 
-/* The device uses the buffer until the event completes: it is held.  An event that has completed
- * already changes nothing.  HBM_UNAVAILABLE as above, or the contents are stranded on the host
- * (see hbm_buffer_address). */
+/* The device uses the buffer until the event completes: it is held from the start of the call on, so that
+ * work enqueued before finds it where it was.  An event that has completed already changes nothing.
+ * HBM_UNAVAILABLE as above, or the contents are stranded on the host (see hbm_buffer_address). */
 HBM_MUST_USE enum hbm_result hbm_use(struct hbm *hbm, struct hbm_buffer *buffer, uint64_t event);
 
 /* Counts external references up and down.  hbm_release without a hold is HBM_INVALID; it is legal

@@ -1,5 +1,5 @@
 /* What the device calls of one op did to the model, and whether they might: completions, evictions, moves and
- * contents.  Only judge.c and its parts include it. */
+ * contents.  Only judge.c, its parts and those of judge_overlap.c include it. */
 #ifndef HARNESS_JUDGE_MOVED_H
 #define HARNESS_JUDGE_MOVED_H
 

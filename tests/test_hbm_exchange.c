@@ -76,6 +76,17 @@ static void check_packing(const struct problem *problem)
     }
 }
 
+static void check_is_packed(const uint64_t *sizes, size_t items, const uint64_t *capacities, size_t bins,
+                            uint64_t steps_max)
+{
+    static struct problem problem;
+    memcpy(problem.sizes, sizes, items * sizeof *sizes);
+    memcpy(problem.capacities, capacities, bins * sizeof *capacities);
+    problem_begin(&problem, items, bins, steps_max);
+    ck_assert(hbm_exchange_next(&problem.exchange));
+    check_packing(&problem);
+}
+
 START_TEST(what_it_finds_are_packings)
 {
     static struct problem problem;
@@ -106,12 +117,7 @@ START_TEST(a_nearly_full_heap_is_packed)
         4,
     };
     static const uint64_t capacities[] = {395, 23552, 33092, 86276, 3199518, 6884564, 22572785};
-    static struct problem problem;
-    memcpy(problem.sizes, sizes, sizeof sizes);
-    memcpy(problem.capacities, capacities, sizeof capacities);
-    problem_begin(&problem, sizeof sizes / sizeof *sizes, sizeof capacities / sizeof *capacities, 10000000);
-    ck_assert(hbm_exchange_next(&problem.exchange));
-    check_packing(&problem);
+    check_is_packed(sizes, sizeof sizes / sizeof *sizes, capacities, sizeof capacities / sizeof *capacities, 10000000);
 }
 END_TEST
 
@@ -130,12 +136,7 @@ START_TEST(a_heap_with_small_spans_is_packed)
         4078, 4173, 16398, 41056, 42412, 71354, 74117, 246300, 412676, 432384, 825344, 849552, 1100291, 1162566,
         2161665, 2317306, 2346496,
     };
-    static struct problem problem;
-    memcpy(problem.sizes, sizes, sizeof sizes);
-    memcpy(problem.capacities, capacities, sizeof capacities);
-    problem_begin(&problem, sizeof sizes / sizeof *sizes, sizeof capacities / sizeof *capacities, 8000000);
-    ck_assert(hbm_exchange_next(&problem.exchange));
-    check_packing(&problem);
+    check_is_packed(sizes, sizeof sizes / sizeof *sizes, capacities, sizeof capacities / sizeof *capacities, 8000000);
 }
 END_TEST
 
@@ -148,6 +149,27 @@ START_TEST(it_ends_where_nothing_fits)
     ck_assert(!hbm_exchange_next(&problem.exchange));
     ck_assert_uint_gt(problem.exchange.steps, 10000 - 3 * 2);
     ck_assert_uint_lt(problem.exchange.steps, 10100);
+}
+END_TEST
+
+/* With so few steps one list of sums is most of them: no other is made once they are used up. */
+START_TEST(few_steps_are_hardly_exceeded_among_many_bins)
+{
+    static struct problem problem;
+    random_state = 5;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < 120; i++)
+        sum += problem.sizes[i] = 1000 + below(1000);
+    for (size_t i = 0; i < 12; i++)
+        problem.capacities[i] = sum / 12 - 1; /* a little less than all */
+    uint64_t most = 0;
+    for (uint64_t steps_max = 3000; steps_max < 30000; steps_max += 1000) {
+        problem_begin(&problem, 120, 12, steps_max);
+        ck_assert(!hbm_exchange_next(&problem.exchange));
+        uint64_t more = problem.exchange.steps - steps_max;
+        most = more > most ? more : most;
+    }
+    ck_assert_uint_lt(most, 2 * 8 * HBM_EXCHANGE_SUMS);
 }
 END_TEST
 
@@ -219,6 +241,7 @@ int main(void)
     tcase_add_test(test_case, a_nearly_full_heap_is_packed);
     tcase_add_test(test_case, a_heap_with_small_spans_is_packed);
     tcase_add_test(test_case, it_ends_where_nothing_fits);
+    tcase_add_test(test_case, few_steps_are_hardly_exceeded_among_many_bins);
     tcase_add_test(test_case, it_ends_within_a_start_when_there_are_no_more_steps);
     tcase_add_test(test_case, a_span_of_the_largest_capacity_is_not_too_large_for_it);
     tcase_add_test(test_case, it_takes_the_same_steps_each_time);
