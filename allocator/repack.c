@@ -1,9 +1,8 @@
-#include <string.h>
-
 #include "allocator/aligned.h"
 #include "allocator/check.h"
 #include "allocator/exchange.h"
-#include "allocator/plan.h"
+#include "allocator/gaps.h"
+#include "allocator/repack_parts.h"
 #include "allocator/search.h"
 #include "allocator/sort.h"
 
@@ -11,354 +10,8 @@
  * then lie one against the other, so that only sums matter unless some want more than granule
  * alignment.  Cheap attempts come first: keep all blocks but those that must make room; then largest
  * first by a few rules, then with a change of mind; then the exact search by sums and, with alignments,
- * place by place, and by exchanges where it ends without an answer: for a short time, then for a long one. */
-
-#define NOWHERE UINT32_MAX
-/* Bounds the cheap attempts, which are quadratic in spans, to a few milliseconds. */
-#define GREEDY_STEPS_MAX 4000000u
-
-struct packing {
-    struct hbm_plan *plan;
-    struct hbm_span *spans;   /* [span_count], address order */
-    size_t span_count;
-    size_t count;             /* movable items, and the demanded block if any */
-    uint32_t *items;          /* [count]: item of each, sizes descending; item_count is the demanded block */
-    uint32_t *home;           /* [item_count + 1]: span now, NOWHERE for unmovable ones and the demanded block */
-    uint32_t *assigned;       /* [item_count + 1]: span wanted */
-    uint32_t *best;           /* [item_count + 1] */
-    uint64_t *room;           /* [span_count]: bytes not yet assigned; may wrap below 0 while overfull */
-    uint64_t *room_start;     /* [span_count] with everything at home */
-    uint32_t *bin_spans;      /* [span_count]: spans, smallest first */
-    size_t bin_first;         /* the first of them that is a bin of the exact search */
-    uint64_t *sizes;          /* [count], of items */
-    uint64_t *capacities;     /* [span_count], of bin_spans */
-    uint64_t *addresses;      /* [count], of items */
-    uint8_t *shifts;          /* [count], of items */
-    bool aligned;             /* some item wants more than granule alignment */
-    bool laid_out;            /* what the search by sums found could be laid out */
-    uint32_t *arrival_next;   /* [item_count + 1] */
-    uint32_t *arrival_first;  /* [span_count] */
-    uint64_t steps;
-};
-
-static uint64_t size_of(const struct packing *packing, uint32_t item)
-{
-    const struct hbm_plan *plan = packing->plan;
-    return item == plan->item_count ? plan->demand.size_bytes : plan->items[item].size_bytes;
-}
-
-static uint8_t align_of(const struct packing *packing, uint32_t item)
-{
-    const struct hbm_plan *plan = packing->plan;
-    return item == plan->item_count ? (uint8_t)plan->demand.align_shift : plan->items[item].align_shift;
-}
-
-static uint64_t span_bytes(const struct packing *packing, uint32_t s)
-{
-    return packing->spans[s].high - packing->spans[s].low;
-}
-
-/* ---- layout: from spans to addresses ---- */
-
-static bool place_below(const struct packing *packing, const struct hbm_span *span, uint32_t item, uint64_t *limit)
-{
-    uint64_t size_bytes = size_of(packing, item);
-    if (*limit < span->low || *limit - span->low < size_bytes)
-        return false;
-    uint64_t address = hbm_align_down(*limit - size_bytes, align_of(packing, item));
-    if (address < span->low)
-        return false;
-    if (item < packing->plan->item_count)
-        packing->plan->items[item].target = address;
-    *limit = address;
-    return true;
-}
-
-/* Blocks that stay keep their order at the top; arrivals lie below them, largest alignment first. */
-static bool span_layout_in_order(struct packing *packing, uint32_t s)
-{
-    const struct hbm_span *span = &packing->spans[s];
-    uint64_t limit = span->high;
-    for (size_t i = span->end; i-- > span->first;) {
-        if (packing->assigned[i] == s && !place_below(packing, span, (uint32_t)i, &limit))
-            return false;
-    }
-    for (int shift = 63; shift >= 0; shift--) {
-        for (uint32_t i = packing->arrival_first[s]; i != NOWHERE; i = packing->arrival_next[i]) {
-            if (align_of(packing, i) == shift && !place_below(packing, span, i, &limit))
-                return false;
-        }
-    }
-    return true;
-}
-
-/* The same with blocks that stay also sorted by alignment, which wastes least between them. */
-static bool span_layout_by_align(struct packing *packing, uint32_t s)
-{
-    const struct hbm_span *span = &packing->spans[s];
-    uint64_t limit = span->high;
-    for (int shift = 63; shift >= 0; shift--) {
-        for (size_t i = span->first; i < span->end; i++) {
-            bool here = packing->assigned[i] == s && align_of(packing, (uint32_t)i) == shift;
-            if (here && !place_below(packing, span, (uint32_t)i, &limit))
-                return false;
-        }
-        for (uint32_t i = packing->arrival_first[s]; i != NOWHERE; i = packing->arrival_next[i]) {
-            if (align_of(packing, i) == shift && !place_below(packing, span, i, &limit))
-                return false;
-        }
-    }
-    return true;
-}
-
-static bool span_is_untouched(const struct packing *packing, uint32_t s)
-{
-    const struct hbm_span *span = &packing->spans[s];
-    if (packing->arrival_first[s] != NOWHERE)
-        return false;
-    for (size_t i = span->first; i < span->end; i++) {
-        if (packing->assigned[i] == s && packing->plan->items[i].address < span->low)
-            return false;
-    }
-    return true;
-}
-
-static void arrivals_find(struct packing *packing)
-{
-    for (size_t s = 0; s < packing->span_count; s++)
-        packing->arrival_first[s] = NOWHERE;
-    for (size_t k = packing->count; k-- > 0;) {
-        uint32_t item = packing->items[k], s = packing->assigned[item];
-        if (s == packing->home[item])
-            continue;
-        packing->arrival_next[item] = packing->arrival_first[s];
-        packing->arrival_first[s] = item;
-    }
-}
-
-static bool packing_layout(struct packing *packing)
-{
-    struct hbm_plan *plan = packing->plan;
-    for (size_t i = 0; i < plan->item_count; i++)
-        plan->items[i].target = plan->items[i].address;
-    arrivals_find(packing);
-    for (uint32_t s = 0; s < packing->span_count; s++) {
-        if (span_is_untouched(packing, s) || span_layout_in_order(packing, s))
-            continue;
-        if (!span_layout_by_align(packing, s))
-            return false;
-    }
-    return true;
-}
-
-/* ---- cheap: make room in one span ---- */
-
-/* The span with the least sufficient room, except `not_here`; NOWHERE if there is none. */
-static uint32_t span_tightest(struct packing *packing, uint64_t size_bytes, uint32_t not_here)
-{
-    uint32_t best = NOWHERE;
-    packing->steps += packing->span_count;
-    for (uint32_t s = 0; s < packing->span_count; s++) {
-        if (s == not_here || (int64_t)packing->room[s] < 0 || packing->room[s] < size_bytes)
-            continue;
-        if (best == NOWHERE || packing->room[s] < packing->room[best])
-            best = s;
-    }
-    return best;
-}
-
-static void item_move(struct packing *packing, uint32_t item, uint32_t to)
-{
-    uint32_t from = packing->assigned[item];
-    if (from != NOWHERE)
-        packing->room[from] += size_of(packing, item);
-    packing->room[to] -= size_of(packing, item);
-    packing->assigned[item] = to;
-}
-
-static int64_t room_lacking(const struct packing *packing, uint32_t s, uint64_t want_bytes)
-{
-    return (int64_t)(want_bytes - packing->room[s]);
-}
-
-/* Sends blocks of span s elsewhere until it has want_bytes of room: first the smallest block that is
- * enough alone, else the largest that has a place.  Returns false when it cannot. */
-static bool room_make(struct packing *packing, uint32_t s, uint64_t want_bytes, uint64_t *cost_bytes)
-{
-    const struct hbm_span *span = &packing->spans[s];
-    while (room_lacking(packing, s, want_bytes) > 0) {
-        uint64_t lacking = (uint64_t)room_lacking(packing, s, want_bytes), chosen_bytes = 0;
-        uint32_t chosen = NOWHERE, to = NOWHERE;
-        for (size_t i = span->first; i < span->end; i++) {
-            uint64_t size_bytes = packing->plan->items[i].size_bytes;
-            bool better = chosen_bytes < lacking ? size_bytes > chosen_bytes
-                                                 : size_bytes >= lacking && size_bytes < chosen_bytes;
-            if (packing->assigned[i] != s || !better || packing->steps > GREEDY_STEPS_MAX)
-                continue;
-            uint32_t place = span_tightest(packing, size_bytes, s);
-            if (place == NOWHERE)
-                continue;
-            chosen = (uint32_t)i;
-            chosen_bytes = size_bytes;
-            to = place;
-        }
-        if (chosen == NOWHERE)
-            return false;
-        packing->steps += span->end - span->first;
-        item_move(packing, chosen, to);
-        *cost_bytes += chosen_bytes;
-    }
-    return true;
-}
-
-static void packing_restart(struct packing *packing)
-{
-    memcpy(packing->assigned, packing->home, (packing->plan->item_count + 1) * sizeof *packing->home);
-    memcpy(packing->room, packing->room_start, packing->span_count * sizeof *packing->room);
-    packing->steps += packing->span_count;
-}
-
-static bool host_span_try(struct packing *packing, uint32_t s, uint64_t *cost_bytes)
-{
-    uint64_t want_bytes = packing->plan->demand.size_bytes;
-    packing_restart(packing);
-    *cost_bytes = 0;
-    /* Only the first span can be overfull: by the stack that the demand raises. */
-    if ((int64_t)packing->room[0] < 0 && s != 0 && !room_make(packing, 0, 0, cost_bytes))
-        return false;
-    if (!room_make(packing, s, want_bytes, cost_bytes))
-        return false;
-    if (want_bytes != 0)
-        item_move(packing, (uint32_t)packing->plan->item_count, s);
-    return true;
-}
-
-static bool packing_keep_most(struct packing *packing)
-{
-    uint64_t best_bytes = UINT64_MAX, cost_bytes;
-    size_t bytes = (packing->plan->item_count + 1) * sizeof *packing->best;
-    for (uint32_t s = 0; s < packing->span_count && packing->steps < GREEDY_STEPS_MAX; s++) {
-        bool large = packing->spans[s].high - packing->spans[s].low >= packing->plan->demand.size_bytes;
-        if (!large || !host_span_try(packing, s, &cost_bytes) || cost_bytes >= best_bytes)
-            continue;
-        best_bytes = cost_bytes;
-        memcpy(packing->best, packing->assigned, bytes);
-    }
-    if (best_bytes == UINT64_MAX)
-        return false;
-    memcpy(packing->assigned, packing->best, bytes);
-    return packing_layout(packing);
-}
-
-/* ---- cheap: largest first ---- */
-
-/* Which span takes the next item: each rule finds packings that the others miss. */
-enum span_rule {
-    SPAN_TIGHTEST, /* the least sufficient room */
-    SPAN_ROOMIEST, /* the most room */
-    SPAN_LARGEST,  /* the largest span with sufficient room */
-    SPAN_RULE_COUNT
-};
-
-static uint32_t span_choose(struct packing *packing, uint64_t size_bytes, enum span_rule rule)
-{
-    if (rule == SPAN_TIGHTEST)
-        return span_tightest(packing, size_bytes, NOWHERE);
-    uint32_t best = NOWHERE;
-    packing->steps += packing->span_count;
-    for (size_t i = packing->span_count; i-- > 0;) {
-        uint32_t s = packing->bin_spans[i];
-        if (packing->room[s] < size_bytes)
-            continue;
-        if (rule == SPAN_LARGEST)
-            return s;
-        if (best == NOWHERE || packing->room[s] > packing->room[best])
-            best = s;
-    }
-    return best;
-}
-
-static bool packing_largest_first(struct packing *packing, enum span_rule rule)
-{
-    packing->steps = 0;
-    for (size_t s = 0; s < packing->span_count; s++)
-        packing->room[s] = packing->spans[s].high - packing->spans[s].low;
-    for (size_t k = 0; k < packing->count; k++)
-        packing->assigned[packing->items[k]] = NOWHERE;
-    for (size_t k = 0; k < packing->count; k++) {
-        uint32_t s = span_choose(packing, size_of(packing, packing->items[k]), rule);
-        if (s == NOWHERE || packing->steps > 16u * GREEDY_STEPS_MAX)
-            return false;
-        item_move(packing, packing->items[k], s);
-    }
-    return packing_layout(packing);
-}
-
-/* ---- item by item ---- */
-
-/* What comes before the long searches has a 64th of their steps: a few milliseconds. */
-#define QUICK_SHARE 64
-#define SPANS_PER_STEP 64
-
-/* Room in spans that even the smallest item cannot use is lost. */
-static bool loses_too_much(const struct packing *packing, uint64_t spare_bytes)
-{
-    uint64_t smallest = packing->sizes[packing->count - 1], lost = 0;
-    for (size_t s = 0; s < packing->span_count; s++)
-        lost += packing->room[s] < smallest ? packing->room[s] : 0;
-    return lost > spare_bytes;
-}
-
-/* The next place in bin_spans, from `from` on, whose span takes the item; spans of equal room are the
- * same to it.  span_count when there is none. */
-static uint32_t place_next(const struct packing *packing, uint32_t from, uint64_t size_bytes)
-{
-    for (uint32_t i = from; i < packing->span_count; i++) {
-        uint64_t room = packing->room[packing->bin_spans[i]];
-        bool seen = room < size_bytes;
-        for (uint32_t k = 0; k < i && !seen; k++)
-            seen = packing->room[packing->bin_spans[k]] == room;
-        if (!seen)
-            return i;
-    }
-    return (uint32_t)packing->span_count;
-}
-
-/* Largest first with a change of mind: what no rule places is often found after a few hundred steps.  It is
- * strong where a few large items decide, which is where filling span by span is weak.  `best` keeps by item
- * the place after the one taken. */
-static bool packing_item_by_item(struct packing *packing)
-{
-    uint64_t spare_bytes = 0, steps = packing->plan->search_nodes_max / QUICK_SHARE;
-    for (size_t s = 0; s < packing->span_count; s++)
-        spare_bytes += packing->room[s] = packing->spans[s].high - packing->spans[s].low;
-    for (size_t k = 0; k < packing->count; k++)
-        spare_bytes -= packing->sizes[k];
-    size_t k = 0;
-    packing->best[0] = 0;
-    /* Each step looks at all spans: with thousands of them it counts for more. */
-    for (uint64_t cost = 1 + packing->span_count / SPANS_PER_STEP; steps >= cost; steps -= cost) {
-        uint64_t size_bytes = packing->sizes[k];
-        uint32_t place = place_next(packing, packing->best[k], size_bytes);
-        bool placed = place != packing->span_count;
-        if (placed) {
-            packing->best[k] = place + 1;
-            packing->assigned[packing->items[k]] = packing->bin_spans[place];
-            packing->room[packing->bin_spans[place]] -= size_bytes;
-        }
-        if (placed && k + 1 == packing->count)
-            return packing_layout(packing);
-        if (placed && !loses_too_much(packing, spare_bytes)) {
-            bool repeats = packing->sizes[k + 1] == size_bytes;
-            packing->best[++k] = repeats ? place : 0;
-            continue;
-        }
-        if (!placed && k-- == 0)
-            return false;
-        packing->room[packing->assigned[packing->items[k]]] += packing->sizes[k];
-    }
-    return false;
-}
+ * place by place, and gap by gap and by exchanges where it ends without an answer: for a short time, then
+ * for a long one. */
 
 /* ---- exact ---- */
 
@@ -367,7 +20,7 @@ static void search_found(void *context, const uint32_t *bins)
     struct packing *packing = context;
     for (size_t k = 0; k < packing->count; k++)
         packing->assigned[packing->items[k]] = packing->bin_spans[packing->bin_first + bins[k]];
-    packing->laid_out = packing_layout(packing);
+    packing->laid_out = hbm_packing_layout(packing);
     HBM_CHECK(packing->laid_out || packing->aligned);
 }
 
@@ -387,19 +40,30 @@ static enum hbm_search_result packing_by_sums(struct packing *packing, uint64_t 
     return hbm_search_run(&search);
 }
 
-static enum hbm_search_result packing_by_places(struct packing *packing, uint64_t nodes_max)
+static struct hbm_aligned places_search(const struct packing *packing, uint64_t nodes_max)
 {
-    struct hbm_plan *plan = packing->plan;
-    struct hbm_aligned search = {
+    return (struct hbm_aligned){
         .sizes = packing->sizes, .shifts = packing->shifts, .item_count = packing->count,
         .spans = packing->spans, .span_order = packing->bin_spans, .span_count = packing->span_count,
-        .nodes_max = nodes_max, .addresses = packing->addresses, .host = plan->host,
+        .nodes_max = nodes_max, .addresses = packing->addresses, .host = packing->plan->host,
     };
-    enum hbm_search_result result = hbm_aligned_run(&search);
-    for (size_t k = 0; k < packing->count && result == HBM_SEARCH_FOUND; k++) {
+}
+
+static void places_take(struct packing *packing)
+{
+    struct hbm_plan *plan = packing->plan;
+    for (size_t k = 0; k < packing->count; k++) {
         if (packing->items[k] < plan->item_count)
             plan->items[packing->items[k]].target = packing->addresses[k];
     }
+}
+
+static enum hbm_search_result packing_by_places(struct packing *packing, uint64_t nodes_max)
+{
+    struct hbm_aligned search = places_search(packing, nodes_max);
+    enum hbm_search_result result = hbm_aligned_run(&search);
+    if (result == HBM_SEARCH_FOUND)
+        places_take(packing);
     return result;
 }
 
@@ -410,6 +74,62 @@ static enum hbm_search_result packing_exact(struct packing *packing, uint64_t no
         result = packing_by_places(packing, nodes_max);
     packing->plan->host_refused |= result == HBM_SEARCH_REFUSED;
     return result;
+}
+
+/* ---- gap by gap ---- */
+
+/* A gap is looked at in far less time than a step of the exact search takes. */
+#define GAPS_PER_NODE 16
+
+/* Where the items are now, in address order: uses room, assigned and arrival_next. */
+static struct hbm_gaps_now gaps_now(struct packing *packing)
+{
+    const struct hbm_plan *plan = packing->plan;
+    uint32_t *number = packing->arrival_next;
+    struct hbm_gaps_now now = {.addresses = packing->room, .places = packing->assigned};
+    for (uint32_t k = 0; k < packing->count; k++) {
+        number[packing->items[k]] = k;
+        packing->room[k] = packing->items[k] < plan->item_count ? plan->items[packing->items[k]].address : 0;
+    }
+    for (size_t i = 0; i < plan->item_count; i++) {
+        if (packing->home[i] != NOWHERE)
+            packing->assigned[now.count++] = number[i];
+    }
+    if (plan->demand.size_bytes != 0)
+        packing->assigned[now.count] = number[plan->item_count];
+    return now;
+}
+
+static struct hbm_aligned gaps_search(struct packing *packing, uint64_t nodes_max)
+{
+    bool many = nodes_max > GREEDY_STEPS_MAX / GAPS_PER_NODE;
+    return places_search(packing, many ? GREEDY_STEPS_MAX : nodes_max * GAPS_PER_NODE);
+}
+
+static bool gaps_end(struct packing *packing, enum hbm_search_result result)
+{
+    packing->plan->host_refused |= result == HBM_SEARCH_REFUSED;
+    if (result == HBM_SEARCH_FOUND)
+        places_take(packing);
+    return result == HBM_SEARCH_FOUND;
+}
+
+/* Where no block wants more than the granule, moving few is what hbm_packing_keep_most() does. */
+static bool packing_clear(struct packing *packing)
+{
+    if (!packing->aligned)
+        return false;
+    struct hbm_aligned search = gaps_search(packing, packing->plan->search_nodes_max);
+    struct hbm_gaps_now now = gaps_now(packing);
+    return gaps_end(packing, hbm_gaps_clear(&search, &now));
+}
+
+static bool packing_fill(struct packing *packing, uint64_t nodes_max)
+{
+    if (!packing->aligned)
+        return false;
+    struct hbm_aligned search = gaps_search(packing, nodes_max);
+    return gaps_end(packing, hbm_gaps_fill(&search));
 }
 
 /* ---- by exchange ---- */
@@ -435,7 +155,7 @@ static bool packing_by_exchange(struct packing *packing, uint64_t steps_max)
     while (!fits && hbm_exchange_next(&exchange)) {
         for (size_t k = 0; k < packing->count; k++)
             packing->assigned[packing->items[k]] = packing->bin_spans[packing->best[k]];
-        fits = packing_layout(packing);
+        fits = hbm_packing_layout(packing);
         /* Only alignments make a layout fail: it compares the items of a span with each other. */
         exchange.steps += 8 * packing->count * packing->count;
     }
@@ -529,13 +249,13 @@ static bool packing_solve(struct packing *packing)
         return true;
     if (!bounds_allow(packing))
         return false;
-    if (packing_keep_most(packing))
+    if (hbm_packing_keep_most(packing) || packing_clear(packing))
         return true;
     for (int rule = 0; rule < SPAN_RULE_COUNT; rule++) {
-        if (packing_largest_first(packing, (enum span_rule)rule))
+        if (hbm_packing_largest_first(packing, (enum span_rule)rule))
             return true;
     }
-    if (packing_item_by_item(packing))
+    if (hbm_packing_item_by_item(packing))
         return true;
     /* A short search decides most; where it does not, exchanges are far cheaper than a long one. */
     uint64_t most = packing->plan->search_nodes_max;
@@ -544,6 +264,8 @@ static bool packing_solve(struct packing *packing)
     enum hbm_search_result result = HBM_SEARCH_UNKNOWN;
     for (unsigned i = 0; i < 2 && result == HBM_SEARCH_UNKNOWN; i++) {
         result = packing_exact(packing, nodes_max[i]);
+        if (result == HBM_SEARCH_UNKNOWN && packing_fill(packing, nodes_max[i]))
+            return true;
         if (result == HBM_SEARCH_UNKNOWN && packing_by_exchange(packing, steps_max[i]))
             return true;
     }

@@ -1,0 +1,273 @@
+#include "allocator/gaps.h"
+
+#include <string.h>
+
+#define NO_GAP SIZE_MAX
+
+/* [low, high) is free; never empty. */
+struct gap {
+    uint64_t low;
+    uint64_t high;
+};
+
+/* Which gap suits a block best; the rules take turns. */
+enum gap_rule {
+    GAP_SMALLEST,    /* the smallest that has room */
+    GAP_LEAST_WASTE, /* the one where alignment costs least; of these the smallest */
+    GAP_RULE_COUNT
+};
+
+struct state {
+    const struct hbm_aligned *search;
+    struct gap *gaps;   /* [gap_count] of at most span_count + 2 * item_count + 2 */
+    size_t gap_count;
+    uint32_t *order;    /* [item_count]: items in the order in which they are placed */
+    uint64_t *places;   /* [item_count]: addresses of an attempt */
+    enum gap_rule rule;
+    uint64_t steps;
+};
+
+/* ---- gaps ---- */
+
+/* A place in a gap: at its low end or at its high one, whichever wastes less by alignment. */
+static bool place_in(const struct gap *gap, uint64_t size_bytes, uint8_t shift, uint64_t *address, uint64_t *waste_bytes)
+{
+    if (gap->high - gap->low < size_bytes)
+        return false;
+    uint64_t low = hbm_align_up(gap->low, shift), high = hbm_align_down(gap->high - size_bytes, shift);
+    if (high < gap->low || low > high)
+        return false;
+    uint64_t below = low - gap->low, above = gap->high - size_bytes - high;
+    *address = below < above ? low : high;
+    *waste_bytes = below < above ? below : above;
+    return true;
+}
+
+static size_t gap_choose(struct state *state, uint32_t item, uint64_t *address)
+{
+    const struct hbm_aligned *search = state->search;
+    uint64_t best_bytes = UINT64_MAX, best_waste = UINT64_MAX, place, waste;
+    size_t best = NO_GAP;
+    state->steps += state->gap_count;
+    for (size_t i = 0; i < state->gap_count; i++) {
+        const struct gap *gap = &state->gaps[i];
+        uint64_t bytes = gap->high - gap->low;
+        if (!place_in(gap, search->sizes[item], search->shifts[item], &place, &waste))
+            continue;
+        uint64_t counted = state->rule == GAP_LEAST_WASTE ? waste : 0;
+        if (counted > best_waste || (counted == best_waste && bytes >= best_bytes))
+            continue;
+        best_waste = counted;
+        best_bytes = bytes;
+        best = i;
+        *address = place;
+    }
+    return best;
+}
+
+static void gap_add(struct state *state, uint64_t low, uint64_t high)
+{
+    if (low < high)
+        state->gaps[state->gap_count++] = (struct gap){low, high};
+}
+
+/* Places one item after the other; count when all have a place, else the position in the order that had none. */
+static size_t order_place(struct state *state, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        uint32_t item = state->order[k];
+        size_t number = gap_choose(state, item, &state->places[item]);
+        if (number == NO_GAP)
+            return k;
+        struct gap gap = state->gaps[number];
+        state->gaps[number] = state->gaps[--state->gap_count];
+        gap_add(state, gap.low, state->places[item]);
+        gap_add(state, state->places[item] + state->search->sizes[item], gap.high);
+    }
+    return count;
+}
+
+/* ---- from nothing ---- */
+
+/* The item comes earlier next time: half as late, so that many that fail do not push each other from the first place. */
+static void order_advance(struct state *state, size_t position)
+{
+    uint32_t item = state->order[position];
+    memmove(&state->order[position / 2 + 1], &state->order[position / 2], (position - position / 2) * sizeof item);
+    state->order[position / 2] = item;
+}
+
+static enum hbm_search_result fill(struct state *state)
+{
+    const struct hbm_aligned *search = state->search;
+    for (uint32_t i = 0; i < search->item_count; i++)
+        state->order[i] = i;
+    for (uint32_t round = 0; state->steps < search->nodes_max; round++) {
+        state->rule = (enum gap_rule)(round % GAP_RULE_COUNT);
+        state->gap_count = 0;
+        for (size_t s = 0; s < search->span_count; s++)
+            gap_add(state, search->spans[s].low, search->spans[s].high);
+        size_t failed = order_place(state, search->item_count);
+        if (failed == search->item_count) {
+            memcpy(search->addresses, state->places, search->item_count * sizeof *state->places);
+            return HBM_SEARCH_FOUND;
+        }
+        if (state->rule == GAP_RULE_COUNT - 1)
+            order_advance(state, failed);
+    }
+    return HBM_SEARCH_UNKNOWN;
+}
+
+/* ---- by clearing a window ---- */
+
+/* What is being tried: [low, high) is for the demand; empty where there is none. */
+struct clearing {
+    struct state *state;
+    const struct hbm_gaps_now *now;
+    uint32_t demand;     /* item; item_count = none */
+    struct gap window;
+    uint64_t best_bytes; /* of the blocks that move, in the best window so far */
+};
+
+static bool overlaps(uint64_t low, uint64_t high, const struct gap *window)
+{
+    return low < window->high && window->low < high;
+}
+
+/* Free memory of one span with the window taken out. */
+static void free_add(struct clearing *clearing, uint64_t low, uint64_t high)
+{
+    const struct gap *window = &clearing->window;
+    if (!overlaps(low, high, window)) {
+        gap_add(clearing->state, low, high);
+        return;
+    }
+    gap_add(clearing->state, low, window->low < low ? low : window->low);
+    gap_add(clearing->state, window->high > high ? high : window->high, high);
+}
+
+/* Puts what must move into the order, by descending size, and what is free outside the window into the gaps.  Returns
+ * how many must move. */
+static size_t clearing_start(struct clearing *clearing, uint64_t *moved_bytes)
+{
+    struct state *state = clearing->state;
+    const struct hbm_aligned *search = state->search;
+    size_t moving = 0, s = 0;
+    uint64_t end = search->spans[0].low;
+    *moved_bytes = 0;
+    state->gap_count = 0;
+    for (size_t i = 0; i < clearing->now->count; i++) {
+        uint32_t item = clearing->now->places[i];
+        uint64_t low = clearing->now->addresses[item], high = low + search->sizes[item];
+        while (low >= search->spans[s].high) {
+            free_add(clearing, end, search->spans[s].high);
+            end = search->spans[++s].low;
+        }
+        if (low < search->spans[s].low || overlaps(low, high, &clearing->window)) {
+            size_t k = moving++;
+            state->steps += moving;
+            for (; k > 0 && search->sizes[state->order[k - 1]] < search->sizes[item]; k--)
+                state->order[k] = state->order[k - 1];
+            state->order[k] = item;
+            *moved_bytes += search->sizes[item];
+            continue;
+        }
+        free_add(clearing, end, low);
+        end = high;
+        state->places[item] = low;
+    }
+    for (; s < search->span_count; s++) {
+        free_add(clearing, end, search->spans[s].high);
+        end = s + 1 < search->span_count ? search->spans[s + 1].low : 0;
+    }
+    state->steps += clearing->now->count + search->span_count;
+    return moving;
+}
+
+static void window_try(struct clearing *clearing, uint64_t address)
+{
+    struct state *state = clearing->state;
+    const struct hbm_aligned *search = state->search;
+    uint64_t moved_bytes, size_bytes = clearing->demand < search->item_count ? search->sizes[clearing->demand] : 0;
+    clearing->window = (struct gap){address, address + size_bytes};
+    for (int rule = 0; rule < GAP_RULE_COUNT && state->steps < search->nodes_max; rule++) {
+        size_t moving = clearing_start(clearing, &moved_bytes);
+        state->rule = (enum gap_rule)rule;
+        if (moved_bytes >= clearing->best_bytes || order_place(state, moving) < moving)
+            continue;
+        clearing->best_bytes = moved_bytes;
+        if (clearing->demand < search->item_count)
+            state->places[clearing->demand] = address;
+        memcpy(search->addresses, state->places, search->item_count * sizeof *state->places);
+    }
+}
+
+/* A window that begins or ends at this border, inside the span. */
+static void border_try(struct clearing *clearing, const struct hbm_span *span, uint64_t border)
+{
+    const struct hbm_aligned *search = clearing->state->search;
+    uint64_t size_bytes = search->sizes[clearing->demand];
+    uint8_t shift = search->shifts[clearing->demand];
+    uint64_t above = hbm_align_up(border, shift);
+    if (above >= span->low && above < span->high && size_bytes <= span->high - above)
+        window_try(clearing, above);
+    if (border < span->low || border > span->high || border - span->low < size_bytes)
+        return;
+    uint64_t below = hbm_align_down(border - size_bytes, shift);
+    if (below >= span->low && below != above)
+        window_try(clearing, below);
+}
+
+/* Windows begin or end at a border of a span or a block. */
+static enum hbm_search_result clear(struct clearing *clearing)
+{
+    const struct hbm_aligned *search = clearing->state->search;
+    const struct hbm_gaps_now *now = clearing->now;
+    clearing->best_bytes = UINT64_MAX;
+    if (clearing->demand == search->item_count)
+        window_try(clearing, 0);
+    size_t i = 0;
+    for (size_t s = 0; s < search->span_count && clearing->demand < search->item_count; s++) {
+        const struct hbm_span *span = &search->spans[s];
+        border_try(clearing, span, span->low);
+        border_try(clearing, span, span->high);
+        for (; i < now->count && now->addresses[now->places[i]] < span->high; i++) {
+            uint64_t low = now->addresses[now->places[i]];
+            border_try(clearing, span, low);
+            border_try(clearing, span, low + search->sizes[now->places[i]]);
+        }
+    }
+    return clearing->best_bytes == UINT64_MAX ? HBM_SEARCH_UNKNOWN : HBM_SEARCH_FOUND;
+}
+
+/* ---- all ---- */
+
+static enum hbm_search_result run(const struct hbm_aligned *search, const struct hbm_gaps_now *now)
+{
+    struct state state = {.search = search};
+    /* Between and beside the blocks of each span; a window and a block that is placed add one each. */
+    size_t gap_max = search->span_count + 2 * search->item_count + 2;
+    state.gaps = hbm_host_array(search->host, gap_max, sizeof *state.gaps);
+    state.order = hbm_host_array(search->host, search->item_count, sizeof *state.order);
+    state.places = hbm_host_array(search->host, search->item_count, sizeof *state.places);
+    struct clearing clearing = {.state = &state, .now = now, .demand = (uint32_t)search->item_count};
+    if (now != NULL && now->count < search->item_count)
+        clearing.demand = now->places[now->count];
+    enum hbm_search_result result = HBM_SEARCH_REFUSED;
+    if (state.gaps != NULL && state.order != NULL && state.places != NULL)
+        result = now == NULL ? fill(&state) : clear(&clearing);
+    hbm_host_free(search->host, state.places, search->item_count, sizeof *state.places);
+    hbm_host_free(search->host, state.order, search->item_count, sizeof *state.order);
+    hbm_host_free(search->host, state.gaps, gap_max, sizeof *state.gaps);
+    return result;
+}
+
+enum hbm_search_result hbm_gaps_clear(const struct hbm_aligned *search, const struct hbm_gaps_now *now)
+{
+    return run(search, now);
+}
+
+enum hbm_search_result hbm_gaps_fill(const struct hbm_aligned *search)
+{
+    return run(search, NULL);
+}
