@@ -1,8 +1,12 @@
 #include "allocator/gaps.h"
+#include "allocator/sort.h"
 
 #include <string.h>
 
 #define NO_GAP SIZE_MAX
+/* An order that was begun ends as if a block had no gap once this many times the budget was used up: of a hundred
+ * thousand blocks each would be compared with as many gaps. */
+#define ORDER_OVERRUN 64
 
 /* [low, high) is free; never empty. */
 struct gap {
@@ -30,7 +34,8 @@ struct state {
 /* ---- gaps ---- */
 
 /* A place in a gap: at its low end or at its high one, whichever wastes less by alignment. */
-static bool place_in(const struct gap *gap, uint64_t size_bytes, uint8_t shift, uint64_t *address, uint64_t *waste_bytes)
+static bool place_in(const struct gap *gap, uint64_t size_bytes, uint8_t shift, uint64_t *address,
+                     uint64_t *waste_bytes)
 {
     if (gap->high - gap->low < size_bytes)
         return false;
@@ -75,6 +80,8 @@ static void gap_add(struct state *state, uint64_t low, uint64_t high)
 static size_t order_place(struct state *state, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
+        if (state->steps / ORDER_OVERRUN > state->search->nodes_max)
+            return k;
         uint32_t item = state->order[k];
         size_t number = gap_choose(state, item, &state->places[item]);
         if (number == NO_GAP)
@@ -89,7 +96,8 @@ static size_t order_place(struct state *state, size_t count)
 
 /* ---- from nothing ---- */
 
-/* The item comes earlier next time: half as late, so that many that fail do not push each other from the first place. */
+/* The item comes earlier next time: half as late, so that many that fail do not push each other from the first
+ * place. */
 static void order_advance(struct state *state, size_t position)
 {
     uint32_t item = state->order[position];
@@ -146,6 +154,13 @@ static void free_add(struct clearing *clearing, uint64_t low, uint64_t high)
     gap_add(clearing->state, window->high > high ? high : window->high, high);
 }
 
+static int item_comes_first(const void *context, uint32_t left, uint32_t right)
+{
+    const struct clearing *clearing = context;
+    const uint64_t *sizes = clearing->state->search->sizes, *addresses = clearing->now->addresses;
+    return sizes[left] != sizes[right] ? sizes[left] > sizes[right] : addresses[left] < addresses[right];
+}
+
 /* Puts what must move into the order, by descending size, and what is free outside the window into the gaps.  Returns
  * how many must move. */
 static size_t clearing_start(struct clearing *clearing, uint64_t *moved_bytes)
@@ -164,11 +179,8 @@ static size_t clearing_start(struct clearing *clearing, uint64_t *moved_bytes)
             end = search->spans[++s].low;
         }
         if (low < search->spans[s].low || overlaps(low, high, &clearing->window)) {
-            size_t k = moving++;
+            state->order[moving++] = item;
             state->steps += moving;
-            for (; k > 0 && search->sizes[state->order[k - 1]] < search->sizes[item]; k--)
-                state->order[k] = state->order[k - 1];
-            state->order[k] = item;
             *moved_bytes += search->sizes[item];
             continue;
         }
@@ -181,6 +193,7 @@ static size_t clearing_start(struct clearing *clearing, uint64_t *moved_bytes)
         end = s + 1 < search->span_count ? search->spans[s + 1].low : 0;
     }
     state->steps += clearing->now->count + search->span_count;
+    hbm_sort(state->order, moving, item_comes_first, clearing);
     return moving;
 }
 

@@ -1,5 +1,5 @@
-/* Layouts found gap by gap: what is found is a layout, most drawn heaps with a little to spare have one found, and clearing a
- * window moves few blocks. */
+/* Layouts found gap by gap: what is found is a layout, most drawn heaps with a little to spare have one found, clearing
+ * a window moves few blocks, and no plan puts a block over another. */
 #include "allocator/gaps.h"
 
 #include <check.h>
@@ -171,6 +171,132 @@ START_TEST(refused_host_memory_is_told)
 }
 END_TEST
 
+/* Two blocks, and as many gaps to look at for each: of a heap with as many blocks as gaps that takes minutes. */
+START_TEST(order_that_is_far_beyond_its_budget_is_given_up)
+{
+    enum { MANY = 1000 };
+    static struct hbm_span spans[MANY];
+    const uint64_t sizes[] = {8, 8};
+    const uint8_t shifts[] = {4, 0};
+    uint64_t found[2];
+    struct hbm_device device;
+    for (size_t i = 0; i < MANY; i++)
+        spans[i] = (struct hbm_span){.low = 100 * i + 4, .high = 100 * i + 20};
+    hbm_device_init(&device, 0);
+    struct hbm_host host = {.services = hbm_device_services(&device)};
+    struct hbm_aligned search = {.sizes = sizes, .shifts = shifts, .item_count = 2, .spans = spans, .span_count = MANY,
+                                 .nodes_max = 1000, .addresses = found, .host = &host};
+    ck_assert_int_eq(hbm_gaps_fill(&search), HBM_SEARCH_FOUND);
+    search.nodes_max = 10;
+    ck_assert_int_eq(hbm_gaps_fill(&search), HBM_SEARCH_UNKNOWN);
+    hbm_device_deinit(&device);
+}
+END_TEST
+
+/* ---- plans ---- */
+
+enum { PLAN_ITEM_COUNT = 20, PLAN_GRANULE_SHIFT = 8 };
+
+/* A plan over a heap that is nearly full: some blocks want large alignments, some cannot move. */
+struct drawn_plan {
+    struct hbm_item items[PLAN_ITEM_COUNT];
+    struct hbm_plan plan;
+    struct hbm_host host;
+    struct hbm_device device;
+};
+
+static uint8_t draw_shift(void)
+{
+    return (uint8_t)(PLAN_GRANULE_SHIFT + (below(3) == 0 ? below(5) : 0));
+}
+
+/* The heap is [base, base + granules) and something below it that stays. */
+static void plan_draw(struct drawn_plan *drawn, uint64_t base, uint64_t granules)
+{
+    uint64_t end = base, capacity_bytes = base + (granules << PLAN_GRANULE_SHIFT);
+    size_t count = 0;
+    *drawn = (struct drawn_plan){0};
+    if (base != 0)
+        drawn->items[count++] = (struct hbm_item){.size_bytes = base, .align_shift = PLAN_GRANULE_SHIFT};
+    while (count < PLAN_ITEM_COUNT) {
+        struct hbm_item item = {.size_bytes = (1 + below(granules / 10)) << PLAN_GRANULE_SHIFT,
+                                .align_shift = draw_shift(), .movable = below(8) != 0, .block = (uint32_t)count};
+        end += below(4) == 0 ? below(granules / 12) << PLAN_GRANULE_SHIFT : 0;
+        item.address = item.target = hbm_align_up(end, item.align_shift);
+        end = item.address + item.size_bytes;
+        if (end > capacity_bytes)
+            break;
+        drawn->items[count++] = item;
+    }
+    hbm_device_init(&drawn->device, 0);
+    drawn->host = (struct hbm_host){.services = hbm_device_services(&drawn->device)};
+    drawn->plan = (struct hbm_plan){.items = drawn->items, .item_count = count, .item_room = PLAN_ITEM_COUNT,
+                                    .capacity_bytes = capacity_bytes, .granule_shift = PLAN_GRANULE_SHIFT,
+                                    .search_nodes_max = 20000, .host = &drawn->host};
+    if (below(4) != 0) {
+        drawn->plan.demand.size_bytes = (1 + below(granules / 4)) << PLAN_GRANULE_SHIFT;
+        drawn->plan.demand.align_shift = draw_shift();
+    }
+    if (base == 0 && below(3) == 0)
+        drawn->plan.demand.stack_bytes = (1 + below(granules / 6)) << PLAN_GRANULE_SHIFT;
+}
+
+/* In address order of their targets, moved there. */
+static void plan_carry_out(struct drawn_plan *drawn)
+{
+    struct hbm_item *items = drawn->items;
+    for (size_t i = 0; i < drawn->plan.item_count; i++) {
+        ck_assert(items[i].movable || items[i].target == items[i].address);
+        items[i].address = items[i].target;
+        for (size_t k = i; k > 0 && items[k - 1].address > items[k].address; k--) {
+            struct hbm_item item = items[k];
+            items[k] = items[k - 1], items[k - 1] = item;
+        }
+    }
+}
+
+/* Every block aligned, none over another, none in the stack or behind the end, and room for the demand. */
+static void assert_plan(struct drawn_plan *drawn)
+{
+    uint64_t end = drawn->plan.demand.stack_bytes;
+    plan_carry_out(drawn);
+    for (size_t i = 0; i < drawn->plan.item_count; i++) {
+        const struct hbm_item *item = &drawn->items[i];
+        ck_assert_uint_eq(item->address, hbm_align_down(item->address, item->align_shift));
+        ck_assert_uint_ge(item->address, end);
+        ck_assert_uint_le(item->size_bytes, drawn->plan.capacity_bytes - item->address);
+        end = item->address + item->size_bytes;
+    }
+    ck_assert(hbm_plan_direct(&drawn->plan));
+}
+
+/* The ends of the largest heaps that there are, too. */
+static const uint64_t bases[] = {0, (uint64_t)1 << 50, ((uint64_t)1 << 63) - (400u << PLAN_GRANULE_SHIFT),
+                                 (uint64_t)1 << 62};
+
+START_TEST(plans_put_no_block_over_another)
+{
+    static struct drawn_plan drawn;
+    int found = 0, drawn_count = 0;
+    for (uint64_t seed = 0; seed < 1500; seed++) {
+        random_state = seed;
+        plan_draw(&drawn, bases[_i], 60 + below(300));
+        if (!hbm_plan_direct(&drawn.plan)) {
+            drawn_count++;
+            if (hbm_plan_repack(&drawn.plan)) {
+                found++;
+                assert_plan(&drawn);
+            }
+            ck_assert(!drawn.plan.host_refused);
+        }
+        ck_assert_uint_eq(drawn.host.bytes, 0);
+        hbm_device_deinit(&drawn.device);
+    }
+    printf("base %llx: %d of %d fit\n", (unsigned long long)bases[_i], found, drawn_count);
+    ck_assert_int_ge(found, 100);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("hbm_gaps");
@@ -179,6 +305,8 @@ int main(void)
     tcase_add_test(test_case, window_that_is_free_moves_nothing);
     tcase_add_test(test_case, window_is_cleared_into_what_alignment_left);
     tcase_add_test(test_case, refused_host_memory_is_told);
+    tcase_add_test(test_case, order_that_is_far_beyond_its_budget_is_given_up);
+    tcase_add_loop_test(test_case, plans_put_no_block_over_another, 0, (int)(sizeof bases / sizeof *bases));
     suite_add_tcase(suite, test_case);
     return suite_run(suite);
 }
