@@ -25,7 +25,7 @@ static enum exit_code keep_shrunk(const struct arguments *arguments, const struc
     writing_append(&comments, "\n");
     comment_append_lanes(&comments, &shrunk->ops);
     comments.bytes[--comments.length] = '\0'; /* ops_file_print ends the last line itself */
-    enum exit_code code = ops_output(arguments->output, &recording->setup, &shrunk->ops, writing_string(&comments));
+    enum exit_code code = ops_output(arguments->output, &shrunk->setup, &shrunk->ops, writing_string(&comments));
     if (code == EXIT_KEPT)
         message_note("%zu of %zu ops are left after %llu replays, and break %s", shrunk->ops.count, recording->ops.count,
                      (unsigned long long)shrunk->replays, effect(shrunk));
@@ -41,7 +41,7 @@ static enum exit_code shrink_recording(const struct arguments *arguments, const 
     op_list_init(&shrunk.ops);
     enum exit_code code;
     const struct shrinking shrinking = {.target = recording->target, .setup = &recording->setup, .ops = &recording->ops,
-                                        .replay_count_max = arguments->shrink_budget};
+                                        .replay_count_max = arguments->shrink_budget, .changes_setup = true};
     death_set_op_timeout(arguments->op_timeout_ns);
     switch (shrinking_run(&shrinking, &shrunk)) {
     case SHRINKING_DONE: code = keep_shrunk(arguments, recording, &shrunk); break;
@@ -73,10 +73,11 @@ const struct subcommand subcommand_shrink = {
     .name = "shrink",
     .summary = "find fewer ops that end in the same finding",
     .usage = "FILE.ops [options]",
-    .description = "Removes ops and simplifies sizes as long as the finding stays the same one: the same rule broken\n"
-                   "in the same kind of op, the same crash in the same place, the same hang.  The result goes to\n"
-                   "standard output or to --output.  Exit 1: the shorter list shows it.  Exit 2: the list breaks\n"
-                   "no promise.\n\n"
+    .description = "Removes ops, searches for fewer that do the same, and simplifies sizes and the device as long as the\n"
+                   "finding stays the same one: the same rule broken in the same kind of op, the same crash in the\n"
+                   "same place, the same hang.  The same list gives the same result, which was run three times more\n"
+                   "in fresh processes; it goes to standard output or to --output.  Exit 1: the shorter list shows\n"
+                   "it.  Exit 2: the list breaks no promise.\n\n"
                    "Example: hbmstress shrink crash.ops -o small.ops",
     .options = options,
     .word_count_min = 1,

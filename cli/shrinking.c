@@ -3,6 +3,7 @@
 #include "cli/attempt.h"
 #include "cli/child.h"
 #include "cli/interrupt.h"
+#include "cli/resolving.h"
 #include "harness/check.h"
 #include "harness/shrink.h"
 
@@ -10,8 +11,11 @@
 #include <string.h>
 
 #define SHRINK_OP_COUNT_MAX UINT64_C(20000000)
-/* Each list that hangs takes its second, so there may be fewer of them. */
-enum { SHRINK_REPLAY_COUNT_MIN = 100, SHRINK_HANG_COUNT_MAX = 300 };
+/* Each list that hangs takes its second, and each that crashes a process, so there may be fewer of them. */
+enum { SHRINK_HANG_COUNT_MAX = 300, SHRINK_PROCESS_COUNT_MAX = 2000 };
+/* Edits in a row that make a list no shorter. */
+enum { SEARCH_COUNT_MAX = 1000, SEARCH_PROCESS_COUNT_MAX = 50 };
+enum { PROOF_COUNT = 3 };
 #define SHRINK_DURATION_NS UINT64_C(600000000000)
 /* What one call may take of processor time in a shorter list; the last run has the usual bound.  And of wall time, when
  * it waits. */
@@ -25,9 +29,11 @@ struct work {
     uint64_t replay_count_max;
     bool is_in_process;
     struct attempt attempt;
+    struct op_list *resolved; /* to begin with, where lists are tried in processes of their own */
 };
 /* The head of its answer; the ops follow. */
 struct answer {
+    struct setup setup;
     struct verdict first;
     uint64_t replays;
     uint64_t op_count;
@@ -72,11 +78,13 @@ static struct attempt usual_attempt(const struct shrinking *shrinking, const cha
 
 /* --- in the child ------------------------------------------------------------------------------ */
 
-static bool attempt_is_same(void *context, struct op_list *ops, struct verdict *first)
+static bool attempt_is_same(void *context, const struct setup *setup, struct op_list *ops, struct verdict *first)
 {
     const struct work *work = context;
+    struct attempt attempt = work->attempt;
     struct attempt_result result;
-    attempt_run(&work->attempt, ops, NULL, &result);
+    attempt.setup = setup;
+    attempt_run(&attempt, ops, NULL, &result);
     if (result.signature[0] == '\0' || strcmp(result.signature, work->signature) != 0)
         return false;
     *first = result.first;
@@ -89,15 +97,24 @@ static void shrink_and_answer(void *context, int file)
 {
     struct work *work = context;
     const struct shrinking *shrinking = work->shrinking;
-    struct shrink_replaying replaying = {.target = shrinking->target, .setup = shrinking->setup};
+    struct shrink_replaying replaying = {.target = shrinking->target};
     snprintf(replaying.signature, sizeof replaying.signature, "%s", work->signature);
-    const struct shrink_try in_process = {&replaying, shrink_replay, shrinking->setup->granule_bytes};
-    const struct shrink_try in_attempts = {work, attempt_is_same, shrinking->setup->granule_bytes};
+    const struct shrink_try in_process = {.context = &replaying, .is_same = shrink_replay, .setup = shrinking->setup,
+                                          .changes_setup = shrinking->changes_setup, .cost = &replaying.cost,
+                                          .op_count_max = SHRINK_OP_COUNT_MAX, .search_count_max = SEARCH_COUNT_MAX};
+    const struct shrink_try in_attempts = {.context = work, .is_same = attempt_is_same, .setup = shrinking->setup,
+                                           .op_count_max = SHRINK_OP_COUNT_MAX,
+                                           .search_count_max = is_hang(work->signature) ? 0 : SEARCH_PROCESS_COUNT_MAX};
     struct shrink_result result;
-    if (!shrink(work->is_in_process ? &in_process : &in_attempts, shrinking->ops, work->replay_count_max, &result))
+    if (work->is_in_process) {
+        if (!shrink(&in_process, shrinking->ops, work->replay_count_max, &result))
+            return;
+    } else if (!shrink(&in_attempts, work->resolved, work->replay_count_max, &result) &&
+               !shrink(&in_attempts, shrinking->ops, work->replay_count_max, &result))
         return;
     struct answer answer;
     memset(&answer, 0, sizeof answer);
+    answer.setup = result.setup;
     answer.first = result.first;
     answer.replays = result.replays;
     answer.op_count = result.ops.count;
@@ -117,6 +134,7 @@ static bool take_answer(const struct writing *bytes, struct op_list *ops, struct
     memcpy(&answer, bytes->bytes, sizeof answer);
     if (answer.op_count != (bytes->length - sizeof answer) / sizeof(struct op))
         return false;
+    shrunk->setup = answer.setup;
     shrunk->first = answer.first;
     shrunk->replays += answer.replays;
     shrunk->is_minimal = answer.is_minimal;
@@ -130,14 +148,11 @@ static bool take_answer(const struct writing *bytes, struct op_list *ops, struct
     return true;
 }
 
-static uint64_t affordable_replays(const struct shrinking *shrinking, const char *signature)
+static uint64_t affordable_replays(const struct shrinking *shrinking, const char *signature, bool is_in_process)
 {
-    uint64_t affordable = SHRINK_OP_COUNT_MAX / (shrinking->ops->count + 1);
-    if (affordable < SHRINK_REPLAY_COUNT_MIN)
-        affordable = SHRINK_REPLAY_COUNT_MIN;
     if (is_hang(signature))
-        affordable = smaller(affordable, SHRINK_HANG_COUNT_MAX);
-    return smaller(affordable, shrinking->replay_count_max);
+        return smaller(SHRINK_HANG_COUNT_MAX, shrinking->replay_count_max);
+    return smaller(is_in_process ? UINT64_MAX : SHRINK_PROCESS_COUNT_MAX, shrinking->replay_count_max);
 }
 
 static enum shrinking_end fail(struct shrunk *shrunk, enum shrinking_end end, const char *why)
@@ -151,12 +166,14 @@ static enum shrinking_end not_broken(struct shrunk *shrunk)
     return fail(shrunk, SHRINKING_NOT_BROKEN, "the list does not show it when it is run again");
 }
 
-/* Runs the list in a fresh process with the usual bounds: what it shows there counts, and its certificate. */
+/* Runs the list, with the setup of shrunk, in a fresh process with the usual bounds: what it shows there counts, and
+ * its certificate. */
 static enum shrinking_end prove(const struct shrinking *shrinking, const struct op_list *ops, bool wants_certificate,
                                 struct shrunk *shrunk)
 {
     const char *wanted = shrunk->signature[0] == '\0' ? NULL : shrunk->signature;
-    const struct attempt attempt = usual_attempt(shrinking, wanted);
+    struct attempt attempt = usual_attempt(shrinking, wanted);
+    attempt.setup = &shrunk->setup;
     struct attempt_result result;
     char why[RUN_REASON_BYTES];
     writing_clear(&shrunk->certificate);
@@ -174,6 +191,16 @@ static enum shrinking_end prove(const struct shrinking *shrinking, const struct 
     shrunk->first = result.first;
     memcpy(shrunk->signature, result.signature, sizeof shrunk->signature);
     return SHRINKING_DONE;
+}
+
+/* Three times: a finding that shows now and then is none that a list repeats. */
+static enum shrinking_end prove_shrunk(const struct shrinking *shrinking, const struct op_list *ops,
+                                       struct shrunk *shrunk)
+{
+    enum shrinking_end end = SHRINKING_DONE;
+    for (int i = 0; i < PROOF_COUNT && end == SHRINKING_DONE; i++)
+        end = prove(shrinking, ops, i + 1 == PROOF_COUNT, shrunk);
+    return end;
 }
 
 /* One way of trying, from the whole list to the shrunk one. */
@@ -210,7 +237,7 @@ static enum shrinking_end shrink_in_child(struct work *work, struct op_list *ops
 static enum shrinking_end shrink_both_ways(const struct shrinking *shrinking, struct op_list *ops, struct shrunk *shrunk)
 {
     struct work work = {.shrinking = shrinking, .signature = shrunk->signature,
-                        .replay_count_max = affordable_replays(shrinking, shrunk->signature),
+                        .replay_count_max = affordable_replays(shrinking, shrunk->signature, true),
                         .is_in_process = is_tried_in_process(shrunk->signature),
                         .attempt = usual_attempt(shrinking, shrunk->signature)};
     bool has_died = false;
@@ -218,13 +245,20 @@ static enum shrinking_end shrink_both_ways(const struct shrinking *shrinking, st
     if (work.is_in_process) {
         enum shrinking_end end = shrink_in_child(&work, ops, shrunk, &has_died);
         if (end == SHRINKING_DONE)
-            end = prove(shrinking, ops, true, shrunk);
+            end = prove_shrunk(shrinking, ops, shrunk);
         if (end != SHRINKING_NOT_BROKEN && !has_died)
             return end;
     }
+    struct op_list resolved;
+    op_list_init(&resolved);
+    resolving_run(&work.attempt, shrinking->ops, &resolved);
+    work.resolved = &resolved;
     work.is_in_process = false;
+    work.replay_count_max = affordable_replays(shrinking, shrunk->signature, false);
+    setup_copy(&shrunk->setup, shrinking->setup);
     enum shrinking_end end = shrink_in_child(&work, ops, shrunk, &has_died);
-    return end == SHRINKING_DONE ? prove(shrinking, ops, true, shrunk) : end;
+    op_list_deinit(&resolved);
+    return end == SHRINKING_DONE ? prove_shrunk(shrinking, ops, shrunk) : end;
 }
 
 enum shrinking_end shrinking_run(const struct shrinking *shrinking, struct shrunk *shrunk)
@@ -232,6 +266,8 @@ enum shrinking_end shrinking_run(const struct shrinking *shrinking, struct shrun
     struct op_list ops;
     enum shrinking_end end = SHRINKING_DONE;
     op_list_init(&ops);
+    setup_init(&shrunk->setup);
+    setup_copy(&shrunk->setup, shrinking->setup);
     if (shrinking->signature != NULL)
         snprintf(shrunk->signature, sizeof shrunk->signature, "%s", shrinking->signature);
     else

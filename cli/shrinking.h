@@ -17,6 +17,7 @@ enum shrinking_end {
 struct shrunk {
     struct op_list ops; /* the caller inits and deinits; untouched but after DONE */
     struct writing certificate; /* of the last op of ops; empty when that is no OOM.  The same */
+    struct setup setup; /* that ops show it with: the one of `shrinking`, unless that may change */
     struct verdict first;
     char signature[SIGNATURE_BYTES]; /* what was kept; also set when the list alone said what to keep */
     uint64_t replays;
@@ -31,12 +32,14 @@ struct shrinking {
     const struct op_list *ops;
     const char *signature; /* to keep; NULL = whatever the list shows when it is run */
     uint64_t replay_count_max;
+    bool changes_setup; /* capacity, granule and hosts may become simpler, too */
 };
 
-/* At most replay_count_max replays, fewer for long lists and for hangs: all of them together run at most 20
- * million ops, so that the work is bounded by a count and the same on every machine.  Rules are replayed in one process
- * as long as the target lives there; crashes, hangs and replay differences in one process each.  In the end the list is
- * run once more in a fresh process: when it does not show the finding there, the result is NOT_BROKEN. */
+/* At most replay_count_max replays, fewer where each takes a process (2,000) and for hangs (300): all of them together
+ * run at most 20 million ops, so that the work is bounded by a count and the same on every machine.  Rules are replayed
+ * in one process as long as the target lives there; crashes, hangs and replay differences in one process each, after a
+ * run in which the references of the list were resolved.  In the end the list is run three times more, each time in a
+ * fresh process: when it does not show the finding in all of them, the result is NOT_BROKEN. */
 enum shrinking_end shrinking_run(const struct shrinking *shrinking, struct shrunk *shrunk);
 
 #endif

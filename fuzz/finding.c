@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SHRINK_REPLAYS_MAX = 4000, PATH_BYTES = 1024, SLUG_BYTES = 64 };
+enum { SHRINK_REPLAYS_MAX = 4000, SEARCH_COUNT_MAX = 500, PATH_BYTES = 1024, SLUG_BYTES = 64 };
 /* The clock on the wall goes on while others have the processor, and a lane that waits in vain takes none.  After half of
  * this no list is tried any more: the rest is for one that does not return. */
 enum { WALL_TIMES_PROCESSOR = 10 };
@@ -44,10 +44,11 @@ static uint64_t wall_ms(void)
 }
 
 /* Once time is up no list is tried any more, and what was found by then stays. */
-static bool replay_in_time(void *context, struct op_list *ops, struct verdict *first)
+static bool replay_in_time(void *context, const struct setup *setup, struct op_list *ops, struct verdict *first)
 {
     struct timed_replaying *timed = context;
-    return clock() < timed->end && wall_ms() < timed->wall_end_ms && shrink_replay(&timed->replaying, ops, first);
+    return clock() < timed->end && wall_ms() < timed->wall_end_ms &&
+           shrink_replay(&timed->replaying, setup, ops, first);
 }
 
 /* What is said when a list that is tried does not end.  Made beforehand: all that can be done then is to write it. */
@@ -84,12 +85,13 @@ static void set_alarm(uint64_t ms)
 static void shrink_list(const struct finding *finding, uint32_t ms_max, struct written *written)
 {
     struct timed_replaying timed = {
-        .replaying = {.target = finding->target, .setup = &written->setup},
+        .replaying = {.target = finding->target},
         .end = clock() + (clock_t)ms_max * (CLOCKS_PER_SEC / 1000),
         .wall_end_ms = wall_ms() + (uint64_t)ms_max * WALL_TIMES_PROCESSOR / 2,
     };
     const struct shrink_try attempt = {
-        .context = &timed, .is_same = replay_in_time, .granule_bytes = finding->setup->granule_bytes};
+        .context = &timed, .is_same = replay_in_time, .setup = &written->setup,
+        .cost = &timed.replaying.cost, .search_count_max = SEARCH_COUNT_MAX};
     struct shrink_result result;
     (void)snprintf(timed.replaying.signature, SIGNATURE_BYTES, "%s", written->signature);
     set_alarm((uint64_t)ms_max * WALL_TIMES_PROCESSOR);

@@ -525,7 +525,7 @@ const struct model *run_model(const struct run *run, uint32_t host)
     return run->models[host];
 }
 
-struct device *run_device(struct run *run, uint32_t host)
+struct device *run_device(const struct run *run, uint32_t host)
 {
     CHECK(host < run->setup.host_count);
     return run->hosts[host].device;

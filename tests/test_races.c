@@ -119,6 +119,31 @@ static size_t switch_count(const struct op_list *ops)
     return count;
 }
 
+/* Not even a switch, together with what names it. */
+static size_t count_ops_that_can_go(const struct shrink_try *attempt, const struct op_list *ops)
+{
+    struct op_list rest;
+    struct verdict first;
+    size_t count = 0;
+    bool *keep = malloc(ops->count);
+    ck_assert_ptr_nonnull(keep);
+    op_list_init(&rest);
+    for (size_t gone = 0; gone < ops->count; gone++) {
+        memset(keep, true, ops->count);
+        keep[gone] = false;
+        for (size_t i = 0; i < ops->count; i++) {
+            const struct op *op = &ops->ops[i];
+            keep[i] = keep[i] && (op->ref >= i || keep[op->ref]) && (op->event >= i || keep[op->event]);
+        }
+        op_list_copy(&rest, ops);
+        op_list_filter(&rest, keep);
+        count += attempt->is_same(attempt->context, attempt->setup, &rest, &first) && rest.count < ops->count;
+    }
+    free(keep);
+    op_list_deinit(&rest);
+    return count;
+}
+
 START_TEST(the_race_shrinks_and_repeats)
 {
     const struct race_list *list = &race_lists[_i];
@@ -130,14 +155,16 @@ START_TEST(the_race_shrinks_and_repeats)
         return; /* as above */
     }
     find_one(list, &setup, &trial);
-    struct shrink_replaying replaying = {.target = target_find(list->target), .setup = &setup};
-    const struct shrink_try attempt = {.context = &replaying, .is_same = shrink_replay, .granule_bytes = 512};
+    struct shrink_replaying replaying = {.target = target_find(list->target)};
+    const struct shrink_try attempt = {.context = &replaying, .is_same = shrink_replay, .setup = &setup};
     ck_assert(shrink(&attempt, &trial.ops, 20000, &shrunk));
     const size_t switches = switch_count(&shrunk.ops);
     printf("%s: %zu ops in %u lanes, %zu switches (from %zu and %zu): %s\n", list->target,
            shrunk.ops.count - switches, lanes_count(&shrunk.ops), switches,
            trial.ops.count - switch_count(&trial.ops), switch_count(&trial.ops), replaying.signature);
     fflush(stdout);
+    ck_assert(shrunk.is_minimal);
+    ck_assert_uint_eq(count_ops_that_can_go(&attempt, &shrunk.ops), 0);
     ck_assert_uint_le(lanes_count(&shrunk.ops), 4);
     ck_assert_uint_le(shrunk.ops.count - switches, 12);
     ck_assert_uint_le(switches, 6);

@@ -151,8 +151,9 @@ static void check_shrunk(const struct target *target, const struct trial *trial,
 {
     struct shrink_result result;
     char reason[RUN_REASON_BYTES] = "", signature[SIGNATURE_BYTES];
-    struct shrink_replaying replaying = {.target = target, .setup = &trial->setup};
-    const struct shrink_try attempt = {&replaying, shrink_replay, trial->setup.granule_bytes};
+    struct shrink_replaying replaying = {.target = target};
+    const struct shrink_try attempt = {.context = &replaying, .is_same = shrink_replay, .setup = &trial->setup,
+                                       .search_count_max = 100};
     ck_assert(shrink(&attempt, &trial->ops, replays_max, &result));
     signature_print(&trial->first, &trial->ops, signature);
     ck_assert_str_eq(replaying.signature, signature);
@@ -197,8 +198,8 @@ START_TEST(a_list_that_breaks_nothing_is_not_shrunk)
     struct trial trial;
     struct shrink_result result;
     run_one("hbm", scenarios[0], 1, &trial);
-    struct shrink_replaying replaying = {.target = target_find("hbm"), .setup = &trial.setup};
-    const struct shrink_try attempt = {&replaying, shrink_replay, trial.setup.granule_bytes};
+    struct shrink_replaying replaying = {.target = target_find("hbm")};
+    const struct shrink_try attempt = {.context = &replaying, .is_same = shrink_replay, .setup = &trial.setup};
     ck_assert(!shrink(&attempt, &trial.ops, 10, &result));
     ck_assert_uint_eq(result.replays, 1);
     trial_deinit(&trial);
