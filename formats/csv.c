@@ -96,8 +96,46 @@ static enum csv_result split(const char *line, const char *line_end, struct csv_
     }
 }
 
+/* Takes the next line where it is plain: no quotes, blanks, NUL bytes or returns inside, and not empty.  False: it is
+ * not, and nothing has changed.  All that needs a look is at most ','. */
+static bool take_plain_row(struct csv *csv, struct csv_row *row)
+{
+    const char *line = csv->text + csv->offset;
+    const char *end = csv->text + csv->length;
+    const char *begin = line;
+    size_t count = 0;
+    for (const char *at = line;; at++) {
+        while (at < end && (unsigned char)*at > ',') {
+            at++;
+        }
+        const char c = at < end ? *at : '\n';
+        const bool is_end = c == '\n' || (c == '\r' && (at + 1 == end || at[1] == '\n'));
+        if (!is_end && c != ',') {
+            if (c == '"' || c == ' ' || c == '\t' || c == '\0' || c == '\r') {
+                return false;
+            }
+            continue;
+        }
+        if (count == CSV_FIELD_COUNT_MAX || (is_end && at == line)) {
+            return false;
+        }
+        row->fields[count++] = (struct csv_field){begin, (size_t)(at - begin), (size_t)(begin - line) + 1};
+        begin = at + 1;
+        if (is_end) {
+            at += at < end && c == '\r';
+            csv->offset = (size_t)(at - csv->text) + (at < end);
+            row->line = ++csv->line;
+            row->field_count = count;
+            return true;
+        }
+    }
+}
+
 enum csv_result csv_next(struct csv *csv, struct csv_row *row, const char **reason, size_t *column)
 {
+    if (csv->offset < csv->length && take_plain_row(csv, row)) {
+        return CSV_ROW;
+    }
     while (csv->offset < csv->length) {
         const char *line = csv->text + csv->offset;
         const size_t left = csv->length - csv->offset;

@@ -5,9 +5,11 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-const struct format *const formats[] = {&format_ops, &format_static_planning, &format_tpu_message, NULL};
+const struct format *const formats[] = {
+    &format_ops, &format_azure_llm, &format_malloc_lab, &format_rmm, &format_static_planning, &format_tpu_message, NULL};
 
 const struct format *format_find(const char *name)
 {
@@ -40,11 +42,29 @@ void import_init(struct import *import)
     import->notes[0] = '\0';
     setup_init(&import->setup);
     op_list_init(&import->ops);
+    import->said = NULL;
+    import->said_count = import->said_room = 0;
 }
 
 void import_deinit(struct import *import)
 {
     op_list_deinit(&import->ops);
+    free(import->said);
+    import->said = NULL;
+    import->said_count = import->said_room = 0;
+}
+
+void import_say(struct import *import, uint32_t op, enum said_kind kind, uint64_t value)
+{
+    CHECK(op < import->ops.count);
+    if (import->said_count > 0)
+        CHECK(import->said[import->said_count - 1].op <= op);
+    if (import->said_count == import->said_room) {
+        import->said_room = import->said_room == 0 ? 64 : import->said_room * 2;
+        import->said = realloc(import->said, import->said_room * sizeof *import->said);
+        CHECK(import->said != NULL);
+    }
+    import->said[import->said_count++] = (struct said){.op = op, .kind = kind, .value = value};
 }
 
 static void format_names(char *text, size_t size)
@@ -93,6 +113,8 @@ enum import_result import_text(const char *text, size_t length, const char *form
         .text = text + skipped,
         .length = length - skipped,
         .fixed = options != NULL && options->fixed != NULL ? options->fixed : &nothing,
+        .kv_bytes_per_token = options != NULL ? options->kv_bytes_per_token : 0,
+        .kv_tokens_per_second = options != NULL ? options->kv_tokens_per_second : 0,
     };
     import_deinit(import);
     import_init(import);
@@ -142,34 +164,56 @@ const char *import_error_print(const char *path, const struct import_error *erro
     return text;
 }
 
-/* Bytes of the well-formed UTF-8 character at text; 0: none is there. */
-static size_t character_length(const char *text)
+/* The character of the form that its first byte has, as a number; UINT32_MAX: bytes of it are missing. */
+static uint32_t character_decode(const char *text, size_t length, uint32_t first_bits)
+{
+    uint32_t character = first_bits;
+    for (size_t i = 1; i < length; i++) {
+        if (((unsigned char)text[i] & 0xC0) != 0x80) {
+            return UINT32_MAX; /* the NUL at the end, too */
+        }
+        character = character << 6 | ((unsigned char)text[i] & 0x3F);
+    }
+    return character;
+}
+
+size_t import_character_length(const char *text)
 {
     static const struct {
         unsigned char mask, lead;
         size_t length;
-    } forms[] = {{0x80, 0x00, 1}, {0xE0, 0xC0, 2}, {0xF0, 0xE0, 3}, {0xF8, 0xF0, 4}};
+        uint32_t lowest, highest; /* what a shorter form says is not well-formed */
+    } forms[] = {{0x80, 0x00, 1, 0, 0x7F},
+                 {0xE0, 0xC0, 2, 0x80, 0x7FF},
+                 {0xF0, 0xE0, 3, 0x800, 0xFFFF},
+                 {0xF8, 0xF0, 4, 0x10000, 0x10FFFF}};
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
-        size_t length = 1;
-        if (((unsigned char)text[0] & forms[i].mask) != forms[i].lead) {
+        const unsigned char first = (unsigned char)text[0];
+        if ((first & forms[i].mask) != forms[i].lead) {
             continue;
         }
-        while (length < forms[i].length && ((unsigned char)text[length] & 0xC0) == 0x80) {
-            length++;
-        }
-        return length == forms[i].length ? length : 0;
+        const uint32_t character =
+            character_decode(text, forms[i].length, first & (unsigned char)~forms[i].mask);
+        const bool is_surrogate = character >= 0xD800 && character <= 0xDFFF;
+        return character >= forms[i].lowest && character <= forms[i].highest && !is_surrogate ? forms[i].length : 0;
     }
     return 0;
+}
+
+/* C1 controls are two bytes in UTF-8, and terminals obey some of them: U+009B begins a command as ESC [ does. */
+static bool is_control(const char *text, size_t length)
+{
+    const unsigned char first = (unsigned char)text[0];
+    return first < 0x20 || first == 0x7F || (length == 2 && first == 0xC2 && (unsigned char)text[1] < 0xA0);
 }
 
 /* Reasons and notes quote what was read: bytes that could upset a terminal or break the line become '?'. */
 static void make_printable(char *text)
 {
     while (*text != '\0') {
-        const unsigned char c = (unsigned char)*text;
-        const size_t length = character_length(text);
-        if (c < 0x20 || c == 0x7F || length == 0) {
-            *text = '?';
+        const size_t length = import_character_length(text);
+        if (length == 0 || is_control(text, length)) {
+            memset(text, '?', length == 0 ? 1 : length);
         }
         text += length == 0 ? 1 : length;
     }

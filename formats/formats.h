@@ -31,15 +31,35 @@ struct import_options {
     /* Non-empty fields win over what the text says or the format would assume: chip, capacity_bytes,
      * granule_bytes, target ("" = not fixed), options.  NULL: nothing is fixed. */
     const struct setup *fixed;
+    /* Of request traces (formats/azure_llm.c), which do not say them; 0 = a default, which the notes name. */
+    uint64_t kv_bytes_per_token, kv_tokens_per_second;
 };
 
 struct format;
+
+/* What the log says happened, to be compared with what a run sees.  The order of values is free to change. */
+enum said_kind {
+    SAID_FAILED,        /* the request was refused: out of memory; a request of which nothing is said was granted */
+    SAID_IN_USE_BYTES,  /* after the op, on its host */
+    SAID_FREE_BYTES,
+    SAID_PEAK_BYTES,    /* the most in use up to and with this op */
+    SAID_LARGEST_HOLE_BYTES,
+    SAID_ADDRESS,       /* of the block that the op makes: an offset into the device, not what a log prints */
+    SAID_KIND_COUNT
+};
+struct said {
+    uint32_t op; /* index in ops; ascending */
+    enum said_kind kind;
+    uint64_t value; /* bytes; 0 for SAID_FAILED */
+};
 
 /* What came in. */
 struct import {
     const struct format *format;
     struct setup setup;
     struct op_list ops;
+    struct said *said; /* said_count of them; owned by the import */
+    size_t said_count, said_room;
     char notes[IMPORT_NOTES_BYTES]; /* what was assumed or left out, one line each, "\n" between;
                                      * meant as the comments of the .ops file */
 };
@@ -51,6 +71,7 @@ struct import_input {
     const char *text;
     size_t length;
     const struct setup *fixed; /* never NULL; see import_options */
+    uint64_t kv_bytes_per_token, kv_tokens_per_second; /* the same */
 };
 
 /* One format; a constant. */
@@ -70,6 +91,9 @@ struct format {
 /* Every format; ends with NULL.  A new one is one file, one line here and one in formats.c. */
 extern const struct format *const formats[];
 extern const struct format format_ops;
+extern const struct format format_azure_llm;
+extern const struct format format_malloc_lab;
+extern const struct format format_rmm;
 extern const struct format format_static_planning;
 extern const struct format format_tpu_message;
 
@@ -85,7 +109,7 @@ enum import_result import_text(const char *text, size_t length, const char *form
                                struct import_error *error);
 
 /* The same for a file: plain, gzip or zstd (told apart by content), up to IMPORT_BYTES_MAX bytes of text. */
-#define IMPORT_BYTES_MAX ((size_t)1 << 30)
+#define IMPORT_BYTES_MAX ((size_t)64 << 30)
 enum import_result import_file(const char *path, const char *format_name, const struct import_options *options,
                                struct import *import, struct import_error *error);
 
@@ -99,6 +123,10 @@ enum import_result import_fail(struct import_error *error, enum import_result re
                                const char *reason, ...) __attribute__((format(printf, 5, 6)));
 /* Adds a line to the notes; what no longer fits is left out. */
 void import_note(struct import *import, const char *note, ...) __attribute__((format(printf, 2, 3)));
+/* Adds what the log says of an op; ops must not descend from call to call. O(1). */
+void import_say(struct import *import, uint32_t op, enum said_kind kind, uint64_t value);
+/* Bytes of the well-formed UTF-8 character at text, which ends in NUL; 0: none is there. */
+size_t import_character_length(const char *text);
 /* Line and column of a byte of the text.  O(offset). */
 void import_position(const char *text, size_t offset, size_t *line, size_t *column);
 /* What the user fixed as capacity: capacity_bytes, or that of the chip, rounded down to the granule (0 = not

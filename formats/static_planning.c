@@ -3,13 +3,15 @@
  * frees come before the allocs, each in file order. */
 #include "formats/csv.h"
 #include "formats/formats.h"
+#include "formats/radix.h"
+#include "formats/room.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    BUFFER_COUNT_MAX = 1 << 22,   /* 4 Mi rows: 8 Mi ops, 256 MiB of host memory */
+    BUFFER_COUNT_MAX = 1 << 28,   /* 2^28 rows: some 5 GB of text, 40 GB of host memory */
     GRANULE_BYTES_DEFAULT = 512   /* what `hbm` uses when nobody says otherwise */
 };
 #define LIVE_BYTES_MAX ((uint64_t)1 << 50) /* what a setup can hold as capacity */
@@ -53,6 +55,7 @@ struct buffer {
     uint64_t size_bytes;
     size_t line;
     uint32_t row; /* from 0 */
+    uint32_t op;  /* that makes it */
     uint8_t align_log2;
 };
 
@@ -206,6 +209,7 @@ static enum import_result instance_append(struct instance *instance, const struc
             return import_fail(instance->error, IMPORT_UNREADABLE, row->line, 0, "no host memory for the buffers");
         }
         instance->buffers = buffers;
+        room_advise(buffers, capacity * sizeof *buffers);
         instance->capacity = capacity;
     }
     instance->buffers[instance->count++] = *buffer;
@@ -220,7 +224,8 @@ static enum import_result read_buffer(struct instance *instance, const struct cs
                            instance->header.field_count);
     }
     const struct csv_field *id = field_of(instance, row, COLUMN_ID);
-    struct buffer buffer = {.id = id->text, .id_length = id->length, .line = row->line, .row = (uint32_t)instance->count};
+    struct buffer buffer = {
+        .id = id->text, .id_length = id->length, .line = row->line, .row = (uint32_t)instance->count};
     if (id->length == 0) {
         return wrong(instance, row, id, "the id is empty");
     }
@@ -268,12 +273,14 @@ static enum import_result read_all(struct instance *instance, const char *text, 
     return IMPORT_OK;
 }
 
-/* Orders are total: rows break ties, so that no sort decides. */
-static int order_rows(uint32_t a, uint32_t b)
+static enum import_result no_host_memory(const struct instance *instance)
 {
-    return (a > b) - (a < b);
+    return import_fail(instance->error, IMPORT_UNREADABLE, 0, 0, "no host memory to sort the buffers");
 }
 
+/* --- ids ----------------------------------------------------------------------------------------------------- */
+
+/* Orders are total: rows break ties, so that no sort decides. */
 static int compare_ids(const void *a, const void *b)
 {
     const struct buffer *x = *(const struct buffer *const *)a;
@@ -283,60 +290,74 @@ static int compare_ids(const void *a, const void *b)
     if (order == 0) {
         order = (x->id_length > y->id_length) - (x->id_length < y->id_length);
     }
-    return order != 0 ? order : order_rows(x->row, y->row);
+    return order != 0 ? order : (x->row > y->row) - (x->row < y->row);
 }
 
-static int compare_lowers(const void *a, const void *b)
+/* 33 bits: three passes of the sort.  Ids of the same hash are compared. */
+static uint64_t hash_of_id(const struct buffer *buffer)
 {
-    const struct buffer *x = *(const struct buffer *const *)a;
-    const struct buffer *y = *(const struct buffer *const *)b;
-    const int order = (x->lower > y->lower) - (x->lower < y->lower);
-    return order != 0 ? order : order_rows(x->row, y->row);
+    uint64_t hash = buffer->id_length;
+    size_t i = 0;
+    for (; i + 8 <= buffer->id_length; i += 8) {
+        uint64_t bytes;
+        memcpy(&bytes, buffer->id + i, sizeof bytes);
+        hash = (hash ^ bytes) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 29;
+    }
+    for (; i < buffer->id_length; i++) {
+        hash = (hash ^ (unsigned char)buffer->id[i]) * UINT64_C(0x9E3779B97F4A7C15);
+        hash ^= hash >> 29;
+    }
+    return hash >> 20 & ((UINT64_C(1) << 33) - 1);
 }
 
-static int compare_uppers(const void *a, const void *b)
+/* Of buffers whose ids have the same hash: the earliest whose id came before, or *twice where that is earlier.
+ * False: no host memory. */
+static bool find_double(const struct instance *instance, const struct radix_item *items, size_t count,
+                        const struct buffer **twice)
 {
-    const struct buffer *x = *(const struct buffer *const *)a;
-    const struct buffer *y = *(const struct buffer *const *)b;
-    const int order = (x->upper > y->upper) - (x->upper < y->upper);
-    return order != 0 ? order : order_rows(x->row, y->row);
-}
-
-/* Sorted pointers to the buffers; the caller frees.  NULL: no host memory. */
-static const struct buffer **sorted(const struct instance *instance, int (*compare)(const void *, const void *))
-{
-    const struct buffer **order = malloc(instance->count * sizeof(const struct buffer *));
+    const struct buffer **order = malloc(count * sizeof(const struct buffer *));
     if (order == NULL) {
-        return NULL;
+        return false;
     }
-    for (size_t i = 0; i < instance->count; i++) {
-        order[i] = &instance->buffers[i];
+    for (size_t i = 0; i < count; i++) {
+        order[i] = &instance->buffers[items[i].index];
     }
-    qsort(order, instance->count, sizeof(const struct buffer *), compare);
-    return order;
-}
-
-static enum import_result no_host_memory(struct instance *instance)
-{
-    return import_fail(instance->error, IMPORT_UNREADABLE, 0, 0, "no host memory to sort the buffers");
-}
-
-/* An id that comes twice makes lifetimes ambiguous: the earliest second one is refused. */
-static enum import_result refuse_doubles(struct instance *instance)
-{
-    const struct buffer **order = sorted(instance, compare_ids);
-    if (order == NULL) {
-        return no_host_memory(instance);
-    }
-    const struct buffer *twice = NULL;
-    for (size_t i = 1; i < instance->count; i++) {
+    qsort(order, count, sizeof(const struct buffer *), compare_ids);
+    for (size_t i = 1; i < count; i++) {
         const bool is_same = order[i]->id_length == order[i - 1]->id_length &&
                              memcmp(order[i]->id, order[i - 1]->id, order[i]->id_length) == 0;
-        if (is_same && (twice == NULL || order[i]->row < twice->row)) {
-            twice = order[i];
+        if (is_same && (*twice == NULL || order[i]->row < (*twice)->row)) {
+            *twice = order[i];
         }
     }
     free(order);
+    return true;
+}
+
+static bool find_doubles(const struct instance *instance, struct radix_item *items, const struct buffer **twice)
+{
+    bool is_done = radix_sort(items, instance->count);
+    for (size_t begin = 0, end; is_done && begin < instance->count; begin = end) {
+        end = begin + 1;
+        while (end < instance->count && items[end].key == items[begin].key) {
+            end++;
+        }
+        is_done = end - begin == 1 || find_double(instance, items + begin, end - begin, twice);
+    }
+    return is_done;
+}
+
+/* An id that comes twice makes lifetimes ambiguous: the earliest second one is refused. */
+static enum import_result refuse_doubles(const struct instance *instance, struct radix_item *items)
+{
+    const struct buffer *twice = NULL;
+    for (size_t i = 0; i < instance->count; i++) {
+        items[i] = (struct radix_item){hash_of_id(&instance->buffers[i]), (uint32_t)i};
+    }
+    if (!find_doubles(instance, items, &twice)) {
+        return no_host_memory(instance);
+    }
     if (twice == NULL) {
         return IMPORT_OK;
     }
@@ -344,54 +365,88 @@ static enum import_result refuse_doubles(struct instance *instance)
                        (int)(twice->id_length > 40 ? 40 : twice->id_length), twice->id);
 }
 
+/* --- times --------------------------------------------------------------------------------------------------- */
+
+/* Times below 0 come first. */
+static uint64_t key_of_time(int64_t time)
+{
+    return (uint64_t)time ^ UINT64_C(1) << 63;
+}
+
+static enum import_result begin_buffer(const struct instance *instance, const struct buffer *buffer,
+                                       struct import *import, uint64_t *live_bytes)
+{
+    const uint64_t mask = import->setup.granule_bytes - 1;
+    const struct op op = {.kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE, .size_bytes = buffer->size_bytes,
+                          .align_log2 = buffer->align_log2};
+    room_append(&import->ops, &op);
+    *live_bytes += (buffer->size_bytes + mask) & ~mask; /* at most 2^51 + granule: no overflow */
+    if (*live_bytes > LIVE_BYTES_MAX) {
+        return import_fail(instance->error, IMPORT_INVALID, buffer->line, 0,
+                           "with this buffer more than 2^50 bytes are live at time %" PRId64, buffer->lower);
+    }
+    return IMPORT_OK;
+}
+
 /* Appends the ops in order of time; *peak_bytes becomes the most bytes ever live, each size rounded up to the
  * granule. */
-static enum import_result replay(struct instance *instance, const struct buffer *const *lowers,
-                                 const struct buffer *const *uppers, uint32_t *op_of_row, struct import *import,
-                                 uint64_t *peak_bytes)
+static enum import_result replay(const struct instance *instance, const struct radix_item *lowers,
+                                 const struct radix_item *uppers, struct import *import, uint64_t *peak_bytes)
 {
     const uint64_t mask = import->setup.granule_bytes - 1;
     uint64_t live_bytes = 0;
     *peak_bytes = 0;
     for (size_t allocs = 0, frees = 0; frees < instance->count;) {
-        if (allocs < instance->count && lowers[allocs]->lower < uppers[frees]->upper) {
-            const struct buffer *buffer = lowers[allocs++];
-            struct op op = op_make(OP_ALLOC);
-            op.size_bytes = buffer->size_bytes;
-            op.align_log2 = buffer->align_log2;
-            op_of_row[buffer->row] = (uint32_t)import->ops.count;
-            op_list_append(&import->ops, &op);
-            live_bytes += (buffer->size_bytes + mask) & ~mask; /* at most 2^51 + granule: no overflow */
-            if (live_bytes > LIVE_BYTES_MAX) {
-                return import_fail(instance->error, IMPORT_INVALID, buffer->line, 0,
-                                   "with this buffer more than 2^50 bytes are live at time %" PRId64, buffer->lower);
+        if (allocs < instance->count && lowers[allocs].key < uppers[frees].key) {
+            struct buffer *buffer = &instance->buffers[lowers[allocs++].index];
+            buffer->op = (uint32_t)import->ops.count;
+            const enum import_result result = begin_buffer(instance, buffer, import, &live_bytes);
+            if (result != IMPORT_OK) {
+                return result;
             }
             *peak_bytes = live_bytes > *peak_bytes ? live_bytes : *peak_bytes;
         } else {
-            const struct buffer *buffer = uppers[frees++];
-            struct op op = op_make(OP_FREE);
-            op.ref = op_of_row[buffer->row];
-            op_list_append(&import->ops, &op);
+            const struct buffer *buffer = &instance->buffers[uppers[frees++].index];
+            const struct op op = {.kind = OP_FREE, .ref = buffer->op, .event = OP_NONE};
+            room_append(&import->ops, &op);
             live_bytes -= (buffer->size_bytes + mask) & ~mask;
         }
     }
     return IMPORT_OK;
 }
 
-static enum import_result replay_all(struct instance *instance, struct import *import, uint64_t *peak_bytes)
+/* lowers and uppers have room for count items each. */
+static enum import_result replay_all(const struct instance *instance, struct radix_item *lowers,
+                                     struct radix_item *uppers, struct import *import, uint64_t *peak_bytes)
 {
-    const struct buffer **lowers = sorted(instance, compare_lowers);
-    const struct buffer **uppers = sorted(instance, compare_uppers);
-    uint32_t *op_of_row = malloc(instance->count * sizeof *op_of_row);
-    enum import_result result = IMPORT_OK;
-    if (lowers == NULL || uppers == NULL || op_of_row == NULL) {
-        result = no_host_memory(instance);
-    } else {
-        result = replay(instance, lowers, uppers, op_of_row, import, peak_bytes);
+    for (size_t i = 0; i < instance->count; i++) {
+        lowers[i] = (struct radix_item){key_of_time(instance->buffers[i].lower), (uint32_t)i};
+        uppers[i] = (struct radix_item){key_of_time(instance->buffers[i].upper), (uint32_t)i};
     }
-    free(lowers);
-    free(uppers);
-    free(op_of_row);
+    if (!radix_sort(lowers, instance->count) || !radix_sort(uppers, instance->count)) {
+        return no_host_memory(instance);
+    }
+    room_for_ops(&import->ops, 2 * instance->count);
+    return replay(instance, lowers, uppers, import, peak_bytes);
+}
+
+/* The ids are not looked at any more when the times are. */
+static enum import_result make_ops(const struct instance *instance, const struct import_input *input,
+                                   struct import *import, uint64_t *peak_bytes)
+{
+    struct radix_item *items = malloc(2 * instance->count * sizeof *items);
+    if (items == NULL) {
+        return no_host_memory(instance);
+    }
+    room_advise(items, 2 * instance->count * sizeof *items);
+    enum import_result result = refuse_doubles(instance, items);
+    if (result == IMPORT_OK) {
+        import->setup.granule_bytes = instance->all_are_granules ? GRANULE_BYTES_DEFAULT : 1;
+        import_apply_fixed(input->fixed, &import->setup);
+        import_suggest_option(&import->setup, "defrag", "repack");
+        result = replay_all(instance, items, items + instance->count, import, peak_bytes);
+    }
+    free(items);
     return result;
 }
 
@@ -412,18 +467,11 @@ static void add_notes(const struct instance *instance, uint64_t peak_bytes, stru
 
 static enum import_result convert(struct instance *instance, const struct import_input *input, struct import *import)
 {
+    uint64_t peak_bytes = 0;
     enum import_result result = read_all(instance, input->text, input->length);
     if (result == IMPORT_OK) {
-        result = refuse_doubles(instance);
+        result = make_ops(instance, input, import, &peak_bytes);
     }
-    if (result != IMPORT_OK) {
-        return result;
-    }
-    uint64_t peak_bytes = 0;
-    import->setup.granule_bytes = instance->all_are_granules ? GRANULE_BYTES_DEFAULT : 1;
-    import_apply_fixed(input->fixed, &import->setup);
-    import_suggest_option(&import->setup, "defrag", "repack");
-    result = replay_all(instance, import, &peak_bytes);
     if (result != IMPORT_OK) {
         return result;
     }

@@ -1,214 +1,242 @@
 #include "formats/text.h"
 
+#include "formats/text_store.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <zlib.h>
 #include <zstd.h>
 
-/* A growing buffer of at most bytes_max bytes. */
-struct buffer {
-    char *bytes;
-    size_t length;
-    size_t capacity;
-    size_t bytes_max;
-    struct import_error *error;
+enum { CHUNK_BYTES = 1 << 18 };
+
+/* A file while it is read. */
+struct source {
+    FILE *stream;
+    struct text_store store;
+    char *chunk;         /* CHUNK_BYTES: what was read and is not yet decompressed */
+    size_t chunk_length; /* 0 after the end of the file */
 };
 
-static enum import_result unreadable(struct buffer *buffer, const char *reason)
+static enum import_result unreadable(const struct source *source, const char *reason)
 {
-    return import_fail(buffer->error, IMPORT_UNREADABLE, 0, 0, "%s", reason);
+    return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0, "%s", reason);
 }
 
-/* Makes room for at least one byte more; the last byte is kept for the NUL. */
-static enum import_result buffer_grow(struct buffer *buffer)
+/* Reads the next chunk; at the end of the file it is empty. */
+static enum import_result next_chunk(struct source *source)
 {
-    if (buffer->length + 1 < buffer->capacity) {
-        return IMPORT_OK;
+    source->chunk_length = fread(source->chunk, 1, CHUNK_BYTES, source->stream);
+    return source->chunk_length == 0 && ferror(source->stream) ? unreadable(source, strerror(errno)) : IMPORT_OK;
+}
+
+/* --- plain --------------------------------------------------------------------------------------------------- */
+
+static enum import_result copy_all(struct source *source)
+{
+    while (source->chunk_length > 0) {
+        for (size_t done = 0; done < source->chunk_length;) {
+            char *at = NULL;
+            size_t room = 0;
+            enum import_result result = text_store_room(&source->store, &at, &room);
+            const size_t left = source->chunk_length - done;
+            const size_t count = left < room ? left : room;
+            if (result == IMPORT_OK) {
+                memcpy(at, source->chunk + done, count);
+                done += count;
+                result = text_store_add(&source->store, count);
+            }
+            if (result != IMPORT_OK) {
+                return result;
+            }
+        }
+        const enum import_result result = next_chunk(source);
+        if (result != IMPORT_OK) {
+            return result;
+        }
     }
-    /* One byte beyond the limit is let in, so that exactly bytes_max can be told from more. */
-    const size_t capacity_max = buffer->bytes_max + 2;
-    if (buffer->length > buffer->bytes_max) {
-        return import_fail(buffer->error, IMPORT_UNREADABLE, 0, 0,
-                           "more than %zu bytes of text, which is the limit", buffer->bytes_max);
-    }
-    size_t capacity = buffer->capacity == 0 ? 65536 : buffer->capacity * 2;
-    if (capacity > capacity_max) {
-        capacity = capacity_max;
-    }
-    char *bytes = realloc(buffer->bytes, capacity);
-    if (bytes == NULL) {
-        return unreadable(buffer, "no host memory for the file's text");
-    }
-    buffer->bytes = bytes;
-    buffer->capacity = capacity;
     return IMPORT_OK;
 }
 
-static size_t buffer_room(const struct buffer *buffer)
-{
-    return buffer->capacity - 1 - buffer->length;
-}
+/* --- gzip ---------------------------------------------------------------------------------------------------- */
 
-static enum import_result read_stream(FILE *stream, struct buffer *raw)
+/* Whether what is decompressed ends here is said by the end of the file: *is_done. */
+static enum import_result inflate_more(struct source *source, z_stream *stream, bool *is_done)
 {
-    for (;;) {
-        const enum import_result grown = buffer_grow(raw);
-        if (grown != IMPORT_OK) {
-            return grown;
-        }
-        const size_t got = fread(raw->bytes + raw->length, 1, buffer_room(raw), stream);
-        raw->length += got;
-        if (got == 0) {
-            return ferror(stream) ? unreadable(raw, strerror(errno)) : IMPORT_OK;
-        }
+    if (stream->avail_in > 0) {
+        return IMPORT_OK;
     }
-}
-
-static enum import_result read_raw(const char *path, struct buffer *raw)
-{
-    struct stat status;
-    FILE *stream = fopen(path, "rb");
-    if (stream == NULL) {
-        return unreadable(raw, strerror(errno));
-    }
-    enum import_result result = IMPORT_OK;
-    if (fstat(fileno(stream), &status) == 0 && S_ISDIR(status.st_mode)) {
-        result = unreadable(raw, "is a directory, not a file");
-    } else {
-        result = read_stream(stream, raw);
-    }
-    (void)fclose(stream);
+    const enum import_result result = next_chunk(source);
+    stream->next_in = (Bytef *)source->chunk;
+    stream->avail_in = (uInt)source->chunk_length;
+    *is_done = result == IMPORT_OK && source->chunk_length == 0;
     return result;
 }
 
-/* One step of inflating; *is_done when all members are complete and no input is left. */
-static enum import_result inflate_step(z_stream *stream, struct buffer *out, bool *is_done)
+static enum import_result gzip_fail(const struct source *source, const char *what)
 {
-    enum import_result result = buffer_grow(out);
+    return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0, "the gzip stream is %s after %zu bytes of text",
+                       what, source->store.length);
+}
+
+/* One step; *is_between: a member is complete. */
+static enum import_result inflate_step(struct source *source, z_stream *stream, bool *is_between)
+{
+    char *at = NULL;
+    size_t room = 0;
+    const enum import_result result = text_store_room(&source->store, &at, &room);
     if (result != IMPORT_OK) {
         return result;
     }
-    const size_t room = buffer_room(out);
-    stream->next_out = (Bytef *)(out->bytes + out->length);
-    stream->avail_out = room > 1u << 30 ? 1u << 30 : (uInt)room;
-    const uInt room_before = stream->avail_out;
+    if (*is_between && inflateReset(stream) != Z_OK) {
+        return gzip_fail(source, "damaged");
+    }
+    const uInt room_before = room > 1u << 30 ? 1u << 30 : (uInt)room;
+    stream->next_out = (Bytef *)at;
+    stream->avail_out = room_before;
     const int code = inflate(stream, Z_NO_FLUSH);
-    out->length += room_before - stream->avail_out;
-    if (code == Z_STREAM_END) {
-        *is_done = stream->avail_in == 0;
-        if (!*is_done && inflateReset(stream) != Z_OK) {
-            return unreadable(out, "the gzip stream is damaged");
-        }
-        return IMPORT_OK;
+    *is_between = code == Z_STREAM_END;
+    const enum import_result added = text_store_add(&source->store, room_before - stream->avail_out);
+    if (added != IMPORT_OK) {
+        return added;
     }
-    if (code == Z_BUF_ERROR || (code == Z_OK && stream->avail_in == 0 && stream->avail_out > 0)) {
-        return import_fail(out->error, IMPORT_UNREADABLE, 0, 0,
-                           "the gzip stream is cut off after %zu bytes of text", out->length);
-    }
-    if (code != Z_OK) {
-        return import_fail(out->error, IMPORT_UNREADABLE, 0, 0,
-                           "the gzip stream is damaged after %zu bytes of text", out->length);
-    }
-    return IMPORT_OK;
+    return code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR ? IMPORT_OK : gzip_fail(source, "damaged");
 }
 
-static enum import_result inflate_all(const struct buffer *raw, struct buffer *out)
+static enum import_result inflate_all(struct source *source)
 {
-    z_stream stream = {.next_in = (Bytef *)raw->bytes, .avail_in = (uInt)raw->length};
+    z_stream stream = {.next_in = (Bytef *)source->chunk, .avail_in = (uInt)source->chunk_length};
     if (inflateInit2(&stream, 15 + 16) != Z_OK) { /* 15: largest window; + 16: a gzip header */
-        return unreadable(out, "no host memory for zlib");
+        return unreadable(source, "no host memory for zlib");
     }
     enum import_result result = IMPORT_OK;
     bool is_done = false;
+    bool is_between = false;
     while (result == IMPORT_OK && !is_done) {
-        result = inflate_step(&stream, out, &is_done);
+        result = inflate_step(source, &stream, &is_between);
+        /* What is full is emptied before there is more. */
+        if (result == IMPORT_OK && (is_between || stream.avail_out > 0)) {
+            result = inflate_more(source, &stream, &is_done);
+        }
     }
     (void)inflateEnd(&stream);
-    return result;
+    return result == IMPORT_OK && !is_between ? gzip_fail(source, "cut off") : result;
 }
 
-static enum import_result zstd_step(ZSTD_DStream *stream, ZSTD_inBuffer *in, struct buffer *out, bool *is_done)
+/* --- zstd ---------------------------------------------------------------------------------------------------- */
+
+static enum import_result zstd_step(struct source *source, ZSTD_DStream *stream, ZSTD_inBuffer *in, bool *is_between,
+                                    bool *is_full)
 {
-    enum import_result result = buffer_grow(out);
+    char *at = NULL;
+    size_t room = 0;
+    const enum import_result result = text_store_room(&source->store, &at, &room);
     if (result != IMPORT_OK) {
         return result;
     }
-    ZSTD_outBuffer to = {.dst = out->bytes + out->length, .size = buffer_room(out)};
+    ZSTD_outBuffer to = {.dst = at, .size = room};
     const size_t left = ZSTD_decompressStream(stream, &to, in);
-    out->length += to.pos;
-    if (ZSTD_isError(left)) {
-        return import_fail(out->error, IMPORT_UNREADABLE, 0, 0,
-                           "the zstd stream is damaged after %zu bytes of text: %s", out->length,
+    *is_between = left == 0;
+    *is_full = to.pos == to.size;
+    const enum import_result added = text_store_add(&source->store, to.pos);
+    if (added == IMPORT_OK && ZSTD_isError(left)) {
+        return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0,
+                           "the zstd stream is damaged after %zu bytes of text: %s", source->store.length,
                            ZSTD_getErrorName(left));
     }
-    if (in->pos == in->size && left == 0) {
-        *is_done = true;
-    } else if (in->pos == in->size && to.pos < to.size) {
-        return import_fail(out->error, IMPORT_UNREADABLE, 0, 0,
-                           "the zstd stream is cut off after %zu bytes of text", out->length);
-    }
-    return IMPORT_OK;
+    return added;
 }
 
-static enum import_result zstd_all(const struct buffer *raw, struct buffer *out)
+static enum import_result zstd_all(struct source *source)
 {
     ZSTD_DStream *stream = ZSTD_createDStream();
     if (stream == NULL) {
-        return unreadable(out, "no host memory for zstd");
+        return unreadable(source, "no host memory for zstd");
     }
-    ZSTD_inBuffer in = {.src = raw->bytes, .size = raw->length};
+    ZSTD_inBuffer in = {.src = source->chunk, .size = source->chunk_length};
     enum import_result result = IMPORT_OK;
     bool is_done = false;
+    bool is_between = false;
     while (result == IMPORT_OK && !is_done) {
-        result = zstd_step(stream, &in, out, &is_done);
+        bool is_full = false;
+        result = zstd_step(source, stream, &in, &is_between, &is_full);
+        if (result == IMPORT_OK && in.pos == in.size && (is_between || !is_full)) {
+            result = next_chunk(source);
+            in = (ZSTD_inBuffer){.src = source->chunk, .size = source->chunk_length};
+            is_done = source->chunk_length == 0;
+        }
     }
     (void)ZSTD_freeDStream(stream);
-    return result;
-}
-
-static bool begins_with(const struct buffer *raw, const char *magic, size_t length)
-{
-    return raw->length >= length && memcmp(raw->bytes, magic, length) == 0;
-}
-
-/* Replaces the raw bytes by what they decompress to. */
-static enum import_result decompress(struct buffer *raw,
-                                     enum import_result (*all)(const struct buffer *, struct buffer *))
-{
-    struct buffer out = {.bytes_max = raw->bytes_max, .error = raw->error};
-    enum import_result result = all(raw, &out);
-    if (result == IMPORT_OK && out.length > out.bytes_max) {
-        result = buffer_grow(&out); /* says so */
+    if (result == IMPORT_OK && !is_between) {
+        return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0,
+                           "the zstd stream is cut off after %zu bytes of text", source->store.length);
     }
-    free(raw->bytes);
-    *raw = out;
     return result;
+}
+
+/* --- a file -------------------------------------------------------------------------------------------------- */
+
+static bool begins_with(const struct source *source, const char *magic, size_t length)
+{
+    return source->chunk_length >= length && memcmp(source->chunk, magic, length) == 0;
+}
+
+static enum import_result read_all(struct source *source)
+{
+    struct stat status;
+    if (fstat(fileno(source->stream), &status) == 0 && S_ISDIR(status.st_mode)) {
+        return unreadable(source, "is a directory, not a file");
+    }
+    source->chunk = malloc(CHUNK_BYTES);
+    if (source->chunk == NULL) {
+        return unreadable(source, "no host memory for the file's text");
+    }
+    const enum import_result result = next_chunk(source);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    if (begins_with(source, "\x1F\x8B", 2)) {
+        return inflate_all(source);
+    }
+    return begins_with(source, "\x28\xB5\x2F\xFD", 4) ? zstd_all(source) : copy_all(source);
+}
+
+/* An empty text has its NUL, too. */
+static enum import_result finish(struct source *source, struct text *text)
+{
+    char *at = NULL;
+    size_t room = 0;
+    const enum import_result result = text_store_room(&source->store, &at, &room);
+    return result == IMPORT_OK ? text_store_finish(&source->store, text) : result;
 }
 
 enum import_result text_read(const char *path, size_t bytes_max, struct text *text, struct import_error *error)
 {
-    struct buffer buffer = {.bytes_max = bytes_max, .error = error};
-    enum import_result result = read_raw(path, &buffer);
-    if (result == IMPORT_OK && begins_with(&buffer, "\x1F\x8B", 2)) {
-        result = decompress(&buffer, inflate_all);
-    } else if (result == IMPORT_OK && begins_with(&buffer, "\x28\xB5\x2F\xFD", 4)) {
-        result = decompress(&buffer, zstd_all);
+    struct source source = {.stream = fopen(path, "rb")};
+    text_store_init(&source.store, bytes_max, error);
+    if (source.stream == NULL) {
+        return unreadable(&source, strerror(errno));
     }
-    if (result != IMPORT_OK) {
-        free(buffer.bytes);
-        return result;
+    enum import_result result = read_all(&source);
+    (void)fclose(source.stream);
+    free(source.chunk);
+    if (result == IMPORT_OK) {
+        result = finish(&source, text);
     }
-    buffer.bytes[buffer.length] = '\0';
-    *text = (struct text){.bytes = buffer.bytes, .length = buffer.length};
-    return IMPORT_OK;
+    text_store_deinit(&source.store);
+    return result;
 }
 
 void text_deinit(struct text *text)
 {
-    free(text->bytes);
+    if (text->is_mapped) {
+        (void)munmap(text->bytes, text->length + 1);
+    } else {
+        free(text->bytes);
+    }
     *text = (struct text){0};
 }

@@ -5,6 +5,7 @@
 #include "fuzz/player.h"
 #include "fuzz/subject.h"
 #include "fuzz/text_stream.h"
+#include "harness/lanes_list.h"
 #include "harness/ops_file.h"
 
 #include <inttypes.h>
@@ -85,29 +86,52 @@ void text_check_round_trip(const char *fuzz_target, const struct setup *setup, c
     }
 }
 
-/* What a log of the field becomes: requests, executions, frees of what an earlier op made, in one lane of one host. */
-static bool is_legal(const struct op_list *ops, size_t i)
+/* A switch names a lane and an op of the list. */
+static bool is_legal_switch(const struct import *import, const struct op *op)
+{
+    return op->tag < LANES_CLIENT_COUNT_MAX && op->ref < import->ops.count && op->event == OP_NONE;
+}
+
+/* What it frees, uses or completes was made before. */
+static bool names_what_is_there(const struct op_list *ops, size_t i)
 {
     const struct op *op = &ops->ops[i];
-    if (op->kind >= OP_KIND_COUNT || op->lane != 0 || op->host != 0 || op->flags != 0 || op->event != OP_NONE ||
-        op->align_log2 > OP_ALIGN_LOG2_MAX) {
+    const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
+    if ((info->has_block || info->has_program) && op->ref >= i) {
         return false;
+    }
+    if (info->has_event && (op->event == OP_NONE ? info->event_required : op->event >= i)) {
+        return false;
+    }
+    const struct op_kind_info *named = op->ref < i ? op_kind_info((enum op_kind)ops->ops[op->ref].kind) : NULL;
+    const struct op_kind_info *event = op->event < i ? op_kind_info((enum op_kind)ops->ops[op->event].kind) : NULL;
+    return (!info->has_block || named->makes_block) && (!info->has_program || named->makes_program) &&
+           (event == NULL || event->makes_event);
+}
+
+/* What a log of the field becomes: requests, executions, memory that is not there, frees of what an earlier op made,
+ * completions and pauses, in the lanes of some hosts. */
+static bool is_legal(const struct import *import, size_t i)
+{
+    const struct op *op = &import->ops.ops[i];
+    if (op->kind >= OP_KIND_COUNT || op->lane >= LANES_CLIENT_COUNT_MAX || op->host >= import->setup.host_count ||
+        op->flags != 0 || op->align_log2 > OP_ALIGN_LOG2_MAX) {
+        return false;
+    }
+    if (op->kind == OP_SWITCH) {
+        return is_legal_switch(import, op);
     }
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
-    if (info->makes_block || info->makes_program) {
+    if (info->makes_block || info->makes_program || info->has_address) {
         return op->ref == OP_NONE && op->size_bytes > 0;
     }
-    if (op->ref >= i) {
-        return false;
-    }
-    const struct op_kind_info *named = op_kind_info((enum op_kind)ops->ops[op->ref].kind);
-    return (info->has_block && named->makes_block) || (info->has_program && named->makes_program);
+    return names_what_is_there(&import->ops, i);
 }
 
 static void check_ops(const char *fuzz_target, const struct import *import)
 {
     for (size_t i = 0; i < import->ops.count; i++) {
-        if (!is_legal(&import->ops, i)) {
+        if (!is_legal(import, i)) {
             const struct op *op = &import->ops.ops[i];
             const struct op_list before = {.ops = import->ops.ops, .count = i}; /* the op itself may be unprintable */
             finding_print_ops(subject_name(), &import->setup, &before);
@@ -116,8 +140,9 @@ static void check_ops(const char *fuzz_target, const struct import *import)
                               op->ref, op->event, op->size_bytes);
         }
     }
-    if (import->setup.capacity_bytes == 0 || import->setup.host_count != 1) {
-        finding_end_check(fuzz_target, FINDING_OP_ILLEGAL, "a setup without a device, or with many");
+    if (import->setup.capacity_bytes == 0 || import->setup.host_count < 1 ||
+        import->setup.host_count > OP_HOST_COUNT_MAX) {
+        finding_end_check(fuzz_target, FINDING_OP_ILLEGAL, "a setup without a device, or with too many");
     }
 }
 

@@ -1,3 +1,7 @@
+hbmstress_add_test(test_azure_llm SOURCES import_checks.c LIBS formats targets)
 hbmstress_add_test(test_formats LIBS formats)
 hbmstress_add_test(test_formats_tpu_message LIBS formats targets PkgConfig::JANSSON)
+hbmstress_add_test(test_malloc_lab SOURCES import_checks.c LIBS formats targets)
+hbmstress_add_test(test_rmm SOURCES import_checks.c LIBS formats targets)
 hbmstress_add_test(test_static_planning LIBS formats targets)
+hbmstress_add_test(test_trace LIBS formats targets)
