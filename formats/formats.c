@@ -9,7 +9,8 @@
 #include <string.h>
 
 const struct format *const formats[] = {
-    &format_ops, &format_azure_llm, &format_malloc_lab, &format_rmm, &format_static_planning, &format_tpu_message, NULL};
+    &format_ops, &format_azure_llm, &format_bfc, &format_malloc_lab, &format_rmm, &format_static_planning,
+    &format_tpu_message, NULL};
 
 const struct format *format_find(const char *name)
 {
