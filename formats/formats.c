@@ -10,7 +10,7 @@
 
 const struct format *const formats[] = {
     &format_ops, &format_azure_llm, &format_bfc, &format_malloc_lab, &format_rmm, &format_static_planning,
-    &format_tpu_message, NULL};
+    &format_torch_snapshot, &format_torch_state, &format_tpu_message, NULL};
 
 const struct format *format_find(const char *name)
 {

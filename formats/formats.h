@@ -97,6 +97,8 @@ extern const struct format format_bfc;
 extern const struct format format_malloc_lab;
 extern const struct format format_rmm;
 extern const struct format format_static_planning;
+extern const struct format format_torch_snapshot;
+extern const struct format format_torch_state;
 extern const struct format format_tpu_message;
 
 /* NULL when there is none of that name. */
