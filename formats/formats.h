@@ -94,12 +94,15 @@ extern const struct format format_bfc;
 extern const struct format format_ops;
 extern const struct format format_azure_llm;
 extern const struct format format_bfc;
+extern const struct format format_jax_device_memory;
 extern const struct format format_malloc_lab;
 extern const struct format format_rmm;
 extern const struct format format_static_planning;
 extern const struct format format_torch_snapshot;
 extern const struct format format_torch_state;
 extern const struct format format_tpu_message;
+extern const struct format format_trace_json;
+extern const struct format format_xplane;
 
 /* NULL when there is none of that name. */
 const struct format *format_find(const char *name);
