@@ -9,9 +9,9 @@
 #include <string.h>
 
 const struct format *const formats[] = {
-    &format_ops, &format_azure_llm, &format_bfc, &format_jax_device_memory, &format_malloc_lab, &format_rmm,
-    &format_static_planning, &format_torch_snapshot, &format_torch_state, &format_tpu_message, &format_trace_json,
-    &format_xplane, NULL};
+    &format_ops, &format_azure_llm, &format_bfc, &format_hbm_allocations, &format_hbm_report,
+    &format_jax_device_memory, &format_malloc_lab, &format_rmm, &format_static_planning, &format_torch_snapshot,
+    &format_torch_state, &format_tpu_message, &format_trace_json, &format_xplane, NULL};
 
 const struct format *format_find(const char *name)
 {

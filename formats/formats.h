@@ -94,6 +94,8 @@ extern const struct format format_bfc;
 extern const struct format format_ops;
 extern const struct format format_azure_llm;
 extern const struct format format_bfc;
+extern const struct format format_hbm_allocations;
+extern const struct format format_hbm_report;
 extern const struct format format_jax_device_memory;
 extern const struct format format_malloc_lab;
 extern const struct format format_rmm;
