@@ -1,0 +1,41 @@
+#include "diagnosis/cause.h"
+
+const struct cause *const causes[CAUSE_COUNT] = {
+    &cause_leak,      &cause_copies, &cause_queued_frees, &cause_references,  &cause_program_reload, &cause_fragmented,
+    &cause_host_skew, &cause_spike,  &cause_padding,      &cause_growing_set, &cause_exhausted,
+};
+
+/* Keeps the diagnoses in order: few of them, and equal ones stay as the table has them. */
+static void put(struct diagnosis *diagnoses, size_t count, const struct diagnosis *diagnosis)
+{
+    size_t place = count;
+    for (; place > 0 && diagnoses[place - 1].confidence < diagnosis->confidence; place--) {
+        diagnoses[place] = diagnoses[place - 1];
+    }
+    diagnoses[place] = *diagnosis;
+}
+
+size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[CAUSE_COUNT])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < CAUSE_COUNT; i++) {
+        struct diagnosis diagnosis;
+        diagnosis_init(&diagnosis, causes[i]);
+        if (causes[i]->needs_oom && !evidence_has_oom(evidence)) {
+            continue;
+        }
+        causes[i]->find(evidence, &diagnosis);
+        if (diagnosis.confidence >= DIAGNOSIS_POSSIBLE) {
+            put(diagnoses, count++, &diagnosis);
+        }
+    }
+    return count;
+}
+
+const char *confidence_name(uint32_t confidence)
+{
+    if (confidence >= DIAGNOSIS_SURE) {
+        return "sure";
+    }
+    return confidence >= DIAGNOSIS_LIKELY ? "likely" : "possible";
+}

@@ -1,0 +1,45 @@
+/* What a cause says: how sure it is, its numbers, and one to three sentences. */
+#ifndef DIAGNOSIS_DIAGNOSIS_H
+#define DIAGNOSIS_DIAGNOSIS_H
+
+#include "diagnosis/evidence.h"
+
+enum {
+    DIAGNOSIS_TEXT_BYTES = 1024,
+    DIAGNOSIS_NUMBER_COUNT_MAX = 8,
+    DIAGNOSIS_POSSIBLE = 25, /* from here on it is told */
+    DIAGNOSIS_LIKELY = 50,
+    DIAGNOSIS_SURE = 85
+};
+
+struct cause;
+struct diagnosis_number {
+    const char *name; /* lower case with the unit last: "missing_bytes" */
+    uint64_t value;
+};
+/* text is one line without a final newline, and may hold names from the file: whoever prints it makes them visible. */
+struct diagnosis {
+    const struct cause *cause;
+    uint32_t confidence; /* percent: how sure it is that this is why */
+    bool has_tag;
+    uint8_t tag;
+    uint32_t op;         /* that it names; OP_NONE */
+    struct diagnosis_number numbers[DIAGNOSIS_NUMBER_COUNT_MAX];
+    uint32_t number_count;
+    char text[DIAGNOSIS_TEXT_BYTES];
+};
+
+/* Empty: no op, no tag, no text, confidence 0. */
+void diagnosis_init(struct diagnosis *diagnosis, const struct cause *cause);
+/* Appends to the text; what does not fit is cut off. */
+void diagnosis_say(struct diagnosis *diagnosis, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* name outlives the diagnosis. */
+void diagnosis_number(struct diagnosis *diagnosis, const char *name, uint64_t value);
+
+/* A size as messages print it: "8.00M".  A struct, so that a sentence may have several. */
+struct diagnosis_size {
+    char text[32];
+};
+struct diagnosis_size diagnosis_size(uint64_t size_bytes);
+
+#endif

@@ -1,0 +1,216 @@
+#include "diagnosis/evidence.h"
+
+#include "harness/check.h"
+#include "harness/model_update.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_BLOCK SIZE_MAX
+
+const char *evidence_tag_name(const struct evidence *evidence, uint8_t tag, char name[SETUP_NAME_BYTES])
+{
+    const char *given = evidence->setup->tags[tag];
+    if (given[0] == '\0') {
+        snprintf(name, SETUP_NAME_BYTES, "tag %u", tag);
+    } else {
+        snprintf(name, SETUP_NAME_BYTES, "%s", given);
+    }
+    return name;
+}
+
+bool evidence_has_oom(const struct evidence *evidence)
+{
+    const enum verdict_kind kind = evidence->verdict->kind;
+    return kind == VERDICT_JUSTIFIED || kind == VERDICT_PREMATURE || kind == VERDICT_UNKNOWN ||
+           kind == VERDICT_DISPUTED;
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+static uint64_t unpadded_bytes(const struct op_list *ops, const struct block *block)
+{
+    const struct op *op = &ops->ops[block->op];
+    const bool is_told = op_kind_info((enum op_kind)op->kind)->has_unpadded && op->unpadded_bytes != 0;
+    return is_told && op->unpadded_bytes < block->requested_bytes ? op->unpadded_bytes : block->requested_bytes;
+}
+
+static void add_block(struct evidence *evidence, const struct block *block)
+{
+    CHECK(block->op < evidence->ops->count || block->kind == BLOCK_RETIRED);
+    evidence->blocks[evidence->block_count++] = (struct evidence_block){
+        .address = block->address,
+        .size_bytes = block->size_bytes,
+        .requested_bytes = block->requested_bytes,
+        .unpadded_bytes = block->kind == BLOCK_RETIRED ? block->size_bytes : unpadded_bytes(evidence->ops, block),
+        .image_stack_bytes = block->stack_bytes,
+        .op = block->op,
+        .freed_op = OP_NONE,
+        .hold_op = OP_NONE,
+        .event_op = OP_NONE,
+        .hold_count = block->hold_count,
+        .state = block->state,
+        .kind = block->kind,
+        .tag = block->tag,
+        .is_movable = block_is_movable(block),
+        .is_absent = block->is_absent,
+        .is_busy = block->use_count > 0};
+}
+
+static int rank_of(const struct evidence_block *block)
+{
+    return block->is_absent || block->state == BLOCK_GONE;
+}
+
+static int by_address(const void *a, const void *b)
+{
+    const struct evidence_block *x = a;
+    const struct evidence_block *y = b;
+    if (rank_of(x) != rank_of(y)) {
+        return rank_of(x) - rank_of(y);
+    }
+    if (rank_of(x) == 0 && x->address != y->address) {
+        return x->address < y->address ? -1 : 1;
+    }
+    return (x->op > y->op) - (x->op < y->op);
+}
+
+static void take_blocks(struct evidence *evidence, const struct model *model)
+{
+    const size_t most = model_live_count(model) + model_program_count(model) + model_dying_count(model);
+    evidence->blocks = calloc(most + 1, sizeof *evidence->blocks);
+    CHECK(evidence->blocks != NULL);
+    for (size_t i = 0; i < model_live_count(model); i++) {
+        add_block(evidence, model_live(model, i));
+    }
+    for (size_t i = 0; i < model_program_count(model); i++) {
+        add_block(evidence, model_program(model, i));
+    }
+    for (size_t i = 0; i < model_dying_count(model); i++) {
+        add_block(evidence, model_dying(model, i));
+    }
+    qsort(evidence->blocks, evidence->block_count, sizeof *evidence->blocks, by_address);
+}
+
+/* --- what the list says of them --------------------------------------------------------------- */
+
+/* For each op the block that it made, or NO_BLOCK. */
+static size_t *index_blocks(const struct evidence *evidence)
+{
+    size_t *block_of = malloc((evidence->ops->count + 1) * sizeof *block_of);
+    CHECK(block_of != NULL);
+    memset(block_of, 0xFF, (evidence->ops->count + 1) * sizeof *block_of);
+    for (size_t i = 0; i < evidence->block_count; i++) {
+        if (evidence->blocks[i].op < evidence->ops->count) {
+            block_of[evidence->blocks[i].op] = i;
+        }
+    }
+    return block_of;
+}
+
+static bool *pending_events(const struct evidence *evidence, const struct model *model)
+{
+    bool *is_pending = calloc(evidence->ops->count + 1, 1);
+    CHECK(is_pending != NULL);
+    for (size_t i = 0; i < model_event_count(model); i++) {
+        const uint32_t op = model_event_op(model, i);
+        if (op < evidence->ops->count) {
+            is_pending[op] = true;
+        }
+    }
+    return is_pending;
+}
+
+static void note_event(const struct evidence *evidence, struct evidence_block *block, uint32_t event_op)
+{
+    const struct op *made = &evidence->ops->ops[event_op];
+    const bool is_lost = op_kind_info((enum op_kind)made->kind)->has_delay && made->delay_ns == DELAY_NEVER;
+    if (block->event_op == OP_NONE || is_lost || !block->waits_for_ever) {
+        block->event_op = event_op;
+        block->waits_for_ever = is_lost;
+    }
+}
+
+static void note_op(const struct evidence *evidence, struct evidence_block *block, uint32_t number,
+                    const bool *is_pending)
+{
+    const struct op *op = &evidence->ops->ops[number];
+    if (op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_UNLOAD) {
+        block->freed_op = block->state == BLOCK_DYING ? number : OP_NONE;
+    }
+    if (op->kind == OP_HOLD) {
+        block->hold_op = number;
+    }
+    if (op->kind == OP_FREE_AFTER || op->kind == OP_USE || op->kind == OP_EXECUTE) {
+        const uint32_t event_op = op->kind != OP_EXECUTE && op->event != OP_NONE ? op->event : number;
+        if (event_op < evidence->ops->count && is_pending[event_op]) {
+            note_event(evidence, block, event_op);
+        }
+    }
+}
+
+static void read_list(struct evidence *evidence, const struct model *model)
+{
+    size_t *block_of = index_blocks(evidence);
+    bool *is_pending = pending_events(evidence, model);
+    for (uint32_t i = 0; i < evidence->ops->count; i++) {
+        const struct op *op = &evidence->ops->ops[i];
+        const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
+        const bool names = info->has_block || info->has_program;
+        if (names && op->host == evidence->host && op->ref < evidence->ops->count && block_of[op->ref] != NO_BLOCK) {
+            note_op(evidence, &evidence->blocks[block_of[op->ref]], i, is_pending);
+        }
+    }
+    free(is_pending);
+    free(block_of);
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
+
+static void take_numbers(struct evidence *evidence, const struct run *run, const struct model *model)
+{
+    evidence->contract = model_contract(model);
+    evidence->capacity_bytes = model_capacity_bytes(model);
+    evidence->in_use_bytes = model_in_use_bytes(model);
+    evidence->stack_bytes = model_reserved_bytes(model);
+    evidence->free_bytes = model_free_bytes(model);
+    evidence->largest_hole_bytes = model_largest_hole_bytes(model);
+    evidence->hole_count = model_hole_count(model);
+    for (uint32_t i = 0; i < evidence->host_count; i++) {
+        evidence->host_in_use_bytes[i] =
+            model_in_use_bytes(run_model(run, i)) - model_retired_bytes(run_model(run, i));
+        evidence->host_capacity_bytes[i] = model_capacity_bytes(run_model(run, i));
+    }
+    if (evidence_has_oom(evidence)) {
+        const uint64_t requested = evidence->verdict->requested_bytes;
+        evidence->requested_bytes = requested;
+        evidence->missing_bytes = requested > evidence->free_bytes ? requested - evidence->free_bytes : 0;
+    }
+}
+
+void evidence_take(const struct history *history, const struct run *run, const struct verdict *verdict,
+                   struct evidence *evidence)
+{
+    memset(evidence, 0, sizeof *evidence);
+    evidence->history = history;
+    evidence->setup = run_setup(run);
+    evidence->ops = run_ops(run);
+    evidence->verdict = verdict;
+    evidence->host_count = run_setup(run)->host_count;
+    if (evidence_has_oom(evidence) && verdict->op < evidence->ops->count) {
+        evidence->op = &evidence->ops->ops[verdict->op];
+        evidence->host = evidence->op->host;
+    }
+    const struct model *model = run_model(run, evidence->host);
+    take_numbers(evidence, run, model);
+    take_blocks(evidence, model);
+    read_list(evidence, model);
+}
+
+void evidence_deinit(struct evidence *evidence)
+{
+    free(evidence->blocks);
+    evidence->blocks = NULL;
+    evidence->block_count = 0;
+}

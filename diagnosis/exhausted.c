@@ -1,0 +1,57 @@
+#include "diagnosis/cause.h"
+
+enum { CONFIDENCE = 55, CONFIDENCE_TOO_LARGE = 99, HOLDER_COUNT_MAX = 3 };
+
+static void say_holders(const struct evidence *evidence, struct diagnosis *diagnosis)
+{
+    uint64_t bytes[OP_TAG_COUNT] = {0};
+    for (size_t i = 0; i < evidence->block_count; i++) {
+        const struct evidence_block *block = &evidence->blocks[i];
+        bytes[block->tag] += block->state == BLOCK_GONE ? 0 : block->size_bytes;
+    }
+    for (int place = 0; place < HOLDER_COUNT_MAX; place++) {
+        char name[SETUP_NAME_BYTES];
+        int most = 0;
+        for (int tag = 1; tag < OP_TAG_COUNT; tag++) {
+            most = bytes[tag] > bytes[most] ? tag : most;
+        }
+        if (bytes[most] == 0) {
+            break;
+        }
+        diagnosis_say(diagnosis, "%s'%s' %s", place == 0 ? " Most of it is held by " : ", ",
+                      evidence_tag_name(evidence, (uint8_t)most, name), diagnosis_size(bytes[most]).text);
+        diagnosis->has_tag = diagnosis->has_tag || place == 0;
+        diagnosis->tag = place == 0 ? (uint8_t)most : diagnosis->tag;
+        bytes[most] = 0;
+    }
+    diagnosis_say(diagnosis, ".");
+}
+
+static void find_exhausted(const struct evidence *evidence, struct diagnosis *diagnosis)
+{
+    if (evidence->missing_bytes == 0) {
+        return;
+    }
+    diagnosis_number(diagnosis, "missing_bytes", evidence->missing_bytes);
+    diagnosis_number(diagnosis, "in_use_bytes", evidence->in_use_bytes);
+    diagnosis->op = evidence->verdict->op;
+    if (evidence->requested_bytes > evidence->capacity_bytes) {
+        diagnosis->confidence = CONFIDENCE_TOO_LARGE;
+        diagnosis_say(diagnosis, "The request alone (%s) is larger than the device (%s).",
+                      diagnosis_size(evidence->requested_bytes).text, diagnosis_size(evidence->capacity_bytes).text);
+        return;
+    }
+    diagnosis->confidence = CONFIDENCE;
+    diagnosis_say(diagnosis, "%s are asked for and %s are free, %s too little; %s of %s are in use and %s are stack.",
+                  diagnosis_size(evidence->requested_bytes).text, diagnosis_size(evidence->free_bytes).text,
+                  diagnosis_size(evidence->missing_bytes).text, diagnosis_size(evidence->in_use_bytes).text,
+                  diagnosis_size(evidence->capacity_bytes).text, diagnosis_size(evidence->stack_bytes).text);
+    say_holders(evidence, diagnosis);
+}
+
+const struct cause cause_exhausted = {
+    .name = "exhausted",
+    .summary = "more is live than the device has",
+    .needs_oom = true,
+    .find = find_exhausted,
+};

@@ -1,0 +1,54 @@
+#include "diagnosis/leak.h"
+
+#include <stdlib.h>
+
+enum { CONFIDENCE = 60, CONFIDENCE_BESIDE = 30 };
+
+static void say_growth(const struct evidence *evidence, uint8_t tag, const struct trend *trend,
+                       struct diagnosis *diagnosis)
+{
+    const struct history_host *host = &evidence->history->hosts[evidence->host];
+    const struct history_sample *first = &host->samples[trend->first];
+    const struct history_sample *last = &host->samples[host->count - 1];
+    char name[SETUP_NAME_BYTES];
+    diagnosis->has_tag = true;
+    diagnosis->tag = tag;
+    diagnosis->confidence = trend->rise_bytes >= evidence->missing_bytes ? CONFIDENCE : CONFIDENCE_BESIDE;
+    diagnosis_number(diagnosis, "risen_bytes", trend->rise_bytes);
+    diagnosis_say(diagnosis, "'%s' needs more and more: the least that it falls back to rose by %s since op %llu, ",
+                  evidence_tag_name(evidence, tag, name), diagnosis_size(trend->rise_bytes).text,
+                  (unsigned long long)first->first_op);
+    leak_say_rate(evidence, trend->rise_bytes, first->first_op, evidence->history->op_count, diagnosis);
+    diagnosis_say(diagnosis, " (z %.1f), but its blocks are replaced: no leak. It had %u blocks then and has %u now.",
+                  trend->z_order, first->counts[tag], last->counts[tag]);
+}
+
+static void find_growing_set(const struct evidence *evidence, struct diagnosis *diagnosis)
+{
+    const uint32_t tag_count = leak_tag_count(evidence);
+    struct trend most = {0};
+    int growing = -1;
+    if (tag_count == 0 || !leak_life_goes_on(evidence)) {
+        return;
+    }
+    struct survivors(*survivors)[OP_TAG_COUNT] = leak_survivors(evidence);
+    for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
+        struct leak_pile pile;
+        const bool piles_up = leak_piles_up(evidence, (uint8_t)tag, tag_count, survivors, &pile);
+        if (!piles_up && pile.answer == TREND_GROWS && pile.trend.rise_bytes > most.rise_bytes) {
+            most = pile.trend;
+            growing = tag;
+        }
+    }
+    free(survivors);
+    if (growing >= 0) {
+        say_growth(evidence, (uint8_t)growing, &most, diagnosis);
+    }
+}
+
+const struct cause cause_growing_set = {
+    .name = "growing_set",
+    .summary = "one tag needs more and more, in blocks that are replaced",
+    .needs_oom = true,
+    .find = find_growing_set,
+};

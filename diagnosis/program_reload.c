@@ -1,0 +1,82 @@
+#include "diagnosis/cause.h"
+
+enum { CONFIDENCE = 92 };
+
+static const struct evidence_block *evicted_program(const struct evidence *evidence)
+{
+    if (evidence->op == NULL || evidence->op->kind != OP_EXECUTE) {
+        return NULL;
+    }
+    for (size_t i = 0; i < evidence->block_count; i++) {
+        const struct evidence_block *block = &evidence->blocks[i];
+        if (block->op == evidence->op->ref && block->kind == BLOCK_PROGRAM && block->state == BLOCK_GONE) {
+            return block;
+        }
+    }
+    return NULL;
+}
+
+static const struct history_eviction *eviction_of(const struct evidence *evidence, uint32_t program)
+{
+    const struct history_host *host = &evidence->history->hosts[evidence->host];
+    for (uint32_t i = host->eviction_count; i > 0; i--) {
+        if (host->evictions[i - 1].program == program) {
+            return &host->evictions[i - 1];
+        }
+    }
+    return NULL;
+}
+
+/* Blocks made by that op or later that still are there. */
+static uint64_t bytes_since(const struct evidence *evidence, uint32_t op)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < evidence->block_count; i++) {
+        const struct evidence_block *block = &evidence->blocks[i];
+        bytes += block->state != BLOCK_GONE && block->op >= op ? block->size_bytes : 0;
+    }
+    return bytes;
+}
+
+static void say_eviction(const struct evidence *evidence, const struct history_eviction *eviction,
+                         struct diagnosis *diagnosis)
+{
+    char name[SETUP_NAME_BYTES];
+    const struct op *op = &evidence->ops->ops[eviction->op];
+    const uint64_t taken = bytes_since(evidence, eviction->op);
+    diagnosis_say(diagnosis, "It was evicted for op %u (%s for '%s'); since then %s of what is here now came in.",
+                  eviction->op, diagnosis_size(op->size_bytes).text, evidence_tag_name(evidence, op->tag, name),
+                  diagnosis_size(taken).text);
+    diagnosis_number(diagnosis, "evicted_for_op", eviction->op);
+    diagnosis_number(diagnosis, "taken_since_bytes", taken);
+}
+
+static void find_program_reload(const struct evidence *evidence, struct diagnosis *diagnosis)
+{
+    const struct evidence_block *program = evicted_program(evidence);
+    char name[SETUP_NAME_BYTES];
+    if (program == NULL) {
+        return;
+    }
+    const struct history_eviction *eviction = eviction_of(evidence, program->op);
+    diagnosis->confidence = CONFIDENCE;
+    diagnosis->op = program->op;
+    diagnosis->has_tag = true;
+    diagnosis->tag = program->tag;
+    diagnosis_number(diagnosis, "image_bytes", program->size_bytes);
+    diagnosis_number(diagnosis, "stack_bytes", program->image_stack_bytes);
+    diagnosis_say(diagnosis,
+                  "Program '%s' (op %u, image %s, stack %s) fitted when it was loaded, and does not any more. ",
+                  evidence_tag_name(evidence, program->tag, name), program->op,
+                  diagnosis_size(program->size_bytes).text, diagnosis_size(program->image_stack_bytes).text);
+    if (eviction != NULL) {
+        say_eviction(evidence, eviction, diagnosis);
+    }
+}
+
+const struct cause cause_program_reload = {
+    .name = "program_reload",
+    .summary = "a program was evicted, and buffers took its room",
+    .needs_oom = true,
+    .find = find_program_reload,
+};

@@ -1,0 +1,102 @@
+#include "diagnosis/cause.h"
+
+#include "harness/check.h"
+#include "harness/ops_file.h"
+
+#include <stdlib.h>
+
+enum { CONFIDENCE = 90, CONFIDENCE_PIECES = 60, CONFIDENCE_PART = 30 };
+
+/* What waits for one event. */
+struct queue {
+    uint32_t event_op;
+    bool is_lost;
+    uint64_t bytes, count;
+};
+
+static int by_event(const void *a, const void *b)
+{
+    const struct queue *x = a;
+    const struct queue *y = b;
+    return (x->event_op > y->event_op) - (x->event_op < y->event_op);
+}
+
+/* One entry for each queued free that waits for an event; returns how many. */
+static size_t collect(const struct evidence *evidence, struct queue *queues)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < evidence->block_count; i++) {
+        const struct evidence_block *block = &evidence->blocks[i];
+        if (block->state == BLOCK_DYING && block->event_op != OP_NONE) {
+            queues[count++] = (struct queue){block->event_op, block->waits_for_ever, block->size_bytes, 1};
+        }
+    }
+    qsort(queues, count, sizeof *queues, by_event);
+    return count;
+}
+
+/* Adds up those of one event; *most is the largest sum, *all that of all. */
+static void add_up(struct queue *queues, size_t count, struct queue *most, struct queue *all)
+{
+    for (size_t i = 0; i < count;) {
+        struct queue sum = queues[i];
+        for (i++; i < count && queues[i].event_op == sum.event_op; i++) {
+            sum.bytes += queues[i].bytes;
+            sum.count++;
+        }
+        *most = sum.bytes > most->bytes ? sum : *most;
+        all->bytes += sum.bytes;
+        all->count += sum.count;
+    }
+}
+
+static void say(const struct evidence *evidence, const struct queue *most, const struct queue *all,
+                struct diagnosis *diagnosis)
+{
+    char op[OP_TEXT_BYTES];
+    diagnosis->op = most->event_op;
+    diagnosis_number(diagnosis, "queued_bytes", all->bytes);
+    diagnosis_number(diagnosis, "queued_frees", all->count);
+    diagnosis_number(diagnosis, "queued_bytes_behind_op", most->bytes);
+    diagnosis_say(diagnosis,
+                  "%s are freed already and wait (%llu queued frees); %s of it for the event of op %u (%s), ",
+                  diagnosis_size(all->bytes).text, (unsigned long long)all->count, diagnosis_size(most->bytes).text,
+                  most->event_op, op_print(&evidence->ops->ops[most->event_op], op));
+    if (most->is_lost) {
+        diagnosis_say(diagnosis, "which is lost: no waiting brings it.");
+    } else if (evidence->contract->drains) {
+        diagnosis_say(diagnosis, "which has not ended.");
+    } else {
+        diagnosis_say(diagnosis, "which has not ended, and this target does not wait.");
+    }
+}
+
+static void find_queued_frees(const struct evidence *evidence, struct diagnosis *diagnosis)
+{
+    struct queue most = {0};
+    struct queue all = {0};
+    struct queue *queues = calloc(evidence->block_count + 1, sizeof *queues);
+    CHECK(queues != NULL);
+    add_up(queues, collect(evidence, queues), &most, &all);
+    free(queues);
+    if (all.count == 0) {
+        return;
+    }
+    const uint64_t missing = evidence->missing_bytes;
+    diagnosis->confidence = missing == 0 ? CONFIDENCE_PIECES : all.bytes >= missing ? CONFIDENCE : CONFIDENCE_PART;
+    if (all.bytes < missing / 2) {
+        diagnosis->confidence = 0;
+        return;
+    }
+    say(evidence, &most, &all, diagnosis);
+    if (all.bytes < missing) {
+        diagnosis_say(diagnosis, " That is less than the %s that are missing.", diagnosis_size(missing).text);
+    }
+}
+
+const struct cause cause_queued_frees = {
+    .name = "queued_frees",
+    .summary = "what is missing is freed already, but waits for an event",
+    .needs_oom = true,
+    .find = find_queued_frees,
+};

@@ -1,0 +1,84 @@
+#include "diagnosis/cause.h"
+
+enum { CONFIDENCE = 90, CONFIDENCE_LIVE = 55, CONFIDENCE_PIECES = 45, OLD_AGE_MIN = 8 };
+
+struct held {
+    uint64_t freed_bytes, freed_count; /* freed, and kept by references alone */
+    uint64_t live_bytes, live_count;   /* live, and held since more than half of the list ago */
+    const struct evidence_block *largest;
+};
+
+static bool is_old(const struct evidence *evidence, const struct evidence_block *block)
+{
+    const uint64_t op_count = evidence->ops->count;
+    return block->hold_op != OP_NONE && op_count - block->hold_op >= OLD_AGE_MIN && block->hold_op < op_count / 2;
+}
+
+static void see_block(const struct evidence *evidence, const struct evidence_block *block, struct held *held)
+{
+    const bool is_freed = block->state == BLOCK_DYING && block->event_op == OP_NONE;
+    const bool is_live = block->state == BLOCK_LIVE && is_old(evidence, block);
+    if (block->hold_count == 0 || block->kind == BLOCK_RETIRED || (!is_freed && !is_live)) {
+        return;
+    }
+    held->freed_bytes += is_freed ? block->size_bytes : 0;
+    held->freed_count += is_freed;
+    held->live_bytes += is_live ? block->size_bytes : 0;
+    held->live_count += is_live;
+    if (held->largest == NULL || block->size_bytes > held->largest->size_bytes) {
+        held->largest = block;
+    }
+}
+
+static uint32_t confidence_of(const struct evidence *evidence, const struct held *held)
+{
+    if (evidence->missing_bytes == 0) {
+        return CONFIDENCE_PIECES;
+    }
+    if (held->freed_bytes >= evidence->missing_bytes) {
+        return CONFIDENCE;
+    }
+    return held->freed_bytes + held->live_bytes >= evidence->missing_bytes ? CONFIDENCE_LIVE : 0;
+}
+
+static void say_count(struct diagnosis *diagnosis, uint64_t bytes, uint64_t count, const char *what)
+{
+    if (count > 0) {
+        diagnosis_say(diagnosis, "%s in %llu block%s %s. ", diagnosis_size(bytes).text, (unsigned long long)count,
+                      count == 1 ? "" : "s", what);
+    }
+}
+
+static void find_references(const struct evidence *evidence, struct diagnosis *diagnosis)
+{
+    struct held held = {0};
+    char name[SETUP_NAME_BYTES];
+    for (size_t i = 0; i < evidence->block_count; i++) {
+        see_block(evidence, &evidence->blocks[i], &held);
+    }
+    if (held.largest == NULL || confidence_of(evidence, &held) == 0) {
+        return;
+    }
+    diagnosis->confidence = confidence_of(evidence, &held);
+    diagnosis->op = held.largest->op;
+    diagnosis->has_tag = true;
+    diagnosis->tag = held.largest->tag;
+    diagnosis_number(diagnosis, "freed_but_held_bytes", held.freed_bytes);
+    diagnosis_number(diagnosis, "long_held_bytes", held.live_bytes);
+    say_count(diagnosis, held.freed_bytes, held.freed_count, "were freed, and only references keep them");
+    say_count(diagnosis, held.live_bytes, held.live_count, "are held since more than half of the list ago");
+    diagnosis_say(diagnosis, "The largest is that of op %u ('%s', %s)", held.largest->op,
+                  evidence_tag_name(evidence, held.largest->tag, name), diagnosis_size(held.largest->size_bytes).text);
+    if (held.largest->hold_op != OP_NONE) {
+        diagnosis_say(diagnosis, ", held by op %u, %llu ops ago", held.largest->hold_op,
+                      (unsigned long long)(evidence->ops->count - 1 - held.largest->hold_op));
+    }
+    diagnosis_say(diagnosis, ".");
+}
+
+const struct cause cause_references = {
+    .name = "references",
+    .summary = "somebody still holds what is not needed any more",
+    .needs_oom = true,
+    .find = find_references,
+};

@@ -1,0 +1,278 @@
+/* Every cause is named first on a list that is its story, and not named on one that nearly is. */
+#include "diagnosis/cause.h"
+#include "harness/ops_file.h"
+#include "harness/run.h"
+#include "targets/targets.h"
+#include "tests/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CORPUS HBMSTRESS_SOURCE_DIR "/corpus/causes/"
+
+/* A list that was run up to its first out-of-memory, or its end. */
+struct story {
+    struct setup setup;
+    struct op_list ops;
+    struct run *run;
+    struct history history;
+    struct verdict verdict;
+    struct evidence evidence;
+    struct diagnosis diagnoses[CAUSE_COUNT];
+    size_t count;
+};
+static struct story story;
+
+static void story_run(void)
+{
+    char reason[RUN_REASON_BYTES] = "";
+    const struct target *target = target_find(story.setup.target);
+    ck_assert_ptr_nonnull(target);
+    story.run = run_create(target, &story.setup, reason);
+    ck_assert_msg(story.run != NULL, "%s", reason);
+    history_init(&story.history);
+    story.verdict.kind = VERDICT_NONE;
+    for (size_t i = 0; i < story.ops.count && story.verdict.kind == VERDICT_NONE; i++) {
+        story.verdict = *run_step(story.run, &story.ops.ops[i]);
+        history_step(&story.history, story.run);
+        ck_assert_uint_eq(run_observation(story.run)->skipped, 0);
+    }
+    evidence_take(&story.history, story.run, &story.verdict, &story.evidence);
+    story.count = causes_find(&story.evidence, story.diagnoses);
+}
+
+static void story_tell(const char *name)
+{
+    char path[512];
+    struct ops_file_error error;
+    memset(&story, 0, sizeof story);
+    snprintf(path, sizeof path, CORPUS "%s.ops", name);
+    op_list_init(&story.ops);
+    ck_assert_msg(ops_file_read(path, &story.setup, &story.ops, &error) == OPS_FILE_OK, "%s: %s", path, error.reason);
+    story_run();
+}
+
+static void story_end(void)
+{
+    evidence_deinit(&story.evidence);
+    history_deinit(&story.history);
+    run_destroy(story.run);
+    op_list_deinit(&story.ops);
+}
+
+/* NULL: it is not named. */
+static const struct diagnosis *named(const char *name)
+{
+    for (size_t i = 0; i < story.count; i++) {
+        if (strcmp(story.diagnoses[i].cause->name, name) == 0) {
+            return &story.diagnoses[i];
+        }
+    }
+    return NULL;
+}
+
+static uint64_t number_of(const struct diagnosis *diagnosis, const char *name)
+{
+    for (uint32_t i = 0; i < diagnosis->number_count; i++) {
+        if (strcmp(diagnosis->numbers[i].name, name) == 0) {
+            return diagnosis->numbers[i].value;
+        }
+    }
+    ck_abort_msg("%s has no number %s", diagnosis->cause->name, name);
+    return 0;
+}
+
+START_TEST(a_cause_is_named_first_on_its_story)
+{
+    const struct cause *cause = causes[_i];
+    story_tell(cause->name);
+    ck_assert_int_eq(story.verdict.kind, VERDICT_JUSTIFIED);
+    ck_assert_uint_gt(story.count, 0);
+    ck_assert_msg(story.diagnoses[0].cause == cause, "%s: first is %s", cause->name, story.diagnoses[0].cause->name);
+    ck_assert_uint_ge(story.diagnoses[0].confidence, DIAGNOSIS_LIKELY);
+    ck_assert_uint_gt(strlen(story.diagnoses[0].text), 40);
+    ck_assert_uint_lt(strlen(story.diagnoses[0].text), DIAGNOSIS_TEXT_BYTES - 1);
+    story_end();
+}
+END_TEST
+
+START_TEST(a_cause_is_not_named_on_what_is_nearly_its_story)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%s-near", causes[_i]->name);
+    story_tell(name);
+    ck_assert_int_eq(story.verdict.kind, VERDICT_JUSTIFIED);
+    ck_assert_uint_gt(story.count, 0);
+    ck_assert_msg(named(causes[_i]->name) == NULL, "%s", named(causes[_i]->name)->text);
+    story_end();
+}
+END_TEST
+
+START_TEST(diagnoses_are_told_the_surest_first)
+{
+    story_tell(causes[_i]->name);
+    for (size_t i = 1; i < story.count; i++) {
+        ck_assert_uint_ge(story.diagnoses[i - 1].confidence, story.diagnoses[i].confidence);
+    }
+    story_end();
+}
+END_TEST
+
+START_TEST(the_table_of_causes_is_complete)
+{
+    for (size_t i = 0; i < CAUSE_COUNT; i++) {
+        ck_assert_ptr_nonnull(causes[i]->find);
+        ck_assert_uint_gt(strlen(causes[i]->summary), 0);
+        for (size_t j = 0; j < i; j++) {
+            ck_assert_str_ne(causes[i]->name, causes[j]->name);
+        }
+    }
+}
+END_TEST
+
+/* --- the numbers are right -------------------------------------------------------------------- */
+
+START_TEST(the_block_that_keeps_a_hole_small_is_named)
+{
+    story_tell("fragmented");
+    const struct diagnosis *diagnosis = named("fragmented");
+    ck_assert_uint_eq(diagnosis->op, 3);
+    ck_assert_uint_eq(number_of(diagnosis, "free_bytes"), 16 << 20);
+    ck_assert_uint_eq(number_of(diagnosis, "largest_hole_bytes"), 8 << 20);
+    ck_assert_uint_eq(number_of(diagnosis, "largest_hole_without_bytes"), 20 << 20);
+    ck_assert_uint_eq(number_of(diagnosis, "pins"), 1);
+    story_end();
+}
+END_TEST
+
+START_TEST(a_leak_has_its_tag_and_rate)
+{
+    story_tell("leak");
+    const struct diagnosis *diagnosis = named("leak");
+    ck_assert_uint_eq(diagnosis->tag, 3);
+    ck_assert_uint_ge(diagnosis->confidence, DIAGNOSIS_SURE);
+    /* 96 KiB in three ops are 32 MiB in 1024. */
+    const uint64_t per_thousand = number_of(diagnosis, "bytes_per_1000_ops");
+    ck_assert_uint_gt(per_thousand, 31 << 20);
+    ck_assert_uint_lt(per_thousand, 33 << 20);
+    story_end();
+}
+END_TEST
+
+START_TEST(numbers_of_the_other_causes_are_exact)
+{
+    story_tell("exhausted");
+    ck_assert_uint_eq(number_of(named("exhausted"), "missing_bytes"), 8 << 20);
+    story_end();
+    story_tell("spike");
+    ck_assert_uint_eq(named("spike")->op, 82);
+    ck_assert_uint_eq(number_of(named("spike"), "spike_bytes"), 36 << 20);
+    story_end();
+    story_tell("copies");
+    ck_assert_uint_eq(named("copies")->op, 26);
+    ck_assert_uint_eq(number_of(named("copies"), "old_bytes"), 21 << 20);
+    story_end();
+    story_tell("padding");
+    ck_assert_uint_eq(number_of(named("padding"), "padding_bytes"), 63 << 20);
+    ck_assert_ptr_nonnull(strstr(named("padding")->text, "a last dimension of 16"));
+    story_end();
+    story_tell("program_reload");
+    ck_assert_uint_eq(number_of(named("program_reload"), "evicted_for_op"), 4);
+    ck_assert_uint_eq(number_of(named("program_reload"), "taken_since_bytes"), 20 << 20);
+    story_end();
+    story_tell("references");
+    ck_assert_uint_eq(number_of(named("references"), "freed_but_held_bytes"), 32 << 20);
+    story_end();
+    story_tell("queued_frees");
+    ck_assert_uint_eq(named("queued_frees")->op, 1);
+    ck_assert_uint_eq(number_of(named("queued_frees"), "queued_bytes_behind_op"), 32 << 20);
+    story_end();
+    story_tell("host_skew");
+    ck_assert_uint_eq(number_of(named("host_skew"), "host"), 2);
+    ck_assert_uint_eq(number_of(named("host_skew"), "median_of_others_bytes"), 24 << 20);
+    ck_assert_uint_eq(named("host_skew")->tag, 5);
+    story_end();
+}
+END_TEST
+
+/* --- without an out-of-memory ----------------------------------------------------------------- */
+
+START_TEST(a_leak_is_told_before_it_ends_in_an_out_of_memory)
+{
+    char path[512];
+    struct ops_file_error error;
+    memset(&story, 0, sizeof story);
+    snprintf(path, sizeof path, CORPUS "leak.ops");
+    op_list_init(&story.ops);
+    ck_assert_int_eq(ops_file_read(path, &story.setup, &story.ops, &error), OPS_FILE_OK);
+    story.ops.count = 900;
+    story_run();
+    ck_assert_int_eq(story.verdict.kind, VERDICT_NONE);
+    ck_assert_uint_eq(story.count, 1);
+    ck_assert_str_eq(story.diagnoses[0].cause->name, "leak");
+    ck_assert_uint_eq(story.diagnoses[0].tag, 3);
+    story_end();
+}
+END_TEST
+
+/* A snapshot is rebuilt by requests alone: that fills the device, and is no leak. */
+START_TEST(a_list_that_only_fills_the_device_leaks_nothing)
+{
+    memset(&story, 0, sizeof story);
+    setup_init(&story.setup);
+    story.setup.capacity_bytes = 64 << 20;
+    op_list_init(&story.ops);
+    for (int i = 0; i < 2000; i++) {
+        struct op op = op_make(OP_ALLOC);
+        op.size_bytes = 64 << 10;
+        op.tag = (uint8_t)(i % 2);
+        op_list_append(&story.ops, &op);
+    }
+    story_run();
+    ck_assert_int_eq(story.verdict.kind, VERDICT_JUSTIFIED);
+    ck_assert_ptr_null(named("leak"));
+    ck_assert_ptr_null(named("growing_set"));
+    ck_assert_str_eq(story.diagnoses[0].cause->name, "exhausted");
+    story_end();
+}
+END_TEST
+
+START_TEST(a_request_larger_than_the_device_is_exhausted_for_sure)
+{
+    memset(&story, 0, sizeof story);
+    setup_init(&story.setup);
+    story.setup.capacity_bytes = 1 << 20;
+    op_list_init(&story.ops);
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = 2 << 20;
+    op_list_append(&story.ops, &op);
+    story_run();
+    ck_assert_uint_eq(story.count, 1);
+    ck_assert_str_eq(story.diagnoses[0].cause->name, "exhausted");
+    ck_assert_uint_ge(story.diagnoses[0].confidence, DIAGNOSIS_SURE);
+    story_end();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("causes");
+    TCase *stories = tcase_create("stories");
+    tcase_add_test(stories, the_table_of_causes_is_complete);
+    tcase_add_loop_test(stories, a_cause_is_named_first_on_its_story, 0, CAUSE_COUNT);
+    tcase_add_loop_test(stories, a_cause_is_not_named_on_what_is_nearly_its_story, 0, CAUSE_COUNT);
+    tcase_add_loop_test(stories, diagnoses_are_told_the_surest_first, 0, CAUSE_COUNT);
+    suite_add_tcase(suite, stories);
+    TCase *numbers = tcase_create("numbers");
+    tcase_add_test(numbers, the_block_that_keeps_a_hole_small_is_named);
+    tcase_add_test(numbers, a_leak_has_its_tag_and_rate);
+    tcase_add_test(numbers, numbers_of_the_other_causes_are_exact);
+    suite_add_tcase(suite, numbers);
+    TCase *edges = tcase_create("edges");
+    tcase_add_test(edges, a_leak_is_told_before_it_ends_in_an_out_of_memory);
+    tcase_add_test(edges, a_list_that_only_fills_the_device_leaks_nothing);
+    tcase_add_test(edges, a_request_larger_than_the_device_is_exhausted_for_sure);
+    suite_add_tcase(suite, edges);
+    return suite_run(suite);
+}
