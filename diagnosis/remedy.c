@@ -1,0 +1,76 @@
+#include "diagnosis/remedy.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct remedy *const remedies[] = {
+    &remedy_defrag,    &remedy_order,      &remedy_program_evicts, &remedy_donation,      &remedy_unload,
+    &remedy_programs,  &remedy_mark_step,  &remedy_layout,         &remedy_no_padding,    &remedy_checkpointing,
+    &remedy_accumulation, &remedy_batch,   &remedy_restart,        &remedy_sharding,      &remedy_chip,
+    &remedy_capacity,  NULL};
+
+const struct remedy *remedy_find(const char *name)
+{
+    for (size_t i = 0; remedies[i] != NULL; i++) {
+        if (strcmp(remedies[i]->name, name) == 0) {
+            return remedies[i];
+        }
+    }
+    return NULL;
+}
+
+void remedy_case_init(struct remedy_case *given, const struct target *target, const struct target_contract *contract,
+                      const struct setup *setup, const struct op_list *ops)
+{
+    *given = (struct remedy_case){.target = target, .contract = contract, .setup = setup, .ops = ops};
+    remedy_lives_init(&given->lives, ops, contract->granule_bytes);
+    remedy_steps_init(&given->steps, ops, &given->lives);
+}
+
+void remedy_case_deinit(struct remedy_case *given)
+{
+    remedy_lives_deinit(&given->lives);
+    remedy_steps_deinit(&given->steps);
+}
+
+void remedy_result_init(struct remedy_result *result)
+{
+    setup_init(&result->setup);
+    op_list_init(&result->ops);
+    result->note[0] = '\0';
+}
+
+void remedy_result_deinit(struct remedy_result *result)
+{
+    op_list_deinit(&result->ops);
+}
+
+bool remedy_apply(const struct remedy *remedy, const struct remedy_case *given, uint64_t parameter,
+                  struct remedy_result *result)
+{
+    result->setup = *given->setup;
+    op_list_clear(&result->ops);
+    result->note[0] = '\0';
+    if (!remedy->apply(given, parameter, result)) {
+        return false;
+    }
+    if (result->ops.count > REMEDY_OPS_FACTOR * given->ops->count + REMEDY_OPS_MORE) {
+        snprintf(result->note, sizeof result->note, "the list would grow from %zu to %zu ops", given->ops->count,
+                 result->ops.count);
+        return false;
+    }
+    return true;
+}
+
+void remedy_title(const struct remedy *remedy, const struct remedy_case *given, uint64_t parameter,
+                  char text[REMEDY_TITLE_BYTES])
+{
+    char label[REMEDY_LABEL_BYTES] = "";
+    if (remedy->label != NULL) {
+        remedy->label(given, parameter, label);
+    } else if (remedy->parameter_name != NULL) {
+        snprintf(label, sizeof label, "%" PRIu64, parameter);
+    }
+    snprintf(text, REMEDY_TITLE_BYTES, "%s%s%s", remedy->name, label[0] == '\0' ? "" : "-", label);
+}

@@ -1,0 +1,201 @@
+/* Activation checkpointing: what a step makes early and needs late is given back, and made again when it is needed. */
+#include "diagnosis/remedy.h"
+
+#include "diagnosis/remedy_rewrite.h"
+#include "harness/check.h"
+#include "harness/size.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAGS_TRIED = 4, GAP_SHARE = 4 };
+
+/* The longest time in which nothing names a block: from op `from` to op `to`, which names it again (op count: none
+ * does). */
+struct gap {
+    uint32_t from, to;
+};
+
+/* What a tag's blocks of the steps could give back: bytes times ops. */
+struct tag_gain {
+    uint64_t gain;
+    uint8_t tag;
+};
+
+static uint32_t gap_length(const struct gap *gap)
+{
+    return gap->to - gap->from;
+}
+
+static bool is_candidate(const struct remedy_case *given, uint32_t i)
+{
+    const struct remedy_life *life = &given->lives.lives[i];
+    return life->root == i && given->ops->ops[i].kind != OP_LOAD && given->steps.is_of_step[i] && !life->is_donated;
+}
+
+static void widen(struct gap *gap, uint32_t from, uint32_t to)
+{
+    if (to - from > gap_length(gap)) {
+        *gap = (struct gap){from, to};
+    }
+}
+
+/* By op, for candidates: its longest gap without external references; of length 0 for others. */
+static struct gap *find_gaps(const struct remedy_case *given)
+{
+    const uint32_t count = (uint32_t)given->ops->count;
+    const struct remedy_life *lives = given->lives.lives;
+    struct gap *gaps = calloc(given->ops->count + 1, sizeof *gaps);
+    CHECK(gaps != NULL);
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t root = lives[i].root;
+        if (root == OP_NONE || !is_candidate(given, root)) {
+            continue;
+        }
+        const bool is_over = lives[root].end != OP_NONE && lives[root].end < i;
+        if (root != i && !is_over && lives[lives[i].before].hold_count == 0) {
+            widen(&gaps[root], lives[i].before, i);
+        }
+        if (lives[root].last_named == i && lives[root].end == OP_NONE && lives[i].hold_count == 0) {
+            widen(&gaps[root], i, count);
+        }
+    }
+    return gaps;
+}
+
+/* A quarter of a step, and at least one other op between. */
+static bool is_long(const struct remedy_case *given, const struct gap *gap)
+{
+    return gap_length(gap) >= 2 && gap_length(gap) >= given->steps.length / GAP_SHARE;
+}
+
+static int compare_gains(const void *a, const void *b)
+{
+    const struct tag_gain *left = a;
+    const struct tag_gain *right = b;
+    if (left->gain != right->gain) {
+        return left->gain < right->gain ? 1 : -1;
+    }
+    return left->tag < right->tag ? -1 : left->tag > right->tag;
+}
+
+static bool checkpointing_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
+                                    char note[REMEDY_NOTE_BYTES])
+{
+    struct tag_gain gains[OP_TAG_COUNT] = {{0}};
+    snprintf(note, REMEDY_NOTE_BYTES, "%s", REMEDY_NO_STEPS);
+    if (given->steps.count == 0 || index >= TAGS_TRIED) {
+        return false;
+    }
+    struct gap *gaps = find_gaps(given);
+    for (uint32_t i = 0; i < given->ops->count; i++) {
+        const uint8_t tag = given->ops->ops[i].tag;
+        gains[tag].gain += is_long(given, &gaps[i]) ? given->lives.lives[i].bytes / 512 * gap_length(&gaps[i]) : 0;
+    }
+    free(gaps);
+    for (unsigned tag = 0; tag < OP_TAG_COUNT; tag++) {
+        gains[tag].tag = (uint8_t)tag;
+    }
+    qsort(gains, OP_TAG_COUNT, sizeof *gains, compare_gains);
+    snprintf(note, REMEDY_NOTE_BYTES, "no block of a step lies unused for a quarter of it");
+    *parameter = gains[index].tag;
+    return gains[index].gain > 0;
+}
+
+static bool has_double(const struct setup *setup, uint64_t tag)
+{
+    for (uint64_t other = 0; other < OP_TAG_COUNT; other++) {
+        if (other != tag && strcmp(setup->tags[other], setup->tags[tag]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A name that cannot be a word as it is gets its number, so that no two labels are equal. */
+static void checkpointing_label(const struct remedy_case *given, uint64_t parameter, char text[REMEDY_LABEL_BYTES])
+{
+    const char *name = given->setup->tags[parameter];
+    char word[SETUP_NAME_BYTES - 8] = "";
+    size_t length = 0;
+    bool is_word = name[0] != '\0' && !has_double(given->setup, parameter);
+    for (; name[length] != '\0' && length < sizeof word - 1; length++) {
+        const unsigned char c = (unsigned char)name[length];
+        const bool is_plain = isalnum(c) || c == '.' || c == '-' || c == '_';
+        word[length] = is_plain ? (char)c : '_';
+        is_word = is_word && is_plain;
+    }
+    word[length] = '\0';
+    if (is_word && name[length] == '\0') {
+        snprintf(text, REMEDY_LABEL_BYTES, "%s", word);
+    } else {
+        snprintf(text, REMEDY_LABEL_BYTES, "%s.tag%u", word, (unsigned)(uint8_t)parameter);
+    }
+}
+
+/* What is done at an op: the block (its first op) that is given back after it, or made again before it; OP_NONE. */
+struct deeds {
+    uint32_t *given_back, *made_again;
+    uint64_t count, bytes;
+};
+
+static void plan_deeds(const struct remedy_case *given, uint8_t tag, struct deeds *deeds)
+{
+    const uint32_t count = (uint32_t)given->ops->count;
+    struct gap *gaps = find_gaps(given);
+    deeds->given_back = malloc((given->ops->count + 1) * sizeof *deeds->given_back);
+    deeds->made_again = malloc((given->ops->count + 1) * sizeof *deeds->made_again);
+    CHECK(deeds->given_back != NULL);
+    CHECK(deeds->made_again != NULL);
+    for (uint32_t i = 0; i <= count; i++) {
+        deeds->given_back[i] = deeds->made_again[i] = OP_NONE;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (given->ops->ops[i].tag == tag && is_long(given, &gaps[i])) {
+            deeds->given_back[gaps[i].from] = i;
+            deeds->made_again[gaps[i].to] = i;
+            deeds->count++;
+            deeds->bytes += given->lives.lives[i].bytes;
+        }
+    }
+    free(gaps);
+}
+
+static bool checkpointing_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+{
+    struct deeds deeds = {0};
+    struct rewrite rewrite;
+    char size[SIZE_TEXT_BYTES];
+    plan_deeds(given, (uint8_t)parameter, &deeds);
+    rewrite_init(&rewrite, given->ops, &result->ops);
+    for (uint32_t i = 0; i < given->ops->count; i++) {
+        if (deeds.made_again[i] != OP_NONE) {
+            rewrite_keep(&rewrite, deeds.made_again[i]);
+        }
+        rewrite_keep(&rewrite, i);
+        if (deeds.given_back[i] != OP_NONE) {
+            rewrite_add_on(&rewrite, OP_FREE, deeds.given_back[i]);
+        }
+    }
+    rewrite_deinit(&rewrite);
+    free(deeds.given_back);
+    free(deeds.made_again);
+    size_print_field(deeds.bytes, size);
+    snprintf(result->note, sizeof result->note, "given back and made again: %" PRIu64 ", %s", deeds.count, size);
+    return deeds.count > 0;
+}
+
+const struct remedy remedy_checkpointing = {
+    .name = "checkpointing",
+    .summary = "activation checkpointing: blocks of a tag that a step needs late are given back and made again",
+    .parameter_name = "tag",
+    .assumes = "Each block can be computed again alone when it is needed, from what is there then.",
+    .is_estimate = true,
+    .search = REMEDY_EACH,
+    .parameter = checkpointing_parameter,
+    .label = checkpointing_label,
+    .apply = checkpointing_apply,
+};

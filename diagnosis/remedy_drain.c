@@ -1,0 +1,83 @@
+#include "diagnosis/remedy_drain.h"
+
+#include "harness/array.h"
+
+#include <stdlib.h>
+
+/* 18 minutes: what takes longer is completed instead of waited for, so that virtual time never runs out. */
+#define DELAY_NS_MAX ((uint64_t)1 << 40)
+
+void drain_init(struct drain *drain)
+{
+    *drain = (struct drain){0};
+}
+
+void drain_deinit(struct drain *drain)
+{
+    free(drain->lost);
+    *drain = (struct drain){0};
+}
+
+static bool makes_event(const struct op *op)
+{
+    return op_kind_info((enum op_kind)op->kind)->makes_event && op->event == OP_NONE;
+}
+
+static void forget_lost(struct drain *drain, uint32_t event)
+{
+    for (size_t i = 0; i < drain->lost_count; i++) {
+        if (drain->lost[i] == event) {
+            drain->lost[i] = drain->lost[--drain->lost_count];
+            return;
+        }
+    }
+}
+
+void drain_note(struct drain *drain, const struct op_list *from, uint32_t i)
+{
+    const struct op *op = &from->ops[i];
+    if (op->kind == OP_COMPLETE) {
+        forget_lost(drain, op->event);
+    }
+    if (!makes_event(op)) {
+        return;
+    }
+    drain->has_events = true;
+    if (op->delay_ns > DELAY_NS_MAX) {
+        drain->lost = array_grown(drain->lost, drain->lost_count, &drain->lost_room, sizeof *drain->lost);
+        drain->lost[drain->lost_count++] = i;
+        return;
+    }
+    /* A collective starts when all hosts have joined it, or ends after its bound. */
+    const uint64_t delay_ns = op->delay_ns + ((op->flags & OP_COLLECTIVE) != 0 ? COLLECTIVE_BOUND_NS : 0);
+    drain->delay_ns = delay_ns > drain->delay_ns ? delay_ns : drain->delay_ns;
+}
+
+bool drain_makes_needless(const struct drain *drain, const struct op_list *from, uint32_t i)
+{
+    const struct op *op = &from->ops[i];
+    return op->kind == OP_COMPLETE && op->event < drain->first;
+}
+
+bool drain_put(struct drain *drain, struct rewrite *rewrite, uint32_t at)
+{
+    if (!drain->has_events) {
+        return false;
+    }
+    if (drain->delay_ns > 0) {
+        struct op advance = op_make(OP_ADVANCE);
+        advance.delay_ns = drain->delay_ns;
+        rewrite_add(rewrite, &advance);
+    }
+    for (size_t i = 0; i < drain->lost_count; i++) {
+        struct op complete = op_make(OP_COMPLETE);
+        complete.event = drain->lost[i];
+        complete.host = rewrite->from->ops[drain->lost[i]].host;
+        rewrite_add(rewrite, &complete);
+    }
+    drain->lost_count = 0;
+    drain->delay_ns = 0;
+    drain->has_events = false;
+    drain->first = at;
+    return true;
+}

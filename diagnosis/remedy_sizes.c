@@ -1,0 +1,258 @@
+#include "diagnosis/remedy_sizes.h"
+
+#include "harness/check.h"
+#include "harness/size.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- changing --------------------------------------------------------------------------------- */
+
+void remedy_sizes_init(struct remedy_sizes *sizes, const struct remedy_case *given, struct op_list *to)
+{
+    *sizes = (struct remedy_sizes){.ops = to, .granule_bytes = given->contract->granule_bytes};
+    op_list_copy(to, given->ops);
+    for (size_t i = 0; i < to->count; i++) {
+        struct op *op = &to->ops[i];
+        op->flags &= (uint8_t)~OP_SPMD; /* hosts may ask for different sizes now */
+        op->group = (op->flags & OP_COLLECTIVE) != 0 ? op->group : 0;
+    }
+}
+
+static void note_change(struct remedy_sizes *sizes, uint64_t before, uint64_t after)
+{
+    sizes->changed_count += after < before;
+    sizes->saved_bytes += remedy_rounded(before, sizes->granule_bytes) - remedy_rounded(after, sizes->granule_bytes);
+}
+
+void remedy_sizes_set(struct remedy_sizes *sizes, size_t i, uint64_t size_bytes)
+{
+    struct op *op = &sizes->ops->ops[i];
+    CHECK(size_bytes >= 1);
+    CHECK(size_bytes <= op->size_bytes);
+    note_change(sizes, op->size_bytes, size_bytes);
+    op->size_bytes = size_bytes;
+    if (op_kind_info((enum op_kind)op->kind)->has_unpadded && op->unpadded_bytes >= size_bytes) {
+        op->unpadded_bytes = 0;
+    }
+}
+
+static uint64_t divided(uint64_t bytes, uint64_t n)
+{
+    return bytes / n + (bytes % n != 0);
+}
+
+void remedy_sizes_divide(struct remedy_sizes *sizes, size_t i, uint64_t n)
+{
+    struct op *op = &sizes->ops->ops[i];
+    if (op->kind == OP_LOAD) {
+        note_change(sizes, op->stack_bytes, divided(op->stack_bytes, n));
+        op->stack_bytes = divided(op->stack_bytes, n);
+        return;
+    }
+    if (op->size_bytes == 0) {
+        return;
+    }
+    op->unpadded_bytes = divided(op->unpadded_bytes, n);
+    remedy_sizes_set(sizes, i, divided(op->size_bytes, n));
+}
+
+void remedy_sizes_settle(struct remedy_sizes *sizes, const struct remedy_lives *lives)
+{
+    for (size_t i = 0; i < sizes->ops->count; i++) {
+        const struct op *op = &sizes->ops->ops[i];
+        if (op->kind != OP_DONATE || lives->lives[i].root == OP_NONE) {
+            continue;
+        }
+        struct op *root = &sizes->ops->ops[lives->lives[i].root];
+        if (op->size_bytes > remedy_rounded(root->size_bytes, sizes->granule_bytes)) {
+            root->size_bytes = op->size_bytes;
+        }
+    }
+}
+
+/* By op: whether it is a load whose program is executed in more than one step. */
+static bool *find_loads_of_steps(const struct remedy_case *given)
+{
+    const struct op_list *ops = given->ops;
+    uint32_t *first = calloc(ops->count + 1, sizeof *first); /* of executions, by load: the step + 1 */
+    bool *is_of_steps = calloc(ops->count + 1, sizeof *is_of_steps);
+    CHECK(first != NULL);
+    CHECK(is_of_steps != NULL);
+    uint32_t step = 1;
+    for (size_t i = 0; i < ops->count; i++) {
+        const struct op *op = &ops->ops[i];
+        step += step <= given->steps.count && given->steps.bounds[step - 1] == i;
+        if (op->kind == OP_EXECUTE && op->ref < i) {
+            is_of_steps[op->ref] = is_of_steps[op->ref] || (first[op->ref] != 0 && first[op->ref] != step);
+            first[op->ref] = first[op->ref] == 0 ? step : first[op->ref];
+        }
+    }
+    free(first);
+    return is_of_steps;
+}
+
+bool remedy_sizes_divide_steps(struct remedy_sizes *sizes, const struct remedy_case *given, uint64_t n,
+                               const bool is_left[OP_TAG_COUNT])
+{
+    bool *is_of_steps = find_loads_of_steps(given);
+    for (size_t i = 0; i < given->ops->count; i++) {
+        const struct op *op = &given->ops->ops[i];
+        const uint32_t root = given->lives.lives[i].root;
+        const bool makes_block = op_kind_info((enum op_kind)op->kind)->makes_block;
+        const bool is_whole = is_left != NULL && is_left[op->tag];
+        if ((op->kind == OP_LOAD && is_of_steps[i]) ||
+            (makes_block && root != OP_NONE && given->steps.is_of_step[root] && !is_whole)) {
+            remedy_sizes_divide(sizes, i, n);
+        }
+    }
+    remedy_sizes_settle(sizes, &given->lives);
+    free(is_of_steps);
+    return sizes->changed_count > 0;
+}
+
+/* --- remedies --------------------------------------------------------------------------------- */
+
+static void note_saved(const struct remedy_sizes *sizes, const char *what, char note[REMEDY_NOTE_BYTES])
+{
+    char size[SIZE_TEXT_BYTES];
+    size_print_field(sizes->saved_bytes, size);
+    snprintf(note, REMEDY_NOTE_BYTES, "sizes %s: %" PRIu64 ", %s less asked for in all", what,
+             sizes->changed_count, size);
+}
+
+/* Sizes become what the unpadded size is, rounded up to that. */
+static bool unpad(const struct remedy_case *given, uint64_t unit_bytes, const char *what, struct remedy_result *result)
+{
+    struct remedy_sizes sizes;
+    bool is_known = false;
+    remedy_sizes_init(&sizes, given, &result->ops);
+    for (size_t i = 0; i < given->ops->count; i++) {
+        const struct op *op = &given->ops->ops[i];
+        if (!op_kind_info((enum op_kind)op->kind)->has_unpadded || op->unpadded_bytes == 0) {
+            continue;
+        }
+        const uint64_t size_bytes = remedy_rounded(op->unpadded_bytes, unit_bytes);
+        is_known = true;
+        if (size_bytes < op->size_bytes) {
+            remedy_sizes_set(&sizes, i, size_bytes);
+        }
+    }
+    remedy_sizes_settle(&sizes, &given->lives);
+    note_saved(&sizes, what, result->note);
+    if (sizes.changed_count == 0) {
+        snprintf(result->note, sizeof result->note, "%s",
+                 is_known ? "no block is padded by more than that" : "no op says its unpadded size");
+    }
+    return sizes.changed_count > 0;
+}
+
+static bool no_padding_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+{
+    (void)parameter;
+    return unpad(given, 1, "without padding", result);
+}
+
+const struct remedy remedy_no_padding = {
+    .name = "no-padding",
+    .summary = "every buffer takes its unpadded size",
+    .assumes = "It bounds what any layout can save: shapes that fill their tiles, or a smaller batch of them, come "
+               "near to it.",
+    .search = REMEDY_EACH,
+    .apply = no_padding_apply,
+};
+
+/* A tile of 8 x 128 elements of 4 bytes, or 16 x 128 of 2, or 32 x 128 of 1: facts about shapes are not in a list. */
+enum { TILE_BYTES = 4096 };
+
+static bool layout_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+{
+    (void)parameter;
+    return unpad(given, TILE_BYTES, "in full tiles of 4K", result);
+}
+
+const struct remedy remedy_layout = {
+    .name = "layout",
+    .summary = "the better layout: every tile but the last one of a buffer is full",
+    .assumes = "The list has no shapes, so this is what the best one would take: dimensions that fill tiles of 8 x "
+               "128 words.",
+    .is_estimate = true,
+    .search = REMEDY_EACH,
+    .apply = layout_apply,
+};
+
+/* 2, 4, 8 ... up to 2^count. */
+static bool power_parameter(size_t index, size_t count, uint64_t *parameter)
+{
+    *parameter = (uint64_t)2 << index;
+    return index < count;
+}
+
+static bool step_power_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
+                                 char note[REMEDY_NOTE_BYTES])
+{
+    snprintf(note, REMEDY_NOTE_BYTES, "%s", REMEDY_NO_STEPS);
+    return given->steps.count > 0 && power_parameter(index, 6, parameter);
+}
+
+static bool batch_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+{
+    struct remedy_sizes sizes;
+    remedy_sizes_init(&sizes, given, &result->ops);
+    const bool applies = remedy_sizes_divide_steps(&sizes, given, parameter, NULL);
+    note_saved(&sizes, "divided", result->note);
+    if (!applies) {
+        snprintf(result->note, sizeof result->note, "nothing lives within a step");
+    }
+    return applies;
+}
+
+const struct remedy remedy_batch = {
+    .name = "batch",
+    .summary = "the batch divided by n: so is what lives within a step, and the stacks of the steps' programs",
+    .parameter_name = "n",
+    .assumes = "What lives within a step grows with the batch, and nothing else does.",
+    .is_estimate = true,
+    .search = REMEDY_FIRST,
+    .parameter = step_power_parameter,
+    .apply = batch_apply,
+};
+
+static bool sharding_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
+                               char note[REMEDY_NOTE_BYTES])
+{
+    (void)given;
+    note[0] = '\0';
+    return power_parameter(index, 3, parameter);
+}
+
+static bool sharding_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+{
+    struct remedy_sizes sizes;
+    remedy_sizes_init(&sizes, given, &result->ops);
+    for (size_t i = 0; i < given->ops->count; i++) {
+        const struct op *op = &given->ops->ops[i];
+        if (op->kind == OP_LOAD || op_kind_info((enum op_kind)op->kind)->makes_block) {
+            remedy_sizes_divide(&sizes, i, parameter);
+        }
+    }
+    remedy_sizes_settle(&sizes, &given->lives);
+    note_saved(&sizes, "divided", result->note);
+    if (sizes.changed_count == 0) {
+        snprintf(result->note, sizeof result->note, "there is nothing to divide");
+    }
+    return sizes.changed_count > 0;
+}
+
+const struct remedy remedy_sharding = {
+    .name = "sharding",
+    .summary = "every buffer and stack is shared out over n devices",
+    .parameter_name = "n",
+    .assumes = "All of it can be divided evenly, and exchange between devices needs no room; images of "
+               "programs stay whole.",
+    .is_estimate = true,
+    .search = REMEDY_FIRST,
+    .parameter = sharding_parameter,
+    .apply = sharding_apply,
+};

@@ -1,0 +1,273 @@
+#include "diagnosis/what_if.h"
+
+#include "diagnosis/what_if_base.h"
+#include "diagnosis/what_if_measure.h"
+#include "harness/array.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* No device is larger. */
+#define CAPACITY_BYTES_MAX ((uint64_t)1 << 50)
+/* The smallest capacity is looked for to the granule in lists that run fast, else to a 4,096th part of it. */
+enum { OPS_EXACT_MAX = 20000, CAPACITY_PARTS = 4096, PARAMETER_COUNT_MAX = 64 };
+
+/* So many ops are run in all: minutes.  What is beyond is not tried, and its row says so. */
+#define OPS_RUN_MAX ((uint64_t)1 << 26)
+#define NOT_TRIED "not tried: the lists that were run have 67 million ops together"
+
+/* What is under way. */
+struct trying {
+    const struct remedy_case *given;
+    const struct what_if_sink *sink;
+    struct what_if *what_if;
+    struct remedy_result variant;
+    uint64_t ops_left; /* that may still be run */
+    bool is_spent;     /* something was not run for that */
+};
+
+const char *what_if_end_name(enum what_if_end end)
+{
+    static const char *const names[] = {[WHAT_IF_FITS] = "fits", [WHAT_IF_NO_MEMORY] = "out of memory",
+                                        [WHAT_IF_BROKEN] = "broken", [WHAT_IF_REFUSED] = "refused",
+                                        [WHAT_IF_DOES_NOT_APPLY] = "does not apply"};
+    return names[end];
+}
+
+uint64_t what_if_headroom_bytes(const struct what_if_row *row)
+{
+    const bool has_some = row->end == WHAT_IF_FITS && row->peak_bytes <= row->capacity_bytes;
+    return has_some ? row->capacity_bytes - row->peak_bytes : 0;
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static void add_row(struct what_if *what_if, const struct what_if_row *row)
+{
+    what_if->rows = array_grown(what_if->rows, what_if->count, &what_if->room, sizeof *row);
+    what_if->rows[what_if->count++] = *row;
+}
+
+static void hand_out(const struct trying *trying, const struct what_if_row *row)
+{
+    if (trying->sink != NULL && row->end != WHAT_IF_DOES_NOT_APPLY) {
+        trying->sink->take(trying->sink->context, row, &trying->variant.setup, &trying->variant.ops);
+    }
+}
+
+/* Applies the remedy and runs what comes out; the variant stays in trying->variant. */
+static struct what_if_row measure(struct trying *trying, const struct remedy *remedy, uint64_t parameter)
+{
+    struct what_if_row row = {.remedy = remedy, .parameter = parameter, .end = WHAT_IF_DOES_NOT_APPLY};
+    remedy_title(remedy, trying->given, parameter, row.title);
+    const bool applies = remedy_apply(remedy, trying->given, parameter, &trying->variant);
+    snprintf(row.note, sizeof row.note, "%s", trying->variant.note);
+    trying->is_spent = trying->is_spent || (applies && trying->variant.ops.count > trying->ops_left);
+    if (applies && trying->is_spent) {
+        snprintf(row.note, sizeof row.note, "%s", NOT_TRIED);
+    } else if (applies) {
+        trying->ops_left -= trying->variant.ops.count;
+        what_if_measure(trying->given->target, &trying->variant.setup, &trying->variant.ops, &row);
+    }
+    return row;
+}
+
+/* A row that stands in the table. */
+static bool try_one(struct trying *trying, const struct remedy *remedy, uint64_t parameter)
+{
+    const struct what_if_row row = measure(trying, remedy, parameter);
+    add_row(trying->what_if, &row);
+    hand_out(trying, &row);
+    return row.end == WHAT_IF_FITS;
+}
+
+static void add_refusal(struct trying *trying, const struct remedy *remedy, const char *note)
+{
+    struct what_if_row row = {.remedy = remedy, .end = WHAT_IF_DOES_NOT_APPLY};
+    snprintf(row.title, sizeof row.title, "%s", remedy->name);
+    snprintf(row.note, sizeof row.note, "%s", note);
+    add_row(trying->what_if, &row);
+}
+
+static void mark_smallest(struct what_if *what_if)
+{
+    what_if->rows[what_if->count - 1].is_smallest = true;
+}
+
+/* --- searches --------------------------------------------------------------------------------- */
+
+/* Between two parameters of which `fits` fits and `fails`, the smaller change, does not: the smallest change that fits
+ * is looked for as if all below it failed, and added when it is another one. */
+static void refine(struct trying *trying, const struct remedy *remedy, uint64_t fits, uint64_t fails)
+{
+    const uint64_t first = fits;
+    while (fails > fits + 1) {
+        const uint64_t middle = fits + (fails - fits) / 2;
+        if (measure(trying, remedy, middle).end == WHAT_IF_FITS) {
+            fits = middle;
+        } else {
+            fails = middle;
+        }
+    }
+    if (fits != first) {
+        (void)try_one(trying, remedy, fits);
+    }
+}
+
+static void try_first(struct trying *trying, const struct remedy *remedy)
+{
+    char note[REMEDY_NOTE_BYTES];
+    uint64_t parameter = 0;
+    uint64_t before = 0;
+    for (size_t i = 0; i < PARAMETER_COUNT_MAX && remedy->parameter(trying->given, i, &parameter, note); i++) {
+        if (try_one(trying, remedy, parameter)) {
+            if (remedy->search == REMEDY_REFINED && i > 0) {
+                refine(trying, remedy, parameter, before);
+            }
+            mark_smallest(trying->what_if);
+            return;
+        }
+        before = parameter;
+    }
+}
+
+static void try_each(struct trying *trying, const struct remedy *remedy)
+{
+    char note[REMEDY_NOTE_BYTES];
+    uint64_t parameter = 0;
+    bool is_found = false;
+    for (size_t i = 0; i < PARAMETER_COUNT_MAX; i++) {
+        if (remedy->parameter != NULL && !remedy->parameter(trying->given, i, &parameter, note)) {
+            return;
+        }
+        if (try_one(trying, remedy, parameter) && !is_found) {
+            mark_smallest(trying->what_if);
+            is_found = true;
+        }
+        if (remedy->parameter == NULL) {
+            return;
+        }
+    }
+}
+
+static uint64_t precision(const struct remedy_case *given, uint64_t capacity_bytes)
+{
+    const uint64_t granule = given->contract->granule_bytes;
+    const uint64_t part = given->ops->count <= OPS_EXACT_MAX ? 0 : capacity_bytes / CAPACITY_PARTS / granule * granule;
+    return part < granule ? granule : part;
+}
+
+static bool capacity_fits(struct trying *trying, const struct remedy *remedy, uint64_t capacity_bytes)
+{
+    return measure(trying, remedy, capacity_bytes).end == WHAT_IF_FITS;
+}
+
+/* Less than `least` never does. */
+static void try_capacities(struct trying *trying, const struct remedy *remedy)
+{
+    char note[REMEDY_NOTE_BYTES];
+    uint64_t least = 0;
+    (void)remedy->parameter(trying->given, 0, &least, note);
+    const uint64_t granule = trying->given->contract->granule_bytes;
+    uint64_t fails = least - granule;
+    uint64_t fits = least;
+    while (fits <= CAPACITY_BYTES_MAX && !trying->is_spent && !capacity_fits(trying, remedy, fits)) {
+        fails = fits;
+        fits *= 2;
+    }
+    if (fits > CAPACITY_BYTES_MAX || trying->is_spent) {
+        add_refusal(trying, remedy, trying->is_spent ? NOT_TRIED : "no device up to 2^50 bytes is large enough");
+        return;
+    }
+    const uint64_t wanted = precision(trying->given, fits);
+    while (fits - fails > wanted && !trying->is_spent) {
+        const uint64_t middle = fails + (fits - fails) / 2 / granule * granule;
+        if (capacity_fits(trying, remedy, middle)) {
+            fits = middle;
+        } else {
+            fails = middle;
+        }
+    }
+    (void)try_one(trying, remedy, fits);
+    mark_smallest(trying->what_if);
+}
+
+static void try_remedy(struct trying *trying, const struct remedy *remedy)
+{
+    char note[REMEDY_NOTE_BYTES] = "";
+    uint64_t parameter = 0;
+    if (remedy->parameter != NULL && !remedy->parameter(trying->given, 0, &parameter, note)) {
+        add_refusal(trying, remedy, note);
+        return;
+    }
+    if (remedy->search == REMEDY_BISECTED) {
+        try_capacities(trying, remedy);
+    } else if (remedy->search == REMEDY_EACH) {
+        try_each(trying, remedy);
+    } else {
+        try_first(trying, remedy);
+    }
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+
+static void try_as_it_is(struct trying *trying)
+{
+    struct what_if_row row = {.remedy = NULL, .title = "as-it-is"};
+    trying->variant.setup = *trying->given->setup;
+    op_list_copy(&trying->variant.ops, trying->given->ops);
+    what_if_measure(trying->given->target, &trying->variant.setup, &trying->variant.ops, &row);
+    add_row(trying->what_if, &row);
+    hand_out(trying, &row);
+}
+
+static size_t find_smallest(const struct what_if *what_if)
+{
+    size_t i = 0;
+    while (i < what_if->count && what_if->rows[i].end != WHAT_IF_FITS) {
+        i++;
+    }
+    while (i < what_if->count && what_if->rows[i].remedy != NULL && !what_if->rows[i].is_smallest) {
+        i++;
+    }
+    return i;
+}
+
+static void try_all(const struct target *target, const struct what_if_base *base, const struct what_if_sink *sink,
+                    struct what_if *what_if)
+{
+    struct remedy_case given;
+    struct trying trying = {.given = &given, .sink = sink, .what_if = what_if, .ops_left = OPS_RUN_MAX};
+    remedy_case_init(&given, target, &base->contract, &base->setup, &base->ops);
+    remedy_result_init(&trying.variant);
+    try_as_it_is(&trying);
+    for (size_t i = 0; remedies[i] != NULL; i++) {
+        try_remedy(&trying, remedies[i]);
+    }
+    what_if->smallest = find_smallest(what_if);
+    remedy_result_deinit(&trying.variant);
+    remedy_case_deinit(&given);
+}
+
+enum what_if_result what_if_run(const struct target *target, const struct setup *setup, const struct op_list *ops,
+                                const struct what_if_sink *sink, struct what_if *what_if)
+{
+    struct what_if_base base;
+    *what_if = (struct what_if){.op = OP_NONE};
+    const enum what_if_result result = what_if_base_init(&base, target, setup, ops);
+    what_if->op = base.op;
+    what_if->left_out_count = base.left_out_count;
+    what_if->is_whole = base.is_whole;
+    what_if->has_lanes = base.has_lanes;
+    if (result == WHAT_IF_DONE) {
+        try_all(target, &base, sink, what_if);
+    }
+    what_if_base_deinit(&base);
+    return result;
+}
+
+void what_if_deinit(struct what_if *what_if)
+{
+    free(what_if->rows);
+    *what_if = (struct what_if){.op = OP_NONE};
+}

@@ -1,0 +1,100 @@
+#include "diagnosis/what_if_measure.h"
+
+#include "harness/run_state.h"
+
+#include <stdio.h>
+
+/* Whether an out-of-memory was justified is not asked here: a variant that runs out does not fit, and that is all. */
+enum { SEARCH_NODES_MAX = 20000 };
+
+/* The peak, and whether the hole at it was looked for: that costs O(blocks), so it waits until the peak is over. */
+struct watch {
+    struct what_if_row *row;
+    bool is_at_peak;
+    uint32_t peak_host;
+};
+
+static void look_for_hole(struct watch *watch, const struct run *run)
+{
+    if (watch->is_at_peak) {
+        watch->row->largest_hole_bytes = model_largest_hole_bytes(run_model(run, watch->peak_host));
+        watch->is_at_peak = false;
+    }
+}
+
+static void look_for_peak(struct watch *watch, const struct run *run, uint8_t host)
+{
+    const struct model *model = run_model(run, host);
+    const uint64_t in_use_bytes = model_in_use_bytes(model) + model_reserved_bytes(model);
+    if (in_use_bytes > watch->row->peak_bytes) {
+        watch->row->peak_bytes = in_use_bytes;
+        watch->is_at_peak = true;
+        watch->peak_host = host;
+    }
+}
+
+static bool raises_only(uint8_t kind)
+{
+    return kind == OP_ALLOC || kind == OP_OUTPUT || kind == OP_HOLD || kind == OP_TOUCH || kind == OP_REPORT;
+}
+
+/* False: it failed, and the run is over. */
+static bool take_step(struct watch *watch, const struct run *run, const struct verdict *verdict, uint32_t i,
+                      uint8_t host)
+{
+    struct what_if_row *row = watch->row;
+    const bool is_broken = verdict->kind == VERDICT_BROKEN;
+    if (!is_broken && run_observation(run)->result != TARGET_NO_MEMORY) {
+        return true;
+    }
+    row->end = is_broken ? WHAT_IF_BROKEN : WHAT_IF_NO_MEMORY;
+    row->failed_op = i;
+    row->requested_bytes = verdict->requested_bytes;
+    row->largest_hole_bytes = model_largest_hole_bytes(run_model(run, host));
+    watch->is_at_peak = false;
+    return false;
+}
+
+static bool run_ops_of(struct watch *watch, struct run *run, const struct op_list *ops)
+{
+    for (uint32_t i = 0; i < ops->count; i++) {
+        const struct op *op = &ops->ops[i];
+        if (!raises_only(op->kind)) {
+            look_for_hole(watch, run);
+        }
+        if (!take_step(watch, run, run_step(run, op), i, op->host)) {
+            return false;
+        }
+        look_for_peak(watch, run, op->host);
+    }
+    look_for_hole(watch, run);
+    return true;
+}
+
+void what_if_measure(const struct target *target, const struct setup *setup, const struct op_list *ops,
+                     struct what_if_row *row)
+{
+    char reason[RUN_REASON_BYTES];
+    struct setup bounded = *setup;
+    if (bounded.search_nodes_max == 0 || bounded.search_nodes_max > SEARCH_NODES_MAX) {
+        bounded.search_nodes_max = SEARCH_NODES_MAX;
+    }
+    row->op_count = ops->count;
+    row->capacity_bytes = setup->capacity_bytes;
+    row->peak_bytes = row->largest_hole_bytes = row->requested_bytes = 0;
+    row->failed_op = OP_NONE;
+    struct run *run = run_create(target, &bounded, reason);
+    if (run == NULL) {
+        row->end = WHAT_IF_REFUSED;
+        snprintf(row->note, sizeof row->note, "%.*s", REMEDY_NOTE_BYTES - 1, reason);
+        return;
+    }
+    struct watch watch = {.row = row, .is_at_peak = true}; /* the peak of a list that uses nothing is its beginning */
+    run_judge_promises_only(run);
+    row->end = WHAT_IF_FITS;
+    if (run_ops_of(&watch, run, ops) && run_finish(run)->kind != VERDICT_NONE) {
+        row->end = WHAT_IF_BROKEN;
+        row->failed_op = (uint32_t)ops->count;
+    }
+    run_destroy(run);
+}

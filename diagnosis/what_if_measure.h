@@ -1,0 +1,12 @@
+/* Runs one variant and measures it. */
+#ifndef DIAGNOSIS_WHAT_IF_MEASURE_H
+#define DIAGNOSIS_WHAT_IF_MEASURE_H
+
+#include "diagnosis/what_if.h"
+
+/* Sets what *row says of a run of the list: end, capacity, peak, hole, failure and op_count; note only where the
+ * target refused the setup.  The rest of *row is not touched.  Deterministic. */
+void what_if_measure(const struct target *target, const struct setup *setup, const struct op_list *ops,
+                     struct what_if_row *row);
+
+#endif
