@@ -1,0 +1,92 @@
+#include "reports/memory_track.h"
+
+#include "harness/check.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+uint64_t memory_share(const struct memory_point *point)
+{
+    CHECK(point->capacity_bytes > 0);
+    const __uint128_t share = (__uint128_t)point->used_bytes * 10000 / point->capacity_bytes;
+    return share > UINT64_MAX ? UINT64_MAX : (uint64_t)share;
+}
+
+/* The fuller one, with the later end. */
+static struct memory_point join(const struct memory_point *a, const struct memory_point *b)
+{
+    struct memory_point joined = memory_share(b) > memory_share(a) ? *b : *a;
+    joined.op_count = b->op_count;
+    return joined;
+}
+
+static void halve(struct memory_track *track)
+{
+    for (uint64_t i = 0; i < MEMORY_TRACK_POINT_COUNT_MAX / 2; i++)
+        track->points[i] = join(&track->points[2 * i], &track->points[2 * i + 1]);
+    track->point_count = MEMORY_TRACK_POINT_COUNT_MAX / 2;
+    track->stride *= 2;
+    track->open_count = track->stride;
+}
+
+/* A point that has its samples, or ends where the next sample does, is followed by another one. */
+static bool opens_point(const struct memory_track *track, const struct memory_point *sample)
+{
+    return track->point_count == 0 || (track->open_count >= track->stride &&
+                                       sample->op_count > track->points[track->point_count - 1].op_count);
+}
+
+void memory_track_add(struct memory_track *track, struct memory_point sample)
+{
+    CHECK(sample.op_count >= track->last.op_count);
+    if (track->added_count == 0 || memory_share(&sample) > memory_share(&track->peak))
+        track->peak = sample;
+    track->last = sample;
+    if (track->added_count++ == 0)
+        track->stride = 1;
+    if (opens_point(track, &sample)) {
+        if (track->point_count == MEMORY_TRACK_POINT_COUNT_MAX)
+            halve(track);
+        track->points[track->point_count++] = sample;
+        track->open_count = 1;
+        return;
+    }
+    struct memory_point *point = &track->points[track->point_count - 1];
+    *point = join(point, &sample);
+    track->open_count++;
+}
+
+static bool is_one_device(const struct memory_track *track)
+{
+    for (uint64_t i = 1; i < track->point_count; i++)
+        if (track->points[i].capacity_bytes != track->points[0].capacity_bytes)
+            return false;
+    return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static int64_t slope_between(const struct memory_point *from, const struct memory_point *to)
+{
+    const __int128_t grown = (__int128_t)to->used_bytes - from->used_bytes;
+    const __int128_t slope = grown * 1000 / (__int128_t)(to->op_count - from->op_count);
+    return slope > INT64_MAX ? INT64_MAX : slope < INT64_MIN ? INT64_MIN : (int64_t)slope;
+}
+
+bool memory_trend(const struct memory_track *track, int64_t *slope)
+{
+    int64_t slopes[MEMORY_TRACK_POINT_COUNT_MAX * (MEMORY_TRACK_POINT_COUNT_MAX - 1) / 2];
+    size_t count = 0;
+    if (track->point_count < 3 || !is_one_device(track))
+        return false;
+    for (uint64_t i = 0; i < track->point_count; i++)
+        for (uint64_t k = i + 1; k < track->point_count; k++)
+            slopes[count++] = slope_between(&track->points[i], &track->points[k]);
+    qsort(slopes, count, sizeof *slopes, compare);
+    *slope = slopes[count / 2];
+    return true;
+}
