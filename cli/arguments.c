@@ -142,6 +142,17 @@ static const char *set_format(struct arguments *arguments, const char *value)
     return set_text(&arguments->format, value);
 }
 
+/* 2^40 bytes, and a token each nanosecond, are beyond what anybody serves. */
+static const char *set_kv_bytes_per_token(struct arguments *arguments, const char *value)
+{
+    return set_number(&arguments->kv_bytes_per_token, value, 1, UINT64_C(1) << 40, "is not a number from 1 to 2^40");
+}
+
+static const char *set_kv_tokens_per_second(struct arguments *arguments, const char *value)
+{
+    return set_number(&arguments->kv_tokens_per_second, value, 1, UINT64_C(1000000000), "is not a number from 1 to 10^9");
+}
+
 static const char *set_replay_sample(struct arguments *arguments, const char *value)
 {
     return set_number(&arguments->replay_sample, value, 0, UINT64_MAX, "is not a number (0 = never)");
@@ -246,6 +257,43 @@ static const char *set_sweep(struct arguments *arguments, const char *value)
     return NULL;
 }
 
+static const char *set_compare(struct arguments *arguments, const char *value)
+{
+    (void)value;
+    arguments->compare = true;
+    return NULL;
+}
+
+static const char *set_what_if(struct arguments *arguments, const char *value)
+{
+    (void)value;
+    arguments->what_if = true;
+    return NULL;
+}
+
+static const char *set_what_if_out(struct arguments *arguments, const char *value)
+{
+    return set_text(&arguments->what_if_out, value);
+}
+
+static const char *set_alarm(struct arguments *arguments, const char *value)
+{
+    const size_t length = strlen(value);
+    const bool has_sign = length > 0 && value[length - 1] == '%';
+    uint64_t percent;
+    if (!number_parse(value, length - has_sign, &percent) || percent < 1 || percent > 100)
+        return "is not a share from 1% to 100%, such as 90%";
+    arguments->alarm_percent = percent;
+    return NULL;
+}
+
+static const char *set_follow(struct arguments *arguments, const char *value)
+{
+    (void)value;
+    arguments->follow = true;
+    return NULL;
+}
+
 static const char *set_json(struct arguments *arguments, const char *value)
 {
     (void)value;
@@ -280,10 +328,14 @@ static const struct option_row option_rows[] = {
     {"--workers", "-j", "N", "processes that share the trials (default: one per processor)", set_workers},
     {"--job", NULL, "FILE", "what to run, from an ini file", set_job},
     {"--out", NULL, "DIR", "where results.jsonl, repros/ and certificates/ go (default out)", set_out},
-    {"--output", "-o", "FILE.ops", "where the ops go (default: standard output)", set_output},
-    {"--format", "-f", "NAME", "the format of FILE (default auto; list formats)", set_format},
+    {"--kv-bytes-per-token", NULL, "N", "of a trace of requests: bytes of KV cache that a token takes (default 327680)",
+     set_kv_bytes_per_token},
+    {"--kv-tokens-per-second", NULL, "N", "of a trace of requests: tokens that a request generates a second (default 25)",
+     set_kv_tokens_per_second},
+    {"--output", "-o", "FILE", "where it is written (default: standard output)", set_output},
+    {"--format", "-f", "NAME", "the format of FILE (default auto; list formats); export: the one that is written", set_format},
     {"--replay-sample", NULL, "N", "run every N-th trial twice and compare (default 16, 0 = never)", set_replay_sample},
-    {"--shrink-budget", NULL, "N", "replays that shrinking may take (default 2000, 0 = do not shrink)", set_shrink_budget},
+    {"--shrink-budget", NULL, "N", "replays that shrinking may take (default 20000, 0 = do not shrink)", set_shrink_budget},
     {"--results-limit", NULL, "SIZE", "leave justified verdicts out of results.jsonl beyond this (default 64M)", set_results_limit},
     {"--trial-timeout", NULL, "DURATION", "a trial that takes longer is a hang (default 10m)", set_trial_timeout},
     {"--op-timeout", NULL, "DURATION", "a call of the target that takes more processor time is a hang (default 20s)", set_op_timeout},
@@ -298,9 +350,14 @@ static const struct option_row option_rows[] = {
     {"--free-running", NULL, NULL, "let lanes run on all cores without a schedule: not exactly replayable", set_free_running},
     {"--check-races", NULL, NULL, "hold plain accesses of an explored target to happens-before", set_check_races},
     {"--times", NULL, "N", "replay the list N times and demand the same each time", set_times},
+    {"--compare", NULL, NULL, "FILE has any format: say where the run differs from what it says happened", set_compare},
     {"--certificates", NULL, "DIR", "where the certificate of each out-of-memory goes", set_certificates},
     {"--resume", NULL, "DIR", "go on with the campaign that left DIR, whatever ended it", set_resume},
     {"--shard", NULL, "I/N", "run the I-th of N parts of the campaign; hbmstress merge joins their DIRs", set_shard},
+    {"--what-if", NULL, NULL, "run the list under each change that might have helped, and print the table", set_what_if},
+    {"--what-if-out", NULL, "DIR", "the same, and where the list of each change goes, to be replayed", set_what_if_out},
+    {"--alarm", NULL, "PERCENT", "tell when a peak fills that share of its device or more, such as 90%", set_alarm},
+    {"--follow", NULL, NULL, "show it again and again until the campaign ends, or ctrl-C", set_follow},
     {"--json", NULL, NULL, "JSON lines on standard output and nothing else", set_json},
     {"--help", "-h", NULL, "this text", set_help},
     {"--version", NULL, NULL, "the version", set_version},
@@ -389,7 +446,7 @@ enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv,
                                     .raw = argv,
                                     .raw_count = count,
                                     .replay_sample = 16,
-                                    .shrink_budget = 2000,
+                                    .shrink_budget = 20000,
                                     .results_limit_bytes = UINT64_C(64) << 20,
                                     .trial_timeout_ns = UINT64_C(600) * 1000000000,
                                     .op_timeout_ns = UINT64_C(20) * 1000000000};

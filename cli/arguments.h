@@ -19,16 +19,17 @@ struct arguments {
     size_t word_count;
     char *const *raw; /* raw_count: all words after the subcommand's name, as they were given */
     size_t raw_count;
-    const char *target, *chip, *job, *out, *output, *format, *certificates, *resume;
+    const char *target, *chip, *job, *out, *output, *format, *certificates, *resume, *what_if_out;
     struct setup_option options[SETUP_OPTION_COUNT_MAX]; /* option_count, keys unique */
     uint32_t option_count;
     uint64_t capacity_bytes, seed, op_count_max, duration_ns;
     uint64_t replay_sample;  /* default 16; 0 = never */
-    uint64_t shrink_budget;  /* default 2,000 replays; 0 = keep the whole list */
+    uint64_t shrink_budget;  /* default 20,000 replays; 0 = keep the whole list */
     uint64_t results_limit_bytes; /* default 64 MiB */
     uint64_t trial_timeout_ns;    /* default 10 min */
     uint64_t op_timeout_ns;       /* default 20 s of processor time */
     uint64_t host_count, worker_count;
+    uint64_t kv_bytes_per_token, kv_tokens_per_second; /* 0 = not said */
     uint64_t shard_index, shard_count; /* index from 0; count 0 = not said */
     uint64_t regret_max;
     uint64_t trial_count_max; /* --seeds */
@@ -36,7 +37,8 @@ struct arguments {
     uint16_t weights[OP_KIND_COUNT];
     struct lane_wish lanes;
     uint64_t replay_count; /* --times; 0 = not said */
-    bool has_seed, has_regret_max, has_faults, has_weights, sweep, json, help, version;
+    uint64_t alarm_percent; /* 1..100; 0 = not said */
+    bool has_seed, has_regret_max, has_faults, has_weights, sweep, compare, what_if, follow, json, help, version;
 };
 
 struct subcommand {

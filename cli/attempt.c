@@ -98,6 +98,7 @@ void attempt_run(const struct attempt *attempt, const struct op_list *ops, struc
             break;
         }
         /* fallthrough */
+    case CHILD_FAULTY:
     case CHILD_DIED: take_death(death, result); break;
     }
     bool is_in_list = result->first.kind != VERDICT_NONE && result->first.op < ops->count &&

@@ -1,11 +1,15 @@
 #include "cli/census.h"
 
+#include "harness/model_update.h"
+
 #include <string.h>
 
-static void add(struct census_sum *sum, uint64_t bytes)
+static void add(struct census_sum *sum, const struct block *block)
 {
+    sum->oldest_op = sum->count == 0 || block->op < sum->oldest_op ? block->op : sum->oldest_op;
+    sum->newest_op = block->op > sum->newest_op ? block->op : sum->newest_op;
     sum->count++;
-    sum->bytes += bytes;
+    sum->bytes += block->size_bytes;
 }
 
 /* The few largest, by selection; a tie goes to the smaller tag. */
@@ -33,8 +37,8 @@ static void take_programs(const struct model *model, struct census *census, stru
             census->evicted_count++;
             continue;
         }
-        add(program->use_count > 0 ? &census->busy : &census->idle, program->size_bytes);
-        add(&tags[program->tag], program->size_bytes);
+        add(program->use_count > 0 ? &census->busy : &census->idle, program);
+        add(&tags[program->tag], program);
     }
 }
 
@@ -50,12 +54,15 @@ void census_take(const struct model *model, struct census *census)
                               .in_use_bytes = model_in_use_bytes(model)};
     for (size_t i = 0; i < model_live_count(model); i++) {
         const struct block *block = model_live(model, i);
-        add(block_is_movable(block) ? &census->movable : &census->held, block->size_bytes);
-        add(&tags[block->tag], block->size_bytes);
+        add(block_is_movable(block) ? &census->movable : &census->held, block);
+        add(&tags[block->tag], block);
     }
     take_programs(model, census, tags);
+    census->retired = (struct census_sum){.count = model_retired_count(model), .bytes = model_retired_bytes(model),
+                                          .oldest_op = OP_NONE};
     census->dying.count = model_dying_count(model);
+    census->dying.oldest_op = OP_NONE;
     census->dying.bytes = census->in_use_bytes - census->movable.bytes - census->held.bytes - census->idle.bytes -
-                          census->busy.bytes;
+                          census->busy.bytes - census->retired.bytes;
     choose_tags(tags, census);
 }

@@ -5,18 +5,21 @@
 
 #include "harness/model.h"
 
+/* oldest_op and newest_op: the ops that made the first and the last of them; meaningless when count is 0. */
 struct census_sum {
     uint64_t count, bytes;
+    uint32_t oldest_op, newest_op;
 };
 enum { CENSUS_TAG_COUNT_MAX = 8 };
 
-/* All blocks are in exactly one of movable, held, idle, busy and dying; evicted programs hold
+/* All blocks are in exactly one of movable, held, idle, busy, dying and retired; evicted programs hold
  * nothing. */
 struct census {
     uint64_t capacity_bytes, free_bytes, largest_hole_bytes, hole_count, reserved_bytes, in_use_bytes;
     struct census_sum movable, held; /* buffers and outputs */
     struct census_sum idle, busy;    /* programs on the device */
-    struct census_sum dying;         /* queued frees */
+    struct census_sum dying;         /* queued frees; oldest_op is OP_NONE: not known here */
+    struct census_sum retired;       /* memory that went bad; oldest_op is OP_NONE */
     uint64_t evicted_count;
     struct {
         uint8_t tag;

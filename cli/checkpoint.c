@@ -17,7 +17,9 @@ struct file_head {
     uint64_t crc;        /* of them */
 };
 static const char description_magic[16] = "hbmstress camp 1";
-static const char checkpoint_magic[16] = "hbmstress mark 1";
+static const char checkpoint_magic[16] = "hbmstress mark 2";
+/* Of all versions; the last character says which one. */
+enum { MAGIC_NAME_BYTES = sizeof checkpoint_magic - 1 };
 
 enum {
     DESCRIPTION_BYTES = sizeof(struct campaign_head) + sizeof(struct campaign_part),
@@ -137,9 +139,9 @@ static enum exit_code open_file(const char *path, const char magic[16], uint64_t
     if (!file_read(path, FILE_BYTES_MAX, bytes))
         return fail(path, errno == ENOENT ? "there is no campaign to go on with" : strerror(errno));
     *rest = (struct rest){bytes->bytes, bytes->length};
-    if (!take(rest, &head, sizeof head) || memcmp(head.magic, magic, sizeof head.magic) != 0)
+    if (!take(rest, &head, sizeof head) || memcmp(head.magic, magic, MAGIC_NAME_BYTES) != 0)
         return fail(path, "this is not what a campaign leaves behind");
-    if (head.size_bytes != size_bytes)
+    if (memcmp(head.magic, magic, sizeof head.magic) != 0 || head.size_bytes != size_bytes)
         return fail(path, "another build of hbmstress wrote it: go on with that one");
     if (head.rest_bytes != rest->length || head.crc != crc_of(rest->bytes, rest->length))
         return fail(path, "it is damaged");

@@ -7,6 +7,7 @@
 #include "cli/findings.h"
 #include "cli/message.h"
 #include "cli/trials.h"
+#include "reports/memory_track.h"
 #include "reports/report.h"
 
 enum { PART_FAULTS_BYTES = 320 };
@@ -49,6 +50,7 @@ struct part_state {
     uint64_t look_count, growing_count;    /* trials long enough to see a tag grow; those that ended with one */
     struct growth growth;                  /* the largest */
     char growing_tag[SETUP_NAME_BYTES];
+    struct memory_track memory;            /* a sample is the fullest moment of one trial, at the ops of all up to it */
     char note[RUN_REASON_BYTES + 64];      /* why it ended early; "" = it did not */
 };
 

@@ -170,6 +170,8 @@ enum child_end child_run(void (*work)(void *context, int file), void *context, u
     enum child_end end = child_work(&job, answer, shared);
     if (end == CHILD_DIED)
         death_name(shared, death);
+    if (end == CHILD_DIED && shared->kind == DEATH_CHECK)
+        end = CHILD_FAULTY;
     death_destroy(shared);
     return end;
 }

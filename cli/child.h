@@ -22,6 +22,7 @@ enum child_end {
     CHILD_DONE,     /* work returned */
     CHILD_DIED,     /* it ended in another way */
     CHILD_STOPPED,  /* the time was over, or the user interrupted: it was killed */
+    CHILD_FAULTY,   /* of child_run alone: a CHECK of ours did not hold, which is not the target's fault */
     CHILD_NOT_BORN  /* no process or no pipe could be had; errno says why */
 };
 

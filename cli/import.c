@@ -51,12 +51,12 @@ static enum exit_code import_subcommand(const struct arguments *arguments)
     if (code == EXIT_KEPT && arguments->output != NULL)
         code = say_written(arguments->output, &recording);
     writing_deinit(&notes);
-    op_list_deinit(&recording.ops);
+    recording_deinit(&recording);
     return code;
 }
 
 static const char *const options[] = {"--format", "--output", "--target", "--target-option", "--chip", "--capacity",
-                                      "--hosts", "--seed", NULL};
+                                      "--hosts", "--seed", "--kv-bytes-per-token", "--kv-tokens-per-second", NULL};
 
 const struct subcommand subcommand_import = {
     .name = "import",

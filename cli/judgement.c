@@ -137,6 +137,19 @@ static void look_for_growth(struct judgement_head *head, const struct run *run)
         snprintf(head->growing_tag, sizeof head->growing_tag, "tag %u", head->growth.tag);
 }
 
+/* The most that was in use on any of the hosts. */
+static void look_at_use(struct judgement_head *head, const struct run *run)
+{
+    const struct op_list *ops = run_ops(run);
+    if (ops->count == 0)
+        return;
+    const struct model *model = run_model(run, ops->ops[ops->count - 1].host);
+    const uint64_t used_bytes = model_in_use_bytes(model) + model_reserved_bytes(model);
+    head->capacity_bytes = model_capacity_bytes(model);
+    if (used_bytes > head->used_bytes_max)
+        head->used_bytes_max = used_bytes;
+}
+
 static uint64_t count_kept(const struct judgement_head *head, enum verdict_kind kind)
 {
     uint64_t count = 0;
@@ -199,6 +212,7 @@ static void judged(void *context, const struct run *run, const struct verdict *v
     struct listening *listening = context;
     struct judgement *judgement = listening->judgement;
     look_for_growth(&judgement->head, run);
+    look_at_use(&judgement->head, run);
     if (verdict->kind == VERDICT_NONE)
         return;
     /* Under each schedule the list meets much the same OOMs: they are counted. */

@@ -38,6 +38,8 @@ static enum exit_code fail(enum child_end end, const char *prefix, const char *t
 {
     if (end == CHILD_NOT_BORN)
         return message_fail(EXIT_HARNESS, "no process could be had: %m");
+    if (end == CHILD_FAULTY)
+        return message_fail(EXIT_HARNESS, "%sa fault of hbmstress: %s", prefix, death);
     if (end == CHILD_STOPPED && interrupt_asked())
         return message_fail(EXIT_HARNESS, "interrupted");
     if (end == CHILD_STOPPED)

@@ -45,19 +45,27 @@ static enum exit_code check_directory(const char *path)
     return S_ISDIR(status.st_mode) ? EXIT_KEPT : message_fail(EXIT_USAGE, "%s: %s", path, strerror(ENOTDIR));
 }
 
-enum exit_code ops_output(const char *path, const struct setup *setup, const struct op_list *ops, const char *comments)
+enum exit_code output_path_check(const char *path, bool *is_special)
 {
     struct stat status;
-    struct ops_file_error error = {0};
-    if (path == NULL)
-        return print_to(stdout, "standard output", setup, ops, comments);
+    *is_special = false;
     if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
         return message_fail(EXIT_USAGE, "%s: %s", path, strerror(EISDIR));
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        return print_to_special(path, setup, ops, comments);
-    enum exit_code code = check_directory(path);
+    *is_special = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+    return *is_special ? EXIT_KEPT : check_directory(path);
+}
+
+enum exit_code ops_output(const char *path, const struct setup *setup, const struct op_list *ops, const char *comments)
+{
+    struct ops_file_error error = {0};
+    bool is_special;
+    if (path == NULL)
+        return print_to(stdout, "standard output", setup, ops, comments);
+    enum exit_code code = output_path_check(path, &is_special);
     if (code != EXIT_KEPT)
         return code;
+    if (is_special)
+        return print_to_special(path, setup, ops, comments);
     if (ops_file_write(path, setup, ops, comments, &error) != OPS_FILE_OK)
         return message_fail(EXIT_HARNESS, "%s", error.reason);
     return EXIT_KEPT;

@@ -12,8 +12,12 @@
  * a path in none, EXIT_HARNESS for a write that failed.  A reader that left is no failure. */
 enum exit_code ops_output(const char *path, const struct setup *setup, const struct op_list *ops, const char *comments);
 
-/* Appends one line of comment for such a file, name and value; nothing when value is "".  What a target says may have more
- * lines: it is made visible. */
+/* Whether a file can be there: EXIT_KEPT, or EXIT_USAGE after one message for a directory or a path in none.
+ * *is_special: it is no regular file, and is written to and never replaced. */
+enum exit_code output_path_check(const char *path, bool *is_special);
+
+/* Appends one line of comment for such a file, name and value; nothing when value is "".  What a target says may
+ * have more lines: it is made visible. */
 void comment_append(struct writing *comments, const char *name, const char *value);
 
 /* How many lanes and switches the list has, as another line; nothing when it has no lanes. */

@@ -2,10 +2,10 @@
 
 #include "cli/lookup.h"
 #include "cli/opening.h"
-#include "formats/formats.h"
 #include "harness/lanes.h"
 #include "harness/ops_file.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What the command line fixes, in the form that importers want: everything else empty. */
@@ -15,6 +15,23 @@ static enum exit_code fixed_init(struct setup *fixed, const struct arguments *ar
     return setup_override(fixed, arguments);
 }
 
+/* Puts the command line over what is in the file; a list must not be on hosts that are not there then. */
+static enum exit_code override(const char *path, const struct arguments *arguments, struct recording *recording)
+{
+    char reason[96];
+    const enum exit_code code = setup_override(&recording->setup, arguments);
+    if (code != EXIT_KEPT || arguments->host_count == 0)
+        return code;
+    for (size_t i = 0; i < recording->ops.count; i++) {
+        const unsigned host = recording->ops.ops[i].host;
+        if (host >= arguments->host_count) {
+            snprintf(reason, sizeof reason, "op %zu is on host %u: --hosts must be %u or more", i, host, host + 1);
+            return fail_in_file(path, 0, 0, reason);
+        }
+    }
+    return EXIT_KEPT;
+}
+
 enum exit_code recording_import(const char *path, const struct arguments *arguments, struct recording *recording,
                                 struct writing *notes)
 {
@@ -22,7 +39,8 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     enum exit_code code = fixed_init(&fixed, arguments);
     if (code != EXIT_KEPT)
         return code;
-    const struct import_options options = {.fixed = &fixed};
+    const struct import_options options = {.fixed = &fixed, .kv_bytes_per_token = arguments->kv_bytes_per_token,
+                                           .kv_tokens_per_second = arguments->kv_tokens_per_second};
     struct import import;
     struct import_error error = {0};
     import_init(&import);
@@ -33,8 +51,12 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     recording->setup = import.setup;
     op_list_copy(&recording->ops, &import.ops);
     writing_append(notes, import.notes);
+    recording->format = import.format;
+    recording->said = import.said;
+    recording->said_count = import.said_count;
+    import.said = NULL; /* the recording's now */
     import_deinit(&import);
-    return setup_override(&recording->setup, arguments);
+    return override(path, arguments, recording);
 }
 
 /* Whether a line of help begins with "key=". */
@@ -79,7 +101,7 @@ static enum exit_code recording_read_ops(const char *path, const struct argument
     struct ops_file_error error = {0};
     if (ops_file_read(path, &recording->setup, &recording->ops, &error) != OPS_FILE_OK)
         return fail_in_file(path, error.line, error.column, error.reason);
-    return setup_override(&recording->setup, arguments);
+    return override(path, arguments, recording);
 }
 
 static enum exit_code recording_choose_capacity(const char *path, struct setup *setup)
@@ -119,6 +141,8 @@ enum exit_code recording_read(const char *path, const struct arguments *argument
 void recording_deinit(struct recording *recording)
 {
     op_list_deinit(&recording->ops);
+    free(recording->said);
+    recording->said = NULL;
 }
 
 enum exit_code totals_exit_code(const struct run_totals *totals)

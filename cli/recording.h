@@ -4,12 +4,16 @@
 #define CLI_RECORDING_H
 
 #include "cli/arguments.h"
+#include "formats/formats.h"
 #include "harness/run.h"
 
 struct recording {
     struct setup setup;
     struct op_list ops;
     const struct target *target;
+    const struct format *format; /* NULL: read as ops */
+    struct said *said;           /* what the file says happened; said_count of them */
+    size_t said_count;
 };
 
 /* Reads an .ops file; with any_format every format that `import` knows.  The target is opened once,

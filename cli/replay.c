@@ -3,6 +3,7 @@
 #include "cli/certificates.h"
 #include "cli/child.h"
 #include "cli/clock.h"
+#include "cli/compare.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/recording.h"
@@ -20,6 +21,7 @@
 struct replay_state {
     uint32_t op_count; /* ops that ended */
     struct run_totals totals;
+    struct compare compare; /* of --compare */
     uint64_t ooms_seen, certificates_checked, certificates_refuted;
     uint64_t replays, same_replays; /* of --times */
     bool is_done;
@@ -132,6 +134,8 @@ static void judged(void *context, const struct run *run, const struct verdict *v
     struct replaying *replaying = context;
     replaying->state->op_count = (uint32_t)run_ops(run)->count;
     replaying->state->totals = *run_totals(run);
+    if (replaying->arguments->compare)
+        compare_take(&replaying->state->compare, run);
     signature_print(verdict, run_ops(run), replaying->signature);
     switch (verdict->kind) {
     case VERDICT_NONE: return;
@@ -253,9 +257,24 @@ static void say_death(struct replaying *replaying, const struct death *death)
     say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
 }
 
+static void say_compare(struct replaying *replaying)
+{
+    struct compare *compare = &replaying->state->compare;
+    if (!replaying->arguments->compare)
+        return;
+    compare_end(compare);
+    writing_clear(&replaying->text);
+    compare_json(compare, &replaying->text);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    compare_text(compare, &replaying->text);
+    output_text(&replaying->output, &replaying->text);
+}
+
 static enum exit_code say_end(struct replaying *replaying, bool is_interrupted)
 {
     say_times(replaying);
+    say_compare(replaying);
     const struct replay_state *state = replaying->state;
     struct report_end end = {.seed = replaying->recording->setup.seed, .trials = 1, .is_interrupted = is_interrupted,
                              .totals = state->totals, .certificates_checked = state->certificates_checked,
@@ -330,6 +349,7 @@ static enum exit_code replay_recording(const struct arguments *arguments, const 
         return message_fail(EXIT_HARNESS, "no memory could be had: %m");
     }
     replaying.state = memory;
+    compare_init(&replaying.state->compare, recording);
     output_init(&replaying.output, arguments->json);
     death_set_op_timeout(arguments->op_timeout_ns);
     enum exit_code code = open_certificates(&replaying);
@@ -342,6 +362,18 @@ static enum exit_code replay_recording(const struct arguments *arguments, const 
     return code;
 }
 
+/* What only a log takes. */
+static enum exit_code check_log(const struct arguments *arguments)
+{
+    const char *only = arguments->format != NULL           ? "--format"
+                       : arguments->kv_bytes_per_token > 0   ? "--kv-bytes-per-token"
+                       : arguments->kv_tokens_per_second > 0 ? "--kv-tokens-per-second"
+                                                             : NULL;
+    if (only != NULL && !arguments->compare)
+        return message_fail(EXIT_USAGE, "%s is for the log that --compare takes: FILE.ops needs none", only);
+    return EXIT_KEPT;
+}
+
 /* What only a search takes, and what it does not. */
 static enum exit_code check_search(const struct arguments *arguments)
 {
@@ -352,6 +384,8 @@ static enum exit_code check_search(const struct arguments *arguments)
     const char *never = arguments->replay_count != 0 ? "--times" : arguments->certificates != NULL ? "--certificates" : NULL;
     if (arguments->lanes.strategy == NULL && only != NULL)
         return message_fail(EXIT_USAGE, "%s is for a search for other schedules: give --strategy NAME", only);
+    if (arguments->lanes.strategy != NULL && arguments->compare)
+        return message_fail(EXIT_USAGE, "--compare holds one run against the log, and --strategy makes many; give one of them");
     if (arguments->lanes.strategy != NULL && never != NULL)
         return message_fail(EXIT_USAGE, "%s repeats what the file says, and --strategy looks for something else; give "
                             "one of them", never);
@@ -362,9 +396,14 @@ static enum exit_code replay_subcommand(const struct arguments *arguments)
 {
     struct recording recording;
     enum exit_code code = check_search(arguments);
+    if (code == EXIT_KEPT)
+        code = check_log(arguments);
     if (code != EXIT_KEPT)
         return code;
-    code = recording_read(arguments->words[0], arguments, false, &recording);
+    code = recording_read(arguments->words[0], arguments, arguments->compare, &recording);
+    if (code == EXIT_KEPT && arguments->compare && recording.format == &format_ops)
+        code = message_fail(EXIT_USAGE, "%s: a list of ops does not say what happened: --compare is for the log it is from",
+                            arguments->words[0]);
     if (code == EXIT_KEPT && arguments->lanes.strategy != NULL)
         code = searching_run(arguments, &recording);
     else if (code == EXIT_KEPT)
@@ -375,8 +414,9 @@ static enum exit_code replay_subcommand(const struct arguments *arguments)
 
 static const char *const options[] = {"--target", "--target-option", "--chip", "--capacity", "--hosts", "--seed",
                                       "--replay-sample", "--trial-timeout", "--op-timeout", "--regret-max", "--certificates", "--times",
-                                      "--strategy", "--schedules", "--backend", "--check-races", "--shrink-budget", "--out", "--json",
-                                      NULL};
+                                      "--compare", "--format", "--kv-bytes-per-token", "--kv-tokens-per-second",
+                                      "--strategy", "--schedules", "--backend", "--check-races", "--shrink-budget",
+                                      "--out", "--json", NULL};
 
 const struct subcommand subcommand_replay = {
     .name = "replay",
@@ -388,7 +428,10 @@ const struct subcommand subcommand_replay = {
                    "hbmstress check or any other checker.  When the judges of hbmstress itself disagree: exit 4.\n\n"
                    "A list with lanes has its own schedule, which is repeated exactly.  With --strategy other schedules\n"
                    "of it are searched instead (exhaustive: all there are); --out DIR keeps what breaks a promise.\n\n"
+                   "With --compare FILE is the log itself, of any format that import knows: each request that was answered\n"
+                   "otherwise than the log says, and each byte count that differs, is told (the first 20), and their sums.\n\n"
                    "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops\n"
+                   "Example: hbmstress replay crash.log --compare\n"
                    "Example: hbmstress replay out/repros/deadlock-queued_free_race-7.ops --strategy exhaustive=3\n"
                    "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops --certificates proofs",
     .options = options,

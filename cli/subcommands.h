@@ -8,10 +8,12 @@ extern const struct subcommand subcommand_list;
 extern const struct subcommand subcommand_run;
 extern const struct subcommand subcommand_replay;
 extern const struct subcommand subcommand_import;
+extern const struct subcommand subcommand_export;
 extern const struct subcommand subcommand_explain;
 extern const struct subcommand subcommand_shrink;
 extern const struct subcommand subcommand_check;
 extern const struct subcommand subcommand_merge;
+extern const struct subcommand subcommand_watch;
 
 /* In the order of the help; ends with NULL. */
 extern const struct subcommand *const subcommands[];

@@ -1,6 +1,10 @@
 # The program from end to end, and what lies under it.
 hbmstress_add_test(test_cli LIBS cli)
 hbmstress_add_test(test_cli_commit LIBS cli)
+hbmstress_add_test(test_export LIBS cli PkgConfig::JANSSON)
+hbmstress_add_script_test(cli_export
+    COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/cli_export.sh" "$<TARGET_FILE:hbmstress>" "${CMAKE_SOURCE_DIR}/corpus/field"
+    LABELS cli)
 hbmstress_add_test(test_death LIBS cli)
 hbmstress_add_test(test_shrink LIBS cli SOURCES two_defects.c)
 hbmstress_add_test(test_deaths LIBS cli SOURCES faulty_scenario.c)
@@ -26,7 +30,7 @@ hbmstress_add_script_test(cli_deaths
 
 add_library(test_cli_bad_target MODULE test_cli_bad_target.c)
 set_target_properties(test_cli_bad_target PROPERTIES PREFIX "")
-foreach(script IN ITEMS help bad_input certificates findings lanes same_bytes world job)
+foreach(script IN ITEMS help bad_input certificates findings lanes same_bytes watch what_if world job)
     hbmstress_add_script_test(cli_${script}
         COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/cli_${script}.sh" "$<TARGET_FILE:hbmstress>"
                 "$<IF:$<STREQUAL:${script},findings>,$<TARGET_FILE:test_cli_bad_target>,${CMAKE_SOURCE_DIR}/scenarios/jobs/smoke.ini>"

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/cli_common.sh"
 
 expect_refusal 2 "no subcommand"
-expect_refusal 2 "valid are list, run, replay, import, explain, shrink, check" frobnicate
+expect_refusal 2 "valid are list, run, replay, import, export, explain, shrink, check" frobnicate
 expect_refusal 2 "did you mean 'run'" rnu
 expect_refusal 2 "unknown scenario 'fragmentation_strom'; did you mean 'fragmentation_storm'?" run fragmentation_strom
 expect_refusal 2 "unknown scenario 'xyzzy'" run slow_leak xyzzy

@@ -140,6 +140,12 @@ refuse "only --workers and --json" run --resume whole --seed 3
 cp -r whole damaged
 printf x | dd of=damaged/checkpoint bs=1 seek=300 conv=notrunc 2>/dev/null
 refuse "it is damaged" run --resume damaged
+# One that an older build left behind: its checkpoint says version 1.
+cp -r whole older
+printf 1 | dd of=older/checkpoint bs=1 seek=15 conv=notrunc 2>/dev/null
+refuse "another build of hbmstress wrote it" run --resume older
+printf x | dd of=older/checkpoint bs=1 seek=3 conv=notrunc 2>/dev/null
+refuse "this is not what a campaign leaves behind" run --resume older
 sed -i 's/seeds = 6/seeds = 7/' job.ini
 refuse "has changed since" run --resume whole
 for wrong in 0/3 4/3 3 x/y 1/; do

@@ -119,6 +119,25 @@ START_TEST(an_exit_is_a_death_whatever_its_status)
 }
 END_TEST
 
+static void fail_a_check(void *context, int file)
+{
+    (void)file;
+    CHECK(context != NULL);
+}
+
+START_TEST(a_check_of_ours_is_no_death_of_the_target)
+{
+    struct writing answer;
+    char death[CHILD_DEATH_BYTES];
+    int number = SIGABRT;
+    writing_init(&answer);
+    ck_assert_int_eq(child_run(fail_a_check, NULL, DURATION_NS, false, &answer, death), CHILD_FAULTY);
+    ck_assert_ptr_nonnull(strstr(death, "context != NULL does not hold"));
+    ck_assert_int_eq(child_run(end_by_signal, &number, DURATION_NS, false, &answer, death), CHILD_DIED);
+    writing_deinit(&answer);
+}
+END_TEST
+
 START_TEST(a_call_that_spins_or_waits_is_a_hang)
 {
     check_signature(spin, NULL, "hang in defragment");
@@ -232,6 +251,7 @@ int main(void)
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, a_signal_is_named_with_the_place);
     tcase_add_test(tests, an_exit_is_a_death_whatever_its_status);
+    tcase_add_test(tests, a_check_of_ours_is_no_death_of_the_target);
     tcase_add_test(tests, a_call_that_spins_or_waits_is_a_hang);
     tcase_add_test(tests, many_short_calls_are_no_hang);
     tcase_add_test(tests, a_check_of_ours_is_no_finding);

@@ -1,0 +1,290 @@
+/* An explanation in words and numbers. */
+#include "cli/explain_parts.h"
+#include "harness/check.h"
+#include "harness/ops_file.h"
+#include "harness/shell.h"
+#include "harness/size.h"
+#include "reports/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void append_size(struct writing *text, uint64_t size_bytes)
+{
+    char size[SIZE_TEXT_BYTES];
+    size_print_field(size_bytes, size);
+    writing_append(text, size);
+    writing_append_format(text, " (%llu bytes)", (unsigned long long)size_bytes);
+}
+
+static void append_sum(struct writing *text, const struct census_sum *sum, const char *what)
+{
+    char size[SIZE_TEXT_BYTES];
+    size_print_field(sum->bytes, size);
+    writing_append_format(text, "%llu %s%s holding %s", (unsigned long long)sum->count, what,
+                          sum->count == 1 ? "" : "s", size);
+}
+
+const char *explain_tag_name(const struct run *run, uint8_t tag, char name[SETUP_NAME_BYTES])
+{
+    const char *given = run_setup(run)->tags[tag];
+    if (given[0] == '\0')
+        snprintf(name, SETUP_NAME_BYTES, "tag %u", tag);
+    else
+        snprintf(name, SETUP_NAME_BYTES, "%s", given);
+    return name;
+}
+
+static void explain_request(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    const struct verdict *verdict = explanation->verdict;
+    char op[OP_TEXT_BYTES], name[SETUP_NAME_BYTES];
+    writing_append_format(text, "op %lu", (unsigned long)verdict->op);
+    if (explanation->op != NULL) {
+        const struct op_kind_info *info = op_kind_info((enum op_kind)explanation->op->kind);
+        writing_append(text, ": ");
+        writing_append_visible(text, op_print(explanation->op, op));
+        if (info->has_tag && explanation->op->kind != OP_FAULT) {
+            writing_append(text, ", for '");
+            writing_append_visible(text, explain_tag_name(explanation->run, explanation->op->tag, name));
+            writing_append(text, "'");
+        }
+        if (run_setup(explanation->run)->host_count > 1)
+            writing_append_format(text, ", on host %u", explanation->op->host);
+    }
+    writing_append(text, "\n");
+    if (run_message(explanation->run)[0] != '\0') {
+        writing_append(text, "the target said: ");
+        writing_append_visible(text, run_message(explanation->run));
+        writing_append(text, "\n");
+    }
+}
+
+static void explain_space(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    const struct census *census = &explanation->census;
+    writing_append(text, "\nThe device has ");
+    append_size(text, census->capacity_bytes);
+    writing_append(text, ".\n");
+    if (explanation->verdict->kind != VERDICT_BROKEN) {
+        writing_append(text, "Asked for:     ");
+        append_size(text, explanation->verdict->requested_bytes);
+        writing_append(text, "\n");
+    }
+    writing_append(text, "Free:          ");
+    append_size(text, census->free_bytes);
+    writing_append_format(text, " in %llu hole%s\nLargest hole:  ", (unsigned long long)census->hole_count,
+                          census->hole_count == 1 ? "" : "s");
+    append_size(text, census->largest_hole_bytes);
+    writing_append(text, "\nStack:         ");
+    append_size(text, census->reserved_bytes);
+    writing_append(text, "\n\n");
+}
+
+/* With lanes a block may come from an op further down the list. */
+static uint32_t ago(uint32_t now, uint32_t op)
+{
+    return op < now ? now - op : 0;
+}
+
+/* How many ops ago; of queued frees it is not known. */
+static void put_ages(struct table *table, const struct census_sum *sum, uint32_t now)
+{
+    if (sum->oldest_op == OP_NONE) {
+        table_put(table, "");
+        table_put(table, "");
+        return;
+    }
+    table_put_number(table, ago(now, sum->oldest_op));
+    table_put_number(table, ago(now, sum->newest_op));
+}
+
+static void put_sum(struct table *table, const char *name, const struct census_sum *sum, uint32_t now)
+{
+    char size[SIZE_TEXT_BYTES];
+    if (sum->count == 0)
+        return;
+    size_print_field(sum->bytes, size);
+    table_put(table, name);
+    table_put_number(table, sum->count);
+    table_put(table, size);
+    put_ages(table, sum, now);
+}
+
+static void put_kinds(struct table *table, const struct census *census, uint32_t now)
+{
+    put_sum(table, "buffers, movable", &census->movable, now);
+    put_sum(table, "buffers, held", &census->held, now);
+    put_sum(table, "programs, idle", &census->idle, now);
+    put_sum(table, "programs, busy", &census->busy, now);
+    put_sum(table, "queued frees", &census->dying, now);
+    put_sum(table, "retired memory", &census->retired, now);
+}
+
+static void explain_holders(struct explanation *explanation)
+{
+    static const char *const heads[] = {"Who holds the rest", "blocks", "bytes", "oldest", "newest, ops ago"};
+    const struct census *census = &explanation->census;
+    const uint32_t now = explanation->verdict->op;
+    struct table table;
+    char name[SETUP_NAME_BYTES];
+    table_init(&table, sizeof heads / sizeof *heads, 1);
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        table_put(&table, heads[i]);
+    put_kinds(&table, census, now);
+    for (uint32_t i = 0; i < census->tag_count; i++) {
+        char line[SETUP_NAME_BYTES + 8];
+        snprintf(line, sizeof line, "of '%s'", explain_tag_name(explanation->run, census->tags[i].tag, name));
+        put_sum(&table, line, &census->tags[i].sum, now);
+    }
+    table_print(&table, 0, &explanation->text);
+    table_deinit(&table);
+    if (census->tag_count == CENSUS_TAG_COUNT_MAX)
+        writing_append(&explanation->text, "(the 8 largest tags; queued frees are not told apart by tag)\n");
+}
+
+static void explain_drain(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    writing_append(text, "  drain       ");
+    if (!explanation->contract->drains)
+        writing_append(text, "is not promised by this target");
+    else if (explanation->census.dying.count == 0)
+        writing_append(text, "no queued free is left to wait for");
+    else {
+        append_sum(text, &explanation->census.dying, "queued free");
+        writing_append(text, " left, whose events or holds have not ended");
+    }
+    writing_append(text, "\n");
+}
+
+static void explain_defragment(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    const struct census *census = &explanation->census;
+    writing_append(text, "  defragment  ");
+    if (explanation->contract->defrag == DEFRAG_NONE)
+        writing_append(text, "is not promised by this target: nothing ever moves");
+    else if (census->free_bytes < explanation->verdict->requested_bytes)
+        writing_append(text, "cannot help: less is free than was asked for, wherever the blocks lie");
+    else {
+        append_sum(text, &census->movable, "block");
+        writing_append(text, explanation->contract->defrag == DEFRAG_SLIDE ? " may slide between "
+                                                                           : " may go anywhere around ");
+        writing_append_format(text, "%llu that may not move (held, busy or dying)",
+                              (unsigned long long)(census->held.count + census->busy.count + census->dying.count));
+    }
+    writing_append(text, "\n");
+}
+
+static void explain_evict(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    bool is_program =
+        explanation->op != NULL && (explanation->op->kind == OP_LOAD || explanation->op->kind == OP_EXECUTE);
+    bool promised = is_program ? explanation->contract->program_evicts_program : explanation->contract->evicts;
+    writing_append(text, "  evict       ");
+    if (!promised)
+        writing_append(text, is_program ? "is not promised to a program" : "is not promised by this target");
+    else if (explanation->census.idle.count == 0)
+        writing_append_format(text, "no idle program is on the device (%llu busy)",
+                              (unsigned long long)explanation->census.busy.count);
+    else
+        append_sum(text, &explanation->census.idle, "idle program");
+    writing_append(text, "\n");
+}
+
+static void explain_verdict(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    const struct verdict *verdict = explanation->verdict;
+    if (verdict->kind == VERDICT_BROKEN)
+        writing_append_format(text, "\nBroken: %s (%s)\n", rule_info(verdict->rule)->name,
+                              rule_info(verdict->rule)->summary);
+    else
+        writing_append_format(text, "\nVerdict: %s\n", verdict_name(verdict->kind));
+    writing_append(text, "  ");
+    writing_append_visible(text, verdict->reason);
+    writing_append(text, "\n");
+}
+
+static void append_word(struct writing *text, const char *path)
+{
+    char *word = malloc(SHELL_WORD_BYTES(strlen(path)));
+    CHECK(word != NULL);
+    writing_append_visible(text, shell_word(path, word));
+    free(word);
+}
+
+static void append_option(struct writing *text, const char *name, const char *value)
+{
+    if (value != NULL) {
+        writing_append_format(text, " %s ", name);
+        append_word(text, value);
+    }
+}
+
+static void append_number_option(struct writing *text, const char *name, uint64_t value)
+{
+    if (value != 0)
+        writing_append_format(text, " %s %llu", name, (unsigned long long)value);
+}
+
+/* What the command line changed of what is in the file: without it another run is proven. */
+static void append_options(struct writing *text, const struct arguments *arguments)
+{
+    append_option(text, "--target", arguments->target);
+    for (uint32_t i = 0; i < arguments->option_count; i++) {
+        char option[sizeof arguments->options[i].key + sizeof arguments->options[i].value];
+        snprintf(option, sizeof option, "%s=%s", arguments->options[i].key, arguments->options[i].value);
+        append_option(text, "--target-option", option);
+    }
+    append_option(text, "--chip", arguments->chip);
+    append_number_option(text, "--capacity", arguments->capacity_bytes);
+    append_number_option(text, "--hosts", arguments->host_count);
+}
+
+static void append_import(struct writing *text, const struct arguments *arguments)
+{
+    writing_append(text, "hbmstress import ");
+    append_word(text, arguments->words[0]);
+    append_option(text, "--format", arguments->format);
+    append_options(text, arguments);
+    append_number_option(text, "--kv-bytes-per-token", arguments->kv_bytes_per_token);
+    append_number_option(text, "--kv-tokens-per-second", arguments->kv_tokens_per_second);
+    writing_append(text, " -o list.ops, then hbmstress replay list.ops");
+}
+
+/* Where the proof of a verdict on an OOM comes from. */
+static void explain_proof(struct explanation *explanation)
+{
+    struct writing *text = &explanation->text;
+    writing_append(text, "  Its proof: ");
+    if (explanation->is_list) {
+        writing_append(text, "hbmstress replay ");
+        append_word(text, explanation->arguments->words[0]);
+        append_options(text, explanation->arguments);
+    } else {
+        append_import(text, explanation->arguments);
+    }
+    writing_append(text, " --certificates DIR\n");
+}
+
+void explain_in_words(struct explanation *explanation)
+{
+    explain_request(explanation);
+    explain_space(explanation);
+    explain_holders(explanation);
+    if (explanation->verdict->kind != VERDICT_BROKEN) {
+        writing_append(&explanation->text, "\nWhat the mitigations had left when the target gave up\n");
+        explain_drain(explanation);
+        explain_defragment(explanation);
+        explain_evict(explanation);
+    }
+    explain_verdict(explanation);
+    if (explanation->verdict->kind != VERDICT_BROKEN)
+        explain_proof(explanation);
+}
+

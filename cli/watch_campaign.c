@@ -1,0 +1,82 @@
+#include "cli/watch_parts.h"
+
+#include "cli/checkpoint.h"
+#include "cli/clock.h"
+#include "cli/interrupt.h"
+#include "harness/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* How often the state is read again: a campaign writes it once a second. */
+enum { SCREEN_MS = 1000, PIPE_MS = 10000, NAP_MS = 50 };
+
+/* Whether a process writes there now: it holds a lock on results.jsonl. */
+static bool is_running(const char *directory)
+{
+    char path[OUTPUT_PATH_BYTES];
+    snprintf(path, sizeof path, "%.3800s/results.jsonl", directory);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    const bool is_locked = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    (void)close(file);
+    return is_locked;
+}
+
+static void show(struct watching *watching, const struct campaign_description *description,
+                 const struct checkpoint *checkpoint)
+{
+    const uint64_t part_count = description->head.part_count - (description->head.has_canary != 0);
+    struct memory_device *devices = calloc(part_count + 1, sizeof *devices);
+    CHECK(devices != NULL);
+    size_t count = 0;
+    for (uint64_t i = 0; i < part_count; i++)
+        if (checkpoint->parts[i].memory.point_count > 0)
+            devices[count++] = (struct memory_device){description->parts[i].name, &checkpoint->parts[i].memory};
+    if (count == 0)
+        message_note("%s: no trial has ended yet", watching->arguments->words[0]);
+    watching_show(watching, devices, count);
+    free(devices);
+}
+
+/* False: the user wants no more. */
+static bool wait_a_while(uint64_t duration_ms, const char *directory)
+{
+    const uint64_t end_ns = clock_now_ns() + duration_ms * 1000000;
+    while (!interrupt_asked() && clock_now_ns() < end_ns && is_running(directory))
+        (void)usleep(NAP_MS * 1000);
+    return !interrupt_asked();
+}
+
+/* *goes_on: another look is due. */
+static enum exit_code look(struct watching *watching, bool *goes_on)
+{
+    const char *directory = watching->arguments->words[0];
+    struct campaign_description description = {0};
+    struct checkpoint checkpoint = {0};
+    /* First: what a campaign that ends now writes last is read then. */
+    const bool runs = is_running(directory);
+    enum exit_code code = checkpoint_load(directory, &description, &checkpoint);
+    if (code == EXIT_KEPT)
+        show(watching, &description, &checkpoint);
+    *goes_on = code == EXIT_KEPT && watching->arguments->follow && runs && !watching->output.is_pipe_closed;
+    checkpoint_deinit(&checkpoint);
+    campaign_description_deinit(&description);
+    return code;
+}
+
+enum exit_code watching_campaign(struct watching *watching)
+{
+    bool goes_on = true;
+    enum exit_code code = EXIT_KEPT;
+    while (goes_on) {
+        code = look(watching, &goes_on);
+        if (goes_on)
+            goes_on = wait_a_while(watching->chart.width > 0 ? SCREEN_MS : PIPE_MS, watching->arguments->words[0]);
+    }
+    return code;
+}

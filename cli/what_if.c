@@ -1,0 +1,282 @@
+#include "cli/what_if.h"
+
+#include "cli/child.h"
+#include "cli/interrupt.h"
+#include "cli/ops_output.h"
+#include "cli/output.h"
+#include "diagnosis/what_if.h"
+#include "harness/ops_file.h"
+#include "harness/size.h"
+#include "reports/json_lines.h"
+#include "reports/table.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What the child works on. */
+struct work {
+    const struct arguments *arguments;
+    const struct recording *recording;
+    const char *directory; /* NULL: no lists are wanted */
+    enum exit_code code;
+};
+
+static const char *size_text(uint64_t size_bytes, char text[SIZE_TEXT_BYTES])
+{
+    size_print_field(size_bytes, text);
+    return text;
+}
+
+static const char *fits_text(const struct what_if_row *row)
+{
+    const bool is_estimate = row->remedy != NULL && row->remedy->is_estimate;
+    if (row->end == WHAT_IF_DOES_NOT_APPLY)
+        return "-";
+    if (row->end == WHAT_IF_FITS)
+        return is_estimate ? "yes, estimate" : "yes";
+    return is_estimate ? "no, estimate" : "no";
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+static void append_outcome(const struct what_if_row *row, struct writing *text)
+{
+    char size[SIZE_TEXT_BYTES];
+    if (row->end == WHAT_IF_FITS)
+        writing_append_format(text, "fits, headroom %s", size_text(what_if_headroom_bytes(row), size));
+    else if (row->end == WHAT_IF_NO_MEMORY)
+        writing_append_format(text, "op %lu is refused %s", (unsigned long)row->failed_op,
+                              size_text(row->requested_bytes, size));
+    else
+        writing_append_format(text, "%s", what_if_end_name(row->end));
+}
+
+static void append_comments(const struct what_if_row *row, struct writing *comments)
+{
+    struct writing outcome;
+    writing_init(&outcome);
+    append_outcome(row, &outcome);
+    comment_append(comments, "what if: ", row->title);
+    comment_append(comments, "change: ", row->remedy == NULL ? "none" : row->remedy->summary);
+    comment_append(comments, "in numbers: ", row->note);
+    const bool is_estimate = row->remedy != NULL && row->remedy->is_estimate;
+    comment_append(comments, is_estimate ? "an estimate that assumes: " : "assumes: ",
+                   row->remedy == NULL ? "" : row->remedy->assumes);
+    comment_append(comments, "result: ", writing_string(&outcome));
+    writing_deinit(&outcome);
+}
+
+static void write_list(void *context, const struct what_if_row *row, const struct setup *setup,
+                       const struct op_list *ops)
+{
+    struct work *work = context;
+    char path[OUTPUT_PATH_BYTES];
+    struct writing comments;
+    if (work->directory == NULL || work->code == EXIT_HARNESS)
+        return;
+    if ((size_t)snprintf(path, sizeof path, "%s/%s.ops", work->directory, row->title) >= sizeof path) {
+        work->code = message_fail(EXIT_HARNESS, "%.80s...: %s", path, strerror(ENAMETOOLONG));
+        return;
+    }
+    writing_init(&comments);
+    append_comments(row, &comments);
+    if (ops_output(path, setup, ops, writing_string(&comments)) != EXIT_KEPT)
+        work->code = EXIT_HARNESS;
+    writing_deinit(&comments);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static void append_smallest(const struct what_if *what_if, struct writing *text)
+{
+    char size[SIZE_TEXT_BYTES];
+    if (what_if->smallest == what_if->count) {
+        writing_append(text, "Nothing that was tried makes it fit.\n\n");
+        return;
+    }
+    const struct what_if_row *row = &what_if->rows[what_if->smallest];
+    if (row->remedy == NULL) {
+        writing_append_format(text, "It fits as it is, headroom %s.\n\n", size_text(what_if_headroom_bytes(row), size));
+        return;
+    }
+    writing_append(text, "The smallest change that fits: ");
+    writing_append_visible(text, row->title);
+    writing_append_format(text, " (%s%s)\n  It assumes: %s\n\n", row->remedy->summary,
+                          row->remedy->is_estimate ? "; an estimate" : "", row->remedy->assumes);
+}
+
+static void put_row(struct table *table, const struct what_if_row *row)
+{
+    char size[SIZE_TEXT_BYTES];
+    const bool is_run = row->end == WHAT_IF_FITS || row->end == WHAT_IF_NO_MEMORY || row->end == WHAT_IF_BROKEN;
+    struct writing note;
+    writing_init(&note);
+    if (row->end != WHAT_IF_FITS && row->end != WHAT_IF_DOES_NOT_APPLY) {
+        append_outcome(row, &note);
+        writing_append(&note, row->note[0] == '\0' ? "" : "; ");
+    }
+    writing_append(&note, row->note);
+    table_put(table, row->title);
+    table_put(table, fits_text(row));
+    table_put(table, is_run ? size_text(row->peak_bytes, size) : "-");
+    table_put(table, row->end == WHAT_IF_FITS ? size_text(what_if_headroom_bytes(row), size) : "-");
+    table_put(table, is_run ? size_text(row->largest_hole_bytes, size) : "-");
+    table_put(table, writing_string(&note));
+    writing_deinit(&note);
+}
+
+static void append_table(const struct what_if *what_if, struct writing *text)
+{
+    static const char *const heads[] = {"change", "fits", "peak", "headroom", "largest hole", "note"};
+    enum { HEAD_COUNT = sizeof heads / sizeof *heads };
+    struct table table;
+    table_init(&table, HEAD_COUNT, HEAD_COUNT);
+    for (size_t i = 0; i < HEAD_COUNT; i++)
+        table_put(&table, heads[i]);
+    for (size_t i = 0; i < what_if->count; i++)
+        put_row(&table, &what_if->rows[i]);
+    table_print(&table, 2, text);
+    table_deinit(&table);
+}
+
+static void append_in_words(const struct what_if *what_if, struct writing *text)
+{
+    writing_append(text, "\nWhat if\n");
+    if (what_if->op == OP_NONE)
+        writing_append(text, "The whole list was run under each change.  ");
+    else if (what_if->is_whole)
+        writing_append_format(text, "The whole list was run under each change: what op %lu asks for is named later, so "
+                              "it was granted\nwhere the list comes from.  ", (unsigned long)what_if->op);
+    else
+        writing_append_format(text, "The list up to op %lu was run under each change.  ", (unsigned long)what_if->op);
+    if (what_if->left_out_count > 0)
+        writing_append_format(text, "%zu ops that did nothing, or were refused before, are left out.  ",
+                              what_if->left_out_count);
+    if (what_if->has_lanes)
+        writing_append(text, "One client makes all calls, in the order of the list.  ");
+    writing_append(text, "docs/what-if.md describes the changes.\n");
+    append_smallest(what_if, text);
+    append_table(what_if, text);
+}
+
+/* --- JSON lines ------------------------------------------------------------------------------- */
+
+static void append_json_numbers(const struct what_if_row *row, struct writing *text)
+{
+    line_number(text, "capacity_bytes", row->capacity_bytes);
+    line_number(text, "ops", row->op_count);
+    line_number(text, "peak_bytes", row->peak_bytes);
+    if (row->end == WHAT_IF_FITS)
+        line_number(text, "headroom_bytes", what_if_headroom_bytes(row));
+    line_number(text, "largest_hole_bytes", row->largest_hole_bytes);
+    if (row->end == WHAT_IF_NO_MEMORY || row->end == WHAT_IF_BROKEN)
+        line_number(text, "failed_op", row->failed_op);
+    if (row->end == WHAT_IF_NO_MEMORY)
+        line_number(text, "requested_bytes", row->requested_bytes);
+}
+
+static void append_json_row(const struct what_if *what_if, size_t i, struct writing *text)
+{
+    const struct what_if_row *row = &what_if->rows[i];
+    const bool is_run = row->end != WHAT_IF_DOES_NOT_APPLY && row->end != WHAT_IF_REFUSED;
+    line_open(text, "what_if");
+    line_string(text, "title", row->title);
+    line_string(text, "remedy", row->remedy == NULL ? "as-it-is" : row->remedy->name);
+    line_string(text, "result", what_if_end_name(row->end));
+    line_boolean(text, "fits", row->end == WHAT_IF_FITS);
+    line_boolean(text, "estimate", row->remedy != NULL && row->remedy->is_estimate);
+    line_boolean(text, "smallest", i == what_if->smallest);
+    if (is_run)
+        append_json_numbers(row, text);
+    if (what_if->op != OP_NONE)
+        line_number(text, "oom_op", what_if->op);
+    line_boolean(text, "whole_list", what_if->op == OP_NONE || what_if->is_whole);
+    line_number(text, "left_out_ops", what_if->left_out_count);
+    line_string(text, "note", row->note);
+    if (row->remedy != NULL)
+        line_string(text, "assumes", row->remedy->assumes);
+    line_close(text);
+}
+
+/* --- the child -------------------------------------------------------------------------------- */
+
+static void append_result(const struct work *work, enum what_if_result result, const struct what_if *what_if,
+                          struct writing *text)
+{
+    if (work->arguments->json) {
+        for (size_t i = 0; i < what_if->count; i++)
+            append_json_row(what_if, i, text);
+    } else if (result == WHAT_IF_DONE) {
+        append_in_words(what_if, text);
+    } else {
+        writing_append(text, "\nWhat if\nWhat goes wrong first is no out-of-memory: no change is tried.\n");
+    }
+}
+
+/* Answers with the exit code, then the text. */
+static void try_and_answer(void *context, int file)
+{
+    struct work *work = context;
+    const struct what_if_sink sink = {work, write_list};
+    struct what_if what_if;
+    struct writing text;
+    writing_init(&text);
+    const enum what_if_result result =
+        what_if_run(work->recording->target, &work->recording->setup, &work->recording->ops, &sink, &what_if);
+    if (result != WHAT_IF_TARGET_REFUSED) {
+        append_result(work, result, &what_if, &text);
+        (void)(file_write_all(file, &work->code, sizeof work->code) && file_write_all(file, text.bytes, text.length));
+    }
+    what_if_deinit(&what_if);
+    writing_deinit(&text);
+}
+
+static enum exit_code print_answer(const struct arguments *arguments, const struct writing *answer)
+{
+    enum exit_code code;
+    struct output output;
+    struct writing text;
+    memcpy(&code, answer->bytes, sizeof code);
+    writing_init(&text);
+    writing_append_bytes(&text, answer->bytes + sizeof code, answer->length - sizeof code);
+    output_init(&output, arguments->json);
+    output_line(&output, &text);
+    output_text(&output, &text);
+    output_flush(&output);
+    writing_deinit(&text);
+    return output.is_failed ? EXIT_HARNESS : code;
+}
+
+static enum exit_code fail_without_answer(const char *path, enum child_end end, const char *death)
+{
+    if (end == CHILD_NOT_BORN)
+        return message_fail(EXIT_HARNESS, "no process could be had: %m");
+    if (end == CHILD_STOPPED && interrupt_asked())
+        return message_fail(EXIT_HARNESS, "interrupted: the table of --what-if is not there");
+    if (end == CHILD_STOPPED)
+        return message_fail(EXIT_BROKEN, "%s: --what-if did not end within --trial-timeout or --op-timeout", path);
+    if (end == CHILD_FAULTY)
+        return message_fail(EXIT_HARNESS, "%s: a fault of hbmstress under --what-if: %s", path, death);
+    if (end == CHILD_DIED)
+        return message_fail(EXIT_BROKEN, "%s: the target took its process with it under --what-if: %s", path, death);
+    return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", path);
+}
+
+enum exit_code what_if_explain(const struct arguments *arguments, const struct recording *recording,
+                               enum exit_code code)
+{
+    struct work work = {arguments, recording, arguments->what_if_out, code};
+    const bool is_explained = code == EXIT_KEPT || code == EXIT_BROKEN || code == EXIT_UNKNOWN;
+    if (!is_explained || (!arguments->what_if && arguments->what_if_out == NULL))
+        return code;
+    if (work.directory != NULL && !make_directories(work.directory))
+        return message_fail(EXIT_HARNESS, "%s: %m", work.directory);
+    struct writing answer;
+    char death[CHILD_DEATH_BYTES];
+    writing_init(&answer);
+    const enum child_end end = child_run(try_and_answer, &work, arguments->trial_timeout_ns, true, &answer, death);
+    const bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
+    code = is_answered ? print_answer(arguments, &answer) : fail_without_answer(arguments->words[0], end, death);
+    writing_deinit(&answer);
+    return code;
+}

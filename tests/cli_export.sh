@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# What a run did is written whole or not at all, and a log is held against what a run of it sees.
+# shellcheck source=tests/cli_common.sh
+. "$(dirname "$0")/cli_common.sh"
+field=$2
+
+cat >list.ops <<'OPS'
+hbmstress-ops 1
+capacity 64K
+granule 512
+target hbm
+0: alloc size=16K
+1: alloc size=60K
+2: free block=0
+OPS
+
+expect_exit 0 export list.ops -o events.csv
+expect_text out.txt "events.csv: 4 events of 3 ops as csv, 1 OOMs"
+expect_text events.csv "op,action,address,size,requested,lane,host,tag,in_use,largest_hole"
+expect_text events.csv '1,failed,,61440,61440,0,0,"",16384,49152'
+expect_exit 0 export list.ops
+cmp -s out.txt events.csv || fail "standard output and the file differ"
+for format in rmm torch_snapshot ops; do
+    expect_exit 0 export list.ops --format "$format" -o "out.$format"
+    [ -s "out.$format" ] || fail "$format: nothing written"
+    [ ! -e "out.$format.partial" ] || fail "$format: left its partial file"
+done
+expect_exit 0 replay out.ops
+
+# A log of the field is run, too.
+expect_exit 0 export "$field/tpu_message/buffer.log" --format rmm
+expect_text out.txt "allocate failure,(nil),100663296"
+
+# A file that was there stays when nothing is written.
+echo old >kept.csv
+expect_refusal 2 "did you mean 'csv'?" export list.ops --format csw -o kept.csv
+expect_refusal 2 "No such file" export missing.ops -o kept.csv
+[ "$(cat kept.csv)" = old ] || fail "an export that was refused changed the file"
+expect_refusal 2 "Is a directory" export list.ops -o .
+expect_refusal 2 "No such file" export list.ops -o nowhere/events.csv
+expect_refusal 2 "no format recognises" export events.csv
+if [ -c /dev/full ]; then
+    expect_refusal 4 "/dev/full: No space left" export list.ops -o /dev/full
+    [ -c /dev/full ] || fail "/dev/full was replaced"
+fi
+if (ulimit -f 1) 2>/dev/null; then
+    # 400 ops are more than the 1024 bytes that are let through.
+    { cat list.ops && for i in $(seq 3 400); do echo "$i: alloc size=512"; done; } >long.ops
+    (trap '' XFSZ && ulimit -f 1 && expect_exit 4 export long.ops -o kept.csv 2>/dev/null
+     [ "$failures" = 0 ]) || fail "a disk that is full is not exit 4"
+    [ "$(cat kept.csv)" = old ] || fail "a disk that is full changed the file"
+    [ ! -e kept.csv.partial ] || fail "a disk that is full left a partial file"
+fi
+# 40K fit in 48K; the target rounds them to 64K.
+printf 'hbmstress-ops 1\ncapacity 64K\ntarget plant_premature_rounded\n0: alloc size=16K\n1: alloc size=40K\n' >wrong.ops
+expect_exit 1 export wrong.ops -o broken.csv
+expect_text err.txt "the run ended early"
+expect_text broken.csv "1,failed,,40960"
+
+# compare: what the log says, and what the run saw.
+expect_exit 0 replay "$field/hbm_allocations/every_state.log" --compare
+expect_text out.txt "10 of 10 requests and 7 of 7 byte counts agree"
+expect_exit 0 replay "$field/hbm_report/sections.log" --compare --json
+expect_text out.txt '{"type":"compare","requests":4,"requests_differ":0,"values":0,"values_differ":0,"differences":[]}'
+expect_exit 0 replay "$field/hbm_report/sections.log" --compare --capacity 1G
+expect_text out.txt "op 3: load size=4199936 stack=46131712 tag=4: request: the log out of memory, the run granted"
+expect_text out.txt "3 of 4 requests and 0 of 0 byte counts agree; the first difference is at op 3"
+expect_exit 0 replay "$field/hbm_report/sections.log" --compare --capacity 1G --json
+expect_text out.txt '"first_op":3,"differences":[{"op":3,"what":"request","log":"out of memory","run":"granted"}]'
+# On a larger device the same heap lies elsewhere: each address differs.
+expect_exit 0 replay "$field/hbm_allocations/every_state.log" --compare --target-option defrag=repack
+expect_text out.txt "compared with the log:"
+expect_exit 0 replay "$field/static_planning/exclusive.csv" --compare --capacity 1K
+expect_text out.txt "1 of 4 requests"
+# The top of the smaller device is retired: it is in no byte count of the log.
+expect_exit 0 replay "$field/xplane/devices.xplane.pb" --compare
+expect_text out.txt "5 of 5 requests and 7 of 7 byte counts agree"
+expect_refusal 2 "a list of ops does not say what happened" replay list.ops --compare
+expect_refusal 2 "give one of them" replay "$field/hbm_report/sections.log" --compare --strategy exhaustive=2
+# What a trace of requests does not say is said wherever one is read.
+cat >trace.csv <<'CSV'
+TIMESTAMP,ContextTokens,GeneratedTokens
+2023-11-16 18:15:46.6805900,100,50
+CSV
+kv=(--kv-bytes-per-token 512 --kv-tokens-per-second 25 --capacity 1M)
+expect_exit 0 import trace.csv "${kv[@]}" -o trace.ops
+for subcommand in explain export watch "replay --compare"; do
+    # shellcheck disable=SC2086
+    expect_exit 0 $subcommand trace.csv "${kv[@]}"
+done
+expect_exit 0 export trace.csv "${kv[@]}"
+expect_text out.txt "0,alloc,971776,76800,76800,"
+expect_exit 0 replay trace.csv --compare --format azure_llm "${kv[@]}"
+expect_refusal 2 "--kv-bytes-per-token is for the log that --compare takes" replay trace.ops --kv-bytes-per-token 5
+expect_refusal 2 "--format is for the log that --compare takes" replay trace.ops --format ops
+finish
