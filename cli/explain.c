@@ -208,23 +208,6 @@ static void explain_and_answer(void *context, int file)
     run_destroy(run);
 }
 
-/* The answer is the bytes of the exit code, then text. */
-static enum exit_code print_answer(const struct arguments *arguments, const struct writing *answer)
-{
-    enum exit_code code;
-    struct output output;
-    struct writing text;
-    memcpy(&code, answer->bytes, sizeof code);
-    writing_init(&text);
-    writing_append_bytes(&text, answer->bytes + sizeof code, answer->length - sizeof code);
-    output_init(&output, arguments->json);
-    output_line(&output, &text);
-    output_text(&output, &text);
-    output_flush(&output);
-    writing_deinit(&text);
-    return output.is_failed ? EXIT_HARNESS : code;
-}
-
 static enum exit_code fail_without_answer(const struct arguments *arguments, enum child_end end, const char *death)
 {
     const char *path = arguments->words[0];
@@ -253,7 +236,8 @@ static enum exit_code explain_recording(const struct arguments *arguments, const
     death_set_op_timeout(arguments->op_timeout_ns);
     enum child_end end = child_run(explain_and_answer, &work, arguments->trial_timeout_ns, true, &answer, death);
     bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
-    enum exit_code code = is_answered ? print_answer(arguments, &answer) : fail_without_answer(arguments, end, death);
+    enum exit_code code =
+        is_answered ? output_answer(arguments->json, &answer) : fail_without_answer(arguments, end, death);
     writing_deinit(&answer);
     return code;
 }

@@ -130,3 +130,19 @@ void output_close(struct output *output)
     output->results = -1;
     writing_deinit(&output->waiting);
 }
+
+enum exit_code output_answer(bool is_json, const struct writing *answer)
+{
+    enum exit_code code;
+    struct output output;
+    struct writing text;
+    memcpy(&code, answer->bytes, sizeof code);
+    writing_init(&text);
+    writing_append_bytes(&text, answer->bytes + sizeof code, answer->length - sizeof code);
+    output_init(&output, is_json);
+    output_line(&output, &text);
+    output_text(&output, &text);
+    output_flush(&output);
+    writing_deinit(&text);
+    return output.is_failed ? EXIT_HARNESS : code;
+}

@@ -51,4 +51,8 @@ void output_sync(struct output *output);
 
 void output_close(struct output *output);
 
+/* Prints what a child answered: the bytes of its exit code, then text, which is JSON lines with is_json.  That code, or
+ * EXIT_HARNESS when it cannot be written. */
+enum exit_code output_answer(bool is_json, const struct writing *answer);
+
 #endif

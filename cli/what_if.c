@@ -231,22 +231,6 @@ static void try_and_answer(void *context, int file)
     writing_deinit(&text);
 }
 
-static enum exit_code print_answer(const struct arguments *arguments, const struct writing *answer)
-{
-    enum exit_code code;
-    struct output output;
-    struct writing text;
-    memcpy(&code, answer->bytes, sizeof code);
-    writing_init(&text);
-    writing_append_bytes(&text, answer->bytes + sizeof code, answer->length - sizeof code);
-    output_init(&output, arguments->json);
-    output_line(&output, &text);
-    output_text(&output, &text);
-    output_flush(&output);
-    writing_deinit(&text);
-    return output.is_failed ? EXIT_HARNESS : code;
-}
-
 static enum exit_code fail_without_answer(const char *path, enum child_end end, const char *death)
 {
     if (end == CHILD_NOT_BORN)
@@ -276,7 +260,7 @@ enum exit_code what_if_explain(const struct arguments *arguments, const struct r
     writing_init(&answer);
     const enum child_end end = child_run(try_and_answer, &work, arguments->trial_timeout_ns, true, &answer, death);
     const bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
-    code = is_answered ? print_answer(arguments, &answer) : fail_without_answer(arguments->words[0], end, death);
+    code = is_answered ? output_answer(arguments->json, &answer) : fail_without_answer(arguments->words[0], end, death);
     writing_deinit(&answer);
     return code;
 }
