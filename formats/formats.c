@@ -131,13 +131,16 @@ enum import_result import_text(const char *text, size_t length, const char *form
     if (format == NULL) {
         return IMPORT_UNRECOGNISED;
     }
-    const enum import_result result = format->import(&input, import, error);
+    enum import_result result = format->import(&input, import, error);
+    if (result == IMPORT_OK && import->ops.count == 0 && format != &format_ops) { /* an empty .ops is a run of no ops */
+        result = import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                             "there is nothing in it to replay: no memory in use, and no request");
+    }
     if (result != IMPORT_OK) {
         import_deinit(import);
         import_init(import);
         return result;
     }
-    CHECK(import->ops.count > 0 || format == &format_ops); /* an empty .ops file is a run of no ops */
     import->format = format;
     return IMPORT_OK;
 }

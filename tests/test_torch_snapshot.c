@@ -250,6 +250,14 @@ START_TEST(what_breaks_the_grammar_is_refused_with_its_place)
 }
 END_TEST
 
+START_TEST(memory_that_is_all_free_is_nothing_to_replay)
+{
+    ck_assert_int_eq(import_string(SEGMENT(BLOCK(1024, "inactive")) TRACE(EVENT("snapshot", 0, 512))),
+                     IMPORT_INCOMPLETE);
+    ck_assert_str_eq(refusal.reason, "there is nothing in it to replay: no memory in use, and no request");
+}
+END_TEST
+
 /* A list of 1000 blocks that 1000 segments share would be a million blocks in 4 KB. */
 START_TEST(shared_values_are_visited_only_as_often_as_the_file_is_long)
 {
@@ -517,6 +525,7 @@ static Suite *suite_make(void)
     tcase_add_test(cases, the_final_heap_can_be_asked_for);
     tcase_add_test(cases, what_contradicts_itself_is_refused_with_its_place);
     tcase_add_test(cases, what_breaks_the_grammar_is_refused_with_its_place);
+    tcase_add_test(cases, memory_that_is_all_free_is_nothing_to_replay);
     tcase_add_test(cases, shared_values_are_visited_only_as_often_as_the_file_is_long);
     tcase_add_test(cases, the_keys_of_shared_values_count_as_visits);
     tcase_add_test(quick, shared_stacks_take_no_longer_than_the_file_is_long);
