@@ -83,7 +83,8 @@ struct format {
     unsigned (*recognise)(const char *text, size_t length);
 
     /* Turns the text into import->setup, ->ops and ->notes (initialised, empty).  On failure *error says
-     * where and why and *import is unspecified but safe to deinit: a part is never taken for the whole. */
+     * where and why and *import is unspecified but safe to deinit: a part is never taken for the whole.
+     * A list of no ops is refused by import_text, but for .ops files. */
     enum import_result (*import)(const struct import_input *input, struct import *import,
                                  struct import_error *error);
 };
