@@ -3,11 +3,6 @@
 #include <string.h>
 #include <strings.h>
 
-void csv_init(struct csv *csv, const char *text, size_t length)
-{
-    *csv = (struct csv){.text = text, .length = length, .offset = 0, .line = 0};
-}
-
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
@@ -96,55 +91,16 @@ static enum csv_result split(const char *line, const char *line_end, struct csv_
     }
 }
 
-/* Takes the next line where it is plain: no quotes, blanks, NUL bytes or returns inside, and not empty.  False: it is
- * not, and nothing has changed.  All that needs a look is at most ','. */
-static bool take_plain_row(struct csv *csv, struct csv_row *row)
+enum csv_result csv_next(struct cursor *cursor, struct csv_row *row, const char **reason, size_t *column)
 {
-    const char *line = csv->text + csv->offset;
-    const char *end = csv->text + csv->length;
-    const char *begin = line;
-    size_t count = 0;
-    for (const char *at = line;; at++) {
-        while (at < end && (unsigned char)*at > ',') {
-            at++;
-        }
-        const char c = at < end ? *at : '\n';
-        const bool is_end = c == '\n' || (c == '\r' && (at + 1 == end || at[1] == '\n'));
-        if (!is_end && c != ',') {
-            if (c == '"' || c == ' ' || c == '\t' || c == '\0' || c == '\r') {
-                return false;
-            }
-            continue;
-        }
-        if (count == CSV_FIELD_COUNT_MAX || (is_end && at == line)) {
-            return false;
-        }
-        row->fields[count++] = (struct csv_field){begin, (size_t)(at - begin), (size_t)(begin - line) + 1};
-        begin = at + 1;
-        if (is_end) {
-            at += at < end && c == '\r';
-            csv->offset = (size_t)(at - csv->text) + (at < end);
-            row->line = ++csv->line;
-            row->field_count = count;
-            return true;
-        }
-    }
-}
-
-enum csv_result csv_next(struct csv *csv, struct csv_row *row, const char **reason, size_t *column)
-{
-    if (csv->offset < csv->length && take_plain_row(csv, row)) {
-        return CSV_ROW;
-    }
-    while (csv->offset < csv->length) {
-        const char *line = csv->text + csv->offset;
-        const size_t left = csv->length - csv->offset;
-        const char *newline = memchr(line, '\n', left);
-        const char *line_end = newline == NULL ? line + left : newline;
-        csv->offset += (size_t)(line_end - line) + (newline == NULL ? 0 : 1);
-        csv->line++;
-        row->line = csv->line;
+    while (cursor->at < cursor->end) {
+        const char *line = cursor->at;
+        const char *newline = memchr(line, '\n', (size_t)(cursor->end - line));
+        const char *line_end = newline == NULL ? cursor->end : newline;
+        row->line = cursor->line;
         row->field_count = 0;
+        cursor->at = line_end;
+        (void)cursor_take_line_end(cursor);
         const char *nul = memchr(line, '\0', (size_t)(line_end - line));
         if (nul != NULL) {
             *reason = "a NUL byte";

@@ -117,6 +117,26 @@ CURSOR_INLINE bool cursor_take_number(struct cursor *cursor, uint64_t *value)
     return true;
 }
 
+/* Takes HH:MM:SS, a time of day, of which all 8 bytes are looked at together. */
+CURSOR_INLINE bool cursor_take_clock(struct cursor *cursor, uint32_t *second)
+{
+    static const uint64_t pattern = UINT64_C(0x30303A30303A3030); /* "00:00:00", the first byte lowest */
+    if (cursor->end - cursor->at < 8) {
+        return false;
+    }
+    const uint64_t bytes = cursor_eight(cursor->at) ^ pattern;
+    const uint32_t hours = (uint32_t)(bytes & 15) * 10 + (uint32_t)(bytes >> 8 & 15);
+    const uint32_t minutes = (uint32_t)(bytes >> 24 & 15) * 10 + (uint32_t)(bytes >> 32 & 15);
+    const uint32_t seconds = (uint32_t)(bytes >> 48 & 15) * 10 + (uint32_t)(bytes >> 56 & 15);
+    if (no_digits(bytes) != 0 || (bytes & UINT64_C(0x0000FF0000FF0000)) != 0 || hours > 23 || minutes > 59 ||
+        seconds > 60) {
+        return false;
+    }
+    cursor->at += 8;
+    *second = hours * 3600 + minutes * 60 + seconds;
+    return true;
+}
+
 /* By character: its value as a hexadecimal digit, or 16 and more. */
 extern const uint8_t cursor_hex_values[256];
 

@@ -81,8 +81,8 @@ static enum import_result make_block(struct reader *reader, size_t line, uint64_
         return fail(reader, line, "with this block more than 2^50 bytes are live; its size", size_bytes);
     }
     *id = (struct id){.size_bytes = size_bytes, .op = (uint32_t)reader->ops->count, .state = ID_LIVE};
-    const struct op op = {.kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE, .size_bytes = size_bytes};
-    room_append(reader->ops, &op);
+    *room_next(reader->ops) =
+        (struct op){.kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE, .size_bytes = size_bytes};
     reader->size_bits |= size_bytes;
     reader->live_bytes += size_bytes;
     reader->live_rounded += rounded;
@@ -94,8 +94,7 @@ static enum import_result make_block(struct reader *reader, size_t line, uint64_
 CURSOR_INLINE void free_block(struct reader *reader, const struct id *id)
 {
     if (id->state == ID_LIVE) {
-        const struct op op = {.kind = OP_FREE, .ref = id->op, .event = OP_NONE};
-        room_append(reader->ops, &op);
+        *room_next(reader->ops) = (struct op){.kind = OP_FREE, .ref = id->op, .event = OP_NONE};
         reader->live_bytes -= id->size_bytes;
         reader->live_rounded -= (id->size_bytes + reader->granule_mask) & ~reader->granule_mask;
     }
@@ -119,28 +118,6 @@ static enum import_result change_block(struct reader *reader, size_t line, uint6
 
 /* --- lines --------------------------------------------------------------------------------------------------- */
 
-/* "ID SIZE" and the end of the line.  NULL, or what is wrong at the cursor. */
-CURSOR_INLINE const char *take_sized(struct cursor *cursor, uint64_t *id, uint64_t *size_bytes)
-{
-    if (!cursor_take_number(cursor, id) || !cursor_take(cursor, ' ')) {
-        return "the id is not a number";
-    }
-    if (!cursor_take_number(cursor, size_bytes)) {
-        return "the size is not a number of bytes";
-    }
-    return cursor_take_line_end(cursor) ? NULL : "something follows the size";
-}
-
-/* A free of the null pointer is "-1". */
-CURSOR_INLINE const char *take_unsized(struct cursor *cursor, uint64_t *id, bool *is_null)
-{
-    *is_null = cursor_take_word(cursor, "-1", 2);
-    if (!*is_null && !cursor_take_number(cursor, id)) {
-        return "the id is not a number";
-    }
-    return cursor_take_line_end(cursor) ? NULL : "something follows the id";
-}
-
 /* One line. */
 struct call {
     uint64_t id, size_bytes;
@@ -148,17 +125,32 @@ struct call {
     bool is_null; /* the id */
 };
 
-/* NULL, or what is wrong at the cursor. */
+/* A line: 'a ID SIZE', 'r ID SIZE' or 'f ID'; a free of the null pointer is 'f -1'.  NULL, or what is wrong at the
+ * cursor. */
 CURSOR_INLINE const char *take_call(struct cursor *cursor, struct call *call)
 {
     call->kind = cursor->end - cursor->at >= LINE_BYTES_MIN && cursor->at[1] == ' ' ? cursor->at[0] : 0;
-    call->is_null = false;
     if (call->kind != 'f' && call->kind != 'a' && call->kind != 'r') {
         return "the line is none of 'a ID SIZE', 'r ID SIZE', 'f ID'";
     }
     cursor->at += 2;
-    return call->kind == 'f' ? take_unsized(cursor, &call->id, &call->is_null)
-                             : take_sized(cursor, &call->id, &call->size_bytes);
+    const bool has_size = call->kind != 'f';
+    if (!cursor_take_number(cursor, &call->id)) {
+        call->is_null = !has_size && cursor_take_word(cursor, "-1", 2);
+        if (!call->is_null) {
+            return "the id is not a number";
+        }
+    }
+    if (has_size && !cursor_take(cursor, ' ')) {
+        return "the id is not a number";
+    }
+    if (has_size && !cursor_take_number(cursor, &call->size_bytes)) {
+        return "the size is not a number of bytes";
+    }
+    if (cursor_take_line_end(cursor)) {
+        return NULL;
+    }
+    return has_size ? "something follows the size" : "something follows the id";
 }
 
 static enum import_result wrong_id(const struct reader *reader, size_t line, const struct call *call)

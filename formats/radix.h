@@ -2,17 +2,12 @@
 #ifndef FORMATS_RADIX_H
 #define FORMATS_RADIX_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct radix_item {
-    uint64_t key;
-    uint32_t index; /* any number: whose key it is */
-};
-
-/* Sorts items[count], below 2^32 of them, by key; equal keys keep their order.  False: no host memory for a second
- * array, and nothing has changed.  O(count) for each 11 bits in which keys differ. */
-bool radix_sort(struct radix_item *items, size_t count);
+/* order[count] become the indices of keys[count] in the order of the keys; equal keys in the order of their indices.
+ * other: room for as many.  count: 1 to 2^32 - 1.  O(count) for each 8 bits in which keys differ, and what is nearly
+ * sorted stays in the caches. */
+void radix_order(const uint64_t *keys, size_t count, uint64_t *order, uint64_t *other);
 
 #endif

@@ -45,25 +45,15 @@ static unsigned rmm_recognise(const char *text, size_t length)
 
 /* --- fields -------------------------------------------------------------------------------------------------- */
 
-/* HH:MM:SS.uuuuuu, or HH:MM:SS:uuuuuu in old files.  The first 8 bytes are looked at together. */
+/* HH:MM:SS.uuuuuu, or HH:MM:SS:uuuuuu in old files. */
 CURSOR_INLINE bool take_time(struct cursor *cursor, uint32_t *second)
 {
-    static const uint64_t pattern = UINT64_C(0x30303A30303A3030); /* "00:00:00", the first byte lowest */
+    const char *begin = cursor->at;
     uint64_t fraction;
-    if (cursor->end - cursor->at < 9) {
+    if (!cursor_take_clock(cursor, second) || !(cursor_take(cursor, '.') || cursor_take(cursor, ':'))) {
+        cursor->at = begin;
         return false;
     }
-    const uint64_t bytes = cursor_eight(cursor->at) ^ pattern;
-    const uint32_t hours = (uint32_t)(bytes & 15) * 10 + (uint32_t)(bytes >> 8 & 15);
-    const uint32_t minutes = (uint32_t)(bytes >> 24 & 15) * 10 + (uint32_t)(bytes >> 32 & 15);
-    const uint32_t seconds = (uint32_t)(bytes >> 48 & 15) * 10 + (uint32_t)(bytes >> 56 & 15);
-    const char separator = cursor->at[8];
-    if (no_digits(bytes) != 0 || (bytes & UINT64_C(0x0000FF0000FF0000)) != 0 || hours > 23 || minutes > 59 ||
-        seconds > 60 || (separator != '.' && separator != ':')) {
-        return false;
-    }
-    cursor->at += 9;
-    *second = hours * 3600 + minutes * 60 + seconds;
     return cursor_take_number(cursor, &fraction);
 }
 

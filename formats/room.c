@@ -15,6 +15,17 @@ void room_advise(void *memory, size_t bytes)
     }
 }
 
+void *room_make(size_t bytes)
+{
+    if (bytes < HUGE_PAGE_BYTES || bytes > SIZE_MAX - HUGE_PAGE_BYTES) {
+        return malloc(bytes);
+    }
+    const size_t rounded = (bytes + HUGE_PAGE_BYTES - 1) & ~(HUGE_PAGE_BYTES - 1);
+    void *memory = aligned_alloc(HUGE_PAGE_BYTES, rounded);
+    room_advise(memory, rounded);
+    return memory;
+}
+
 void room_for_ops(struct op_list *ops, size_t count)
 {
     if (count <= ops->capacity || count > SIZE_MAX / sizeof *ops->ops) {

@@ -2,19 +2,21 @@
  * one buffer, live on [lower, upper); in the older spelling [start, end], both ends included.  At each time the
  * frees come before the allocs, each in file order. */
 #include "formats/csv.h"
+#include "formats/doubles.h"
 #include "formats/formats.h"
-#include "formats/radix.h"
+#include "formats/lifetimes.h"
 #include "formats/room.h"
+#include "harness/check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    BUFFER_COUNT_MAX = 1 << 28,   /* 2^28 rows: some 5 GB of text, 40 GB of host memory */
-    GRANULE_BYTES_DEFAULT = 512   /* what `hbm` uses when nobody says otherwise */
+    BUFFER_COUNT_MAX = 1 << 28,  /* 2^28 rows: some 5 GB of text, 40 GB of host memory */
+    ROW_BYTES_MIN = 8,           /* "a,0,1,1\n" */
+    GRANULE_BYTES_DEFAULT = 512  /* what `hbm` uses when nobody says otherwise */
 };
-#define LIVE_BYTES_MAX ((uint64_t)1 << 50) /* what a setup can hold as capacity */
 
 enum column {
     COLUMN_ID,
@@ -43,29 +45,32 @@ enum { COLUMN_NAME_COUNT = sizeof column_names / sizeof column_names[0], COLUMN_
 
 /* Which field of a row holds which column. */
 struct header {
-    int fields[COLUMN_COUNT]; /* index, or COLUMN_ABSENT */
+    int fields[COLUMN_COUNT];                      /* index, or COLUMN_ABSENT */
+    enum column columns[CSV_FIELD_COUNT_MAX];      /* by field; COLUMN_COUNT: of another name */
     size_t field_count;
     size_t unknown_count; /* columns of other names: ignored */
 };
 
+/* A row, which begins at `row`. */
 struct buffer {
-    const char *id;
-    size_t id_length;
+    const char *row;
+    struct double_name id;
     int64_t lower, upper;
     uint64_t size_bytes;
-    size_t line;
-    uint32_t row; /* from 0 */
-    uint32_t op;  /* that makes it */
     uint8_t align_log2;
+    bool has_gaps;
 };
 
 /* The whole instance while it is read. */
 struct instance {
+    const char *text; /* length bytes */
+    size_t length;
+    struct cursor cursor;
     struct header header;
-    struct buffer *buffers; /* count of them */
-    size_t count, capacity;
-    bool all_are_granules; /* every size is a multiple of GRANULE_BYTES_DEFAULT */
-    size_t gap_count;      /* buffers with gaps */
+    struct lifetimes lifetimes;
+    struct double_name last_id;
+    bool ids_rise;    /* each is longer than the one before, or as long and greater: no two are equal */
+    size_t gap_count; /* buffers with gaps */
     struct import_error *error;
 };
 
@@ -88,6 +93,7 @@ static const char *header_read(const struct csv_row *row, struct header *header,
     }
     for (size_t i = 0; i < row->field_count; i++) {
         const enum column found = column_find(&row->fields[i]);
+        header->columns[i] = found;
         if (found == COLUMN_COUNT) {
             header->unknown_count++;
             continue;
@@ -116,17 +122,26 @@ static const char *header_read(const struct csv_row *row, struct header *header,
 
 static unsigned static_planning_recognise(const char *text, size_t length)
 {
-    struct csv csv;
+    struct cursor cursor = cursor_make(text, length);
     struct csv_row row;
     struct header header;
     const char *reason = NULL;
     size_t column = 0;
-    csv_init(&csv, text, length);
-    if (csv_next(&csv, &row, &reason, &column) != CSV_ROW) {
+    if (csv_next(&cursor, &row, &reason, &column) != CSV_ROW) {
         return 0;
     }
     return header_read(&row, &header, &column) == NULL ? 90 : 0;
 }
+
+static size_t line_of(const struct instance *instance, const char *row)
+{
+    size_t line;
+    size_t column;
+    import_position(instance->text, (size_t)(row - instance->text), &line, &column);
+    return line;
+}
+
+/* --- rows, whatever they look like -------------------------------------------------------------------------- */
 
 static const struct csv_field *field_of(const struct instance *instance, const struct csv_row *row, enum column column)
 {
@@ -166,15 +181,20 @@ static enum import_result read_size(struct instance *instance, const struct csv_
 {
     const struct csv_field *field = field_of(instance, row, COLUMN_SIZE);
     int64_t size = 0;
-    if (!csv_field_integer(field, &size) || size < 0 || (uint64_t)size > LIVE_BYTES_MAX) {
+    if (!csv_field_integer(field, &size) || size < 0 || (uint64_t)size > LIFETIME_BYTES_MAX) {
         return wrong(instance, row, field, "the size is not a whole number of bytes up to 2^50");
     }
     if (size == 0) {
         return wrong(instance, row, field, "a buffer of size 0");
     }
     buffer->size_bytes = (uint64_t)size;
-    instance->all_are_granules = instance->all_are_granules && size % GRANULE_BYTES_DEFAULT == 0;
     return IMPORT_OK;
+}
+
+/* Of a power of two, or 0. */
+static uint8_t align_log2_of(uint64_t align)
+{
+    return align == 0 ? 0 : (uint8_t)__builtin_ctzll(align);
 }
 
 /* An empty field, 0 and 1 ask for nothing. */
@@ -189,34 +209,11 @@ static enum import_result read_alignment(struct instance *instance, const struct
         align > (int64_t)1 << OP_ALIGN_LOG2_MAX) {
         return wrong(instance, row, field, "the alignment is not a power of two up to 2^21");
     }
-    while (align > 1) {
-        align /= 2;
-        buffer->align_log2++;
-    }
+    buffer->align_log2 = align_log2_of((uint64_t)align);
     return IMPORT_OK;
 }
 
-static enum import_result instance_append(struct instance *instance, const struct csv_row *row,
-                                          const struct buffer *buffer)
-{
-    if (instance->count == BUFFER_COUNT_MAX) {
-        return import_fail(instance->error, IMPORT_INVALID, row->line, 0, "more than %d buffers", BUFFER_COUNT_MAX);
-    }
-    if (instance->count == instance->capacity) {
-        const size_t capacity = instance->capacity == 0 ? 256 : instance->capacity * 2;
-        struct buffer *buffers = realloc(instance->buffers, capacity * sizeof *buffers);
-        if (buffers == NULL) {
-            return import_fail(instance->error, IMPORT_UNREADABLE, row->line, 0, "no host memory for the buffers");
-        }
-        instance->buffers = buffers;
-        room_advise(buffers, capacity * sizeof *buffers);
-        instance->capacity = capacity;
-    }
-    instance->buffers[instance->count++] = *buffer;
-    return IMPORT_OK;
-}
-
-static enum import_result read_buffer(struct instance *instance, const struct csv_row *row)
+static enum import_result read_buffer(struct instance *instance, const struct csv_row *row, struct buffer *buffer)
 {
     if (row->field_count != instance->header.field_count) {
         return import_fail(instance->error, IMPORT_INVALID, row->line, 0,
@@ -224,148 +221,98 @@ static enum import_result read_buffer(struct instance *instance, const struct cs
                            instance->header.field_count);
     }
     const struct csv_field *id = field_of(instance, row, COLUMN_ID);
-    struct buffer buffer = {
-        .id = id->text, .id_length = id->length, .line = row->line, .row = (uint32_t)instance->count};
+    const struct csv_field *gaps = field_of(instance, row, COLUMN_GAPS);
+    *buffer = (struct buffer){.row = row->fields[0].text + 1 - row->fields[0].column, .id = {id->text, id->length},
+                              .has_gaps = gaps != NULL && gaps->length > 0};
     if (id->length == 0) {
         return wrong(instance, row, id, "the id is empty");
     }
-    enum import_result result = read_lifetime(instance, row, &buffer);
+    enum import_result result = read_lifetime(instance, row, buffer);
     if (result == IMPORT_OK) {
-        result = read_size(instance, row, &buffer);
+        result = read_size(instance, row, buffer);
     }
-    if (result == IMPORT_OK) {
-        result = read_alignment(instance, row, &buffer);
-    }
-    if (result != IMPORT_OK) {
-        return result;
-    }
-    const struct csv_field *gaps = field_of(instance, row, COLUMN_GAPS);
-    instance->gap_count += gaps != NULL && gaps->length > 0 ? 1 : 0;
-    return instance_append(instance, row, &buffer);
+    return result == IMPORT_OK ? read_alignment(instance, row, buffer) : result;
 }
 
-static enum import_result read_all(struct instance *instance, const char *text, size_t length)
+/* --- rows as they are usually ------------------------------------------------------------------------------- */
+
+CURSOR_INLINE bool column_is_number(enum column column)
 {
-    struct csv csv;
+    return column >= COLUMN_LOWER && column <= COLUMN_ALIGNMENT;
+}
+
+/* Text without quotes or blanks, up to the next comma or line end. */
+CURSOR_INLINE struct double_name take_word(struct cursor *cursor)
+{
+    const char *begin = cursor->at;
+    while (cursor->at < cursor->end && (unsigned char)*cursor->at > ',') {
+        cursor->at++;
+    }
+    return (struct double_name){begin, (size_t)(cursor->at - begin)};
+}
+
+/* Takes the row at the cursor where it is plain: digits in the columns of numbers, words in the others, and nothing
+ * wrong with it.  False: read_buffer() takes it or says what is wrong, and the cursor stands anywhere. */
+CURSOR_INLINE bool take_plain_buffer(struct cursor *cursor, const struct header *header, struct buffer *buffer)
+{
+    uint64_t numbers[COLUMN_COUNT + 1] = {0};
+    *buffer = (struct buffer){.row = cursor->at};
+    for (size_t i = 0; i < header->field_count; i++) {
+        const enum column column = header->columns[i];
+        if (i > 0 && !cursor_take(cursor, ',')) {
+            return false;
+        }
+        if (column_is_number(column)) {
+            if (!cursor_take_number(cursor, &numbers[column])) {
+                return false;
+            }
+            continue;
+        }
+        const struct double_name word = take_word(cursor);
+        buffer->id = column == COLUMN_ID ? word : buffer->id;
+        buffer->has_gaps |= column == COLUMN_GAPS && word.length > 0;
+    }
+    const uint64_t upper = numbers[COLUMN_UPPER] + numbers[COLUMN_END] + (header->fields[COLUMN_END] != COLUMN_ABSENT);
+    const uint64_t align = numbers[COLUMN_ALIGNMENT];
+    buffer->lower = (int64_t)numbers[COLUMN_LOWER];
+    buffer->upper = (int64_t)upper;
+    buffer->size_bytes = numbers[COLUMN_SIZE];
+    buffer->align_log2 = align_log2_of(align);
+    return buffer->id.length > 0 && numbers[COLUMN_LOWER] < upper && upper <= INT64_MAX &&
+           buffer->size_bytes - 1 < LIFETIME_BYTES_MAX && (align & (align - 1)) == 0 &&
+           align <= UINT64_C(1) << OP_ALIGN_LOG2_MAX && (cursor->at == cursor->end || cursor_take_line_end(cursor));
+}
+
+/* --- the file ------------------------------------------------------------------------------------------------ */
+
+/* Takes the next row that is not plain; *is_end: there is none. */
+static enum import_result take_any_buffer(struct instance *instance, struct buffer *buffer, bool *is_end)
+{
     struct csv_row row;
     const char *reason = NULL;
     size_t column = 0;
-    csv_init(&csv, text, length);
-    enum csv_result got = csv_next(&csv, &row, &reason, &column);
-    if (got == CSV_END) {
-        return import_fail(instance->error, IMPORT_INCOMPLETE, 0, 0, "there is no header line");
-    }
-    if (got == CSV_ROW && (reason = header_read(&row, &instance->header, &column)) != NULL) {
-        got = CSV_BAD;
-    }
-    while (got == CSV_ROW && (got = csv_next(&csv, &row, &reason, &column)) == CSV_ROW) {
-        const enum import_result result = read_buffer(instance, &row);
-        if (result != IMPORT_OK) {
-            return result;
-        }
-    }
+    const enum csv_result got = csv_next(&instance->cursor, &row, &reason, &column);
+    *is_end = got == CSV_END;
     if (got == CSV_BAD) {
         return import_fail(instance->error, IMPORT_INVALID, row.line, column, "%s", reason);
     }
-    if (instance->count == 0) {
-        return import_fail(instance->error, IMPORT_INCOMPLETE, csv.line, 0, "there is no buffer after the header");
-    }
-    return IMPORT_OK;
+    return *is_end ? IMPORT_OK : read_buffer(instance, &row, buffer);
 }
 
-static enum import_result no_host_memory(const struct instance *instance)
+/* Takes the next row; *is_end: there is none. */
+CURSOR_INLINE enum import_result take_buffer(struct instance *instance, struct cursor *cursor, struct buffer *buffer,
+                                             bool *is_end)
 {
-    return import_fail(instance->error, IMPORT_UNREADABLE, 0, 0, "no host memory to sort the buffers");
-}
-
-/* --- ids ----------------------------------------------------------------------------------------------------- */
-
-/* Orders are total: rows break ties, so that no sort decides. */
-static int compare_ids(const void *a, const void *b)
-{
-    const struct buffer *x = *(const struct buffer *const *)a;
-    const struct buffer *y = *(const struct buffer *const *)b;
-    const size_t shorter = x->id_length < y->id_length ? x->id_length : y->id_length;
-    int order = memcmp(x->id, y->id, shorter);
-    if (order == 0) {
-        order = (x->id_length > y->id_length) - (x->id_length < y->id_length);
-    }
-    return order != 0 ? order : (x->row > y->row) - (x->row < y->row);
-}
-
-/* 33 bits: three passes of the sort.  Ids of the same hash are compared. */
-static uint64_t hash_of_id(const struct buffer *buffer)
-{
-    uint64_t hash = buffer->id_length;
-    size_t i = 0;
-    for (; i + 8 <= buffer->id_length; i += 8) {
-        uint64_t bytes;
-        memcpy(&bytes, buffer->id + i, sizeof bytes);
-        hash = (hash ^ bytes) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 29;
-    }
-    for (; i < buffer->id_length; i++) {
-        hash = (hash ^ (unsigned char)buffer->id[i]) * UINT64_C(0x9E3779B97F4A7C15);
-        hash ^= hash >> 29;
-    }
-    return hash >> 20 & ((UINT64_C(1) << 33) - 1);
-}
-
-/* Of buffers whose ids have the same hash: the earliest whose id came before, or *twice where that is earlier.
- * False: no host memory. */
-static bool find_double(const struct instance *instance, const struct radix_item *items, size_t count,
-                        const struct buffer **twice)
-{
-    const struct buffer **order = malloc(count * sizeof(const struct buffer *));
-    if (order == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < count; i++) {
-        order[i] = &instance->buffers[items[i].index];
-    }
-    qsort(order, count, sizeof(const struct buffer *), compare_ids);
-    for (size_t i = 1; i < count; i++) {
-        const bool is_same = order[i]->id_length == order[i - 1]->id_length &&
-                             memcmp(order[i]->id, order[i - 1]->id, order[i]->id_length) == 0;
-        if (is_same && (*twice == NULL || order[i]->row < (*twice)->row)) {
-            *twice = order[i];
-        }
-    }
-    free(order);
-    return true;
-}
-
-static bool find_doubles(const struct instance *instance, struct radix_item *items, const struct buffer **twice)
-{
-    bool is_done = radix_sort(items, instance->count);
-    for (size_t begin = 0, end; is_done && begin < instance->count; begin = end) {
-        end = begin + 1;
-        while (end < instance->count && items[end].key == items[begin].key) {
-            end++;
-        }
-        is_done = end - begin == 1 || find_double(instance, items + begin, end - begin, twice);
-    }
-    return is_done;
-}
-
-/* An id that comes twice makes lifetimes ambiguous: the earliest second one is refused. */
-static enum import_result refuse_doubles(const struct instance *instance, struct radix_item *items)
-{
-    const struct buffer *twice = NULL;
-    for (size_t i = 0; i < instance->count; i++) {
-        items[i] = (struct radix_item){hash_of_id(&instance->buffers[i]), (uint32_t)i};
-    }
-    if (!find_doubles(instance, items, &twice)) {
-        return no_host_memory(instance);
-    }
-    if (twice == NULL) {
+    const struct cursor begin = *cursor;
+    *is_end = false;
+    if (take_plain_buffer(cursor, &instance->header, buffer)) {
         return IMPORT_OK;
     }
-    return import_fail(instance->error, IMPORT_INVALID, twice->line, 0, "the id '%.*s' came before",
-                       (int)(twice->id_length > 40 ? 40 : twice->id_length), twice->id);
+    instance->cursor = begin;
+    const enum import_result result = take_any_buffer(instance, buffer, is_end);
+    *cursor = instance->cursor;
+    return result;
 }
-
-/* --- times --------------------------------------------------------------------------------------------------- */
 
 /* Times below 0 come first. */
 static uint64_t key_of_time(int64_t time)
@@ -373,87 +320,126 @@ static uint64_t key_of_time(int64_t time)
     return (uint64_t)time ^ UINT64_C(1) << 63;
 }
 
-static enum import_result begin_buffer(const struct instance *instance, const struct buffer *buffer,
-                                       struct import *import, uint64_t *live_bytes)
+static bool id_is_above(const struct double_name *id, const struct double_name *other)
 {
-    const uint64_t mask = import->setup.granule_bytes - 1;
-    const struct op op = {.kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE, .size_bytes = buffer->size_bytes,
-                          .align_log2 = buffer->align_log2};
-    room_append(&import->ops, &op);
-    *live_bytes += (buffer->size_bytes + mask) & ~mask; /* at most 2^51 + granule: no overflow */
-    if (*live_bytes > LIVE_BYTES_MAX) {
-        return import_fail(instance->error, IMPORT_INVALID, buffer->line, 0,
-                           "with this buffer more than 2^50 bytes are live at time %" PRId64, buffer->lower);
-    }
-    return IMPORT_OK;
+    return id->length > other->length ||
+           (id->length == other->length && memcmp(id->text, other->text, id->length) > 0);
 }
 
-/* Appends the ops in order of time; *peak_bytes becomes the most bytes ever live, each size rounded up to the
- * granule. */
-static enum import_result replay(const struct instance *instance, const struct radix_item *lowers,
-                                 const struct radix_item *uppers, struct import *import, uint64_t *peak_bytes)
+CURSOR_INLINE void add_buffer(struct instance *instance, const struct buffer *buffer)
 {
-    const uint64_t mask = import->setup.granule_bytes - 1;
-    uint64_t live_bytes = 0;
-    *peak_bytes = 0;
-    for (size_t allocs = 0, frees = 0; frees < instance->count;) {
-        if (allocs < instance->count && lowers[allocs].key < uppers[frees].key) {
-            struct buffer *buffer = &instance->buffers[lowers[allocs++].index];
-            buffer->op = (uint32_t)import->ops.count;
-            const enum import_result result = begin_buffer(instance, buffer, import, &live_bytes);
-            if (result != IMPORT_OK) {
-                return result;
-            }
-            *peak_bytes = live_bytes > *peak_bytes ? live_bytes : *peak_bytes;
-        } else {
-            const struct buffer *buffer = &instance->buffers[uppers[frees++].index];
-            const struct op op = {.kind = OP_FREE, .ref = buffer->op, .event = OP_NONE};
-            room_append(&import->ops, &op);
-            live_bytes -= (buffer->size_bytes + mask) & ~mask;
+    *lifetimes_add(&instance->lifetimes, key_of_time(buffer->lower), key_of_time(buffer->upper), buffer->size_bytes) =
+        (struct lifetime){.size_bytes = buffer->size_bytes, .align_log2 = buffer->align_log2,
+                          .offset = (size_t)(buffer->row - instance->text)};
+    instance->ids_rise = instance->ids_rise && id_is_above(&buffer->id, &instance->last_id);
+    instance->last_id = buffer->id;
+    instance->gap_count += buffer->has_gaps;
+}
+
+static enum import_result read_rows(struct instance *instance)
+{
+    struct cursor cursor = instance->cursor; /* a copy, whose address nobody else gets */
+    struct buffer buffer;
+    bool is_end = false;
+    for (;;) {
+        const enum import_result result = take_buffer(instance, &cursor, &buffer, &is_end);
+        if (result != IMPORT_OK) {
+            return result;
         }
+        if (is_end) {
+            break;
+        }
+        if (instance->lifetimes.count == BUFFER_COUNT_MAX) {
+            return import_fail(instance->error, IMPORT_INVALID, line_of(instance, buffer.row), 0,
+                               "more than %d buffers", BUFFER_COUNT_MAX);
+        }
+        add_buffer(instance, &buffer);
     }
-    return IMPORT_OK;
+    const size_t line_count = cursor.line - (cursor.at == cursor.line_begin);
+    return instance->lifetimes.count > 0
+               ? IMPORT_OK
+               : import_fail(instance->error, IMPORT_INCOMPLETE, line_count, 0, "there is no buffer after the header");
 }
 
-/* lowers and uppers have room for count items each. */
-static enum import_result replay_all(const struct instance *instance, struct radix_item *lowers,
-                                     struct radix_item *uppers, struct import *import, uint64_t *peak_bytes)
+static enum import_result read_header(struct instance *instance)
 {
-    for (size_t i = 0; i < instance->count; i++) {
-        lowers[i] = (struct radix_item){key_of_time(instance->buffers[i].lower), (uint32_t)i};
-        uppers[i] = (struct radix_item){key_of_time(instance->buffers[i].upper), (uint32_t)i};
+    struct csv_row row;
+    const char *reason = NULL;
+    size_t column = 0;
+    const enum csv_result got = csv_next(&instance->cursor, &row, &reason, &column);
+    if (got == CSV_END) {
+        return import_fail(instance->error, IMPORT_INCOMPLETE, 0, 0, "there is no header line");
     }
-    if (!radix_sort(lowers, instance->count) || !radix_sort(uppers, instance->count)) {
+    if (got == CSV_ROW) {
+        reason = header_read(&row, &instance->header, &column);
+    }
+    return reason == NULL ? IMPORT_OK
+                          : import_fail(instance->error, IMPORT_INVALID, row.line, column, "%s", reason);
+}
+
+/* --- what needs all buffers ----------------------------------------------------------------------------------- */
+
+static enum import_result no_host_memory(const struct instance *instance)
+{
+    return import_fail(instance->error, IMPORT_UNREADABLE, 0, 0, "no host memory to sort the buffers");
+}
+
+/* The buffer of that number, read once more: what is rarely needed is not kept. */
+static struct buffer buffer_at(struct instance *instance, size_t number)
+{
+    const size_t offset = instance->lifetimes.all[number].offset;
+    struct cursor cursor = cursor_make(instance->text + offset, instance->length - offset);
+    struct buffer buffer;
+    bool is_end;
+    CHECK(take_buffer(instance, &cursor, &buffer, &is_end) == IMPORT_OK && !is_end);
+    return buffer;
+}
+
+/* An id that comes twice makes lifetimes ambiguous: the earliest second one is refused. */
+static enum import_result refuse_doubles(struct instance *instance)
+{
+    const size_t count = instance->lifetimes.count;
+    size_t number = count;
+    struct double_name *ids = instance->ids_rise ? NULL : room_make(count * sizeof *ids);
+    for (size_t i = 0; ids != NULL && i < count; i++) {
+        ids[i] = buffer_at(instance, i).id;
+    }
+    const bool is_done = instance->ids_rise || (ids != NULL && doubles_find(ids, count, &number));
+    free(ids);
+    if (!is_done) {
         return no_host_memory(instance);
     }
-    room_for_ops(&import->ops, 2 * instance->count);
-    return replay(instance, lowers, uppers, import, peak_bytes);
+    if (number == count) {
+        return IMPORT_OK;
+    }
+    const struct buffer twice = buffer_at(instance, number);
+    return import_fail(instance->error, IMPORT_INVALID, line_of(instance, twice.row), 0, "the id '%.*s' came before",
+                       (int)(twice.id.length > 40 ? 40 : twice.id.length), twice.id.text);
 }
 
-/* The ids are not looked at any more when the times are. */
-static enum import_result make_ops(const struct instance *instance, const struct import_input *input,
-                                   struct import *import, uint64_t *peak_bytes)
+static enum import_result make_ops(struct instance *instance, const struct import_input *input, struct import *import)
 {
-    struct radix_item *items = malloc(2 * instance->count * sizeof *items);
-    if (items == NULL) {
+    struct setup *setup = &import->setup;
+    size_t excess = 0;
+    setup->granule_bytes =
+        instance->lifetimes.size_bits % GRANULE_BYTES_DEFAULT == 0 ? GRANULE_BYTES_DEFAULT : 1;
+    import_apply_fixed(input->fixed, setup);
+    import_suggest_option(setup, "defrag", "repack");
+    if (!lifetimes_replay(&instance->lifetimes, setup->granule_bytes - 1, &import->ops, &excess)) {
         return no_host_memory(instance);
     }
-    room_advise(items, 2 * instance->count * sizeof *items);
-    enum import_result result = refuse_doubles(instance, items);
-    if (result == IMPORT_OK) {
-        import->setup.granule_bytes = instance->all_are_granules ? GRANULE_BYTES_DEFAULT : 1;
-        import_apply_fixed(input->fixed, &import->setup);
-        import_suggest_option(&import->setup, "defrag", "repack");
-        result = replay_all(instance, items, items + instance->count, import, peak_bytes);
+    if (excess == instance->lifetimes.count) {
+        return IMPORT_OK;
     }
-    free(items);
-    return result;
+    const struct buffer buffer = buffer_at(instance, excess);
+    return import_fail(instance->error, IMPORT_INVALID, line_of(instance, buffer.row), 0,
+                       "with this buffer more than 2^50 bytes are live at time %" PRId64, buffer.lower);
 }
 
-static void add_notes(const struct instance *instance, uint64_t peak_bytes, struct import *import)
+static void add_notes(const struct instance *instance, struct import *import)
 {
-    import_note(import, "static planning: %zu buffers, at most %" PRIu64 " bytes live at a time", instance->count,
-                peak_bytes);
+    import_note(import, "static planning: %zu buffers, at most %" PRIu64 " bytes live at a time",
+                instance->lifetimes.count, instance->lifetimes.peak_rounded);
     if (instance->gap_count > 0) {
         import_note(import, "%zu buffers have gaps: they are live throughout here", instance->gap_count);
     }
@@ -467,27 +453,36 @@ static void add_notes(const struct instance *instance, uint64_t peak_bytes, stru
 
 static enum import_result convert(struct instance *instance, const struct import_input *input, struct import *import)
 {
-    uint64_t peak_bytes = 0;
-    enum import_result result = read_all(instance, input->text, input->length);
+    enum import_result result = read_header(instance);
     if (result == IMPORT_OK) {
-        result = make_ops(instance, input, import, &peak_bytes);
+        result = read_rows(instance);
+    }
+    if (result == IMPORT_OK) {
+        result = refuse_doubles(instance);
+    }
+    if (result == IMPORT_OK) {
+        result = make_ops(instance, input, import);
     }
     if (result != IMPORT_OK) {
         return result;
     }
-    if (import->setup.capacity_bytes == 0) {
-        import->setup.capacity_bytes = peak_bytes; /* every size is rounded, so it is a multiple of the granule */
+    if (import->setup.capacity_bytes == 0) { /* every size is rounded, so that it is a multiple of the granule */
+        import->setup.capacity_bytes = instance->lifetimes.peak_rounded;
     }
-    add_notes(instance, peak_bytes, import);
+    add_notes(instance, import);
     return IMPORT_OK;
 }
 
 static enum import_result static_planning_import(const struct import_input *input, struct import *import,
                                                  struct import_error *error)
 {
-    struct instance instance = {.all_are_granules = true, .error = error};
-    const enum import_result result = convert(&instance, input, import);
-    free(instance.buffers);
+    struct instance instance = {.text = input->text, .length = input->length, .ids_rise = true, .error = error,
+                                .cursor = cursor_make(input->text, input->length)};
+    const size_t row_count_max = input->length / ROW_BYTES_MIN + 1;
+    const size_t room = row_count_max < BUFFER_COUNT_MAX ? row_count_max : BUFFER_COUNT_MAX;
+    const enum import_result result =
+        lifetimes_init(&instance.lifetimes, room) ? convert(&instance, input, import) : no_host_memory(&instance);
+    lifetimes_deinit(&instance.lifetimes);
     return result;
 }
 

@@ -122,7 +122,7 @@ static enum import_result add_op(struct trace *trace, const struct trace_event *
     }
     op->lane = stream < LANES_CLIENT_COUNT_MAX ? (uint8_t)stream : 0;
     op->host = event->host;
-    room_append(&trace->import->ops, op);
+    *room_next(&trace->import->ops) = *op;
     return IMPORT_OK;
 }
 

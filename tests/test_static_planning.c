@@ -1,5 +1,9 @@
-/* Static planning on real instances: with moves, the peak of live bytes is enough; without, how much more is needed. */
+/* Static planning on real instances: with moves, the peak of live bytes is enough; without, how much more is needed.
+ * And what large ones rest on: orders, doubles, and rows that are read in two ways. */
+#include "formats/doubles.h"
 #include "formats/formats.h"
+#include "formats/radix.h"
+#include "harness/random.h"
 #include "harness/run.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
@@ -118,6 +122,129 @@ START_TEST(the_peak_is_enough_with_moves_on_instances_a_to_f)
 }
 END_TEST
 
+/* --- many buffers ---------------------------------------------------------------------------------------------- */
+
+enum { KEY_COUNT = 50000 };
+
+/* Keys as files have them: nearly sorted and close together, nearly sorted over a wide range, in no order, with one far
+ * away from the others, of all 64 bits, all the same, sorted. */
+static uint64_t draw_key(struct random *random, int shape, uint64_t i)
+{
+    switch (shape) {
+    case 0:
+        return i / 4 + random_below(random, 1000);
+    case 1:
+        return i * 1000003 + random_below(random, 100000000);
+    case 2:
+        return random_below(random, UINT64_C(1) << 40);
+    case 3:
+        return i == 77 ? UINT64_MAX : random_below(random, 1 << 20);
+    case 4:
+        return random_below(random, UINT64_MAX) ^ random_below(random, 4) << 62;
+    case 5:
+        return 7;
+    default:
+        return i * i;
+    }
+}
+
+START_TEST(an_order_is_that_of_the_keys_and_equal_keys_keep_theirs)
+{
+    static uint64_t keys[KEY_COUNT];
+    static uint64_t order[KEY_COUNT];
+    static uint64_t other[KEY_COUNT];
+    static bool seen[KEY_COUNT];
+    static const size_t counts[] = {1, 2, 3, 100, 2049, KEY_COUNT};
+    struct random random;
+    random_init(&random, 1);
+    for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+        const size_t count = counts[k];
+        for (size_t i = 0; i < count; i++) {
+            keys[i] = draw_key(&random, _i, i);
+            seen[i] = false;
+        }
+        radix_order(keys, count, order, other);
+        for (size_t i = 0; i < count; i++) {
+            ck_assert_uint_lt(order[i], count);
+            ck_assert(!seen[order[i]]);
+            seen[order[i]] = true;
+            ck_assert(i == 0 || keys[order[i - 1]] < keys[order[i]] ||
+                      (keys[order[i - 1]] == keys[order[i]] && order[i - 1] < order[i]));
+        }
+    }
+}
+END_TEST
+
+START_TEST(the_earliest_name_that_came_before_is_found)
+{
+    enum { NAME_COUNT = 5000, NAME_BYTES = 16 };
+    static char texts[NAME_COUNT][NAME_BYTES];
+    struct double_name names[NAME_COUNT];
+    size_t number = 0;
+    for (size_t i = 0; i < NAME_COUNT; i++) {
+        const int length = snprintf(texts[i], NAME_BYTES, "b%zu", i * 7919 % NAME_COUNT);
+        names[i] = (struct double_name){texts[i], (size_t)length};
+    }
+    ck_assert(doubles_find(names, NAME_COUNT, &number));
+    ck_assert_uint_eq(number, NAME_COUNT);
+    names[4000] = names[3999];
+    names[900] = names[17];
+    names[2000] = names[17];
+    ck_assert(doubles_find(names, NAME_COUNT, &number));
+    ck_assert_uint_eq(number, 900);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    size_t line;
+    const char *reason; /* part of it */
+} far_ends[] = {
+    /* Ids that rise are not compared with all others; one that does not rise is. */
+    {"id,lower,upper,size\na,0,1,1\nb,0,1,1\n\n \"b\" ,0,1,1\na,0,1,1\n", 5, "'b' came before"},
+    {"id,lower,upper,size\nb2,0,1,1\nb10,0,1,1\nb2,0,1,1\n", 4, "'b2' came before"},
+    /* What is not kept is read once more: line and time. */
+    {"id,lower,upper,size\n\na,-7,9,1125899906842624\n\n\"b\",-3,9,1\nc,0,9,1\n", 5, "live at time -3"},
+};
+
+START_TEST(what_is_wrong_with_many_buffers_is_said_with_its_line)
+{
+    struct import_error error = {0};
+    import_init(&import);
+    ck_assert_int_eq(import_text(far_ends[_i].text, strlen(far_ends[_i].text), "static_planning", NULL, &import,
+                                 &error), IMPORT_INVALID);
+    ck_assert_msg(strstr(error.reason, far_ends[_i].reason) != NULL, "%s", error.reason);
+    ck_assert_uint_eq(error.line, far_ends[_i].line);
+    import_deinit(&import);
+}
+END_TEST
+
+/* At each time frees come before allocs, each in the order of the file, whatever form a row has. */
+START_TEST(plain_rows_and_others_make_the_same_ops)
+{
+    static const char plain[] =
+        "size,id,upper,lower,alignment\n512,a,9223372036854775807,3,0\n512,b,3,1,64\n512,c,5,3,1\n";
+    static const char quoted[] =
+        "size,id,upper,lower,alignment\r\n 512,\"a\",9223372036854775807,3,\r\n512,b, 3,1,64\n\n512,c,5,\"3\",";
+    struct import other;
+    struct import_error error = {0};
+    import_init(&import);
+    import_init(&other);
+    ck_assert_int_eq(import_text(plain, sizeof plain - 1, "auto", NULL, &import, &error), IMPORT_OK);
+    ck_assert_int_eq(import_text(quoted, sizeof quoted - 1, "auto", NULL, &other, &error), IMPORT_OK);
+    ck_assert_uint_eq(import.ops.count, 6);
+    ck_assert_uint_eq(other.ops.count, 6);
+    static const uint32_t refs[] = {OP_NONE, 0, OP_NONE, OP_NONE, 3, 2}; /* b, free b, a, c, free c, free a */
+    for (size_t i = 0; i < 6; i++) {
+        ck_assert_uint_eq(import.ops.ops[i].ref, refs[i]);
+        ck_assert(op_equal(&import.ops.ops[i], &other.ops.ops[i]));
+    }
+    ck_assert_uint_eq(import.ops.ops[0].align_log2, 6);
+    import_deinit(&import);
+    import_deinit(&other);
+}
+END_TEST
+
 static Suite *suite_make(void)
 {
     Suite *suite = suite_create("static_planning");
@@ -125,6 +252,11 @@ static Suite *suite_make(void)
     tcase_set_timeout(cases, 600);
     tcase_add_test(cases, the_peak_is_enough_with_moves_on_our_own_instances);
     tcase_add_test(cases, the_peak_is_enough_with_moves_on_instances_a_to_f);
+    tcase_add_loop_test(cases, an_order_is_that_of_the_keys_and_equal_keys_keep_theirs, 0, 7);
+    tcase_add_test(cases, the_earliest_name_that_came_before_is_found);
+    tcase_add_loop_test(cases, what_is_wrong_with_many_buffers_is_said_with_its_line, 0,
+                        sizeof far_ends / sizeof far_ends[0]);
+    tcase_add_test(cases, plain_rows_and_others_make_the_same_ops);
     suite_add_tcase(suite, cases);
     return suite;
 }
