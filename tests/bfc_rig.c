@@ -1,5 +1,7 @@
 #include "tests/bfc_rig.h"
 
+#include "tests/suite.h"
+
 #include <check.h>
 #include <stdio.h>
 

@@ -1,5 +1,7 @@
 #include "tests/hbm_rig.h"
 
+#include "tests/suite.h"
+
 #include <check.h>
 #include <string.h>
 

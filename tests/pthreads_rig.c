@@ -1,6 +1,7 @@
 #include "tests/pthreads_rig.h"
 
 #include "explore/chance.h"
+#include "tests/suite.h"
 
 #include <check.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 #include "tests/scripted_target.h"
 
+#include "tests/suite.h"
+
 #include <string.h>
 
 struct script script;

@@ -1,5 +1,7 @@
 #include "tests/simulated_lanes.h"
 
+#include "tests/suite.h"
+
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
