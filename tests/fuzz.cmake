@@ -15,25 +15,19 @@ endfunction()
 foreach(target IN ITEMS fuzz_ops fuzz_faults fuzz_schedule)
     hbmstress_add_fuzz_corpus_test(${target})
 endforeach()
-hbmstress_add_fuzz_corpus_test(fuzz_bfc "${fuzz_field}/bfc")
+foreach(format IN ITEMS azure_llm bfc jax_device_memory malloc_lab rmm static_planning torch_snapshot tpu_message
+                        trace_json xplane)
+    hbmstress_add_fuzz_corpus_test(fuzz_${format} "${fuzz_field}/${format}")
+endforeach()
+hbmstress_add_fuzz_corpus_test(fuzz_hbm_report "${fuzz_field}/hbm_report" "${fuzz_field}/hbm_allocations")
 hbmstress_add_fuzz_corpus_test(fuzz_certificate)
 hbmstress_add_fuzz_corpus_test(fuzz_differential)
 hbmstress_add_fuzz_corpus_test(fuzz_hbm_calls)
-hbmstress_add_fuzz_corpus_test(fuzz_hbm_report "${fuzz_field}/hbm_report" "${fuzz_field}/hbm_allocations")
 hbmstress_add_fuzz_corpus_test(fuzz_ops_text "${fuzz_field}/ops" "${CMAKE_SOURCE_DIR}/corpus/regressions")
 hbmstress_add_fuzz_corpus_test(fuzz_packing)
-foreach(format IN ITEMS rmm malloc_lab azure_llm)
-    hbmstress_add_fuzz_corpus_test(fuzz_${format} "${fuzz_field}/${format}")
-endforeach()
-hbmstress_add_fuzz_corpus_test(fuzz_static_planning "${fuzz_field}/static_planning")
-hbmstress_add_fuzz_corpus_test(fuzz_torch_snapshot "${fuzz_field}/torch_snapshot")
-hbmstress_add_fuzz_corpus_test(fuzz_tpu_message "${fuzz_field}/tpu_message")
-hbmstress_add_fuzz_corpus_test(fuzz_jax_device_memory "${fuzz_field}/jax_device_memory")
-hbmstress_add_fuzz_corpus_test(fuzz_trace_json "${fuzz_field}/trace_json")
-hbmstress_add_fuzz_corpus_test(fuzz_xplane "${fuzz_field}/xplane")
 
 # hbmstress_add_fuzz_liar(TARGET LIAR CALL...): the program TARGET_lied_to is the fuzz target with the calls of LIAR.c
-# in the place of the true ones.
+# in the place of the true ones.  Without a lie it finds nothing in its seeds.
 function(hbmstress_add_fuzz_liar target liar)
     add_executable(${target}_lied_to "${CMAKE_SOURCE_DIR}/fuzz/${target}.c" ${liar}.c)
     target_link_libraries(${target}_lied_to PRIVATE fuzz_checks certificate_check fuzz_replayer)
@@ -43,6 +37,8 @@ function(hbmstress_add_fuzz_liar target liar)
     # What is optimised across files is bound before the linker could wrap it.
     set_target_properties(${target}_lied_to PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
     target_link_options(${target}_lied_to PRIVATE -fno-lto)
+    hbmstress_add_script_test(${target}_notices_nothing
+        COMMAND "$<TARGET_FILE:${target}_lied_to>" "${fuzz_seeds}/${target}" LABELS fuzz)
 endfunction()
 hbmstress_add_fuzz_liar(fuzz_certificate fuzz_lying_judges certificate_check exhaustive_judge oracle_judge)
 hbmstress_add_fuzz_liar(fuzz_packing fuzz_lying_judges certificate_check exhaustive_judge oracle_judge)
@@ -50,16 +46,27 @@ hbmstress_add_fuzz_liar(fuzz_differential fuzz_lying_runs exhaustive_judge run_o
 hbmstress_add_fuzz_liar(fuzz_hbm_calls fuzz_lying_hbm hbm_invariants_hold hbm_host_bytes hbm_create hbm_allocate
                         hbm_release hbm_stats hbm_shape_parse)
 target_link_libraries(fuzz_hbm_calls_lied_to PRIVATE hbm_calls)
-foreach(target IN ITEMS fuzz_bfc fuzz_ops_text fuzz_static_planning fuzz_tpu_message)
-    hbmstress_add_fuzz_liar(${target} fuzz_lying_readers import_text ops_file_parse)
+
+# Each format, and the target that gives it bytes.
+set(fuzz_formats azure_llm bfc hbm_allocations hbm_report jax_device_memory malloc_lab rmm static_planning
+                 torch_snapshot torch_state tpu_message trace_json xplane)
+foreach(format IN LISTS fuzz_formats)
+    set(fuzz_target_of_${format} fuzz_${format})
+endforeach()
+set(fuzz_target_of_hbm_allocations fuzz_hbm_report)
+set(fuzz_target_of_torch_state fuzz_torch_snapshot)
+foreach(target IN ITEMS ops_text ${fuzz_formats})
+    if(TARGET fuzz_${target})
+        hbmstress_add_fuzz_liar(fuzz_${target} fuzz_lying_readers import_text ops_file_parse ops_file_print)
+    endif()
 endforeach()
 
 # hbmstress_add_fuzz_liar_test(TARGET LIE EXPECTED): told the lie, the target finds what is expected in its seeds.
 function(hbmstress_add_fuzz_liar_test target lie expected)
-    string(REPLACE ":" "_" lie_name "${lie}")
+    string(REGEX REPLACE "[:/]" "_" lie_name "${lie}")
     hbmstress_add_script_test(${target}_notices_${lie_name}
         COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/fuzz_liar.sh" "$<TARGET_FILE:${target}_lied_to>" ${lie} ${expected}
-                "${fuzz_seeds}/${target}" ${ARGN}
+                "${fuzz_seeds}/${target}"
         LABELS fuzz)
 endfunction()
 hbmstress_add_fuzz_liar_test(fuzz_certificate accepts false_claim_accepted)
@@ -80,23 +87,32 @@ hbmstress_add_fuzz_liar_test(fuzz_differential target:plant_premature_rounded pr
 foreach(lie IN ITEMS invariants host_bytes order size memory release count shape offset)
     hbmstress_add_fuzz_liar_test(fuzz_hbm_calls ${lie} calls_contradict)
 endforeach()
-foreach(target IN ITEMS fuzz_bfc fuzz_ops_text fuzz_static_planning fuzz_tpu_message)
-    hbmstress_add_fuzz_liar_test(${target} reason reason_unprintable)
-    hbmstress_add_fuzz_liar_test(${target} no_reason reason_unprintable)
+# What is checked of every format alike (fuzz/text_check.h) is seen to be checked in one target ...
+foreach(target IN ITEMS fuzz_ops_text fuzz_rmm)
+    foreach(lie IN ITEMS reason no_reason endless_reason)
+        hbmstress_add_fuzz_liar_test(${target} ${lie} reason_unprintable)
+    endforeach()
     hbmstress_add_fuzz_liar_test(${target} line position_outside)
     hbmstress_add_fuzz_liar_test(${target} column position_outside)
-    foreach(lie IN ITEMS op loses_op setup refuses)
+    foreach(lie IN ITEMS op loses_op print setup refuses)
         hbmstress_add_fuzz_liar_test(${target} ${lie} text_changed)
     endforeach()
 endforeach()
-foreach(target IN ITEMS fuzz_bfc fuzz_static_planning fuzz_tpu_message)
-    foreach(lie IN ITEMS kind reference size)
-        hbmstress_add_fuzz_liar_test(${target} ${lie} op_illegal)
-    endforeach()
-    hbmstress_add_fuzz_liar_test(${target} target:plant_not_coalesced "not_coalesced")
+foreach(lie IN ITEMS lane host flags align size made_of block_later block_of_none program_of_none event_missing
+                     event_later event_of_none switch_lane switch_op switch_event capacity hosts no_host)
+    hbmstress_add_fuzz_liar_test(fuzz_rmm ${lie} op_illegal)
 endforeach()
-hbmstress_add_fuzz_liar_test(fuzz_bfc last_op message_not_repeated)
-hbmstress_add_fuzz_liar_test(fuzz_tpu_message last_op message_not_repeated)
+hbmstress_add_fuzz_liar_test(fuzz_rmm note reason_unprintable)
+hbmstress_add_fuzz_liar_test(fuzz_rmm no_note reason_unprintable)
+hbmstress_add_fuzz_liar_test(fuzz_rmm target:plant_not_coalesced not_coalesced)
+# ... and in the others, that each of their formats is checked at all.
+foreach(format IN LISTS fuzz_formats)
+    hbmstress_add_fuzz_liar_test(${fuzz_target_of_${format}} ${format}/kind op_illegal)
+endforeach()
+foreach(format IN ITEMS bfc hbm_report tpu_message)
+    hbmstress_add_fuzz_liar_test(fuzz_${format} ${format}/last_op message_not_repeated)
+endforeach()
+
 # What engines call, and the plays of inputs.
 hbmstress_add_test(test_fuzz_choices LIBS fuzz SOURCES simulated_lanes.c)
 hbmstress_add_test(test_fuzz_lane_player LIBS fuzz)

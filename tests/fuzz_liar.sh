@@ -1,17 +1,13 @@
 #!/usr/bin/env bash
 # usage: fuzz_liar.sh PROGRAM LIE EXPECTED INPUT...
-# The program plays the inputs without a finding; with LIAR=LIE it aborts, and says that it found EXPECTED.
-# LIE is NAME, or target:NAME: then the lie is in the allocator of that name.
+# With LIAR=LIE the program aborts at one of the inputs, and says that it found EXPECTED.  LIE is NAME, or FORMAT/NAME,
+# which is told of that format alone, or target:NAME: then the lie is in the allocator of that name.
 set -u
 program=$1 lie=$2 expected=$3
 shift 3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-if ! "$program" "$@" >"$work/honest.txt" 2>&1; then
-    echo "FAILED: without a lie there is a finding: $(head -c 2000 "$work/honest.txt")" >&2
-    exit 1
-fi
 variable=LIAR=$lie
 if [ "${lie%%:*}" = target ]; then
     variable=HBMSTRESS_FUZZ_TARGET=${lie#*:}

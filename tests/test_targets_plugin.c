@@ -28,7 +28,7 @@ START_TEST(files_that_are_no_plugin_are_refused)
 {
     check_refused(ELSEWHERE, PLUGIN_MISSING, "No such file");
     check_refused("/", PLUGIN_UNLOADABLE, "directory");
-    check_refused(__FILE__, PLUGIN_UNLOADABLE, "not a shared object");
+    check_refused(HBMSTRESS_SOURCE_DIR "/tests/test_targets_plugin.c", PLUGIN_UNLOADABLE, "not a shared object");
 }
 END_TEST
 
