@@ -1,7 +1,7 @@
 # hbmstress_add_test(NAME LIBS <library>... [SOURCES <file>...] [LABELS <label>...])
 #
-# Builds the libcheck program NAME from NAME.c (and SOURCES) and gives it to ctest.  It knows where
-# the sources, the program under test and the field data are from the definitions below; field data
+# Builds the libcheck program NAME from NAME.c (and SOURCES) and gives it to ctest.  It knows where the
+# sources, what was built and the field data are from the definitions below; field data
 # may be absent, and a test that needs it then says that it was skipped.
 function(hbmstress_add_test name)
     cmake_parse_arguments(PARSE_ARGV 1 test "" "" "LIBS;SOURCES;LABELS")
@@ -12,13 +12,9 @@ function(hbmstress_add_test name)
     target_link_libraries(${name} PRIVATE ${test_LIBS} PkgConfig::CHECK Threads::Threads)
     target_compile_definitions(${name} PRIVATE
         "HBMSTRESS_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\""
-        "HBMSTRESS_BINARY=\"${CMAKE_BINARY_DIR}/cli/hbmstress\""
         "HBMSTRESS_BINARY_DIR=\"${CMAKE_BINARY_DIR}\""
         "HBMSTRESS_FIELD_DATA=\"${HBMSTRESS_FIELD_DATA}\""
         "HBMSTRESS_FACTS_DIR=\"${HBMSTRESS_FACTS_DIR}\"")
-    if(TARGET hbmstress)
-        add_dependencies(${name} hbmstress)
-    endif()
     add_test(NAME ${name} COMMAND ${name})
     hbmstress_test_properties(${name} LABELS ${test_LABELS})
 endfunction()
