@@ -1,5 +1,6 @@
 /* The format: finds the dumps of a log, takes the first that is complete, and says how many there are. */
 #include "formats/bfc.h"
+#include "formats/phrase.h"
 
 #include <string.h>
 
@@ -32,39 +33,55 @@ static bool is_around_dump(enum bfc_line_kind kind)
     return kind == BFC_LINE_REQUEST || kind == BFC_LINE_EPILOGUE || kind == BFC_LINE_MAP;
 }
 
-/* How sure the lines with these words are: those that no other program prints are enough, a sentence that a dump may
- * follow, or the map behind it, is a hint.  Linear: each line is read once. */
-static unsigned recognise_by(const char *words, const char *text, size_t length)
+/* How sure the line at byte *at is, which becomes where the line ends: one that no other program prints is enough, a
+ * sentence that a dump may follow, or the map behind it, is a hint. */
+static unsigned line_score(const char *text, size_t length, size_t *at)
 {
-    const char *at = text;
-    const char *end = text + length;
-    unsigned score = 0;
-    for (const char *found; (found = memmem(at, (size_t)(end - at), words, strlen(words))) != NULL;) {
-        const char *before = memrchr(at, '\n', (size_t)(found - at));
-        const char *line_end = memchr(found, '\n', (size_t)(end - found));
-        struct bfc_line line;
-        at = before == NULL ? at : before + 1;
-        line_end = line_end == NULL ? end : line_end;
-        bfc_line_read(at, (size_t)(line_end - at), false, &line);
-        const bool is_hint = is_around_dump(line.kind);
-        if (line.is_unmistakable && !is_hint) {
-            return 90;
-        }
-        score = is_hint ? 50 : score; /* below the statistics of a GPU's program, which may stand beside it */
-        at = line_end;
-    }
-    return score;
+    const char *before = memrchr(text, '\n', *at);
+    const char *end = memchr(text + *at, '\n', length - *at);
+    const char *begin = before == NULL ? text : before + 1;
+    struct bfc_line line;
+    end = end == NULL ? text + length : end;
+    bfc_line_read(begin, (size_t)(end - begin), false, &line);
+    *at = (size_t)(end - text);
+    /* A hint is below the statistics of a GPU's program, which may stand beside it. */
+    return is_around_dump(line.kind) ? 50 : line.is_unmistakable ? 90 : 0;
 }
 
-/* Whole texts are searched, not lines one by one: logs of gigabytes without a dump are passed over quickly. */
+/* The next line with the allocator's prefix, from byte `at` on; length: there is none. */
+static size_t next_prefix(const char *text, size_t length, size_t at)
+{
+    static const char prefix[] = "bfc_allocator.cc:";
+    const char *found = memmem(text + at, length - at, prefix, sizeof prefix - 1);
+    return found == NULL ? length : (size_t)(found - text);
+}
+
+/* The next line that may be known without a prefix: bins and summaries, the sum of these, names, and requests. */
+static size_t next_words(const char *text, size_t length, size_t at)
+{
+    static const char *const words[] = {"Chunks", "Sum Total of", "Allocator", "Ran out of"};
+    for (; (at = phrase_next_beginning(text, length, at)) < length; at++) {
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+            if (text[at] == words[i][0] && length - at >= strlen(words[i]) &&
+                memcmp(text + at, words[i], strlen(words[i])) == 0) {
+                return at;
+            }
+        }
+    }
+    return length;
+}
+
+/* Whole texts are searched, not lines one by one: logs of gigabytes without a dump are passed over quickly.  Linear:
+ * each line is read at most twice. */
 static unsigned bfc_recognise(const char *text, size_t length)
 {
-    static const char *const words[] = {"bfc_allocator.cc:", "hunks", "dump for ",
-                                        "an out of memory trying to allocate "};
+    static size_t (*const searches[])(const char *text, size_t length, size_t at) = {next_prefix, next_words};
     unsigned best = 0;
-    for (size_t i = 0; best < 90 && i < sizeof words / sizeof words[0]; i++) {
-        const unsigned score = recognise_by(words[i], text, length);
-        best = score > best ? score : best;
+    for (size_t i = 0; i < sizeof searches / sizeof searches[0]; i++) {
+        for (size_t at = 0; best < 90 && (at = searches[i](text, length, at)) < length;) {
+            const unsigned score = line_score(text, length, &at);
+            best = score > best ? score : best;
+        }
     }
     return best;
 }

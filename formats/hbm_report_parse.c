@@ -1,7 +1,6 @@
 /* Finds reports in any noise, and takes their sections apart.  The lists of allocations are in hbm_report_list.c. */
 #include "formats/hbm_report_list.h"
 
-#include <limits.h>
 #include <string.h>
 
 enum {
@@ -350,7 +349,7 @@ static bool parse_gpu_request(struct phrase_cursor *cursor, struct hbm_report_si
 
 /* How a section may begin. */
 static const struct beginning {
-    const char *word;
+    char word[24];
     enum hbm_report_section section; /* NONE: a report of its own */
     bool (*parse)(struct phrase_cursor *cursor, struct hbm_report *report);
 } beginnings[] = {
@@ -366,7 +365,7 @@ static const struct beginning {
     {"Aborting", HBM_SECTION_NONE, parse_early},
     {"BufferAssignment", HBM_SECTION_NONE, parse_gpu},
 };
-enum { BEGINNING_COUNT = sizeof beginnings / sizeof beginnings[0] };
+enum { BEGINNING_COUNT = sizeof beginnings / sizeof beginnings[0], BEGINNING_BYTES_MIN = 3 /* "Ran" */ };
 
 /* Whether a word begins here: not in the middle of one, but behind a line break as text ("\nTotal"), too. */
 static bool is_word_start(const struct phrase_cursor *cursor)
@@ -377,9 +376,14 @@ static bool is_word_start(const struct phrase_cursor *cursor)
 
 static const struct beginning *beginning_here(const struct phrase_cursor *cursor)
 {
+    if (cursor->length - cursor->at < BEGINNING_BYTES_MIN) {
+        return NULL;
+    }
+    const char *here = cursor->text + cursor->at;
     for (int i = 0; i < BEGINNING_COUNT; i++) {
-        if (phrase_peek(cursor) == beginnings[i].word[0] &&
-            phrase_word_is_here(cursor, beginnings[i].word, strlen(beginnings[i].word)) && is_word_start(cursor)) {
+        const char *word = beginnings[i].word;
+        if (here[0] == word[0] && here[1] == word[1] && phrase_word_is_here(cursor, word, strlen(word)) &&
+            is_word_start(cursor)) {
             return &beginnings[i];
         }
     }
@@ -431,21 +435,14 @@ static void take_section(struct parsing *parsing, const struct beginning *beginn
     parsing->cursor = *ahead;
 }
 
-/* Goes on to the next letter with which a section, or what a GPU asked for, may begin: logs are long. */
-static void skip_to_letter(struct phrase_cursor *cursor)
-{
-    static const bool may_begin[UCHAR_MAX + 1] = {['R'] = true, ['U'] = true, ['T'] = true, ['O'] = true, ['P'] = true,
-                                                  ['L'] = true, ['A'] = true, ['B'] = true, ['F'] = true};
-    while (!phrase_at_end(cursor) && !may_begin[(unsigned char)cursor->text[cursor->at]]) {
-        cursor->at++;
-    }
-}
-
 /* A section that begins here, if there is one.  False: the report ended before it. */
 static bool parse_here(struct parsing *parsing)
 {
     struct phrase_cursor *cursor = &parsing->cursor;
-    skip_to_letter(cursor);
+    cursor->at = phrase_next_beginning(cursor->text, cursor->length, cursor->at);
+    if (phrase_at_end(cursor)) {
+        return true;
+    }
     if ((phrase_peek(cursor) == 'O' || phrase_peek(cursor) == 'F') && parse_gpu_request(cursor, &parsing->request)) {
         return true;
     }

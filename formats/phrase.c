@@ -1,5 +1,6 @@
 #include "formats/phrase.h"
 
+#include "formats/cursor.h"
 #include "harness/size.h"
 
 #include <string.h>
@@ -9,19 +10,31 @@ enum {
     NUMBER_BYTES_MAX = 24
 };
 
-bool phrase_at_end(const struct phrase_cursor *cursor)
+/* Eight bytes at a time: of each, the three highest bits say whether it is a capital letter ('@' to '_'), or a small
+ * one ('`' to DEL). */
+#define EIGHT(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* The high bit of each of the eight bytes that is a capital letter with a small one behind it. */
+static uint64_t beginnings_of(const char *eight)
 {
-    return cursor->at >= cursor->length;
+    const uint64_t wrong = ((cursor_eight(eight) ^ EIGHT(0x40)) | (cursor_eight(eight + 1) ^ EIGHT(0x60))) & EIGHT(0xE0);
+    return ~((wrong >> 1) + EIGHT(0x7F)) & EIGHT(0x80);
 }
 
-char phrase_peek(const struct phrase_cursor *cursor)
+size_t phrase_next_beginning(const char *text, size_t length, size_t at)
 {
-    return phrase_at_end(cursor) ? '\0' : cursor->text[cursor->at];
-}
-
-bool phrase_is_word(char c)
-{
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+    for (; at < length && length - at > 8; at += 8) {
+        const uint64_t found = beginnings_of(text + at);
+        if (found != 0) {
+            return at + (size_t)__builtin_ctzll(found) / 8;
+        }
+    }
+    for (; at < length && length - at > 1; at++) {
+        if ((text[at] & 0xE0) == 0x40 && (text[at + 1] & 0xE0) == 0x60) {
+            return at;
+        }
+    }
+    return length;
 }
 
 bool phrase_skip_gap(struct phrase_cursor *cursor)
@@ -51,15 +64,20 @@ bool phrase_word_is_here(const struct phrase_cursor *cursor, const char *word, s
            !phrase_is_word(cursor->text[after]);
 }
 
+static bool ends_prefix(char c)
+{
+    return c != '\0' && strchr(" \t]>:|", c) != NULL;
+}
+
 /* Goes behind a log prefix ("I0101 12:00:00 file.cc:33] ") when the word follows it on this line. */
 static bool skip_prefix(struct phrase_cursor *cursor, const char *word, size_t word_length)
 {
     struct phrase_cursor ahead = *cursor;
     const size_t left = cursor->length - cursor->at;
     const size_t stop = cursor->at + (left < PREFIX_BYTES_MAX ? left : PREFIX_BYTES_MAX);
-    for (; ahead.at < stop && phrase_peek(&ahead) != '\n'; ahead.at++) {
-        const char before = ahead.at > 0 ? ahead.text[ahead.at - 1] : '\n';
-        if (strchr(" \t]>:|", before) != NULL && before != '\0' && phrase_word_is_here(&ahead, word, word_length)) {
+    for (; ahead.at < stop && ahead.text[ahead.at] != '\n'; ahead.at++) {
+        if (ahead.text[ahead.at] == word[0] && ends_prefix(ahead.at > 0 ? ahead.text[ahead.at - 1] : '\n') &&
+            phrase_word_is_here(&ahead, word, word_length)) {
             *cursor = ahead;
             return true;
         }

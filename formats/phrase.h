@@ -12,10 +12,26 @@ struct phrase_cursor {
     size_t at;
 };
 
-bool phrase_at_end(const struct phrase_cursor *cursor);
-char phrase_peek(const struct phrase_cursor *cursor); /* NUL at the end, too */
+static inline bool phrase_at_end(const struct phrase_cursor *cursor)
+{
+    return cursor->at >= cursor->length;
+}
+
+/* NUL at the end, too. */
+static inline char phrase_peek(const struct phrase_cursor *cursor)
+{
+    return phrase_at_end(cursor) ? '\0' : cursor->text[cursor->at];
+}
+
 /* A letter, a digit or '_'. */
-bool phrase_is_word(char c);
+static inline bool phrase_is_word(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+/* The next place from byte `at` on where a sentence may begin: every place where a small letter follows a capital one is
+ * such, and few others are.  length: there is none.  Logs are long, so this passes gigabytes a second. */
+size_t phrase_next_beginning(const char *text, size_t length, size_t at);
 
 /* Skips blanks, line breaks, and line breaks as text ("\n" in JSON or a Python repr).  True when a real line
  * break was among them.  O(what is skipped). */

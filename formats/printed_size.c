@@ -6,48 +6,40 @@
 #include <string.h>
 
 #define SIZE_BYTES_MAX ((uint64_t)1 << 63)
-enum { FRACTION_DIGITS_MAX = 6 };
+enum { WHOLE_DIGITS_MAX = 12, FRACTION_DIGITS_MAX = 6 };
 
 static const char units[] = "BKMGTPE"; /* unit i is 1024^i */
 
-/* Printed texts in the order of what they stand for: unit first, then the number without its point. */
-static uint64_t text_rank(const char *text)
-{
-    uint64_t rank = 0;
-    for (; *text != '\0'; text++) {
-        if (*text >= '0' && *text <= '9') {
-            rank = rank * 10 + (uint64_t)(*text - '0');
-            continue;
-        }
-        const char *unit = strchr(units, *text);
-        if (unit != NULL) {
-            rank += (uint64_t)(unit - units) << 32;
-        }
-    }
-    return rank;
-}
+/* A text as numbers: "6.43M" is 643, with 2 digits behind the point, of unit 2. */
+struct field {
+    uint64_t digits;
+    size_t fraction_digits;
+    unsigned unit;
+};
 
-static uint64_t size_rank(uint64_t size_bytes)
+/* The smallest size that prints in this unit with these digits or more; without one, the first of the next unit.
+ * size_print_field cuts sizes down to whole 1/1024 of the unit, and rounds these to tenths of K and hundredths of larger
+ * units; half goes to even. */
+static uint64_t first_of(unsigned unit, uint64_t digits)
 {
-    char text[SIZE_TEXT_BYTES];
-    size_print_field(size_bytes, text);
-    return text_rank(text);
-}
-
-/* The smallest size whose rank is at least `rank`; SIZE_BYTES_MAX + 1 when none is. */
-static uint64_t first_of_rank(uint64_t rank)
-{
-    uint64_t low = 0;
-    uint64_t high = SIZE_BYTES_MAX + 1;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (size_rank(middle) >= rank) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
+    if (unit == 0) {
+        return digits < 1024 ? digits : 1024;
     }
-    return low;
+    const uint64_t scale = unit == 1 ? 10 : 100;
+    const unsigned step_bits = 10 * (unit - 1);
+    const uint64_t first = (uint64_t)1 << (10 * unit);
+    const uint64_t end = unit == 6 ? SIZE_BYTES_MAX + 1 : first << 10;
+    if (digits == 0 || digits > 1024 * scale) {
+        return digits == 0 ? first : end;
+    }
+    const uint64_t half = (2 * digits - 1) * 512;
+    const bool is_rounded_down = half % scale == 0 && digits % 2 == 1;
+    const uint64_t steps = (half + scale - 1) / scale + (is_rounded_down ? 1 : 0);
+    if (steps > end >> step_bits) {
+        return end;
+    }
+    const uint64_t size_bytes = steps << step_bits;
+    return size_bytes < first ? first : size_bytes < end ? size_bytes : end;
 }
 
 static bool take_digits(const char **at, const char *end, uint64_t *number, size_t count_max, size_t *count)
@@ -63,15 +55,15 @@ static bool take_digits(const char **at, const char *end, uint64_t *number, size
     return *count > 0;
 }
 
-/* number / 10^fraction_digits units, rounded to the nearest byte. */
-static bool nominal_bytes(uint64_t number, size_t fraction_digits, unsigned unit, uint64_t *size_bytes)
+/* Rounded to the nearest byte. */
+static bool nominal_bytes(const struct field *field, uint64_t *size_bytes)
 {
     __extension__ typedef unsigned __int128 wide;
     uint64_t divisor = 1;
-    for (size_t i = 0; i < fraction_digits; i++) {
+    for (size_t i = 0; i < field->fraction_digits; i++) {
         divisor *= 10;
     }
-    const wide bytes = (((wide)number << (10 * unit)) + divisor / 2) / divisor;
+    const wide bytes = (((wide)field->digits << (10 * field->unit)) + divisor / 2) / divisor;
     if (bytes > SIZE_BYTES_MAX) {
         return false;
     }
@@ -79,42 +71,42 @@ static bool nominal_bytes(uint64_t number, size_t fraction_digits, unsigned unit
     return true;
 }
 
-bool printed_size_parse(const char *text, size_t length, struct size_range *range)
+static bool field_read(const char *text, size_t length, struct field *field)
 {
     const char *at = text;
     const char *end = text + length;
-    uint64_t number = 0;
     size_t whole_digits = 0;
-    size_t fraction_digits = 0;
-    if (!take_digits(&at, end, &number, 12, &whole_digits)) {
+    *field = (struct field){0};
+    if (!take_digits(&at, end, &field->digits, WHOLE_DIGITS_MAX, &whole_digits)) {
         return false;
     }
     if (at < end && *at == '.') {
         at++;
-        if (!take_digits(&at, end, &number, FRACTION_DIGITS_MAX, &fraction_digits)) {
+        if (!take_digits(&at, end, &field->digits, FRACTION_DIGITS_MAX, &field->fraction_digits)) {
             return false;
         }
     }
     const char *unit = end - at == 1 && *at != '\0' ? strchr(units, *at) : NULL;
+    field->unit = unit != NULL ? (unsigned)(unit - units) : 0;
+    return unit != NULL;
+}
+
+bool printed_size_parse(const char *text, size_t length, struct size_range *range)
+{
+    struct field field;
     uint64_t nominal = 0;
-    if (unit == NULL || !nominal_bytes(number, fraction_digits, (unsigned)(unit - units), &nominal)) {
-        return false;
-    }
     char printed[SIZE_TEXT_BYTES];
-    if (length >= sizeof printed) {
+    if (!field_read(text, length, &field) || !nominal_bytes(&field, &nominal) || length >= sizeof printed) {
         return false;
     }
-    memcpy(printed, text, length);
-    printed[length] = '\0';
-    const uint64_t rank_as_written = text_rank(printed);
-    uint64_t rank = rank_as_written;
-    uint64_t low = first_of_rank(rank);
+    uint64_t low = first_of(field.unit, field.digits);
     size_print_field(low, printed);
-    if (low > SIZE_BYTES_MAX || strlen(printed) != length || memcmp(printed, text, length) != 0) {
-        rank = size_rank(nominal);
-        low = first_of_rank(rank);
+    if (strlen(printed) != length || memcmp(printed, text, length) != 0) {
+        size_print_field(nominal, printed);
+        CHECK(field_read(printed, strlen(printed), &field));
+        low = first_of(field.unit, field.digits);
     }
-    const uint64_t high = first_of_rank(rank + 1) - 1;
+    const uint64_t high = first_of(field.unit, field.digits + 1) - 1;
     CHECK(low <= high);
     nominal = nominal < low ? low : nominal;
     *range = (struct size_range){.low = low, .high = high, .nominal = nominal > high ? high : nominal};

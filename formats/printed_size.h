@@ -15,7 +15,7 @@ struct size_range {
 
 /* Reads "<digits>[.<digits>]<B|K|M|G|T|P|E>".  A text that is well formed but that size_print_field never
  * prints ("16G", "0.50G") stands for the sizes that print as its nominal does.  False: not such a text, or above
- * 2^63.  O(log 2^63) prints. */
+ * 2^63. */
 bool printed_size_parse(const char *text, size_t length, struct size_range *range);
 
 /* Exactly this many bytes. */

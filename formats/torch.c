@@ -20,7 +20,7 @@ static bool has(const char *text, size_t length, const char *word)
 static bool is_json(const char *text, size_t length)
 {
     size_t at = 0;
-    while (at < length && strchr(" \t\r\n", text[at]) != NULL && text[at] != '\0') {
+    while (at < length && (text[at] == ' ' || text[at] == '\t' || text[at] == '\r' || text[at] == '\n')) {
         at++;
     }
     if (at == length || (text[at] != '{' && text[at] != '[')) {

@@ -322,11 +322,12 @@ static bool parse_here(struct phrase_cursor *cursor, struct tpu_message *message
 bool tpu_message_next(const char *text, size_t length, size_t *offset, struct tpu_message *message)
 {
     struct phrase_cursor cursor = {.text = text, .length = length, .at = *offset};
-    for (; !phrase_at_end(&cursor); cursor.at++) {
+    while ((cursor.at = phrase_next_beginning(text, length, cursor.at)) < length) {
         if (parse_here(&cursor, message)) {
             *offset = cursor.at;
             return true;
         }
+        cursor.at++;
     }
     *offset = length;
     return false;

@@ -32,11 +32,15 @@ static enum import_result wrong(const struct reader *reader, size_t at, const ch
     return import_fail(reader->error, IMPORT_INVALID, line, column, "%s", reason);
 }
 
+static bool is_blank(char letter)
+{
+    return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';
+}
+
 /* The next character that is no blank; '\0' at the end of the text. */
 static char peek(struct reader *reader)
 {
-    while (reader->offset < reader->length && strchr(" \t\r\n", reader->text[reader->offset]) != NULL &&
-           reader->text[reader->offset] != '\0') {
+    while (reader->offset < reader->length && is_blank(reader->text[reader->offset])) {
         reader->offset++;
     }
     return reader->offset < reader->length ? reader->text[reader->offset] : '\0';
