@@ -56,10 +56,10 @@ static size_t next_prefix(const char *text, size_t length, size_t at)
     return found == NULL ? length : (size_t)(found - text);
 }
 
-/* The next line that may be known without a prefix: bins and summaries, the sum of these, names, and requests. */
+/* The next line that may be known without a prefix: bins and summaries, the sum of these, the pool, names, requests. */
 static size_t next_words(const char *text, size_t length, size_t at)
 {
-    static const char *const words[] = {"Chunks", "Sum Total of", "Allocator", "Ran out of"};
+    static const char *const words[] = {"Chunks", "Sum Total of", "Total bytes in pool", "Allocator", "Ran out of"};
     for (; (at = phrase_next_beginning(text, length, at)) < length; at++) {
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
             if (text[at] == words[i][0] && length - at >= strlen(words[i]) &&
