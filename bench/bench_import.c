@@ -110,6 +110,18 @@ static void draw_azure_llm(struct drawing *drawing)
     }
 }
 
+/* One message behind lines that no format knows. */
+static void draw_noise(struct drawing *drawing)
+{
+    for (unsigned step = 0; drawing->length + 2 * LINE_BYTES_MAX < drawing->room; step++) {
+        add(drawing, "I%04u 12:%02u:%02u.%06u 4711 trainer.py:%u] step %u loss %u.%04u lr 3.0e-04\n",
+            101 + step / 100000 % 28, step / 60 % 60, step % 60, (unsigned)random_below(&drawing->random, 1000000),
+            (unsigned)random_below(&drawing->random, 900), step, (unsigned)random_below(&drawing->random, 9),
+            (unsigned)random_below(&drawing->random, 10000));
+    }
+    add(drawing, "Attempting to allocate 8.00M. That was not possible. There are 6.43M free.; (0x0x1_HBM0)\n");
+}
+
 static const struct {
     const char *format;
     void (*draw)(struct drawing *drawing);
@@ -118,6 +130,7 @@ static const struct {
     {"malloc_lab", draw_malloc_lab},
     {"static_planning", draw_static_planning},
     {"azure_llm", draw_azure_llm},
+    {"auto", draw_noise},
 };
 
 /* --- measuring ----------------------------------------------------------------------------------------------- */

@@ -33,13 +33,13 @@ static bool is_around_dump(enum bfc_line_kind kind)
     return kind == BFC_LINE_REQUEST || kind == BFC_LINE_EPILOGUE || kind == BFC_LINE_MAP;
 }
 
-/* How sure the line at byte *at is, which becomes where the line ends: one that no other program prints is enough, a
- * sentence that a dump may follow, or the map behind it, is a hint. */
-static unsigned line_score(const char *text, size_t length, size_t *at)
+/* How sure the line at byte *at is, which begins at or after byte `from`, and *at becomes where it ends: one that no
+ * other program prints is enough, a sentence that a dump may follow, or the map behind it, is a hint. */
+static unsigned line_score(const char *text, size_t length, size_t from, size_t *at)
 {
-    const char *before = memrchr(text, '\n', *at);
+    const char *before = memrchr(text + from, '\n', *at - from);
     const char *end = memchr(text + *at, '\n', length - *at);
-    const char *begin = before == NULL ? text : before + 1;
+    const char *begin = before == NULL ? text + from : before + 1;
     struct bfc_line line;
     end = end == NULL ? text + length : end;
     bfc_line_read(begin, (size_t)(end - begin), false, &line);
@@ -78,8 +78,8 @@ static unsigned bfc_recognise(const char *text, size_t length)
     static size_t (*const searches[])(const char *text, size_t length, size_t at) = {next_prefix, next_words};
     unsigned best = 0;
     for (size_t i = 0; i < sizeof searches / sizeof searches[0]; i++) {
-        for (size_t at = 0; best < 90 && (at = searches[i](text, length, at)) < length;) {
-            const unsigned score = line_score(text, length, &at);
+        for (size_t from = 0, at; best < 90 && (at = searches[i](text, length, from)) < length; from = at) {
+            const unsigned score = line_score(text, length, from, &at);
             best = score > best ? score : best;
         }
     }

@@ -16,6 +16,7 @@ enum {
     BFC_GRANULE_BYTES = 256, /* sizes are rounded up to it */
     BFC_BIN_COUNT = 21       /* 256 << 0 .. 256 << 20, each for sizes below the next; the last has no end */
 };
+enum { BFC_MAP_LENGTH = 100 };
 #define BFC_BYTES_MAX ((uint64_t)1 << 50)
 #define BFC_NEXT_NONE UINT64_MAX /* the last chunk of a region */
 
@@ -41,7 +42,7 @@ enum bfc_line_kind {
     BFC_LINE_POOL,      /* "Total bytes in pool: N memory_limit_: N available bytes: N ..." */
     BFC_LINE_STATS,     /* "Stats:" */
     BFC_LINE_STAT,      /* "InUse:   N", behind it */
-    BFC_LINE_MAP,       /* a hundred of '*', 'x' and '_' */
+    BFC_LINE_MAP,       /* a hundred of '*' (in use), 'x' (in use, but not asked for) and '_' (free) */
     BFC_LINE_EPILOGUE,  /* "Ran out of memory trying to allocate SIZE.  See logs ...", behind the dump: 2016 */
     BFC_LINE_SHAPE,     /* "OOM when allocating tensor with shape[D,D]", of who asked, behind the dump */
     BFC_LINE_WRONG      /* of the allocator, but it breaks the grammar */
@@ -56,6 +57,7 @@ struct bfc_line {
     const char *reason;       /* WRONG: why */
     struct bfc_text name;     /* REQUEST, NAME: the allocator; REQUEST: "" = not said */
     struct bfc_text operation; /* REQUEST, CHUNK: "" = not said */
+    const char *map;          /* MAP: BFC_MAP_LENGTH characters of the text */
     struct bfc_text sizes[2]; /* printed ones.  REQUEST, EPILOGUE, BIN_FOR, SUM_TOTAL: one; SUMMARY: in all; BIN: of all
                                * chunks, of those in use */
     uint64_t size_bytes;      /* CHUNK, REGION, SUMMARY, STAT; POOL: of all regions; REQUEST: rounded, 0 = not said;
@@ -129,6 +131,8 @@ struct bfc_dump {
     size_t pool_line;
     uint64_t stats[BFC_STAT_COUNT];
     size_t stat_lines[BFC_STAT_COUNT];
+    const char *map;
+    size_t map_line;
     const char *wrong;             /* why line wrong_line breaks the grammar; NULL: none does */
     size_t wrong_line;
     /* Set by bfc_dump_check. */
@@ -149,8 +153,10 @@ bool bfc_dump_take(struct bfc_dump *dump, const struct bfc_line *line, size_t nu
 enum import_result bfc_dump_check(struct bfc_dump *dump, struct import_error *error);
 
 /* Parts of the check, for bfc_check.c.  The first compares the sums over the chunks with the bins, the summary, the
- * statistics and the pool; the second chooses request_bytes, which must be above the largest free chunk. */
+ * statistics and the pool; the second the chunks with the map; the third chooses request_bytes, which must be above the
+ * largest free chunk. */
 enum import_result bfc_check_sums(const struct bfc_dump *dump, struct import_error *error);
+enum import_result bfc_check_map(const struct bfc_dump *dump, struct import_error *error);
 enum import_result bfc_check_request(struct bfc_dump *dump, struct import_error *error);
 
 /* The ops of a checked dump: its heap, then the request.  IMPORT_INVALID: what the user fixed does not hold it. */

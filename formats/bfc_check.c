@@ -220,5 +220,8 @@ enum import_result bfc_dump_check(struct bfc_dump *dump, struct import_error *er
     }
     add_up(dump);
     result = bfc_check_sums(dump, error);
+    if (result == IMPORT_OK) {
+        result = bfc_check_map(dump, error);
+    }
     return result == IMPORT_OK ? bfc_check_request(dump, error) : result;
 }

@@ -345,13 +345,12 @@ static bool read_shape(struct cursor cursor, struct bfc_line *line)
 
 static bool is_map(const struct cursor *cursor)
 {
-    enum { MAP_LENGTH = 100 };
     for (const char *at = cursor->at; at < cursor->end; at++) {
         if (*at != '*' && *at != 'x' && *at != '_') {
             return false;
         }
     }
-    return cursor->end - cursor->at == MAP_LENGTH;
+    return cursor->end - cursor->at == BFC_MAP_LENGTH;
 }
 
 /* "... bfc_allocator.cc:643] ": the words of the allocator come behind it.  False: there is none. */
@@ -384,6 +383,7 @@ static void read_body(struct cursor cursor, bool is_behind_stats, struct bfc_lin
     }
     if (is_map(&cursor)) {
         line->kind = BFC_LINE_MAP;
+        line->map = cursor.at;
     } else if (!is_behind_stats || !read_stat(cursor, line)) {
         (void)read_shape(cursor, line);
     }

@@ -157,6 +157,10 @@ static void take_part(struct bfc_dump *dump, const struct bfc_line *line, size_t
     case BFC_LINE_STAT:
         take_stat(dump, line, number);
         return;
+    case BFC_LINE_MAP:
+        dump->map = line->map;
+        dump->map_line = number;
+        return;
     default:
         return;
     }

@@ -54,6 +54,24 @@ START_TEST(other_logs_are_not_recognised)
 }
 END_TEST
 
+/* Of each line that no other program prints. */
+START_TEST(one_line_without_its_prefix_shows_a_dump_in_a_long_log)
+{
+    static const char *const lines[] = {
+        "Bin (256): \tTotal Chunks: 1, Chunks in use: 1. 256B allocated for chunks. 256B in use in bin.",
+        "4 Chunks of size 256 totalling 1.0KiB", "Sum Total of in-use chunks: 2.2KiB", "BFCAllocator dump for GPU_0_bfc",
+        "Total bytes in pool: 3840 memory_limit_: 3840 available bytes: 0 curr_region_allocation_bytes_: 7680"};
+    char text[512];
+    for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
+        for (int noise = 0; noise < 40; noise++) {
+            snprintf(text, sizeof text, "%.*s\nno Chunks\n  %s\r\nand no Bin\n", noise,
+                     "Ran on 8 devices. Step 1: loss 9.3, Allocator", lines[i]);
+            ck_assert_msg(format_find("bfc")->recognise(text, strlen(text)) == 90, "%s", text);
+        }
+    }
+}
+END_TEST
+
 /* The allocator's first line and its map alone, and beside them what the program that asked prints. */
 START_TEST(where_no_dump_is_the_statistics_of_the_program_say_more)
 {
@@ -110,6 +128,8 @@ START_TEST(each_contradiction_is_refused_with_its_line)
          "with this chunk more than 2^50"},
         {"at 1000000 of size 256", "at fffffffffffffff0 of size 256", IMPORT_INVALID, 31,
          "the chunk at 0xfffffffffffffff0 ends above"},
+        {"*******_", "***x****", IMPORT_INVALID, 50, "character 8 of the map is '*', but by the chunks there is none in"},
+        {"*******_", "***x*___", IMPORT_INVALID, 50, "character 6 of the map is '_', but by the chunks there is memory"},
     };
     char damaged[8192];
     ck_assert_int_eq(rig_import_own("bare.log"), IMPORT_OK);
@@ -186,6 +206,7 @@ static Suite *suite_make(void)
     tcase_add_test(cases, statistics_that_contradict_the_chunks_are_refused);
     tcase_add_test(cases, a_warning_that_is_no_failure_is_not_taken_for_one);
     tcase_add_test(cases, other_logs_are_not_recognised);
+    tcase_add_test(cases, one_line_without_its_prefix_shows_a_dump_in_a_long_log);
     tcase_add_test(cases, where_no_dump_is_the_statistics_of_the_program_say_more);
     tcase_add_test(cases, each_contradiction_is_refused_with_its_line);
     tcase_add_test(cases, a_request_that_would_have_found_room_is_refused);

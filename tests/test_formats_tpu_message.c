@@ -1,5 +1,7 @@
 /* A message from the field, imported and replayed on target hbm, ends in the same message, number for number. */
 #include "formats/formats.h"
+#include "formats/phrase.h"
+#include "formats/tpu_message.h"
 #include "harness/random.h"
 #include "harness/run.h"
 #include "harness/size.h"
@@ -297,6 +299,59 @@ START_TEST(messages_at_random_come_back)
 }
 END_TEST
 
+/* --- noise ------------------------------------------------------------------------------------- */
+
+/* The text ends where the memory does. */
+static void assert_beginnings(const char *bytes, size_t length)
+{
+    char *text = malloc(length + (length == 0));
+    ck_assert_ptr_nonnull(text);
+    memcpy(text, bytes, length);
+    size_t next = length;
+    for (size_t at = length; at-- > 0;) {
+        const bool is_capital = (text[at] & 0xE0) == 0x40;
+        next = is_capital && at + 1 < length && (text[at + 1] & 0xE0) == 0x60 ? at : next;
+        ck_assert_uint_eq(phrase_next_beginning(text, length, at), next);
+    }
+    ck_assert_uint_eq(phrase_next_beginning(text, length, length), length);
+    free(text);
+}
+
+START_TEST(every_capital_letter_before_a_small_one_may_begin_a_sentence)
+{
+    static const char letters[] = "AZaz 09\n@_`\x7F\xC1\xE1"; /* and the NUL */
+    struct random random;
+    char bytes[40];
+    random_init(&random, 1);
+    for (size_t i = 0; i < 4000; i++) {
+        const size_t length = i % (sizeof bytes + 1);
+        for (size_t at = 0; at < length; at++) {
+            bytes[at] = letters[random_below(&random, random_chance(&random, 1, 2) ? 4 : sizeof letters)];
+        }
+        assert_beginnings(bytes, length);
+    }
+}
+END_TEST
+
+/* With each noise the text ends elsewhere, and the words of the sentence lie otherwise. */
+START_TEST(a_message_is_found_wherever_it_stands_in_noise)
+{
+    static const char *const starts[] = {"", "Error loading program 'p': ", "Error\nloading  program\\n'p':\n"};
+    for (size_t i = 0; i < 3 * 40; i++) {
+        char text[TEXT_BYTES];
+        struct tpu_message message;
+        size_t offset = 0;
+        const int noise = snprintf(text, sizeof text, "%.*s ", (int)(i / 3), "I0101 Error: Could not Attempt. RATE=1; Stop");
+        snprintf(text + noise, sizeof text - (size_t)noise,
+                 "%sAttempting\nI0101 a.cc:3] to allocate 8.00M. There are 6.43M free", starts[i % 3]);
+        ck_assert(tpu_message_next(text, strlen(text), &offset, &message));
+        ck_assert_uint_eq(message.begin, (size_t)noise);
+        ck_assert_uint_eq(message.end, strlen(text));
+        ck_assert(message.has_free && !tpu_message_next(text, strlen(text), &offset, &message));
+    }
+}
+END_TEST
+
 static Suite *suite_make(void)
 {
     Suite *suite = suite_create("formats_tpu_message");
@@ -306,6 +361,8 @@ static Suite *suite_make(void)
     tcase_add_test(cases, every_chip_and_granule_gives_the_same_message);
     tcase_add_test(cases, messages_of_public_logs_come_back_number_for_number);
     tcase_add_test(cases, messages_at_random_come_back);
+    tcase_add_test(cases, every_capital_letter_before_a_small_one_may_begin_a_sentence);
+    tcase_add_test(cases, a_message_is_found_wherever_it_stands_in_noise);
     suite_add_tcase(suite, cases);
     return suite;
 }
