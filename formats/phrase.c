@@ -17,7 +17,9 @@ enum {
 /* The high bit of each of the eight bytes that is a capital letter with a small one behind it. */
 static uint64_t beginnings_of(const char *eight)
 {
-    const uint64_t wrong = ((cursor_eight(eight) ^ EIGHT(0x40)) | (cursor_eight(eight + 1) ^ EIGHT(0x60))) & EIGHT(0xE0);
+    const uint64_t no_capital = cursor_eight(eight) ^ EIGHT(0x40);
+    const uint64_t no_small = cursor_eight(eight + 1) ^ EIGHT(0x60);
+    const uint64_t wrong = (no_capital | no_small) & EIGHT(0xE0);
     return ~((wrong >> 1) + EIGHT(0x7F)) & EIGHT(0x80);
 }
 

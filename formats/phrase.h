@@ -29,8 +29,8 @@ static inline bool phrase_is_word(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* The next place from byte `at` on where a sentence may begin: every place where a small letter follows a capital one is
- * such, and few others are.  length: there is none.  Logs are long, so this passes gigabytes a second. */
+/* The next place from byte `at` on where a sentence may begin: every place where a small letter follows a capital one
+ * is such, and few others are.  length: there is none.  Logs are long, so this passes gigabytes a second. */
 size_t phrase_next_beginning(const char *text, size_t length, size_t at);
 
 /* Skips blanks, line breaks, and line breaks as text ("\n" in JSON or a Python repr).  True when a real line

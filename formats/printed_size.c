@@ -18,8 +18,8 @@ struct field {
 };
 
 /* The smallest size that prints in this unit with these digits or more; without one, the first of the next unit.
- * size_print_field cuts sizes down to whole 1/1024 of the unit, and rounds these to tenths of K and hundredths of larger
- * units; half goes to even. */
+ * size_print_field cuts sizes down to whole 1/1024 of the unit, and rounds these to tenths of K and hundredths of
+ * larger units; half goes to even. */
 static uint64_t first_of(unsigned unit, uint64_t digits)
 {
     if (unit == 0) {

@@ -59,7 +59,8 @@ START_TEST(one_line_without_its_prefix_shows_a_dump_in_a_long_log)
 {
     static const char *const lines[] = {
         "Bin (256): \tTotal Chunks: 1, Chunks in use: 1. 256B allocated for chunks. 256B in use in bin.",
-        "4 Chunks of size 256 totalling 1.0KiB", "Sum Total of in-use chunks: 2.2KiB", "BFCAllocator dump for GPU_0_bfc",
+        "4 Chunks of size 256 totalling 1.0KiB", "Sum Total of in-use chunks: 2.2KiB",
+        "BFCAllocator dump for GPU_0_bfc",
         "Total bytes in pool: 3840 memory_limit_: 3840 available bytes: 0 curr_region_allocation_bytes_: 7680"};
     char text[512];
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
@@ -128,8 +129,8 @@ START_TEST(each_contradiction_is_refused_with_its_line)
          "with this chunk more than 2^50"},
         {"at 1000000 of size 256", "at fffffffffffffff0 of size 256", IMPORT_INVALID, 31,
          "the chunk at 0xfffffffffffffff0 ends above"},
-        {"*******_", "***x****", IMPORT_INVALID, 50, "character 8 of the map is '*', but by the chunks there is none in"},
-        {"*******_", "***x*___", IMPORT_INVALID, 50, "character 6 of the map is '_', but by the chunks there is memory"},
+        {"*******_", "***x****", IMPORT_INVALID, 50, "character 8 of the map is '*', but by the chunks there is none"},
+        {"*******_", "***x*___", IMPORT_INVALID, 50, "character 6 of the map is '_', but by the chunks there is mem"},
     };
     char damaged[8192];
     ck_assert_int_eq(rig_import_own("bare.log"), IMPORT_OK);

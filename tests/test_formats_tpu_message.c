@@ -341,7 +341,8 @@ START_TEST(a_message_is_found_wherever_it_stands_in_noise)
         char text[TEXT_BYTES];
         struct tpu_message message;
         size_t offset = 0;
-        const int noise = snprintf(text, sizeof text, "%.*s ", (int)(i / 3), "I0101 Error: Could not Attempt. RATE=1; Stop");
+        const int noise =
+            snprintf(text, sizeof text, "%.*s ", (int)(i / 3), "I0101 Error: Could not Attempt. RATE=1; Stop");
         snprintf(text + noise, sizeof text - (size_t)noise,
                  "%sAttempting\nI0101 a.cc:3] to allocate 8.00M. There are 6.43M free", starts[i % 3]);
         ck_assert(tpu_message_next(text, strlen(text), &offset, &message));
