@@ -82,7 +82,7 @@ void attempt_run(const struct attempt *attempt, const struct op_list *ops, struc
     struct work work = {attempt, ops, certificate != NULL};
     const struct child_job job = {.work = run_and_answer, .context = &work, .duration_ns = attempt->duration_ns,
                                   .op_timeout_ns = attempt->op_timeout_ns, .stuck_ns = attempt->stuck_ns,
-                                  .interruptible = true};
+                                  .interruptible = !attempt->outlasts_ctrl_c};
     struct writing bytes;
     *result = (struct attempt_result){.end = ATTEMPT_FAILED, .op_count = ops->count};
     struct death *death = death_create();

@@ -92,6 +92,8 @@ static bool listen_to(int file, struct hearing *hearing, struct writing *answer)
         if (got <= 0)
             return true;
         writing_append_bytes(answer, bytes, (size_t)got);
+        if (hearing->job->heard != NULL)
+            hearing->job->heard(answer);
     }
 }
 

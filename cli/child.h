@@ -34,6 +34,9 @@ struct child_job {
     uint64_t op_timeout_ns; /* processor time of one call of the target; 0 = death_op_timeout() */
     uint64_t stuck_ns;      /* wall time of one call of the target that takes no processor time; 0 = without a bound */
     bool interruptible;     /* ctrl-C stops it */
+    /* Looks at the answer each time that something came, and may drop of it what is no longer needed; NULL: nobody
+     * does. */
+    void (*heard)(struct writing *answer);
 };
 
 /* Runs it and waits for it.  The answer is appended to *answer.  *death, from death_create, is cleared first; after DIED

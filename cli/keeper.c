@@ -45,6 +45,7 @@ static void describe(const struct keeping *keeping, const struct shrunk *shrunk,
     comment_append(comments, is_shrunk ? "first reason: " : "", is_shrunk ? head->first.reason : "");
     comment_append(comments, is_shrunk ? "first message: " : "message: ", head->message);
     comment_append(comments, "not shrunk: ", shrunk->why);
+    comment_append(comments, "not shrunk to the end: ", shrunk->cut);
     comment_append_lanes(comments, &shrunk->ops);
     comment_append(comments, "again: ", keeping->paths.replay);
     comments->bytes[--comments->length] = '\0'; /* ops_file_print ends the last line itself */

@@ -178,6 +178,7 @@ static enum exit_code write_repro(const struct searching *searching, const struc
     comment_append(&comments, "signature: ", searching->signature);
     comment_append(&comments, "reason: ", searching->state->first.reason);
     comment_append(&comments, "not shrunk: ", shrunk->why);
+    comment_append(&comments, "not shrunk to the end: ", shrunk->cut);
     comment_append_lanes(&comments, &shrunk->ops);
     comment_append(&comments, "again: ", searching->replay);
     comments.bytes[--comments.length] = '\0'; /* ops_file_print ends the last line itself */

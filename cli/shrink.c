@@ -23,12 +23,14 @@ static enum exit_code keep_shrunk(const struct arguments *arguments, const struc
     writing_append_format(&comments, "\nshrunk from %zu ops in %llu replays%s", recording->ops.count,
                           (unsigned long long)shrunk->replays, shrunk->is_minimal ? "; no single op can go" : "");
     writing_append(&comments, "\n");
+    comment_append(&comments, "not shrunk to the end: ", shrunk->cut);
     comment_append_lanes(&comments, &shrunk->ops);
     comments.bytes[--comments.length] = '\0'; /* ops_file_print ends the last line itself */
     enum exit_code code = ops_output(arguments->output, &shrunk->setup, &shrunk->ops, writing_string(&comments));
     if (code == EXIT_KEPT)
-        message_note("%zu of %zu ops are left after %llu replays, and break %s", shrunk->ops.count, recording->ops.count,
-                     (unsigned long long)shrunk->replays, effect(shrunk));
+        message_note("%zu of %zu ops are left after %llu replays, and break %s%s%s", shrunk->ops.count,
+                     recording->ops.count, (unsigned long long)shrunk->replays, effect(shrunk),
+                     shrunk->cut[0] == '\0' ? "" : "; fewer may do: ", shrunk->cut);
     writing_deinit(&comments);
     if (code != EXIT_KEPT)
         return code;
@@ -41,7 +43,8 @@ static enum exit_code shrink_recording(const struct arguments *arguments, const 
     op_list_init(&shrunk.ops);
     enum exit_code code;
     const struct shrinking shrinking = {.target = recording->target, .setup = &recording->setup, .ops = &recording->ops,
-                                        .replay_count_max = arguments->shrink_budget, .changes_setup = true};
+                                        .replay_count_max = arguments->shrink_budget,
+                                        .duration_ns = arguments->duration_ns, .changes_setup = true};
     death_set_op_timeout(arguments->op_timeout_ns);
     switch (shrinking_run(&shrinking, &shrunk)) {
     case SHRINKING_DONE: code = keep_shrunk(arguments, recording, &shrunk); break;
@@ -66,8 +69,8 @@ static enum exit_code shrink_subcommand(const struct arguments *arguments)
     return code;
 }
 
-static const char *const options[] = {"--output", "--shrink-budget", "--op-timeout", "--target", "--target-option", "--chip",
-                                      "--capacity", NULL};
+static const char *const options[] = {"--output", "--shrink-budget", "--time", "--op-timeout", "--target",
+                                      "--target-option", "--chip", "--capacity", NULL};
 
 const struct subcommand subcommand_shrink = {
     .name = "shrink",
@@ -78,6 +81,7 @@ const struct subcommand subcommand_shrink = {
                    "same place, the same hang.  The same list gives the same result, which was run three times more\n"
                    "in fresh processes; it goes to standard output or to --output.  Exit 1: the shorter list shows\n"
                    "it.  Exit 2: the list breaks no promise.\n\n"
+                   "After --time (default 10m), or at ctrl-C, the fewest ops that were found until then are the result.\n\n"
                    "Example: hbmstress shrink crash.ops -o small.ops",
     .options = options,
     .word_count_min = 1,

@@ -2,6 +2,7 @@
 
 #include "cli/attempt.h"
 #include "cli/child.h"
+#include "cli/clock.h"
 #include "cli/interrupt.h"
 #include "cli/resolving.h"
 #include "harness/check.h"
@@ -30,8 +31,9 @@ struct work {
     bool is_in_process;
     struct attempt attempt;
     struct op_list *resolved; /* to begin with, where lists are tried in processes of their own */
+    uint64_t end_ns;          /* when the time is over */
 };
-/* The head of its answer; the ops follow. */
+/* The head of an answer; the ops follow.  The child answers with each list that counts: the last one is the result. */
 struct answer {
     struct setup setup;
     struct verdict first;
@@ -92,6 +94,20 @@ static bool attempt_is_same(void *context, const struct setup *setup, struct op_
     return true;
 }
 
+static void answer_with(void *context, const struct shrink_result *result)
+{
+    const int file = *(const int *)context;
+    struct answer answer;
+    memset(&answer, 0, sizeof answer);
+    answer.setup = result->setup;
+    answer.first = result->first;
+    answer.replays = result->replays;
+    answer.op_count = result->ops.count;
+    answer.is_minimal = result->is_minimal;
+    (void)(file_write_all(file, &answer, sizeof answer) &&
+           file_write_all(file, result->ops.ops, result->ops.count * sizeof *result->ops.ops));
+}
+
 /* Answers with nothing when the list does not show the finding. */
 static void shrink_and_answer(void *context, int file)
 {
@@ -100,9 +116,11 @@ static void shrink_and_answer(void *context, int file)
     struct shrink_replaying replaying = {.target = shrinking->target};
     snprintf(replaying.signature, sizeof replaying.signature, "%s", work->signature);
     const struct shrink_try in_process = {.context = &replaying, .is_same = shrink_replay, .setup = shrinking->setup,
+                                          .found = answer_with, .found_context = &file,
                                           .changes_setup = shrinking->changes_setup, .cost = &replaying.cost,
                                           .op_count_max = SHRINK_OP_COUNT_MAX, .search_count_max = SEARCH_COUNT_MAX};
     const struct shrink_try in_attempts = {.context = work, .is_same = attempt_is_same, .setup = shrinking->setup,
+                                           .found = answer_with, .found_context = &file,
                                            .op_count_max = SHRINK_OP_COUNT_MAX,
                                            .search_count_max = is_hang(work->signature) ? 0 : SEARCH_PROCESS_COUNT_MAX};
     struct shrink_result result;
@@ -112,28 +130,44 @@ static void shrink_and_answer(void *context, int file)
     } else if (!shrink(&in_attempts, work->resolved, work->replay_count_max, &result) &&
                !shrink(&in_attempts, shrinking->ops, work->replay_count_max, &result))
         return;
-    struct answer answer;
-    memset(&answer, 0, sizeof answer);
-    answer.setup = result.setup;
-    answer.first = result.first;
-    answer.replays = result.replays;
-    answer.op_count = result.ops.count;
-    answer.is_minimal = result.is_minimal;
-    (void)(file_write_all(file, &answer, sizeof answer) &&
-           file_write_all(file, result.ops.ops, result.ops.count * sizeof *result.ops.ops));
+    answer_with(&file, &result);
     op_list_deinit(&result.ops);
 }
 
 /* --- in the parent ----------------------------------------------------------------------------- */
 
+/* How long the answer that begins there is; 0: it is not whole. */
+static size_t answer_length(const struct writing *bytes, size_t start)
+{
+    struct answer answer;
+    const size_t length = bytes->length - start;
+    if (length < sizeof answer)
+        return 0;
+    memcpy(&answer, bytes->bytes + start, sizeof answer);
+    return (length - sizeof answer) / sizeof(struct op) < answer.op_count
+               ? 0
+               : sizeof answer + (size_t)answer.op_count * sizeof(struct op);
+}
+
+/* All whole answers but the last one go. */
+static void forget_older(struct writing *bytes)
+{
+    size_t last = 0, length = answer_length(bytes, 0);
+    for (size_t next = length; length != 0 && (length = answer_length(bytes, next)) != 0; next += length)
+        last = next;
+    if (last == 0)
+        return;
+    memmove(bytes->bytes, bytes->bytes + last, bytes->length - last);
+    bytes->length -= last;
+}
+
+/* False: there is none. */
 static bool take_answer(const struct writing *bytes, struct op_list *ops, struct shrunk *shrunk)
 {
     struct answer answer;
-    if (bytes->length < sizeof answer)
+    if (answer_length(bytes, 0) == 0)
         return false;
     memcpy(&answer, bytes->bytes, sizeof answer);
-    if (answer.op_count != (bytes->length - sizeof answer) / sizeof(struct op))
-        return false;
     shrunk->setup = answer.setup;
     shrunk->first = answer.first;
     shrunk->replays += answer.replays;
@@ -174,6 +208,7 @@ static enum shrinking_end prove(const struct shrinking *shrinking, const struct 
     const char *wanted = shrunk->signature[0] == '\0' ? NULL : shrunk->signature;
     struct attempt attempt = usual_attempt(shrinking, wanted);
     attempt.setup = &shrunk->setup;
+    attempt.outlasts_ctrl_c = shrunk->cut[0] != '\0';
     struct attempt_result result;
     char why[RUN_REASON_BYTES];
     writing_clear(&shrunk->certificate);
@@ -203,11 +238,18 @@ static enum shrinking_end prove_shrunk(const struct shrinking *shrinking, const 
     return end;
 }
 
+/* How much time is left for a child. */
+static uint64_t time_left_ns(const struct work *work)
+{
+    const uint64_t now_ns = clock_now_ns();
+    return work->end_ns > now_ns ? work->end_ns - now_ns : 0;
+}
+
 /* One way of trying, from the whole list to the shrunk one. */
 static enum shrinking_end shrink_in_child(struct work *work, struct op_list *ops, struct shrunk *shrunk, bool *has_died)
 {
-    const struct child_job job = {.work = shrink_and_answer, .context = work, .duration_ns = SHRINK_DURATION_NS,
-                                  .interruptible = true};
+    const struct child_job job = {.work = shrink_and_answer, .context = work, .duration_ns = time_left_ns(work),
+                                  .interruptible = true, .heard = forget_older};
     struct writing bytes;
     char why[RUN_REASON_BYTES];
     struct death *death = death_create();
@@ -220,13 +262,15 @@ static enum shrinking_end shrink_in_child(struct work *work, struct op_list *ops
     if (end == CHILD_NOT_BORN) {
         snprintf(why, sizeof why, "no process could be had: %m");
         result = fail(shrunk, SHRINKING_FAILED, why);
-    } else if (end == CHILD_STOPPED)
-        result = fail(shrunk, SHRINKING_STOPPED, "interrupted, or not done in 10 minutes");
-    else if (end == CHILD_DIED) {
+    } else if (end == CHILD_DIED) {
         death_describe(death, why);
         result = fail(shrunk, SHRINKING_FAULTY, why);
-    } else if (!take_answer(&bytes, ops, shrunk))
+    } else if (end == CHILD_STOPPED) {
+        snprintf(shrunk->cut, sizeof shrunk->cut, "%s", interrupt_asked() ? "interrupted" : "the time was over");
+        result = take_answer(&bytes, ops, shrunk) ? SHRINKING_DONE : fail(shrunk, SHRINKING_STOPPED, shrunk->cut);
+    } else if (!take_answer(&bytes, ops, shrunk)) {
         result = not_broken(shrunk);
+    }
     writing_deinit(&bytes);
     death_destroy(death);
     return result;
@@ -241,6 +285,7 @@ static enum shrinking_end shrink_both_ways(const struct shrinking *shrinking, st
                         .is_in_process = is_tried_in_process(shrunk->signature),
                         .attempt = usual_attempt(shrinking, shrunk->signature)};
     bool has_died = false;
+    work.end_ns = clock_now_ns() + (shrinking->duration_ns == 0 ? SHRINK_DURATION_NS : shrinking->duration_ns);
     work.attempt.op_timeout_ns = smaller(ATTEMPT_OP_TIMEOUT_NS, death_op_timeout());
     if (work.is_in_process) {
         enum shrinking_end end = shrink_in_child(&work, ops, shrunk, &has_died);

@@ -8,9 +8,9 @@
 #include "reports/writing.h"
 
 enum shrinking_end {
-    SHRINKING_DONE,
+    SHRINKING_DONE,       /* cut says whether shrinking was over */
     SHRINKING_NOT_BROKEN, /* the list does not show the finding when it is run again */
-    SHRINKING_STOPPED,    /* ctrl-C, or 10 minutes were over */
+    SHRINKING_STOPPED,    /* ctrl-C, or the time was over, before the finding was seen once */
     SHRINKING_FAULTY,     /* a CHECK of ours failed */
     SHRINKING_FAILED      /* no process or pipe could be had */
 };
@@ -22,6 +22,7 @@ struct shrunk {
     char signature[SIGNATURE_BYTES]; /* what was kept; also set when the list alone said what to keep */
     uint64_t replays;
     bool is_minimal;
+    char cut[48]; /* in words: what ended it early, so that ops are the fewest that were found until then; "" */
     char why[RUN_REASON_BYTES]; /* in words, when not DONE */
 };
 
@@ -32,11 +33,13 @@ struct shrinking {
     const struct op_list *ops;
     const char *signature; /* to keep; NULL = whatever the list shows when it is run */
     uint64_t replay_count_max;
+    uint64_t duration_ns; /* wall time; 0 = 10 minutes.  The runs at the end come on top */
     bool changes_setup; /* capacity, granule and hosts may become simpler, too */
 };
 
 /* At most replay_count_max replays, fewer where each takes a process (2,000) and for hangs (300): all of them together
- * run at most 20 million ops, so that the work is bounded by a count and the same on every machine.  Rules are replayed
+ * run at most 20 million ops, so that the work is bounded by a count and the same on every machine.  Where it takes longer
+ * than duration_ns, or ctrl-C comes, the fewest ops that were found until then are the result.  Rules are replayed
  * in one process as long as the target lives there; crashes, hangs and replay differences in one process each, after a
  * run in which the references of the list were resolved.  In the end the list is run three times more, each time in a
  * fresh process: when it does not show the finding in all of them, the result is NOT_BROKEN. */

@@ -85,6 +85,7 @@ static void describe(const struct sweeping *sweeping, const struct sweep_note *n
         writing_append_format(comments, "shrunk from %zu ops\n", note->ops.count);
     comment_append(comments, "message: ", note->message);
     comment_append(comments, "not shrunk: ", shrunk->why);
+    comment_append(comments, "not shrunk to the end: ", shrunk->cut);
     comment_append(comments, "again: ", sweeping->replay);
     comments->bytes[--comments->length] = '\0'; /* ops_file_print ends the last line itself */
 }

@@ -14,6 +14,13 @@ bool shrinker_is_over(const struct shrinker *shrinker)
     return shrinker->replays_left == 0 || shrinker->ops_left == 0;
 }
 
+static void tell(const struct shrinker *shrinker)
+{
+    if (shrinker->attempt->found != NULL) {
+        shrinker->attempt->found(shrinker->attempt->found_context, shrinker->result);
+    }
+}
+
 static bool try_list(struct shrinker *shrinker, const struct setup *setup)
 {
     const struct shrink_try *attempt = shrinker->attempt;
@@ -31,6 +38,10 @@ static bool try_list(struct shrinker *shrinker, const struct setup *setup)
         return false;
     }
     op_list_copy(&result->ops, &shrinker->trial);
+    if (setup != &result->setup) {
+        setup_copy(&result->setup, setup);
+    }
+    tell(shrinker);
     return true;
 }
 
@@ -41,11 +52,7 @@ bool shrinker_try(struct shrinker *shrinker)
 
 bool shrinker_try_setup(struct shrinker *shrinker, const struct setup *setup)
 {
-    if (!try_list(shrinker, setup)) {
-        return false;
-    }
-    setup_copy(&shrinker->result->setup, setup);
-    return true;
+    return try_list(shrinker, setup);
 }
 
 bool shrinker_try_kept(struct shrinker *shrinker)

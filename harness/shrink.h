@@ -6,6 +6,14 @@
 #include "harness/run.h"
 #include "harness/signature.h"
 
+struct shrink_result {
+    struct op_list ops;   /* the caller deinits */
+    struct setup setup;   /* that ops are run with; that of the try, unless it was allowed to change */
+    struct verdict first; /* what the shrunk list breaks */
+    uint64_t replays;     /* lists tried */
+    bool is_minimal;      /* no single op can be removed, together with those that name it */
+};
+
 /* How a list is tried, and how much work that may be. */
 struct shrink_try {
     void *context;
@@ -13,6 +21,10 @@ struct shrink_try {
      * references resolved and cut behind the op that broke, and *first is its verdict.  Otherwise both stay as they
      * are. */
     bool (*is_same)(void *context, const struct setup *setup, struct op_list *ops, struct verdict *first);
+    /* Hears of each list that counts, the first one too, as it would be the result if no other came: whoever may be
+     * stopped at any time keeps it.  NULL: nobody hears. */
+    void (*found)(void *context, const struct shrink_result *so_far);
+    void *found_context;
     const struct setup *setup; /* of the list.  Sizes are made simpler in units of its granule */
     bool changes_setup;        /* capacity, granule and hosts may be made simpler, too; no chip is named then */
     const uint64_t *cost;      /* of the list tried last, in ops; NULL: their count */
@@ -28,14 +40,6 @@ struct shrink_replaying {
 };
 /* A target that does not take the granule of the setup, but one of its own, is no way to show a finding with it. */
 bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops, struct verdict *first);
-
-struct shrink_result {
-    struct op_list ops;   /* the caller deinits */
-    struct setup setup;   /* that ops are run with; that of the try, unless it was allowed to change */
-    struct verdict first; /* what the shrunk list breaks */
-    uint64_t replays;     /* lists tried */
-    bool is_minimal;      /* no single op can be removed, together with those that name it */
-};
 
 /* ops must end in the finding: returns false, with nothing to deinit, when they do not.  replay_count_max bounds the
  * work, as op_count_max does.  The same list gives the same result, however fast the machine is.  In this order:

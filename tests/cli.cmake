@@ -30,7 +30,7 @@ hbmstress_add_script_test(cli_deaths
 
 add_library(test_cli_bad_target MODULE test_cli_bad_target.c)
 set_target_properties(test_cli_bad_target PROPERTIES PREFIX "")
-foreach(script IN ITEMS help bad_input certificates findings lanes same_bytes watch what_if world job)
+foreach(script IN ITEMS help bad_input certificates findings lanes same_bytes shrink watch what_if world job)
     hbmstress_add_script_test(cli_${script}
         COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/cli_${script}.sh" "$<TARGET_FILE:hbmstress>"
                 "$<IF:$<STREQUAL:${script},findings>,$<TARGET_FILE:test_cli_bad_target>,${CMAKE_SOURCE_DIR}/scenarios/jobs/smoke.ini>"
