@@ -56,10 +56,12 @@ static void explain_without_oom(struct explanation *explanation, const struct ru
 
 static void explain_nothing(struct explanation *explanation, const struct op_list *ops)
 {
-    if (!explanation->is_json)
+    const size_t op_count = ops->count - lanes_switch_count(ops);
+    if (explanation->is_json)
+        explain_nothing_in_json(explanation, op_count);
+    else
         writing_append_format(&explanation->text,
-                              "Nothing to explain: %zu ops, no out-of-memory, every promise kept.\n",
-                              ops->count - lanes_switch_count(ops));
+                              "Nothing to explain: %zu ops, no out-of-memory, every promise kept.\n", op_count);
 }
 
 /* Runs a new run up to that op, and says what is to be said there; or, when the list went well, that. */

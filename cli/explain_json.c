@@ -53,3 +53,12 @@ void explain_in_json(struct explanation *explanation)
     line_close(text);
 }
 
+void explain_nothing_in_json(struct explanation *explanation, size_t op_count)
+{
+    struct writing *text = &explanation->text;
+    line_open(text, "explanation");
+    line_string(text, "verdict", verdict_name(VERDICT_NONE));
+    line_number(text, "ops", op_count);
+    line_string(text, "reason", "no out-of-memory, every promise kept");
+    line_close(text);
+}

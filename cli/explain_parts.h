@@ -30,6 +30,8 @@ const char *explain_tag_name(const struct run *run, uint8_t tag, char name[SETUP
 /* Each appends to the text. */
 void explain_in_words(struct explanation *explanation);
 void explain_in_json(struct explanation *explanation);
+/* The line of a list of op_count ops without an out-of-memory that keeps every promise. */
+void explain_nothing_in_json(struct explanation *explanation, size_t op_count);
 /* The causes, the surest first; has_failed: there is a verdict, which is said already.  Of a list without any only a
  * leak is told.  Nothing of a broken promise that is no out-of-memory. */
 void explain_causes(struct explanation *explanation);

@@ -172,7 +172,8 @@ static void take_numbers(struct evidence *evidence, const struct run *run, const
 {
     evidence->contract = model_contract(model);
     evidence->capacity_bytes = model_capacity_bytes(model);
-    evidence->in_use_bytes = model_in_use_bytes(model);
+    evidence->retired_bytes = model_retired_bytes(model);
+    evidence->in_use_bytes = model_in_use_bytes(model) - evidence->retired_bytes;
     evidence->stack_bytes = model_reserved_bytes(model);
     evidence->free_bytes = model_free_bytes(model);
     evidence->largest_hole_bytes = model_largest_hole_bytes(model);

@@ -33,10 +33,11 @@ struct evidence {
     uint32_t host, host_count;
     struct evidence_block *blocks; /* block_count of them by address; absent ones and evicted programs at the end */
     size_t block_count;
-    uint64_t capacity_bytes, in_use_bytes, stack_bytes, free_bytes, largest_hole_bytes, hole_count;
+    /* in_use: without memory that was retired */
+    uint64_t capacity_bytes, in_use_bytes, retired_bytes, stack_bytes, free_bytes, largest_hole_bytes, hole_count;
     uint64_t requested_bytes;      /* by op: image and stack together for a program; 0: there was no out-of-memory */
     uint64_t missing_bytes;        /* requested beyond free_bytes; 0 when so much is free */
-    uint64_t host_in_use_bytes[OP_HOST_COUNT_MAX]; /* without memory that was retired, unlike in_use_bytes */
+    uint64_t host_in_use_bytes[OP_HOST_COUNT_MAX];
     uint64_t host_capacity_bytes[OP_HOST_COUNT_MAX];
 };
 

@@ -7,9 +7,11 @@ static void say_holders(const struct evidence *evidence, struct diagnosis *diagn
     uint64_t bytes[OP_TAG_COUNT] = {0};
     for (size_t i = 0; i < evidence->block_count; i++) {
         const struct evidence_block *block = &evidence->blocks[i];
-        bytes[block->tag] += block->state == BLOCK_GONE ? 0 : block->size_bytes;
+        const bool holds = block->state != BLOCK_GONE && block->kind != BLOCK_RETIRED;
+        bytes[block->tag] += holds ? block->size_bytes : 0;
     }
-    for (int place = 0; place < HOLDER_COUNT_MAX; place++) {
+    int place = 0;
+    for (; place < HOLDER_COUNT_MAX; place++) {
         char name[SETUP_NAME_BYTES];
         int most = 0;
         for (int tag = 1; tag < OP_TAG_COUNT; tag++) {
@@ -24,7 +26,9 @@ static void say_holders(const struct evidence *evidence, struct diagnosis *diagn
         diagnosis->tag = place == 0 ? (uint8_t)most : diagnosis->tag;
         bytes[most] = 0;
     }
-    diagnosis_say(diagnosis, ".");
+    if (place > 0) {
+        diagnosis_say(diagnosis, ".");
+    }
 }
 
 static void find_exhausted(const struct evidence *evidence, struct diagnosis *diagnosis)
@@ -34,6 +38,7 @@ static void find_exhausted(const struct evidence *evidence, struct diagnosis *di
     }
     diagnosis_number(diagnosis, "missing_bytes", evidence->missing_bytes);
     diagnosis_number(diagnosis, "in_use_bytes", evidence->in_use_bytes);
+    diagnosis_number(diagnosis, "retired_bytes", evidence->retired_bytes);
     diagnosis->op = evidence->verdict->op;
     if (evidence->requested_bytes > evidence->capacity_bytes) {
         diagnosis->confidence = CONFIDENCE_TOO_LARGE;
@@ -42,10 +47,14 @@ static void find_exhausted(const struct evidence *evidence, struct diagnosis *di
         return;
     }
     diagnosis->confidence = CONFIDENCE;
-    diagnosis_say(diagnosis, "%s are asked for and %s are free, %s too little; %s of %s are in use and %s are stack.",
+    diagnosis_say(diagnosis, "%s are asked for and %s are free, %s too little; %s of %s are in use and %s are stack",
                   diagnosis_size(evidence->requested_bytes).text, diagnosis_size(evidence->free_bytes).text,
                   diagnosis_size(evidence->missing_bytes).text, diagnosis_size(evidence->in_use_bytes).text,
                   diagnosis_size(evidence->capacity_bytes).text, diagnosis_size(evidence->stack_bytes).text);
+    if (evidence->retired_bytes > 0) {
+        diagnosis_say(diagnosis, ", and %s went bad and are nobody's", diagnosis_size(evidence->retired_bytes).text);
+    }
+    diagnosis_say(diagnosis, ".");
     say_holders(evidence, diagnosis);
 }
 

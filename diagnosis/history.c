@@ -249,7 +249,7 @@ void history_step(struct history *history, const struct run *run)
     struct history_note note = {.host = op->host,
                                 .op = seen->op,
                                 .tag_bytes = model_tag_bytes(model),
-                                .in_use_bytes = model_in_use_bytes(model)};
+                                .in_use_bytes = model_in_use_bytes(model) - model_retired_bytes(model)};
     if (seen->skipped == 0 && seen->result == TARGET_OK) {
         describe(run, op, &note);
     }

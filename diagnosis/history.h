@@ -19,8 +19,8 @@ enum {
 
 /* What holds during the ops [first_op, first_op of the next sample).  The bytes of a tag include queued frees.  A
  * tag's floor and top are exact for what the ops of that tag did; what ends by an event alone is seen at the next op
- * of the tag, or when the next sample begins.  In-use is that at the sample's end; what needs a walk over the blocks
- * is that at its beginning. */
+ * of the tag, or when the next sample begins.  In-use is that at the sample's end, and without memory that was retired,
+ * here as everywhere; what needs a walk over the blocks is that at its beginning. */
 struct history_sample {
     uint64_t first_op;
     uint64_t floor_bytes[OP_TAG_COUNT], top_bytes[OP_TAG_COUNT];

@@ -34,7 +34,7 @@ static bool is_usual(const struct evidence *evidence, const struct history_rise 
 /* Without it even the highest peak before would have left room for the request. */
 static bool would_have_fitted(const struct evidence *evidence, const struct history_rise *rise)
 {
-    const uint64_t room = evidence->capacity_bytes - evidence->stack_bytes;
+    const uint64_t room = evidence->capacity_bytes - evidence->stack_bytes - evidence->retired_bytes;
     return rise->peak_before_bytes <= room && evidence->requested_bytes <= room - rise->peak_before_bytes;
 }
 

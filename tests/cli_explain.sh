@@ -36,10 +36,17 @@ expect_exit 0 explain begun.ops
 expect_text out.txt "Nothing to explain: 900 ops"
 expect_text out.txt "leak (sure, 95 %)"
 expect_exit 0 explain begun.ops --json
+nothing='{"type":"explanation","verdict":"none","ops":900,"reason":"no out-of-memory, every promise kept"}'
+[ "$(sed -n 1p out.txt)" = "$nothing" ] || fail "the first line of a list without an out-of-memory: $(sed -n 1p out.txt)"
 [ "$(grep -c '"cause":"leak"' out.txt)" = 1 ] || fail "a leak without an out-of-memory is not in the JSON: $(cat out.txt)"
 sed '/^900: /,$d' "$causes/leak-near.ops" >sound.ops
 expect_exit 0 explain sound.ops
 [ "$(cat out.txt)" = "Nothing to explain: 900 ops, no out-of-memory, every promise kept." ] || fail "a sound list: $(cat out.txt)"
+expect_exit 0 explain sound.ops --json
+[ "$(cat out.txt)" = "$nothing" ] || fail "a sound list in JSON: $(cat out.txt)"
+printf 'hbmstress-ops 1\ncapacity 64K\ntarget hbm\n0: alloc size=1K\n1: alloc size=1K lane=1\n' >sound-lanes.ops
+expect_exit 0 explain sound-lanes.ops --json
+[ "$(cat out.txt)" = "${nothing/900/2}" ] || fail "a sound list with lanes in JSON: $(cat out.txt)"
 
 # With lanes, and it says so.
 sed 's/^\(2: alloc .*\)$/\1 lane=1/' "$causes/queued_frees.ops" >lanes.ops
@@ -71,8 +78,10 @@ expect_exit 0 explain retired.ops
 grep -Eq "^retired memory +1 +32\.0K" out.txt || fail "no retired memory: $(grep -A 6 '^Who' out.txt)"
 expect_no_text out.txt "queued frees"
 expect_no_text out.txt "host_skew"
+expect_text out.txt "4.0K too little; 16.0K of 64.0K are in use and 0B are stack, and 32.0K"
 expect_exit 0 explain retired.ops --json
 expect_text out.txt '"queued_frees":{"blocks":0,"bytes":0},"retired":{"blocks":1,"bytes":32768}'
+expect_text out.txt '"numbers":{"missing_bytes":4096,"in_use_bytes":16384,"retired_bytes":32768}'
 
 # A list that is on more hosts than the command line gives.
 for subcommand in explain export watch import replay; do
