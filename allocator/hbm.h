@@ -12,9 +12,9 @@
  *   retired   memory that went bad: it keeps its place for ever.
  *
  * Mitigations.  A request that finds no hole is tried again after, in the configured order,
- *   drain       wait for the events of dying blocks, the earliest queued first;
+ *   drain       unless drains is off: wait for the events of dying blocks, the earliest queued first;
  *   defragment  move movable blocks, only as many as the request needs (see enum hbm_defrag);
- *   evict       for a buffer or output (and, if program_evicts_program, for a program): unload idle
+ *   evict       for a buffer or output unless evicts is off (for a program if program_evicts_program): unload idle
  *               programs, least recently used first, one at a time, until the request fits.
  * Nothing is moved or evicted unless the request is known to fit afterwards.  A full round that
  * changed nothing ends in HBM_NO_MEMORY.
@@ -171,6 +171,8 @@ struct hbm_options {
     uint32_t granule_bytes;  /* a power of two, 1..65536; 512 by default */
     enum hbm_defrag defrag;  /* REPACK by default */
     enum hbm_mitigation order[HBM_MITIGATION_COUNT]; /* a permutation; default drain, defragment, evict */
+    bool drains;                   /* whether a request waits for queued frees; yes by default */
+    bool evicts;                   /* whether a buffer or output may evict idle programs; yes by default */
     bool program_evicts_program;   /* whether a program load may evict others; no by default */
     bool log_allocations_on_oom;   /* print the report to `sink` before HBM_NO_MEMORY; off by default */
     struct hbm_sink sink;          /* where that goes; the lock is held, so it must not call libhbm */

@@ -214,7 +214,7 @@ static bool event_await(struct hbm_call *call, uint64_t id)
 
 static bool drain(struct hbm_call *call, uint32_t *number, bool *changed)
 {
-    for (int waits = 0; waits < WAITS_MAX && call->hbm->dying_count != 0; waits++) {
+    for (int waits = 0; waits < WAITS_MAX && call->hbm->options.drains && call->hbm->dying_count != 0; waits++) {
         const struct hbm_event *event = event_to_await(call);
         if (event == NULL)
             return false;
@@ -268,7 +268,8 @@ static bool any_evictable(const struct hbm_call *call)
 /* After a refusal it must be asked anew whether the rest would do. */
 static bool evict(struct hbm_call *call, uint32_t *number, bool *changed)
 {
-    if (call->program != NULL && !call->hbm->options.program_evicts_program)
+    const struct hbm_options *options = &call->hbm->options;
+    if (call->program != NULL ? !options->program_evicts_program : !options->evicts)
         return false;
     bool could_fit = false;
     while (any_evictable(call)) {

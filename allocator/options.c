@@ -38,6 +38,8 @@ void hbm_options_init(struct hbm_options *options)
         .granule_bytes = 512,
         .defrag = HBM_DEFRAG_REPACK,
         .order = {HBM_DRAIN, HBM_DEFRAGMENT, HBM_EVICT},
+        .drains = true,
+        .evicts = true,
         .search_nodes_max = HBM_SEARCH_NODES_DEFAULT,
     };
 }

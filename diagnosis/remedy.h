@@ -77,8 +77,9 @@ void remedy_title(const struct remedy *remedy, const struct remedy_case *given, 
                   char text[REMEDY_TITLE_BYTES]);
 
 /* In the order of the table. */
-extern const struct remedy remedy_defrag, remedy_order, remedy_program_evicts, remedy_donation, remedy_unload,
-    remedy_programs, remedy_mark_step, remedy_layout, remedy_no_padding, remedy_checkpointing, remedy_accumulation,
-    remedy_batch, remedy_restart, remedy_sharding, remedy_chip, remedy_capacity;
+extern const struct remedy remedy_defrag, remedy_order, remedy_drains, remedy_evicts, remedy_program_evicts,
+    remedy_donation, remedy_unload, remedy_programs, remedy_mark_step, remedy_layout, remedy_no_padding,
+    remedy_checkpointing, remedy_accumulation, remedy_batch, remedy_restart, remedy_sharding, remedy_chip,
+    remedy_capacity;
 
 #endif

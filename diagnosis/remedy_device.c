@@ -255,19 +255,65 @@ const struct remedy remedy_order = {
     .apply = order_apply,
 };
 
+/* --- mitigations that are on or off ------------------------------------------------------------- */
+
 static const char *const flag_values[] = {"no", "yes"};
+
+static void flag_label(const struct remedy_case *given, uint64_t parameter, char text[REMEDY_LABEL_BYTES])
+{
+    (void)given;
+    snprintf(text, REMEDY_LABEL_BYTES, "%s", flag_values[parameter]);
+}
+
+static bool drains_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
+                             char note[REMEDY_NOTE_BYTES])
+{
+    return !refuse_option(given, "drains", note) && other_value(2, given->contract->drains, index, parameter);
+}
+
+static bool drains_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+{
+    return set_option(given, "drains", flag_values[parameter], result);
+}
+
+const struct remedy remedy_drains = {
+    .name = "drains",
+    .summary = "whether a request waits for queued frees",
+    .parameter_name = "yes or no",
+    .assumes = "The allocator may be told so.",
+    .search = REMEDY_EACH,
+    .parameter = drains_parameter,
+    .label = flag_label,
+    .apply = drains_apply,
+};
+
+static bool evicts_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
+                             char note[REMEDY_NOTE_BYTES])
+{
+    return !refuse_option(given, "evicts", note) && other_value(2, given->contract->evicts, index, parameter);
+}
+
+static bool evicts_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+{
+    return set_option(given, "evicts", flag_values[parameter], result);
+}
+
+const struct remedy remedy_evicts = {
+    .name = "evicts",
+    .summary = "whether a buffer may evict idle programs",
+    .parameter_name = "yes or no",
+    .assumes = "The allocator may be told so.",
+    .search = REMEDY_EACH,
+    .parameter = evicts_parameter,
+    .label = flag_label,
+    .apply = evicts_apply,
+};
 
 static bool program_evicts_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
                                      char note[REMEDY_NOTE_BYTES])
 {
     return !refuse_option(given, "program_evicts_program", note) &&
            other_value(2, given->contract->program_evicts_program, index, parameter);
-}
-
-static void program_evicts_label(const struct remedy_case *given, uint64_t parameter, char text[REMEDY_LABEL_BYTES])
-{
-    (void)given;
-    snprintf(text, REMEDY_LABEL_BYTES, "%s", flag_values[parameter]);
 }
 
 static bool program_evicts_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
@@ -282,6 +328,6 @@ const struct remedy remedy_program_evicts = {
     .assumes = "The allocator may be told so.",
     .search = REMEDY_EACH,
     .parameter = program_evicts_parameter,
-    .label = program_evicts_label,
+    .label = flag_label,
     .apply = program_evicts_apply,
 };

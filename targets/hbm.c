@@ -9,6 +9,8 @@
 static const char option_help[] = "defrag=none|slide|repack\n"
                                   "granule=N\n"
                                   "order=drain,defragment,evict\n"
+                                  "drains=yes|no\n"
+                                  "evicts=yes|no\n"
                                   "program_evicts_program=yes|no\n"
                                   "log_allocations_on_oom=yes|no\n"
                                   "message_code=yes|no\n"
@@ -138,7 +140,7 @@ struct wishes {
     uint64_t granule_bytes;
     enum defrag_contract defrag;
     enum mitigation order[MITIGATION_ORDER_COUNT];
-    bool program_evicts_program, log_allocations_on_oom, message_code;
+    bool drains, evicts, program_evicts_program, log_allocations_on_oom, message_code;
     uint64_t search_nodes_max; /* 0 = libhbm's own */
 };
 
@@ -152,6 +154,12 @@ static bool read_option(struct wishes *wishes, const struct target_option *optio
     }
     if (option_is(option, "order")) {
         return option_read_order(option, wishes->order, reason);
+    }
+    if (option_is(option, "drains")) {
+        return option_read_flag(option, &wishes->drains, reason);
+    }
+    if (option_is(option, "evicts")) {
+        return option_read_flag(option, &wishes->evicts, reason);
     }
     if (option_is(option, "program_evicts_program")) {
         return option_read_flag(option, &wishes->program_evicts_program, reason);
@@ -174,6 +182,8 @@ static bool read_wishes(struct wishes *wishes, const struct target_setup *setup,
         .granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512,
         .defrag = DEFRAG_REPACK,
         .order = {MITIGATION_DRAIN, MITIGATION_DEFRAGMENT, MITIGATION_EVICT},
+        .drains = true,
+        .evicts = true,
     };
     for (uint32_t i = 0; i < setup->option_count; i++) {
         if (!read_option(wishes, &setup->options[i], reason)) {
@@ -197,6 +207,8 @@ static struct hbm_options options_for(const struct wishes *wishes, const struct 
     for (unsigned i = 0; i < HBM_MITIGATION_COUNT; i++) {
         options.order[i] = mitigations[wishes->order[i]];
     }
+    options.drains = wishes->drains;
+    options.evicts = wishes->evicts;
     options.program_evicts_program = wishes->program_evicts_program;
     options.search_nodes_max = wishes->search_nodes_max != 0 ? wishes->search_nodes_max : options.search_nodes_max;
     options.log_allocations_on_oom = wishes->log_allocations_on_oom;
@@ -213,9 +225,9 @@ static struct target_contract contract_for(const struct wishes *wishes)
         .granule_bytes = wishes->granule_bytes,
         .defrag = wishes->defrag,
         .queues_frees = true,
-        .drains = true,
+        .drains = wishes->drains,
         .programs = true,
-        .evicts = true,
+        .evicts = wishes->evicts,
         .program_evicts_program = wishes->program_evicts_program,
         .documented_messages = true,
         .thread_safe = true,

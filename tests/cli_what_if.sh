@@ -84,6 +84,8 @@ expect_text out.txt "yes, estimate"
 expect_text out.txt "batch-2"
 expect_text out.txt "no op says its unpadded size"
 expect_text out.txt "restart-4"
+expect_text out.txt "drains-no"
+expect_text lists/of/leak/evicts-no.ops "option evicts=no"
 expect_text lists/of/leak/restart-4.ops "# what if: restart-4"
 expect_text lists/of/leak/restart-4.ops "# an estimate that assumes: "
 expect_exit 0 explain leak.ops --what-if --json

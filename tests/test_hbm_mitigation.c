@@ -342,6 +342,26 @@ START_TEST(program_evicts_program_only_when_allowed)
 }
 END_TEST
 
+START_TEST(queued_free_is_awaited_and_idle_program_evicted_unless_that_is_off)
+{
+    for (int off = 0; off < 2; off++) {
+        rig_init(&rig, 8, HBM_DEFRAG_REPACK);
+        rig.options.drains = off == 0;
+        rig.options.evicts = off == 0;
+        rig.options.program_evicts_program = true;
+        rig_create(&rig);
+        struct hbm_buffer *dying = rig_buffer(&rig, 4);
+        rig_program(&rig, 1, 4, 0);
+        ck_assert_int_eq(hbm_free_after(rig.hbm, dying, 1), HBM_OK);
+        ck_assert_int_eq(rig_try(&rig, 4), off ? HBM_NO_MEMORY : HBM_OK);
+        ck_assert_uint_eq(rig.device.waits, !off);
+        ck_assert_int_eq(rig_try(&rig, 4), off ? HBM_NO_MEMORY : HBM_OK);
+        ck_assert_uint_eq(rig.device.unload_count, !off);
+        rig_stop(&rig);
+    }
+}
+END_TEST
+
 /* A queued free, two holes to join and an idle program: any one of them would do. */
 START_TEST(mitigations_are_tried_in_the_configured_order)
 {
@@ -392,6 +412,7 @@ int main(void)
     tcase_add_test(test_case, nothing_is_evicted_in_vain_or_while_busy);
     tcase_add_test(test_case, refused_eviction_passes_to_the_next_program);
     tcase_add_test(test_case, program_evicts_program_only_when_allowed);
+    tcase_add_test(test_case, queued_free_is_awaited_and_idle_program_evicted_unless_that_is_off);
     tcase_add_test(test_case, mitigations_are_tried_in_the_configured_order);
     suite_add_tcase(suite, test_case);
     return suite_run(suite);
