@@ -276,6 +276,12 @@ static const char *set_what_if_out(struct arguments *arguments, const char *valu
     return set_text(&arguments->what_if_out, value);
 }
 
+static const char *set_checkpoint_tags(struct arguments *arguments, const char *value)
+{
+    arguments->what_if = true;
+    return set_text(&arguments->checkpoint_tags, value);
+}
+
 static const char *set_alarm(struct arguments *arguments, const char *value)
 {
     const size_t length = strlen(value);
@@ -356,6 +362,8 @@ static const struct option_row option_rows[] = {
     {"--shard", NULL, "I/N", "run the I-th of N parts of the campaign; hbmstress merge joins their DIRs", set_shard},
     {"--what-if", NULL, NULL, "run the list under each change that might have helped, and print the table", set_what_if},
     {"--what-if-out", NULL, "DIR", "the same, and where the list of each change goes, to be replayed", set_what_if_out},
+    {"--checkpoint-tags", NULL, "TAGS", "--what-if, with checkpointing of these tags (names or numbers, by commas)",
+     set_checkpoint_tags},
     {"--alarm", NULL, "PERCENT", "tell when a peak fills that share of its device or more, such as 90%", set_alarm},
     {"--follow", NULL, NULL, "show it again and again until the campaign ends, or ctrl-C", set_follow},
     {"--json", NULL, NULL, "JSON lines on standard output and nothing else", set_json},

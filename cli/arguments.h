@@ -19,7 +19,7 @@ struct arguments {
     size_t word_count;
     char *const *raw; /* raw_count: all words after the subcommand's name, as they were given */
     size_t raw_count;
-    const char *target, *chip, *job, *out, *output, *format, *certificates, *resume, *what_if_out;
+    const char *target, *chip, *job, *out, *output, *format, *certificates, *resume, *what_if_out, *checkpoint_tags;
     struct setup_option options[SETUP_OPTION_COUNT_MAX]; /* option_count, keys unique */
     uint32_t option_count;
     uint64_t capacity_bytes, seed, op_count_max, duration_ns;

@@ -249,6 +249,8 @@ static enum exit_code explain_subcommand(const struct arguments *arguments)
     struct recording recording;
     enum exit_code code = recording_read(arguments->words[0], arguments, true, &recording);
     if (code == EXIT_KEPT)
+        code = what_if_check(arguments, &recording);
+    if (code == EXIT_KEPT)
         code = what_if_explain(arguments, &recording, explain_recording(arguments, &recording));
     recording_deinit(&recording);
     return code;
@@ -256,7 +258,8 @@ static enum exit_code explain_subcommand(const struct arguments *arguments)
 
 static const char *const options[] = {"--format", "--target", "--target-option", "--chip", "--capacity", "--hosts",
                                       "--kv-bytes-per-token", "--kv-tokens-per-second", "--trial-timeout",
-                                      "--op-timeout", "--what-if", "--what-if-out", "--json", NULL};
+                                      "--op-timeout", "--what-if", "--what-if-out", "--checkpoint-tags", "--json",
+                                      NULL};
 
 const struct subcommand subcommand_explain = {
     .name = "explain",
@@ -269,10 +272,12 @@ const struct subcommand subcommand_explain = {
         "Then the diagnosis: which of the usual causes are seen (docs/diagnosis.md), the surest first, with\n"
         "their numbers.  A leak is told of a list without an out-of-memory, too.\n\n"
         "With --what-if the list is run again under each change that might have helped (another chip, donation,\n"
-        "half the batch ...: docs/what-if.md), and a table says which fit.\n\n"
+        "half the batch ...: docs/what-if.md), and a table says which fit.  --checkpoint-tags says whose blocks are\n"
+        "given back and made again, whether steps are seen or not.\n\n"
         "Of a list with lanes it prints first who ran when, a column for each lane.\n\n"
         "Example: hbmstress explain crash.log --chip v4\n"
         "Example: hbmstress explain crash.log --chip v4 --what-if --what-if-out variants\n"
+        "Example: hbmstress explain crash.log --checkpoint-tags activations,attention\n"
         "Example: hbmstress explain out/repros/deadlock-queued_free_race-7.ops",
     .options = options,
     .word_count_min = 1,

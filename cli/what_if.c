@@ -19,6 +19,7 @@ struct work {
     const struct recording *recording;
     const char *directory; /* NULL: no lists are wanted */
     enum exit_code code;
+    bool named_tags[OP_TAG_COUNT];
 };
 
 static const char *size_text(uint64_t size_bytes, char text[SIZE_TEXT_BYTES])
@@ -217,12 +218,14 @@ static void append_result(const struct work *work, enum what_if_result result, c
 static void try_and_answer(void *context, int file)
 {
     struct work *work = context;
-    const struct what_if_sink sink = {work, write_list};
+    const struct what_if_wish wish = {
+        .take = write_list, .context = work,
+        .named_tags = work->arguments->checkpoint_tags == NULL ? NULL : work->named_tags};
     struct what_if what_if;
     struct writing text;
     writing_init(&text);
     const enum what_if_result result =
-        what_if_run(work->recording->target, &work->recording->setup, &work->recording->ops, &sink, &what_if);
+        what_if_run(work->recording->target, &work->recording->setup, &work->recording->ops, &wish, &what_if);
     if (result != WHAT_IF_TARGET_REFUSED) {
         append_result(work, result, &what_if, &text);
         (void)(file_write_all(file, &work->code, sizeof work->code) && file_write_all(file, text.bytes, text.length));
@@ -246,13 +249,55 @@ static enum exit_code fail_without_answer(const char *path, enum child_end end, 
     return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", path);
 }
 
+/* --- named tags ------------------------------------------------------------------------------- */
+
+/* By name, each of them where several have it, or by number.  False: the list has none such. */
+static bool name_tag(struct work *work, const char *word, size_t length)
+{
+    const struct setup *setup = &work->recording->setup;
+    uint64_t number;
+    bool is_there = false;
+    for (size_t tag = 0; tag < OP_TAG_COUNT; tag++) {
+        const char *name = setup->tags[tag];
+        if (length > 0 && strlen(name) == length && memcmp(name, word, length) == 0)
+            is_there = work->named_tags[tag] = true;
+    }
+    if (!is_there && number_parse(word, length, &number) && number < OP_TAG_COUNT)
+        is_there = work->named_tags[number] = true;
+    return is_there;
+}
+
+/* A value that is the name of a tag as it stands may have commas. */
+static enum exit_code name_tags(struct work *work, const char *value)
+{
+    if (value == NULL || name_tag(work, value, strlen(value)))
+        return EXIT_KEPT;
+    for (const char *word = value;; word++) {
+        const size_t length = strcspn(word, ",");
+        if (!name_tag(work, word, length))
+            return message_fail(EXIT_USAGE, "--checkpoint-tags: %s has no tag '%.*s'", work->arguments->words[0],
+                                (int)(length < SETUP_NAME_BYTES ? length : SETUP_NAME_BYTES), word);
+        word += length;
+        if (*word == '\0')
+            return EXIT_KEPT;
+    }
+}
+
+enum exit_code what_if_check(const struct arguments *arguments, const struct recording *recording)
+{
+    struct work work = {.arguments = arguments, .recording = recording};
+    return name_tags(&work, arguments->checkpoint_tags);
+}
+
 enum exit_code what_if_explain(const struct arguments *arguments, const struct recording *recording,
                                enum exit_code code)
 {
-    struct work work = {arguments, recording, arguments->what_if_out, code};
+    struct work work = {
+        .arguments = arguments, .recording = recording, .directory = arguments->what_if_out, .code = code};
     const bool is_explained = code == EXIT_KEPT || code == EXIT_BROKEN || code == EXIT_UNKNOWN;
     if (!is_explained || (!arguments->what_if && arguments->what_if_out == NULL))
         return code;
+    (void)name_tags(&work, arguments->checkpoint_tags);
     if (work.directory != NULL && !make_directories(work.directory))
         return message_fail(EXIT_HARNESS, "%s: %m", work.directory);
     struct writing answer;

@@ -5,8 +5,11 @@
 #include "cli/arguments.h"
 #include "cli/recording.h"
 
+/* Whether what the options of --what-if name is there: EXIT_KEPT, or EXIT_USAGE after one message. */
+enum exit_code what_if_check(const struct arguments *arguments, const struct recording *recording);
+
 /* After the explanation, which ended with code: prints the table (with --json a line for each row) and writes the
- * lists to --what-if-out.  Does nothing unless one of the two options is there.  Returns code, or after one message
+ * lists to --what-if-out.  Does nothing unless an option asks for it; what_if_check was KEPT.  Returns code, or after one message
  * EXIT_BROKEN when the target crashes or hangs under a variant, EXIT_HARNESS when a list cannot be written or the user
  * interrupted. */
 enum exit_code what_if_explain(const struct arguments *arguments, const struct recording *recording,

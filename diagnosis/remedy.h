@@ -18,6 +18,8 @@ struct remedy_case {
     const struct op_list *ops;
     struct remedy_lives lives;
     struct remedy_steps steps;
+    const bool *named_tags; /* OP_TAG_COUNT of them: those whose checkpointing is asked for, and no others'; NULL: those
+                             * of the steps with most to gain.  remedy_case_init leaves NULL */
 };
 /* O(ops), with lists that have no period up to 256 times that of their requests. */
 void remedy_case_init(struct remedy_case *given, const struct target *target, const struct target_contract *contract,

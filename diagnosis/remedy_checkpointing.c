@@ -12,12 +12,20 @@
 #include <string.h>
 
 enum { TAGS_TRIED = 4, GAP_SHARE = 4 };
+/* The parameter that stands for all named tags together. */
+enum { ALL_NAMED = OP_TAG_COUNT };
 
 /* The longest time in which nothing names a block: from op `from` to op `to`, which names it again (op count: none
  * does). */
 struct gap {
     uint32_t from, to;
 };
+
+/* Whether the parameter speaks of the tag. */
+static bool is_meant(const struct remedy_case *given, uint64_t parameter, uint8_t tag)
+{
+    return parameter == ALL_NAMED ? given->named_tags != NULL && given->named_tags[tag] : parameter == tag;
+}
 
 /* What a tag's blocks of the steps could give back: bytes times ops. */
 struct tag_gain {
@@ -33,7 +41,9 @@ static uint32_t gap_length(const struct gap *gap)
 static bool is_candidate(const struct remedy_case *given, uint32_t i)
 {
     const struct remedy_life *life = &given->lives.lives[i];
-    return life->root == i && given->ops->ops[i].kind != OP_LOAD && given->steps.is_of_step[i] && !life->is_donated;
+    const bool is_wanted =
+        given->named_tags == NULL ? given->steps.is_of_step[i] : given->named_tags[given->ops->ops[i].tag];
+    return life->root == i && given->ops->ops[i].kind != OP_LOAD && is_wanted && !life->is_donated;
 }
 
 static void widen(struct gap *gap, uint32_t from, uint32_t to)
@@ -66,10 +76,10 @@ static struct gap *find_gaps(const struct remedy_case *given)
     return gaps;
 }
 
-/* A quarter of a step, and at least one other op between. */
+/* A quarter of a step, and at least one other op between; of named tags that one op alone. */
 static bool is_long(const struct remedy_case *given, const struct gap *gap)
 {
-    return gap_length(gap) >= 2 && gap_length(gap) >= given->steps.length / GAP_SHARE;
+    return gap_length(gap) >= 2 && (given->named_tags != NULL || gap_length(gap) >= given->steps.length / GAP_SHARE);
 }
 
 static int compare_gains(const void *a, const void *b)
@@ -82,9 +92,28 @@ static int compare_gains(const void *a, const void *b)
     return left->tag < right->tag ? -1 : left->tag > right->tag;
 }
 
+/* Each named tag alone, and when there are more, all of them together after them. */
+static bool named_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
+                            char note[REMEDY_NOTE_BYTES])
+{
+    size_t count = 0;
+    snprintf(note, REMEDY_NOTE_BYTES, "no tag is named");
+    for (uint64_t tag = 0; tag < OP_TAG_COUNT; tag++) {
+        if (given->named_tags[tag] && count++ == index) {
+            *parameter = tag;
+            return true;
+        }
+    }
+    *parameter = ALL_NAMED;
+    return count > 1 && index == count;
+}
+
 static bool checkpointing_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
                                     char note[REMEDY_NOTE_BYTES])
 {
+    if (given->named_tags != NULL) {
+        return named_parameter(given, index, parameter, note);
+    }
     struct tag_gain gains[OP_TAG_COUNT] = {{0}};
     snprintf(note, REMEDY_NOTE_BYTES, "%s", REMEDY_NO_STEPS);
     if (given->steps.count == 0 || index >= TAGS_TRIED) {
@@ -118,10 +147,10 @@ static bool has_double(const struct setup *setup, uint64_t tag)
 /* A name that cannot be a word as it is gets its number, so that no two labels are equal. */
 static void checkpointing_label(const struct remedy_case *given, uint64_t parameter, char text[REMEDY_LABEL_BYTES])
 {
-    const char *name = given->setup->tags[parameter];
+    const char *name = parameter == ALL_NAMED ? "" : given->setup->tags[parameter];
     char word[SETUP_NAME_BYTES - 8] = "";
     size_t length = 0;
-    bool is_word = name[0] != '\0' && !has_double(given->setup, parameter);
+    bool is_word = parameter != ALL_NAMED && name[0] != '\0' && !has_double(given->setup, parameter);
     for (; name[length] != '\0' && length < sizeof word - 1; length++) {
         const unsigned char c = (unsigned char)name[length];
         const bool is_plain = isalnum(c) || c == '.' || c == '-' || c == '_';
@@ -129,7 +158,9 @@ static void checkpointing_label(const struct remedy_case *given, uint64_t parame
         is_word = is_word && is_plain;
     }
     word[length] = '\0';
-    if (is_word && name[length] == '\0') {
+    if (parameter == ALL_NAMED) {
+        snprintf(text, REMEDY_LABEL_BYTES, "all-that-are-named");
+    } else if (is_word && name[length] == '\0') {
         snprintf(text, REMEDY_LABEL_BYTES, "%s", word);
     } else {
         snprintf(text, REMEDY_LABEL_BYTES, "%s.tag%u", word, (unsigned)(uint8_t)parameter);
@@ -142,7 +173,7 @@ struct deeds {
     uint64_t count, bytes;
 };
 
-static void plan_deeds(const struct remedy_case *given, uint8_t tag, struct deeds *deeds)
+static void plan_deeds(const struct remedy_case *given, uint64_t parameter, struct deeds *deeds)
 {
     const uint32_t count = (uint32_t)given->ops->count;
     struct gap *gaps = find_gaps(given);
@@ -154,7 +185,7 @@ static void plan_deeds(const struct remedy_case *given, uint8_t tag, struct deed
         deeds->given_back[i] = deeds->made_again[i] = OP_NONE;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (given->ops->ops[i].tag == tag && is_long(given, &gaps[i])) {
+        if (is_meant(given, parameter, given->ops->ops[i].tag) && is_long(given, &gaps[i])) {
             deeds->given_back[gaps[i].from] = i;
             deeds->made_again[gaps[i].to] = i;
             deeds->count++;
@@ -169,7 +200,7 @@ static bool checkpointing_apply(const struct remedy_case *given, uint64_t parame
     struct deeds deeds = {0};
     struct rewrite rewrite;
     char size[SIZE_TEXT_BYTES];
-    plan_deeds(given, (uint8_t)parameter, &deeds);
+    plan_deeds(given, parameter, &deeds);
     rewrite_init(&rewrite, given->ops, &result->ops);
     for (uint32_t i = 0; i < given->ops->count; i++) {
         if (deeds.made_again[i] != OP_NONE) {

@@ -19,7 +19,7 @@ enum { OPS_EXACT_MAX = 20000, CAPACITY_PARTS = 4096, PARAMETER_COUNT_MAX = 64 };
 /* What is under way. */
 struct trying {
     const struct remedy_case *given;
-    const struct what_if_sink *sink;
+    const struct what_if_wish *wish;
     struct what_if *what_if;
     struct remedy_result variant;
     uint64_t ops_left; /* that may still be run */
@@ -50,8 +50,8 @@ static void add_row(struct what_if *what_if, const struct what_if_row *row)
 
 static void hand_out(const struct trying *trying, const struct what_if_row *row)
 {
-    if (trying->sink != NULL && row->end != WHAT_IF_DOES_NOT_APPLY) {
-        trying->sink->take(trying->sink->context, row, &trying->variant.setup, &trying->variant.ops);
+    if (trying->wish != NULL && trying->wish->take != NULL && row->end != WHAT_IF_DOES_NOT_APPLY) {
+        trying->wish->take(trying->wish->context, row, &trying->variant.setup, &trying->variant.ops);
     }
 }
 
@@ -233,12 +233,13 @@ static size_t find_smallest(const struct what_if *what_if)
     return i;
 }
 
-static void try_all(const struct target *target, const struct what_if_base *base, const struct what_if_sink *sink,
+static void try_all(const struct target *target, const struct what_if_base *base, const struct what_if_wish *wish,
                     struct what_if *what_if)
 {
     struct remedy_case given;
-    struct trying trying = {.given = &given, .sink = sink, .what_if = what_if, .ops_left = OPS_RUN_MAX};
+    struct trying trying = {.given = &given, .wish = wish, .what_if = what_if, .ops_left = OPS_RUN_MAX};
     remedy_case_init(&given, target, &base->contract, &base->setup, &base->ops);
+    given.named_tags = wish == NULL ? NULL : wish->named_tags;
     remedy_result_init(&trying.variant);
     try_as_it_is(&trying);
     for (size_t i = 0; remedies[i] != NULL; i++) {
@@ -250,7 +251,7 @@ static void try_all(const struct target *target, const struct what_if_base *base
 }
 
 enum what_if_result what_if_run(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                                const struct what_if_sink *sink, struct what_if *what_if)
+                                const struct what_if_wish *wish, struct what_if *what_if)
 {
     struct what_if_base base;
     *what_if = (struct what_if){.op = OP_NONE};
@@ -260,7 +261,7 @@ enum what_if_result what_if_run(const struct target *target, const struct setup 
     what_if->is_whole = base.is_whole;
     what_if->has_lanes = base.has_lanes;
     if (result == WHAT_IF_DONE) {
-        try_all(target, &base, sink, what_if);
+        try_all(target, &base, wish, what_if);
     }
     what_if_base_deinit(&base);
     return result;

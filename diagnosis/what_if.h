@@ -41,10 +41,12 @@ struct what_if {
     bool has_lanes;           /* they were left out: one client makes all calls in the order of the list */
 };
 
-/* Told of each variant that was run, after it was; setup and ops are valid for the call. */
-struct what_if_sink {
-    void *context;
+/* What is wanted beside the table. */
+struct what_if_wish {
+    /* Told of each variant that was run, after it was; setup and ops are valid for the call.  NULL: nobody is. */
     void (*take)(void *context, const struct what_if_row *row, const struct setup *setup, const struct op_list *ops);
+    void *context;
+    const bool *named_tags; /* as in struct remedy_case */
 };
 
 enum what_if_result {
@@ -56,11 +58,11 @@ enum what_if_result {
 /* Runs the list up to the out-of-memory that `explain` explains (the first that breaks a promise, else the first), or
  * all of it when there is none, under every remedy.  What came after it is left out: it is what a job did that had run
  * out; unless a later op names what was refused: then the job was granted it, on another device, and the whole list is
- * run. what_if is initialised by this and deinitialised by the caller in every case.  sink may be NULL.  Runs the
+ * run. what_if is initialised by this and deinitialised by the caller in every case.  wish may be NULL.  Runs the
  * target in this process.  Cost: 20 to 100 runs of the list, 2^26 ops in all at most; what is beyond is not tried, and
  * its row says so. */
 enum what_if_result what_if_run(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                                const struct what_if_sink *sink, struct what_if *what_if);
+                                const struct what_if_wish *wish, struct what_if *what_if);
 void what_if_deinit(struct what_if *what_if);
 
 /* "fits", "out of memory", "broken", "refused", "does not apply". */

@@ -88,6 +88,19 @@ expect_text out.txt "drains-no"
 expect_text lists/of/leak/evicts-no.ops "option evicts=no"
 expect_text lists/of/leak/restart-4.ops "# what if: restart-4"
 expect_text lists/of/leak/restart-4.ops "# an estimate that assumes: "
+# Named tags, by name or number, though nothing repeats; each list is replayed like the others.
+sed '/^1[0-9]: /d;/^[4-9]: /d' leak.ops >short.ops
+printf '4: alloc size=700K\n5: free block=4\n6: touch block=0\n' >>short.ops
+expect_exit 0 explain short.ops --checkpoint-tags params,3 --what-if-out named --json
+mv out.txt explained.txt
+expect_text explained.txt '"title":"checkpointing-params","remedy":"checkpointing","result":"fits"'
+expect_text explained.txt '"title":"checkpointing-loss"'
+expect_text explained.txt '"title":"checkpointing-all-that-are-named"'
+check_rows named
+expect_exit 0 explain leak.ops --checkpoint-tags params
+expect_text out.txt "checkpointing-params"
+expect_no_text out.txt "checkpointing-acts"
+expect_refusal 2 "--checkpoint-tags: leak.ops has no tag 'nothing'" explain leak.ops --checkpoint-tags params,nothing
 expect_exit 0 explain leak.ops --what-if --json
 [ "$(grep -c '"smallest":true' out.txt)" = 1 ] || fail "there is one smallest change"
 [ "$(grep -c '"oom_op":14,"whole_list":false,"left_out_ops":0,' out.txt)" = "$(grep -c '"type":"what_if"' out.txt)" ] ||

@@ -291,6 +291,37 @@ START_TEST(checkpointing_gives_back_what_lies_unused_within_a_step)
 }
 END_TEST
 
+START_TEST(named_tags_are_given_back_though_no_step_is_seen)
+{
+    struct remedy_list list;
+    struct what_if_row row;
+    char label[REMEDY_LABEL_BYTES], note[REMEDY_NOTE_BYTES];
+    uint64_t parameter = 0;
+    bool named_tags[OP_TAG_COUNT] = {[1] = true, [2] = true};
+    remedy_list_parse(&list, "0: alloc size=400K tag=1\n1: alloc size=300K tag=2\n2: alloc size=500K tag=3\n"
+                             "3: free block=2\n4: touch block=0\n5: free block=1\n");
+    ck_assert_uint_eq(list.given.steps.count, 0);
+    remedy_list_refused(&list, &remedy_checkpointing, 1, "");
+    list.given.named_tags = named_tags;
+    ck_assert(remedy_checkpointing.parameter(&list.given, 0, &parameter, note));
+    ck_assert_uint_eq(parameter, 1);
+    remedy_list_apply(&list, &remedy_checkpointing, parameter);
+    remedy_list_measure(&list, &row);
+    ck_assert_int_eq(row.end, WHAT_IF_FITS);
+    ck_assert_uint_eq(row.peak_bytes, 800 * KILO);
+    /* Both together: neither is there while the third is, and at the end both are. */
+    ck_assert(remedy_checkpointing.parameter(&list.given, 2, &parameter, note));
+    remedy_checkpointing.label(&list.given, parameter, label);
+    ck_assert_str_eq(label, "all-that-are-named");
+    remedy_list_apply(&list, &remedy_checkpointing, parameter);
+    remedy_list_measure(&list, &row);
+    ck_assert_uint_eq(row.peak_bytes, 700 * KILO);
+    ck_assert_uint_eq(remedy_list_bytes(&list, OP_ALLOC, 2), 2 * 300 * KILO);
+    ck_assert(!remedy_checkpointing.parameter(&list.given, 3, &parameter, note));
+    remedy_list_deinit(&list);
+}
+END_TEST
+
 START_TEST(what_is_held_or_was_donated_is_not_given_back)
 {
     struct remedy_list list;
@@ -529,6 +560,7 @@ int main(void)
     tcase_add_test(tests, accumulation_divides_activations_and_keeps_gradients);
     tcase_add_test(tests, sharding_divides_all_but_the_images_of_programs);
     tcase_add_test(tests, checkpointing_gives_back_what_lies_unused_within_a_step);
+    tcase_add_test(tests, named_tags_are_given_back_though_no_step_is_seen);
     tcase_add_test(tests, what_is_held_or_was_donated_is_not_given_back);
     tcase_add_test(tests, a_restart_brings_back_what_lives_long_and_leaves_leaks_behind);
     tcase_add_test(tests, a_restart_keeps_references_holds_and_donations_right);

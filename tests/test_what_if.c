@@ -123,12 +123,12 @@ START_TEST(every_row_of_every_scenario_is_true_when_its_list_is_replayed)
     const struct scenario *scenario = scenarios[_i];
     const struct target *target = target_find("hbm");
     struct census census = {0};
-    const struct what_if_sink sink = {&census, check_row};
+    const struct what_if_wish wish = {.take = check_row, .context = &census};
     for (uint64_t seed = 1; seed <= 3; seed++) {
         struct trial trial;
         struct what_if what_if;
         const bool has_oom = run_trial(scenario, seed, &trial);
-        ck_assert_int_eq(what_if_run(target, &trial.setup, &trial.ops, &sink, &what_if), WHAT_IF_DONE);
+        ck_assert_int_eq(what_if_run(target, &trial.setup, &trial.ops, &wish, &what_if), WHAT_IF_DONE);
         ck_assert(has_oom == (what_if.op != OP_NONE));
         ck_assert(has_oom == (what_if.rows[0].end == WHAT_IF_NO_MEMORY));
         ck_assert(!has_oom || what_if.smallest > 0);
