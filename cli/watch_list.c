@@ -3,6 +3,7 @@
 #include "cli/child.h"
 #include "cli/recording.h"
 #include "harness/lanes_list.h"
+#include "harness/model_update.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -19,6 +20,7 @@ struct seen {
 struct work {
     const struct recording *recording;
     uint64_t op_count; /* that will end */
+    unsigned filler_tag; /* setup_filler_tag() */
     struct seen *seen;
 };
 
@@ -35,7 +37,8 @@ static void sample(void *context, const struct run *run, const struct verdict *v
     const uint8_t host = work->recording->ops.ops[op].host;
     const struct model *model = run_model(run, host);
     memory_track_add(&seen->tracks[host], (struct memory_point){
-        seen->op_count, model_in_use_bytes(model) + model_reserved_bytes(model), model_capacity_bytes(model)});
+        seen->op_count, model_in_use_without(model, work->filler_tag) + model_reserved_bytes(model),
+        model_capacity_bytes(model)});
     seen->op_count++;
 }
 
@@ -96,7 +99,8 @@ static enum exit_code say_end(const struct watching *watching, const struct seen
 
 static enum exit_code run_and_show(struct watching *watching, const struct recording *recording, struct seen *seen)
 {
-    struct work work = {recording, recording->ops.count - lanes_switch_count(&recording->ops), seen};
+    struct work work = {.recording = recording, .seen = seen, .filler_tag = setup_filler_tag(&recording->setup),
+                        .op_count = recording->ops.count - lanes_switch_count(&recording->ops)};
     const struct child_job job = {.work = run_list, .context = &work,
                                   .duration_ns = watching->arguments->trial_timeout_ns, .interruptible = true};
     struct writing answer;

@@ -246,10 +246,13 @@ void history_step(struct history *history, const struct run *run)
     const struct op *op = &run_ops(run)->ops[seen->op];
     const struct model *model = run_model(run, op->host);
     struct history_host *host = &history->hosts[op->host];
+    if (history->op_count == 0) {
+        history->filler_tag = setup_filler_tag(run_setup(run));
+    }
     struct history_note note = {.host = op->host,
                                 .op = seen->op,
-                                .tag_bytes = model_tag_bytes(model),
-                                .in_use_bytes = model_in_use_bytes(model) - model_retired_bytes(model)};
+                                .tag_bytes = model_tag_bytes(model)};
+    note.in_use_bytes = model_in_use_without(model, history->filler_tag) - model_retired_bytes(model);
     if (seen->skipped == 0 && seen->result == TARGET_OK) {
         describe(run, op, &note);
     }

@@ -19,8 +19,8 @@ enum {
 
 /* What holds during the ops [first_op, first_op of the next sample).  The bytes of a tag include queued frees.  A
  * tag's floor and top are exact for what the ops of that tag did; what ends by an event alone is seen at the next op
- * of the tag, or when the next sample begins.  In-use is that at the sample's end, and without memory that was retired,
- * here as everywhere; what needs a walk over the blocks is that at its beginning. */
+ * of the tag, or when the next sample begins.  In-use is that at the sample's end, and without memory that was retired
+ * and fillers (SETUP_FILLER_NAME), here as everywhere; what needs a walk over the blocks is that at its beginning. */
 struct history_sample {
     uint64_t first_op;
     uint64_t floor_bytes[OP_TAG_COUNT], top_bytes[OP_TAG_COUNT];
@@ -59,6 +59,7 @@ struct history_host {
 struct history {
     struct history_host hosts[OP_HOST_COUNT_MAX];
     uint64_t op_count;
+    unsigned filler_tag; /* setup_filler_tag() of the run that is recorded; known from its first op on */
     bool has_lanes; /* calls overlapped: what they did is seen when they were judged */
 };
 

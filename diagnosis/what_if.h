@@ -22,7 +22,8 @@ struct what_if_row {
     enum what_if_end end;
     bool is_smallest;            /* of its remedy, the smallest change that fits */
     uint64_t capacity_bytes;
-    uint64_t peak_bytes;         /* the most in use, stack included, on any one host; up to where it failed */
+    uint64_t peak_bytes;         /* the most in use, stack included and fillers (SETUP_FILLER_NAME) left out, on any one
+                                  * host; up to where it failed */
     uint64_t largest_hole_bytes; /* at that moment; at the failure when there is one */
     uint64_t op_count;           /* of the variant */
     uint32_t failed_op;          /* in the variant */

@@ -12,6 +12,7 @@ struct watch {
     struct what_if_row *row;
     bool is_at_peak;
     uint32_t peak_host;
+    unsigned filler_tag; /* setup_filler_tag() */
 };
 
 static void look_for_hole(struct watch *watch, const struct run *run)
@@ -25,7 +26,7 @@ static void look_for_hole(struct watch *watch, const struct run *run)
 static void look_for_peak(struct watch *watch, const struct run *run, uint8_t host)
 {
     const struct model *model = run_model(run, host);
-    const uint64_t in_use_bytes = model_in_use_bytes(model) + model_reserved_bytes(model);
+    const uint64_t in_use_bytes = model_in_use_without(model, watch->filler_tag) + model_reserved_bytes(model);
     if (in_use_bytes > watch->row->peak_bytes) {
         watch->row->peak_bytes = in_use_bytes;
         watch->is_at_peak = true;
@@ -89,7 +90,8 @@ void what_if_measure(const struct target *target, const struct setup *setup, con
         snprintf(row->note, sizeof row->note, "%.*s", REMEDY_NOTE_BYTES - 1, reason);
         return;
     }
-    struct watch watch = {.row = row, .is_at_peak = true}; /* the peak of a list that uses nothing is its beginning */
+    /* The peak of a list that uses nothing is its beginning. */
+    struct watch watch = {.row = row, .is_at_peak = true, .filler_tag = setup_filler_tag(setup)};
     run_judge_promises_only(run);
     row->end = WHAT_IF_FITS;
     if (run_ops_of(&watch, run, ops) && run_finish(run)->kind != VERDICT_NONE) {

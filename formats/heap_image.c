@@ -214,6 +214,9 @@ static enum import_result choose_capacity(const struct layout *layout, struct im
 
 /* --- the ops ------------------------------------------------------------------------------------ */
 
+/* Importers that have more names than tags keep it for the rest. */
+enum { TAG_OTHER = OP_TAG_COUNT - 1 };
+
 static uint32_t append(struct import *import, const struct op *op)
 {
     CHECK(import->ops.count < OP_NONE);
@@ -235,7 +238,7 @@ static uint32_t append_alloc(struct import *import, const struct heap_span *span
     struct op op = op_make(OP_ALLOC);
     op.host = span->host;
     op.size_bytes = size_bytes;
-    op.tag = span->state == HEAP_SPAN_FREE ? 0 : span->tag;
+    op.tag = span->tag;
     op.unpadded_bytes = span->requested_bytes == size_bytes ? 0 : span->requested_bytes;
     return append(import, &op);
 }
@@ -249,6 +252,22 @@ static void append_on(struct import *import, enum op_kind kind, const struct hea
     (void)append(import, &op);
 }
 
+/* The one of that name, or the highest that no block has and that has no name. */
+static uint8_t choose_filler_tag(const struct heap_image *image, const struct setup *setup)
+{
+    bool is_taken[OP_TAG_COUNT] = {[0] = true, [TAG_OTHER] = true};
+    unsigned tag = setup_filler_tag(setup);
+    if (tag < OP_TAG_COUNT) {
+        return (uint8_t)tag;
+    }
+    for (size_t i = 0; i < image->count; i++) {
+        is_taken[image->spans[i].tag] = is_taken[image->spans[i].tag] || image->spans[i].state != HEAP_SPAN_FREE;
+    }
+    for (tag = TAG_OTHER - 1; tag > 0 && (is_taken[tag] || setup->tags[tag][0] != '\0'); tag--) {
+    }
+    return (uint8_t)tag;
+}
+
 /* Fills what the free spans that end with number `index` cover; their lowest keeps the op.  Returns that one's index.
  * At the bottom of the device there is nothing to fill. */
 static size_t fill_free(struct heap_image *image, struct import *import, size_t first, size_t index)
@@ -260,6 +279,10 @@ static size_t fill_free(struct heap_image *image, struct import *import, size_t 
     if (index > first) {
         struct heap_span filler = image->spans[index];
         filler.requested_bytes = 0;
+        filler.tag = image->filler_tag;
+        if (filler.tag != 0) {
+            setup_set_tag(&import->setup, filler.tag, SETUP_FILLER_NAME);
+        }
         image->spans[index].op = append_alloc(import, &filler, size_bytes);
     }
     return index;
@@ -345,6 +368,7 @@ enum import_result heap_image_build(struct heap_image *image, const struct setup
     import_suggest_option(&import->setup, "defrag", "none");
     layout.spare_bytes = import->setup.capacity_bytes - layout.largest_bytes;
     import->setup.host_count = layout.host_count;
+    image->filler_tag = choose_filler_tag(image, &import->setup);
     size_t next = 0;
     for (uint32_t host = 0; host < layout.host_count; host++) {
         next = build_host(image, import, &layout, (uint8_t)host, next);

@@ -8,6 +8,8 @@
  *
  *     capacity [ region ][ retired granule ][ region: in use, free, in use ... ] 0
  *
+ * What fills free memory has a tag of its own, named SETUP_FILLER_NAME, unless the blocks use all of them.
+ *
  * So there is one op for each block, two for each hole that is not at the bottom, one for each gap, and one more for
  * each block that is held or dying. */
 #ifndef FORMATS_HEAP_IMAGE_H
@@ -40,6 +42,7 @@ struct heap_image {
     struct heap_span *spans;
     size_t count;
     size_t room;
+    uint8_t filler_tag; /* set by heap_image_build; 0: no tag was left */
 };
 void heap_image_init(struct heap_image *image);
 void heap_image_deinit(struct heap_image *image);
@@ -47,7 +50,7 @@ void heap_image_deinit(struct heap_image *image);
 /* Adds a copy.  IMPORT_UNREADABLE: no host memory. */
 enum import_result heap_image_add(struct heap_image *image, const struct heap_span *span, struct import_error *error);
 
-/* Sorts the spans by host and address, and appends to import->ops (so far empty) what builds them; of each block's op
+/* Names of tags are set before.  Sorts the spans by host and address, and appends to import->ops (so far empty) what builds them; of each block's op
  * it says SAID_ADDRESS.  Blocks are OP_ALLOC of size_bytes, with requested_bytes as their unpadded bytes.  Sets
  * host_count, target option defrag=none, and where nothing is fixed: the granule (the largest power of two up to 512
  * that divides all sizes), and the capacity (of the largest device; smaller ones, and hosts without a span, have their

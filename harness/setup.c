@@ -56,6 +56,15 @@ const char *setup_option(const struct setup *setup, const char *key)
     return NULL;
 }
 
+unsigned setup_filler_tag(const struct setup *setup)
+{
+    unsigned tag = setup->has_tags ? 0 : OP_TAG_COUNT;
+    while (tag < OP_TAG_COUNT && strcmp(setup->tags[tag], SETUP_FILLER_NAME) != 0) {
+        tag++;
+    }
+    return tag;
+}
+
 void setup_set_tag(struct setup *setup, uint8_t tag, const char *name)
 {
     char *to = setup->tags[tag];

@@ -6,9 +6,11 @@
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/hbm_allocations/"
 
+/* Tag 254 fills what is free. */
 static const char every_state[] =
-    "alloc size=200192 unpadded=180019 tag=1\nload size=32K stack=100K tag=255\nload size=10K stack=0\nalloc size=22K\n"
-    "alloc size=64K tag=3\nalloc size=64K tag=3\nalloc size=336K\nalloc size=512\nfree block=3\nhold block=4\n"
+    "alloc size=200192 unpadded=180019 tag=1\nload size=32K stack=100K tag=255\nload size=10K stack=0\n"
+    "alloc size=22K tag=254\n"
+    "alloc size=64K tag=3\nalloc size=64K tag=3\nalloc size=336K tag=254\nalloc size=512\nfree block=3\nhold block=4\n"
     "free_after block=5 delay=never\nfree block=6\nhold block=7\nexecute program=1 delay=never\n";
 
 static const struct {

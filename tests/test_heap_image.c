@@ -289,6 +289,12 @@ START_TEST(a_block_is_one_op_a_hole_two_and_a_gap_one)
     ck_assert_uint_eq(import.ops.count, 2 + 2 * 2 + 1);
     ck_assert_int_eq(import.ops.ops[2].kind, OP_RETIRE);
     ck_assert_uint_eq(import.ops.ops[2].address, 512 * 5);
+    /* What only fills says so, and no block does. */
+    ck_assert_uint_lt(setup_filler_tag(&import.setup), OP_TAG_COUNT);
+    ck_assert_uint_eq(import.ops.ops[0].tag, 0);
+    ck_assert_uint_eq(import.ops.ops[1].tag, setup_filler_tag(&import.setup));
+    ck_assert_uint_eq(import.ops.ops[3].tag, setup_filler_tag(&import.setup));
+    ck_assert_uint_eq(import.ops.ops[4].tag, 0);
     struct run *run = replay();
     ck_assert_uint_eq(model_hole_count(run_model(run, 0)), 3);
     ck_assert_uint_eq(model_largest_hole_bytes(run_model(run, 0)), 1024);

@@ -129,10 +129,10 @@ END_TEST
 START_TEST(a_final_state_becomes_its_heap_and_the_request_that_failed)
 {
     load(FIELD "state_oom.json", "auto");
-    assert_ops("alloc size=2M\n"                        /* a small segment, free */
+    assert_ops("alloc size=2M tag=254\n"                    /* a small segment, free */
                "retire size=512 address=23069184\n"
                "alloc size=8M unpadded=8387908 tag=2\n"
-               "alloc size=4M\n"
+               "alloc size=4M tag=254\n"
                "alloc size=8M tag=1\n"
                "retire size=512 address=2M\n"           /* below it the device's own free memory */
                "free block=0\n"
@@ -151,10 +151,10 @@ START_TEST(the_final_heap_can_be_asked_for)
 {
     load(FIELD "complete.json", "torch_state");
     assert_ops("alloc size=12M unpadded=11776K tag=1\n"
-               "alloc size=4M\n"
+               "alloc size=4M tag=254\n"
                "alloc size=4M tag=2\n"
                "retire size=512 address=3146240\n"
-               "alloc size=2095616\n"
+               "alloc size=2095616 tag=254\n"
                "alloc size=1K unpadded=1000 tag=3\n"
                "alloc size=512 unpadded=4 tag=2\n"
                "retire size=512 address=1M\n"

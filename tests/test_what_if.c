@@ -219,6 +219,19 @@ START_TEST(a_list_that_fits_says_so)
 }
 END_TEST
 
+START_TEST(what_only_fills_free_memory_is_in_no_peak)
+{
+    struct what_if what_if;
+    struct remedy_list list;
+    run_text("capacity 1M\ntag 9 \"free later\"\n0: alloc size=300K\n1: alloc size=500K tag=9\n2: alloc size=100K\n"
+             "3: free block=1\n4: alloc size=50K\n", &what_if, &list);
+    ck_assert_uint_eq(what_if.rows[0].peak_bytes, 450 << 10);
+    ck_assert_uint_eq(what_if_headroom_bytes(&what_if.rows[0]), 574 << 10);
+    what_if_deinit(&what_if);
+    remedy_list_deinit(&list);
+}
+END_TEST
+
 START_TEST(what_did_nothing_is_left_out_but_not_the_events_that_others_name)
 {
     struct what_if what_if;
@@ -320,6 +333,7 @@ int main(void)
     tcase_add_test(tests, the_smallest_capacity_is_exact);
     tcase_add_test(tests, the_first_of_the_table_that_fits_is_the_smallest_change);
     tcase_add_test(tests, a_list_that_fits_says_so);
+    tcase_add_test(tests, what_only_fills_free_memory_is_in_no_peak);
     tcase_add_test(tests, what_did_nothing_is_left_out_but_not_the_events_that_others_name);
     tcase_add_test(tests, a_list_from_where_the_request_was_granted_is_run_whole);
     tcase_add_test(tests, lanes_become_one_client);
