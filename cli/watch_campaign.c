@@ -52,6 +52,14 @@ static bool wait_a_while(uint64_t duration_ms, const char *directory)
     return !interrupt_asked();
 }
 
+/* The same words as for a campaign to go on with would answer another question. */
+static bool has_campaign(const char *directory)
+{
+    char path[OUTPUT_PATH_BYTES];
+    snprintf(path, sizeof path, "%.3800s/campaign", directory);
+    return access(path, F_OK) == 0 || errno != ENOENT;
+}
+
 /* *goes_on: another look is due. */
 static enum exit_code look(struct watching *watching, bool *goes_on)
 {
@@ -73,6 +81,9 @@ enum exit_code watching_campaign(struct watching *watching)
 {
     bool goes_on = true;
     enum exit_code code = EXIT_KEPT;
+    if (!has_campaign(watching->arguments->words[0]))
+        return message_fail(EXIT_USAGE, "%s: no campaign has written here: there is nothing to watch",
+                            watching->arguments->words[0]);
     while (goes_on) {
         code = look(watching, &goes_on);
         if (goes_on)

@@ -72,7 +72,7 @@ expect_text out.txt "$(cat last.txt)"
 
 # What cannot be watched.
 mkdir empty
-expect_exit 2 watch empty
+expect_refusal 2 "empty: no campaign has written here: there is nothing to watch" watch empty
 expect_refusal 2 "--capacity is for a FILE that is run" watch running --capacity 1G
 expect_refusal 2 "--target-option is for a FILE that is run" watch running --target-option defrag=none
 expect_refusal 2 "No such file" watch nothing.ops
