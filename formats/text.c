@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -214,6 +215,13 @@ static enum import_result finish(struct source *source, struct text *text)
     return result == IMPORT_OK ? text_store_finish(&source->store, text) : result;
 }
 
+/* A device such as /dev/zero has no end.  Who types a list ends it. */
+static bool is_device(FILE *stream)
+{
+    struct stat status;
+    return fstat(fileno(stream), &status) == 0 && S_ISCHR(status.st_mode) && !isatty(fileno(stream));
+}
+
 enum import_result text_read(const char *path, size_t bytes_max, struct text *text, struct import_error *error)
 {
     struct source source = {.stream = fopen(path, "rb")};
@@ -221,7 +229,8 @@ enum import_result text_read(const char *path, size_t bytes_max, struct text *te
     if (source.stream == NULL) {
         return unreadable(&source, strerror(errno));
     }
-    enum import_result result = read_all(&source);
+    enum import_result result = is_device(source.stream) ? unreadable(&source, "it is a device, not a file")
+                                                         : read_all(&source);
     (void)fclose(source.stream);
     free(source.chunk);
     if (result == IMPORT_OK) {

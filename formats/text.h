@@ -18,8 +18,9 @@ struct text {
 };
 
 /* Reads path once, from begin to end.  IMPORT_OK: the caller calls text_deinit.  IMPORT_UNREADABLE: no such file, a
- * directory, a read error, a damaged or truncated archive, more than bytes_max bytes of text, no host memory, or no
- * room for the temporary file; *error says which. */
+ * directory, a read error, a damaged or truncated archive, more than bytes_max bytes of text, no host memory, no room
+ * for the temporary file or only by taking more than half of what is free there, a device that is no terminal;
+ * *error says which. */
 enum import_result text_read(const char *path, size_t bytes_max, struct text *text, struct import_error *error);
 void text_deinit(struct text *text);
 

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 enum { HEAP_BYTES_MIN = 65536, CHUNK_BYTES = 1 << 20 /* what is written to the file at once */ };
@@ -39,6 +41,21 @@ static enum import_result no_file(const struct text_store *store, int code)
                        TEXT_HEAP_BYTES_MAX, directory_of_files(), strerror(code));
 }
 
+/* Others need the place, too, and what comes without end is told from a long text by nothing else. */
+static uint64_t half_of_free(int file)
+{
+    struct statvfs status;
+    return fstatvfs(file, &status) != 0 ? UINT64_MAX : (uint64_t)status.f_bavail * status.f_frsize / 2;
+}
+
+static enum import_result no_half(const struct text_store *store)
+{
+    return import_fail(store->error, IMPORT_UNREADABLE, 0, 0,
+                       "its text is above %zu bytes, and takes more than half of what was free for temporary files in "
+                       "%s (TMPDIR): %" PRIu64 " bytes", TEXT_HEAP_BYTES_MAX, directory_of_files(),
+                       store->file_bytes_max);
+}
+
 /* -1: none can be made; errno says why. */
 static int file_without_name(void)
 {
@@ -62,6 +79,9 @@ static int file_without_name(void)
 /* Writes what is in host memory to the file. */
 static enum import_result write_out(struct text_store *store)
 {
+    if (store->length > store->file_bytes_max) {
+        return no_half(store);
+    }
     for (size_t done = 0; done < store->heap_length;) {
         const ssize_t count = write(store->file, store->heap + done, store->heap_length - done);
         if (count < 0 && errno != EINTR) {
@@ -76,7 +96,11 @@ static enum import_result write_out(struct text_store *store)
 static enum import_result begin_file(struct text_store *store)
 {
     store->file = file_without_name();
-    return store->file < 0 ? no_file(store, errno) : write_out(store);
+    if (store->file < 0) {
+        return no_file(store, errno);
+    }
+    store->file_bytes_max = half_of_free(store->file);
+    return write_out(store);
 }
 
 /* --- host memory --------------------------------------------------------------------------------------------- */

@@ -11,6 +11,7 @@ struct text_store {
     size_t length; /* in all, at most bytes_max */
     size_t bytes_max;
     int file;      /* -1: none yet */
+    uint64_t file_bytes_max; /* half of what was free where the file is when it was begun */
     struct import_error *error;
 };
 

@@ -46,6 +46,7 @@ expect_refusal 2 "needs programs" run late_program --target null
 expect_refusal 2 "unknown kind 'target'; did you mean 'targets'?" list target
 expect_refusal 2 "one word too many" list targets rules
 
+expect_refusal 2 "/dev/zero: it is a device, not a file" explain /dev/zero
 for subcommand in replay import explain shrink; do
     expect_refusal 2 "needs a FILE" "$subcommand"
     expect_refusal 2 "nope.ops: No such file or directory" "$subcommand" nope.ops

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/"
@@ -268,6 +270,45 @@ START_TEST(no_room_for_a_large_text_is_one_line)
     ck_assert_str_eq(error.reason, "its text is above 67108864 bytes and cannot be kept in a temporary file in /tmp "
                                    "(TMPDIR): File too large");
     unlink(path);
+}
+END_TEST
+
+/* The file system of temporary files, smaller than it is. */
+static uint64_t pretended_free_bytes;
+
+int fstatvfs(int file, struct statvfs *status)
+{
+    struct statfs real;
+    const int result = fstatfs(file, &real);
+    *status = (struct statvfs){.f_frsize = (unsigned long)real.f_bsize, .f_bavail = real.f_bavail};
+    if (pretended_free_bytes > 0) {
+        *status = (struct statvfs){.f_frsize = 4096, .f_bavail = pretended_free_bytes / 4096};
+    }
+    return result;
+}
+
+START_TEST(a_text_takes_at_most_half_of_what_is_free)
+{
+    char path[64];
+    struct text text;
+    make_sparse(path, 2 * TEXT_HEAP_BYTES_MAX);
+    pretended_free_bytes = 4 * TEXT_HEAP_BYTES_MAX;
+    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_OK);
+    text_deinit(&text);
+    pretended_free_bytes -= 4096;
+    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
+    ck_assert_str_eq(error.reason, "its text is above 67108864 bytes, and takes more than half of what was free for "
+                                   "temporary files in /tmp (TMPDIR): 134215680 bytes");
+    pretended_free_bytes = 0;
+    unlink(path);
+}
+END_TEST
+
+START_TEST(a_device_without_an_end_is_not_read)
+{
+    struct text text;
+    ck_assert_int_eq(text_read("/dev/zero", SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
+    ck_assert_str_eq(error.reason, "it is a device, not a file");
 }
 END_TEST
 
@@ -669,6 +710,8 @@ static Suite *suite_make(void)
     tcase_add_test(cases, missing_files_directories_and_empty_files_are_said);
     tcase_add_test(cases, large_texts_are_kept_where_nobody_can_cut_them);
     tcase_add_test(cases, no_room_for_a_large_text_is_one_line);
+    tcase_add_test(cases, a_text_takes_at_most_half_of_what_is_free);
+    tcase_add_test(cases, a_device_without_an_end_is_not_read);
     tcase_add_test(cases, ops_are_read_as_they_are);
     tcase_add_test(cases, frees_come_before_allocs_of_the_same_time);
     tcase_add_test(cases, included_ends_in_any_column_order_give_the_same_ops);
