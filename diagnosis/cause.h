@@ -10,17 +10,18 @@ struct cause {
     const char *summary; /* one line */
     bool needs_oom;      /* it is asked only when there was an out-of-memory */
     /* Fills the diagnosis, which is initialised; a confidence below DIAGNOSIS_POSSIBLE: it is not this.  O(ops +
-     * blocks), but for leak and growing_set: O(tags + blocks) beside a constant of 10 ms for each tag that may grow.
+     * blocks), but for leak, growing_set and still_growing: O(tags + blocks) beside a constant of 10 ms for each tag that may grow.
      * */
     void (*find)(const struct evidence *evidence, struct diagnosis *diagnosis);
 };
 
-enum { CAUSE_COUNT = 11 };
+enum { CAUSE_COUNT = 12 };
 /* In the order in which equally sure diagnoses are told. */
 extern const struct cause *const causes[CAUSE_COUNT];
 
 extern const struct cause cause_exhausted, cause_fragmented, cause_leak, cause_growing_set, cause_spike, cause_copies,
-    cause_padding, cause_program_reload, cause_references, cause_queued_frees, cause_host_skew;
+    cause_padding, cause_program_reload, cause_references, cause_queued_frees, cause_host_skew,
+    cause_still_growing;
 
 /* Asks every cause; diagnoses[0..result) are those that are told, the surest first. */
 size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[CAUSE_COUNT]);

@@ -7,7 +7,6 @@
 enum {
     PART_COUNT = 16,
     LIVELY_PART_COUNT_MIN = 12,
-    OP_COUNT_MIN = 128,
     STEP_COUNT_MIN = 64,
     CONFIDENCE_BOTH = 95,  /* blocks pile up, and the floor of the tag rises */
     CONFIDENCE_ONE = 75,   /* blocks pile up under a total that is too unsteady to show it */
@@ -181,7 +180,7 @@ static void find_leak(const struct evidence *evidence, struct diagnosis *diagnos
     struct leak_pile worst = {0};
     int leaking = -1;
     uint32_t others = 0;
-    if (evidence->history->op_count < OP_COUNT_MIN || !leak_life_goes_on(evidence)) {
+    if (evidence->history->op_count < LEAK_OP_COUNT_MIN || !leak_life_goes_on(evidence)) {
         return;
     }
     const uint32_t tag_count = leak_tag_count(evidence);

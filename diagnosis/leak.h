@@ -1,4 +1,4 @@
-/* What leak and growing_set both need: the trend of a tag, what piles up, and how long a step is. */
+/* What leak, growing_set and still_growing need: the trend of a tag, what piles up, and how long a step is. */
 #ifndef DIAGNOSIS_LEAK_H
 #define DIAGNOSIS_LEAK_H
 
@@ -8,6 +8,8 @@
 
 /* The chance that a trend is seen in any tag of a list without one. */
 #define LEAK_ALPHA 0.001
+/* Of a shorter list no leak is told. */
+enum { LEAK_OP_COUNT_MIN = 128 };
 
 /* Tags that ever held something on the host. */
 uint32_t leak_tag_count(const struct evidence *evidence);
