@@ -81,7 +81,8 @@ const struct subcommand subcommand_shrink = {
                    "same place, the same hang.  The same list gives the same result, which was run three times more\n"
                    "in fresh processes; it goes to standard output or to --output.  Exit 1: the shorter list shows\n"
                    "it.  Exit 2: the list breaks no promise.\n\n"
-                   "After --time (default 10m), or at ctrl-C, the fewest ops that were found until then are the result.\n\n"
+                   "After --time (default 10m), or at ctrl-C, the fewest ops that were found until then are the\n"
+                   "result.\n\n"
                    "Example: hbmstress shrink crash.ops -o small.ops",
     .options = options,
     .word_count_min = 1,

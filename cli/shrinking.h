@@ -37,12 +37,12 @@ struct shrinking {
     bool changes_setup; /* capacity, granule and hosts may become simpler, too */
 };
 
-/* At most replay_count_max replays, fewer where each takes a process (2,000) and for hangs (300): all of them together
- * run at most 20 million ops, so that the work is bounded by a count and the same on every machine.  Where it takes longer
- * than duration_ns, or ctrl-C comes, the fewest ops that were found until then are the result.  Rules are replayed
- * in one process as long as the target lives there; crashes, hangs and replay differences in one process each, after a
- * run in which the references of the list were resolved.  In the end the list is run three times more, each time in a
- * fresh process: when it does not show the finding in all of them, the result is NOT_BROKEN. */
+/* At most replay_count_max replays, fewer where each takes a process (2,000) and for hangs (300): all of them
+ * together run at most 20 million ops, so that the work is bounded by a count and the same on every machine.  Where it
+ * takes longer than duration_ns, or ctrl-C comes, the fewest ops that were found until then are the result.  Rules are
+ * replayed in one process as long as the target lives there; crashes, hangs and replay differences in one process each,
+ * after a run in which the references of the list were resolved.  In the end the list is run three times more, each
+ * time in a fresh process: when it does not show the finding in all of them, the result is NOT_BROKEN. */
 enum shrinking_end shrinking_run(const struct shrinking *shrinking, struct shrunk *shrunk);
 
 #endif

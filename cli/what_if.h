@@ -9,9 +9,9 @@
 enum exit_code what_if_check(const struct arguments *arguments, const struct recording *recording);
 
 /* After the explanation, which ended with code: prints the table (with --json a line for each row) and writes the
- * lists to --what-if-out.  Does nothing unless an option asks for it; what_if_check was KEPT.  Returns code, or after one message
- * EXIT_BROKEN when the target crashes or hangs under a variant, EXIT_HARNESS when a list cannot be written or the user
- * interrupted. */
+ * lists to --what-if-out.  Does nothing unless an option asks for it; what_if_check was KEPT.  Returns code, or after
+ * one message EXIT_BROKEN when the target crashes or hangs under a variant, EXIT_HARNESS when a list cannot be written
+ * or the user interrupted. */
 enum exit_code what_if_explain(const struct arguments *arguments, const struct recording *recording,
                                enum exit_code code);
 

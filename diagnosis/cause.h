@@ -10,8 +10,8 @@ struct cause {
     const char *summary; /* one line */
     bool needs_oom;      /* it is asked only when there was an out-of-memory */
     /* Fills the diagnosis, which is initialised; a confidence below DIAGNOSIS_POSSIBLE: it is not this.  O(ops +
-     * blocks), but for leak, growing_set and still_growing: O(tags + blocks) beside a constant of 10 ms for each tag that may grow.
-     * */
+     * blocks), but for leak, growing_set and still_growing: O(tags + blocks) beside a constant of 10 ms for each tag
+     * that may grow. */
     void (*find)(const struct evidence *evidence, struct diagnosis *diagnosis);
 };
 

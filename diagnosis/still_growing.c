@@ -17,8 +17,8 @@ static uint64_t part_of(const struct evidence *evidence, uint64_t op)
     return part < PART_COUNT ? part : PART_COUNT - 1;
 }
 
-/* By how much the tag was never as large before as in the third quarter, nor in the third as in the fourth, at whose end
- * it still is; 0: it was. */
+/* By how much it grew since the first half, where it was never as large as in the third quarter, nor there as in the
+ * fourth, at whose end it still is; 0: it was. */
 static uint64_t grown_bytes(const struct evidence *evidence, int tag)
 {
     const struct history_host *host = &evidence->history->hosts[evidence->host];
@@ -34,8 +34,8 @@ static uint64_t grown_bytes(const struct evidence *evidence, int tag)
     return grows ? tops[3] - before : 0;
 }
 
-/* How many of its blocks came in the second half and stayed; 0 when they came in one of its halves alone: that is a step
- * and not gain. */
+/* How many of its blocks came in the second half and stayed; 0 when they came in one of its halves alone: that is a
+ * step and not gain. */
 static uint64_t grown_blocks(const struct evidence *evidence, int tag)
 {
     uint64_t counts[PART_COUNT] = {0};
@@ -66,9 +66,9 @@ static void say(const struct evidence *evidence, int tag, const struct gain *gai
     diagnosis_number(diagnosis, "grown_bytes", gain->bytes);
     diagnosis_number(diagnosis, "grown_blocks", gain->block_count);
     diagnosis_say(diagnosis,
-                  "'%s' is still growing at the end: it grew by %s in the second half of the list, of which %llu blocks "
-                  "are there, and was never as large before. The list is too short to tell a leak from a warm-up or a "
-                  "cache that fills; one that goes on for longer would.",
+                  "'%s' is still growing at the end: it grew by %s in the second half of the list, of which %llu "
+                  "blocks are there, and was never as large before. The list is too short to tell a leak from a "
+                  "warm-up or a cache that fills; one that goes on for longer would.",
                   evidence_tag_name(evidence, (uint8_t)tag, name), diagnosis_size(gain->bytes).text,
                   (unsigned long long)gain->block_count);
 }

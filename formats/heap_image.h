@@ -50,14 +50,14 @@ void heap_image_deinit(struct heap_image *image);
 /* Adds a copy.  IMPORT_UNREADABLE: no host memory. */
 enum import_result heap_image_add(struct heap_image *image, const struct heap_span *span, struct import_error *error);
 
-/* Names of tags are set before.  Sorts the spans by host and address, and appends to import->ops (so far empty) what builds them; of each block's op
- * it says SAID_ADDRESS.  Blocks are OP_ALLOC of size_bytes, with requested_bytes as their unpadded bytes.  Sets
- * host_count, target option defrag=none, and where nothing is fixed: the granule (the largest power of two up to 512
- * that divides all sizes), and the capacity (of the largest device; smaller ones, and hosts without a span, have their
- * rest retired, at the top).  What a capacity that is fixed has above the largest device is free, at the bottom.
- * IMPORT_INVALID: two spans overlap (with the line of the later one), a size of 0, an end above 2^63, more bytes
- * requested than there are, sums above 2^50, a capacity or granule that is fixed and does not hold them.
- * IMPORT_INCOMPLETE: no span.  On failure *import is unspecified.  O(spans log spans). */
+/* Names of tags are set before.  Sorts the spans by host and address, and appends to import->ops (so far empty) what
+ * builds them; of each block's op it says SAID_ADDRESS.  Blocks are OP_ALLOC of size_bytes, with requested_bytes as
+ * their unpadded bytes.  Sets host_count, target option defrag=none, and where nothing is fixed: the granule (the
+ * largest power of two up to 512 that divides all sizes), and the capacity (of the largest device; smaller ones, and
+ * hosts without a span, have their rest retired, at the top).  What a capacity that is fixed has above the largest
+ * device is free, at the bottom.  IMPORT_INVALID: two spans overlap (with the line of the later one), a size of 0, an
+ * end above 2^63, more bytes requested than there are, sums above 2^50, a capacity or granule that is fixed and does
+ * not hold them.  IMPORT_INCOMPLETE: no span.  On failure *import is unspecified.  O(spans log spans). */
 enum import_result heap_image_build(struct heap_image *image, const struct setup *fixed, struct import *import,
                                     struct import_error *error);
 

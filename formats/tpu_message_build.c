@@ -376,7 +376,8 @@ static void name_tags(const struct tpu_message *message, struct import *import)
         uint8_t tag;
         const char *name;
     } names[] = {
-        {TAG_PROGRAM, message->name}, {TAG_IN_USE, "in use"}, {TAG_PIECE, SETUP_FILLER_NAME}, {TAG_BUSY, "busy program"}};
+        {TAG_PROGRAM, message->name}, {TAG_IN_USE, "in use"}, {TAG_PIECE, SETUP_FILLER_NAME},
+        {TAG_BUSY, "busy program"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (tag_is_used(import, names[i].tag)) {
             setup_set_tag(&import->setup, names[i].tag, names[i].name);

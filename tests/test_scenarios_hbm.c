@@ -1,6 +1,6 @@
-/* The reference allocator under every scenario, with every mitigation and without waiting or evicting: no promise broken,
- * no OOM premature, none left unknown.  HBMSTRESS_SEEDS (10 by default) says how many seeds of each; without a mitigation
- * it is a third. */
+/* The reference allocator under every scenario, with every mitigation and without waiting or evicting: no promise
+ * broken, no OOM premature, none left unknown.  HBMSTRESS_SEEDS (10 by default) says how many seeds of each; without a
+ * mitigation it is a third. */
 #include "harness/run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
