@@ -363,16 +363,16 @@ static void compare_row(const struct csv_row *row, uint32_t number, size_t *said
     }
 }
 
-static uint64_t compare_rows(struct csv *csv, uint32_t first, struct device_row *devices)
+static uint64_t compare_rows(struct cursor *cursor, uint32_t first, struct device_row *devices)
 {
     struct csv_row row;
     const char *reason = NULL;
     size_t column = 0;
     size_t said = 0;
     uint64_t count = 0;
-    ck_assert_int_eq(csv_next(csv, &row, &reason, &column), CSV_ROW); /* the header */
+    ck_assert_int_eq(csv_next(cursor, &row, &reason, &column), CSV_ROW); /* the header */
     ck_assert(csv_field_is(&row.fields[CSV_SIZE], "allocation_bytes"));
-    for (; csv_next(csv, &row, &reason, &column) == CSV_ROW; count++) {
+    for (; csv_next(cursor, &row, &reason, &column) == CSV_ROW; count++) {
         compare_row(&row, first + (uint32_t)count, &said);
         sum_row(&devices[profile_import.ops.ops[first + count].host], &row);
     }
@@ -383,7 +383,6 @@ static uint64_t compare_rows(struct csv *csv, uint32_t first, struct device_row 
 START_TEST(a_real_profile_is_the_same_event_by_event)
 {
     struct text text;
-    struct csv csv;
     struct device_row devices[OP_HOST_COUNT_MAX] = {0};
     uint32_t first = 0;
     if (access(DATA "tf_gpu_multi_worker.xplane.pb.gz", R_OK) != 0) {
@@ -396,8 +395,8 @@ START_TEST(a_real_profile_is_the_same_event_by_event)
     while (first < profile_import.said[0].op) {
         first++;
     }
-    csv_init(&csv, text.bytes, text.length);
-    const uint64_t events = compare_rows(&csv, first, devices);
+    struct cursor rows = cursor_make(text.bytes, text.length);
+    const uint64_t events = compare_rows(&rows, first, devices);
     text_deinit(&text);
     ck_assert_uint_eq(events, 2493);
     ck_assert_uint_eq(profile_import.ops.count, first + events);
