@@ -20,7 +20,8 @@
  *          INPUT_CAPACITY_GRANULES_DEFAULT
  *   16-23  seed
  *   24-25  how many bytes at the end of the input choose the schedule
- *   26-31  not used */
+ *   26     drains (low half) and evicts (high half), as in byte 3
+ *   27-31  not used */
 
 /* What version 1 knows, whatever is appended later. */
 enum { CHIPS_V1 = 8, GRANULE_LOG2_MAX = 16, FEW_HOSTS = 4, MANY_HOSTS_FROM = 192 };
@@ -49,6 +50,8 @@ static const struct {
     {"order", order_names, 7, 2, 0, 0xFF},
     {"program_evicts_program", flag_names, 3, 3, 0, 0x0F},
     {"message_code", flag_names, 3, 3, 4, 0x0F},
+    {"drains", flag_names, 3, 26, 0, 0x0F},
+    {"evicts", flag_names, 3, 26, 4, 0x0F},
 };
 enum { OPTION_COUNT = sizeof options / sizeof options[0] };
 

@@ -23,16 +23,26 @@ static bool change_order(struct editing *editing)
     return set_option(editing, "order", values, 6);
 }
 
-static bool change_eviction(struct editing *editing)
+static bool change_flag(const struct editing *editing, const char *key)
 {
     static const char *const values[] = {"no", "yes"};
-    return set_option(editing, "program_evicts_program", values, 2);
+    return set_option(editing, key, values, 2);
+}
+
+static bool change_eviction(struct editing *editing)
+{
+    return change_flag(editing, "program_evicts_program");
 }
 
 static bool change_message(struct editing *editing)
 {
-    static const char *const values[] = {"no", "yes"};
-    return set_option(editing, "message_code", values, 2);
+    return change_flag(editing, "message_code");
+}
+
+/* With less that helps, what is left must do more. */
+static bool change_mitigations(struct editing *editing)
+{
+    return change_flag(editing, random_chance(editing->random, 1, 2) ? "drains" : "evicts");
 }
 
 /* --- the device --------------------------------------------------------------------------------- */
@@ -147,8 +157,9 @@ static bool extend_choices(struct editing *editing)
 /* The header is rarely changed: with another device most of what the list had reached is gone.  Edits of the schedule
  * apply to lists in lanes alone, and then they are what matters. */
 const struct edit setup_edits[] = {
-    {"defrag", 2, change_defrag}, {"order", 2, change_order}, {"program_evicts", 2, change_eviction},
-    {"message_code", 1, change_message}, {"capacity", 4, change_capacity}, {"granule", 2, change_granule},
-    {"seed", 1, change_seed}, {"fault_kinds", 1, change_faults}, {"hosts", 2, change_hosts}, {"lanes", 1, change_lanes},
-    {"lane", 12, change_lane}, {"choices", 20, change_choices}, {"more_choices", 10, extend_choices}, {0},
+    {"defrag", 2, change_defrag}, {"order", 2, change_order}, {"mitigations", 1, change_mitigations},
+    {"program_evicts", 2, change_eviction}, {"message_code", 1, change_message}, {"capacity", 4, change_capacity},
+    {"granule", 2, change_granule}, {"seed", 1, change_seed}, {"fault_kinds", 1, change_faults},
+    {"hosts", 2, change_hosts}, {"lanes", 1, change_lanes}, {"lane", 12, change_lane}, {"choices", 20, change_choices},
+    {"more_choices", 10, extend_choices}, {0},
 };

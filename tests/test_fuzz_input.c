@@ -126,7 +126,7 @@ static void check_list_survives(const struct setup *setup, const struct op_list 
     ck_assert_uint_eq(input.setup.granule_bytes, setup->granule_bytes);
     ck_assert_uint_eq(input.setup.host_count, setup->host_count);
     ck_assert_uint_eq(input.setup.seed, setup->seed);
-    const char *const keys[] = {"defrag", "order", "program_evicts_program", "message_code"};
+    const char *const keys[] = {"defrag", "order", "drains", "evicts", "program_evicts_program", "message_code"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const char *was = setup_option(setup, keys[i]);
         const char *is = setup_option(&input.setup, keys[i]);
