@@ -150,7 +150,7 @@ END_TEST
 
 START_TEST(a_request_that_would_have_found_room_is_refused)
 {
-    char damaged[8192];
+    static char damaged[sizeof rig.text];
     ck_assert_int_eq(rig_import_own("tf11.log"), IMPORT_OK);
     snprintf(damaged, sizeof damaged, "%s", rig.text);
     for (char *at = damaged; (at = strstr(at, "8.00MiB")) != NULL;) {
