@@ -59,9 +59,9 @@ static void say(const struct evidence *evidence, const struct queue *most, const
     diagnosis_number(diagnosis, "queued_frees", all->count);
     diagnosis_number(diagnosis, "queued_bytes_behind_op", most->bytes);
     diagnosis_say(diagnosis,
-                  "%s are freed already and wait (%llu queued frees); %s of it for the event of op %u (%s), ",
-                  diagnosis_size(all->bytes).text, (unsigned long long)all->count, diagnosis_size(most->bytes).text,
-                  most->event_op, op_print(&evidence->ops->ops[most->event_op], op));
+                  "%s are freed already and wait (%llu queued free%s); %s of it for the event of op %u (%s), ",
+                  diagnosis_size(all->bytes).text, (unsigned long long)all->count, all->count == 1 ? "" : "s",
+                  diagnosis_size(most->bytes).text, most->event_op, op_print(&evidence->ops->ops[most->event_op], op));
     if (most->is_lost) {
         diagnosis_say(diagnosis, "which is lost: no waiting brings it.");
     } else if (evidence->contract->drains) {
