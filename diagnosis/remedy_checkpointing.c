@@ -14,6 +14,7 @@
 enum { TAGS_TRIED = 4, GAP_SHARE = 4 };
 /* The parameter that stands for all named tags together. */
 enum { ALL_NAMED = OP_TAG_COUNT };
+#define ALL_NAMED_LABEL "all-that-are-named"
 
 /* The longest time in which nothing names a block: from op `from` to op `to`, which names it again (op count: none
  * does). */
@@ -150,7 +151,8 @@ static void checkpointing_label(const struct remedy_case *given, uint64_t parame
     const char *name = parameter == ALL_NAMED ? "" : given->setup->tags[parameter];
     char word[SETUP_NAME_BYTES - 8] = "";
     size_t length = 0;
-    bool is_word = parameter != ALL_NAMED && name[0] != '\0' && !has_double(given->setup, parameter);
+    bool is_word = parameter != ALL_NAMED && name[0] != '\0' && strcmp(name, ALL_NAMED_LABEL) != 0 &&
+                   !has_double(given->setup, parameter);
     for (; name[length] != '\0' && length < sizeof word - 1; length++) {
         const unsigned char c = (unsigned char)name[length];
         const bool is_plain = isalnum(c) || c == '.' || c == '-' || c == '_';
@@ -159,7 +161,7 @@ static void checkpointing_label(const struct remedy_case *given, uint64_t parame
     }
     word[length] = '\0';
     if (parameter == ALL_NAMED) {
-        snprintf(text, REMEDY_LABEL_BYTES, "all-that-are-named");
+        snprintf(text, REMEDY_LABEL_BYTES, ALL_NAMED_LABEL);
     } else if (is_word && name[length] == '\0') {
         snprintf(text, REMEDY_LABEL_BYTES, "%s", word);
     } else {

@@ -10,7 +10,9 @@
 /* No device is larger. */
 #define CAPACITY_BYTES_MAX ((uint64_t)1 << 50)
 /* The smallest capacity is looked for to the granule in lists that run fast, else to a 4,096th part of it. */
-enum { OPS_EXACT_MAX = 20000, CAPACITY_PARTS = 4096, PARAMETER_COUNT_MAX = 64 };
+enum { OPS_EXACT_MAX = 20000, CAPACITY_PARTS = 4096 };
+/* Each tag, and all of them together; no remedy has more. */
+enum { PARAMETER_COUNT_MAX = OP_TAG_COUNT + 1 };
 
 /* So many ops are run in all: minutes.  What is beyond is not tried, and its row says so. */
 #define OPS_RUN_MAX ((uint64_t)1 << 26)

@@ -322,6 +322,17 @@ START_TEST(named_tags_are_given_back_though_no_step_is_seen)
 }
 END_TEST
 
+START_TEST(a_tag_with_the_name_of_all_has_another_label)
+{
+    struct remedy_list list;
+    char label[REMEDY_LABEL_BYTES];
+    remedy_list_parse(&list, "tag 4 \"all-that-are-named\"\n0: alloc size=400K tag=4\n");
+    remedy_checkpointing.label(&list.given, 4, label);
+    ck_assert_str_eq(label, "all-that-are-named.tag4");
+    remedy_list_deinit(&list);
+}
+END_TEST
+
 START_TEST(what_is_held_or_was_donated_is_not_given_back)
 {
     struct remedy_list list;
@@ -561,6 +572,7 @@ int main(void)
     tcase_add_test(tests, sharding_divides_all_but_the_images_of_programs);
     tcase_add_test(tests, checkpointing_gives_back_what_lies_unused_within_a_step);
     tcase_add_test(tests, named_tags_are_given_back_though_no_step_is_seen);
+    tcase_add_test(tests, a_tag_with_the_name_of_all_has_another_label);
     tcase_add_test(tests, what_is_held_or_was_donated_is_not_given_back);
     tcase_add_test(tests, a_restart_brings_back_what_lives_long_and_leaves_leaks_behind);
     tcase_add_test(tests, a_restart_keeps_references_holds_and_donations_right);

@@ -232,6 +232,26 @@ START_TEST(what_only_fills_free_memory_is_in_no_peak)
 }
 END_TEST
 
+START_TEST(each_named_tag_has_its_row_and_all_of_them_the_last_however_many)
+{
+    bool named_tags[OP_TAG_COUNT];
+    const struct what_if_wish wish = {.named_tags = named_tags};
+    struct what_if what_if;
+    struct remedy_list list;
+    size_t row_count = 0;
+    memset(named_tags, true, sizeof named_tags);
+    remedy_list_parse(&list, "0: alloc size=600K\n1: alloc size=600K\n");
+    ck_assert_int_eq(what_if_run(list.given.target, list.given.setup, list.given.ops, &wish, &what_if), WHAT_IF_DONE);
+    for (size_t i = 0; i < what_if.count; i++) {
+        row_count += strncmp(what_if.rows[i].title, "checkpointing-", strlen("checkpointing-")) == 0;
+    }
+    ck_assert_uint_eq(row_count, OP_TAG_COUNT + 1);
+    (void)row_of(&what_if, "checkpointing-all-that-are-named");
+    what_if_deinit(&what_if);
+    remedy_list_deinit(&list);
+}
+END_TEST
+
 START_TEST(what_did_nothing_is_left_out_but_not_the_events_that_others_name)
 {
     struct what_if what_if;
@@ -334,6 +354,7 @@ int main(void)
     tcase_add_test(tests, the_first_of_the_table_that_fits_is_the_smallest_change);
     tcase_add_test(tests, a_list_that_fits_says_so);
     tcase_add_test(tests, what_only_fills_free_memory_is_in_no_peak);
+    tcase_add_test(tests, each_named_tag_has_its_row_and_all_of_them_the_last_however_many);
     tcase_add_test(tests, what_did_nothing_is_left_out_but_not_the_events_that_others_name);
     tcase_add_test(tests, a_list_from_where_the_request_was_granted_is_run_whole);
     tcase_add_test(tests, lanes_become_one_client);
