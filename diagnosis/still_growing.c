@@ -34,17 +34,21 @@ static uint64_t grown_bytes(const struct evidence *evidence, int tag)
     return grows ? tops[3] - before : 0;
 }
 
-/* How many of its blocks came in the second half and stayed; 0 when they came in one of its halves alone: that is a
- * step and not gain. */
-static uint64_t grown_blocks(const struct evidence *evidence, int tag)
+/* How many blocks of each tag are there, by the part of the list in which they came. */
+static void count_blocks(const struct evidence *evidence, uint64_t counts[OP_TAG_COUNT][PART_COUNT])
 {
-    uint64_t counts[PART_COUNT] = {0};
     for (size_t i = 0; i < evidence->block_count; i++) {
         const struct evidence_block *block = &evidence->blocks[i];
-        if (block->tag == tag && block->state == BLOCK_LIVE && block->kind != BLOCK_RETIRED) {
-            counts[part_of(evidence, block->op)]++;
+        if (block->state == BLOCK_LIVE && block->kind != BLOCK_RETIRED) {
+            counts[block->tag][part_of(evidence, block->op)]++;
         }
     }
+}
+
+/* How many of them came in the second half and stayed; 0 when they came in one of its halves alone: that is a step and
+ * not gain. */
+static uint64_t grown_blocks(const uint64_t counts[PART_COUNT])
+{
     return counts[2] > 0 && counts[3] > 0 ? counts[2] + counts[3] : 0;
 }
 
@@ -75,13 +79,15 @@ static void say(const struct evidence *evidence, int tag, const struct gain *gai
 
 static void find_still_growing(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
+    uint64_t counts[OP_TAG_COUNT][PART_COUNT] = {{0}};
     struct gain most = {0};
     int growing = -1;
     if (evidence->missing_bytes == 0 || evidence->history->op_count < OP_COUNT_MIN || !leak_life_goes_on(evidence)) {
         return;
     }
+    count_blocks(evidence, counts);
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
-        const struct gain gain = {grown_bytes(evidence, tag), grown_blocks(evidence, tag)};
+        const struct gain gain = {grown_bytes(evidence, tag), grown_blocks(counts[tag])};
         if (gain.bytes > most.bytes && gain.block_count >= BLOCK_COUNT_MIN) {
             most = gain;
             growing = tag;
