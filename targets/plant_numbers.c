@@ -113,7 +113,7 @@ static enum device_result wait_on_even_hosts(struct plant *plant, uint64_t event
 
 static void declare_drains(struct plant *plant, struct target_contract *contract)
 {
-    contract->drains = !is_odd_one(plant);
+    contract->drains = contract->drains && !is_odd_one(plant);
 }
 const struct plant_defect defect_spmd = {.declare = declare_drains, .event_wait = wait_on_even_hosts};
 

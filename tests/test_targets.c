@@ -150,6 +150,25 @@ START_TEST(the_contract_is_what_was_asked_for)
 }
 END_TEST
 
+START_TEST(a_mitigation_that_is_off_is_declared_by_nobody)
+{
+    for (size_t i = 0; targets[i] != NULL; i++) {
+        struct bench bench;
+        const bool is_plant = strncmp(targets[i]->name, "plant_", strlen("plant_")) == 0;
+        const bool leaks = is_plant && strcmp(targets[i]->breaks, "host_memory") == 0;
+        if ((!is_plant && targets[i] != &target_hbm) || leaks) {
+            continue;
+        }
+        bench_open(&bench, targets[i], MIB, "drains", "no");
+        ck_assert_msg(!bench.contract.drains, "%s", targets[i]->name);
+        bench_close(&bench);
+        bench_open(&bench, targets[i], MIB, "evicts", "no");
+        ck_assert_msg(!bench.contract.evicts, "%s", targets[i]->name);
+        bench_close(&bench);
+    }
+}
+END_TEST
+
 /* --- calls ------------------------------------------------------------------------------------- */
 
 static const struct target *const allocators[] = {&target_hbm, &target_first_fit};
@@ -411,6 +430,7 @@ int main(void)
     tcase_add_test(table, unknown_options_are_refused_with_the_valid_ones);
     tcase_add_test(table, a_capacity_that_is_no_multiple_of_the_granule_is_refused);
     tcase_add_test(table, the_contract_is_what_was_asked_for);
+    tcase_add_test(table, a_mitigation_that_is_off_is_declared_by_nobody);
     tcase_add_loop_test(calls, blocks_are_placed_from_the_top_and_counted, 0, count);
     tcase_add_loop_test(calls, a_free_keeps_its_place_until_its_event_is_done, 0, count);
     tcase_add_loop_test(calls, only_the_reference_waits_for_a_queued_free, 0, count);
