@@ -30,7 +30,8 @@ enum {
 /* An input as its parts.  ops is owned: input_init, input_deinit. */
 struct input {
     /* Chip or capacity, granule, hosts, seed, and these options where they are set: defrag, order, drains, evicts,
-     * program_evicts_program, message_code.  The target and everything else are not the input's to say: as setup_init() leaves them. */
+     * program_evicts_program, message_code.  The target and everything else are not the input's to say: as
+     * setup_init() leaves them. */
     struct setup setup;
     struct fault_wish faults;   /* slipped in between the ops, from the seed */
     uint8_t lane_count;         /* to which the ops are dealt where lanes are run: 1..INPUT_LANE_COUNT_MAX */
