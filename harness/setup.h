@@ -56,7 +56,7 @@ bool setup_set_option(struct setup *setup, const char *key, const char *value);
 const char *setup_option(const struct setup *setup, const char *key);
 
 /* Buffers whose tag has this name stand for memory that is free in the snapshot that a list rebuilds, and are freed
- * when the rest is in its place: whoever tells how much a list has in use leaves them out. */
+ * when the rest is in its place: peaks, and what is in use over time, leave them out. */
 #define SETUP_FILLER_NAME "free later"
 /* The tag of that name; OP_TAG_COUNT when there is none. */
 unsigned setup_filler_tag(const struct setup *setup);
