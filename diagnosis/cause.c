@@ -16,6 +16,15 @@ static void put(struct diagnosis *diagnoses, size_t count, const struct diagnosi
     diagnoses[place] = *diagnosis;
 }
 
+/* On a justified out-of-memory on which no other cause has a word, it is no rank but what was proved: it was full. */
+enum { CONFIDENCE_ALONE = 90 };
+
+static bool is_simply_full(const struct evidence *evidence, const struct diagnosis diagnoses[CAUSE_COUNT], size_t count)
+{
+    return count == 1 && diagnoses[0].cause == &cause_exhausted && diagnoses[0].confidence < CONFIDENCE_ALONE
+           && evidence->verdict->kind == VERDICT_JUSTIFIED;
+}
+
 size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[CAUSE_COUNT])
 {
     size_t count = 0;
@@ -29,6 +38,9 @@ size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[C
         if (diagnosis.confidence >= DIAGNOSIS_POSSIBLE) {
             put(diagnoses, count++, &diagnosis);
         }
+    }
+    if (is_simply_full(evidence, diagnoses, count)) {
+        diagnoses[0].confidence = CONFIDENCE_ALONE;
     }
     return count;
 }

@@ -238,6 +238,19 @@ START_TEST(a_list_that_only_fills_the_device_leaks_nothing)
 }
 END_TEST
 
+START_TEST(a_full_device_is_told_for_sure_unless_there_is_more_to_tell)
+{
+    story_tell("exhausted");
+    ck_assert_uint_eq(story.count, 1);
+    ck_assert_uint_ge(story.diagnoses[0].confidence, DIAGNOSIS_SURE);
+    story_end();
+    story_tell("spike");
+    ck_assert_uint_gt(story.count, 1);
+    ck_assert_uint_lt(named("exhausted")->confidence, DIAGNOSIS_SURE);
+    story_end();
+}
+END_TEST
+
 START_TEST(a_request_larger_than_the_device_is_exhausted_for_sure)
 {
     memset(&story, 0, sizeof story);
@@ -272,6 +285,7 @@ int main(void)
     TCase *edges = tcase_create("edges");
     tcase_add_test(edges, a_leak_is_told_before_it_ends_in_an_out_of_memory);
     tcase_add_test(edges, a_list_that_only_fills_the_device_leaks_nothing);
+    tcase_add_test(edges, a_full_device_is_told_for_sure_unless_there_is_more_to_tell);
     tcase_add_test(edges, a_request_larger_than_the_device_is_exhausted_for_sure);
     suite_add_tcase(suite, edges);
     return suite_run(suite);
