@@ -41,11 +41,13 @@ static enum import_result no_file(const struct text_store *store, int code)
                        TEXT_HEAP_BYTES_MAX, directory_of_files(), strerror(code));
 }
 
-/* Others need the place, too, and what comes without end is told from a long text by nothing else. */
+/* Others need the place, too, and what comes without end is told from a long text by nothing else.  A file system that
+ * says it has no blocks at all does not say what is free. */
 static uint64_t half_of_free(int file)
 {
     struct statvfs status;
-    return fstatvfs(file, &status) != 0 ? UINT64_MAX : (uint64_t)status.f_bavail * status.f_frsize / 2;
+    const bool is_said = fstatvfs(file, &status) == 0 && status.f_blocks > 0;
+    return is_said ? (uint64_t)status.f_bavail * status.f_frsize / 2 : UINT64_MAX;
 }
 
 static enum import_result no_half(const struct text_store *store)
