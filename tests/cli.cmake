@@ -7,7 +7,7 @@ hbmstress_add_script_test(cli_export
     LABELS cli)
 hbmstress_add_test(test_death LIBS cli)
 hbmstress_add_test(test_shrink LIBS cli SOURCES two_defects.c)
-hbmstress_add_test(test_deaths LIBS cli SOURCES faulty_scenario.c)
+hbmstress_add_test(test_deaths LIBS cli SOURCES faulty_scenario.c LABELS exhaustive)
 hbmstress_add_test(test_cli_reports LIBS reports PkgConfig::JANSSON)
 
 # The program with one judge that lies, linked before the one in its library.

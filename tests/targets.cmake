@@ -20,7 +20,7 @@ target_compile_definitions(test_targets_plugin PRIVATE
 hbmstress_add_test(test_regressions LIBS targets harness)
 hbmstress_add_test(test_races LIBS targets harness)
 hbmstress_add_test(test_hbm_lanes_thread LIBS harness targets scenarios)
-hbmstress_add_test(test_lanes_exhaustive LIBS targets harness)
+hbmstress_add_test(test_lanes_exhaustive LIBS targets harness LABELS exhaustive)
 
 # Accesses of code that the real thread sanitizer looks at are not seen by lanes.
 if(HBMSTRESS_SANITIZE MATCHES "thread")

@@ -937,7 +937,7 @@ int main(void)
     Suite *suite = suite_create("certificate");
     TCase *certificates = tcase_create("certificates");
     suite_add_tcase(suite, certificates);
-    tcase_set_timeout(certificates, 300);
+    tcase_set_timeout(certificates, 1800);
     tcase_add_test(certificates, every_kind_of_proof_occurs_and_is_valid);
     tcase_add_test(certificates, a_corrupted_certificate_is_noticed_or_still_right);
     tcase_add_test(certificates, a_number_that_is_not_right_and_a_log_that_goes_on_are_noticed);
