@@ -61,7 +61,8 @@ static void explain_nothing(struct explanation *explanation, const struct op_lis
         explain_nothing_in_json(explanation, op_count);
     else
         writing_append_format(&explanation->text,
-                              "Nothing to explain: %zu ops, no out-of-memory, every promise kept.\n", op_count);
+                              "Nothing to explain: %zu op%s, no out-of-memory, every promise kept.\n", op_count,
+                              op_count == 1 ? "" : "s");
 }
 
 /* Runs a new run up to that op, and says what is to be said there; or, when the list went well, that. */

@@ -151,7 +151,9 @@ static void append_in_words(const struct what_if *what_if, struct writing *text)
     else
         writing_append_format(text, "The list up to op %lu was run under each change.  ", (unsigned long)what_if->op);
     if (what_if->left_out_count > 0)
-        writing_append_format(text, "%zu ops that did nothing, or were refused before, are left out.  ",
+        writing_append_format(text, what_if->left_out_count == 1
+                                        ? "%zu op that did nothing, or was refused before, is left out.  "
+                                        : "%zu ops that did nothing, or were refused before, are left out.  ",
                               what_if->left_out_count);
     if (what_if->has_lanes)
         writing_append(text, "One client makes all calls, in the order of the list.  ");
