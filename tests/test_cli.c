@@ -10,6 +10,7 @@
 #include "cli/subcommands.h"
 #include "cli/trials.h"
 #include "harness/ops_file.h"
+#include "tests/scratch.h"
 #include "tests/suite.h"
 
 #include <check.h>
@@ -92,7 +93,8 @@ END_TEST
 START_TEST(a_job_file_becomes_its_sections)
 {
     static const char text[] = "; words\n[global]\nseed = 5\n[first]\nscenario = slow_leak\noption.defrag = none\n[slow_leak]\n";
-    char path[] = "/tmp/test_cli_XXXXXX";
+    char path[SCRATCH_PATH_BYTES];
+    scratch_name(path, "test_cli");
     int file = mkstemp(path);
     ck_assert_int_ge(file, 0);
     ck_assert_int_eq(write(file, text, sizeof text - 1), sizeof text - 1);
@@ -317,7 +319,8 @@ static void expect_file(const char *path, const char *wanted)
 
 START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
 {
-    char directory[] = "/tmp/test_cli_XXXXXX";
+    char directory[SCRATCH_PATH_BYTES];
+    scratch_name(directory, "test_cli");
     ck_assert_ptr_nonnull(mkdtemp(directory));
     struct part parts[2];
     struct plan plan;
@@ -347,7 +350,7 @@ START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
     judgement_deinit(&judgement);
     static const char *const folders[] = {"/repros", "/certificates", ""};
     for (size_t i = 0; i < 3; i++) {
-        char path[64];
+        char path[SCRATCH_PATH_BYTES + 16];
         snprintf(path, sizeof path, "%s%s", directory, folders[i]);
         ck_assert_int_eq(rmdir(path), 0); /* nothing else is there */
     }

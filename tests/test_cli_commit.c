@@ -1,5 +1,6 @@
 /* The commit of a checkout, read from git's own files: every layout is made up in a directory of its own. */
 #include "cli/commit.h"
+#include "tests/scratch.h"
 #include "tests/suite.h"
 
 #include <check.h>
@@ -13,18 +14,18 @@
 #define SECOND "00112233445566778899aabbccddeeff00112233"
 #define LONG_HASH "4a07c1d2e3f405162738495a6b7c8d9e0f1a2b3c4a07c1d2e3f405162738495a"
 
-static char scratch[64];
+static char scratch[SCRATCH_PATH_BYTES];
 
 static void enter(void)
 {
-    strcpy(scratch, "/tmp/test_cli_commit_XXXXXX");
+    scratch_name(scratch, "test_cli_commit");
     ck_assert_ptr_nonnull(mkdtemp(scratch));
     ck_assert_int_eq(chdir(scratch), 0);
 }
 
 static void leave(void)
 {
-    char command[128];
+    char command[SCRATCH_PATH_BYTES + 16];
     ck_assert_int_eq(chdir("/"), 0);
     (void)snprintf(command, sizeof command, "rm -rf '%s'", scratch);
     ck_assert_int_eq(system(command), 0);
@@ -33,7 +34,7 @@ static void leave(void)
 /* Writes a file, and the folders on the way to it. */
 static void put(const char *path, const char *text)
 {
-    char folder[256];
+    char folder[2 * SCRATCH_PATH_BYTES];
     for (const char *slash = strchr(path, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - path), path);
         (void)mkdir(folder, 0700);
@@ -105,7 +106,7 @@ START_TEST(a_linked_worktree_has_its_own_head_and_the_common_refs)
     put("tree/.git", "gitdir: ../main/.git/worktrees/tree\n");
     check_commit("tree", SECOND);
     check_commit("main", FIRST);
-    char text[256];
+    char text[2 * SCRATCH_PATH_BYTES];
     (void)snprintf(text, sizeof text, "gitdir: %s/main/.git/worktrees/tree\n", scratch);
     put("tree/.git", text);
     check_commit("tree", SECOND);
@@ -155,7 +156,7 @@ START_TEST(a_ref_leads_nowhere_else)
     check_commit(".", NULL);
     put(".git/HEAD", "ref: ../secret\n");
     check_commit(".", NULL);
-    char text[256];
+    char text[2 * SCRATCH_PATH_BYTES];
     (void)snprintf(text, sizeof text, "ref: %s/secret\n", scratch);
     put(".git/HEAD", text);
     check_commit(".", NULL);

@@ -5,6 +5,7 @@
 #include "harness/ops_file.h"
 #include "harness/random.h"
 #include "harness/size.h"
+#include "tests/scratch.h"
 #include "tests/suite.h"
 
 #include <check.h>
@@ -137,9 +138,9 @@ START_TEST(compressed_files_give_the_same_ops)
 END_TEST
 
 /* Writes bytes to a new file; path gets its name. */
-static void write_file(char path[64], const void *bytes, size_t length)
+static void write_file(char path[SCRATCH_PATH_BYTES], const void *bytes, size_t length)
 {
-    snprintf(path, 64, "/tmp/hbmstress_formats_XXXXXX");
+    scratch_name(path, "test_formats");
     const int file = mkstemp(path);
     ck_assert_int_ge(file, 0);
     ck_assert_int_eq(write(file, bytes, length), (ssize_t)length);
@@ -154,7 +155,7 @@ static void assert_every_cut_is_said(const char *path)
     const size_t length = fread(bytes, 1, sizeof bytes, stream);
     fclose(stream);
     for (size_t cut = 4; cut < length; cut++) {
-        char copy[64];
+        char copy[SCRATCH_PATH_BYTES];
         write_file(copy, bytes, cut);
         ck_assert_int_eq(import_file(copy, "auto", NULL, &import, &error), IMPORT_UNREADABLE);
         ck_assert_msg(strstr(error.reason, "cut off") != NULL, "cut at %zu: %s", cut, error.reason);
@@ -172,7 +173,7 @@ END_TEST
 START_TEST(archives_of_two_members_are_read_whole)
 {
     char bytes[8192];
-    char path[64];
+    char path[SCRATCH_PATH_BYTES];
     struct text once;
     struct text twice;
     FILE *stream = fopen(FIELD "static_planning/exclusive.csv.gz", "rb");
@@ -208,11 +209,11 @@ END_TEST
 
 START_TEST(missing_files_directories_and_empty_files_are_said)
 {
-    char path[64];
+    char path[SCRATCH_PATH_BYTES];
     char text[512];
     ck_assert_int_eq(import_file("/nonexistent/x", "auto", NULL, &import, &error), IMPORT_UNREADABLE);
     ck_assert_str_eq(import_error_print("x", &error, text, sizeof text), "x: No such file or directory");
-    ck_assert_int_eq(import_file("/tmp", "auto", NULL, &import, &error), IMPORT_UNREADABLE);
+    ck_assert_int_eq(import_file(scratch_place(), "auto", NULL, &import, &error), IMPORT_UNREADABLE);
     ck_assert_str_eq(error.reason, "is a directory, not a file");
     write_file(path, "", 0);
     ck_assert_int_eq(import_file(path, "auto", NULL, &import, &error), IMPORT_INCOMPLETE);
@@ -222,7 +223,7 @@ START_TEST(missing_files_directories_and_empty_files_are_said)
 END_TEST
 
 /* A file of length bytes, all 0 but the last, that takes no room on the disk. */
-static void make_sparse(char path[64], size_t length)
+static void make_sparse(char path[SCRATCH_PATH_BYTES], size_t length)
 {
     write_file(path, "", 0);
     ck_assert_int_eq(truncate(path, (off_t)length - 1), 0);
@@ -237,7 +238,7 @@ START_TEST(large_texts_are_kept_where_nobody_can_cut_them)
     const size_t lengths[] = {TEXT_HEAP_BYTES_MAX - 1, TEXT_HEAP_BYTES_MAX, TEXT_HEAP_BYTES_MAX + 1,
                               TEXT_HEAP_BYTES_MAX + 12345678, TEXT_HEAP_BYTES_MAX + ((size_t)16 << 20)};
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
-        char path[64];
+        char path[SCRATCH_PATH_BYTES];
         struct text text;
         make_sparse(path, lengths[i]);
         ck_assert_int_eq(text_read(path, lengths[i], &text, &error), IMPORT_OK);
@@ -255,20 +256,23 @@ END_TEST
 
 START_TEST(no_room_for_a_large_text_is_one_line)
 {
-    char path[64];
+    char path[SCRATCH_PATH_BYTES];
     struct text text;
     struct rlimit limit = {.rlim_cur = TEXT_HEAP_BYTES_MAX + 1000, .rlim_max = RLIM_INFINITY};
     make_sparse(path, TEXT_HEAP_BYTES_MAX + 5000000);
+    char place[SCRATCH_PATH_BYTES], reason[2 * SCRATCH_PATH_BYTES];
+    (void)snprintf(place, sizeof place, "%s", scratch_place());
     ck_assert_int_eq(setenv("TMPDIR", "/nonexistent", 1), 0);
     ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
     ck_assert_str_eq(error.reason, "its text is above 67108864 bytes and cannot be kept in a temporary file in "
                                    "/nonexistent (TMPDIR): No such file or directory");
-    ck_assert_int_eq(unsetenv("TMPDIR"), 0);
+    ck_assert_int_eq(setenv("TMPDIR", place, 1), 0);
     signal(SIGXFSZ, SIG_IGN); /* a limit on files is as good as a full disk */
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
-    ck_assert_str_eq(error.reason, "its text is above 67108864 bytes and cannot be kept in a temporary file in /tmp "
-                                   "(TMPDIR): File too large");
+    (void)snprintf(reason, sizeof reason, "its text is above 67108864 bytes and cannot be kept in a temporary file in %s "
+                   "(TMPDIR): File too large", place);
+    ck_assert_str_eq(error.reason, reason);
     unlink(path);
 }
 END_TEST
@@ -294,7 +298,7 @@ int fstatvfs(int file, struct statvfs *status)
 
 START_TEST(a_text_takes_at_most_half_of_what_is_free)
 {
-    char path[64];
+    char path[SCRATCH_PATH_BYTES], reason[2 * SCRATCH_PATH_BYTES];
     struct text text;
     make_sparse(path, 2 * TEXT_HEAP_BYTES_MAX);
     pretended_free_bytes = 4 * TEXT_HEAP_BYTES_MAX;
@@ -302,8 +306,9 @@ START_TEST(a_text_takes_at_most_half_of_what_is_free)
     text_deinit(&text);
     pretended_free_bytes -= 65536;
     ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
-    ck_assert_str_eq(error.reason, "its text is above 67108864 bytes, and takes more than half of what was free for "
-                                   "temporary files in /tmp (TMPDIR): 134184960 bytes");
+    (void)snprintf(reason, sizeof reason, "its text is above 67108864 bytes, and takes more than half of what was free for "
+                   "temporary files in %s (TMPDIR): 134184960 bytes", scratch_place());
+    ck_assert_str_eq(error.reason, reason);
     counts_no_blocks = true;
     ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_OK);
     text_deinit(&text);

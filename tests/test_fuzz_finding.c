@@ -4,6 +4,7 @@
 #include "harness/run.h"
 #include "harness/signature.h"
 #include "targets/targets.h"
+#include "tests/scratch.h"
 #include "tests/suite.h"
 
 #include <check.h>
@@ -17,7 +18,7 @@
 
 enum { REPORT_COUNT = 40, OP_COUNT = 60, TEXT_BYTES = 1 << 16, PATH_BYTES = 4096, IN_TIME_MS = 10000, FIRST_MS = 20 };
 
-static char folder[] = "/tmp/it's a_fuzz_finding.XXXXXX";
+static char folder[SCRATCH_PATH_BYTES];
 static char text[TEXT_BYTES], list_path[PATH_BYTES];
 static size_t list_count;
 
@@ -51,7 +52,7 @@ static void set_up(void)
     open_count = 0;
     open_clocks = 0;
     opens_that_end = UINT32_MAX;
-    (void)snprintf(folder, sizeof folder, "/tmp/it's a_fuzz_finding.XXXXXX");
+    scratch_name(folder, "it's a_fuzz_finding");
     ck_assert_ptr_nonnull(mkdtemp(folder));
     ck_assert_int_eq(setenv("HBMSTRESS_FUZZ_OUT", folder, 1), 0);
 }
@@ -123,9 +124,9 @@ static void find_and_read(uint32_t shrink_ms_max)
 
 static void check_said(void)
 {
-    char repeat[PATH_BYTES + 64];
-    const char *behind = strchr(list_path, '\'') + 1; /* the folder's quote is told to a shell as such */
-    (void)snprintf(repeat, sizeof repeat, "\nrepeat: hbmstress replay '/tmp/it'\\''%s'\n", behind);
+    char repeat[PATH_BYTES + SCRATCH_PATH_BYTES + 64];
+    const char *behind = strrchr(list_path, '\'') + 1; /* the folder's quote is told to a shell as such */
+    (void)snprintf(repeat, sizeof repeat, "\nrepeat: hbmstress replay '%s/it'\\''%s'\n", scratch_place(), behind);
     ck_assert_msg(strstr(text, "hbmstress: fuzz_test found: overlap in alloc (rule overlap, op ") != NULL, "%s", text);
     ck_assert_msg(strstr(text, repeat) != NULL, "%s", text);
     ck_assert_msg(strstr(text, "\nhbmstress-ops 1\n") != NULL, "%s", text);
