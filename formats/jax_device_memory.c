@@ -124,7 +124,8 @@ static enum import_result add_group(struct snapshot *snapshot, const struct ppro
     static const struct protobuf none = {.text = "no device", .end = sizeof "no device" - 1};
     device = device != NULL ? device : &none;
     if (!group->is_program) {
-        group->device = name_table_add(&snapshot->devices, device->text + device->offset, device->end - device->offset);
+        group->device =
+            name_table_add_whole(&snapshot->devices, device->text + device->offset, device->end - device->offset);
         if (group->device >= OP_HOST_COUNT_MAX) {
             return wrong(snapshot, sample, "more than %" PRId64 " devices", OP_HOST_COUNT_MAX);
         }

@@ -44,17 +44,6 @@ static void set_fact(struct memory_event *event, size_t fact, uint64_t value)
     event->known |= 1u << fact;
 }
 
-static void set_text(struct memory_event *event, size_t which, const char *text, size_t length)
-{
-    char *to = event->texts[which];
-    const size_t kept = length < MEMORY_TEXT_BYTES ? length : MEMORY_TEXT_BYTES - 1;
-    for (size_t i = 0; i < kept; i++) {
-        const char letter = text[length - kept + i];
-        to[i] = letter == '\0' ? '_' : letter;
-    }
-    to[kept] = '\0';
-}
-
 bool memory_event_take_number(struct memory_event *event, const char *name, size_t name_length, uint64_t number,
                               bool is_negative)
 {
@@ -68,7 +57,7 @@ bool memory_event_take_number(struct memory_event *event, const char *name, size
         char digits[24];
         const int length = is_negative ? snprintf(digits, sizeof digits, "%" PRId64, (int64_t)number)
                                        : snprintf(digits, sizeof digits, "%" PRIu64, number);
-        set_text(event, which, digits, (size_t)length);
+        name_keep(digits, (size_t)length, event->texts[which], MEMORY_TEXT_BYTES);
     }
     return true;
 }
@@ -101,7 +90,7 @@ bool memory_event_take_text(struct memory_event *event, const char *name, size_t
         return is_number;
     }
     if (which != MEMORY_TEXT_COUNT) {
-        set_text(event, which, text, length);
+        name_keep(text, length, event->texts[which], MEMORY_TEXT_BYTES);
     }
     return true;
 }
@@ -175,7 +164,7 @@ static uint32_t device_of(struct memory_events *events, const struct memory_even
         snprintf(name, sizeof name, "device %s", index);
         given = index[0] != '\0' ? name : device;
     }
-    return name_table_add(&events->devices, given, strlen(given));
+    return name_table_add_whole(&events->devices, given, strlen(given));
 }
 
 /* The op, or else what is known of the region and the tensor. */

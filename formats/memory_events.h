@@ -49,7 +49,7 @@ struct memory_event {
 };
 
 /* Takes over what the file says under that name; names that are not needed are passed over.  A text that is too
- * long keeps its end.  False: a fact is no number, or, but for addresses, one below 0. */
+ * long is kept as name_keep() does.  False: a fact is no number, or, but for addresses, one below 0. */
 bool memory_event_take_number(struct memory_event *event, const char *name, size_t name_length, uint64_t number,
                               bool is_negative);
 bool memory_event_take_text(struct memory_event *event, const char *name, size_t name_length, const char *text,

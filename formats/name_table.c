@@ -1,7 +1,10 @@
 #include "formats/name_table.h"
 
+#include "formats/hash_seed.h"
 #include "harness/array.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,13 +19,35 @@ void name_table_deinit(struct name_table *table)
 }
 
 /* FNV-1a.  Where names fall in the table decides nothing but time. */
-static uint64_t hash_of(const char *text, uint64_t seed)
+static uint64_t hash_of(const char *text, size_t length, uint64_t seed)
 {
     uint64_t hash = UINT64_C(14695981039346656037) + seed * UINT64_C(0x9E3779B97F4A7C15);
-    for (; *text != '\0'; text++) {
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
     }
     return hash ^ hash >> 32;
+}
+
+static void copy_without_nul(char *to, const char *text, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        to[i] = text[i];
+        if (text[i] == '\0') {
+            to[i] = '_';
+        }
+    }
+    to[length] = '\0';
+}
+
+void name_keep(const char *text, size_t length, char *to, size_t room)
+{
+    size_t used = 0;
+    size_t kept = length;
+    if (length >= room) {
+        used = (size_t)snprintf(to, room, "#%016" PRIx64, hash_of(text, length, 0));
+        kept = room - 1 - used;
+    }
+    copy_without_nul(to + used, text + length - kept, kept);
 }
 
 /* Long names keep their end, from the beginning of a UTF-8 character on; a NUL would end the name. */
@@ -39,22 +64,17 @@ static void shorten(const char *text, size_t length, char name[SETUP_NAME_BYTES]
         text += length - kept;
         length = kept;
     }
-    for (size_t i = 0; i < length; i++) {
-        name[used + i] = text[i];
-        if (text[i] == '\0') {
-            name[used + i] = '_';
-        }
-    }
-    name[used + length] = '\0';
+    copy_without_nul(name + used, text, length);
 }
 
 /* Where the name stands, or the empty slot where it belongs; NULL: the probe is too long. */
-static uint32_t *slot_of(const struct name_table *table, const char *name)
+static uint32_t *slot_of(const struct name_table *table, const struct name *name)
 {
     const size_t mask = table->slot_count - 1;
-    size_t i = (size_t)hash_of(name, table->seed) & mask;
+    size_t i = (size_t)(hash_of(name->text, strlen(name->text), table->seed) + name->whole) & mask;
     for (int probes = 0; probes < PROBE_COUNT_MAX; probes++, i = (i + 1) & mask) {
-        if (table->slots[i] == 0 || strcmp(table->names[table->slots[i] - 1].text, name) == 0) {
+        const struct name *known = table->slots[i] == 0 ? NULL : &table->names[table->slots[i] - 1];
+        if (known == NULL || (known->whole == name->whole && strcmp(known->text, name->text) == 0)) {
             return &table->slots[i];
         }
     }
@@ -66,7 +86,7 @@ static bool fill_slots(struct name_table *table)
 {
     memset(table->slots, 0, table->slot_count * sizeof *table->slots);
     for (size_t i = 0; i < table->count; i++) {
-        uint32_t *slot = slot_of(table, table->names[i].text);
+        uint32_t *slot = slot_of(table, &table->names[i]);
         if (slot == NULL) {
             return false;
         }
@@ -78,11 +98,11 @@ static bool fill_slots(struct name_table *table)
 static void hash_anew(struct name_table *table)
 {
     while (!fill_slots(table)) {
-        table->seed++;
+        table->seed = hash_seed_draw();
     }
 }
 
-static uint32_t *slot_with_room(struct name_table *table, const char *name)
+static uint32_t *slot_with_room(struct name_table *table, const struct name *name)
 {
     if (2 * (table->count + 1) > table->slot_count) {
         table->slot_count = table->slot_count == 0 ? SLOT_COUNT_MIN : table->slot_count * 2;
@@ -91,26 +111,37 @@ static uint32_t *slot_with_room(struct name_table *table, const char *name)
     }
     uint32_t *slot = slot_of(table, name);
     while (slot == NULL) {
-        table->seed++;
+        table->seed = hash_seed_draw();
         hash_anew(table);
         slot = slot_of(table, name);
     }
     return slot;
 }
 
-uint32_t name_table_add(struct name_table *table, const char *text, size_t length)
+static uint32_t add(struct name_table *table, const struct name *name)
 {
-    char name[SETUP_NAME_BYTES];
-    shorten(text, length, name);
     uint32_t *slot = slot_with_room(table, name);
     if (*slot == 0) {
         CHECK(table->count < UINT32_MAX);
         table->names = array_grown(table->names, table->count, &table->room, sizeof *table->names);
-        memcpy(table->names[table->count].text, name, sizeof name);
-        table->names[table->count].bytes = 0;
+        table->names[table->count] = *name;
         *slot = (uint32_t)++table->count;
     }
     return *slot - 1;
+}
+
+uint32_t name_table_add(struct name_table *table, const char *text, size_t length)
+{
+    struct name name = {0};
+    shorten(text, length, name.text);
+    return add(table, &name);
+}
+
+uint32_t name_table_add_whole(struct name_table *table, const char *text, size_t length)
+{
+    struct name name = {.whole = hash_of(text, length, 0)};
+    shorten(text, length, name.text);
+    return add(table, &name);
 }
 
 void name_table_weigh(struct name_table *table, uint32_t index, uint64_t bytes)

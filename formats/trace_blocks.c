@@ -1,10 +1,12 @@
 #include "formats/trace_blocks.h"
 
+#include "formats/hash_seed.h"
+
 #include <stdlib.h>
 
 /* At most half full and well mixed, one table of 2^40 has a probe as long as this: a longer one is somebody's
  * intention. */
-enum { PROBE_MAX = 128, SEED_COUNT_MAX = 64, ROOM_LOG2_MIN = 8 };
+enum { PROBE_MAX = 128, ROOM_LOG2_MIN = 8 };
 
 void trace_blocks_deinit(struct trace_blocks *blocks)
 {
@@ -74,8 +76,8 @@ struct trace_block *trace_blocks_at(struct trace_blocks *blocks, uint8_t host, u
         return NULL;
     }
     struct trace_block *block = look(blocks, host, address, &probe_count);
-    while (probe_count > PROBE_MAX && blocks->seed < SEED_COUNT_MAX) {
-        blocks->seed++;
+    while (probe_count > PROBE_MAX) {
+        blocks->seed = hash_seed_draw();
         if (!rebuild(blocks, blocks->room_log2)) {
             return NULL;
         }

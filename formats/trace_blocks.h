@@ -22,7 +22,7 @@ struct trace_block {
 };
 
 /* Open addressing, at most half full.  A probe that is longer than chance makes it hashes all anew with another
- * seed, so that no choice of addresses makes it slow; seeds are counted, not drawn.  Zero is an empty table. */
+ * seed, which is drawn, so that no choice of addresses makes it slow.  Zero is an empty table. */
 struct trace_blocks {
     struct trace_block *blocks; /* room of them, a power of two */
     size_t count, room;

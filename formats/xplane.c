@@ -5,6 +5,7 @@
  *                       4, 5: names of events and of stats by number, which stand behind the lines */
 #include "formats/formats.h"
 #include "formats/memory_events.h"
+#include "formats/name_table.h"
 #include "formats/protobuf.h"
 #include "harness/array.h"
 
@@ -20,7 +21,7 @@ enum { METADATA_NAME = 2 };
 enum { LINE_TIMESTAMP = 3, LINE_EVENT = 4 };
 enum { EVENT_METADATA = 1, EVENT_OFFSET = 2, EVENT_STAT = 4 };
 enum { STAT_METADATA = 1, STAT_DOUBLE = 2, STAT_UINT = 3, STAT_INT = 4, STAT_TEXT = 5, STAT_BYTES = 6, STAT_REF = 7 };
-enum { PS_PER_NS = 1000, DEVICE_BYTES = 64 };
+enum { PS_PER_NS = 1000 };
 
 /* The name that stands for a number. */
 struct entry {
@@ -40,7 +41,7 @@ struct plane {
     struct import_error *error;
     struct entries event_names; /* of memory events only */
     struct entries stat_names;
-    char name[DEVICE_BYTES];
+    char name[MEMORY_TEXT_BYTES];
 };
 
 /* --- names ------------------------------------------------------------------------------------------------------- */
@@ -114,14 +115,6 @@ static bool is_memory_event(const struct protobuf *name)
     return protobuf_is_text(name, "MemoryAllocation") || protobuf_is_text(name, "MemoryDeallocation");
 }
 
-static void copy_name(const struct protobuf *name, char text[DEVICE_BYTES])
-{
-    size_t length = name->end - name->offset;
-    length = length < DEVICE_BYTES ? length : DEVICE_BYTES - 1;
-    memcpy(text, name->text + name->offset, length);
-    text[length] = '\0';
-}
-
 static enum import_result add_name(struct plane *plane, const struct protobuf_field *field)
 {
     struct entry entry;
@@ -147,7 +140,8 @@ static enum import_result read_names(struct plane *plane, struct protobuf reader
             continue;
         }
         if (field.number == PLANE_NAME) {
-            copy_name(&field.bytes, plane->name);
+            name_keep(field.bytes.text + field.bytes.offset, field.bytes.end - field.bytes.offset, plane->name,
+                      sizeof plane->name);
         } else if (field.number == PLANE_EVENT_NAMES || field.number == PLANE_STAT_NAMES) {
             result = add_name(plane, &field);
             if (result != IMPORT_OK) {

@@ -153,6 +153,29 @@ START_TEST(long_names_keep_their_end_in_whole_characters)
 }
 END_TEST
 
+START_TEST(devices_are_told_apart_by_the_whole_name)
+{
+    struct name_table table = {0};
+    char name[200];
+    char kept[64];
+    char other[64];
+    memset(name, 'x', sizeof name);
+    ck_assert_uint_eq(name_table_add_whole(&table, name, sizeof name), 0);
+    name_keep(name, sizeof name, kept, sizeof kept);
+    name[0] = 'y';
+    ck_assert_uint_eq(name_table_add_whole(&table, name, sizeof name), 1);
+    name_keep(name, sizeof name, other, sizeof other);
+    ck_assert_str_ne(kept, other);
+    ck_assert_str_eq(kept + 17, other + 17); /* the end */
+    ck_assert_uint_eq(strlen(kept), 63);
+    name[0] = 'x';
+    ck_assert_uint_eq(name_table_add_whole(&table, name, sizeof name), 0);
+    name_keep("a\0b", 3, kept, sizeof kept);
+    ck_assert_str_eq(kept, "a_b");
+    name_table_deinit(&table);
+}
+END_TEST
+
 static Suite *suite_make(void)
 {
     Suite *suite = suite_create("protobuf");
@@ -163,6 +186,7 @@ static Suite *suite_make(void)
     tcase_add_test(cases, a_message_that_ends_too_early_inside_the_file_is_no_cut);
     tcase_add_test(cases, packed_numbers_are_read_one_by_one);
     tcase_add_test(cases, names_are_told_apart_and_ranked_by_bytes);
+    tcase_add_test(cases, devices_are_told_apart_by_the_whole_name);
     tcase_add_test(cases, long_names_keep_their_end_in_whole_characters);
     suite_add_tcase(suite, cases);
     return suite;

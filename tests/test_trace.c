@@ -402,7 +402,7 @@ static uint64_t inverse(uint64_t odd)
     return result;
 }
 
-/* The address that the table's first seed hashes to that number. */
+/* The address that the table with seed 0 hashes to that number; address ^ seed is that of another seed. */
 static uint64_t address_of_hash(uint64_t hash)
 {
     hash *= inverse(UINT64_C(0x94D049BB133111EB));
@@ -423,6 +423,23 @@ START_TEST(addresses_that_are_chosen_to_meet_are_as_fast_as_others)
     end();
     ck_assert_uint_eq(totals.frees, COUNT);
     ck_assert_uint_eq(totals.live_count, 0);
+}
+END_TEST
+
+/* For more seeds than anybody would try: whoever knows the next one knows which addresses meet. */
+START_TEST(addresses_that_meet_for_many_seeds_are_as_fast_as_others)
+{
+    enum { SEED_COUNT = 64, FOR_EACH = 140, COUNT = 200000 };
+    for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
+        for (uint64_t i = 0; i < FOR_EACH; i++) {
+            alloc(address_of_hash(UINT64_C(0x123456) << 40 | i) ^ seed, 512);
+        }
+    }
+    for (uint64_t i = 0; i < COUNT; i++) {
+        alloc(address_of_hash(UINT64_C(0xABCDEF) << 40 | i) ^ SEED_COUNT, 512);
+    }
+    end();
+    ck_assert_uint_eq(totals.live_count, SEED_COUNT * FOR_EACH + COUNT);
 }
 END_TEST
 
@@ -677,6 +694,7 @@ static Suite *suite_make(void)
     tcase_add_test(events, sums_beyond_what_a_device_can_hold_are_refused);
     tcase_add_test(events, requests_that_no_device_can_hold_fail_as_the_largest_that_can_be_written);
     tcase_add_test(events, addresses_that_are_chosen_to_meet_are_as_fast_as_others);
+    tcase_add_test(events, addresses_that_meet_for_many_seeds_are_as_fast_as_others);
     tcase_add_test(events, counts_and_sums_are_those_of_the_log);
     suite_add_tcase(suite, events);
     TCase *lanes = tcase_create("lanes");
