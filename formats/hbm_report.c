@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Reports that are looked at: beyond it nobody reads the number. */
+/* Reports that are counted once there is a complete one: beyond it nobody reads the number. */
 enum { REPORT_COUNT_MAX = 10000, QUOTE_BYTES = 300 };
 
 static unsigned hbm_report_recognise(const char *text, size_t length)
@@ -31,7 +31,8 @@ static void survey_log(const struct import_input *input, struct survey *survey)
     struct hbm_report report;
     size_t offset = 0;
     survey->count = survey->complete_count = 0;
-    while (survey->count < REPORT_COUNT_MAX && hbm_report_next(input->text, input->length, &offset, &report)) {
+    while ((survey->count < REPORT_COUNT_MAX || survey->complete_count == 0) &&
+           hbm_report_next(input->text, input->length, &offset, &report)) {
         const bool is_complete = hbm_report_missing(&report, capacity_is_fixed) == NULL;
         if (survey->count == 0 || (is_complete && survey->complete_count == 0)) {
             survey->first = report;
@@ -62,10 +63,11 @@ static void note_report(const struct import_input *input, const struct survey *s
     import_note(import, "line %zu: %s", line, quoted);
     if (survey->count > 1) {
         import_note(import, "%zu%s reports in the log, %zu of them complete; this is the first of these", survey->count,
-                    survey->count == REPORT_COUNT_MAX ? " or more" : "", survey->complete_count);
+                    survey->count >= REPORT_COUNT_MAX ? " or more" : "", survey->complete_count);
     }
     if (survey->first.cut_count > 0) {
-        import_note(import, "%zu entries of the report's lists are cut off and not used", survey->first.cut_count);
+        import_note(import, "%zu entries of the report's lists are not used: cut off, or more than %d",
+                    survey->first.cut_count, HBM_REPORT_ENTRY_COUNT_MAX);
     }
 }
 

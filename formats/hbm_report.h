@@ -61,7 +61,7 @@ enum hbm_report_number {
     HBM_NUMBER_COUNT
 };
 
-enum { HBM_REPORT_SPACE_BYTES = 16, HBM_REPORT_ENTRY_COUNT_MAX = 64, HBM_REPORT_TYPE_BYTES = 16 };
+enum { HBM_REPORT_SPACE_BYTES = 64, HBM_REPORT_ENTRY_COUNT_MAX = 64, HBM_REPORT_TYPE_BYTES = 16 };
 
 /* One entry of a list of allocations. */
 struct hbm_report_entry {

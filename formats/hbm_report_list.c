@@ -231,7 +231,7 @@ static bool is_filler(const char *line, size_t length)
 {
     static const char *const words[] = {"Largest", "Size:", "Total ", "Program ", "Ran out", "Used "};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (length > FILLER_BYTES_MAX || memmem(line, length, words[i], strlen(words[i])) != NULL) {
+        if (memmem(line, length, words[i], strlen(words[i])) != NULL) {
             return false;
         }
     }
@@ -250,7 +250,8 @@ static bool find_entry(struct phrase_cursor *cursor, struct hbm_report_entry *en
         }
         ahead.at += !phrase_at_end(&ahead) && phrase_peek(&ahead) == '\n' ? 1 : 0;
         const char *line = ahead.text + ahead.at;
-        const char *end = memchr(line, '\n', ahead.length - ahead.at);
+        const size_t left = ahead.length - ahead.at;
+        const char *end = memchr(line, '\n', left <= FILLER_BYTES_MAX ? left : FILLER_BYTES_MAX + 1);
         if (end == NULL || !is_filler(line, (size_t)(end - line))) {
             return false;
         }

@@ -122,6 +122,51 @@ START_TEST(another_capacity_is_taken_and_what_fits_there_is_said)
 }
 END_TEST
 
+#define OVER(space) "Ran out of memory in memory space " space ". Used 17.00G of 16.00G " space ". Exceeded " space \
+                    " capacity by 1.00G.\n"
+
+/* A compiler that tries many tilings reports each that does not fit its scratchpad. */
+START_TEST(the_first_complete_report_is_found_behind_any_number_of_others)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    for (int i = 0; i < 10000; i++) {
+        fputs(OVER("vmem"), stream);
+    }
+    fputs(OVER("hbm"), stream);
+    fclose(stream);
+    ck_assert_msg(import_bytes(text, length, "auto") == IMPORT_OK, "%s", error.reason);
+    ck_assert_ptr_nonnull(strstr(import.notes, "10001 or more reports in the log, 1 of them complete"));
+    free(text);
+}
+END_TEST
+
+START_TEST(the_name_of_a_memory_space_may_be_long)
+{
+    static const char text[] = OVER("sparsecore_scratchpad");
+    ck_assert_int_eq(import_bytes(text, sizeof text - 1, "auto"), IMPORT_INCOMPLETE);
+    ck_assert_ptr_nonnull(strstr(error.reason, "a memory space that is not hbm"));
+}
+END_TEST
+
+/* Where no line ends a look for the next one is a look at all that follows. */
+START_TEST(a_log_of_one_line_takes_no_longer_than_it_is_long)
+{
+    enum { COUNT = 500000 };
+    static const char heading[] = "Largest program allocations in hbm: ";
+    static const char field[] = "Unpadded size:1B;";
+    char *text = malloc(sizeof heading + COUNT * sizeof field);
+    size_t length = sizeof heading - 1;
+    memcpy(text, heading, length);
+    for (int i = 0; i < COUNT; i++, length += sizeof field - 1) {
+        memcpy(text + length, field, sizeof field - 1);
+    }
+    ck_assert_int_eq(import_bytes(text, length, "hbm_report"), IMPORT_INCOMPLETE);
+    free(text);
+}
+END_TEST
+
 START_TEST(a_message_of_the_runtime_is_preferred_to_the_sections_below_it)
 {
     static const char text[] = "Attempting to reserve 3.95G at the bottom of memory. That was not possible. There are "
@@ -188,7 +233,7 @@ START_TEST(one_damaged_entry_does_not_end_its_list)
             texts[_i], ENTRY("  3. Size: 16.00M\n", "", "c"));
     fclose(stream);
     ck_assert_msg(import_bytes(text, length, "auto") == IMPORT_OK, "%s", error.reason);
-    ck_assert(strstr(import.notes, "1 entries of the report's lists are cut off and not used") != NULL);
+    ck_assert(strstr(import.notes, "1 entries of the report's lists are not used: cut off") != NULL);
     bool has[3] = {false, false, false};
     for (int tag = 1; tag < OP_TAG_COUNT; tag++) {
         for (int i = 0; i < 3; i++) {
@@ -462,6 +507,9 @@ static Suite *suite_make(void)
     tcase_add_loop_test(cases, one_damaged_entry_does_not_end_its_list, 0, 2);
     tcase_add_test(cases, another_capacity_is_taken_and_what_fits_there_is_said);
     tcase_add_test(cases, a_message_of_the_runtime_is_preferred_to_the_sections_below_it);
+    tcase_add_test(cases, the_first_complete_report_is_found_behind_any_number_of_others);
+    tcase_add_test(cases, the_name_of_a_memory_space_may_be_long);
+    tcase_add_test(cases, a_log_of_one_line_takes_no_longer_than_it_is_long);
     tcase_add_test(cases, bytes_of_a_shape_are_its_dimensions_times_its_element);
     tcase_add_loop_test(cases, a_report_cut_anywhere_is_refused_or_fails_as_the_whole_does, 0, FILE_COUNT);
     tcase_add_loop_test(cases, damage_at_any_byte_never_crashes, 0, FILE_COUNT);
