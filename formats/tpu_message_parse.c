@@ -148,6 +148,17 @@ static bool take_table_row(struct phrase_cursor *cursor, const char *label, stru
     return false;
 }
 
+/* Where the table at the cursor is over at the latest: the next message may have one, too. */
+static size_t table_end(const struct phrase_cursor *cursor)
+{
+    static const char next[] = "Attempting";
+    const size_t left = cursor->length - cursor->at;
+    const size_t length = left < TABLE_BYTES_MAX ? left : TABLE_BYTES_MAX;
+    const char *begin = cursor->text + cursor->at;
+    const char *end = memmem(begin, length, next, sizeof next - 1);
+    return end == NULL ? cursor->at + length : (size_t)(end - cursor->text);
+}
+
 /* "HBM capacity 8.00G:" and the exact counts of old runtimes, when they follow. */
 static void parse_table(struct phrase_cursor *cursor, struct tpu_message *message)
 {
@@ -159,9 +170,7 @@ static void parse_table(struct phrase_cursor *cursor, struct tpu_message *messag
     }
     message->has_capacity = true;
     *cursor = table;
-    if (table.length - table.at > TABLE_BYTES_MAX) {
-        table.length = table.at + TABLE_BYTES_MAX;
-    }
+    table.length = table_end(&table);
     struct size_range printed;
     uint64_t count = 0;
     if (take_table_row(&table, "Currently allocated", &printed, &count) &&
@@ -213,15 +222,15 @@ static bool parse_attempt(struct phrase_cursor *cursor, struct tpu_message *mess
     return true;
 }
 
-/* "Error loading program 'name':" */
+/* "Error loading program 'name':".  A name of any length; it is passed once, because the next one begins behind its
+ * quote. */
 static void parse_program_name(struct phrase_cursor *cursor, struct tpu_message *message)
 {
     struct phrase_cursor ahead = *cursor;
     phrase_skip_gap(&ahead);
     if (phrase_take_character(&ahead, '\'')) {
         const size_t begin = ahead.at;
-        while (!phrase_at_end(&ahead) && phrase_peek(&ahead) != '\'' && phrase_peek(&ahead) != '\n' &&
-               ahead.at - begin < 4096) {
+        while (!phrase_at_end(&ahead) && phrase_peek(&ahead) != '\'' && phrase_peek(&ahead) != '\n') {
             ahead.at++;
         }
         if (phrase_peek(&ahead) == '\'' && !phrase_at_end(&ahead)) {

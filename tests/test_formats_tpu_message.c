@@ -353,6 +353,39 @@ START_TEST(a_message_is_found_wherever_it_stands_in_noise)
 }
 END_TEST
 
+START_TEST(a_program_may_have_a_name_of_any_length)
+{
+    enum { LONG = 10000 };
+    static char text[LONG + 200];
+    char name[LONG + 1];
+    struct tpu_message message;
+    size_t offset = 0;
+    memset(name, 'p', LONG);
+    name[LONG] = '\0';
+    snprintf(text, sizeof text, "Error loading program '%s': Attempting to allocate 1.00G. There are 500.00M free.", name);
+    ck_assert(tpu_message_next(text, strlen(text), &offset, &message));
+    ck_assert_int_eq(message.form, TPU_MESSAGE_PROGRAM_IMAGE);
+    ck_assert(message.has_free && message.begin == 0);
+}
+END_TEST
+
+/* Each has its own. */
+START_TEST(the_table_of_the_next_message_is_not_that_of_this_one)
+{
+    static const char text[] =
+        "Attempting to reserve 2.00G at the bottom of memory. That was not possible. There are 1.00G free, 0B reserved, "
+        "and 1.00G reservable. HBM capacity 8.00G:\n"
+        "Attempting to reserve 2.00G at the bottom of memory. That was not possible. There are 1.00G free, 0B reserved, "
+        "and 1.00G reservable. HBM capacity 8.00G:\n   Currently allocated:   7.00G ( 7,516,000,000 bytes)\n";
+    struct tpu_message message;
+    size_t offset = 0;
+    ck_assert(tpu_message_next(text, sizeof text - 1, &offset, &message));
+    ck_assert_uint_eq(message.free.nominal, UINT64_C(1) << 30);
+    ck_assert(tpu_message_next(text, sizeof text - 1, &offset, &message));
+    ck_assert_uint_eq(message.free.nominal, (UINT64_C(8) << 30) - UINT64_C(7516000000));
+}
+END_TEST
+
 static Suite *suite_make(void)
 {
     Suite *suite = suite_create("formats_tpu_message");
@@ -364,6 +397,8 @@ static Suite *suite_make(void)
     tcase_add_test(cases, messages_at_random_come_back);
     tcase_add_test(cases, every_capital_letter_before_a_small_one_may_begin_a_sentence);
     tcase_add_test(cases, a_message_is_found_wherever_it_stands_in_noise);
+    tcase_add_test(cases, a_program_may_have_a_name_of_any_length);
+    tcase_add_test(cases, the_table_of_the_next_message_is_not_that_of_this_one);
     suite_add_tcase(suite, cases);
     return suite;
 }
