@@ -174,10 +174,13 @@ static enum import_result push_text(struct pickle_reader *reader, unsigned lengt
         return pickle_fail(reader, IMPORT_INVALID, "a text with a NUL in it");
     }
     json_t *text = json_stringn((const char *)bytes, (size_t)length);
-    if (text == NULL) {
-        return pickle_fail(reader, IMPORT_INVALID, "a text that is not UTF-8");
+    if (text != NULL) {
+        return pickle_push(reader, text);
     }
-    return pickle_push(reader, text);
+    /* Without a look at the letters it can only be host memory that is missing. */
+    text = json_stringn_nocheck((const char *)bytes, (size_t)length);
+    json_decref(text);
+    return text == NULL ? pickle_push(reader, NULL) : pickle_fail(reader, IMPORT_INVALID, "a text that is not UTF-8");
 }
 
 static enum import_result run_short_binunicode(struct pickle_reader *reader)

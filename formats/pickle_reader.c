@@ -95,6 +95,9 @@ enum import_result pickle_push(struct pickle_reader *reader, json_t *value)
 
 enum import_result pickle_push_container(struct pickle_reader *reader, bool is_list)
 {
+    if (reader->container_count == PICKLE_NO_CONTAINER) {
+        return pickle_fail(reader, IMPORT_INVALID, "more than %u containers", PICKLE_NO_CONTAINER);
+    }
     reader->containers = array_grown(reader->containers, reader->container_count, &reader->container_room,
                                      sizeof *reader->containers);
     reader->containers[reader->container_count] = (struct pickle_container){.depth = 1, .is_list = is_list};

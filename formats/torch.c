@@ -55,6 +55,9 @@ static enum import_result read_json(const char *text, size_t length, json_t **ro
     if (*root != NULL) {
         return IMPORT_OK;
     }
+    if (found.text[0] == '\0' || json_error_code(&found) == json_error_out_of_memory) {
+        return import_fail(error, IMPORT_UNREADABLE, 0, 0, "no host memory for its JSON");
+    }
     /* Cut inside of "false", or of an escape, what is wrong ends with the text. */
     const bool is_cut = json_error_code(&found) == json_error_premature_end_of_input ||
                         (json_error_code(&found) == json_error_invalid_syntax && (size_t)found.position == length);

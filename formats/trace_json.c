@@ -174,7 +174,8 @@ static enum import_result read_event(struct reader *reader)
     const size_t at = reader->offset;
     enum import_result result = skip_value(reader);
     const size_t length = reader->offset - at;
-    if (result != IMPORT_OK || !contains(reader->text + at, length, "\"Memory")) {
+    if (result != IMPORT_OK || !(contains(reader->text + at, length, "\"MemoryAllocation\"") ||
+                                 contains(reader->text + at, length, "\"MemoryDeallocation\""))) {
         return result;
     }
     if (length > EVENT_BYTES_MAX) {
@@ -182,6 +183,9 @@ static enum import_result read_event(struct reader *reader)
     }
     json_error_t error;
     json_t *value = json_loadb(reader->text + at, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    if (value == NULL && (error.text[0] == '\0' || json_error_code(&error) == json_error_out_of_memory)) {
+        return import_fail(reader->error, IMPORT_UNREADABLE, 0, 0, "no host memory for its JSON");
+    }
     if (value == NULL) {
         char reason[JSON_ERROR_TEXT_LENGTH + 32];
         snprintf(reason, sizeof reason, "not JSON: %s", error.text);

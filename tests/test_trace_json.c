@@ -78,7 +78,7 @@ static const struct {
     {"{\"traceEvents\":[" EVENT ",\"a\\", IMPORT_INCOMPLETE, 0, "cut off"},
     {"{\"traceEvents\":{\"MemoryAllocation\":1}}", IMPORT_INVALID, 16, "'[' is missing here"},
     {"{\"traceEvents\":[" EVENT ",,]}", IMPORT_INVALID, 0, "a value is missing here"},
-    {EVENTS("{\"name\":\"Memory\" 3}"), IMPORT_INVALID, 17, "not JSON"},
+    {EVENTS("{\"name\":\"MemoryAllocation\" 3}"), IMPORT_INVALID, 17, "not JSON"},
     {EVENTS("{\"name\":\"MemoryAllocation\",\"name\":\"\"}"), IMPORT_INVALID, 17, "not JSON: duplicate"},
     {EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":\"1\"}"), IMPORT_INVALID, 17, "'ts' is no time"},
     {EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":1e17}"), IMPORT_INVALID, 17, "'ts' is no time"},
@@ -128,6 +128,22 @@ START_TEST(times_below_a_nanosecond_order_events)
 }
 END_TEST
 
+/* Of other events nothing is read, however long they are and whatever stands in them. */
+START_TEST(events_that_are_not_of_memory_are_passed_over)
+{
+    enum { LONG = 70000 };
+    static char text[LONG + 400];
+    char name[LONG + 1];
+    memset(name, 'x', LONG);
+    name[LONG] = '\0';
+    const int length = snprintf(text, sizeof text, EVENTS("{\"name\":\"fusion\",\"ts\":2,\"args\":{\"long_name\":\"%s\","
+                                "\"kind\":\"MemoryBound\"}},{\"name\":\"a\",\"a\":\"Memory\\u0000\"},"
+                                "{\"name\":\"MemoryAllocation\",\"ts\":1,\"args\":{\"addr\":1,\"allocation_bytes\":8}}"), name);
+    ck_assert_int_eq(import_text(text, (size_t)length, "auto", NULL, &profile_import, &profile_error), IMPORT_OK);
+    profile_assert_ops("alloc size=8\n");
+}
+END_TEST
+
 /* 20 MB of nesting must cost neither stack nor much time. */
 START_TEST(deep_nesting_is_passed_over)
 {
@@ -169,6 +185,7 @@ static Suite *suite_make(void)
     tcase_add_loop_test(cases, bad_texts_are_refused_with_their_place, 0, sizeof bad_texts / sizeof bad_texts[0]);
     tcase_add_test(cases, numbers_may_be_texts_and_addresses_signed);
     tcase_add_test(cases, times_below_a_nanosecond_order_events);
+    tcase_add_test(cases, events_that_are_not_of_memory_are_passed_over);
     tcase_add_test(cases, deep_nesting_is_passed_over);
     tcase_add_test(cases, every_cut_is_said);
     tcase_add_test(cases, damage_is_survived);
