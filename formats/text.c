@@ -12,8 +12,9 @@
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
-enum { CHUNK_BYTES = 1 << 18 };
+enum { CHUNK_BYTES = 1 << 18, GZIP_FIRST_BYTE = 0x1F };
 
 /* A file while it is read. */
 struct source {
@@ -93,6 +94,9 @@ static enum import_result inflate_step(struct source *source, z_stream *stream, 
     if (result != IMPORT_OK) {
         return result;
     }
+    if (*is_between && *stream->next_in != GZIP_FIRST_BYTE) {
+        return gzip_fail(source, "followed by something that is not gzip");
+    }
     if (*is_between && inflateReset(stream) != Z_OK) {
         return gzip_fail(source, "damaged");
     }
@@ -130,6 +134,16 @@ static enum import_result inflate_all(struct source *source)
 
 /* --- zstd ---------------------------------------------------------------------------------------------------- */
 
+static enum import_result zstd_fail(const struct source *source, size_t code)
+{
+    if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge) {
+        return unreadable(source, "the zstd stream needs a window above 128 MiB (zstd --long): decompress it first");
+    }
+    return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0,
+                       "the zstd stream is damaged after %zu bytes of text: %s", source->store.length,
+                       ZSTD_getErrorName(code));
+}
+
 static enum import_result zstd_step(struct source *source, ZSTD_DStream *stream, ZSTD_inBuffer *in, bool *is_between,
                                     bool *is_full)
 {
@@ -145,9 +159,7 @@ static enum import_result zstd_step(struct source *source, ZSTD_DStream *stream,
     *is_full = to.pos == to.size;
     const enum import_result added = text_store_add(&source->store, to.pos);
     if (added == IMPORT_OK && ZSTD_isError(left)) {
-        return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0,
-                           "the zstd stream is damaged after %zu bytes of text: %s", source->store.length,
-                           ZSTD_getErrorName(left));
+        return zstd_fail(source, left);
     }
     return added;
 }
@@ -186,6 +198,14 @@ static bool begins_with(const struct source *source, const char *magic, size_t l
     return source->chunk_length >= length && memcmp(source->chunk, magic, length) == 0;
 }
 
+/* A frame of data, or one that is to be skipped, with which some tools begin. */
+static bool is_zstd(const struct source *source)
+{
+    return begins_with(source, "\x28\xB5\x2F\xFD", 4) ||
+           (source->chunk_length >= 4 && (source->chunk[0] & 0xF0) == 0x50 &&
+            memcmp(source->chunk + 1, "\x2A\x4D\x18", 3) == 0);
+}
+
 static enum import_result read_all(struct source *source)
 {
     struct stat status;
@@ -203,7 +223,7 @@ static enum import_result read_all(struct source *source)
     if (begins_with(source, "\x1F\x8B", 2)) {
         return inflate_all(source);
     }
-    return begins_with(source, "\x28\xB5\x2F\xFD", 4) ? zstd_all(source) : copy_all(source);
+    return is_zstd(source) ? zstd_all(source) : copy_all(source);
 }
 
 /* An empty text has its NUL, too. */
@@ -211,7 +231,8 @@ static enum import_result finish(struct source *source, struct text *text)
 {
     char *at = NULL;
     size_t room = 0;
-    const enum import_result result = text_store_room(&source->store, &at, &room);
+    const enum import_result result =
+        source->store.length == 0 ? text_store_room(&source->store, &at, &room) : IMPORT_OK;
     return result == IMPORT_OK ? text_store_finish(&source->store, text) : result;
 }
 

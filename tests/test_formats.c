@@ -190,6 +190,52 @@ START_TEST(archives_of_two_members_are_read_whole)
 }
 END_TEST
 
+/* Writes the archive of the corpus with bytes before and behind it. */
+static void write_around(char path[SCRATCH_PATH_BYTES], const char *archive, const char *before, size_t before_length,
+                         const char *behind)
+{
+    char bytes[8192];
+    FILE *stream = fopen(archive, "rb");
+    ck_assert_ptr_nonnull(stream);
+    memcpy(bytes, before, before_length);
+    size_t length = before_length + fread(bytes + before_length, 1, 4096, stream);
+    fclose(stream);
+    memcpy(bytes + length, behind, strlen(behind));
+    write_file(path, bytes, length + strlen(behind));
+}
+
+START_TEST(an_archive_may_begin_with_a_frame_that_is_skipped)
+{
+    static const char frame[] = "\x5F\x2A\x4D\x18\x04\x00\x00\x00" "abcd";
+    char path[SCRATCH_PATH_BYTES];
+    write_around(path, FIELD "static_planning/exclusive.csv.zst", frame, sizeof frame - 1, "");
+    ck_assert_msg(import_file(path, "auto", NULL, &import, &error) == IMPORT_OK, "%s", error.reason);
+    unlink(path);
+}
+END_TEST
+
+START_TEST(what_follows_an_archive_is_named)
+{
+    char path[SCRATCH_PATH_BYTES];
+    write_around(path, FIELD "static_planning/exclusive.csv.gz", "", 0, "\n");
+    ck_assert_int_eq(import_file(path, "auto", NULL, &import, &error), IMPORT_UNREADABLE);
+    ck_assert_ptr_nonnull(strstr(error.reason, "followed by something that is not gzip"));
+    unlink(path);
+}
+END_TEST
+
+/* A frame that asks for a window of 1 GiB, and holds nothing. */
+START_TEST(a_window_that_is_too_large_is_named)
+{
+    static const char frame[] = "\x28\xB5\x2F\xFD\x00\xA0\x01\x00\x00";
+    char path[SCRATCH_PATH_BYTES];
+    write_file(path, frame, sizeof frame - 1);
+    ck_assert_int_eq(import_file(path, "auto", NULL, &import, &error), IMPORT_UNREADABLE);
+    ck_assert_ptr_nonnull(strstr(error.reason, "a window above 128 MiB"));
+    unlink(path);
+}
+END_TEST
+
 START_TEST(text_beyond_the_limit_is_refused_in_each_packing)
 {
     static const char *const paths[] = {FIELD "static_planning/exclusive.csv", FIELD "static_planning/exclusive.csv.gz",
@@ -244,7 +290,7 @@ START_TEST(large_texts_are_kept_where_nobody_can_cut_them)
         ck_assert_int_eq(text_read(path, lengths[i], &text, &error), IMPORT_OK);
         ck_assert_int_eq(truncate(path, 0), 0);
         ck_assert_uint_eq(text.length, lengths[i]);
-        ck_assert_int_eq(text.is_mapped, lengths[i] >= TEXT_HEAP_BYTES_MAX);
+        ck_assert_int_eq(text.is_mapped, lengths[i] > TEXT_HEAP_BYTES_MAX);
         ck_assert_int_eq(text.bytes[lengths[i] - 1], 'x');
         ck_assert_int_eq(text.bytes[lengths[i]], '\0');
         ck_assert_ptr_eq(memchr(text.bytes, 'x', lengths[i]), text.bytes + lengths[i] - 1);
@@ -720,6 +766,9 @@ static Suite *suite_make(void)
     tcase_add_test(cases, compressed_files_give_the_same_ops);
     tcase_add_test(cases, cut_archives_are_said_to_be_cut);
     tcase_add_test(cases, archives_of_two_members_are_read_whole);
+    tcase_add_test(cases, an_archive_may_begin_with_a_frame_that_is_skipped);
+    tcase_add_test(cases, what_follows_an_archive_is_named);
+    tcase_add_test(cases, a_window_that_is_too_large_is_named);
     tcase_add_test(cases, text_beyond_the_limit_is_refused_in_each_packing);
     tcase_add_test(cases, missing_files_directories_and_empty_files_are_said);
     tcase_add_test(cases, large_texts_are_kept_where_nobody_can_cut_them);
