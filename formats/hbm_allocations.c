@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PREFIX_BYTES_MAX = 256 };
+enum { PREFIX_BYTES_MAX = 1024 };
 
 static const char header_words[] = "HBM allocations:";
 static const char *const state_names[HBM_ROW_STATE_COUNT] = {"movable",      "held",         "dying",

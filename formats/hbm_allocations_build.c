@@ -21,6 +21,7 @@ struct building {
     uint64_t end_bytes;      /* of the highest block */
     uint64_t capacity_bytes;
     uint8_t own_tag;         /* from it on up to 255 are tags of our own; 0 = none is */
+    uint64_t untagged_count; /* blocks whose name got none, because there are no more */
 };
 
 /* --- tags ------------------------------------------------------------------------------------------------ */
@@ -36,6 +37,7 @@ static uint8_t own_tag(struct building *building, const char *name)
     }
     const unsigned tag = building->own_tag == 0 ? TAG_LAST : building->own_tag - 1u;
     if (tag == 0 || setup->tags[tag][0] != '\0') {
+        building->untagged_count++;
         return 0;
     }
     setup_set_tag(setup, (uint8_t)tag, name);
@@ -282,6 +284,10 @@ static void add_notes(const struct building *building)
     }
     if (counts[HBM_ROW_RETIRED] > 0) {
         import_note(building->import, "memory that went bad is a block that is held");
+    }
+    if (building->untagged_count > 0) {
+        import_note(building->import, "%" PRIu64 " blocks have a name, and no tag is left for it",
+                    building->untagged_count);
     }
 }
 

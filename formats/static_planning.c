@@ -449,6 +449,9 @@ static void add_notes(const struct instance *instance, struct import *import)
     if (instance->header.unknown_count > 0) {
         import_note(import, "%zu columns of unknown names are not used", instance->header.unknown_count);
     }
+    if (instance->cursor.end[-1] != '\n') {
+        import_note(import, "the last line has no line end: if it is cut, its last number is wrong");
+    }
 }
 
 static enum import_result convert(struct instance *instance, const struct import_input *input, struct import *import)

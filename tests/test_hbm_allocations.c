@@ -220,6 +220,41 @@ START_TEST(blocks_of_one_name_share_a_tag_whatever_its_letters)
 }
 END_TEST
 
+START_TEST(names_beyond_the_last_tag_are_counted)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    fprintf(stream, "HBM allocations: 300 blocks, 150.0K in use (153600 bytes), 0B of it padding, 0B reserved, 0B free, "
+                    "150.0K limit\n");
+    for (int i = 0; i < 300; i++) {
+        fprintf(stream, "  512B at 0x%x: buffer, movable, tag 0 name%d, shape -, unpadded 512B, padding 0B, 512 bytes\n",
+                512 * i, i);
+    }
+    fclose(stream);
+    ck_assert_msg(import_bytes(text, length, "hbm_allocations") == IMPORT_OK, "%s", error.reason);
+    ck_assert_ptr_nonnull(strstr(import.notes, "45 blocks have a name, and no tag is left for it"));
+    free(text);
+}
+END_TEST
+
+START_TEST(a_log_may_have_long_prefixes)
+{
+    char *text = NULL;
+    size_t length = 0;
+    char prefix[901];
+    memset(prefix, 'x', sizeof prefix - 1);
+    prefix[sizeof prefix - 1] = '\0';
+    FILE *stream = open_memstream(&text, &length);
+    fprintf(stream, "%s HBM allocations: 1 blocks, 512B in use (512 bytes), 0B of it padding, 0B reserved, 0B free, 512B "
+                    "limit\n%s   512B at 0x0: buffer, movable, tag 1 a, shape -, unpadded 512B, padding 0B, 512 bytes\n",
+            prefix, prefix);
+    fclose(stream);
+    ck_assert_msg(import_bytes(text, length, "hbm_allocations") == IMPORT_OK, "%s", error.reason);
+    free(text);
+}
+END_TEST
+
 static Suite *suite_make(void)
 {
     Suite *suite = suite_create("hbm_allocations");
@@ -237,6 +272,8 @@ static Suite *suite_make(void)
     tcase_add_test(cases, the_request_is_of_the_message_with_the_free_bytes_of_the_report);
     tcase_add_test(cases, reports_that_are_not_used_are_counted);
     tcase_add_test(cases, blocks_of_one_name_share_a_tag_whatever_its_letters);
+    tcase_add_test(cases, names_beyond_the_last_tag_are_counted);
+    tcase_add_test(cases, a_log_may_have_long_prefixes);
     suite_add_tcase(suite, cases);
     return suite;
 }

@@ -245,6 +245,17 @@ START_TEST(plain_rows_and_others_make_the_same_ops)
 }
 END_TEST
 
+START_TEST(a_number_that_may_be_cut_is_said)
+{
+    static const char text[] = "id,lower,upper,size\na,0,1,8192\nb,0,1,81";
+    struct import_error error = {0};
+    import_init(&import);
+    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error), IMPORT_OK);
+    ck_assert_ptr_nonnull(strstr(import.notes, "the last line has no line end"));
+    import_deinit(&import);
+}
+END_TEST
+
 static Suite *suite_make(void)
 {
     Suite *suite = suite_create("static_planning");
@@ -257,6 +268,7 @@ static Suite *suite_make(void)
     tcase_add_loop_test(cases, what_is_wrong_with_many_buffers_is_said_with_its_line, 0,
                         sizeof far_ends / sizeof far_ends[0]);
     tcase_add_test(cases, plain_rows_and_others_make_the_same_ops);
+    tcase_add_test(cases, a_number_that_may_be_cut_is_said);
     suite_add_tcase(suite, cases);
     return suite;
 }
