@@ -7,6 +7,9 @@
 /* Reports that are counted once there is a complete one: beyond it nobody reads the number. */
 enum { REPORT_COUNT_MAX = 10000, QUOTE_BYTES = 300 };
 
+/* Less than this behind a report may be an entry of its list that is cut before its size. */
+enum { TAIL_BYTES_MAX = 256 };
+
 static unsigned hbm_report_recognise(const char *text, size_t length)
 {
     struct hbm_report report;
@@ -68,6 +71,10 @@ static void note_report(const struct import_input *input, const struct survey *s
     if (survey->first.cut_count > 0) {
         import_note(import, "%zu entries of the report's lists are not used: cut off, or more than %d",
                     survey->first.cut_count, HBM_REPORT_ENTRY_COUNT_MAX);
+    }
+    if (survey->first.has_list && input->text[input->length - 1] != '\n' &&
+        input->length - survey->first.end < TAIL_BYTES_MAX) {
+        import_note(import, "the last line has no line end: if it is cut, entries of the report's list are missing");
     }
 }
 

@@ -125,6 +125,19 @@ END_TEST
 #define OVER(space) "Ran out of memory in memory space " space ". Used 17.00G of 16.00G " space ". Exceeded " space \
                     " capacity by 1.00G.\n"
 
+START_TEST(a_list_that_may_be_cut_is_said)
+{
+    static const char whole[] = OVER("hbm") "Largest program allocations in hbm:\n\n  1. Size: 9.00G\n"
+                                "     Unpadded size: 9.00G\n     ==========================\n";
+    static const char cut[] = OVER("hbm") "Largest program allocations in hbm:\n\n  1. Size: 9.00G\n"
+                              "     Unpadded size: 9.00G\n     ==========================\n\n  2. Size: 4.";
+    ck_assert_msg(import_bytes(whole, sizeof whole - 1, "auto") == IMPORT_OK, "%s", error.reason);
+    ck_assert_ptr_null(strstr(import.notes, "no line end"));
+    ck_assert_msg(import_bytes(cut, sizeof cut - 1, "auto") == IMPORT_OK, "%s", error.reason);
+    ck_assert_ptr_nonnull(strstr(import.notes, "entries of the report's list are missing"));
+}
+END_TEST
+
 /* A compiler that tries many tilings reports each that does not fit its scratchpad. */
 START_TEST(the_first_complete_report_is_found_behind_any_number_of_others)
 {
@@ -509,6 +522,7 @@ static Suite *suite_make(void)
     tcase_add_test(cases, a_message_of_the_runtime_is_preferred_to_the_sections_below_it);
     tcase_add_test(cases, the_first_complete_report_is_found_behind_any_number_of_others);
     tcase_add_test(cases, the_name_of_a_memory_space_may_be_long);
+    tcase_add_test(cases, a_list_that_may_be_cut_is_said);
     tcase_add_test(cases, a_log_of_one_line_takes_no_longer_than_it_is_long);
     tcase_add_test(cases, bytes_of_a_shape_are_its_dimensions_times_its_element);
     tcase_add_loop_test(cases, a_report_cut_anywhere_is_refused_or_fails_as_the_whole_does, 0, FILE_COUNT);
