@@ -19,22 +19,30 @@ static void set_note(char note[REMEDY_NOTE_BYTES], const char *text)
 
 /* --- chips -------------------------------------------------------------------------------------- */
 
+/* What the list has of the memory that a chip keeps to itself: it begins with that. */
+static uint64_t reserved_bytes(const struct remedy_case *given)
+{
+    const unsigned tag = setup_tag_named(given->setup, SETUP_RESERVED_NAME);
+    const struct op *first = given->ops->ops;
+    return given->ops->count > 0 && first->kind == OP_ALLOC && first->tag == tag ? first->size_bytes : 0;
+}
+
 static uint64_t chip_capacity(const struct remedy_case *given, const struct chip *chip)
 {
     const uint64_t granule = given->contract->granule_bytes;
-    return chip->capacity_bytes / granule * granule;
+    return (chip->capacity_bytes + reserved_bytes(given)) / granule * granule;
 }
 
 /* Whether a comes before b: larger devices before smaller ones, and the nearest of each first. */
 static bool is_nearer(const struct remedy_case *given, const struct chip *a, const struct chip *b)
 {
     const uint64_t now = given->setup->capacity_bytes;
-    const bool a_is_larger = a->capacity_bytes > now;
-    const bool b_is_larger = b->capacity_bytes > now;
-    if (a_is_larger != b_is_larger) {
-        return a_is_larger;
+    const uint64_t of_a = chip_capacity(given, a);
+    const uint64_t of_b = chip_capacity(given, b);
+    if ((of_a > now) != (of_b > now)) {
+        return of_a > now;
     }
-    return a_is_larger ? a->capacity_bytes < b->capacity_bytes : a->capacity_bytes > b->capacity_bytes;
+    return of_a > now ? of_a < of_b : of_a > of_b;
 }
 
 static bool is_another(const struct remedy_case *given, const struct chip *chip)
@@ -77,8 +85,9 @@ static bool chip_apply(const struct remedy_case *given, uint64_t parameter, stru
     keep_ops(given, result);
     result->setup.capacity_bytes = chip_capacity(given, chip);
     snprintf(result->setup.chip, sizeof result->setup.chip, "%s", chip->name);
-    size_print_field(result->setup.capacity_bytes, size);
-    snprintf(result->note, sizeof result->note, "a device of %s", size);
+    size_print_field(result->setup.capacity_bytes - reserved_bytes(given), size);
+    snprintf(result->note, sizeof result->note, "a device of %s%s", size,
+             reserved_bytes(given) > 0 ? " and what is reserved" : "");
     return true;
 }
 

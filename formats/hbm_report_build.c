@@ -147,7 +147,7 @@ static void append_reserved(struct building *building)
         return;
     }
     struct op op = op_make(OP_HOLD);
-    op.ref = append_block(building, building->plan.reserved_bytes, 0, "reserved for the system");
+    op.ref = append_block(building, building->plan.reserved_bytes, 0, SETUP_RESERVED_NAME);
     if (!building->is_over) {
         (void)append(building, &op);
     }
@@ -477,6 +477,10 @@ enum import_result hbm_report_build(const struct hbm_report *report, const struc
     const char *reason = check_entries(report, &at);
     if (reason == NULL) {
         reason = hbm_report_choose(report, input->fixed, &building.plan, &at);
+    }
+    if (reason == NULL && input->fixed->chip[0] != '\0') { /* its capacity is without what it keeps to itself */
+        building.plan.used_bytes -= building.plan.reserved_bytes;
+        building.plan.reserved_bytes = 0;
     }
     if (reason != NULL) {
         return invalid(input, error, at, reason);

@@ -56,13 +56,18 @@ const char *setup_option(const struct setup *setup, const char *key)
     return NULL;
 }
 
-unsigned setup_filler_tag(const struct setup *setup)
+unsigned setup_tag_named(const struct setup *setup, const char *name)
 {
     unsigned tag = setup->has_tags ? 0 : OP_TAG_COUNT;
-    while (tag < OP_TAG_COUNT && strcmp(setup->tags[tag], SETUP_FILLER_NAME) != 0) {
+    while (tag < OP_TAG_COUNT && strcmp(setup->tags[tag], name) != 0) {
         tag++;
     }
     return tag;
+}
+
+unsigned setup_filler_tag(const struct setup *setup)
+{
+    return setup_tag_named(setup, SETUP_FILLER_NAME);
 }
 
 void setup_set_tag(struct setup *setup, uint8_t tag, const char *name)

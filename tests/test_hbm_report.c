@@ -112,6 +112,18 @@ START_TEST(what_is_missing_or_contradicts_is_said_with_its_place)
 }
 END_TEST
 
+/* Until 2020 reports count in what the chip keeps to itself; what a chip is listed with is without it. */
+START_TEST(what_is_reserved_is_not_taken_from_a_chip_that_is_given)
+{
+    struct setup fixed = {.chip = "v2"};
+    const struct import_options options = {.fixed = &fixed};
+    ck_assert_int_eq(import_file(FIELD "used_2019.log", "auto", &options, &import, &error), IMPORT_OK);
+    assert_ops("used_2019.log", "alloc size=32M unpadded=8M tag=1\nalloc size=16M tag=2\n"
+                                "alloc size=12M tag=3\nload size=8K stack=12280K tag=4\n");
+    ck_assert_uint_eq(import.setup.capacity_bytes, chip_find("v2")->capacity_bytes);
+}
+END_TEST
+
 START_TEST(another_capacity_is_taken_and_what_fits_there_is_said)
 {
     struct replayed replayed;
@@ -518,6 +530,7 @@ static Suite *suite_make(void)
     tcase_add_loop_test(cases, what_is_missing_or_contradicts_is_said_with_its_place, 0,
                         (int)(sizeof refused / sizeof refused[0]));
     tcase_add_loop_test(cases, one_damaged_entry_does_not_end_its_list, 0, 2);
+    tcase_add_test(cases, what_is_reserved_is_not_taken_from_a_chip_that_is_given);
     tcase_add_test(cases, another_capacity_is_taken_and_what_fits_there_is_said);
     tcase_add_test(cases, a_message_of_the_runtime_is_preferred_to_the_sections_below_it);
     tcase_add_test(cases, the_first_complete_report_is_found_behind_any_number_of_others);

@@ -513,6 +513,16 @@ END_TEST
 
 /* --- the device and the allocator ------------------------------------------------------------- */
 
+START_TEST(a_chip_has_what_the_list_reserves_beside_its_capacity)
+{
+    struct remedy_list list;
+    remedy_list_parse(&list, "capacity 1G\ntag 1 \"reserved for the system\"\n0: alloc size=528M tag=1\n1: hold block=0\n");
+    remedy_list_apply(&list, &remedy_chip, 0);
+    ck_assert_uint_eq(list.result.setup.capacity_bytes, (chips[0]->capacity_bytes + (528 << 20)) / 512 * 512);
+    remedy_list_deinit(&list);
+}
+END_TEST
+
 START_TEST(the_next_larger_chip_comes_first)
 {
     struct remedy_list list;
@@ -581,6 +591,7 @@ int main(void)
     tcase_add_test(tests, a_program_is_unloaded_after_its_last_execution);
     tcase_add_test(tests, a_program_of_the_steps_is_not_taken_for_one_that_is_over);
     tcase_add_test(tests, no_more_than_n_programs_are_loaded_at_a_time);
+    tcase_add_test(tests, a_chip_has_what_the_list_reserves_beside_its_capacity);
     tcase_add_test(tests, the_next_larger_chip_comes_first);
     tcase_add_test(tests, a_target_is_asked_only_for_options_that_it_has);
     suite_add_tcase(suite, tests);
