@@ -1,5 +1,7 @@
 #include "diagnosis/cause.h"
 
+#include <string.h>
+
 enum { CONFIDENCE = 90, CONFIDENCE_LIVE = 55, CONFIDENCE_PIECES = 45, OLD_AGE_MIN = 8 };
 
 struct held {
@@ -14,11 +16,19 @@ static bool is_old(const struct evidence *evidence, const struct evidence_block 
     return block->hold_op != OP_NONE && op_count - block->hold_op >= OLD_AGE_MIN && block->hold_op < op_count / 2;
 }
 
+/* Whose hold is the importer's: nobody could release it. */
+static bool stands_for_others(const struct evidence *evidence, const struct evidence_block *block)
+{
+    const char *name = evidence->setup->tags[block->tag];
+    return strcmp(name, SETUP_RESERVED_NAME) == 0 || strcmp(name, SETUP_BEFORE_NAME) == 0;
+}
+
 static void see_block(const struct evidence *evidence, const struct evidence_block *block, struct held *held)
 {
     const bool is_freed = block->state == BLOCK_DYING && block->event_op == OP_NONE;
     const bool is_live = block->state == BLOCK_LIVE && is_old(evidence, block);
-    if (block->hold_count == 0 || block->kind == BLOCK_RETIRED || (!is_freed && !is_live)) {
+    if (block->hold_count == 0 || block->kind == BLOCK_RETIRED || (!is_freed && !is_live) ||
+        stands_for_others(evidence, block)) {
         return;
     }
     held->freed_bytes += is_freed ? block->size_bytes : 0;

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BEFORE_NAME "before the window"
 enum { NO_TAG = 0 };
 
 /* --- order --------------------------------------------------------------------------------------------------- */
@@ -67,7 +66,7 @@ static void make_tags(struct feed *feed)
     uint32_t *order = malloc((names->count + 1) * sizeof *order);
     feed->tags = malloc(names->count + 1);
     CHECK(order != NULL && feed->tags != NULL);
-    feed->before_tag = trace_tag(feed->trace, BEFORE_NAME, strlen(BEFORE_NAME));
+    feed->before_tag = trace_tag(feed->trace, SETUP_BEFORE_NAME, strlen(SETUP_BEFORE_NAME));
     name_table_rank(names, order);
     for (size_t i = 0; i < names->count; i++) {
         const char *name = names->names[order[i]].text;
@@ -258,7 +257,7 @@ static void note_sums(const struct feed *feed, size_t host_count)
         stack_bytes = allocator->reserved_max > stack_bytes ? allocator->reserved_max : stack_bytes;
     }
     if (feed->rest_count > 0) {
-        import_note(feed->import, "tag '" BEFORE_NAME "': %" PRIu64 " bytes on %" PRIu64 " devices were in use, and "
+        import_note(feed->import, "tag '" SETUP_BEFORE_NAME "': %" PRIu64 " bytes on %" PRIu64 " devices were in use, and "
                     "no event "
                     "makes or frees them: one held block each; their sum is known, their places and number are not",
                     rest_bytes, feed->rest_count);

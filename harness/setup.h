@@ -64,6 +64,10 @@ unsigned setup_filler_tag(const struct setup *setup);
  * capacity of a chip (below) is without it. */
 #define SETUP_RESERVED_NAME "reserved for the system"
 
+/* One whose tag has this name stands for all that was there before a log began.  It is held because nobody knows where it
+ * lay, not because somebody refers to it; so is what is reserved. */
+#define SETUP_BEFORE_NAME "before the window"
+
 /* The first tag of that name; OP_TAG_COUNT when there is none. */
 unsigned setup_tag_named(const struct setup *setup, const char *name);
 

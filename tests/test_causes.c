@@ -238,6 +238,45 @@ START_TEST(a_list_that_only_fills_the_device_leaks_nothing)
 }
 END_TEST
 
+/* A large block that is held from the beginning on, of that tag, and a request for which it is in the way. */
+static void tell_held(const char *tag)
+{
+    memset(&story, 0, sizeof story);
+    setup_init(&story.setup);
+    story.setup.capacity_bytes = 64 << 20;
+    setup_set_tag(&story.setup, 1, tag);
+    op_list_init(&story.ops);
+    struct op held = op_make(OP_ALLOC);
+    held.size_bytes = 32 << 20;
+    held.tag = 1;
+    op_list_append(&story.ops, &held);
+    struct op hold = op_make(OP_HOLD);
+    hold.ref = 0;
+    op_list_append(&story.ops, &hold);
+    for (int i = 0; i < 20; i++) {
+        struct op op = op_make(OP_ALLOC);
+        op.size_bytes = i < 19 ? 64 << 10 : 40 << 20;
+        op_list_append(&story.ops, &op);
+    }
+    story_run();
+    ck_assert_int_eq(story.verdict.kind, VERDICT_JUSTIFIED);
+}
+
+/* Nobody could release it. */
+START_TEST(what_an_importer_holds_is_no_reference_of_somebody)
+{
+    tell_held("params");
+    ck_assert_ptr_nonnull(named("references"));
+    story_end();
+    tell_held(SETUP_BEFORE_NAME);
+    ck_assert_ptr_null(named("references"));
+    story_end();
+    tell_held(SETUP_RESERVED_NAME);
+    ck_assert_ptr_null(named("references"));
+    story_end();
+}
+END_TEST
+
 START_TEST(a_full_device_is_told_for_sure_unless_there_is_more_to_tell)
 {
     story_tell("exhausted");
@@ -285,6 +324,7 @@ int main(void)
     TCase *edges = tcase_create("edges");
     tcase_add_test(edges, a_leak_is_told_before_it_ends_in_an_out_of_memory);
     tcase_add_test(edges, a_list_that_only_fills_the_device_leaks_nothing);
+    tcase_add_test(edges, what_an_importer_holds_is_no_reference_of_somebody);
     tcase_add_test(edges, a_full_device_is_told_for_sure_unless_there_is_more_to_tell);
     tcase_add_test(edges, a_request_larger_than_the_device_is_exhausted_for_sure);
     suite_add_tcase(suite, edges);
