@@ -4,7 +4,6 @@
 #include "cli/child.h"
 #include "cli/clock.h"
 #include "cli/compare.h"
-#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/recording.h"
 #include "cli/searching.h"
@@ -171,8 +170,10 @@ static void repeat(struct replaying *replaying, const struct trial *trial)
     state->replays = state->same_replays = 1;
     while (state->same_replays == state->replays && state->replays < replaying->arguments->replay_count) {
         struct trial again;
-        state->replays++;
-        if (!trial_replay(recording->target, &recording->setup, &recording->ops, NULL, &again, reason))
+        const bool is_taken =
+            trial_replay(recording->target, &recording->setup, &recording->ops, NULL, &again, reason);
+        state->replays++; /* one that ctrl-C or the target cuts short is none */
+        if (!is_taken)
             return;
         state->same_replays += is_same(trial, &again);
         trial_deinit(&again);
@@ -280,7 +281,10 @@ static enum exit_code say_end(struct replaying *replaying, bool is_interrupted)
                              .totals = state->totals, .certificates_checked = state->certificates_checked,
                              .elapsed_ns = clock_now_ns() - replaying->start_ns};
     end.totals.disputed += state->certificates_refuted;
-    enum exit_code code = state->is_certificate_failed ? EXIT_HARNESS : totals_exit_code(&end.totals);
+    enum exit_code code = totals_exit_code(&end.totals);
+    /* A list that was cut short has not shown that every promise is kept. */
+    if (state->is_certificate_failed || (code == EXIT_KEPT && is_interrupted))
+        code = EXIT_HARNESS;
     end.exit_code = (int)code;
     writing_clear(&replaying->text);
     json_end(&replaying->text, &end);
@@ -319,7 +323,7 @@ static enum exit_code replaying_work(struct replaying *replaying, struct death *
         say_death(replaying, death);
     if (end == CHILD_DONE && !replaying->state->is_done)
         return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", replaying->arguments->words[0]);
-    return say_end(replaying, interrupt_asked());
+    return say_end(replaying, end == CHILD_STOPPED && death->kind == DEATH_NONE);
 }
 
 /* Makes the directory for the certificates before anything runs. */

@@ -2,7 +2,6 @@
 
 #include "cli/child.h"
 #include "cli/clock.h"
-#include "cli/interrupt.h"
 #include "cli/judgement.h"
 #include "cli/ops_output.h"
 #include "cli/output.h"
@@ -246,12 +245,15 @@ static void say_search(struct searching *searching)
     say_text(searching);
 }
 
-static enum exit_code say_end(struct searching *searching)
+static enum exit_code say_end(struct searching *searching, bool is_interrupted)
 {
     struct report_end end = {.seed = searching->recording->setup.seed, .trials = 1,
-                             .is_interrupted = interrupt_asked(), .totals = searching->state->totals,
+                             .is_interrupted = is_interrupted, .totals = searching->state->totals,
                              .elapsed_ns = clock_now_ns() - searching->start_ns};
-    const enum exit_code code = totals_exit_code(&end.totals);
+    enum exit_code code = totals_exit_code(&end.totals);
+    /* A search that was cut short has not shown that every promise is kept. */
+    if (code == EXIT_KEPT && is_interrupted)
+        code = EXIT_HARNESS;
     end.exit_code = (int)code;
     json_end(&searching->text, &end);
     say_line(searching);
@@ -296,7 +298,7 @@ static enum exit_code searching_work(struct searching *searching)
     if (code != EXIT_KEPT)
         return code;
     say_search(searching);
-    return say_end(searching);
+    return say_end(searching, end == CHILD_STOPPED && death->kind == DEATH_NONE);
 }
 
 static enum exit_code check_list(struct searching *searching)

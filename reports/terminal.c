@@ -335,8 +335,11 @@ void terminal_canary(struct writing *text, const struct report_canary *canary)
 
 static const char *meaning(const struct report_end *end)
 {
-    if (end->totals.disputed > 0)
+    const struct run_totals *totals = &end->totals;
+    if (totals->disputed > 0)
         return "our own judges disagree: no verdict counts";
+    if (end->is_interrupted && totals->broken + totals->premature + totals->unknown == 0)
+        return "every promise kept, every OOM judged"; /* exit code 4 where the rest matters is no failure of ours */
     switch (end->exit_code) {
     case 0: return "every promise kept, every OOM judged";
     case 1: return "a promise was broken";
@@ -374,11 +377,13 @@ void terminal_end(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
     append_regret(text, totals);
-    writing_append_format(text, "%s%s: %llu ops, %llu OOMs (%llu justified, %llu premature, %llu unknown",
-                       end->is_interrupted ? "interrupted; so far " : "", meaning(end),
-                       (unsigned long long)totals->ops, (unsigned long long)totals->ooms,
-                       (unsigned long long)totals->justified, (unsigned long long)totals->premature,
-                       (unsigned long long)totals->unknown);
+    writing_append_format(text, "%s%s: %llu ops, ", end->is_interrupted ? "interrupted; so far " : "", meaning(end),
+                          (unsigned long long)totals->ops);
+    if (totals->skipped > 0)
+        writing_append_format(text, "%llu skipped, ", (unsigned long long)totals->skipped);
+    writing_append_format(text, "%llu OOMs (%llu justified, %llu premature, %llu unknown",
+                          (unsigned long long)totals->ooms, (unsigned long long)totals->justified,
+                          (unsigned long long)totals->premature, (unsigned long long)totals->unknown);
     if (totals->excused > 0)
         writing_append_format(text, ", %llu excused", (unsigned long long)totals->excused);
     writing_append_format(text, "), %llu broken, ", (unsigned long long)totals->broken);
