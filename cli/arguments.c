@@ -322,7 +322,7 @@ static const char *set_version(struct arguments *arguments, const char *value)
 }
 
 static const struct option_row option_rows[] = {
-    {"--target", "-t", "NAME|FILE.so", "the allocator under test: a listed target, or a plug-in (default: the file's, or hbm)", set_target},
+    {"--target", "-t", "NAME|FILE.so", "the allocator under test, a listed target or a plug-in (default: the file's, with its options, or hbm)", set_target},
     {"--target-option", "-O", "KEY=VALUE", "an option of the target; may be repeated", set_target_option},
     {"--chip", NULL, "NAME", "the chip whose capacity the device has (list chips)", set_chip},
     {"--capacity", "-c", "SIZE", "the device's capacity: 512, 64M, 16G", set_capacity},

@@ -7,6 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+bool file_is_same(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
 bool make_directories(const char *path)
 {
     char part[FILE_PATH_BYTES];

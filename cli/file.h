@@ -9,6 +9,9 @@
 
 enum { FILE_PATH_BYTES = 4096 };
 
+/* Whether both are there, and are one file: under other names, too, and through symbolic links. */
+bool file_is_same(const char *a, const char *b);
+
 /* Makes a directory and those above it.  False: errno says why. */
 bool make_directories(const char *path);
 

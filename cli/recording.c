@@ -1,9 +1,11 @@
 #include "cli/recording.h"
 
+#include "cli/file.h"
 #include "cli/lookup.h"
 #include "cli/opening.h"
 #include "harness/lanes.h"
 #include "harness/ops_file.h"
+#include "targets/plugin.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +17,45 @@ static enum exit_code fixed_init(struct setup *fixed, const struct arguments *ar
     return setup_override(fixed, arguments);
 }
 
+static bool is_said(const struct arguments *arguments, const char *key)
+{
+    for (uint32_t i = 0; i < arguments->option_count; i++)
+        if (strcmp(arguments->options[i].key, key) == 0)
+            return true;
+    return false;
+}
+
+/* By name, or two paths of one plug-in. */
+static bool is_same_target(const char *a, const char *b)
+{
+    return strcmp(a, b) == 0 || (plugin_is_named(a) && plugin_is_named(b) && file_is_same(a, b));
+}
+
+/* With another target than the file's, the file's options are promises that this one never made: only those of the
+ * command line hold.  named_target is the file's; "" = it names none. */
+static void drop_options(const char *path, const char *named_target, const struct arguments *arguments,
+                         struct setup *setup)
+{
+    struct writing dropped;
+    if (arguments->target == NULL || named_target[0] == '\0' || is_same_target(arguments->target, named_target))
+        return;
+    writing_init(&dropped);
+    for (uint32_t i = 0; i < setup->option_count; i++)
+        if (!is_said(arguments, setup->options[i].key))
+            writing_append_format(&dropped, " %s=%s", setup->options[i].key, setup->options[i].value);
+    if (dropped.length > 0)
+        message_note("%s: its options are for target %s, and not given to %s:%s; --target-option gives them", path,
+                     named_target, arguments->target, writing_string(&dropped));
+    setup->option_count = 0;
+    writing_deinit(&dropped);
+}
+
 /* Puts the command line over what is in the file; a list must not be on hosts that are not there then. */
-static enum exit_code override(const char *path, const struct arguments *arguments, struct recording *recording)
+static enum exit_code override(const char *path, const char *named_target, const struct arguments *arguments,
+                               struct recording *recording)
 {
     char reason[96];
+    drop_options(path, named_target, arguments, &recording->setup);
     const enum exit_code code = setup_override(&recording->setup, arguments);
     if (code != EXIT_KEPT || arguments->host_count == 0)
         return code;
@@ -36,6 +73,7 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
                                 struct writing *notes)
 {
     struct setup fixed;
+    char named_target[SETUP_VALUE_BYTES];
     enum exit_code code = fixed_init(&fixed, arguments);
     if (code != EXIT_KEPT)
         return code;
@@ -50,58 +88,24 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     }
     recording->setup = import.setup;
     op_list_copy(&recording->ops, &import.ops);
+    memcpy(named_target, import.named_target, sizeof named_target);
     writing_append(notes, import.notes);
     recording->format = import.format;
     recording->said = import.said;
     recording->said_count = import.said_count;
     import.said = NULL; /* the recording's now */
     import_deinit(&import);
-    return override(path, arguments, recording);
-}
-
-/* Whether a line of help begins with "key=". */
-static bool help_has_key(const char *help, const char *key)
-{
-    size_t length = strlen(key);
-    for (const char *line = help; line != NULL && *line != '\0'; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, key, length) == 0 && line[length] == '=')
-            return true;
-    }
-    return false;
-}
-
-static bool is_said(const struct arguments *arguments, const char *key)
-{
-    for (uint32_t i = 0; i < arguments->option_count; i++)
-        if (strcmp(arguments->options[i].key, key) == 0)
-            return true;
-    return false;
-}
-
-/* With --target the file's options are for another one: those that the new one does not have are
- * left out, and the user is told. */
-static void drop_foreign_options(struct setup *setup, const struct arguments *arguments, const struct target *target)
-{
-    if (arguments->target == NULL || target->option_help == NULL)
-        return;
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < setup->option_count; i++) {
-        const struct setup_option *option = &setup->options[i];
-        if (is_said(arguments, option->key) || help_has_key(target->option_help, option->key))
-            setup->options[kept++] = *option;
-        else
-            message_note("target %s has no option %s: that of the file is left out", target->name, option->key);
-    }
-    setup->option_count = kept;
+    return override(path, named_target, arguments, recording);
 }
 
 static enum exit_code recording_read_ops(const char *path, const struct arguments *arguments, struct recording *recording)
 {
     struct ops_file_error error = {0};
+    char named_target[SETUP_VALUE_BYTES];
     if (ops_file_read(path, &recording->setup, &recording->ops, &error) != OPS_FILE_OK)
         return fail_in_file(path, error.line, error.column, error.reason);
-    return override(path, arguments, recording);
+    memcpy(named_target, recording->setup.target, sizeof named_target);
+    return override(path, named_target, arguments, recording);
 }
 
 static enum exit_code recording_choose_capacity(const char *path, struct setup *setup)
@@ -133,7 +137,6 @@ enum exit_code recording_read(const char *path, const struct arguments *argument
         code = lookup_target(recording->setup.target, &recording->target);
     if (code != EXIT_KEPT)
         return code;
-    drop_foreign_options(&recording->setup, arguments, recording->target);
     struct opening opening;
     return opening_try(recording->target, &recording->setup, path, arguments->trial_timeout_ns, &opening);
 }

@@ -426,7 +426,8 @@ const struct subcommand subcommand_replay = {
     .name = "replay",
     .summary = "run a recorded list of ops again and judge it again",
     .usage = "FILE.ops [options]",
-    .description = "Target, options and device come from the file, unless the command line says otherwise.\n"
+    .description = "Target, options and device come from the file, unless the command line says otherwise; another\n"
+                   "target than the file's gets none of the file's options.\n"
                    "The list is run twice and the observations are compared (--replay-sample 0: once).\n"
                    "With --certificates each out-of-memory leaves its proof in DIR/op-NUMBER-VERDICT.json, for\n"
                    "hbmstress check or any other checker.  When the judges of hbmstress itself disagree: exit 4.\n\n"

@@ -41,7 +41,7 @@ const struct format *format_recognise(const char *text, size_t length)
 void import_init(struct import *import)
 {
     import->format = NULL;
-    import->notes[0] = '\0';
+    import->notes[0] = import->named_target[0] = '\0';
     setup_init(&import->setup);
     op_list_init(&import->ops);
     import->said = NULL;

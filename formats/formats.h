@@ -57,6 +57,7 @@ struct said {
 struct import {
     const struct format *format;
     struct setup setup;
+    char named_target[SETUP_VALUE_BYTES]; /* that the text itself names, whatever is fixed; "" = it names none */
     struct op_list ops;
     struct said *said; /* said_count of them; owned by the import */
     size_t said_count, said_room;

@@ -28,6 +28,7 @@ static enum import_result ops_import(const struct import_input *input, struct im
     if (result != OPS_FILE_OK) {
         return import_fail(error, IMPORT_INVALID, wrong.line, wrong.column, "%s", wrong.reason);
     }
+    memcpy(import->named_target, import->setup.target, sizeof import->named_target);
     import_apply_fixed(input->fixed, &import->setup);
     return IMPORT_OK;
 }

@@ -26,6 +26,7 @@ for repro in slide/repros/*.ops; do
     expect_text out.txt '"verdict":"premature"'
     expect_exit 0 replay "$repro" --target-option defrag=none
     expect_exit 0 replay "$repro" --target hbm
+    expect_text err.txt "$repro: its options are for target first_fit, and not given to hbm: defrag=slide;"
 done
 expect_exit 1 explain "$repro"
 expect_text out.txt "Largest hole"
@@ -33,6 +34,28 @@ expect_text out.txt "Verdict: premature"
 expect_text out.txt "Its proof: hbmstress replay $repro --certificates DIR"
 expect_exit 1 explain "$repro" --json
 expect_text out.txt '"type":"explanation"'
+
+# The options of a file are for its own target: another one promises what the command line says, and no more.
+{
+    printf 'hbmstress-ops 1\ncapacity 64K\ntarget hbm\noption defrag=repack\noption drains=yes\n'
+    printf '0: alloc size=16K\n1: alloc size=16K\n2: alloc size=16K\n3: free block=1\n4: alloc size=32K\n'
+} >options.ops
+for subcommand in replay explain watch export "import -o other.ops"; do
+    # shellcheck disable=SC2086
+    expect_exit 0 $subcommand options.ops --target first_fit
+    [ "$(cat err.txt)" = "hbmstress: options.ops: its options are for target hbm, and not given to first_fit:\
+ defrag=repack drains=yes; --target-option gives them" ] || fail "$subcommand: $(cat err.txt)"
+    # shellcheck disable=SC2086
+    expect_exit 0 $subcommand options.ops --target hbm
+    [ ! -s err.txt ] || fail "$subcommand of the same target: $(cat err.txt)"
+done
+expect_text other.ops "option defrag=repack"
+expect_exit 0 replay options.ops --target threaded
+for subcommand in replay explain watch export shrink; do
+    expect_exit 1 "$subcommand" options.ops --target first_fit --target-option defrag=slide
+done
+expect_exit 1 replay options.ops --target first_fit --target-option defrag=slide
+expect_text err.txt "not given to first_fit: drains=yes; --"
 
 storm 1 --out whole --target-option defrag=slide --shrink-budget 0 --ops 2500
 whole=$(find whole/repros -name '*.ops' | head -n 1)
@@ -85,6 +108,10 @@ crash() { # HOW RULE
 }
 crash crash crash
 crash exit crash
+# Another path of the same plug-in is the same target, and has the options.
+ln -s "$bad_target" same.so
+expect_exit 1 replay "$repro" --target ./same.so
+expect_no_text err.txt "options"
 crash loop hang
 
 # Paths with what a shell takes for something else: the line that repeats a finding is one to be copied.
