@@ -24,8 +24,8 @@ bool certificate_is_accepted(const char *text, size_t length, char reason[CERTIF
 /* Makes a verdict whose certificate the checker does not accept, for that reason, a disputed one. */
 void certificate_dispute(const char *reason, struct verdict *verdict);
 
-/* Writes a file, by way of partial, which lies in the same directory and is gone afterwards.  False: errno says why,
- * and there is no such file, or the one from before.  The bytes are not forced to the disk: the list of ops gives
+/* Writes a file, by way of partial (partial_create) in the same directory, which is gone afterwards.  False: errno says
+ * why, and there is no such file, or the one from before.  The bytes are not forced to the disk: the list of ops gives
  * them again. */
 bool certificate_write(const char *path, const char *partial, const void *bytes, size_t length);
 

@@ -3,8 +3,9 @@
 #include "cli/happenings.h"
 #include "cli/interrupt.h"
 #include "cli/message.h"
-#include "cli/ops_output.h"
 #include "cli/output.h"
+#include "cli/partial.h"
+#include "cli/place.h"
 #include "cli/recording.h"
 #include "cli/subcommands.h"
 #include "formats/export.h"
@@ -28,8 +29,9 @@ struct answer {
 struct exporting {
     const struct recording *recording;
     const struct exporter *exporter;
-    const char *path;                 /* NULL: standard output */
-    char partial[OUTPUT_PATH_BYTES];  /* where it is written until it is whole; "" = at once */
+    const char *path;                 /* as the user names it; NULL: standard output */
+    struct place place;               /* of path */
+    char partial[FILE_PATH_BYTES];    /* where it is written until it is whole; "" = at once */
     struct export export;
     struct happenings *happenings;
     struct answer answer;
@@ -100,7 +102,7 @@ static bool finish(struct exporting *exporting)
         is_good = false;
         error = errno;
     }
-    if (is_good && exporting->partial[0] != '\0' && rename(exporting->partial, exporting->path) != 0) {
+    if (is_good && exporting->partial[0] != '\0' && rename(exporting->partial, exporting->place.path) != 0) {
         is_good = false;
         error = errno;
     }
@@ -112,18 +114,15 @@ static void work(void *context, int file)
 {
     struct exporting *exporting = context;
     struct answer *answer = &exporting->answer;
-    const char *path = exporting->partial[0] != '\0' ? exporting->partial : exporting->path;
-    if (exporting->partial[0] != '\0')
-        (void)unlink(path); /* left behind by a run that was killed */
     exporting->happenings = happenings_create(take_event, exporting);
-    exporting->export.stream =
-        exporting->path == NULL ? stdout : fopen(path, exporting->partial[0] != '\0' ? "wx" : "w");
+    /* What the parent removed because it ends is not made again. */
+    exporting->export.stream = exporting->path == NULL            ? stdout
+                               : exporting->partial[0] != '\0' ? fopen(exporting->partial, "r+")
+                                                                 : fopen(exporting->path, "w");
     if (exporting->export.stream == NULL || exporting->happenings == NULL)
         answer->error = errno == 0 ? ENOMEM : errno;
     else
         answer->is_written = run_and_write(exporting) && finish(exporting);
-    if (!answer->is_written && exporting->partial[0] != '\0')
-        (void)unlink(exporting->partial);
     happenings_destroy(exporting->happenings);
     (void)file_write_all(file, answer, sizeof *answer);
 }
@@ -150,11 +149,9 @@ static enum exit_code say_written(const struct exporting *exporting)
     return output.is_failed ? EXIT_HARNESS : totals_exit_code(&answer->totals);
 }
 
-static enum exit_code say_end(struct exporting *exporting, const char *file, enum child_end end, const char *death)
+static enum exit_code say_end(const struct exporting *exporting, const char *file, enum child_end end, const char *death)
 {
     const struct answer *answer = &exporting->answer;
-    if (end != CHILD_DONE && exporting->partial[0] != '\0')
-        (void)unlink(exporting->partial);
     if (end == CHILD_NOT_BORN)
         return message_fail(EXIT_HARNESS, "no process could be had: %m");
     if (end == CHILD_STOPPED && interrupt_asked())
@@ -179,6 +176,9 @@ static enum exit_code export_recording(const struct arguments *arguments, struct
 {
     struct writing bytes;
     char death[CHILD_DEATH_BYTES] = "";
+    if (exporting->path != NULL && !exporting->place.is_special &&
+        !partial_create(exporting->place.path, exporting->partial))
+        return message_fail(EXIT_HARNESS, "%s: %s", exporting->path, strerror(errno));
     death_set_op_timeout(arguments->op_timeout_ns);
     writing_init(&bytes);
     enum child_end end = child_run(work, exporting, arguments->trial_timeout_ns, true, &bytes, death);
@@ -189,6 +189,7 @@ static enum exit_code export_recording(const struct arguments *arguments, struct
     if (end == CHILD_DONE)
         memcpy(&exporting->answer, bytes.bytes, sizeof exporting->answer);
     writing_deinit(&bytes);
+    partial_remove(exporting->partial);
     return say_end(exporting, arguments->words[0], end, death);
 }
 
@@ -212,16 +213,11 @@ static enum exit_code export_subcommand(const struct arguments *arguments)
     struct arguments reading = *arguments;
     struct recording recording;
     struct exporting exporting = {.recording = &recording, .path = arguments->output};
-    bool is_special = false;
     enum exit_code code = find_exporter(arguments->format, &exporting.exporter);
     if (code == EXIT_KEPT && exporting.path != NULL)
-        code = output_path_check(exporting.path, &is_special);
+        code = place_find(exporting.path, arguments->words[0], &exporting.place);
     if (code != EXIT_KEPT)
         return code;
-    if (exporting.path != NULL && !is_special &&
-        snprintf(exporting.partial, sizeof exporting.partial, "%s.partial", exporting.path) >=
-            (int)sizeof exporting.partial)
-        return message_fail(EXIT_USAGE, "%.80s...: %s", exporting.path, strerror(ENAMETOOLONG));
     reading.format = NULL; /* it names what goes out */
     code = recording_read(arguments->words[0], &reading, true, &recording);
     if (code == EXIT_KEPT)

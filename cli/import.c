@@ -3,6 +3,7 @@
 #include "cli/opening.h"
 #include "cli/ops_output.h"
 #include "cli/output.h"
+#include "cli/place.h"
 #include "cli/recording.h"
 #include "cli/subcommands.h"
 #include "harness/size.h"
@@ -41,6 +42,9 @@ static enum exit_code import_subcommand(const struct arguments *arguments)
 {
     struct recording recording = {0};
     struct writing notes;
+    struct place place;
+    if (arguments->output != NULL && place_find(arguments->output, arguments->words[0], &place) != EXIT_KEPT)
+        return EXIT_USAGE;
     op_list_init(&recording.ops);
     writing_init(&notes);
     enum exit_code code = recording_import(arguments->words[0], arguments, &recording, &notes);

@@ -1,12 +1,13 @@
 #include "cli/ops_output.h"
 
-#include "cli/output.h"
+#include "cli/partial.h"
+#include "cli/place.h"
 #include "harness/lanes.h"
 #include "harness/ops_file.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 static enum exit_code print_to(FILE *stream, const char *name, const struct setup *setup, const struct op_list *ops,
                                const char *comments)
@@ -29,46 +30,52 @@ static enum exit_code print_to_special(const char *path, const struct setup *set
     return code;
 }
 
-/* The directory that a new file of that path lies in must be there. */
-static enum exit_code check_directory(const char *path)
+/* To partial, and then under its name. */
+static enum exit_code print_whole(const char *partial, const char *path, const struct setup *setup,
+                                  const struct op_list *ops, const char *comments)
 {
-    char directory[OUTPUT_PATH_BYTES];
-    struct stat status;
-    const char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        return EXIT_KEPT;
-    if (strlen(path) >= sizeof directory)
-        return message_fail(EXIT_USAGE, "%.80s...: %s", path, strerror(ENAMETOOLONG));
-    snprintf(directory, sizeof directory, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-    if (stat(directory, &status) != 0)
-        return message_fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
-    return S_ISDIR(status.st_mode) ? EXIT_KEPT : message_fail(EXIT_USAGE, "%s: %s", path, strerror(ENOTDIR));
-}
-
-enum exit_code output_path_check(const char *path, bool *is_special)
-{
-    struct stat status;
-    *is_special = false;
-    if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-        return message_fail(EXIT_USAGE, "%s: %s", path, strerror(EISDIR));
-    *is_special = stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-    return *is_special ? EXIT_KEPT : check_directory(path);
+    FILE *stream = fopen(partial, "we");
+    bool is_good = stream != NULL;
+    if (is_good) {
+        ops_file_print(stream, setup, ops, comments);
+        is_good = fflush(stream) == 0 && !ferror(stream) && fsync(fileno(stream)) == 0;
+        const int reason = errno;
+        if (fclose(stream) == 0 || !is_good)
+            errno = reason;
+        else
+            is_good = false;
+    }
+    is_good = is_good && rename(partial, path) == 0;
+    return is_good ? EXIT_KEPT : message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
 }
 
 enum exit_code ops_output(const char *path, const struct setup *setup, const struct op_list *ops, const char *comments)
 {
-    struct ops_file_error error = {0};
-    bool is_special;
+    struct place place;
+    char partial[FILE_PATH_BYTES];
     if (path == NULL)
         return print_to(stdout, "standard output", setup, ops, comments);
-    enum exit_code code = output_path_check(path, &is_special);
+    enum exit_code code = place_find(path, NULL, &place);
     if (code != EXIT_KEPT)
         return code;
-    if (is_special)
+    if (place.is_special)
         return print_to_special(path, setup, ops, comments);
-    if (ops_file_write(path, setup, ops, comments, &error) != OPS_FILE_OK)
-        return message_fail(EXIT_HARNESS, "%s", error.reason);
-    return EXIT_KEPT;
+    if (!partial_create(place.path, partial))
+        return message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
+    code = print_whole(partial, place.path, setup, ops, comments);
+    partial_remove(partial);
+    return code;
+}
+
+enum exit_code ops_output_through(const char *partial, const char *path, const struct setup *setup,
+                                  const struct op_list *ops, const char *comments)
+{
+    struct place place;
+    const enum exit_code code = place_find(path, NULL, &place);
+    if (code != EXIT_KEPT)
+        return code;
+    return place.is_special ? print_to_special(path, setup, ops, comments)
+                            : print_whole(partial, path, setup, ops, comments);
 }
 
 void comment_append(struct writing *comments, const char *name, const char *value)

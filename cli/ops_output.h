@@ -7,14 +7,13 @@
 #include "harness/setup.h"
 #include "reports/writing.h"
 
-/* Writes to path, or to standard output when path is NULL.  A path that is no regular file (a device, a
- * pipe) is written to and never replaced.  EXIT_KEPT; or after one message EXIT_USAGE for a directory or
- * a path in none, EXIT_HARNESS for a write that failed.  A reader that left is no failure. */
+/* Writes to path, or to standard output when path is NULL: where place_find says.  EXIT_KEPT; or after one message
+ * EXIT_USAGE for a place that is none, EXIT_HARNESS for a write that failed.  A reader that left is no failure. */
 enum exit_code ops_output(const char *path, const struct setup *setup, const struct op_list *ops, const char *comments);
 
-/* Whether a file can be there: EXIT_KEPT, or EXIT_USAGE after one message for a directory or a path in none.
- * *is_special: it is no regular file, and is written to and never replaced. */
-enum exit_code output_path_check(const char *path, bool *is_special);
+/* The same for one of many files that a child writes beside partial, which its parent made and removes. */
+enum exit_code ops_output_through(const char *partial, const char *path, const struct setup *setup,
+                                  const struct op_list *ops, const char *comments);
 
 /* Appends one line of comment for such a file, name and value; nothing when value is "".  What a target says may
  * have more lines: it is made visible. */

@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include "cli/checkpoint.h"
+#include "cli/place.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,10 +27,9 @@ static bool lock_results(const struct output *output)
 
 enum exit_code output_open_results(struct output *output, const char *directory, uint64_t kept_bytes)
 {
-    if (!make_directories(directory)) {
-        enum exit_code code = errno == ENOTDIR || errno == ENAMETOOLONG ? EXIT_USAGE : EXIT_HARNESS;
-        return message_fail(code, "%s: %s", directory, strerror(errno));
-    }
+    const enum exit_code code = place_make_folder(directory);
+    if (code != EXIT_KEPT)
+        return code;
     if (snprintf(output->path, sizeof output->path, "%s/results.jsonl", directory) + 16 > OUTPUT_PATH_BYTES)
         return message_fail(EXIT_USAGE, "%s: %s", directory, strerror(ENAMETOOLONG));
     output->results = open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);

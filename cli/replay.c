@@ -5,6 +5,8 @@
 #include "cli/clock.h"
 #include "cli/compare.h"
 #include "cli/output.h"
+#include "cli/partial.h"
+#include "cli/place.h"
 #include "cli/recording.h"
 #include "cli/searching.h"
 #include "cli/subcommands.h"
@@ -38,7 +40,7 @@ struct replaying {
     uint64_t start_ns;
     char signature[SIGNATURE_BYTES];          /* of the last finding */
     char certificate_path[OUTPUT_PATH_BYTES]; /* of the last one */
-    char partial_path[OUTPUT_PATH_BYTES]; /* of each while it is written; one that a killed child leaves is removed */
+    char partial[FILE_PATH_BYTES];            /* where each is written until it is whole */
 };
 
 static void say_finding(struct replaying *replaying, const struct verdict *verdict, const char *rule, const char *message)
@@ -90,7 +92,7 @@ static const char *keep_certificate(struct replaying *replaying, const struct ve
     snprintf(replaying->certificate_path, sizeof replaying->certificate_path, "%.3968s/op-%lu-%s.json",
              replaying->arguments->certificates, (unsigned long)verdict->op, verdict_name(verdict->kind));
     const char *path = replaying->certificate_path;
-    if (certificate_write(path, replaying->partial_path, certificate->bytes, certificate->length))
+    if (certificate_write(path, replaying->partial, certificate->bytes, certificate->length))
         return path;
     (void)message_fail(EXIT_HARNESS, "%s: %m", path);
     replaying->state->is_certificate_failed = true;
@@ -313,8 +315,7 @@ static enum exit_code replaying_work(struct replaying *replaying, struct death *
     writing_init(&answer);
     enum child_end end = child_work(&job, &answer, death);
     writing_deinit(&answer);
-    if (replaying->partial_path[0] != '\0')
-        (void)unlink(replaying->partial_path);
+    partial_remove(replaying->partial);
     if (end == CHILD_NOT_BORN)
         return message_fail(EXIT_HARNESS, "no process could be had: %m");
     if (death->kind == DEATH_CHECK)
@@ -330,15 +331,16 @@ static enum exit_code replaying_work(struct replaying *replaying, struct death *
 static enum exit_code open_certificates(struct replaying *replaying)
 {
     const char *directory = replaying->arguments->certificates;
+    char beside[FILE_PATH_BYTES];
     if (directory == NULL)
         return EXIT_KEPT;
-    int length = snprintf(replaying->partial_path, sizeof replaying->partial_path, "%s/.hbmstress-%ld.partial",
-                          directory, (long)getpid());
-    errno = length > 0 && (size_t)length + 64 > sizeof replaying->partial_path ? ENAMETOOLONG : 0;
-    if (errno == 0 && make_directories(directory))
+    const enum exit_code code = place_make_folder(directory);
+    if (code != EXIT_KEPT)
+        return code;
+    snprintf(beside, sizeof beside, "%s/", directory);
+    if (partial_create(beside, replaying->partial))
         return EXIT_KEPT;
-    enum exit_code code = errno == ENOTDIR || errno == ENAMETOOLONG ? EXIT_USAGE : EXIT_HARNESS;
-    return message_fail(code, "%.80s%s: %s", directory, strlen(directory) > 80 ? "..." : "", strerror(errno));
+    return message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
 }
 
 static enum exit_code replay_recording(const struct arguments *arguments, const struct recording *recording)

@@ -1,6 +1,7 @@
 /* shrink: fewer ops that end in the same finding. */
 #include "cli/death.h"
 #include "cli/ops_output.h"
+#include "cli/place.h"
 #include "cli/recording.h"
 #include "cli/shrinking.h"
 #include "cli/subcommands.h"
@@ -62,6 +63,9 @@ static enum exit_code shrink_recording(const struct arguments *arguments, const 
 static enum exit_code shrink_subcommand(const struct arguments *arguments)
 {
     struct recording recording;
+    struct place place;
+    if (arguments->output != NULL && place_find(arguments->output, arguments->words[0], &place) != EXIT_KEPT)
+        return EXIT_USAGE;
     enum exit_code code = recording_read(arguments->words[0], arguments, false, &recording);
     if (code == EXIT_KEPT)
         code = shrink_recording(arguments, &recording);

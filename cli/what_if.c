@@ -4,6 +4,8 @@
 #include "cli/interrupt.h"
 #include "cli/ops_output.h"
 #include "cli/output.h"
+#include "cli/partial.h"
+#include "cli/place.h"
 #include "diagnosis/what_if.h"
 #include "harness/ops_file.h"
 #include "harness/size.h"
@@ -18,6 +20,7 @@ struct work {
     const struct arguments *arguments;
     const struct recording *recording;
     const char *directory; /* NULL: no lists are wanted */
+    char partial[FILE_PATH_BYTES]; /* where each of them is written until it is whole */
     enum exit_code code;
     bool named_tags[OP_TAG_COUNT];
 };
@@ -81,7 +84,7 @@ static void write_list(void *context, const struct what_if_row *row, const struc
     }
     writing_init(&comments);
     append_comments(row, &comments);
-    if (ops_output(path, setup, ops, writing_string(&comments)) != EXIT_KEPT)
+    if (ops_output_through(work->partial, path, setup, ops, writing_string(&comments)) != EXIT_KEPT)
         work->code = EXIT_HARNESS;
     writing_deinit(&comments);
 }
@@ -288,7 +291,18 @@ static enum exit_code name_tags(struct work *work, const char *value)
 enum exit_code what_if_check(const struct arguments *arguments, const struct recording *recording)
 {
     struct work work = {.arguments = arguments, .recording = recording};
-    return name_tags(&work, arguments->checkpoint_tags);
+    const enum exit_code code = name_tags(&work, arguments->checkpoint_tags);
+    return code == EXIT_KEPT && arguments->what_if_out != NULL ? place_make_folder(arguments->what_if_out) : code;
+}
+
+/* False: errno says why. */
+static bool begin_lists(struct work *work)
+{
+    char beside[FILE_PATH_BYTES];
+    if (work->directory == NULL)
+        return true;
+    snprintf(beside, sizeof beside, "%s/", work->directory);
+    return partial_create(beside, work->partial);
 }
 
 enum exit_code what_if_explain(const struct arguments *arguments, const struct recording *recording,
@@ -300,12 +314,13 @@ enum exit_code what_if_explain(const struct arguments *arguments, const struct r
     if (!is_explained || (!arguments->what_if && arguments->what_if_out == NULL))
         return code;
     (void)name_tags(&work, arguments->checkpoint_tags);
-    if (work.directory != NULL && !make_directories(work.directory))
+    if (!begin_lists(&work))
         return message_fail(EXIT_HARNESS, "%s: %m", work.directory);
     struct writing answer;
     char death[CHILD_DEATH_BYTES];
     writing_init(&answer);
     const enum child_end end = child_run(try_and_answer, &work, arguments->trial_timeout_ns, true, &answer, death);
+    partial_remove(work.partial);
     const bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
     code = is_answered ? output_answer(arguments->json, &answer) : fail_without_answer(arguments->words[0], end, death);
     writing_deinit(&answer);

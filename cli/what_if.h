@@ -5,7 +5,8 @@
 #include "cli/arguments.h"
 #include "cli/recording.h"
 
-/* Whether what the options of --what-if name is there: EXIT_KEPT, or EXIT_USAGE after one message. */
+/* Whether what the options of --what-if name is there, and makes the folder of --what-if-out: EXIT_KEPT, or after one
+ * message EXIT_USAGE or EXIT_HARNESS. */
 enum exit_code what_if_check(const struct arguments *arguments, const struct recording *recording);
 
 /* After the explanation, which ended with code: prints the table (with --json a line for each row) and writes the

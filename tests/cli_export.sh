@@ -23,8 +23,8 @@ cmp -s out.txt events.csv || fail "standard output and the file differ"
 for format in rmm torch_snapshot ops; do
     expect_exit 0 export list.ops --format "$format" -o "out.$format"
     [ -s "out.$format" ] || fail "$format: nothing written"
-    [ ! -e "out.$format.partial" ] || fail "$format: left its partial file"
 done
+[ -z "$(find . -name '*.partial')" ] || fail "left $(find . -name '*.partial')"
 expect_exit 0 replay out.ops
 
 # A log of the field is run, too.
@@ -49,8 +49,65 @@ if (ulimit -f 1) 2>/dev/null; then
     (trap '' XFSZ && ulimit -f 1 && expect_exit 4 export long.ops -o kept.csv 2>/dev/null
      [ "$failures" = 0 ]) || fail "a disk that is full is not exit 4"
     [ "$(cat kept.csv)" = old ] || fail "a disk that is full changed the file"
-    [ ! -e kept.csv.partial ] || fail "a disk that is full left a partial file"
+    [ -z "$(find . -name '*.partial')" ] || fail "a disk that is full left $(find . -name '*.partial')"
 fi
+
+# What -o writes takes nothing else: no file of a name like it, not its own input, no link.
+echo mine >events.csv.partial
+expect_exit 0 export list.ops -o events.csv
+[ "$(cat events.csv.partial)" = mine ] || fail "an export took a file of the user's"
+cp list.ops given.ops
+ln -s given.ops link.ops
+ln given.ops hard.ops
+for output in given.ops ./given.ops "$PWD/given.ops" link.ops hard.ops; do
+    for subcommand in import export shrink; do
+        expect_refusal 2 "$output: it is the file that is read" "$subcommand" given.ops -o "$output"
+    done
+done
+expect_refusal 2 "given.ops: it is the file that is read" export link.ops -o given.ops
+cmp -s given.ops list.ops || fail "a file was written over its own input"
+mkdir -p elsewhere/deep
+ln -s elsewhere/deep/table.csv table.csv
+ln -s table.csv twice.csv
+ln -s loop.csv loop.csv
+for subcommand in export import; do
+    # Where nothing is yet, and then where something is.
+    rm -f elsewhere/deep/table.csv
+    for _ in 1 2; do
+        expect_exit 0 "$subcommand" list.ops -o twice.csv
+        [ -L twice.csv ] && [ -L table.csv ] || fail "$subcommand replaced a symbolic link"
+        [ -s elsewhere/deep/table.csv ] || fail "$subcommand did not write to what the link names"
+    done
+    expect_refusal 2 "loop.csv: Too many levels" "$subcommand" list.ops -o loop.csv
+done
+ln -sf nowhere/table.csv table.csv
+expect_refusal 2 "twice.csv: No such file" export list.ops -o twice.csv
+
+# A second signal ends the program at once, and takes what is unfinished with it.
+mkdir half
+awk 'BEGIN { print "hbmstress-ops 1\ncapacity 1M\ntarget hbm"; for (i = 0; i < 1000000; i += 2)
+    print i ": alloc size=512\n" i + 1 ": free block=" i }' >many.ops
+ended_count=0
+for _ in $(seq 20); do
+    rm -f half/many.ops
+    "$hbmstress" import many.ops -o half/many.ops >out.txt 2>err.txt &
+    process=$!
+    while kill -0 "$process" 2>/dev/null && [ -z "$(find half -name '*.partial')" ]; do
+        :
+    done
+    kill -INT "$process" 2>/dev/null
+    sleep 0.01
+    kill -INT "$process" 2>/dev/null
+    wait "$process" 2>/dev/null
+    code=$?
+    [ -z "$(find half -name '*.partial')" ] || fail "exit $code left $(find half -name '*.partial')"
+    [ ! -e half/many.ops ] || [ "$(tail -n 1 half/many.ops)" = "999999: free block=999998" ] ||
+        fail "exit $code: what is there is not whole: $(tail -n 1 half/many.ops)"
+    [ "$code" -lt 128 ] || ended_count=$((ended_count + 1))
+    [ "$ended_count" -lt 2 ] || break
+done
+[ "$ended_count" = 2 ] || fail "the second signal ended $ended_count of 20 imports"
+
 # 40K fit in 48K; the target rounds them to 64K.
 printf 'hbmstress-ops 1\ncapacity 64K\ntarget plant_premature_rounded\n0: alloc size=16K\n1: alloc size=40K\n' >wrong.ops
 expect_exit 1 export wrong.ops -o broken.csv
