@@ -69,6 +69,18 @@ static enum exit_code override(const char *path, const char *named_target, const
     return EXIT_KEPT;
 }
 
+/* What is said of tokens must not be lost on a file that has none. */
+static enum exit_code check_tokens(const char *path, const struct arguments *arguments, const struct format *format)
+{
+    const char *said = arguments->kv_bytes_per_token > 0     ? "--kv-bytes-per-token"
+                       : arguments->kv_tokens_per_second > 0 ? "--kv-tokens-per-second"
+                                                             : NULL;
+    if (said == NULL || format == &format_azure_llm)
+        return EXIT_KEPT;
+    return message_fail(EXIT_USAGE, "%s: %s is for a trace of requests, and this is of the format %s", path, said,
+                        format->name);
+}
+
 enum exit_code recording_import(const char *path, const struct arguments *arguments, struct recording *recording,
                                 struct writing *notes)
 {
@@ -95,7 +107,20 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     recording->said_count = import.said_count;
     import.said = NULL; /* the recording's now */
     import_deinit(&import);
+    code = check_tokens(path, arguments, recording->format);
+    if (code != EXIT_KEPT)
+        return code;
     return override(path, named_target, arguments, recording);
+}
+
+/* Whoever gives a log, packed or not, instead of a list is told what takes one. */
+static enum exit_code fail_in_ops(const char *path, const struct ops_file_error *error)
+{
+    char reason[sizeof error->reason + 128];
+    const bool is_foreign = strncmp(error->reason, "not a", 5) == 0; /* no .ops file, no text */
+    const char *help = "; hbmstress import makes one of a log, and hbmstress replay --compare takes the log as it is";
+    snprintf(reason, sizeof reason, "%s%s", error->reason, is_foreign ? help : "");
+    return fail_in_file(path, error->line, error->column, reason);
 }
 
 static enum exit_code recording_read_ops(const char *path, const struct arguments *arguments, struct recording *recording)
@@ -103,7 +128,7 @@ static enum exit_code recording_read_ops(const char *path, const struct argument
     struct ops_file_error error = {0};
     char named_target[SETUP_VALUE_BYTES];
     if (ops_file_read(path, &recording->setup, &recording->ops, &error) != OPS_FILE_OK)
-        return fail_in_file(path, error.line, error.column, error.reason);
+        return fail_in_ops(path, &error);
     memcpy(named_target, recording->setup.target, sizeof named_target);
     return override(path, named_target, arguments, recording);
 }

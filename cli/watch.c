@@ -130,6 +130,7 @@ const struct subcommand subcommand_watch = {
                    "its fullest host, and of the trials before.  A FILE of any format (list formats) is run on its\n"
                    "target, and each of its hosts is shown.  Shown is what is in use of what there is, the peak, a\n"
                    "sparkline over all of the time, and the trend: a median slope, which no single spike decides.\n"
+                   "--follow is for the DIR of a campaign alone: what a FILE does is known when it has run.\n"
                    "With --alarm 90% a line that begins with ALARM follows a device whose peak was 90% of it or more.\n"
                    "The exit code for a FILE is that of replay; 1: it broke a promise, and what is shown ends\n"
                    "there.\n\n"

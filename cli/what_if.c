@@ -82,6 +82,10 @@ static void write_list(void *context, const struct what_if_row *row, const struc
         work->code = message_fail(EXIT_HARNESS, "%.80s...: %s", path, strerror(ENAMETOOLONG));
         return;
     }
+    if (file_is_same(path, work->arguments->words[0])) {
+        work->code = message_fail(EXIT_HARNESS, "%s: it is the file that is explained, and stays", path);
+        return;
+    }
     writing_init(&comments);
     append_comments(row, &comments);
     if (ops_output_through(work->partial, path, setup, ops, writing_string(&comments)) != EXIT_KEPT)

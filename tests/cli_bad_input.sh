@@ -78,6 +78,19 @@ sed 's/target hbm/target hbn/' good.ops >target.ops
 expect_refusal 2 "unknown target 'hbn'" replay target.ops
 expect_refusal 2 "granule" replay good.ops --capacity 1000
 expect_refusal 2 "breaks no promise" shrink good.ops
+printf 'Current allocation summary\n' >crash.log
+gzip -c good.ops >good.ops.gz
+for subcommand in replay shrink; do
+    for file in crash.log good.ops.gz; do
+        expect_refusal 2 "; hbmstress import makes one of a log, and hbmstress replay --compare takes" "$subcommand" "$file"
+    done
+done
+for subcommand in import explain export watch "replay --compare"; do
+    # shellcheck disable=SC2086
+    expect_refusal 2 "good.ops: --kv-bytes-per-token is for a trace of requests, and this is of the format ops" \
+        $subcommand good.ops --kv-bytes-per-token 100
+done
+expect_refusal 2 "--kv-tokens-per-second is for a trace of requests" import good.ops --kv-tokens-per-second 100
 printf 'hbmstress-ops 1\ncapacity 1M\ntarget \033[31mhbm\n' >escape.ops
 expect_exit 2 replay escape.ops
 [ "$(tr -d '\n\040-\176' <err.txt | wc -c)" = 0 ] || fail "a control character of a file reached the terminal"

@@ -86,6 +86,12 @@ expect_text out.txt "no op says its unpadded size"
 expect_text out.txt "restart-4"
 expect_text out.txt "drains-no"
 expect_text lists/of/leak/evicts-no.ops "option evicts=no"
+# What else is in the folder stays, and the list that is explained does, too.
+echo mine >lists/of/leak/other.ops
+expect_exit 4 explain lists/of/leak/as-it-is.ops --what-if-out lists/of/leak
+expect_text err.txt "lists/of/leak/as-it-is.ops: it is the file that is explained, and stays"
+[ "$(cat lists/of/leak/other.ops)" = mine ] || fail "a list of another name is gone"
+expect_exit 0 explain leak.ops --what-if-out lists/of/leak
 expect_text lists/of/leak/restart-4.ops "# what if: restart-4"
 expect_text lists/of/leak/restart-4.ops "# an estimate that assumes: "
 # Named tags, by name or number, though nothing repeats; each list is replayed like the others.
