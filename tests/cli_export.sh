@@ -80,6 +80,15 @@ for subcommand in export import; do
     done
     expect_refusal 2 "loop.csv: Too many levels" "$subcommand" list.ops -o loop.csv
 done
+if [ -e /proc/self/fd/1 ]; then
+    # What /dev/stdout is, with a file and with a pipe behind it.
+    ln -s /proc/self/fd/1 stdout.link
+    "$hbmstress" export list.ops -o stdout.link >behind.csv 2>err.txt || fail "export to the link: $(cat err.txt)"
+    [ -L stdout.link ] || fail "the link to standard output was replaced"
+    cmp -s behind.csv events.csv || fail "standard output has not what the file has: $(head -n 2 behind.csv)"
+    "$hbmstress" import list.ops -o stdout.link 2>err.txt | grep -q '^hbmstress-ops 1$' || fail "no list in the pipe"
+    [ -L stdout.link ] || fail "the link to a pipe was replaced"
+fi
 ln -sf nowhere/table.csv table.csv
 expect_refusal 2 "twice.csv: No such file" export list.ops -o twice.csv
 
