@@ -357,5 +357,8 @@ void death_describe(const struct death *death, char words[DEATH_WORDS_BYTES])
         return;
     }
     append_name(death, place, sizeof place);
-    (void)snprintf(words, DEATH_WORDS_BYTES, "the target took its process with it: %.180s", place);
+    const bool is_from_outside = death->kind == DEATH_SIGNAL && death->number == SIGKILL;
+    (void)snprintf(words, DEATH_WORDS_BYTES, "%s: %.140s",
+                   is_from_outside ? "the kernel without memory, a limit or somebody ended the target's process"
+                                   : "the target took its process with it", place);
 }

@@ -154,6 +154,25 @@ START_TEST(many_short_calls_are_no_hang)
 }
 END_TEST
 
+static void die_from_outside(void *context, int file)
+{
+    (void)context;
+    (void)file;
+    progress_begin(PROGRESS_OP, OP_ALLOC, 1);
+    (void)kill(getpid(), SIGKILL);
+}
+
+START_TEST(who_sends_sigkill_is_not_said_to_be_the_target)
+{
+    char words[DEATH_WORDS_BYTES];
+    struct death *death = death_create();
+    ck_assert_int_eq(run(die_from_outside, NULL, death), CHILD_DIED);
+    death_describe(death, words);
+    ck_assert_str_eq(words, "the kernel without memory, a limit or somebody ended the target's process: SIGKILL in alloc");
+    death_destroy(death);
+}
+END_TEST
+
 START_TEST(a_check_of_ours_is_no_finding)
 {
     char signature[SIGNATURE_BYTES], words[DEATH_WORDS_BYTES];
@@ -254,6 +273,7 @@ int main(void)
     tcase_add_test(tests, a_check_of_ours_is_no_death_of_the_target);
     tcase_add_test(tests, a_call_that_spins_or_waits_is_a_hang);
     tcase_add_test(tests, many_short_calls_are_no_hang);
+    tcase_add_test(tests, who_sends_sigkill_is_not_said_to_be_the_target);
     tcase_add_test(tests, a_check_of_ours_is_no_finding);
     tcase_add_test(tests, a_trial_that_a_check_of_ours_ended_breaks_no_rule);
     tcase_add_test(tests, host_memory_notices_what_is_written_around_a_piece);
