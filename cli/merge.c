@@ -111,7 +111,7 @@ static void add_part(struct part_state *to, const struct part_state *from)
     }
     /* Shards ran at the same time: of their histories the fullest says most. */
     if (from->memory.point_count > 0 &&
-        (to->memory.point_count == 0 || memory_share(&from->memory.peak) > memory_share(&to->memory.peak)))
+        (to->memory.point_count == 0 || memory_is_fuller(&from->memory.peak, &to->memory.peak)))
         to->memory = from->memory;
     if (to->note[0] == '\0')
         memcpy(to->note, from->note, sizeof to->note);

@@ -12,10 +12,17 @@ uint64_t memory_share(const struct memory_point *point)
     return share > UINT64_MAX ? UINT64_MAX : (uint64_t)share;
 }
 
+bool memory_is_fuller(const struct memory_point *point, const struct memory_point *than)
+{
+    CHECK(point->capacity_bytes > 0 && than->capacity_bytes > 0);
+    return (__uint128_t)point->used_bytes * than->capacity_bytes >
+           (__uint128_t)than->used_bytes * point->capacity_bytes;
+}
+
 /* The fuller one, with the later end. */
 static struct memory_point join(const struct memory_point *a, const struct memory_point *b)
 {
-    struct memory_point joined = memory_share(b) > memory_share(a) ? *b : *a;
+    struct memory_point joined = memory_is_fuller(b, a) ? *b : *a;
     joined.op_count = b->op_count;
     return joined;
 }
@@ -39,7 +46,7 @@ static bool opens_point(const struct memory_track *track, const struct memory_po
 void memory_track_add(struct memory_track *track, struct memory_point sample)
 {
     CHECK(sample.op_count >= track->last.op_count);
-    if (track->added_count == 0 || memory_share(&sample) > memory_share(&track->peak))
+    if (track->added_count == 0 || memory_is_fuller(&sample, &track->peak))
         track->peak = sample;
     track->last = sample;
     if (track->added_count++ == 0)

@@ -28,8 +28,12 @@ struct memory_track {
  * two neighbours become one, and from then on a point stands for twice as many samples.  O(1) on the average. */
 void memory_track_add(struct memory_track *track, struct memory_point sample);
 
-/* used_bytes in hundredths of a percent of the capacity; more than 10000 when more was in use than there is. */
+/* used_bytes in hundredths of a percent of the capacity, the rest cut off; more than 10000 when more was in use than
+ * there is. */
 uint64_t memory_share(const struct memory_point *point);
+
+/* Whether it fills a larger share of its device than the other, by a byte if need be. */
+bool memory_is_fuller(const struct memory_point *point, const struct memory_point *than);
 
 /* *slope: bytes per 1000 ops by which use grows (below 0: shrinks): the median of the slopes between all pairs of
  * points, so that a spike or a phase does not decide it (Theil 1950, Sen 1968).  False, and *slope untouched, with

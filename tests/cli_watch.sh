@@ -36,6 +36,11 @@ expect_text out.txt "host 0  28.00 KiB / 64.00 KiB"
 expect_exit 0 watch lanes.ops --json
 expect_text out.txt '"points":[[0,16384,65536],[1,20480,65536],[2,28672,65536]]'
 
+# The peak is exact however large the device is.
+printf 'hbmstress-ops 1\ncapacity 1T\ntarget hbm\n0: alloc size=512\n1: alloc size=1K\n2: free block=0\n' >large.ops
+expect_exit 0 watch large.ops --json
+expect_text out.txt '"used_bytes":1024,"capacity_bytes":1099511627776,"op":2,"peak_bytes":1536,"peak_op":1,'
+
 # A list that breaks a promise is shown up to there, a target that crashes as well.
 sed -e 's/^48: .*/48: free_after block=0 delay=1s\n49: alloc size=17M/' -e 's/target hbm/target plant_premature_undrained/' list.ops >broken.ops
 expect_exit 1 watch broken.ops

@@ -31,6 +31,34 @@ START_TEST(points_stay_few_in_order_and_keep_the_peak)
 }
 END_TEST
 
+START_TEST(the_peak_is_exact_to_the_byte_on_the_largest_device)
+{
+    struct memory_track track = {0};
+    const uint64_t capacity_bytes = UINT64_C(1) << 50;
+    for (uint64_t i = 0; i < 1000; i++) {
+        add(&track, i, i <= 500 ? i : 1000 - i, capacity_bytes);
+    }
+    bool has_peak = false;
+    for (uint64_t i = 0; i < track.point_count; i++) {
+        has_peak |= track.points[i].used_bytes == 500;
+    }
+    ck_assert(has_peak);
+    ck_assert_uint_eq(track.peak.used_bytes, 500);
+    ck_assert_uint_eq(track.peak.op_count, 500);
+}
+END_TEST
+
+START_TEST(of_two_devices_the_one_that_is_fuller_has_the_peak)
+{
+    struct memory_track track = {0};
+    add(&track, 1, 999999, 1000000);
+    add(&track, 2, 1999997, 2000000);
+    ck_assert_uint_eq(track.peak.op_count, 1);
+    add(&track, 3, 1999999, 2000000);
+    ck_assert_uint_eq(track.peak.op_count, 3);
+}
+END_TEST
+
 START_TEST(samples_at_one_op_are_one_point)
 {
     struct memory_track track = {0};
@@ -141,6 +169,8 @@ int main(void)
     TCase *tests = tcase_create("memory_track");
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, points_stay_few_in_order_and_keep_the_peak);
+    tcase_add_test(tests, the_peak_is_exact_to_the_byte_on_the_largest_device);
+    tcase_add_test(tests, of_two_devices_the_one_that_is_fuller_has_the_peak);
     tcase_add_test(tests, samples_at_one_op_are_one_point);
     tcase_add_test(tests, a_trend_is_told_in_spite_of_spikes);
     tcase_add_test(tests, there_is_no_trend_over_different_devices_or_two_points);
