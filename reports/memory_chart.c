@@ -25,8 +25,9 @@ static struct unit unit_for(uint64_t whole_bytes)
 void memory_print(uint64_t bytes, uint64_t whole_bytes, char text[MEMORY_TEXT_BYTES])
 {
     const struct unit unit = unit_for(whole_bytes);
-    const uint64_t hundredths = bytes % unit.bytes * 100 / unit.bytes;
-    snprintf(text, MEMORY_TEXT_BYTES, "%" PRIu64 ".%02" PRIu64 " %s", bytes / unit.bytes, hundredths, unit.name);
+    const __uint128_t hundredths = ((__uint128_t)bytes * 100 + unit.bytes / 2) / unit.bytes;
+    snprintf(text, MEMORY_TEXT_BYTES, "%" PRIu64 ".%02u %s", (uint64_t)(hundredths / 100),
+             (unsigned)(hundredths % 100), unit.name);
 }
 
 bool memory_is_alarming(const struct memory_track *track, unsigned alarm_percent)

@@ -22,7 +22,8 @@ struct memory_chart {
     unsigned alarm_percent;  /* of the capacity, 1..100; 0 = no alarm */
 };
 
-/* "18.45 GiB": hundredths, the rest cut off, in the unit of whole_bytes (GiB; of a small device MiB, KiB, B). */
+/* "18.45 GiB": to the nearest hundredth, as tpu-info and the runtime's messages, in the unit of whole_bytes (GiB; of a
+ * small device MiB, KiB, B). */
 enum { MEMORY_TEXT_BYTES = 40 };
 void memory_print(uint64_t bytes, uint64_t whole_bytes, char text[MEMORY_TEXT_BYTES]);
 

@@ -109,13 +109,19 @@ START_TEST(extreme_numbers_do_not_overflow)
 }
 END_TEST
 
-START_TEST(sizes_are_cut_off_in_the_unit_of_the_device)
+START_TEST(sizes_are_rounded_to_the_nearest_in_the_unit_of_the_device)
 {
     char text[MEMORY_TEXT_BYTES];
     memory_print((UINT64_C(18) << 30) + (UINT64_C(459) << 20), UINT64_C(31) << 30, text);
-    ck_assert_str_eq(text, "18.44 GiB");
+    ck_assert_str_eq(text, "18.45 GiB");
     memory_print(1023, 1024, text);
+    ck_assert_str_eq(text, "1.00 KiB");
+    memory_print(1018, 1024, text);
     ck_assert_str_eq(text, "0.99 KiB");
+    memory_print(UINT64_MAX, UINT64_MAX, text);
+    ck_assert_str_eq(text, "17179869184.00 GiB");
+    memory_print(UINT64_MAX, 0, text);
+    ck_assert_str_eq(text, "18446744073709551615.00 B");
     memory_print(0, 0, text);
     ck_assert_str_eq(text, "0.00 B");
 }
@@ -175,7 +181,7 @@ int main(void)
     tcase_add_test(tests, a_trend_is_told_in_spite_of_spikes);
     tcase_add_test(tests, there_is_no_trend_over_different_devices_or_two_points);
     tcase_add_test(tests, extreme_numbers_do_not_overflow);
-    tcase_add_test(tests, sizes_are_cut_off_in_the_unit_of_the_device);
+    tcase_add_test(tests, sizes_are_rounded_to_the_nearest_in_the_unit_of_the_device);
     tcase_add_test(tests, names_cannot_act_on_the_terminal_and_a_pipe_gets_no_escape);
     tcase_add_test(tests, an_alarm_is_told_at_its_share_and_not_below);
     return suite_run(suite);
