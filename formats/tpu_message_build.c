@@ -357,6 +357,17 @@ static void append_ops(const struct tpu_message *message, const struct plan *pla
     }
 }
 
+/* What a run is held against: the bytes that were chosen for what the message prints. */
+static void say(const struct tpu_message *message, const struct plan *plan, struct import *import)
+{
+    const uint32_t request = (uint32_t)(import->ops.count - 1);
+    import_say(import, request, SAID_FAILED, 0);
+    import_say(import, request, SAID_FREE_BYTES, plan->free_bytes);
+    if (message->has_largest && plan->piece_bytes > 0) {
+        import_say(import, request, SAID_LARGEST_HOLE_BYTES, plan->piece_bytes);
+    }
+}
+
 /* --- setup and notes ------------------------------------------------------------------------- */
 
 static bool tag_is_used(const struct import *import, uint8_t tag)
@@ -467,6 +478,7 @@ enum import_result tpu_message_build(const struct tpu_message *message, const st
         return import_fail(error, IMPORT_INVALID, error->line, error->column, "%s", reason);
     }
     append_ops(message, &plan, import);
+    say(message, &plan, import);
     fill_setup(message, fixed, &plan, import);
     name_tags(message, import);
     add_notes(message, fixed, &plan, import);

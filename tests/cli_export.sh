@@ -126,6 +126,9 @@ expect_text broken.csv "1,failed,,40960"
 # compare: what the log says, and what the run saw.
 expect_exit 0 replay "$field/hbm_allocations/every_state.log" --compare
 expect_text out.txt "10 of 10 requests and 7 of 7 byte counts agree"
+expect_exit 0 replay "$field/tpu_message/buffer_pieces.log" --compare
+expect_no_text out.txt ": the log "
+expect_text out.txt "requests and 2 of 2 byte counts agree"
 expect_exit 0 replay "$field/hbm_report/sections.log" --compare --json
 expect_text out.txt '{"type":"compare","requests":4,"requests_differ":0,"values":0,"values_differ":0,"differences":[]}'
 expect_exit 0 replay "$field/hbm_report/sections.log" --compare --capacity 1G

@@ -2,6 +2,7 @@
 #include "formats/formats.h"
 #include "formats/phrase.h"
 #include "formats/tpu_message.h"
+#include "harness/model_update.h"
 #include "harness/random.h"
 #include "harness/run.h"
 #include "harness/size.h"
@@ -25,6 +26,7 @@ struct ending {
     char message[TEXT_BYTES]; /* of the last op that failed */
     struct verdict verdict;   /* on it */
     uint64_t op_count, oom_count;
+    uint64_t free_bytes, largest_hole_bytes; /* after it */
 };
 
 static void note_judged(void *context, const struct run *run, const struct verdict *verdict)
@@ -35,6 +37,8 @@ static void note_judged(void *context, const struct run *run, const struct verdi
     }
     snprintf(ending->message, sizeof ending->message, "%s", run_message(run));
     ending->verdict = *verdict;
+    ending->free_bytes = model_free_bytes(run_model(run, 0));
+    ending->largest_hole_bytes = model_largest_hole_bytes(run_model(run, 0));
 }
 
 static void replay(const struct import *import, struct ending *ending)
@@ -52,7 +56,23 @@ static void replay(const struct import *import, struct ending *ending)
     trial_deinit(&trial);
 }
 
-/* The last op, and no other, ran out of memory, and rightly so; its message has these words. */
+/* What the import says of its last op, and of no other, is what the run saw. */
+static void assert_said(const struct import *import, const struct ending *ending, bool has_largest)
+{
+    ck_assert_uint_eq(import->said_count, has_largest ? 3 : 2);
+    for (size_t i = 0; i < import->said_count; i++) {
+        ck_assert_uint_eq(import->said[i].op, import->ops.count - 1);
+    }
+    ck_assert_int_eq(import->said[0].kind, SAID_FAILED);
+    ck_assert_int_eq(import->said[1].kind, SAID_FREE_BYTES);
+    ck_assert_uint_eq(import->said[1].value, ending->free_bytes);
+    if (has_largest) {
+        ck_assert_int_eq(import->said[2].kind, SAID_LARGEST_HOLE_BYTES);
+        ck_assert_uint_eq(import->said[2].value, ending->largest_hole_bytes);
+    }
+}
+
+/* The last op, and no other, ran out of memory, and rightly so, as the import says; its message has these words. */
 static void assert_ends_in(const struct import *import, const char *expected)
 {
     struct ending ending;
@@ -62,6 +82,7 @@ static void assert_ends_in(const struct import *import, const char *expected)
     ck_assert_uint_eq(ending.verdict.op, import->ops.count - 1);
     ck_assert_uint_eq(ending.op_count, import->ops.count);
     ck_assert_int_eq(ending.verdict.kind, VERDICT_JUSTIFIED);
+    assert_said(import, &ending, strstr(expected, "largest contiguous region") != NULL);
 }
 
 /* --- our own messages ----------------------------------------------------------------------- */
