@@ -83,7 +83,8 @@ static void tell(struct happenings *happenings, enum export_action action, const
                                        .now_ns = happenings->now_ns,
                                        .in_use_bytes = model_in_use_bytes(model),
                                        .largest_hole_bytes = model_largest_hole_bytes(model),
-                                       .free_bytes = model_free_bytes(model)};
+                                       .is_absent = place->is_absent,
+                                       .is_dying = place->state == PLACE_DYING};
     happenings->event(happenings->context, &event);
 }
 

@@ -30,7 +30,9 @@ struct export_event {
     uint64_t requested_bytes; /* image and stack of a program that failed */
     uint8_t lane, host, tag;
     uint64_t now_ns;          /* virtual time */
-    uint64_t in_use_bytes, largest_hole_bytes, free_bytes; /* of the host, after the op */
+    uint64_t in_use_bytes, largest_hole_bytes; /* of the host, after the op */
+    bool is_absent;           /* the block is in host memory: it left the address, and is nowhere on the device */
+    bool is_dying;            /* its free was requested */
 };
 
 /* A block that is there at the end. */

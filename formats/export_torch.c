@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Addresses as a process has them, and below 2^53, above which JavaScript's numbers are not exact. */
 #define BASE_ADDRESS UINT64_C(0x7F0000000000)
@@ -63,49 +64,76 @@ static bool torch_begin(struct export *export)
     return true;
 }
 
-/* NULL: not told.  What a move leaves and takes is freed and allocated. */
-static const char *action_of(enum export_action action)
-{
-    switch (action) {
-    case EXPORT_ALLOC:
-    case EXPORT_MOVED_IN:
-    case EXPORT_RETIRED:
-        return "alloc";
-    case EXPORT_FREE_REQUESTED:
-        return "free_requested";
-    case EXPORT_FREE_COMPLETED:
-        return "free_completed";
-    case EXPORT_FAILED:
-        return "oom";
-    default:
-        return NULL;
-    }
-}
-
+/* PyTorch has versions in which a free says what was asked for, and such in which it says what the block took: here it
+ * does the latter, which no other event tells.  Free on the device is what lies outside of all segments, and the one
+ * here covers the device. */
 static void put_event(FILE *stream, const struct export *export, const struct export_event *event, const char *action)
 {
+    const bool is_free = strncmp(action, "free", strlen("free")) == 0;
     fprintf(stream, ",\n{\"action\":\"%s\",", action);
     if (event->action == EXPORT_FAILED) {
-        fprintf(stream, "\"device_free\":%" PRIu64, event->free_bytes);
+        (void)fputs("\"device_free\":0", stream);
     } else {
         fprintf(stream, "\"addr\":%" PRIu64, BASE_ADDRESS + event->address);
     }
-    fprintf(stream, ",\"size\":%" PRIu64 ",\"stream\":%u,\"time_us\":%" PRIu64 ",", event->requested_bytes, event->lane,
-            event->now_ns / 1000);
+    fprintf(stream, ",\"size\":%" PRIu64 ",\"stream\":%u,\"time_us\":%" PRIu64 ",",
+            is_free ? event->size_bytes : event->requested_bytes, event->lane, event->now_ns / 1000);
     put_frames(stream, export->setup, event->tag, event->op);
     (void)fputc('}', stream);
 }
 
+static void put_end(FILE *stream, const struct export *export, const struct export_event *event)
+{
+    if (!event->is_dying) {
+        put_event(stream, export, event, "free_requested");
+    }
+    put_event(stream, export, event, "free_completed");
+}
+
+/* What a move leaves and takes is freed and allocated; what is freed in host memory was freed when it left. */
 static void torch_event(struct export *export, const struct export_event *event)
 {
     struct torch_state *state = export->state;
     FILE *stream = state->streams[event->host];
-    const char *action = action_of(event->action);
-    if (event->action == EXPORT_EVICTED || event->action == EXPORT_MOVED_OUT) {
-        put_event(stream, export, event, "free_requested");
+    switch (event->action) {
+    case EXPORT_ALLOC:
+    case EXPORT_RETIRED:
+    case EXPORT_MOVED_IN:
+        put_event(stream, export, event, "alloc");
+        if (event->is_dying) {
+            put_event(stream, export, event, "free_requested");
+        }
+        return;
+    case EXPORT_FREE_REQUESTED:
+        if (!event->is_absent) {
+            put_event(stream, export, event, "free_requested");
+        }
+        return;
+    case EXPORT_FREE_COMPLETED:
         put_event(stream, export, event, "free_completed");
-    } else if (action != NULL) {
-        put_event(stream, export, event, action);
+        return;
+    case EXPORT_EVICTED:
+    case EXPORT_MOVED_OUT:
+        put_end(stream, export, event);
+        return;
+    case EXPORT_FAILED:
+        put_event(stream, export, event, "oom");
+        return;
+    case EXPORT_ACTION_COUNT:
+        break;
+    }
+}
+
+/* The blocks at the end have one for the stack of programs, which no event of a run tells: it comes last. */
+static const char stack_frames[] = "\"frames\":[{\"filename\":\"ops\",\"line\":0,\"name\":\"stack of programs\"}]";
+
+static void put_stack_event(FILE *stream, const struct export_final *final, uint32_t host)
+{
+    if (final->reserved_bytes[host] > 0) {
+        fprintf(stream,
+                ",\n{\"action\":\"alloc\",\"addr\":%" PRIu64 ",\"size\":%" PRIu64
+                ",\"stream\":0,\"time_us\":%" PRIu64 ",%s}",
+                BASE_ADDRESS, final->reserved_bytes[host], final->now_ns / 1000, stack_frames);
     }
 }
 
@@ -140,7 +168,7 @@ static void put_blocks(const struct export *export, const struct export_final *f
     struct segment segment = {.stream = export->stream, .is_first = true};
     if (final->reserved_bytes[host] > 0) {
         put_block(&segment, 0, final->reserved_bytes[host], final->reserved_bytes[host], "active_allocated");
-        (void)fputs("\"frames\":[{\"filename\":\"ops\",\"line\":0,\"name\":\"stack of programs\"}]}", export->stream);
+        fprintf(export->stream, "%s}", stack_frames);
     }
     for (size_t i = 0; i < final->block_count; i++) {
         const struct export_block *block = &final->blocks[i];
@@ -199,6 +227,9 @@ static bool torch_end(struct export *export, const struct export_final *final)
     struct torch_state *state = export->state;
     bool is_good = state != NULL;
     for (uint32_t i = 0; state != NULL && i < export->setup->host_count; i++) {
+        if (final != NULL && state->streams[i] != NULL) {
+            put_stack_event(state->streams[i], final, i);
+        }
         is_good = state->streams[i] != NULL && fclose(state->streams[i]) == 0 && is_good;
     }
     if (is_good && final != NULL) {

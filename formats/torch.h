@@ -11,7 +11,7 @@
 #define TORCH_ADDRESS_MAX ((uint64_t)1 << 62)
 #define TORCH_NO_TIME INT64_MIN
 enum {
-    TORCH_GRANULE_BYTES = 512,   /* the allocator rounds each request up to it */
+    TORCH_GRANULE_BYTES_MAX = 512, /* PyTorch's own: it rounds each request up to it */
     TORCH_TAG_COUNT_MAX = 254,   /* places that get a tag of their own; the rest is "other" */
     TORCH_NO_NAME = UINT32_MAX,
     TORCH_NO_EVENT = UINT32_MAX
@@ -91,6 +91,8 @@ struct torch_snapshot {
     struct torch_event *events; /* by host, then in order of time; without those of TORCH_OTHER */
     size_t event_count, event_room;
     struct torch_names names;
+    uint64_t granule_bytes; /* set by torch_lives: the largest power of two up to TORCH_GRANULE_BYTES_MAX of which every
+                             * block has a multiple, as its size and its address; what hbmstress exports may have less */
     uint64_t segment_bytes[OP_HOST_COUNT_MAX]; /* in all */
     size_t segment_count;
     uint64_t unknown_keys; /* values of keys that mean nothing here */
@@ -102,8 +104,8 @@ struct torch_snapshot {
 void torch_snapshot_init(struct torch_snapshot *snapshot);
 void torch_snapshot_deinit(struct torch_snapshot *snapshot);
 
-/* Rounds up to TORCH_GRANULE_BYTES; size_bytes < 2^63. */
-uint64_t torch_rounded(uint64_t size_bytes);
+/* Rounds up to the granule; size_bytes < 2^63. */
+uint64_t torch_rounded(const struct torch_snapshot *snapshot, uint64_t size_bytes);
 
 /* Sets *error: "PLACE: reason" of an event or a block, and returns IMPORT_INVALID. */
 enum import_result torch_fail_event(struct import_error *error, const struct torch_event *event, const char *reason,

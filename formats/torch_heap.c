@@ -78,10 +78,11 @@ static enum import_result add_blocks(struct builder *builder)
 static enum import_result add_free(struct builder *builder)
 {
     const struct torch_event *asked = builder->asked;
-    if (asked == NULL || asked->free_bytes == UINT64_MAX || asked->free_bytes < TORCH_GRANULE_BYTES) {
+    const uint64_t granule_bytes = builder->snapshot->granule_bytes;
+    if (asked == NULL || asked->free_bytes == UINT64_MAX || asked->free_bytes < granule_bytes) {
         return IMPORT_OK;
     }
-    struct heap_span span = {.size_bytes = asked->free_bytes / TORCH_GRANULE_BYTES * TORCH_GRANULE_BYTES,
+    struct heap_span span = {.size_bytes = asked->free_bytes / granule_bytes * granule_bytes,
                              .host = asked->host, .begins_region = true};
     const struct torch_block *first = NULL;
     for (size_t i = 0; i < builder->snapshot->block_count; i++) {
@@ -109,7 +110,7 @@ static void append_request(struct builder *builder)
     struct op op = op_make(OP_ALLOC);
     op.host = asked->host;
     const bool is_huge = asked->size_bytes > TORCH_SIZE_MAX;
-    op.size_bytes = is_huge ? TORCH_SIZE_MAX : torch_rounded(asked->size_bytes);
+    op.size_bytes = is_huge ? TORCH_SIZE_MAX : torch_rounded(builder->snapshot, asked->size_bytes);
     op.unpadded_bytes = asked->size_bytes < op.size_bytes ? asked->size_bytes : 0;
     if (is_huge) {
         import_note(builder->import, "the request of %" PRIu64 " bytes is cut to 2^50", asked->size_bytes);

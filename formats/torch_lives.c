@@ -63,7 +63,7 @@ static enum import_result check_freed_size(struct lives *lives, const struct tor
     if (event->size_bytes == begun->size_bytes) {
         return IMPORT_OK;
     }
-    if (event->size_bytes < begun->taken_bytes || event->size_bytes % TORCH_GRANULE_BYTES != 0) {
+    if (event->size_bytes < begun->taken_bytes || event->size_bytes % lives->snapshot->granule_bytes != 0) {
         return torch_fail_event(lives->error, event, "it frees %" PRIu64 " bytes at %" PRIu64 ", and [%" PRIu32
                                 "] says %" PRIu64, event->size_bytes, event->address, begun->index, begun->size_bytes);
     }
@@ -79,7 +79,7 @@ static enum import_result take_alloc(struct lives *lives, struct torch_event *ev
     }
     lives->state = LIFE_LIVE;
     lives->life = index;
-    event->taken_bytes = torch_rounded(event->size_bytes);
+    event->taken_bytes = torch_rounded(lives->snapshot, event->size_bytes);
     return IMPORT_OK;
 }
 
@@ -92,7 +92,7 @@ static enum import_result take_free(struct lives *lives, struct torch_event *eve
     }
     if (lives->state == LIFE_UNSEEN) {
         event->is_there_before = true;
-        event->taken_bytes = torch_rounded(event->size_bytes);
+        event->taken_bytes = torch_rounded(lives->snapshot, event->size_bytes);
         lives->life = index;
     }
     lives->state = is_request ? LIFE_REQUESTED : LIFE_OVER;
@@ -214,9 +214,25 @@ static enum import_result refuse_overlaps(struct lives *lives, size_t first, siz
     return result;
 }
 
+/* --- all of it ------------------------------------------------------------------------------------------ */
+
+/* Sizes of events are those of requests, which need not be multiples. */
+static uint64_t granule_of(const struct torch_snapshot *snapshot)
+{
+    uint64_t bits = TORCH_GRANULE_BYTES_MAX;
+    for (size_t i = 0; i < snapshot->block_count; i++) {
+        bits |= snapshot->blocks[i].address | snapshot->blocks[i].size_bytes;
+    }
+    for (size_t i = 0; i < snapshot->event_count; i++) {
+        bits |= snapshot->events[i].action <= TORCH_FREE_COMPLETED ? snapshot->events[i].address : 0;
+    }
+    return bits & ~(bits - 1);
+}
+
 enum import_result torch_lives(struct torch_snapshot *snapshot, struct import_error *error)
 {
     struct lives lives = {.snapshot = snapshot, .error = error};
+    snapshot->granule_bytes = granule_of(snapshot);
     enum import_result result = follow_all(&lives);
     for (size_t i = 0, end = 0; result == IMPORT_OK && i < snapshot->event_count; i = end) {
         while (end < snapshot->event_count && snapshot->events[end].host == snapshot->events[i].host) {

@@ -21,9 +21,9 @@ void torch_snapshot_deinit(struct torch_snapshot *snapshot)
     free(snapshot->events);
 }
 
-uint64_t torch_rounded(uint64_t size_bytes)
+uint64_t torch_rounded(const struct torch_snapshot *snapshot, uint64_t size_bytes)
 {
-    return (size_bytes + TORCH_GRANULE_BYTES - 1) / TORCH_GRANULE_BYTES * TORCH_GRANULE_BYTES;
+    return (size_bytes + snapshot->granule_bytes - 1) / snapshot->granule_bytes * snapshot->granule_bytes;
 }
 
 enum import_result torch_fail_event(struct import_error *error, const struct torch_event *event, const char *reason,

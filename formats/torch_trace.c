@@ -69,8 +69,8 @@ static void choose_capacity(const struct torch_snapshot *snapshot, const struct 
         const uint64_t capacity = host_capacity(snapshot, (uint8_t)host);
         most = capacity > most ? capacity : most;
     }
-    const uint64_t granule = input->fixed->granule_bytes > TORCH_GRANULE_BYTES ? input->fixed->granule_bytes
-                                                                               : TORCH_GRANULE_BYTES;
+    const uint64_t granule = input->fixed->granule_bytes > snapshot->granule_bytes ? input->fixed->granule_bytes
+                                                                                   : snapshot->granule_bytes;
     most = most / granule * granule;
     if (most == 0 || most > TORCH_SIZE_MAX) {
         return;
@@ -88,7 +88,7 @@ static struct trace_event event_of(const struct player *player, const struct tor
     const bool is_request = event->action == TORCH_ALLOC || event->action == TORCH_OOM;
     struct trace_event made = {
         .address = event->address,
-        .size_bytes = event->action == TORCH_OOM ? torch_rounded(event->size_bytes) : event->taken_bytes,
+        .size_bytes = event->action == TORCH_OOM ? torch_rounded(player->snapshot, event->size_bytes) : event->taken_bytes,
         .stream = event->stream,
         .host = event->host,
         .tag = tag_of(player, event->name),
@@ -232,7 +232,7 @@ static void note_slack(const struct torch_snapshot *snapshot, struct import *imp
     uint64_t bytes = 0;
     for (size_t i = 0; i < snapshot->block_count; i++) {
         const struct torch_block *block = &snapshot->blocks[i];
-        const uint64_t rounded = torch_rounded(block->requested_bytes);
+        const uint64_t rounded = torch_rounded(snapshot, block->requested_bytes);
         if (block->state != TORCH_INACTIVE && block->size_bytes > rounded) {
             count++;
             bytes += block->size_bytes - rounded;
@@ -240,13 +240,15 @@ static void note_slack(const struct torch_snapshot *snapshot, struct import *imp
     }
     if (count > 0) {
         import_note(import, "%" PRIu64 " blocks of the final state have %" PRIu64 " bytes more than their requests, "
-                    "rounded up to 512; of blocks that were freed before it is not known", count, bytes);
+                    "rounded up to %" PRIu64 "; of blocks that were freed before it is not known", count, bytes,
+                    snapshot->granule_bytes);
     }
 }
 
 enum import_result torch_build_trace(struct torch_snapshot *snapshot, const struct import_input *input,
                                      struct import *import, struct import_error *error)
 {
+    import->setup.granule_bytes = snapshot->granule_bytes;
     struct player player = {.snapshot = snapshot, .trace = trace_begin(input, import, error)};
     if (player.trace == NULL) {
         return import_fail(error, IMPORT_UNREADABLE, 0, 0, "no host memory for the events");

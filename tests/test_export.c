@@ -71,6 +71,17 @@ static void told_deinit(struct told *told)
     free(told->events);
 }
 
+/* Writes the end, and closes the stream. */
+static void finish(struct told *told, const struct trial *trial)
+{
+    begin(told, &trial->setup);
+    struct export_final final = {.reserved_bytes = happenings_reserved(told->happenings), .ops = &trial->ops,
+                                 .now_ns = happenings_now_ns(told->happenings)};
+    final.blocks = happenings_blocks(told->happenings, &final.block_count);
+    ck_assert(told->exporter->end(&told->export, &final));
+    fclose(told->export.stream);
+}
+
 /* Runs the text of a list and gives what the exporter wrote; the caller frees. */
 static char *export_text(const char *ops, const struct exporter *exporter, struct told *told)
 {
@@ -89,11 +100,7 @@ static char *export_text(const char *ops, const struct exporter *exporter, struc
     told_init(told, exporter, stream);
     ck_assert_msg(trial_replay(target_find(setup.target), &setup, &list, &listener, &trial, reason), "%s", reason);
     ck_assert_int_eq(trial.first.kind, VERDICT_NONE);
-    struct export_final final = {.reserved_bytes = happenings_reserved(told->happenings), .ops = &trial.ops,
-                                 .now_ns = happenings_now_ns(told->happenings)};
-    final.blocks = happenings_blocks(told->happenings, &final.block_count);
-    ck_assert(exporter->end(&told->export, &final));
-    fclose(stream);
+    finish(told, &trial);
     trial_deinit(&trial);
     op_list_deinit(&list);
     return text;
@@ -299,6 +306,17 @@ START_TEST(events_of_every_scenario_replay_to_its_end)
 }
 END_TEST
 
+static void assert_comes_in(const char *name, const char *text, size_t length)
+{
+    static struct import import;
+    struct import_error error = {0};
+    import_init(&import);
+    const enum import_result result = import_text(text, length, "torch_snapshot", NULL, &import, &error);
+    ck_assert_msg(result == IMPORT_OK || strstr(error.reason, "no block in a segment") != NULL, "%s: %s", name,
+                  error.reason);
+    import_deinit(&import);
+}
+
 /* Lists that once broke a promise, most of them with lanes whose calls overlap. */
 static void run_recorded(const char *path)
 {
@@ -308,21 +326,28 @@ static void run_recorded(const char *path)
     struct ops_file_error error;
     struct trial trial;
     char reason[RUN_REASON_BYTES];
+    char *text = NULL;
+    size_t length = 0;
     const struct run_listener listener = {&told, judged};
     setup_init(&setup);
     op_list_init(&recorded);
     ck_assert_msg(ops_file_read(path, &setup, &recorded, &error) == OPS_FILE_OK, "%s: %s", path, error.reason);
     const struct target *target = target_find(setup.target);
-    told_init(&told, NULL, NULL);
+    told_init(&told, &exporter_torch_snapshot, open_memstream(&text, &length));
     if (target != NULL && trial_replay(target, &setup, &recorded, &listener, &trial, reason)) {
         check_events(path, &told);
+        finish(&told, &trial);
+        assert_comes_in(path, text, length);
         trial_deinit(&trial);
+    } else {
+        fclose(told.export.stream);
     }
+    free(text);
     told_deinit(&told);
     op_list_deinit(&recorded);
 }
 
-START_TEST(events_of_every_recorded_list_replay_to_its_end)
+START_TEST(events_of_every_recorded_list_replay_to_its_end_and_come_in_again)
 {
     static const char directory_name[] = HBMSTRESS_SOURCE_DIR "/corpus/regressions";
     DIR *directory = opendir(directory_name);
@@ -518,6 +543,42 @@ START_TEST(a_snapshot_of_pytorch_comes_back_as_the_same_requests)
 }
 END_TEST
 
+static uint64_t failure_count(const struct told *told)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < told->count; i++) {
+        count += told->events[i].action == EXPORT_FAILED ? 1 : 0;
+    }
+    return count;
+}
+
+/* The granule is that of the list, or PyTorch's where the list has a larger one. */
+START_TEST(a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity)
+{
+    static const char *const granules[] = {"1", "128", "512", "4K"};
+    static const char ops[] = "0: alloc size=300000\n1: alloc size=40000\n2: alloc size=700\n3: free block=1\n"
+                              "4: alloc size=800000\n5: load size=9000 stack=20000\n6: free block=2\n"
+                              "7: alloc size=730000\n8: alloc size=719000\n9: execute program=5 delay=1s\n"
+                              "10: alloc size=4K\n";
+    char text[1024];
+    snprintf(text, sizeof text, "hbmstress-ops 1\ncapacity 1M\ngranule %s\ntarget hbm\n%s", granules[_i], ops);
+    struct told told;
+    static struct import import;
+    struct trial trial;
+    char reason[RUN_REASON_BYTES];
+    char *exported = export_text(text, &exporter_torch_snapshot, &told);
+    ck_assert_uint_gt(failure_count(&told), 1);
+    ck_assert(import_exported("torch_snapshot", exported, &import));
+    ck_assert_uint_eq(import.setup.capacity_bytes, 1 << 20);
+    ck_assert(trial_replay(target_find("hbm"), &import.setup, &import.ops, NULL, &trial, reason));
+    ck_assert_uint_eq(trial.totals.ooms, failure_count(&told));
+    trial_deinit(&trial);
+    import_deinit(&import);
+    free(exported);
+    told_deinit(&told);
+}
+END_TEST
+
 START_TEST(exporters_have_names_of_their_own)
 {
     for (size_t i = 0; exporters[i] != NULL; i++) {
@@ -537,10 +598,11 @@ static Suite *suite_make(void)
     tcase_add_test(cases, the_table_has_a_row_for_all_that_became_of_a_block);
     tcase_add_test(cases, the_list_comes_out_as_it_was_run);
     tcase_add_test(cases, events_of_every_scenario_replay_to_its_end);
-    tcase_add_test(cases, events_of_every_recorded_list_replay_to_its_end);
+    tcase_add_test(cases, events_of_every_recorded_list_replay_to_its_end_and_come_in_again);
     tcase_add_test(cases, a_log_of_rmm_has_its_header_and_rows);
     tcase_add_test(cases, a_log_of_rmm_comes_back_as_the_same_requests);
     tcase_add_test(cases, a_snapshot_of_pytorch_is_tiled_and_has_the_events_that_led_there);
+    tcase_add_loop_test(cases, a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity, 0, 4);
     tcase_add_test(cases, a_snapshot_of_pytorch_comes_back_as_the_same_requests);
     suite_add_tcase(suite, cases);
     return suite;
