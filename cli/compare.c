@@ -78,7 +78,7 @@ static void compare_request(struct compare *compare, const struct op *op, uint32
 /* Of what is in use, what the job's allocator could know of: memory that an import retired was never its own. */
 static uint64_t in_use_of(const struct model *model)
 {
-    return model_in_use_bytes(model) - model_retired_bytes(model);
+    return model_in_use_without(model, OP_TAG_COUNT);
 }
 
 /* What the run has for a byte count of the log. */

@@ -36,9 +36,11 @@ static void sample(void *context, const struct run *run, const struct verdict *v
         return;
     const uint8_t host = work->recording->ops.ops[op].host;
     const struct model *model = run_model(run, host);
-    memory_track_add(&seen->tracks[host], (struct memory_point){
+    const struct memory_point point = {
         seen->op_count, model_in_use_without(model, work->filler_tag) + model_reserved_bytes(model),
-        model_capacity_bytes(model)});
+        model_capacity_bytes(model) - model_retired_bytes(model)};
+    if (point.capacity_bytes > 0)
+        memory_track_add(&seen->tracks[host], point);
     seen->op_count++;
 }
 

@@ -173,14 +173,13 @@ static void take_numbers(struct evidence *evidence, const struct run *run, const
     evidence->contract = model_contract(model);
     evidence->capacity_bytes = model_capacity_bytes(model);
     evidence->retired_bytes = model_retired_bytes(model);
-    evidence->in_use_bytes = model_in_use_bytes(model) - evidence->retired_bytes;
+    evidence->in_use_bytes = model_in_use_without(model, OP_TAG_COUNT);
     evidence->stack_bytes = model_reserved_bytes(model);
     evidence->free_bytes = model_free_bytes(model);
     evidence->largest_hole_bytes = model_largest_hole_bytes(model);
     evidence->hole_count = model_hole_count(model);
     for (uint32_t i = 0; i < evidence->host_count; i++) {
-        evidence->host_in_use_bytes[i] =
-            model_in_use_bytes(run_model(run, i)) - model_retired_bytes(run_model(run, i));
+        evidence->host_in_use_bytes[i] = model_in_use_without(run_model(run, i), OP_TAG_COUNT);
         evidence->host_capacity_bytes[i] = model_capacity_bytes(run_model(run, i));
     }
     if (evidence_has_oom(evidence)) {

@@ -252,7 +252,7 @@ void history_step(struct history *history, const struct run *run)
     struct history_note note = {.host = op->host,
                                 .op = seen->op,
                                 .tag_bytes = model_tag_bytes(model)};
-    note.in_use_bytes = model_in_use_without(model, history->filler_tag) - model_retired_bytes(model);
+    note.in_use_bytes = model_in_use_without(model, history->filler_tag);
     if (seen->skipped == 0 && seen->result == TARGET_OK) {
         describe(run, op, &note);
     }

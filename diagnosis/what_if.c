@@ -38,8 +38,7 @@ const char *what_if_end_name(enum what_if_end end)
 
 uint64_t what_if_headroom_bytes(const struct what_if_row *row)
 {
-    const bool has_some = row->end == WHAT_IF_FITS && row->peak_bytes <= row->capacity_bytes;
-    return has_some ? row->capacity_bytes - row->peak_bytes : 0;
+    return row->end == WHAT_IF_FITS ? row->headroom_bytes : 0;
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */

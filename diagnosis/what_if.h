@@ -22,9 +22,10 @@ struct what_if_row {
     enum what_if_end end;
     bool is_smallest;            /* of its remedy, the smallest change that fits */
     uint64_t capacity_bytes;
-    uint64_t peak_bytes;         /* the most in use, stack included and fillers (SETUP_FILLER_NAME) left out, on any one
-                                  * host; up to where it failed */
-    uint64_t largest_hole_bytes; /* at that moment; at the failure when there is one */
+    uint64_t peak_bytes;         /* the most in use, stack included, fillers (SETUP_FILLER_NAME) and retired memory left
+                                  * out, on any one host; up to where it failed */
+    uint64_t headroom_bytes;     /* the least that a host had besides: capacity, less what is retired and in use */
+    uint64_t largest_hole_bytes; /* at that moment on that host; at the failure when there is one */
     uint64_t op_count;           /* of the variant */
     uint32_t failed_op;          /* in the variant */
     uint64_t requested_bytes;    /* of the request that failed */
@@ -68,7 +69,7 @@ void what_if_deinit(struct what_if *what_if);
 
 /* "fits", "out of memory", "broken", "refused", "does not apply". */
 const char *what_if_end_name(enum what_if_end end);
-/* Capacity less peak; 0 when it does not fit. */
+/* headroom_bytes; 0 when it does not fit. */
 uint64_t what_if_headroom_bytes(const struct what_if_row *row);
 
 #endif

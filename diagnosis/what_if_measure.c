@@ -7,30 +7,34 @@
 /* Whether an out-of-memory was justified is not asked here: a variant that runs out does not fit, and that is all. */
 enum { SEARCH_NODES_MAX = 20000 };
 
-/* The peak, and whether the hole at it was looked for: that costs O(blocks), so it waits until the peak is over. */
+/* The numbers of the row, and whether the hole where least is free was looked for: that costs O(blocks), so it waits
+ * until more is. */
 struct watch {
     struct what_if_row *row;
-    bool is_at_peak;
-    uint32_t peak_host;
+    bool is_tightest;
+    uint32_t tightest_host;
     unsigned filler_tag; /* setup_filler_tag() */
 };
 
 static void look_for_hole(struct watch *watch, const struct run *run)
 {
-    if (watch->is_at_peak) {
-        watch->row->largest_hole_bytes = model_largest_hole_bytes(run_model(run, watch->peak_host));
-        watch->is_at_peak = false;
+    if (watch->is_tightest) {
+        watch->row->largest_hole_bytes = model_largest_hole_bytes(run_model(run, watch->tightest_host));
+        watch->is_tightest = false;
     }
 }
 
-static void look_for_peak(struct watch *watch, const struct run *run, uint8_t host)
+static void look_at_use(struct watch *watch, const struct run *run, uint8_t host)
 {
+    struct what_if_row *row = watch->row;
     const struct model *model = run_model(run, host);
     const uint64_t in_use_bytes = model_in_use_without(model, watch->filler_tag) + model_reserved_bytes(model);
-    if (in_use_bytes > watch->row->peak_bytes) {
-        watch->row->peak_bytes = in_use_bytes;
-        watch->is_at_peak = true;
-        watch->peak_host = host;
+    const uint64_t free_bytes = model_capacity_bytes(model) - model_retired_bytes(model) - in_use_bytes;
+    row->peak_bytes = in_use_bytes > row->peak_bytes ? in_use_bytes : row->peak_bytes;
+    if (free_bytes < row->headroom_bytes) {
+        row->headroom_bytes = free_bytes;
+        watch->is_tightest = true;
+        watch->tightest_host = host;
     }
 }
 
@@ -52,7 +56,7 @@ static bool take_step(struct watch *watch, const struct run *run, const struct v
     row->failed_op = i;
     row->requested_bytes = verdict->requested_bytes;
     row->largest_hole_bytes = model_largest_hole_bytes(run_model(run, host));
-    watch->is_at_peak = false;
+    watch->is_tightest = false;
     return false;
 }
 
@@ -66,7 +70,7 @@ static bool run_ops_of(struct watch *watch, struct run *run, const struct op_lis
         if (!take_step(watch, run, run_step(run, op), i, op->host)) {
             return false;
         }
-        look_for_peak(watch, run, op->host);
+        look_at_use(watch, run, op->host);
     }
     look_for_hole(watch, run);
     return true;
@@ -82,6 +86,7 @@ void what_if_measure(const struct target *target, const struct setup *setup, con
     }
     row->op_count = ops->count;
     row->capacity_bytes = setup->capacity_bytes;
+    row->headroom_bytes = setup->capacity_bytes;
     row->peak_bytes = row->largest_hole_bytes = row->requested_bytes = 0;
     row->failed_op = OP_NONE;
     struct run *run = run_create(target, &bounded, reason);
@@ -90,8 +95,8 @@ void what_if_measure(const struct target *target, const struct setup *setup, con
         snprintf(row->note, sizeof row->note, "%.*s", REMEDY_NOTE_BYTES - 1, reason);
         return;
     }
-    /* The peak of a list that uses nothing is its beginning. */
-    struct watch watch = {.row = row, .is_at_peak = true, .filler_tag = setup_filler_tag(setup)};
+    /* Of a list that uses nothing it is the beginning. */
+    struct watch watch = {.row = row, .is_tightest = true, .filler_tag = setup_filler_tag(setup)};
     run_judge_promises_only(run);
     row->end = WHAT_IF_FITS;
     if (run_ops_of(&watch, run, ops) && run_finish(run)->kind != VERDICT_NONE) {

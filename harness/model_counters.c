@@ -99,7 +99,7 @@ uint64_t model_retired_bytes(const struct model *model)
 
 uint64_t model_in_use_without(const struct model *model, unsigned tag)
 {
-    return model->counters.in_use_bytes - (tag < OP_TAG_COUNT ? model->tag_bytes[tag] : 0);
+    return model->counters.in_use_bytes - model->retired_bytes - (tag < OP_TAG_COUNT ? model->tag_bytes[tag] : 0);
 }
 
 const uint64_t *model_tag_bytes(const struct model *model)

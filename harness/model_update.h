@@ -95,7 +95,7 @@ void model_widen_peak(struct model *model, uint64_t low_bytes, uint64_t high_byt
 /* Blocks that were retired: they are among block_count and in_use_bytes, but have no tag. */
 uint64_t model_retired_count(const struct model *model);
 uint64_t model_retired_bytes(const struct model *model);
-/* In use, blocks of that tag left out; OP_TAG_COUNT: none are. */
+/* In use, blocks of that tag and what was retired left out; OP_TAG_COUNT: no tag is. */
 uint64_t model_in_use_without(const struct model *model, unsigned tag);
 const uint64_t *model_tag_bytes(const struct model *model); /* OP_TAG_COUNT of them */
 uint64_t model_tag_count(const struct model *model, uint8_t tag);

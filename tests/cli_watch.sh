@@ -41,6 +41,16 @@ printf 'hbmstress-ops 1\ncapacity 1T\ntarget hbm\n0: alloc size=512\n1: alloc si
 expect_exit 0 watch large.ops --json
 expect_text out.txt '"used_bytes":1024,"capacity_bytes":1099511627776,"op":2,"peak_bytes":1536,"peak_op":1,'
 
+# Retired memory is not the host's; one that is all retired has nothing to show.
+{
+    printf 'hbmstress-ops 1\ncapacity 64M\nhosts 3\ntarget hbm\n0: retire size=48M address=16M host=1\n'
+    printf '1: alloc size=4M host=1\n2: alloc size=4M\n3: retire size=64M address=0 host=2\n'
+} >retired.ops
+expect_exit 0 watch retired.ops
+expect_text out.txt "host 0  4.00 MiB / 64.00 MiB"
+expect_text out.txt "host 1  4.00 MiB / 16.00 MiB  [#####---------------]  25%  peak 4.00 MiB (25%) at op 1"
+expect_no_text out.txt "host 2"
+
 # A list that breaks a promise is shown up to there, a target that crashes as well.
 sed -e 's/^48: .*/48: free_after block=0 delay=1s\n49: alloc size=17M/' -e 's/target hbm/target plant_premature_undrained/' list.ops >broken.ops
 expect_exit 1 watch broken.ops

@@ -40,6 +40,7 @@ static void try_all(struct remedy_list *list, struct census *census)
             census->fits += row.end == WHAT_IF_FITS;
             census->fails += row.end == WHAT_IF_NO_MEMORY;
             ck_assert_uint_le(row.peak_bytes, row.capacity_bytes);
+            ck_assert_uint_le(row.headroom_bytes, row.capacity_bytes);
         }
     }
 }
@@ -232,6 +233,20 @@ START_TEST(what_only_fills_free_memory_is_in_no_peak)
 }
 END_TEST
 
+START_TEST(what_is_retired_is_in_no_peak_and_leaves_its_host_less_headroom)
+{
+    struct what_if what_if;
+    struct remedy_list list;
+    run_text("capacity 1M\nhosts 2\n0: retire size=600K address=424K host=1\n1: alloc size=500K\n"
+             "2: alloc size=200K host=1\n3: free block=2\n", &what_if, &list);
+    ck_assert_uint_eq(what_if.rows[0].peak_bytes, 500 << 10);
+    ck_assert_uint_eq(what_if_headroom_bytes(&what_if.rows[0]), 224 << 10);
+    ck_assert_uint_eq(what_if.rows[0].largest_hole_bytes, 224 << 10);
+    what_if_deinit(&what_if);
+    remedy_list_deinit(&list);
+}
+END_TEST
+
 START_TEST(each_named_tag_has_its_row_and_all_of_them_the_last_however_many)
 {
     bool named_tags[OP_TAG_COUNT];
@@ -354,6 +369,7 @@ int main(void)
     tcase_add_test(tests, the_first_of_the_table_that_fits_is_the_smallest_change);
     tcase_add_test(tests, a_list_that_fits_says_so);
     tcase_add_test(tests, what_only_fills_free_memory_is_in_no_peak);
+    tcase_add_test(tests, what_is_retired_is_in_no_peak_and_leaves_its_host_less_headroom);
     tcase_add_test(tests, each_named_tag_has_its_row_and_all_of_them_the_last_however_many);
     tcase_add_test(tests, what_did_nothing_is_left_out_but_not_the_events_that_others_name);
     tcase_add_test(tests, a_list_from_where_the_request_was_granted_is_run_whole);
