@@ -75,6 +75,9 @@ extern const struct exporter exporter_rmm;
 extern const struct exporter exporter_torch_snapshot;
 extern const struct exporter exporter_ops;
 
+/* The first line of a table, which no importer takes: the events of a run are no list. */
+#define EXPORT_CSV_HEADER "op,action,address,size,requested,lane,host,tag,in_use,largest_hole"
+
 /* NULL when there is none of that name. */
 const struct exporter *exporter_find(const char *name);
 

@@ -5,7 +5,7 @@
 
 static bool csv_begin(struct export *export)
 {
-    (void)fputs("op,action,address,size,requested,lane,host,tag,in_use,largest_hole\n", export->stream);
+    (void)fputs(EXPORT_CSV_HEADER "\n", export->stream);
     return true;
 }
 

@@ -1,5 +1,6 @@
 #include "formats/formats.h"
 
+#include "formats/export.h"
 #include "formats/text.h"
 #include "harness/check.h"
 
@@ -78,6 +79,17 @@ static void format_names(char *text, size_t size)
     }
 }
 
+static void fail_unrecognised(const char *text, size_t length, const char *names, struct import_error *error)
+{
+    static const char own[] = EXPORT_CSV_HEADER;
+    if (length >= strlen(own) && memcmp(text, own, strlen(own)) == 0) {
+        import_fail(error, IMPORT_UNRECOGNISED, 0, 0, "this is a table that 'export --format csv' wrote: it does not "
+                    "come in again; the formats ops, torch_snapshot and rmm of export do");
+        return;
+    }
+    import_fail(error, IMPORT_UNRECOGNISED, 0, 0, "no format recognises this text; known are %s", names);
+}
+
 static const struct format *format_choose(const char *text, size_t length, const char *name,
                                           struct import_error *error)
 {
@@ -92,7 +104,7 @@ static const struct format *format_choose(const char *text, size_t length, const
     }
     const struct format *format = format_recognise(text, length);
     if (format == NULL) {
-        import_fail(error, IMPORT_UNRECOGNISED, 0, 0, "no format recognises this text; known are %s", names);
+        fail_unrecognised(text, length, names, error);
     }
     return format;
 }

@@ -91,8 +91,9 @@ struct torch_snapshot {
     struct torch_event *events; /* by host, then in order of time; without those of TORCH_OTHER */
     size_t event_count, event_room;
     struct torch_names names;
-    uint64_t granule_bytes; /* set by torch_lives: the largest power of two up to TORCH_GRANULE_BYTES_MAX of which every
-                             * block has a multiple, as its size and its address; what hbmstress exports may have less */
+    /* Set by torch_lives: the largest power of two up to TORCH_GRANULE_BYTES_MAX that divides the sizes and addresses
+     * of all blocks; less than that in what hbmstress exports. */
+    uint64_t granule_bytes;
     uint64_t segment_bytes[OP_HOST_COUNT_MAX]; /* in all */
     size_t segment_count;
     uint64_t unknown_keys; /* values of keys that mean nothing here */

@@ -88,7 +88,8 @@ static struct trace_event event_of(const struct player *player, const struct tor
     const bool is_request = event->action == TORCH_ALLOC || event->action == TORCH_OOM;
     struct trace_event made = {
         .address = event->address,
-        .size_bytes = event->action == TORCH_OOM ? torch_rounded(player->snapshot, event->size_bytes) : event->taken_bytes,
+        .size_bytes = event->action == TORCH_OOM ? torch_rounded(player->snapshot, event->size_bytes)
+                                                 : event->taken_bytes,
         .stream = event->stream,
         .host = event->host,
         .tag = tag_of(player, event->name),

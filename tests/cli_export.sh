@@ -35,10 +35,12 @@ expect_text out.txt "allocate failure,(nil),100663296"
 echo old >kept.csv
 expect_refusal 2 "did you mean 'csv'?" export list.ops --format csw -o kept.csv
 expect_refusal 2 "No such file" export missing.ops -o kept.csv
+cp kept.csv old.txt
 [ "$(cat kept.csv)" = old ] || fail "an export that was refused changed the file"
 expect_refusal 2 "Is a directory" export list.ops -o .
 expect_refusal 2 "No such file" export list.ops -o nowhere/events.csv
-expect_refusal 2 "no format recognises" export events.csv
+expect_refusal 2 "no format recognises" export old.txt
+expect_refusal 2 "events.csv: this is a table that 'export --format csv' wrote: it does not come in again" import events.csv
 if [ -c /dev/full ]; then
     expect_refusal 4 "/dev/full: No space left" export list.ops -o /dev/full
     [ -c /dev/full ] || fail "/dev/full was replaced"
