@@ -1,7 +1,8 @@
 # The program from end to end, and what lies under it.
 hbmstress_add_test(test_cli LIBS cli)
 hbmstress_add_test(test_cli_commit LIBS cli)
-hbmstress_add_test(test_export LIBS cli PkgConfig::JANSSON)
+hbmstress_add_test(test_export LIBS cli SOURCES export_rig.c)
+hbmstress_add_test(test_export_formats LIBS cli PkgConfig::JANSSON SOURCES export_rig.c)
 hbmstress_add_script_test(cli_export
     COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/cli_export.sh" "$<TARGET_FILE:hbmstress>" "${CMAKE_SOURCE_DIR}/corpus/field"
     LABELS cli)
