@@ -1,6 +1,7 @@
 /* What changes the setup and leaves the list as it is: another chip, another capacity, the allocator's mitigations. */
 #include "diagnosis/remedy.h"
 
+#include "diagnosis/remedy_rewrite.h"
 #include "harness/check.h"
 #include "harness/size.h"
 
@@ -78,14 +79,43 @@ static void chip_label(const struct remedy_case *given, uint64_t parameter, char
     snprintf(text, REMEDY_LABEL_BYTES, "%s", chips[parameter]->name);
 }
 
+/* What is retired is of the device that the list is from.  Returns how many ops were left out. */
+static size_t leave_out_retired(const struct remedy_case *given, struct remedy_result *result)
+{
+    struct rewrite rewrite;
+    rewrite_init(&rewrite, given->ops, &result->ops);
+    for (uint32_t i = 0; i < given->ops->count; i++) {
+        if (given->ops->ops[i].kind != OP_RETIRE) {
+            rewrite_keep(&rewrite, i);
+        }
+    }
+    rewrite_deinit(&rewrite);
+    return given->ops->count - result->ops.count;
+}
+
+static bool has_retired(const struct op_list *ops)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        if (ops->ops[i].kind == OP_RETIRE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool chip_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
 {
     const struct chip *chip = chips[parameter];
     char size[SIZE_TEXT_BYTES];
-    keep_ops(given, result);
     result->setup.capacity_bytes = chip_capacity(given, chip);
     snprintf(result->setup.chip, sizeof result->setup.chip, "%s", chip->name);
     size_print_field(result->setup.capacity_bytes - reserved_bytes(given), size);
+    if (has_retired(given->ops)) {
+        const size_t count = leave_out_retired(given, result);
+        snprintf(result->note, sizeof result->note, "a device of %s, on which nothing is retired (here: %zu)", size, count);
+        return true;
+    }
+    keep_ops(given, result);
     snprintf(result->note, sizeof result->note, "a device of %s%s", size,
              reserved_bytes(given) > 0 ? " and what is reserved" : "");
     return true;

@@ -35,8 +35,9 @@ struct tpu_message {
 bool tpu_message_next(const char *text, size_t length, size_t *offset, struct tpu_message *message);
 
 /* Fills import->setup and ->ops with the shortest list that ends in this message on target hbm, ->said with what it
- * says of its request (refused; the bytes that are free, and in one piece), and ->notes with what was assumed.  line and column are for errors.  IMPORT_INCOMPLETE: no list is determined by the message;
- * IMPORT_INVALID: it contradicts itself or what is fixed. */
+ * says of its request (refused; the bytes that are free, and in one piece), and ->notes with what was assumed.  line
+ * and column are for errors.  IMPORT_INCOMPLETE: no list is determined by the message; IMPORT_INVALID: it contradicts
+ * itself or what is fixed. */
 enum import_result tpu_message_build(const struct tpu_message *message, const struct setup *fixed,
                                      struct import *import, struct import_error *error);
 

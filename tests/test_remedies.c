@@ -540,6 +540,23 @@ START_TEST(the_next_larger_chip_comes_first)
 }
 END_TEST
 
+START_TEST(on_another_chip_nothing_is_retired)
+{
+    struct remedy_list list;
+    char note[REMEDY_NOTE_BYTES];
+    uint64_t chip = 0;
+    remedy_list_parse(&list, "chip v5e\ncapacity 16909332480\n0: retire size=4K address=8G\n1: alloc size=4K\n"
+                             "2: free block=1\n");
+    ck_assert(remedy_chip.parameter(&list.given, 0, &chip, note));
+    remedy_list_apply(&list, &remedy_chip, chip);
+    ck_assert_uint_eq(list.result.ops.count, 2);
+    ck_assert_int_eq(list.result.ops.ops[1].kind, OP_FREE);
+    ck_assert_uint_eq(list.result.ops.ops[1].ref, 0);
+    ck_assert_ptr_nonnull(strstr(list.result.note, "nothing is retired (here: 1)"));
+    remedy_list_deinit(&list);
+}
+END_TEST
+
 START_TEST(a_target_is_asked_only_for_options_that_it_has)
 {
     struct remedy_list list;
@@ -593,6 +610,7 @@ int main(void)
     tcase_add_test(tests, no_more_than_n_programs_are_loaded_at_a_time);
     tcase_add_test(tests, a_chip_has_what_the_list_reserves_beside_its_capacity);
     tcase_add_test(tests, the_next_larger_chip_comes_first);
+    tcase_add_test(tests, on_another_chip_nothing_is_retired);
     tcase_add_test(tests, a_target_is_asked_only_for_options_that_it_has);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
