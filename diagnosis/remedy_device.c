@@ -112,7 +112,8 @@ static bool chip_apply(const struct remedy_case *given, uint64_t parameter, stru
     size_print_field(result->setup.capacity_bytes - reserved_bytes(given), size);
     if (has_retired(given->ops)) {
         const size_t count = leave_out_retired(given, result);
-        snprintf(result->note, sizeof result->note, "a device of %s, on which nothing is retired (here: %zu)", size, count);
+        snprintf(result->note, sizeof result->note, "a device of %s, on which nothing is retired (here: %zu)", size,
+                 count);
         return true;
     }
     keep_ops(given, result);

@@ -58,6 +58,7 @@ const char *setup_option(const struct setup *setup, const char *key);
 /* Buffers whose tag has this name stand for memory that is free in the snapshot that a list rebuilds, and are freed
  * when the rest is in its place: peaks, and what is in use over time, leave them out. */
 #define SETUP_FILLER_NAME "free later"
+/* Their tag; OP_TAG_COUNT when there is none. */
 unsigned setup_filler_tag(const struct setup *setup);
 
 /* A buffer whose tag has this name is what the chip keeps to itself of all its memory, where a log counts that in; the

@@ -73,20 +73,26 @@ static bool import_exported(const char *format, const char *text, struct import 
     return true;
 }
 
-START_TEST(a_log_of_rmm_comes_back_as_the_same_requests)
+/* What is written comes in as the requests and frees of the plain list. */
+static void assert_comes_back(const struct exporter *exporter, const char *format)
 {
     static const char *const expected[] = {"alloc size=100000", "alloc size=512",   "alloc size=700",
                                            "free block=1",      "alloc size=2M",    "alloc size=300K",
                                            "free block=0",      "alloc size=12345", "free block=5"};
     struct told told;
     static struct import import;
-    char *text = told_export(plain_list, &exporter_rmm, &told);
-    if (import_exported("rmm", text, &import)) {
+    char *text = told_export(plain_list, exporter, &told);
+    if (import_exported(format, text, &import)) {
         assert_same_requests(&import.ops, expected, sizeof expected / sizeof expected[0]);
         import_deinit(&import);
     }
     free(text);
     told_deinit(&told);
+}
+
+START_TEST(a_log_of_rmm_comes_back_as_the_same_requests)
+{
+    assert_comes_back(&exporter_rmm, "rmm");
 }
 END_TEST
 
@@ -172,18 +178,7 @@ END_TEST
 
 START_TEST(a_snapshot_of_pytorch_comes_back_as_the_same_requests)
 {
-    static const char *const expected[] = {"alloc size=100000", "alloc size=512",   "alloc size=700",
-                                           "free block=1",      "alloc size=2M",    "alloc size=300K",
-                                           "free block=0",      "alloc size=12345", "free block=5"};
-    struct told told;
-    static struct import import;
-    char *text = told_export(plain_list, &exporter_torch_snapshot, &told);
-    if (import_exported("torch_snapshot", text, &import)) {
-        assert_same_requests(&import.ops, expected, sizeof expected / sizeof expected[0]);
-        import_deinit(&import);
-    }
-    free(text);
-    told_deinit(&told);
+    assert_comes_back(&exporter_torch_snapshot, "torch_snapshot");
 }
 END_TEST
 
