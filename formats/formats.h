@@ -92,7 +92,6 @@ struct format {
 
 /* Every format; ends with NULL.  A new one is one file, one line here and one in formats.c. */
 extern const struct format *const formats[];
-extern const struct format format_bfc;
 extern const struct format format_ops;
 extern const struct format format_azure_llm;
 extern const struct format format_bfc;

@@ -26,6 +26,7 @@ struct building {
     uint8_t tag_count;
     bool is_over;         /* the request that must fail is there */
     bool is_of_peak;      /* the listed temporaries can be there all at once */
+    char refusal[128];    /* a reason with numbers in it */
 };
 
 /* --- what is missing --------------------------------------------------------------------------------- */
@@ -398,13 +399,20 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
     } blocks[] = {{numbers[HBM_GPU_PARAMETERS].range.nominal, "parameters"},
                   {numbers[HBM_GPU_CONSTANTS].range.nominal, "constants"},
                   {live_out_bytes, "results"}};
-    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
-        const uint64_t rounded_bytes = (blocks[i].bytes + mask) & ~mask;
-        if (!fits(building, rounded_bytes)) {
-            return "the capacity is below what the report says is there";
-        }
-        if (rounded_bytes > 0) {
-            (void)append_block(building, rounded_bytes, blocks[i].bytes, blocks[i].name);
+    const size_t block_count = sizeof blocks / sizeof blocks[0];
+    uint64_t need_bytes = 0;
+    for (size_t i = 0; i < block_count; i++) {
+        need_bytes += (blocks[i].bytes + mask) & ~mask;
+    }
+    if (!fits(building, need_bytes)) {
+        snprintf(building->refusal, sizeof building->refusal,
+                 "the capacity of %" PRIu64 " bytes is below the %" PRIu64 " bytes that the report needs",
+                 building->plan.capacity_bytes, need_bytes);
+        return building->refusal;
+    }
+    for (size_t i = 0; i < block_count; i++) {
+        if (blocks[i].bytes > 0) {
+            (void)append_block(building, (blocks[i].bytes + mask) & ~mask, blocks[i].bytes, blocks[i].name);
         }
     }
     struct op op = op_make(OP_ALLOC);

@@ -24,6 +24,8 @@ enum {
 #define CAPACITY_BYTES_MAX ((uint64_t)1 << 50)
 #define MEBIBYTE ((uint64_t)1 << 20)
 
+enum { REFUSAL_BYTES = 128 };
+
 /* The exact byte counts that are chosen, all but `requested` and `stack` multiples of the granule. */
 struct plan {
     uint64_t granule_bytes;
@@ -37,6 +39,7 @@ struct plan {
     bool is_loaded_first;  /* its image has no place any more at the end: load first, execute last */
     bool is_piece_assumed; /* the message does not say how large the pieces are */
     const char *chip;      /* assumed; NULL = fixed, or said by the message */
+    char refusal[REFUSAL_BYTES]; /* a reason with numbers in it */
 };
 
 static uint64_t round_up(uint64_t bytes, uint64_t granule_bytes)
@@ -206,7 +209,13 @@ static const char *choose_capacity(const struct tpu_message *message, const stru
         if (plan->capacity_bytes % plan->granule_bytes != 0) {
             return "the capacity is not a multiple of the granule";
         }
-        return plan->capacity_bytes < need_bytes ? "the capacity is below what the message says is there" : NULL;
+        if (plan->capacity_bytes < need_bytes) {
+            snprintf(plan->refusal, sizeof plan->refusal,
+                     "the capacity of %" PRIu64 " bytes is below the %" PRIu64 " bytes that the message needs",
+                     plan->capacity_bytes, need_bytes);
+            return plan->refusal;
+        }
+        return NULL;
     }
     for (size_t i = 0; chips[i] != NULL; i++) {
         /* A compiled program was within its chip's memory, so the request was too, if any chip is so large. */
@@ -248,21 +257,24 @@ static const char *choose(const struct tpu_message *message, const struct setup 
     return choose_capacity(message, fixed, plan);
 }
 
-/* The largest granule for which the numbers can be had: the printed sizes leave little room for odd ones. */
-static const char *choose_granule(const struct tpu_message *message, const struct setup *fixed, struct plan *plan)
+/* The largest granule for which the numbers can be had: the printed sizes leave little room for odd ones.  False:
+ * there is none, and reason is what is wrong with the largest. */
+static bool choose_granule(const struct tpu_message *message, const struct setup *fixed, struct plan *plan,
+                           char reason[REFUSAL_BYTES])
 {
-    const char *first_reason = NULL;
     const uint64_t first = fixed->granule_bytes != 0 ? fixed->granule_bytes : GRANULE_BYTES_DEFAULT;
     const uint64_t last = fixed->granule_bytes != 0 ? fixed->granule_bytes : 1;
     for (uint64_t granule_bytes = first; granule_bytes >= last; granule_bytes /= 2) {
         *plan = (struct plan){.granule_bytes = granule_bytes};
-        const char *reason = choose(message, fixed, plan);
-        if (reason == NULL) {
-            return NULL;
+        const char *refusal = choose(message, fixed, plan);
+        if (refusal == NULL) {
+            return true;
         }
-        first_reason = first_reason == NULL ? reason : first_reason;
+        if (granule_bytes == first) {
+            snprintf(reason, REFUSAL_BYTES, "%s", refusal);
+        }
     }
-    return first_reason;
+    return false;
 }
 
 /* --- making ops ------------------------------------------------------------------------------ */
@@ -473,8 +485,8 @@ enum import_result tpu_message_build(const struct tpu_message *message, const st
         return import_fail(error, IMPORT_INCOMPLETE, error->line, error->column,
                            "the message is cut off or damaged: it does not say %s", message->missing);
     }
-    const char *reason = choose_granule(message, fixed, &plan);
-    if (reason != NULL) {
+    char reason[REFUSAL_BYTES];
+    if (!choose_granule(message, fixed, &plan, reason)) {
         return import_fail(error, IMPORT_INVALID, error->line, error->column, "%s", reason);
     }
     append_ops(message, &plan, import);

@@ -664,7 +664,8 @@ START_TEST(a_capacity_that_cannot_hold_the_message_is_refused)
     const struct setup fixed = {.capacity_bytes = 64 << 20};
     const struct import_options options = {.fixed = &fixed};
     ck_assert_int_eq(import_file(FIELD "tpu_message/buffer.log", "auto", &options, &import, &error), IMPORT_INVALID);
-    ck_assert_str_eq(error.reason, "the capacity is below what the message says is there");
+    ck_assert_str_eq(error.reason,
+                     "the capacity of 67108864 bytes is below the 74994176 bytes that the message needs");
 }
 END_TEST
 

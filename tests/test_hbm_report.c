@@ -62,6 +62,14 @@ static enum import_result import_fixed(const char *path, const char *format, uin
     return import_file(path, format, &options, &import, &error);
 }
 
+START_TEST(a_gpu_too_small_for_the_report_is_refused)
+{
+    ck_assert_int_eq(import_fixed(FIELD "gpu.log", "auto", 16 << 20), IMPORT_INVALID);
+    ck_assert_str_eq(error.reason, "the capacity of 16777216 bytes is below the 26214400 bytes that the report needs");
+    ck_assert_int_eq(import_fixed(FIELD "gpu.log", "auto", 25 << 20), IMPORT_OK);
+}
+END_TEST
+
 START_TEST(each_form_of_report_becomes_the_request_that_fails)
 {
     char path[4096];
@@ -527,6 +535,7 @@ static Suite *suite_make(void)
     tcase_set_timeout(cases, 300);
     tcase_add_checked_fixture(cases, setup_import, teardown_import);
     tcase_add_loop_test(cases, each_form_of_report_becomes_the_request_that_fails, 0, REPORT_COUNT);
+    tcase_add_test(cases, a_gpu_too_small_for_the_report_is_refused);
     tcase_add_loop_test(cases, what_is_missing_or_contradicts_is_said_with_its_place, 0,
                         (int)(sizeof refused / sizeof refused[0]));
     tcase_add_loop_test(cases, one_damaged_entry_does_not_end_its_list, 0, 2);
