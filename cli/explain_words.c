@@ -39,15 +39,16 @@ static void explain_request(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
     const struct verdict *verdict = explanation->verdict;
-    char op[OP_TEXT_BYTES], name[SETUP_NAME_BYTES];
+    char op[OP_TEXT_BYTES];
     writing_append_format(text, "op %lu", (unsigned long)verdict->op);
     if (explanation->op != NULL) {
         const struct op_kind_info *info = op_kind_info((enum op_kind)explanation->op->kind);
+        const char *tag_name = run_setup(explanation->run)->tags[explanation->op->tag];
         writing_append(text, ": ");
         writing_append_visible(text, op_print(explanation->op, op));
-        if (info->has_tag && explanation->op->kind != OP_FAULT) {
+        if (info->has_tag && explanation->op->kind != OP_FAULT && tag_name[0] != '\0') {
             writing_append(text, ", for '");
-            writing_append_visible(text, explain_tag_name(explanation->run, explanation->op->tag, name));
+            writing_append_visible(text, tag_name);
             writing_append(text, "'");
         }
         if (run_setup(explanation->run)->host_count > 1)

@@ -67,8 +67,10 @@ const struct subcommand subcommand_import = {
     .summary = "turn a field log or a trace into a list of ops",
     .usage = "FILE [options]",
     .description = "The format is recognised by the text (list formats), or named with --format.\n"
-                   "A fact that is missing is named, with its line; nothing is written then.\n\n"
-                   "Example: hbmstress import crash.log -o crash.ops --chip v4",
+                   "A fact that is missing is named, with its line; nothing is written then.  Here, and wherever a log or a\n"
+                   "list is read, - is standard input.\n\n"
+                   "Example: hbmstress import crash.log -o crash.ops --chip v4\n"
+                   "Example: zcat crash.log.1.gz | hbmstress import - --chip v4",
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

@@ -16,7 +16,7 @@ struct recording {
     size_t said_count;
 };
 
-/* Reads an .ops file; with any_format every format that `import` knows.  The target is opened once,
+/* Reads an .ops file, - being standard input; with any_format every format that `import` knows.  The target is opened once,
  * so that what it refuses is told now.  EXIT_KEPT, or another code after one message; deinit in
  * both cases. */
 enum exit_code recording_read(const char *path, const struct arguments *arguments, bool any_format,

@@ -54,6 +54,14 @@ expect_exit 0 explain lanes.ops
 expect_text out.txt "  queued_frees (sure, 90 %)"
 expect_text out.txt "With lanes the history is taken when calls are judged"
 
+# A request is for a tag only when that has a name.
+printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\ntag 1 "losses"\n\n0: alloc size=2M tag=1\n' >named.ops
+expect_exit 0 explain named.ops
+[ "$(head -n 1 out.txt)" = "op 0: alloc size=2M tag=1, for 'losses'" ] || fail "a named tag: $(head -n 1 out.txt)"
+sed 's/ tag=1//' named.ops >unnamed.ops
+expect_exit 0 explain unnamed.ops
+[ "$(head -n 1 out.txt)" = "op 0: alloc size=2M" ] || fail "no tag: $(head -n 1 out.txt)"
+
 # A name from the file does not reach the terminal as it is.
 printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\ntag 1 "\xe2\x80\xaeevil"\n\n0: alloc size=1M tag=1\n1: alloc size=1M tag=1\n' >evil.ops
 expect_exit 0 explain evil.ops

@@ -68,6 +68,16 @@ wait "$!"
 [ -p pipe.ops ] || fail "import -o replaces a pipe"
 expect_text read.ops "0: alloc size=512"
 
+# What comes through a pipe is read like a file.
+for subcommand in import replay explain export watch; do
+    expect_exit 0 "$subcommand" one.ops
+    sed 's/one\.ops/-/g; s/[0-9.]* s;/s;/' out.txt >named.txt
+    cat one.ops | "$hbmstress" "$subcommand" - 2>err.txt | sed 's/[0-9.]* s;/s;/' >piped.txt
+    [ ! -s err.txt ] || fail "$subcommand -: $(cat err.txt)"
+    cmp -s named.txt piped.txt || fail "$subcommand -: $(diff named.txt piped.txt | head -n 2)"
+done
+expect_refusal 2 "-:1:1: " shrink - <<<"no list"
+
 # Ctrl-C: the trial ends, the summary is there.
 rm -rf out
 "$hbmstress" run slow_leak --time 100s --seed 1 --replay-sample 0 >out.txt 2>err.txt &
