@@ -46,9 +46,9 @@ static void count_trial(struct campaign *campaign, const struct judgement_head *
     part->elapsed_ns += head->elapsed_ns;
     run_totals_add(&part->totals, &head->totals);
     part_take_growth(part, head);
-    if (head->capacity_bytes > 0)
+    if (head->fullest.capacity_bytes > 0)
         memory_track_add(&part->memory, (struct memory_point){part->totals.ops + part->totals.skipped,
-                                                              head->used_bytes_max, head->capacity_bytes});
+                                                              head->fullest.used_bytes, head->fullest.capacity_bytes});
     end->trials++;
     end->certificates_checked += head->certificates_checked;
     run_totals_add(&end->totals, &head->totals);

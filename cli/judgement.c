@@ -137,17 +137,18 @@ static void look_for_growth(struct judgement_head *head, const struct run *run)
         snprintf(head->growing_tag, sizeof head->growing_tag, "tag %u", head->growth.tag);
 }
 
-/* The most that was in use on any of the hosts. */
+/* The fullest that any of the hosts was, of what it had: memory that was retired is neither there nor in use. */
 static void look_at_use(struct judgement_head *head, const struct run *run)
 {
     const struct op_list *ops = run_ops(run);
     if (ops->count == 0)
         return;
     const struct model *model = run_model(run, ops->ops[ops->count - 1].host);
-    const uint64_t used_bytes = model_in_use_bytes(model) + model_reserved_bytes(model);
-    head->capacity_bytes = model_capacity_bytes(model);
-    if (used_bytes > head->used_bytes_max)
-        head->used_bytes_max = used_bytes;
+    const struct memory_point now = {ops->count - 1,
+                                     model_in_use_without(model, OP_TAG_COUNT) + model_reserved_bytes(model),
+                                     model_capacity_bytes(model) - model_retired_bytes(model)};
+    if (now.capacity_bytes > 0 && (head->fullest.capacity_bytes == 0 || memory_is_fuller(&now, &head->fullest)))
+        head->fullest = now;
 }
 
 static uint64_t count_kept(const struct judgement_head *head, enum verdict_kind kind)

@@ -5,6 +5,7 @@
 
 #include "cli/death.h"
 #include "cli/plan.h"
+#include "reports/memory_track.h"
 #include "reports/writing.h"
 
 /* One trial to run; a plain value. */
@@ -50,7 +51,7 @@ struct judgement_head {
     uint64_t digest;           /* of all observations; 0 when the trial did not end */
     uint64_t elapsed_ns;
     struct growth growth;      /* of the last look */
-    uint64_t used_bytes_max, capacity_bytes; /* in use, on the fullest of the hosts; 0 capacity = no op ended */
+    struct memory_point fullest; /* of the fullest host; capacity_bytes 0 = no op ended */
     uint64_t looked_op_count;  /* where the run was then; 0 = it was too short for a look */
     bool is_growing;
     bool has_list;             /* setup and ops are there: something broke, stayed unknown or is disputed */

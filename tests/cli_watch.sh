@@ -51,6 +51,10 @@ expect_text out.txt "host 0  4.00 MiB / 64.00 MiB"
 expect_text out.txt "host 1  4.00 MiB / 16.00 MiB  [#####---------------]  25%  peak 4.00 MiB (25%) at op 1"
 expect_no_text out.txt "host 2"
 
+expect_exit 0 run fragmentation_storm --faults retire --capacity 64M --ops 3000 --seed 1 --out retiring
+expect_exit 0 watch retiring --json
+expect_text out.txt ',67037184],' # 64M less what was retired
+
 # A list that breaks a promise is shown up to there, a target that crashes as well.
 sed -e 's/^48: .*/48: free_after block=0 delay=1s\n49: alloc size=17M/' -e 's/target hbm/target plant_premature_undrained/' list.ops >broken.ops
 expect_exit 1 watch broken.ops
