@@ -93,16 +93,6 @@ static size_t leave_out_retired(const struct remedy_case *given, struct remedy_r
     return given->ops->count - result->ops.count;
 }
 
-static bool has_retired(const struct op_list *ops)
-{
-    for (size_t i = 0; i < ops->count; i++) {
-        if (ops->ops[i].kind == OP_RETIRE) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool chip_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
 {
     const struct chip *chip = chips[parameter];
@@ -110,15 +100,13 @@ static bool chip_apply(const struct remedy_case *given, uint64_t parameter, stru
     result->setup.capacity_bytes = chip_capacity(given, chip);
     snprintf(result->setup.chip, sizeof result->setup.chip, "%s", chip->name);
     size_print_field(result->setup.capacity_bytes - reserved_bytes(given), size);
-    if (has_retired(given->ops)) {
-        const size_t count = leave_out_retired(given, result);
-        snprintf(result->note, sizeof result->note, "a device of %s, on which nothing is retired (here: %zu)", size,
-                 count);
-        return true;
+    const size_t retired_count = leave_out_retired(given, result);
+    const int used = snprintf(result->note, sizeof result->note, "a device of %s%s", size,
+                              reserved_bytes(given) > 0 ? " and what is reserved" : "");
+    if (retired_count > 0) {
+        snprintf(result->note + used, sizeof result->note - (size_t)used, ", on which nothing is retired (here: %zu)",
+                 retired_count);
     }
-    keep_ops(given, result);
-    snprintf(result->note, sizeof result->note, "a device of %s%s", size,
-             reserved_bytes(given) > 0 ? " and what is reserved" : "");
     return true;
 }
 

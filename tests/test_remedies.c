@@ -519,6 +519,13 @@ START_TEST(a_chip_has_what_the_list_reserves_beside_its_capacity)
     remedy_list_parse(&list, "capacity 1G\ntag 1 \"reserved for the system\"\n0: alloc size=528M tag=1\n1: hold block=0\n");
     remedy_list_apply(&list, &remedy_chip, 0);
     ck_assert_uint_eq(list.result.setup.capacity_bytes, (chips[0]->capacity_bytes + (528 << 20)) / 512 * 512);
+    ck_assert_ptr_nonnull(strstr(list.result.note, " and what is reserved"));
+    ck_assert_uint_eq(list.result.ops.count, 2);
+    remedy_list_deinit(&list);
+    remedy_list_parse(&list, "capacity 1G\ntag 1 \"reserved for the system\"\n0: alloc size=528M tag=1\n"
+                             "1: retire size=4K address=8M\n");
+    remedy_list_apply(&list, &remedy_chip, 0);
+    ck_assert_ptr_nonnull(strstr(list.result.note, " and what is reserved, on which nothing is retired (here: 1)"));
     remedy_list_deinit(&list);
 }
 END_TEST
