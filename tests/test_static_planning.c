@@ -1,11 +1,13 @@
 /* Static planning on real instances: with moves, the peak of live bytes is enough; without, how much more is needed.
- * And what large ones rest on: orders, doubles, and rows that are read in two ways. */
+ * Rows become ops or are refused with their place.  And what large files rest on: orders, doubles, and rows that are
+ * read in two ways. */
 #include "formats/doubles.h"
 #include "formats/formats.h"
 #include "formats/radix.h"
 #include "harness/random.h"
 #include "harness/run.h"
 #include "targets/targets.h"
+#include "tests/import_checks.h"
 #include "tests/suite.h"
 
 #include <check.h>
@@ -20,14 +22,24 @@
 enum { STEP_BYTES = 512 }; /* of the search for the smallest capacity: all sizes are multiples of it */
 
 static struct import import;
+static struct import_error error;
+
+static void setup_import(void)
+{
+    import_init(&import);
+    error = (struct import_error){0};
+}
+
+static void teardown_import(void)
+{
+    import_deinit(&import);
+}
 
 static void load(const char *path)
 {
-    struct import_error error = {0};
     char text[4096];
     const struct setup fixed = {.granule_bytes = 1}; /* what these instances are measured in */
     const struct import_options options = {.fixed = &fixed};
-    import_init(&import);
     const enum import_result result = import_file(path, "static_planning", &options, &import, &error);
     ck_assert_msg(result == IMPORT_OK, "%s", import_error_print(path, &error, text, sizeof text));
 }
@@ -96,7 +108,6 @@ static void measure(const char *name, const char *path)
     printf(" first_fit\n");
     fflush(stdout);
     ck_assert_uint_eq(ooms, 0);
-    import_deinit(&import);
 }
 
 START_TEST(the_peak_is_enough_with_moves_on_our_own_instances)
@@ -119,6 +130,95 @@ START_TEST(the_peak_is_enough_with_moves_on_instances_a_to_f)
         }
         measure(name, path);
     }
+}
+END_TEST
+
+/* --- rows ----------------------------------------------------------------------------------------------------- */
+
+#define EXCLUSIVE_OPS /* of exclusive.csv */ \
+    "alloc size=512\nalloc size=1K\nfree block=1\nalloc size=1K\nfree block=0\nfree block=3\n" \
+    "alloc size=2560\nfree block=6\n"
+
+START_TEST(frees_come_before_allocs_of_the_same_time)
+{
+    import_checks_file(FIELD "exclusive.csv", "static_planning", NULL, &import);
+    import_checks_ops(&import, EXCLUSIVE_OPS);
+    ck_assert_uint_eq(import.setup.capacity_bytes, 2560);
+    ck_assert_uint_eq(import.setup.granule_bytes, 512);
+    ck_assert_str_eq(setup_option(&import.setup, "defrag"), "repack");
+}
+END_TEST
+
+START_TEST(included_ends_in_any_column_order_give_the_same_ops)
+{
+    import_checks_file(FIELD "inclusive_crlf.csv", "static_planning", NULL, &import);
+    import_checks_ops(&import, EXCLUSIVE_OPS);
+}
+END_TEST
+
+START_TEST(optional_columns_are_used_or_said_to_be_unused)
+{
+    import_checks_file(FIELD "all_columns.csv", "static_planning", NULL, &import);
+    import_checks_ops(&import, "alloc size=100\nalloc size=4K align=64\nfree block=0\nalloc size=300\n"
+                               "free block=1\nfree block=3\n");
+    ck_assert_uint_eq(import.setup.granule_bytes, 1);
+    ck_assert_ptr_nonnull(strstr(import.notes, "1 buffers have gaps"));
+    ck_assert_ptr_nonnull(strstr(import.notes, "offsets"));
+    ck_assert_ptr_nonnull(strstr(import.notes, "1 columns of unknown names"));
+}
+END_TEST
+
+START_TEST(odd_sizes_and_times_before_zero_are_kept)
+{
+    import_checks_file(FIELD "odd_sizes.csv", "static_planning", NULL, &import);
+    ck_assert_uint_eq(import.setup.granule_bytes, 1);
+    ck_assert_uint_eq(import.setup.capacity_bytes, 13);
+    import_checks_ops(&import, "alloc size=7\nalloc size=6\nfree block=0\nalloc size=5\nfree block=1\nfree block=3\n");
+}
+END_TEST
+
+static const struct import_refused bad_plans[] = {
+    {"id,lower,upper,size\na,0,1,0\n", IMPORT_INVALID, 2, 7, "size 0"},
+    {"id,lower,upper,size\na,0,1,x\n", IMPORT_INVALID, 2, 7, "the size"},
+    {"id,lower,upper,size\na,0,1,-5\n", IMPORT_INVALID, 2, 7, "the size"},
+    {"id,lower,upper,size\na,0,1,9223372036854775808\n", IMPORT_INVALID, 2, 7, "the size"},
+    {"id,lower,upper,size\na,0,1,1125899906842624\nb,0,1,1\n", IMPORT_INVALID, 3, 0, "2^50"},
+    {"id,lower,upper,size\na,5,5,1\n", IMPORT_INVALID, 2, 5, "ends before"},
+    {"id,start,end,size\na,5,9223372036854775807,1\n", IMPORT_INVALID, 2, 5, "2^63 - 1"},
+    {"id,lower,upper,size\na,0,99999999999999999999,1\n", IMPORT_INVALID, 2, 5, "the last time"},
+    {"id,lower,upper,size\na,0,1\n", IMPORT_INVALID, 2, 0, "3 fields where the header has 4"},
+    {"id,lower,upper,size\na,0,1,1,1\n", IMPORT_INVALID, 2, 0, "5 fields"},
+    {"id,lower,upper,size\na,0,1,1\nb,0,1,1\na,2,3,1\n", IMPORT_INVALID, 4, 0, "came before"},
+    {"id,lower,upper,size\n,0,1,1\n", IMPORT_INVALID, 2, 1, "the id is empty"},
+    {"id,lower,upper,size\n\"a,0,1,1\n", IMPORT_INVALID, 2, 1, "quote"},
+    {"id,lower,upper,size,alignment\na,0,1,1,3\n", IMPORT_INVALID, 2, 9, "power of two"},
+    {"id,lower,upper,size,alignment\na,0,1,1,33554432\n", IMPORT_INVALID, 2, 9, "power of two"},
+    {"id,lower,upper,end,size\na,0,1,1,1\n", IMPORT_INVALID, 1, 0, "both 'upper'"},
+    {"id,buffer,lower,upper,size\na,a,0,1,1\n", IMPORT_INVALID, 1, 4, "two columns"},
+    {"id,lower,upper\na,0,1\n", IMPORT_INVALID, 1, 0, "no column 'size'"},
+    {"id,lower,upper,size\n", IMPORT_INCOMPLETE, 1, 0, "no buffer"},
+};
+
+START_TEST(bad_plans_are_refused_with_their_place)
+{
+    import_checks_refused(&bad_plans[_i], NULL, "static_planning", &import);
+}
+END_TEST
+
+START_TEST(nul_bytes_in_a_plan_are_refused_with_their_place)
+{
+    static const char text[] = "id,lower,upper,size\na,0,1,\0001\n";
+    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error), IMPORT_INVALID);
+    ck_assert_uint_eq(error.line, 2);
+    ck_assert_uint_eq(error.column, 7);
+}
+END_TEST
+
+START_TEST(a_last_line_without_its_end_and_a_byte_order_mark_are_taken)
+{
+    static const char text[] = "\xEF\xBB\xBFid,lower,upper,size\na,0,1,7";
+    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error), IMPORT_OK);
+    import_checks_ops(&import, "alloc size=7\nfree block=0\n");
 }
 END_TEST
 
@@ -209,13 +309,10 @@ static const struct {
 
 START_TEST(what_is_wrong_with_many_buffers_is_said_with_its_line)
 {
-    struct import_error error = {0};
-    import_init(&import);
     ck_assert_int_eq(import_text(far_ends[_i].text, strlen(far_ends[_i].text), "static_planning", NULL, &import,
                                  &error), IMPORT_INVALID);
     ck_assert_msg(strstr(error.reason, far_ends[_i].reason) != NULL, "%s", error.reason);
     ck_assert_uint_eq(error.line, far_ends[_i].line);
-    import_deinit(&import);
 }
 END_TEST
 
@@ -227,8 +324,6 @@ START_TEST(plain_rows_and_others_make_the_same_ops)
     static const char quoted[] =
         "size,id,upper,lower,alignment\r\n 512,\"a\",9223372036854775807,3,\r\n512,b, 3,1,64\n\n512,c,5,\"3\",";
     struct import other;
-    struct import_error error = {0};
-    import_init(&import);
     import_init(&other);
     ck_assert_int_eq(import_text(plain, sizeof plain - 1, "auto", NULL, &import, &error), IMPORT_OK);
     ck_assert_int_eq(import_text(quoted, sizeof quoted - 1, "auto", NULL, &other, &error), IMPORT_OK);
@@ -240,7 +335,6 @@ START_TEST(plain_rows_and_others_make_the_same_ops)
         ck_assert(op_equal(&import.ops.ops[i], &other.ops.ops[i]));
     }
     ck_assert_uint_eq(import.ops.ops[0].align_log2, 6);
-    import_deinit(&import);
     import_deinit(&other);
 }
 END_TEST
@@ -248,11 +342,8 @@ END_TEST
 START_TEST(a_number_that_may_be_cut_is_said)
 {
     static const char text[] = "id,lower,upper,size\na,0,1,8192\nb,0,1,81";
-    struct import_error error = {0};
-    import_init(&import);
     ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error), IMPORT_OK);
     ck_assert_ptr_nonnull(strstr(import.notes, "the last line has no line end"));
-    import_deinit(&import);
 }
 END_TEST
 
@@ -261,8 +352,17 @@ static Suite *suite_make(void)
     Suite *suite = suite_create("static_planning");
     TCase *cases = tcase_create("static_planning");
     tcase_set_timeout(cases, 600);
+    tcase_add_checked_fixture(cases, setup_import, teardown_import);
     tcase_add_test(cases, the_peak_is_enough_with_moves_on_our_own_instances);
     tcase_add_test(cases, the_peak_is_enough_with_moves_on_instances_a_to_f);
+    tcase_add_test(cases, frees_come_before_allocs_of_the_same_time);
+    tcase_add_test(cases, included_ends_in_any_column_order_give_the_same_ops);
+    tcase_add_test(cases, optional_columns_are_used_or_said_to_be_unused);
+    tcase_add_test(cases, odd_sizes_and_times_before_zero_are_kept);
+    tcase_add_loop_test(cases, bad_plans_are_refused_with_their_place, 0,
+                        (int)(sizeof bad_plans / sizeof bad_plans[0]));
+    tcase_add_test(cases, nul_bytes_in_a_plan_are_refused_with_their_place);
+    tcase_add_test(cases, a_last_line_without_its_end_and_a_byte_order_mark_are_taken);
     tcase_add_loop_test(cases, an_order_is_that_of_the_keys_and_equal_keys_keep_theirs, 0, 7);
     tcase_add_test(cases, the_earliest_name_that_came_before_is_found);
     tcase_add_loop_test(cases, what_is_wrong_with_many_buffers_is_said_with_its_line, 0,
