@@ -409,8 +409,8 @@ END_TEST
 
 static Suite *suite_make(void)
 {
-    Suite *suite = suite_create("formats_tpu_message");
-    TCase *cases = tcase_create("formats_tpu_message");
+    Suite *suite = suite_create("tpu_message_replay");
+    TCase *cases = tcase_create("tpu_message_replay");
     tcase_set_timeout(cases, 300);
     tcase_add_loop_test(cases, our_own_messages_come_back, 0, (int)(sizeof own / sizeof own[0]));
     tcase_add_test(cases, every_chip_and_granule_gives_the_same_message);
