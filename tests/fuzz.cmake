@@ -25,6 +25,7 @@ hbmstress_add_fuzz_corpus_test(fuzz_differential)
 hbmstress_add_fuzz_corpus_test(fuzz_hbm_calls)
 hbmstress_add_fuzz_corpus_test(fuzz_ops_text "${fuzz_field}/ops" "${CMAKE_SOURCE_DIR}/corpus/regressions")
 hbmstress_add_fuzz_corpus_test(fuzz_packing)
+hbmstress_add_fuzz_corpus_test(fuzz_text "${fuzz_field}/static_planning")
 
 # hbmstress_add_fuzz_liar(TARGET LIAR CALL...): the program TARGET_lied_to is the fuzz target with the calls of LIAR.c
 # in the place of the true ones.  Without a lie it finds nothing in its seeds.
@@ -46,6 +47,7 @@ hbmstress_add_fuzz_liar(fuzz_differential fuzz_lying_runs exhaustive_judge run_o
 hbmstress_add_fuzz_liar(fuzz_hbm_calls fuzz_lying_hbm hbm_invariants_hold hbm_host_bytes hbm_create hbm_allocate
                         hbm_release hbm_stats hbm_shape_parse)
 target_link_libraries(fuzz_hbm_calls_lied_to PRIVATE hbm_calls)
+hbmstress_add_fuzz_liar(fuzz_text fuzz_lying_text text_read)
 
 # Each format, and the target that gives it bytes.
 set(fuzz_formats azure_llm bfc hbm_allocations hbm_report jax_device_memory malloc_lab rmm static_planning
@@ -87,6 +89,10 @@ hbmstress_add_fuzz_liar_test(fuzz_differential target:plant_premature_rounded pr
 foreach(lie IN ITEMS invariants host_bytes order size memory release count shape offset)
     hbmstress_add_fuzz_liar_test(fuzz_hbm_calls ${lie} calls_contradict)
 endforeach()
+foreach(lie IN ITEMS byte again refuses limit cuts nul)
+    hbmstress_add_fuzz_liar_test(fuzz_text ${lie} text_changed)
+endforeach()
+hbmstress_add_fuzz_liar_test(fuzz_text reason reason_unprintable)
 # What is checked of every format alike (fuzz/text_check.h) is seen to be checked in one target ...
 foreach(target IN ITEMS fuzz_ops_text fuzz_rmm)
     foreach(lie IN ITEMS reason no_reason endless_reason)

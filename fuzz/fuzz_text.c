@@ -1,0 +1,79 @@
+/* Whether any file, packed or not, is refused with a reason or becomes a text: the file's own bytes where it is not
+ * packed, the same text at each reading, and not a byte more than is allowed (formats/text.h). */
+#include "formats/text.h"
+#include "fuzz/engine.h"
+#include "fuzz/finding_check.h"
+#include "fuzz/text_check.h"
+#include "harness/check.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { TEXT_BYTES_MAX = 1 << 20, FILE_NAME_BYTES = 32 };
+
+static const char name[] = "fuzz_text";
+
+/* A file without a name, made once, that has these bytes. */
+static void fill(const uint8_t *bytes, size_t length, char path[FILE_NAME_BYTES])
+{
+    static int file = -1;
+    if (file < 0) {
+        file = memfd_create(name, MFD_CLOEXEC);
+    }
+    CHECK(file >= 0 && ftruncate(file, 0) == 0 && pwrite(file, bytes, length, 0) == (ssize_t)length);
+    snprintf(path, FILE_NAME_BYTES, "/proc/self/fd/%d", file);
+}
+
+static bool is_packed(const uint8_t *bytes, size_t length)
+{
+    static const char zstd_skipped[] = "\x2A\x4D\x18";
+    return (length >= 2 && memcmp(bytes, "\x1F\x8B", 2) == 0) ||
+           (length >= 4 && memcmp(bytes, "\x28\xB5\x2F\xFD", 4) == 0) ||
+           (length >= 4 && bytes[0] >> 4 == 5 && memcmp(bytes + 1, zstd_skipped, 3) == 0);
+}
+
+/* False: it was refused, as it may be. */
+static bool read_text(const char *path, size_t bytes_max, struct text *text)
+{
+    struct import_error error = {0};
+    const enum import_result result = text_read(path, bytes_max, text, &error);
+    if (result != IMPORT_OK) {
+        text_check_reason(name, error.reason, sizeof error.reason);
+        return false;
+    }
+    if (text->length > bytes_max || text->bytes[text->length] != '\0') {
+        finding_end_check(name, FINDING_TEXT_CHANGED, "%zu bytes where %zu are allowed, or no NUL behind them",
+                          text->length, bytes_max);
+    }
+    return true;
+}
+
+static bool is_same(const struct text *text, const void *bytes, size_t length)
+{
+    return text->length == length && memcmp(text->bytes, bytes, length) == 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    char path[FILE_NAME_BYTES];
+    struct text text, again;
+    fill(bytes, length, path);
+    if (!read_text(path, TEXT_BYTES_MAX, &text)) {
+        return 0;
+    }
+    if (!is_packed(bytes, length) && !is_same(&text, bytes, length)) {
+        finding_end_check(name, FINDING_TEXT_CHANGED, "%zu plain bytes became %zu others", length, text.length);
+    }
+    if (!read_text(path, text.length, &again) || !is_same(&again, text.bytes, text.length)) {
+        finding_end_check(name, FINDING_TEXT_CHANGED, "%zu bytes, read again, are not the same", text.length);
+    }
+    text_deinit(&again);
+    if (text.length > 0 && read_text(path, text.length - 1, &again)) {
+        finding_end_check(name, FINDING_TEXT_CHANGED, "a text of %zu bytes was taken for one of a byte less", text.length);
+    }
+    text_deinit(&text);
+    return 0;
+}

@@ -1,0 +1,50 @@
+/* A reader of files that lies, in the place of the true one (the linker's --wrap): LIAR names the lie, and without it
+ * all is as it was.  fuzz_text must notice. */
+#include "formats/text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum import_result __real_text_read(const char *path, size_t bytes_max, struct text *text, struct import_error *error);
+enum import_result __wrap_text_read(const char *path, size_t bytes_max, struct text *text, struct import_error *error);
+
+static bool is_told(const char *lie)
+{
+    const char *liar = getenv("LIAR");
+    return liar != NULL && strcmp(liar, lie) == 0;
+}
+
+/* The first reading of an input is allowed the most. */
+static bool is_first(size_t bytes_max)
+{
+    return bytes_max == (size_t)1 << 20;
+}
+
+enum import_result __wrap_text_read(const char *path, size_t bytes_max, struct text *text, struct import_error *error)
+{
+    const size_t allowed = is_told("limit") || is_told("cuts") ? SIZE_MAX / 2 : bytes_max;
+    const enum import_result result = __real_text_read(path, allowed, text, error);
+    if (result != IMPORT_OK) {
+        if (is_told("reason")) {
+            strcpy(error->reason, "a terminal is cleared: \033[2J");
+        }
+        return result;
+    }
+    if (text->length > 0 && (is_told("byte") || (is_told("again") && !is_first(bytes_max)))) {
+        text->bytes[0] ^= 1;
+    }
+    if (is_told("nul")) {
+        text->bytes[text->length] = 'x';
+    }
+    if (is_told("cuts") && text->length > bytes_max) {
+        text->length = bytes_max;
+        text->bytes[bytes_max] = '\0';
+    }
+    if (is_told("refuses") && !is_first(bytes_max)) {
+        text_deinit(text);
+        snprintf(error->reason, sizeof error->reason, "not twice");
+        return IMPORT_UNREADABLE;
+    }
+    return IMPORT_OK;
+}
