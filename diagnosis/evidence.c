@@ -27,6 +27,23 @@ bool evidence_has_oom(const struct evidence *evidence)
            kind == VERDICT_DISPUTED;
 }
 
+/* The op that made what op names, or op itself. */
+static const struct op *maker_of(const struct evidence *evidence, const struct op *op)
+{
+    return op->kind == OP_EXECUTE && op->ref < evidence->ops->count ? &evidence->ops->ops[op->ref] : op;
+}
+
+uint8_t evidence_tag_of(const struct evidence *evidence, const struct op *op)
+{
+    return maker_of(evidence, op)->tag;
+}
+
+uint64_t evidence_stack_bytes(const struct evidence *evidence, const struct op *op)
+{
+    const struct op *maker = maker_of(evidence, op);
+    return op_kind_info((enum op_kind)maker->kind)->has_stack ? maker->stack_bytes : 0;
+}
+
 /* --- blocks ----------------------------------------------------------------------------------- */
 
 static uint64_t unpadded_bytes(const struct op_list *ops, const struct block *block)
@@ -76,9 +93,20 @@ static int by_address(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
+static void add_retired(struct evidence *evidence, const struct model *model)
+{
+    for (uint32_t slot = 0; slot < model_slot_count(model); slot++) {
+        const struct block *block = model_block(model, slot);
+        if (block->kind == BLOCK_RETIRED && block->state == BLOCK_LIVE) {
+            add_block(evidence, block);
+        }
+    }
+}
+
 static void take_blocks(struct evidence *evidence, const struct model *model)
 {
-    const size_t most = model_live_count(model) + model_program_count(model) + model_dying_count(model);
+    const uint64_t retired_count = model_retired_count(model);
+    const size_t most = model_live_count(model) + model_program_count(model) + model_dying_count(model) + retired_count;
     evidence->blocks = calloc(most + 1, sizeof *evidence->blocks);
     CHECK(evidence->blocks != NULL);
     for (size_t i = 0; i < model_live_count(model); i++) {
@@ -89,6 +117,9 @@ static void take_blocks(struct evidence *evidence, const struct model *model)
     }
     for (size_t i = 0; i < model_dying_count(model); i++) {
         add_block(evidence, model_dying(model, i));
+    }
+    if (retired_count > 0) {
+        add_retired(evidence, model);
     }
     qsort(evidence->blocks, evidence->block_count, sizeof *evidence->blocks, by_address);
 }
@@ -136,6 +167,9 @@ static void note_op(const struct evidence *evidence, struct evidence_block *bloc
                     const bool *is_pending)
 {
     const struct op *op = &evidence->ops->ops[number];
+    if (block->freed_op != OP_NONE) {
+        return; /* it was skipped: the client had no handle any more */
+    }
     if (op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_UNLOAD) {
         block->freed_op = block->state == BLOCK_DYING ? number : OP_NONE;
     }
@@ -168,6 +202,20 @@ static void read_list(struct evidence *evidence, const struct model *model)
 
 /* --- the whole -------------------------------------------------------------------------------- */
 
+static uint32_t newest_op(const struct model *model)
+{
+    uint32_t newest = OP_NONE;
+    for (size_t i = 0; i < model_live_count(model); i++) {
+        const uint32_t op = model_live(model, i)->op;
+        newest = newest == OP_NONE || op > newest ? op : newest;
+    }
+    for (size_t i = 0; i < model_program_count(model); i++) {
+        const uint32_t op = model_program(model, i)->op;
+        newest = newest == OP_NONE || op > newest ? op : newest;
+    }
+    return newest;
+}
+
 static void take_numbers(struct evidence *evidence, const struct run *run, const struct model *model)
 {
     evidence->contract = model_contract(model);
@@ -181,6 +229,7 @@ static void take_numbers(struct evidence *evidence, const struct run *run, const
     for (uint32_t i = 0; i < evidence->host_count; i++) {
         evidence->host_in_use_bytes[i] = model_in_use_without(run_model(run, i), OP_TAG_COUNT);
         evidence->host_capacity_bytes[i] = model_capacity_bytes(run_model(run, i));
+        evidence->host_newest_ops[i] = newest_op(run_model(run, i));
     }
     if (evidence_has_oom(evidence)) {
         const uint64_t requested = evidence->verdict->requested_bytes;

@@ -5,7 +5,7 @@
 #include "diagnosis/history.h"
 #include "harness/run.h"
 
-/* A block, or the image of a loaded program; state GONE: a program that is evicted. */
+/* A block, the image of a loaded program, or memory that was retired; state GONE: a program that is evicted. */
 struct evidence_block {
     uint64_t address; /* meaningless when is_absent or GONE */
     uint64_t size_bytes, unpadded_bytes, requested_bytes;
@@ -39,6 +39,7 @@ struct evidence {
     uint64_t missing_bytes;        /* requested beyond free_bytes; 0 when so much is free */
     uint64_t host_in_use_bytes[OP_HOST_COUNT_MAX];
     uint64_t host_capacity_bytes[OP_HOST_COUNT_MAX];
+    uint32_t host_newest_ops[OP_HOST_COUNT_MAX]; /* that made the newest block or program not freed yet; OP_NONE */
 };
 
 /* Looks at the run as it is now: after the op of the verdict, or after the last op and before run_finish().  history,
@@ -51,5 +52,9 @@ void evidence_deinit(struct evidence *evidence);
 const char *evidence_tag_name(const struct evidence *evidence, uint8_t tag, char name[SETUP_NAME_BYTES]);
 /* Whether the verdict is on an out-of-memory. */
 bool evidence_has_oom(const struct evidence *evidence);
+/* Whom an op is for: an execution is for its program. */
+uint8_t evidence_tag_of(const struct evidence *evidence, const struct op *op);
+/* The stack that a load or an execution asks for; 0 for others. */
+uint64_t evidence_stack_bytes(const struct evidence *evidence, const struct op *op);
 
 #endif

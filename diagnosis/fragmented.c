@@ -101,18 +101,29 @@ static size_t count_in_the_way(const struct pins *pins)
     return count;
 }
 
+static void say_block(const struct evidence *evidence, const struct evidence_block *block, struct diagnosis *diagnosis)
+{
+    char name[SETUP_NAME_BYTES];
+    if (block->kind == BLOCK_RETIRED) {
+        diagnosis_say(diagnosis, "%s at 0x%llx (retired)", diagnosis_size(block->size_bytes).text,
+                      (unsigned long long)block->address);
+        return;
+    }
+    diagnosis_say(diagnosis, "op %u ('%s', %s, %s)", block->op, evidence_tag_name(evidence, block->tag, name),
+                  diagnosis_size(block->size_bytes).text, why_in_place(block));
+}
+
 static void say_pin(const struct evidence *evidence, const struct pin *pin, bool is_first, struct diagnosis *diagnosis)
 {
     const struct evidence_block *block = &evidence->blocks[pin->block];
-    char name[SETUP_NAME_BYTES];
-    diagnosis_say(diagnosis, "%s op %u ('%s', %s, %s): %s",
-                  is_first ? " In the way, and the room there would be without it:" : ";", block->op,
-                  evidence_tag_name(evidence, block->tag, name), diagnosis_size(block->size_bytes).text,
-                  why_in_place(block), diagnosis_size(without(evidence, pin)).text);
+    const bool has_tag = block->kind != BLOCK_RETIRED;
+    diagnosis_say(diagnosis, "%s ", is_first ? " In the way, and the room there would be without it:" : ";");
+    say_block(evidence, block, diagnosis);
+    diagnosis_say(diagnosis, ": %s", diagnosis_size(without(evidence, pin)).text);
     if (is_first) {
         diagnosis->op = block->op;
-        diagnosis->has_tag = true;
-        diagnosis->tag = block->tag;
+        diagnosis->has_tag = has_tag;
+        diagnosis->tag = has_tag ? block->tag : 0;
         diagnosis_number(diagnosis, "largest_hole_without_bytes", without(evidence, pin));
     }
 }
@@ -167,18 +178,66 @@ static void say_pins(const struct evidence *evidence, struct diagnosis *diagnosi
     free(pins.pins);
 }
 
+/* The lowest block that cannot go and lies where the stack must be; NULL. */
+static const struct evidence_block *block_in_stack(const struct evidence *evidence, uint64_t stack_bytes)
+{
+    for (size_t i = 0; i < evidence->block_count && is_placed(&evidence->blocks[i]); i++) {
+        if (is_pin(evidence, &evidence->blocks[i])) {
+            return evidence->blocks[i].address < stack_bytes ? &evidence->blocks[i] : NULL;
+        }
+    }
+    return NULL;
+}
+
+/* One hole has room for all of it: then the stack, which must lie at the bottom, is what finds no place, or nothing is
+ * in pieces. */
+static void find_stack(const struct evidence *evidence, struct diagnosis *diagnosis)
+{
+    const uint64_t stack_bytes = evidence->op == NULL ? 0 : evidence_stack_bytes(evidence, evidence->op);
+    const struct evidence_block *block = block_in_stack(evidence, stack_bytes);
+    if (block == NULL) {
+        return;
+    }
+    diagnosis->confidence = CONFIDENCE;
+    diagnosis->op = block->op;
+    diagnosis_number(diagnosis, "free_bytes", evidence->free_bytes);
+    diagnosis_number(diagnosis, "stack_bytes", stack_bytes);
+    diagnosis_say(diagnosis, "%s are free, enough for the %s that are asked for, but the stack, %s, must lie at the "
+                             "bottom, and there is ",
+                  diagnosis_size(evidence->free_bytes).text, diagnosis_size(evidence->requested_bytes).text,
+                  diagnosis_size(stack_bytes).text);
+    say_block(evidence, block, diagnosis);
+    diagnosis_say(diagnosis, ".");
+}
+
+static bool is_aligned(const struct evidence *evidence)
+{
+    const struct op *op = evidence->op;
+    return op != NULL && op_kind_info((enum op_kind)op->kind)->has_align && op->align_log2 > 0;
+}
+
 static void find_fragmented(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     if (evidence->missing_bytes > 0) {
+        return;
+    }
+    const bool has_room = evidence->largest_hole_bytes >= evidence->requested_bytes;
+    if (has_room && !is_aligned(evidence)) {
+        find_stack(evidence, diagnosis);
         return;
     }
     diagnosis->confidence = CONFIDENCE;
     diagnosis_number(diagnosis, "free_bytes", evidence->free_bytes);
     diagnosis_number(diagnosis, "largest_hole_bytes", evidence->largest_hole_bytes);
     diagnosis_say(diagnosis,
-                  "%s are free, enough for the %s that are asked for, but in %llu holes; the largest has %s.",
+                  "%s are free, enough for the %s that are asked for, but in %llu hole%s; the largest has %s.",
                   diagnosis_size(evidence->free_bytes).text, diagnosis_size(evidence->requested_bytes).text,
-                  (unsigned long long)evidence->hole_count, diagnosis_size(evidence->largest_hole_bytes).text);
+                  (unsigned long long)evidence->hole_count, evidence->hole_count == 1 ? "" : "s",
+                  diagnosis_size(evidence->largest_hole_bytes).text);
+    if (has_room) {
+        diagnosis_say(diagnosis, " None has so much at a multiple of %s.",
+                      diagnosis_size(UINT64_C(1) << evidence->op->align_log2).text);
+    }
     say_pins(evidence, diagnosis);
 }
 

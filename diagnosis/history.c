@@ -234,7 +234,7 @@ static uint64_t requested_bytes(const struct op *op)
 {
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
     const bool asks = (info->makes_block || info->makes_program) && op->kind != OP_DONATE;
-    return asks ? op->size_bytes : 0;
+    return asks ? op->size_bytes + (info->has_stack ? op->stack_bytes : 0) : 0;
 }
 
 void history_step(struct history *history, const struct run *run)

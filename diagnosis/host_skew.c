@@ -20,7 +20,8 @@ static uint64_t same_request_bytes(const struct evidence *evidence, uint32_t hos
         const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
         if (op->host == host && (info->makes_block || info->makes_program)) {
             const bool is_same = op->kind == evidence->op->kind && op->tag == evidence->op->tag;
-            return is_same && op->size_bytes == evidence->op->size_bytes ? op->size_bytes : 0;
+            const bool is_there = i - 1 == evidence->host_newest_ops[host]; /* granted, and not freed yet */
+            return is_there && is_same && op->size_bytes == evidence->op->size_bytes ? op->size_bytes : 0;
         }
     }
     return 0;

@@ -33,7 +33,7 @@ static uint64_t bytes_since(const struct evidence *evidence, uint32_t op)
     uint64_t bytes = 0;
     for (size_t i = 0; i < evidence->block_count; i++) {
         const struct evidence_block *block = &evidence->blocks[i];
-        bytes += block->state != BLOCK_GONE && block->op >= op ? block->size_bytes : 0;
+        bytes += block->state != BLOCK_GONE && block->kind != BLOCK_RETIRED && block->op >= op ? block->size_bytes : 0;
     }
     return bytes;
 }
@@ -44,9 +44,14 @@ static void say_eviction(const struct evidence *evidence, const struct history_e
     char name[SETUP_NAME_BYTES];
     const struct op *op = &evidence->ops->ops[eviction->op];
     const uint64_t taken = bytes_since(evidence, eviction->op);
-    diagnosis_say(diagnosis, "It was evicted for op %u (%s for '%s'); since then %s of what is here now came in.",
-                  eviction->op, diagnosis_size(op->size_bytes).text, evidence_tag_name(evidence, op->tag, name),
-                  diagnosis_size(taken).text);
+    (void)evidence_tag_name(evidence, evidence_tag_of(evidence, op), name);
+    if (op->kind == OP_EXECUTE) { /* whether it needed its image, too, is not known any more */
+        diagnosis_say(diagnosis, "It was evicted for op %u (an execution of '%s')", eviction->op, name);
+    } else {
+        diagnosis_say(diagnosis, "It was evicted for op %u (%s for '%s')", eviction->op,
+                      diagnosis_size(op->size_bytes + evidence_stack_bytes(evidence, op)).text, name);
+    }
+    diagnosis_say(diagnosis, "; since then %s of what is here now came in.", diagnosis_size(taken).text);
     diagnosis_number(diagnosis, "evicted_for_op", eviction->op);
     diagnosis_number(diagnosis, "taken_since_bytes", taken);
 }

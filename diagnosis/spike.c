@@ -97,7 +97,7 @@ static void say_request(const struct evidence *evidence, struct diagnosis *diagn
     diagnosis->confidence = CONFIDENCE_REQUEST;
     diagnosis->op = evidence->verdict->op;
     diagnosis->has_tag = true;
-    diagnosis->tag = evidence->op->tag;
+    diagnosis->tag = evidence_tag_of(evidence, evidence->op);
     diagnosis_number(diagnosis, "spike_bytes", evidence->requested_bytes);
     diagnosis_number(diagnosis, "largest_before_bytes", host->largest_request_bytes);
     diagnosis_say(diagnosis,

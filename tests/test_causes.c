@@ -21,6 +21,7 @@ struct story {
     struct evidence evidence;
     struct diagnosis diagnoses[CAUSE_COUNT];
     size_t count;
+    uint64_t skipped_count;
 };
 static struct story story;
 
@@ -36,7 +37,7 @@ static void story_run(void)
     for (size_t i = 0; i < story.ops.count && story.verdict.kind == VERDICT_NONE; i++) {
         story.verdict = *run_step(story.run, &story.ops.ops[i]);
         history_step(&story.history, story.run);
-        ck_assert_uint_eq(run_observation(story.run)->skipped, 0);
+        story.skipped_count += run_observation(story.run)->skipped;
     }
     evidence_take(&story.history, story.run, &story.verdict, &story.evidence);
     story.count = causes_find(&story.evidence, story.diagnoses);
@@ -50,6 +51,21 @@ static void story_tell(const char *name)
     snprintf(path, sizeof path, CORPUS "%s.ops", name);
     op_list_init(&story.ops);
     ck_assert_msg(ops_file_read(path, &story.setup, &story.ops, &error) == OPS_FILE_OK, "%s: %s", path, error.reason);
+    story_run();
+    ck_assert_uint_eq(story.skipped_count, 0);
+}
+
+/* The ops of a list on 64M; more is what stands in front of them. */
+static void story_tell_ops(const char *more, const char *ops)
+{
+    char text[4096];
+    struct ops_file_error error;
+    memset(&story, 0, sizeof story);
+    const int length = snprintf(text, sizeof text, "hbmstress-ops 1\ncapacity 64M\n%s\n%s", more, ops);
+    op_list_init(&story.ops);
+    ck_assert_int_lt(length, (int)sizeof text);
+    ck_assert_msg(ops_file_parse(text, (size_t)length, &story.setup, &story.ops, &error) == OPS_FILE_OK, "%zu: %s",
+                  error.line, error.reason);
     story_run();
 }
 
@@ -142,6 +158,106 @@ START_TEST(the_block_that_keeps_a_hole_small_is_named)
     ck_assert_uint_eq(number_of(diagnosis, "largest_hole_bytes"), 8 << 20);
     ck_assert_uint_eq(number_of(diagnosis, "largest_hole_without_bytes"), 20 << 20);
     ck_assert_uint_eq(number_of(diagnosis, "pins"), 1);
+    story_end();
+}
+END_TEST
+
+START_TEST(memory_that_was_retired_is_in_the_way)
+{
+    story_tell_ops("target hbm", "0: retire size=4K address=32M\n1: advance delay=1ms\n2: alloc size=40M\n");
+    const struct diagnosis *diagnosis = named("fragmented");
+    ck_assert_ptr_nonnull(strstr(diagnosis->text, "without it: 4.0K at 0x2000000 (retired): 64.00M."));
+    ck_assert(!diagnosis->has_tag);
+    story_end();
+    story_tell_ops("target hbm\noption defrag=none", "0: alloc size=8M\n1: alloc size=8M\n2: free block=0\n"
+                                                     "3: retire size=4K address=32M\n4: alloc size=40M\n");
+    ck_assert_uint_eq(number_of(named("fragmented"), "largest_hole_without_bytes"), 48 << 20);
+    story_end();
+}
+END_TEST
+
+START_TEST(one_hole_that_is_large_enough_is_no_fragmentation)
+{
+    story_tell_ops("target plant_premature_rounded", "0: alloc size=8M\n1: alloc size=33M\n");
+    ck_assert_int_eq(story.verdict.kind, VERDICT_PREMATURE);
+    ck_assert_ptr_null(named("fragmented"));
+    story_end();
+}
+END_TEST
+
+START_TEST(what_lies_where_the_stack_must_be_is_named)
+{
+    story_tell_ops("target hbm\ntag 1 \"buf\"", "0: alloc size=63M\n1: alloc size=1M tag=1\n2: hold block=1\n"
+                                                "3: free block=0\n4: load size=1M stack=40M\n");
+    const struct diagnosis *diagnosis = named("fragmented");
+    ck_assert_uint_eq(diagnosis->op, 1);
+    ck_assert_ptr_nonnull(strstr(diagnosis->text, "the stack, 40.00M, must lie at the bottom, and there is op 1 ('buf', "
+                                                  "1.00M, held)."));
+    story_end();
+}
+END_TEST
+
+START_TEST(a_place_that_is_aligned_is_what_is_missing)
+{
+    story_tell_ops("target hbm\noption defrag=none", "0: alloc size=1M\n1: alloc size=2M\n2: alloc size=61M\n"
+                                                     "3: free block=1\n4: alloc size=2M align=2M\n");
+    const struct diagnosis *diagnosis = named("fragmented");
+    ck_assert_ptr_nonnull(strstr(diagnosis->text, "in 1 hole; the largest has 2.00M. None has so much at a multiple of "
+                                                  "2.00M. In the way"));
+    story_end();
+}
+END_TEST
+
+/* --- what did not happen is no evidence ------------------------------------------------------- */
+
+START_TEST(what_a_skipped_op_names_holds_nothing)
+{
+    story_tell_ops("target hbm", "0: alloc size=40M\n1: hold block=0\n2: free block=0\n3: alloc size=1M\n"
+                                 "4: use block=3 delay=never\n5: use block=0 event=4\n6: hold block=0\n"
+                                 "7: alloc size=32M\n");
+    ck_assert_uint_eq(story.skipped_count, 2);
+    ck_assert_ptr_null(named("queued_frees"));
+    ck_assert_ptr_nonnull(strstr(named("references")->text, "by op 1"));
+    story_end();
+}
+END_TEST
+
+START_TEST(a_host_that_has_freed_what_is_asked_for_has_it_no_more)
+{
+    static const char ops[] = "0: alloc size=40M host=1\n1: alloc size=16M host=1\n2: free block=1 host=1\n"
+                              "3: alloc size=40M\n4: alloc size=9M\n5: alloc size=16M\n";
+    story_tell_ops("target hbm\nhosts 2", ops);
+    ck_assert_ptr_null(named("host_skew"));
+    story_end();
+}
+END_TEST
+
+START_TEST(an_execution_asks_for_no_more_than_its_load)
+{
+    char ops[2048] = "0: load size=1M stack=30M tag=1\n";
+    for (int i = 1; i <= 18; i += 2) {
+        snprintf(ops + strlen(ops), sizeof ops - strlen(ops), "%d: execute program=0 delay=1ms\n%d: advance delay=2ms\n",
+                 i, i + 1);
+    }
+    for (int i = 19; i <= 22; i++) {
+        snprintf(ops + strlen(ops), sizeof ops - strlen(ops), "%d: alloc size=10M\n", i);
+    }
+    strcat(ops, "23: execute program=0\n");
+    story_tell_ops("target hbm\ntag 0 \"embeddings\"\ntag 1 \"step\"", ops);
+    ck_assert_int_eq(story.verdict.kind, VERDICT_JUSTIFIED);
+    ck_assert_ptr_null(named("spike"));
+    story_end();
+}
+END_TEST
+
+START_TEST(an_eviction_for_an_execution_is_for_its_program)
+{
+    story_tell_ops("target hbm\noption program_evicts_program=yes\ntag 0 \"embeddings\"\ntag 1 \"a\"\ntag 2 \"b\"",
+                   "0: load size=30M stack=0 tag=1\n1: load size=40M stack=0 tag=2\n"
+                   "2: execute program=0 delay=1ms\n3: advance delay=2ms\n4: alloc size=30M\n5: hold block=4\n"
+                   "6: execute program=1 delay=1ms\n");
+    const struct diagnosis *diagnosis = named("program_reload");
+    ck_assert_ptr_nonnull(strstr(diagnosis->text, "It was evicted for op 2 (an execution of 'a'); since then 30.00M"));
     story_end();
 }
 END_TEST
@@ -318,6 +434,14 @@ int main(void)
     suite_add_tcase(suite, stories);
     TCase *numbers = tcase_create("numbers");
     tcase_add_test(numbers, the_block_that_keeps_a_hole_small_is_named);
+    tcase_add_test(numbers, memory_that_was_retired_is_in_the_way);
+    tcase_add_test(numbers, one_hole_that_is_large_enough_is_no_fragmentation);
+    tcase_add_test(numbers, what_lies_where_the_stack_must_be_is_named);
+    tcase_add_test(numbers, a_place_that_is_aligned_is_what_is_missing);
+    tcase_add_test(numbers, what_a_skipped_op_names_holds_nothing);
+    tcase_add_test(numbers, a_host_that_has_freed_what_is_asked_for_has_it_no_more);
+    tcase_add_test(numbers, an_execution_asks_for_no_more_than_its_load);
+    tcase_add_test(numbers, an_eviction_for_an_execution_is_for_its_program);
     tcase_add_test(numbers, a_leak_has_its_tag_and_rate);
     tcase_add_test(numbers, numbers_of_the_other_causes_are_exact);
     suite_add_tcase(suite, numbers);
