@@ -21,10 +21,11 @@ const struct remedy *remedy_find(const char *name)
 }
 
 void remedy_case_init(struct remedy_case *given, const struct target *target, const struct target_contract *contract,
-                      const struct setup *setup, const struct op_list *ops)
+                      const struct setup *setup, const struct op_list *ops, const bool *has_failed)
 {
-    *given = (struct remedy_case){.target = target, .contract = contract, .setup = setup, .ops = ops};
-    remedy_lives_init(&given->lives, ops, contract->granule_bytes);
+    *given = (struct remedy_case){
+        .target = target, .contract = contract, .setup = setup, .ops = ops, .has_failed = has_failed};
+    remedy_lives_init(&given->lives, ops, has_failed, contract->granule_bytes);
     remedy_steps_init(&given->steps, ops, &given->lives);
 }
 

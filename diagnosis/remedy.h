@@ -16,6 +16,8 @@ struct remedy_case {
     const struct target_contract *contract; /* as the target gave it for the setup */
     const struct setup *setup;              /* with a capacity */
     const struct op_list *ops;
+    const bool *has_failed; /* by op: the device refused it something, and it made nothing; it stays in the list,
+                             * because a fault that is told off for it would else strike another op */
     struct remedy_lives lives;
     struct remedy_steps steps;
     const bool *named_tags; /* OP_TAG_COUNT of them: those whose checkpointing is asked for, and no others'; NULL: those
@@ -23,7 +25,7 @@ struct remedy_case {
 };
 /* O(ops), with lists that have no period up to 256 times that of their requests. */
 void remedy_case_init(struct remedy_case *given, const struct target *target, const struct target_contract *contract,
-                      const struct setup *setup, const struct op_list *ops);
+                      const struct setup *setup, const struct op_list *ops, const bool *has_failed);
 void remedy_case_deinit(struct remedy_case *given);
 
 enum { REMEDY_NOTE_BYTES = 192, REMEDY_LABEL_BYTES = 64 };

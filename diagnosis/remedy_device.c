@@ -93,6 +93,15 @@ static size_t leave_out_retired(const struct remedy_case *given, struct remedy_r
     return given->ops->count - result->ops.count;
 }
 
+/* Behind the used characters of the note. */
+static void note_retired(struct remedy_result *result, int used, size_t retired_count)
+{
+    if (retired_count > 0) {
+        snprintf(result->note + used, sizeof result->note - (size_t)used, "; nothing is retired there (here: %zu)",
+                 retired_count);
+    }
+}
+
 static bool chip_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
 {
     const struct chip *chip = chips[parameter];
@@ -101,12 +110,10 @@ static bool chip_apply(const struct remedy_case *given, uint64_t parameter, stru
     snprintf(result->setup.chip, sizeof result->setup.chip, "%s", chip->name);
     size_print_field(result->setup.capacity_bytes - reserved_bytes(given), size);
     const size_t retired_count = leave_out_retired(given, result);
-    const int used = snprintf(result->note, sizeof result->note, "a device of %s%s", size,
-                              reserved_bytes(given) > 0 ? " and what is reserved" : "");
-    if (retired_count > 0) {
-        snprintf(result->note + used, sizeof result->note - (size_t)used, ", on which nothing is retired (here: %zu)",
+    note_retired(result,
+                 snprintf(result->note, sizeof result->note, "a device of %s%s", size,
+                          reserved_bytes(given) > 0 ? " and what is reserved" : ""),
                  retired_count);
-    }
     return true;
 }
 
@@ -143,11 +150,12 @@ static bool capacity_apply(const struct remedy_case *given, uint64_t parameter, 
 {
     const uint64_t now = given->setup->capacity_bytes;
     char size[SIZE_TEXT_BYTES];
-    keep_ops(given, result);
+    const size_t retired_count = leave_out_retired(given, result);
     result->setup.capacity_bytes = parameter;
     result->setup.chip[0] = '\0';
     size_print_field(parameter > now ? parameter - now : now - parameter, size);
-    snprintf(result->note, sizeof result->note, "%s %s", size, parameter > now ? "more" : "less");
+    note_retired(result, snprintf(result->note, sizeof result->note, "%s %s", size, parameter > now ? "more" : "less"),
+                 retired_count);
     return true;
 }
 

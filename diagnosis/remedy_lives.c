@@ -90,7 +90,8 @@ static void name_life(struct walk *walk, uint32_t i)
     }
 }
 
-void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops, uint64_t granule_bytes)
+void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops, const bool *has_failed,
+                       uint64_t granule_bytes)
 {
     CHECK(granule_bytes >= 1);
     struct walk walk = {.lives = lives, .ops = ops};
@@ -108,9 +109,10 @@ void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops, ui
         if (op->event < i) {
             lives->lives[op->event].has_named_event = true;
         }
-        if (op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD) {
+        const bool is_maker = op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD;
+        if (is_maker && !has_failed[i]) {
             begin_life(&walk, i);
-        } else {
+        } else if (!is_maker) {
             name_life(&walk, i);
         }
     }

@@ -27,8 +27,9 @@ struct remedy_lives {
     uint64_t granule_bytes;
 };
 
-/* ops as in struct remedy_case.  O(ops). */
-void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops, uint64_t granule_bytes);
+/* ops and has_failed as in struct remedy_case.  O(ops). */
+void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops, const bool *has_failed,
+                       uint64_t granule_bytes);
 void remedy_lives_deinit(struct remedy_lives *lives);
 
 /* Sizes as a device takes them; saturates below 2^63. */

@@ -95,23 +95,41 @@ static void mark_smallest(struct what_if *what_if)
     what_if->rows[what_if->count - 1].is_smallest = true;
 }
 
+/* Whether it fits; *best is the row of the last that did. */
+static bool is_met(struct trying *trying, const struct remedy *remedy, uint64_t parameter, struct what_if_row *best)
+{
+    const struct what_if_row row = measure(trying, remedy, parameter);
+    if (row.end == WHAT_IF_FITS) {
+        *best = row;
+    }
+    return row.end == WHAT_IF_FITS;
+}
+
+/* A row of is_met(), without running it again: later ones may have spent all that may be run. */
+static void add_measured(struct trying *trying, const struct what_if_row *row)
+{
+    add_row(trying->what_if, row);
+    (void)remedy_apply(row->remedy, trying->given, row->parameter, &trying->variant);
+    hand_out(trying, row);
+}
+
 /* --- searches --------------------------------------------------------------------------------- */
 
 /* Between two parameters of which `fits` fits and `fails`, the smaller change, does not: the smallest change that fits
  * is looked for as if all below it failed, and added when it is another one. */
 static void refine(struct trying *trying, const struct remedy *remedy, uint64_t fits, uint64_t fails)
 {
-    const uint64_t first = fits;
+    struct what_if_row best = {.end = WHAT_IF_DOES_NOT_APPLY};
     while (fails > fits + 1) {
         const uint64_t middle = fits + (fails - fits) / 2;
-        if (measure(trying, remedy, middle).end == WHAT_IF_FITS) {
+        if (is_met(trying, remedy, middle, &best)) {
             fits = middle;
         } else {
             fails = middle;
         }
     }
-    if (fits != first) {
-        (void)try_one(trying, remedy, fits);
+    if (best.end == WHAT_IF_FITS) {
+        add_measured(trying, &best);
     }
 }
 
@@ -158,11 +176,6 @@ static uint64_t precision(const struct remedy_case *given, uint64_t capacity_byt
     return part < granule ? granule : part;
 }
 
-static bool capacity_fits(struct trying *trying, const struct remedy *remedy, uint64_t capacity_bytes)
-{
-    return measure(trying, remedy, capacity_bytes).end == WHAT_IF_FITS;
-}
-
 /* Less than `least` never does. */
 static void try_capacities(struct trying *trying, const struct remedy *remedy)
 {
@@ -172,24 +185,25 @@ static void try_capacities(struct trying *trying, const struct remedy *remedy)
     const uint64_t granule = trying->given->contract->granule_bytes;
     uint64_t fails = least - granule;
     uint64_t fits = least;
-    while (fits <= CAPACITY_BYTES_MAX && !trying->is_spent && !capacity_fits(trying, remedy, fits)) {
+    struct what_if_row best = {.end = WHAT_IF_DOES_NOT_APPLY};
+    while (fits <= CAPACITY_BYTES_MAX && !trying->is_spent && !is_met(trying, remedy, fits, &best)) {
         fails = fits;
         fits *= 2;
     }
-    if (fits > CAPACITY_BYTES_MAX || trying->is_spent) {
+    if (best.end != WHAT_IF_FITS) {
         add_refusal(trying, remedy, trying->is_spent ? NOT_TRIED : "no device up to 2^50 bytes is large enough");
         return;
     }
     const uint64_t wanted = precision(trying->given, fits);
     while (fits - fails > wanted && !trying->is_spent) {
         const uint64_t middle = fails + (fits - fails) / 2 / granule * granule;
-        if (capacity_fits(trying, remedy, middle)) {
+        if (is_met(trying, remedy, middle, &best)) {
             fits = middle;
         } else {
             fails = middle;
         }
     }
-    (void)try_one(trying, remedy, fits);
+    add_measured(trying, &best);
     mark_smallest(trying->what_if);
 }
 
@@ -239,7 +253,7 @@ static void try_all(const struct target *target, const struct what_if_base *base
 {
     struct remedy_case given;
     struct trying trying = {.given = &given, .wish = wish, .what_if = what_if, .ops_left = OPS_RUN_MAX};
-    remedy_case_init(&given, target, &base->contract, &base->setup, &base->ops);
+    remedy_case_init(&given, target, &base->contract, &base->setup, &base->ops, base->has_failed);
     given.named_tags = wish == NULL ? NULL : wish->named_tags;
     remedy_result_init(&trying.variant);
     try_as_it_is(&trying);

@@ -9,6 +9,7 @@
 /* How each op ended, while the list is run. */
 struct answers {
     bool *is_done;    /* by op: it acted, and was not refused for want of memory or as invalid */
+    bool *has_failed; /* by op: the device refused it something */
     uint32_t chosen;  /* the op to look at; OP_NONE */
     bool is_broken;   /* a promise other than that of an out-of-memory broke first */
 };
@@ -36,6 +37,7 @@ static bool take_answer(struct answers *answers, const struct run *run, const st
 {
     const struct observation *seen = run_observation(run);
     answers->is_done[i] = seen->skipped == 0 && (seen->result == TARGET_OK || seen->result == TARGET_FAILED);
+    answers->has_failed[i] = seen->result == TARGET_FAILED;
     if (verdict->kind == VERDICT_BROKEN) {
         answers->is_broken = true;
         return false;
@@ -86,8 +88,31 @@ static void forget_event(struct op *op)
     }
 }
 
+static void filter(struct what_if_base *base, struct answers *answers, const bool *keep)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < base->ops.count; i++) {
+        answers->has_failed[kept] = answers->has_failed[i];
+        kept += keep[i];
+        base->left_out_count += !keep[i];
+    }
+    op_list_filter(&base->ops, keep);
+}
+
+/* Memory that was in use when it was to be retired was not, and must not be in a variant. */
+static void leave_out_skipped_retirements(struct what_if_base *base, struct answers *answers)
+{
+    bool *keep = malloc(base->ops.count + 1);
+    CHECK(keep != NULL);
+    for (size_t i = 0; i < base->ops.count; i++) {
+        keep[i] = base->ops.ops[i].kind != OP_RETIRE || answers->is_done[i];
+    }
+    filter(base, answers, keep);
+    free(keep);
+}
+
 /* Keeps what was done, and what made events that are still named: an op that was skipped may have. */
-static void keep_done(struct what_if_base *base, const struct answers *answers)
+static void keep_done(struct what_if_base *base, struct answers *answers)
 {
     const size_t count = base->ops.count;
     bool *keep = calloc(count + 1, sizeof *keep);
@@ -106,18 +131,16 @@ static void keep_done(struct what_if_base *base, const struct answers *answers)
             keep[op->event] = true;
         }
     }
-    for (size_t i = 0; i < count; i++) {
-        base->left_out_count += !keep[i];
-    }
-    op_list_filter(&base->ops, keep);
+    filter(base, answers, keep);
     free(keep);
 }
 
 /* The list ends with the op that is looked at, and has what was done; unless all of it was done elsewhere. */
-static void cut(struct what_if_base *base, const struct answers *answers)
+static void cut(struct what_if_base *base, struct answers *answers)
 {
     base->op = answers->chosen;
     if (base->is_whole) {
+        leave_out_skipped_retirements(base, answers);
         return;
     }
     if (base->op != OP_NONE) {
@@ -141,7 +164,8 @@ enum what_if_result what_if_base_init(struct what_if_base *base, const struct ta
         return WHAT_IF_TARGET_REFUSED;
     }
     answers.is_done = calloc(base->ops.count + 1, sizeof *answers.is_done);
-    CHECK(answers.is_done != NULL);
+    answers.has_failed = base->has_failed = calloc(base->ops.count + 1, sizeof *answers.has_failed);
+    CHECK(answers.is_done != NULL && answers.has_failed != NULL);
     base->contract = *model_contract(run_model(run, 0));
     base->setup.capacity_bytes = run_setup(run)->capacity_bytes;
     run_list(run, base, &answers);
@@ -159,4 +183,5 @@ enum what_if_result what_if_base_init(struct what_if_base *base, const struct ta
 void what_if_base_deinit(struct what_if_base *base)
 {
     op_list_deinit(&base->ops);
+    free(base->has_failed);
 }

@@ -8,6 +8,7 @@ struct what_if_base {
     struct setup setup;              /* with the capacity that the run completed */
     struct target_contract contract;
     struct op_list ops;
+    bool *has_failed;      /* by op, see struct remedy_case */
     uint32_t op;           /* see struct what_if */
     size_t left_out_count;
     bool is_whole, has_lanes;

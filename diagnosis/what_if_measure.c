@@ -13,7 +13,9 @@ struct watch {
     struct what_if_row *row;
     bool is_tightest;
     uint32_t tightest_host;
-    unsigned filler_tag; /* setup_filler_tag() */
+    size_t tightest_count; /* ops up to then */
+    bool is_missed;        /* the hole was not looked for before it changed: a request gave more back than it took */
+    unsigned filler_tag;   /* setup_filler_tag() */
 };
 
 static void look_for_hole(struct watch *watch, const struct run *run)
@@ -24,17 +26,34 @@ static void look_for_hole(struct watch *watch, const struct run *run)
     }
 }
 
-static void look_at_use(struct watch *watch, const struct run *run, uint8_t host)
+static uint64_t use_of(const struct watch *watch, const struct model *model)
+{
+    return model_in_use_without(model, watch->filler_tag) + model_reserved_bytes(model);
+}
+
+static uint64_t free_beside(const struct model *model, uint64_t in_use_bytes)
+{
+    return model_capacity_bytes(model) - model_retired_bytes(model) - in_use_bytes;
+}
+
+static void look_at_use(struct watch *watch, const struct run *run, uint8_t host, size_t op_count)
 {
     struct what_if_row *row = watch->row;
     const struct model *model = run_model(run, host);
-    const uint64_t in_use_bytes = model_in_use_without(model, watch->filler_tag) + model_reserved_bytes(model);
-    const uint64_t free_bytes = model_capacity_bytes(model) - model_retired_bytes(model) - in_use_bytes;
+    const uint64_t in_use_bytes = use_of(watch, model);
     row->peak_bytes = in_use_bytes > row->peak_bytes ? in_use_bytes : row->peak_bytes;
-    if (free_bytes < row->headroom_bytes) {
-        row->headroom_bytes = free_bytes;
+    if (free_beside(model, in_use_bytes) < row->headroom_bytes) {
+        row->headroom_bytes = free_beside(model, in_use_bytes);
         watch->is_tightest = true;
+        watch->is_missed = false;
         watch->tightest_host = host;
+        watch->tightest_count = op_count;
+        return;
+    }
+    const struct model *tightest = run_model(run, watch->tightest_host);
+    if (watch->is_tightest && free_beside(tightest, use_of(watch, tightest)) > row->headroom_bytes) {
+        watch->is_tightest = false;
+        watch->is_missed = true;
     }
 }
 
@@ -56,7 +75,19 @@ static bool take_step(struct watch *watch, const struct run *run, const struct v
     row->failed_op = i;
     row->requested_bytes = verdict->requested_bytes;
     row->largest_hole_bytes = model_largest_hole_bytes(run_model(run, host));
-    watch->is_tightest = false;
+    watch->is_tightest = watch->is_missed = false;
+    return false;
+}
+
+/* False: memory that must not be used is used here, which is another device. */
+static bool is_retired_too(struct watch *watch, const struct run *run, const struct op *op, uint32_t i)
+{
+    if (op->kind != OP_RETIRE || run_observation(run)->skipped == 0) {
+        return true;
+    }
+    watch->row->end = WHAT_IF_DOES_NOT_APPLY;
+    snprintf(watch->row->note, sizeof watch->row->note,
+             "not told: the memory that op %u of this variant retires is in use there, or beyond its end", i);
     return false;
 }
 
@@ -67,13 +98,30 @@ static bool run_ops_of(struct watch *watch, struct run *run, const struct op_lis
         if (!raises_only(op->kind)) {
             look_for_hole(watch, run);
         }
-        if (!take_step(watch, run, run_step(run, op), i, op->host)) {
+        if (!take_step(watch, run, run_step(run, op), i, op->host) || !is_retired_too(watch, run, op, i)) {
             return false;
         }
-        look_at_use(watch, run, op->host);
+        look_at_use(watch, run, op->host, i + 1);
     }
     look_for_hole(watch, run);
     return true;
+}
+
+/* The run once more, up to the moment. */
+static void find_missed_hole(struct watch *watch, const struct target *target, const struct setup *setup,
+                             const struct op_list *ops)
+{
+    char reason[RUN_REASON_BYTES];
+    struct run *run = run_create(target, setup, reason);
+    if (run == NULL) {
+        return; /* it was opened a moment ago */
+    }
+    run_judge_promises_only(run);
+    for (size_t i = 0; i < watch->tightest_count; i++) {
+        (void)run_step(run, &ops->ops[i]);
+    }
+    watch->row->largest_hole_bytes = model_largest_hole_bytes(run_model(run, watch->tightest_host));
+    run_destroy(run);
 }
 
 void what_if_measure(const struct target *target, const struct setup *setup, const struct op_list *ops,
@@ -104,4 +152,7 @@ void what_if_measure(const struct target *target, const struct setup *setup, con
         row->failed_op = (uint32_t)ops->count;
     }
     run_destroy(run);
+    if (watch.is_missed) {
+        find_missed_hole(&watch, target, &bounded, ops);
+    }
 }

@@ -12,7 +12,8 @@ void remedy_list_take(struct remedy_list *list, const struct setup *setup, const
 {
     const struct target *target = target_find(setup->target);
     ck_assert_int_eq(what_if_base_init(&list->base, target, setup, ops), WHAT_IF_DONE);
-    remedy_case_init(&list->given, target, &list->base.contract, &list->base.setup, &list->base.ops);
+    remedy_case_init(&list->given, target, &list->base.contract, &list->base.setup, &list->base.ops,
+                     list->base.has_failed);
     remedy_result_init(&list->result);
 }
 

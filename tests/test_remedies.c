@@ -525,7 +525,7 @@ START_TEST(a_chip_has_what_the_list_reserves_beside_its_capacity)
     remedy_list_parse(&list, "capacity 1G\ntag 1 \"reserved for the system\"\n0: alloc size=528M tag=1\n"
                              "1: retire size=4K address=8M\n");
     remedy_list_apply(&list, &remedy_chip, 0);
-    ck_assert_ptr_nonnull(strstr(list.result.note, " and what is reserved, on which nothing is retired (here: 1)"));
+    ck_assert_ptr_nonnull(strstr(list.result.note, " and what is reserved; nothing is retired there (here: 1)"));
     remedy_list_deinit(&list);
 }
 END_TEST
@@ -559,7 +559,7 @@ START_TEST(on_another_chip_nothing_is_retired)
     ck_assert_uint_eq(list.result.ops.count, 2);
     ck_assert_int_eq(list.result.ops.ops[1].kind, OP_FREE);
     ck_assert_uint_eq(list.result.ops.ops[1].ref, 0);
-    ck_assert_ptr_nonnull(strstr(list.result.note, "nothing is retired (here: 1)"));
+    ck_assert_ptr_nonnull(strstr(list.result.note, "nothing is retired there (here: 1)"));
     remedy_list_deinit(&list);
 }
 END_TEST

@@ -247,6 +247,52 @@ START_TEST(what_is_retired_is_in_no_peak_and_leaves_its_host_less_headroom)
 }
 END_TEST
 
+/* A request that found no host memory made nothing. */
+START_TEST(what_the_device_refused_takes_no_room)
+{
+    struct what_if what_if;
+    struct remedy_list list;
+    run_text("capacity 64M\n0: fault call=host_memory\n1: alloc size=40M\n2: alloc size=40M\n3: alloc size=32M\n",
+             &what_if, &list);
+    ck_assert_uint_eq(what_if.rows[what_if.count - 1].capacity_bytes, 72 << 20);
+    what_if_deinit(&what_if);
+    remedy_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(a_variant_in_which_memory_cannot_be_retired_says_nothing)
+{
+    struct what_if what_if;
+    struct remedy_list list;
+    run_text("capacity 64M\n0: alloc size=32M\n1: alloc size=8M\n2: free block=0\n3: retire size=32M address=32M\n"
+             "4: alloc size=60M\n", &what_if, &list);
+    ck_assert_int_eq(what_if.rows[0].end, WHAT_IF_NO_MEMORY);
+    ck_assert_int_eq(row_of(&what_if, "sharding-2")->end, WHAT_IF_DOES_NOT_APPLY);
+    ck_assert_ptr_nonnull(strstr(row_of(&what_if, "sharding-2")->note, "op 3 of this variant retires"));
+    what_if_deinit(&what_if);
+    remedy_list_deinit(&list);
+    run_text("capacity 64M\n0: retire size=16M address=48M\n1: alloc size=40M\n2: alloc size=9M\n", &what_if, &list);
+    const struct what_if_row *last = &what_if.rows[what_if.count - 1];
+    ck_assert_uint_eq(last->capacity_bytes, 49 << 20);
+    ck_assert_str_eq(last->note, "15.00M less; nothing is retired there (here: 1)");
+    what_if_deinit(&what_if);
+    remedy_list_deinit(&list);
+}
+END_TEST
+
+/* What an allocation evicts makes the hole larger than it was when least was free. */
+START_TEST(the_hole_is_that_of_the_tightest_moment)
+{
+    struct what_if what_if;
+    struct remedy_list list;
+    run_text("capacity 64M\n0: load size=32M stack=0\n1: alloc size=31M\n2: alloc size=16M\n", &what_if, &list);
+    ck_assert_uint_eq(what_if_headroom_bytes(&what_if.rows[0]), 1 << 20);
+    ck_assert_uint_eq(what_if.rows[0].largest_hole_bytes, 1 << 20);
+    what_if_deinit(&what_if);
+    remedy_list_deinit(&list);
+}
+END_TEST
+
 START_TEST(each_named_tag_has_its_row_and_all_of_them_the_last_however_many)
 {
     bool named_tags[OP_TAG_COUNT];
@@ -370,6 +416,9 @@ int main(void)
     tcase_add_test(tests, a_list_that_fits_says_so);
     tcase_add_test(tests, what_only_fills_free_memory_is_in_no_peak);
     tcase_add_test(tests, what_is_retired_is_in_no_peak_and_leaves_its_host_less_headroom);
+    tcase_add_test(tests, what_the_device_refused_takes_no_room);
+    tcase_add_test(tests, a_variant_in_which_memory_cannot_be_retired_says_nothing);
+    tcase_add_test(tests, the_hole_is_that_of_the_tightest_moment);
     tcase_add_test(tests, each_named_tag_has_its_row_and_all_of_them_the_last_however_many);
     tcase_add_test(tests, what_did_nothing_is_left_out_but_not_the_events_that_others_name);
     tcase_add_test(tests, a_list_from_where_the_request_was_granted_is_run_whole);
