@@ -17,6 +17,7 @@ struct set {
 struct copy {
     size_t split;
     uint64_t old_bytes, new_bytes; /* new_bytes with the request, when that belongs to the copy */
+    bool has_request;
 };
 
 static int by_tag_and_op(const void *a, const void *b)
@@ -80,7 +81,7 @@ static bool is_part_of(uint64_t *few, size_t few_count, uint64_t *many, size_t m
 static bool is_copy(const struct evidence *evidence, const struct set *set, struct copy *copy)
 {
     const struct op *op = evidence->op;
-    const bool has_request =
+    copy->has_request =
         op != NULL && (op->kind == OP_ALLOC || op->kind == OP_OUTPUT) && (set->tag < 0 || op->tag == set->tag);
     uint64_t *sizes = malloc((set->count + 1) * sizeof *sizes);
     CHECK(sizes != NULL);
@@ -88,8 +89,8 @@ static bool is_copy(const struct evidence *evidence, const struct set *set, stru
         sizes[i] = set->blocks[i]->requested_bytes;
         *(i < copy->split ? &copy->old_bytes : &copy->new_bytes) += sizes[i];
     }
-    sizes[set->count] = has_request ? op->size_bytes : 0;
-    const size_t new_count = set->count - copy->split + has_request;
+    sizes[set->count] = copy->has_request ? op->size_bytes : 0;
+    const size_t new_count = set->count - copy->split + copy->has_request;
     copy->new_bytes += sizes[set->count];
     const bool is_part = new_count >= COUNT_MIN && is_part_of(&sizes[copy->split], new_count, sizes, copy->split);
     free(sizes);
@@ -127,10 +128,10 @@ static void say(const struct evidence *evidence, const struct set *set, const st
         diagnosis_say(diagnosis, "What is live is made a second time");
     }
     diagnosis_say(diagnosis,
-                  ": since op %u, %s of the same sizes came in while the first %zu blocks (%s, made until op %u) are "
-                  "still live. Freed or donated "
-                  "before, they would have made room.",
-                  diagnosis->op, diagnosis_size(copy->new_bytes).text, copy->split,
+                  ": since op %u, %s of the same sizes came in%s while the first %zu blocks (%s, made until op %u) "
+                  "are still live. Freed or donated before, they would have made room.",
+                  diagnosis->op, diagnosis_size(copy->new_bytes).text,
+                  copy->has_request ? ", or are asked for," : "", copy->split,
                   diagnosis_size(copy->old_bytes).text, set->blocks[copy->split - 1]->op);
 }
 

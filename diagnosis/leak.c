@@ -67,12 +67,13 @@ bool leak_life_goes_on(const struct evidence *evidence)
     return lively_count >= LIVELY_PART_COUNT_MIN;
 }
 
-uint64_t leak_step_count(const struct evidence *evidence, uint64_t first_op)
+uint64_t leak_step_count(const struct evidence *evidence, uint64_t first_op, uint64_t end_op)
 {
     const struct history_host *host = host_of(evidence);
     uint64_t count = 0;
     for (uint32_t i = 0; i < host->count; i++) {
-        count += host->samples[i].first_op >= first_op ? host->samples[i].executed_count : 0;
+        const uint64_t at = host->samples[i].first_op;
+        count += at >= first_op && at < end_op ? host->samples[i].executed_count : 0;
     }
     return count >= STEP_COUNT_MIN ? count : 0;
 }
@@ -82,7 +83,7 @@ void leak_say_rate(const struct evidence *evidence, uint64_t bytes, uint64_t fir
 {
     const uint64_t op_count = end_op > first_op ? end_op - first_op : 1;
     const uint64_t per_thousand = (uint64_t)((double)bytes * 1000 / (double)op_count);
-    const uint64_t steps = leak_step_count(evidence, first_op);
+    const uint64_t steps = leak_step_count(evidence, first_op, end_op);
     diagnosis_say(diagnosis, "%s per 1000 ops", diagnosis_size(per_thousand).text);
     diagnosis_number(diagnosis, "bytes_per_1000_ops", per_thousand);
     if (steps > 0) {

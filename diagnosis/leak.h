@@ -29,8 +29,8 @@ struct survivors (*leak_survivors(const struct evidence *evidence))[OP_TAG_COUNT
 /* Whether something was freed or executed in at least 12 of 16 equal parts of the list: where nothing ever is, the
  * list only fills the device, and what grows is no leak. */
 bool leak_life_goes_on(const struct evidence *evidence);
-/* Executions from that op on; 0 when there are so few that they are no steps. */
-uint64_t leak_step_count(const struct evidence *evidence, uint64_t first_op);
+/* Executions from first_op on and before end_op; 0 when there are so few that they are no steps. */
+uint64_t leak_step_count(const struct evidence *evidence, uint64_t first_op, uint64_t end_op);
 /* Says by how much it grew in so many ops since first_op, per thousand ops and, where steps are known, per step. */
 void leak_say_rate(const struct evidence *evidence, uint64_t bytes, uint64_t first_op, uint64_t end_op,
                    struct diagnosis *diagnosis);

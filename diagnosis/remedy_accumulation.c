@@ -26,7 +26,7 @@ static bool outlives_steps(const struct remedy_case *given, uint32_t i)
     const struct remedy_life *life = &given->lives.lives[i];
     const struct remedy_steps *steps = &given->steps;
     return life->root == i && given->ops->ops[i].kind != OP_LOAD && i < steps->bounds[0] && !steps->is_of_step[i] &&
-           (life->end == OP_NONE || life->end > steps->bounds[1]);
+           (life->end == OP_NONE || (steps->count > 2 && life->end > steps->bounds[2]));
 }
 
 /* Where tags say what the parameters are, only those count. */

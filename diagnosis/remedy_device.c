@@ -1,11 +1,12 @@
-/* What changes the setup and leaves the list as it is: another chip, another capacity, the allocator's mitigations. */
+/* What changes the setup and leaves the list as it is, retirements aside: another chip, another capacity, the
+ * allocator's mitigations. */
 #include "diagnosis/remedy.h"
 
-#include "diagnosis/remedy_rewrite.h"
 #include "harness/check.h"
 #include "harness/size.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void keep_ops(const struct remedy_case *given, struct remedy_result *result)
@@ -82,15 +83,16 @@ static void chip_label(const struct remedy_case *given, uint64_t parameter, char
 /* What is retired is of the device that the list is from.  Returns how many ops were left out. */
 static size_t leave_out_retired(const struct remedy_case *given, struct remedy_result *result)
 {
-    struct rewrite rewrite;
-    rewrite_init(&rewrite, given->ops, &result->ops);
-    for (uint32_t i = 0; i < given->ops->count; i++) {
-        if (given->ops->ops[i].kind != OP_RETIRE) {
-            rewrite_keep(&rewrite, i);
-        }
+    const size_t count = given->ops->count;
+    bool *keep = malloc(count + 1);
+    CHECK(keep != NULL);
+    for (size_t i = 0; i < count; i++) {
+        keep[i] = given->ops->ops[i].kind != OP_RETIRE;
     }
-    rewrite_deinit(&rewrite);
-    return given->ops->count - result->ops.count;
+    keep_ops(given, result);
+    op_list_filter(&result->ops, keep);
+    free(keep);
+    return count - result->ops.count;
 }
 
 /* Behind the used characters of the note. */

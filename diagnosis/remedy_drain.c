@@ -1,20 +1,23 @@
 #include "diagnosis/remedy_drain.h"
 
 #include "harness/array.h"
+#include "harness/check.h"
 
 #include <stdlib.h>
 
 /* 18 minutes: what takes longer is completed instead of waited for, so that virtual time never runs out. */
 #define DELAY_NS_MAX ((uint64_t)1 << 40)
 
-void drain_init(struct drain *drain)
+void drain_init(struct drain *drain, size_t op_count)
 {
-    *drain = (struct drain){0};
+    *drain = (struct drain){.is_lost = calloc(op_count + 1, sizeof *drain->is_lost)};
+    CHECK(drain->is_lost != NULL);
 }
 
 void drain_deinit(struct drain *drain)
 {
     free(drain->lost);
+    free(drain->is_lost);
     *drain = (struct drain){0};
 }
 
@@ -23,21 +26,11 @@ static bool makes_event(const struct op *op)
     return op_kind_info((enum op_kind)op->kind)->makes_event && op->event == OP_NONE;
 }
 
-static void forget_lost(struct drain *drain, uint32_t event)
-{
-    for (size_t i = 0; i < drain->lost_count; i++) {
-        if (drain->lost[i] == event) {
-            drain->lost[i] = drain->lost[--drain->lost_count];
-            return;
-        }
-    }
-}
-
 void drain_note(struct drain *drain, const struct op_list *from, uint32_t i)
 {
     const struct op *op = &from->ops[i];
-    if (op->kind == OP_COMPLETE) {
-        forget_lost(drain, op->event);
+    if (op->kind == OP_COMPLETE && op->event < from->count) {
+        drain->is_lost[op->event] = false;
     }
     if (!makes_event(op)) {
         return;
@@ -46,6 +39,7 @@ void drain_note(struct drain *drain, const struct op_list *from, uint32_t i)
     if (op->delay_ns > DELAY_NS_MAX) {
         drain->lost = array_grown(drain->lost, drain->lost_count, &drain->lost_room, sizeof *drain->lost);
         drain->lost[drain->lost_count++] = i;
+        drain->is_lost[i] = true;
         return;
     }
     /* A collective starts when all hosts have joined it, or ends after its bound. */
@@ -70,10 +64,14 @@ bool drain_put(struct drain *drain, struct rewrite *rewrite, uint32_t at)
         rewrite_add(rewrite, &advance);
     }
     for (size_t i = 0; i < drain->lost_count; i++) {
-        struct op complete = op_make(OP_COMPLETE);
-        complete.event = drain->lost[i];
-        complete.host = rewrite->from->ops[drain->lost[i]].host;
-        rewrite_add(rewrite, &complete);
+        const uint32_t event = drain->lost[i];
+        if (drain->is_lost[event]) {
+            struct op complete = op_make(OP_COMPLETE);
+            complete.event = event;
+            complete.host = rewrite->from->ops[event].host;
+            rewrite_add(rewrite, &complete);
+        }
+        drain->is_lost[event] = false;
     }
     drain->lost_count = 0;
     drain->delay_ns = 0;

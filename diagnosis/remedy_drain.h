@@ -10,12 +10,13 @@
 /* What has been enqueued since the last drain. */
 struct drain {
     uint64_t delay_ns;    /* after which all of it is done, but for what is lost */
-    uint32_t *lost;       /* lost_count events that no time completes, by old number */
+    uint32_t *lost;       /* lost_count events that no time completes, by old number; some were completed since */
+    bool *is_lost;        /* by old number: of lost, and not completed yet */
     size_t lost_count, lost_room;
     uint32_t first;       /* events with lower old numbers were drained */
     bool has_events;
 };
-void drain_init(struct drain *drain);
+void drain_init(struct drain *drain, size_t op_count); /* of the old list */
 void drain_deinit(struct drain *drain);
 
 /* Takes in op number i of the old list, which was written. */

@@ -14,6 +14,7 @@ struct living {
     size_t count, room;
     uint32_t *holds; /* by root */
     uint32_t *names; /* by root: the op that names the life now, an output when it was donated */
+    bool *is_gone;   /* by root: freed before, and a restart released the references that were left */
 };
 
 struct restart {
@@ -24,10 +25,10 @@ struct restart {
     uint64_t count, left_out_count;
 };
 
-static bool is_alive(const struct restart *restart, uint32_t root, uint32_t at)
+static bool is_freed(const struct restart *restart, uint32_t root, uint32_t at)
 {
     const uint32_t end = restart->given->lives.lives[root].end;
-    return end == OP_NONE || end >= at;
+    return end != OP_NONE && end < at;
 }
 
 /* What is named again, or was there before the steps, comes back; a leak does not. */
@@ -41,20 +42,25 @@ static void forget_ended(struct restart *restart, uint32_t at)
     struct living *living = &restart->living;
     size_t kept = 0;
     for (size_t i = 0; i < living->count; i++) {
-        if (is_alive(restart, living->roots[i], at)) {
+        const uint32_t root = living->roots[i];
+        if (!is_freed(restart, root, at) || living->holds[root] > 0) {
             living->roots[kept++] = living->roots[i];
         }
     }
     living->count = kept;
 }
 
-static void free_all(struct restart *restart)
+/* What is freed already, and still held, needs its references released, and no more. */
+static void free_all(struct restart *restart, uint32_t at)
 {
     const struct living *living = &restart->living;
     for (size_t i = 0; i < living->count; i++) {
         const uint32_t name = living->names[living->roots[i]];
         for (uint32_t k = 0; k < living->holds[living->roots[i]]; k++) {
             rewrite_add_on(&restart->rewrite, OP_RELEASE, name);
+        }
+        if (is_freed(restart, living->roots[i], at)) {
+            continue;
         }
         const bool is_program = restart->given->ops->ops[name].kind == OP_LOAD;
         rewrite_add_on(&restart->rewrite, is_program ? OP_UNLOAD : OP_FREE, name);
@@ -66,8 +72,13 @@ static void make_again(struct restart *restart, uint32_t root)
     const uint32_t name = restart->living.names[root];
     struct op again = restart->given->ops->ops[name];
     if (again.kind == OP_DONATE) { /* in a block as large as the one that it had taken over */
-        again = restart->given->ops->ops[root];
+        const struct op *first = &restart->given->ops->ops[root];
+        const uint64_t used_bytes = again.unpadded_bytes > 0 ? again.unpadded_bytes : again.size_bytes;
         again.kind = OP_OUTPUT;
+        again.ref = OP_NONE;
+        again.align_log2 = first->align_log2;
+        again.size_bytes = first->size_bytes;
+        again.unpadded_bytes = used_bytes < first->size_bytes ? used_bytes : 0;
     }
     rewrite_as(&restart->rewrite, name, &again);
     for (uint32_t k = 0; k < restart->living.holds[root]; k++) {
@@ -80,11 +91,13 @@ static void put_restart(struct restart *restart, uint32_t at)
     struct living *living = &restart->living;
     size_t kept = 0;
     forget_ended(restart, at);
-    free_all(restart);
+    free_all(restart, at);
     (void)drain_put(&restart->drain, &restart->rewrite, at);
     for (size_t i = 0; i < living->count; i++) {
         const uint32_t root = living->roots[i];
-        if (comes_back(restart, root, at)) {
+        if (is_freed(restart, root, at)) {
+            living->is_gone[root] = true;
+        } else if (comes_back(restart, root, at)) {
             make_again(restart, root);
             living->roots[kept++] = root;
         } else {
@@ -100,7 +113,8 @@ static void keep(struct restart *restart, uint32_t i)
     const struct op *op = &restart->given->ops->ops[i];
     struct living *living = &restart->living;
     const uint32_t root = restart->given->lives.lives[i].root;
-    if (drain_makes_needless(&restart->drain, restart->given->ops, i)) {
+    const bool is_needless = root != OP_NONE && living->is_gone[root];
+    if (is_needless || drain_makes_needless(&restart->drain, restart->given->ops, i)) {
         return;
     }
     rewrite_keep(&restart->rewrite, i);
@@ -135,12 +149,14 @@ static bool restart_apply(const struct remedy_case *given, uint64_t parameter, s
     const struct remedy_steps *steps = &given->steps;
     struct restart restart = {.given = given};
     size_t step = parameter; /* the next one before which everything starts anew */
-    drain_init(&restart.drain);
+    drain_init(&restart.drain, given->ops->count);
     rewrite_init(&restart.rewrite, given->ops, &result->ops);
     restart.living.holds = calloc(given->ops->count + 1, sizeof *restart.living.holds);
     restart.living.names = calloc(given->ops->count + 1, sizeof *restart.living.names);
+    restart.living.is_gone = calloc(given->ops->count + 1, sizeof *restart.living.is_gone);
     CHECK(restart.living.holds != NULL);
     CHECK(restart.living.names != NULL);
+    CHECK(restart.living.is_gone != NULL);
     const size_t ops_max = REMEDY_OPS_FACTOR * given->ops->count + REMEDY_OPS_MORE;
     for (uint32_t i = 0; i < given->ops->count && result->ops.count <= ops_max; i++) {
         if (step < steps->count && steps->bounds[step] == i) {
@@ -154,6 +170,7 @@ static bool restart_apply(const struct remedy_case *given, uint64_t parameter, s
     free(restart.living.roots);
     free(restart.living.names);
     free(restart.living.holds);
+    free(restart.living.is_gone);
     snprintf(result->note, sizeof result->note,
              "restarts: %" PRIu64 "; blocks that nothing names again, and do not come back: %" PRIu64,
              restart.count, restart.left_out_count);

@@ -405,6 +405,50 @@ START_TEST(a_restart_keeps_references_holds_and_donations_right)
 }
 END_TEST
 
+/* References that outlive their blocks are what a restart gives back. */
+START_TEST(a_restart_releases_what_was_freed_and_is_still_held)
+{
+    struct remedy_list list;
+    struct what_if_row row;
+    char text[4096] = "tag 1 \"weights\"\ntag 2 \"act\"\ntag 3 \"ref\"\n0: alloc size=128K tag=1\n";
+    for (unsigned i = 1; i < 13 * 6; i += 6) {
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "%u: alloc size=32K tag=2\n%u: alloc size=64K tag=3\n%u: hold block=%u\n%u: use block=%u delay=1ms\n"
+                 "%u: free block=%u\n%u: free block=%u\n", i, i + 1, i + 2, i + 1, i + 3, i, i + 4, i + 1, i + 5, i);
+    }
+    strcat(text, "79: release block=2\n80: release block=74\n");
+    remedy_list_parse(&list, text);
+    ck_assert_uint_ne(list.base.op, OP_NONE);
+    remedy_list_apply(&list, &remedy_restart, 4);
+    ck_assert_uint_gt(remedy_list_count(&list, OP_RELEASE), 4);
+    remedy_list_measure(&list, &row);
+    ck_assert_int_eq(row.end, WHAT_IF_FITS);
+    remedy_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(a_donated_block_comes_back_as_its_last_owner_s)
+{
+    struct remedy_list list;
+    struct what_if_row row;
+    char text[4096] = "tag 1 \"first\"\ntag 2 \"act\"\ntag 3 \"last\"\n0: alloc size=64K tag=1\n1: donate block=0 size=48K "
+                      "tag=3\n";
+    for (unsigned i = 2; i < 12 * 5; i += 5) {
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "%u: alloc size=32K tag=2\n%u: alloc size=16K tag=2\n%u: touch block=1\n%u: free block=%u\n"
+                 "%u: free block=%u\n", i, i + 1, i + 2, i + 3, i, i + 4, i + 1);
+    }
+    remedy_list_parse(&list, text);
+    remedy_list_apply(&list, &remedy_restart, 4);
+    ck_assert_uint_gt(remedy_list_bytes(&list, OP_OUTPUT, 3), 0);
+    ck_assert_uint_eq(remedy_list_bytes(&list, OP_OUTPUT, 3) % (64 * KILO), 0);
+    ck_assert_uint_eq(remedy_list_bytes(&list, OP_OUTPUT, 1), 0);
+    remedy_list_measure(&list, &row);
+    ck_assert_int_eq(row.end, WHAT_IF_FITS);
+    remedy_list_deinit(&list);
+}
+END_TEST
+
 START_TEST(a_forced_drain_ends_what_is_queued_lost_events_too)
 {
     struct remedy_list list;
@@ -610,6 +654,8 @@ int main(void)
     tcase_add_test(tests, what_is_held_or_was_donated_is_not_given_back);
     tcase_add_test(tests, a_restart_brings_back_what_lives_long_and_leaves_leaks_behind);
     tcase_add_test(tests, a_restart_keeps_references_holds_and_donations_right);
+    tcase_add_test(tests, a_restart_releases_what_was_freed_and_is_still_held);
+    tcase_add_test(tests, a_donated_block_comes_back_as_its_last_owner_s);
     tcase_add_test(tests, a_forced_drain_ends_what_is_queued_lost_events_too);
     tcase_add_test(tests, what_a_drain_completed_is_not_completed_again);
     tcase_add_test(tests, a_program_is_unloaded_after_its_last_execution);
