@@ -134,7 +134,10 @@ static const char *set_out(struct arguments *arguments, const char *value)
 
 static const char *set_output(struct arguments *arguments, const char *value)
 {
-    return set_text(&arguments->output, value);
+    const char *wrong = set_text(&arguments->output, value);
+    if (strcmp(value, "-") == 0)
+        arguments->output = NULL; /* standard output, as without it */
+    return wrong;
 }
 
 static const char *set_format(struct arguments *arguments, const char *value)

@@ -7,10 +7,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool find_status(const char *path, struct stat *status)
+{
+    return (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, status) : stat(path, status)) == 0;
+}
+
 bool file_is_same(const char *a, const char *b)
 {
     struct stat of_a, of_b;
-    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+    return find_status(a, &of_a) && find_status(b, &of_b) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
 bool make_directories(const char *path)

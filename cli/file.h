@@ -9,7 +9,8 @@
 
 enum { FILE_PATH_BYTES = 4096 };
 
-/* Whether both are there, and are one file: under other names, too, and through symbolic links. */
+/* Whether both are there, and are one file: under other names, too, and through symbolic links; "-" is standard
+ * input. */
 bool file_is_same(const char *a, const char *b);
 
 /* Makes a directory and those above it.  False: errno says why. */

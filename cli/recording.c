@@ -10,12 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The file of that name; - is standard input. */
-static const char *file_of(const char *path)
-{
-    return strcmp(path, "-") == 0 ? "/dev/stdin" : path;
-}
-
 /* What the command line fixes, in the form that importers want: everything else empty. */
 static enum exit_code fixed_init(struct setup *fixed, const struct arguments *arguments)
 {
@@ -100,7 +94,7 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     struct import import;
     struct import_error error = {0};
     import_init(&import);
-    if (import_file(file_of(path), arguments->format, &options, &import, &error) != IMPORT_OK) {
+    if (import_file(path, arguments->format, &options, &import, &error) != IMPORT_OK) {
         import_deinit(&import);
         return fail_in_file(path, error.line, error.column, error.reason);
     }
@@ -133,7 +127,7 @@ static enum exit_code recording_read_ops(const char *path, const struct argument
 {
     struct ops_file_error error = {0};
     char named_target[SETUP_VALUE_BYTES];
-    if (ops_file_read(file_of(path), &recording->setup, &recording->ops, &error) != OPS_FILE_OK)
+    if (ops_file_read(path, &recording->setup, &recording->ops, &error) != OPS_FILE_OK)
         return fail_in_ops(path, &error);
     memcpy(named_target, recording->setup.target, sizeof named_target);
     return override(path, named_target, arguments, recording);

@@ -118,7 +118,8 @@ enum import_result import_text(const char *text, size_t length, const char *form
                                const struct import_options *options, struct import *import,
                                struct import_error *error);
 
-/* The same for a file: plain, gzip or zstd (told apart by content), up to IMPORT_BYTES_MAX bytes of text. */
+/* The same for a file ("-": standard input): plain, gzip or zstd (told apart by content), up to IMPORT_BYTES_MAX bytes
+ * of text. */
 #define IMPORT_BYTES_MAX ((size_t)64 << 30)
 enum import_result import_file(const char *path, const char *format_name, const struct import_options *options,
                                struct import *import, struct import_error *error);

@@ -3,6 +3,7 @@
 #include "formats/text_store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,9 +244,14 @@ static bool is_device(FILE *stream)
     return fstat(fileno(stream), &status) == 0 && S_ISCHR(status.st_mode) && !isatty(fileno(stream));
 }
 
+static FILE *open_file(const char *path)
+{
+    return strcmp(path, "-") == 0 ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb") : fopen(path, "rb");
+}
+
 enum import_result text_read(const char *path, size_t bytes_max, struct text *text, struct import_error *error)
 {
-    struct source source = {.stream = fopen(path, "rb")};
+    struct source source = {.stream = open_file(path)};
     text_store_init(&source.store, bytes_max, error);
     if (source.stream == NULL) {
         return unreadable(&source, strerror(errno));

@@ -4,6 +4,7 @@
 #include "harness/fit.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -304,7 +305,8 @@ static enum ops_file_result read_stream(FILE *stream, struct setup *setup, struc
 enum ops_file_result ops_file_read(const char *path, struct setup *setup, struct op_list *list,
                                    struct ops_file_error *error)
 {
-    FILE *stream = fopen(path, "rb");
+    const bool is_standard = strcmp(path, "-") == 0;
+    FILE *stream = is_standard ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb") : fopen(path, "rb");
     if (stream == NULL) {
         return unreadable(error, strerror(errno));
     }

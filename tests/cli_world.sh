@@ -77,6 +77,13 @@ for subcommand in import replay explain export watch; do
     cmp -s named.txt piped.txt || fail "$subcommand -: $(diff named.txt piped.txt | head -n 2)"
 done
 expect_refusal 2 "-:1:1: " shrink - <<<"no list"
+expect_exit 0 import one.ops -o -
+expect_text out.txt "0: alloc size=512"
+[ ! -e ./- ] || fail "-o - makes a file"
+cp one.ops same.ops
+expect_refusal 2 "same.ops: it is the file that is read" export - -o same.ops <same.ops
+cmp -s one.ops same.ops || fail "what is read through a pipe is overwritten"
+{ read -r _ && expect_refusal 2 "-:1:1: " replay -; } <one.ops # it begins where standard input stands
 
 # Ctrl-C: the trial ends, the summary is there.
 rm -rf out
