@@ -132,8 +132,8 @@ const struct subcommand subcommand_watch = {
                    "sparkline over all of the time, and the trend: a median slope, which no single spike decides.\n"
                    "--follow is for the DIR of a campaign alone: what a FILE does is known when it has run.\n"
                    "With --alarm 90% a line that begins with ALARM follows a device whose peak was 90% of it or more.\n"
-                   "The exit code for a FILE is that of replay; 1: it broke a promise, and what is shown ends\n"
-                   "there.\n\n"
+                   "A FILE is run once: the exit code is that of replay --replay-sample 0; 1: it broke a promise,\n"
+                   "and what is shown ends there.\n\n"
                    "Example: hbmstress watch out --follow --alarm 90%\n"
                    "Example: hbmstress watch crash.ops --json",
     .options = options,
