@@ -10,6 +10,7 @@
 #include "reports/terminal.h"
 #include "targets/targets.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -210,6 +211,23 @@ void campaign_view_tables(struct campaign_view *view, const struct checkpoint *a
     terminal_end(text, end);
 }
 
+static const char summary_name[] = "summary.json", junit_name[] = "junit.xml";
+
+static bool forget_report(const char *directory, const char *name)
+{
+    char path[FILE_PATH_BYTES];
+    snprintf(path, sizeof path, "%.3800s/%s", directory, name);
+    if (unlink(path) == 0 || errno == ENOENT)
+        return true;
+    (void)message_fail(EXIT_HARNESS, "%s: %m", path);
+    return false;
+}
+
+bool campaign_view_forget(const char *directory)
+{
+    return forget_report(directory, summary_name) && forget_report(directory, junit_name);
+}
+
 static bool write_report(const struct campaign_view *view, const char *name, const struct writing *text)
 {
     char path[FILE_PATH_BYTES];
@@ -225,11 +243,13 @@ bool campaign_view_write(struct campaign_view *view, const struct checkpoint *at
     const struct report_campaign campaign = view_of(view, at);
     writing_clear(&view->text);
     summary_print(&view->text, &campaign);
-    bool is_written = write_report(view, "summary.json", &view->text);
+    bool is_written = write_report(view, summary_name, &view->text);
     writing_clear(&view->text);
     junit_print(&view->text, &campaign);
-    is_written = is_written && write_report(view, "junit.xml", &view->text);
+    is_written = is_written && write_report(view, junit_name, &view->text);
     writing_clear(&view->text);
+    if (!is_written)
+        (void)campaign_view_forget(view->directory);
     return is_written;
 }
 

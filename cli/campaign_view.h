@@ -42,8 +42,11 @@ void campaign_view_clear(struct campaign_view *view);
 void campaign_view_lines(struct campaign_view *view, const struct checkpoint *at, struct writing *text);
 void campaign_view_tables(struct campaign_view *view, const struct checkpoint *at, struct writing *text);
 
-/* Writes summary.json and junit.xml.  False: a message was given. */
+/* Writes summary.json and junit.xml: both, or after a message neither.  False: a message was given. */
 bool campaign_view_write(struct campaign_view *view, const struct checkpoint *at);
+
+/* Removes both: they speak of a campaign that is over.  False: a message was given. */
+bool campaign_view_forget(const char *directory);
 
 /* The names of probes that are required and were not hit, or NULL; the text is the view's until it is used again. */
 const char *campaign_view_missed_probes(struct campaign_view *view, const struct checkpoint *at);

@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include "cli/campaign_view.h"
 #include "cli/checkpoint.h"
 #include "cli/place.h"
 
@@ -41,6 +42,8 @@ enum exit_code output_open_results(struct output *output, const char *directory,
         return message_fail(EXIT_USAGE, "%s: it is shorter than its checkpoint says", output->path);
     if (kept_bytes == 0)
         checkpoint_forget(directory);
+    if (!campaign_view_forget(directory))
+        return EXIT_HARNESS;
     if (ftruncate(output->results, (off_t)kept_bytes) != 0 ||
         lseek(output->results, 0, SEEK_END) != (off_t)kept_bytes)
         return message_fail(EXIT_HARNESS, "%s: %s", output->path, strerror(errno));

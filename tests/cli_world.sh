@@ -59,6 +59,31 @@ said=$( (ulimit -f 0 && exec "$hbmstress" run fragmentation_storm --target first
 [ "$(echo "$said" | wc -l)" = 1 ] || fail "a full disk should be one line: $said"
 [ -z "$(find out -type f -size +0)" ] || fail "a full disk leaves $(find out -type f)"
 
+# A run takes the reports of the one before away first: one that dies leaves none that says all is well.
+expect_reports() { # COUNT
+    [ "$(find out -name summary.json -o -name junit.xml | wc -l)" = "$1" ] || fail "not $1 reports: $(ls out)"
+}
+rm -rf out
+storm=(run fragmentation_storm --capacity 64M --seed 1 --ops 3000 --workers 1)
+expect_exit 0 "${storm[@]}"
+expect_reports 2
+for again in "${storm[*]}" "run --resume out"; do
+    # shellcheck disable=SC2086
+    (ulimit -f 0 && exec "$hbmstress" $again >out.txt 2>err.txt)
+    [ "$?" = 4 ] || fail "$again: a full disk should be exit 4"
+    expect_reports 0
+    expect_exit 0 "${storm[@]}"
+done
+# Who is refused takes nothing.
+expect_exit 2 "${storm[@]}" --workers 0
+expect_reports 2
+expect_exit 0 "${storm[@]}" --sweep --ops 5
+expect_reports 0
+mkdir -p out/summary.json
+expect_exit 4 "${storm[@]}"
+expect_text err.txt "out/summary.json: Is a directory"
+[ "$(wc -l <err.txt)" = 1 ] || fail "more than one line: $(cat err.txt)"
+
 # What is no regular file is written to, not replaced.
 printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n' >one.ops
 mkfifo pipe.ops
