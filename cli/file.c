@@ -18,6 +18,13 @@ bool file_is_same(const char *a, const char *b)
     return find_status(a, &of_a) && find_status(b, &of_b) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
+void file_name_clean(char *name)
+{
+    for (; *name != '\0'; name++)
+        if (*name == '/' || *name == ':' || (unsigned char)*name <= ' ')
+            *name = '_';
+}
+
 bool make_directories(const char *path)
 {
     char part[FILE_PATH_BYTES];

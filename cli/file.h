@@ -13,6 +13,9 @@ enum { FILE_PATH_BYTES = 4096 };
  * input. */
 bool file_is_same(const char *a, const char *b);
 
+/* Makes of any text what a file can be called: '/', ':', blanks and control characters become '_'. */
+void file_name_clean(char *name);
+
 /* Makes a directory and those above it.  False: errno says why. */
 bool make_directories(const char *path);
 

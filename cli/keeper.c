@@ -56,9 +56,7 @@ static void base_print(const char *rule, const char *part, uint64_t seed, uint32
 {
     char name[SETUP_NAME_BYTES], suffix[24] = "";
     snprintf(name, sizeof name, "%s", part);
-    for (char *letter = name; *letter != '\0'; letter++)
-        if (*letter == '/' || (unsigned char)*letter <= ' ')
-            *letter = '_'; /* a section's name may be any text */
+    file_name_clean(name); /* a section's name may be any text */
     if (op != OP_NONE)
         snprintf(suffix, sizeof suffix, "-op%lu", (unsigned long)op);
     const char *dash = rule[0] == '\0' ? "" : "-";

@@ -1,5 +1,6 @@
 #include "cli/plan.h"
 
+#include "cli/file.h"
 #include "cli/job.h"
 #include "cli/lookup.h"
 #include "cli/opening.h"
@@ -163,6 +164,31 @@ static enum exit_code fail_unknown_scenario(const struct saying *saying, const c
     return fail_in_section(saying, reason);
 }
 
+/* Whether the files of two parts have the same names. */
+static bool is_same_in_files(const char *name, const char *other)
+{
+    char a[SETUP_NAME_BYTES], b[SETUP_NAME_BYTES];
+    snprintf(a, sizeof a, "%s", name);
+    snprintf(b, sizeof b, "%s", other);
+    file_name_clean(a);
+    file_name_clean(b);
+    return strcmp(a, b) == 0;
+}
+
+/* What one part keeps may not take the place of what another one does. */
+static enum exit_code check_name(const struct saying *saying, const char *name, const struct plan *plan)
+{
+    char reason[RUN_REASON_BYTES];
+    for (size_t i = 0; i < plan->count; i++) {
+        if (!is_same_in_files(name, plan->parts[i].name))
+            continue;
+        snprintf(reason, sizeof reason, "the files of '%s' would be called as those of '%s' are: give it another name",
+                 name, plan->parts[i].name);
+        return fail_in_section(saying, reason);
+    }
+    return EXIT_KEPT;
+}
+
 static enum exit_code plan_one(const struct saying *saying, const char *name, const struct scenario *scenario,
                                struct plan *plan)
 {
@@ -174,8 +200,11 @@ static enum exit_code plan_one(const struct saying *saying, const char *name, co
         return fail_in_section(saying, reason);
     if (saying->said.lanes.lane_count != 0 && lane_wish_wrong(&saying->said.lanes) != NULL)
         return fail_in_section(saying, lane_wish_wrong(&saying->said.lanes));
+    enum exit_code code = check_name(saying, name, plan);
+    if (code != EXIT_KEPT)
+        return code;
     struct part *part = plan_add(plan);
-    enum exit_code code = part_init(part, name, scenario, &saying->said, saying->seed);
+    code = part_init(part, name, scenario, &saying->said, saying->seed);
     if (code == EXIT_KEPT)
         part_bound(part, &saying->said);
     return code;

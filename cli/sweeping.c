@@ -97,9 +97,7 @@ static bool choose_path(struct sweeping *sweeping, const struct sweep_note *note
     char directory[OUTPUT_PATH_BYTES], base[320], place[SWEEP_PLACE_BYTES];
     snprintf(base, sizeof base, "%.48s-%.64s-%llu-%s", rule, part, (unsigned long long)note->setup.seed,
              sweep_place_print(&note->place, place));
-    for (char *letter = base; *letter != '\0'; letter++)
-        if (*letter == '/' || *letter == ':' || (unsigned char)*letter <= ' ')
-            *letter = '_';
+    file_name_clean(base);
     int length = snprintf(directory, sizeof directory, "%s/%s", sweeping->directory, folder);
     if (length < 0 || (size_t)length + sizeof base + 8 > sizeof directory) {
         (void)message_fail(EXIT_HARNESS, "%s: the path is too long", sweeping->directory);

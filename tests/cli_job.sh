@@ -100,6 +100,20 @@ parts_of() { # WORD
 [ "$(parts_of slow_leak)" = 2 ] || fail "run slow_leak: $(parts_of slow_leak) parts"
 [ "$(parts_of exact_edge.quick)" = 1 ] || fail "run exact_edge.quick: $(parts_of exact_edge.quick) parts"
 
+# Two parts whose files would have the same names are refused: of the lists that they keep one would be lost.
+for names in 'a b:a_b' 'a/b:a b' 'a_b:a:b'; do
+    first=${names%%:*} second=${names#*:}
+    printf '[%s]\nscenario = slow_leak\n[%s]\nscenario = slow_leak\nseeds = 1\n' "$first" "$second" >same.ini
+    expect_refusal 2 "same.ini:3: the files of '$second' would be called as those of '$first' are" run --job same.ini
+    expect_refusal 2 "same.ini:3: " run --job same.ini --sweep --ops 5
+    expect_exit 0 run "$second" --job same.ini
+done
+printf '[slow_leak.x]\nscenario = slow_leak\n[x]\nscenario = all\n' >same.ini
+expect_refusal 2 "same.ini:3: the files of 'slow_leak.x' would be called" run --job same.ini --ops 50
+# The same scenario twice on the command line is one part.
+expect_exit 0 run slow_leak slow_leak --seeds 1 --seed 1 --json
+[ "$(grep -c '"type":"scenario"' out.txt)" = 1 ] || fail "a scenario that is named twice runs twice"
+
 # --- the seed: of the command line, else of the file, else of the commit, else drawn from the clock ----------------
 seed_of() { # ARGUMENT...
     "$hbmstress" run exact_edge --ops 10 --json "$@" | sed -n '1s/.*"seed":\([0-9]*\).*/\1/p'
