@@ -37,6 +37,14 @@ static bool is_wanted(struct part_state *part, enum verdict_kind kind)
     }
 }
 
+/* Beside that of a finding, which names them itself, what a merge is to take. */
+static void note_kept(struct campaign *campaign, const char *folder, const char *base, const char *extension)
+{
+    struct writing *kept = &campaign->at->kept;
+    writing_append_format(kept, "%s/%s%s", folder, base, extension);
+    writing_append_bytes(kept, "", 1);
+}
+
 static void keep_oom(struct campaign *campaign, const struct judgement *judgement, const struct kept_oom *oom,
                      struct lines *all, struct lines *notable)
 {
@@ -50,7 +58,9 @@ static void keep_oom(struct campaign *campaign, const struct judgement *judgemen
     keeper_paths_init(&paths, &campaign->keeper, "repros", kept.base);
     struct report_finding finding = campaign_finding(campaign, judgement, &oom->verdict, oom->message);
     finding.certificate = paths.certificate;
+    note_kept(campaign, "certificates", kept.base, ".json");
     if (oom->verdict.kind == VERDICT_UNKNOWN) {
+        note_kept(campaign, "repros", kept.base, ".ops");
         campaign_add_files(&finding, &paths, &kept);
         campaign_say_kept(campaign, &finding);
     }
@@ -110,6 +120,15 @@ static void campaign_alarm(struct campaign *campaign, const struct report_findin
                        finding->verdict->reason, finding->repro == NULL ? "no file" : finding->repro);
 }
 
+static void add_dispute(struct campaign *campaign, struct report_finding *finding, const struct keeper_paths *paths,
+                        const struct kept *kept)
+{
+    campaign_add_files(finding, paths, kept);
+    finding->certificate = paths->certificate;
+    note_kept(campaign, "disputes", kept->base, ".ops");
+    note_kept(campaign, "disputes", kept->base, ".json");
+}
+
 void campaign_say_dispute(struct campaign *campaign, const struct judgement *judgement)
 {
     const struct kept_oom *oom = judgement_dispute(judgement);
@@ -122,8 +141,7 @@ void campaign_say_dispute(struct campaign *campaign, const struct judgement *jud
     if (kept.result == KEEPER_FAILED) {
         campaign_take_failure(campaign);
     } else {
-        campaign_add_files(&finding, &paths, &kept);
-        finding.certificate = paths.certificate;
+        add_dispute(campaign, &finding, &paths, &kept);
     }
     campaign_alarm(campaign, &finding);
 }
@@ -134,8 +152,7 @@ void campaign_say_shrunk_dispute(struct campaign *campaign, const struct judgeme
     struct keeper_paths paths;
     struct report_finding finding = campaign_finding(campaign, judgement, &kept->dispute, judgement->head.message);
     keeper_paths_init(&paths, &campaign->keeper, "disputes", kept->base);
-    campaign_add_files(&finding, &paths, kept);
-    finding.certificate = paths.certificate;
+    add_dispute(campaign, &finding, &paths, kept);
     campaign->at->parts[judgement->head.task.part].totals.disputed++;
     campaign->at->state.end.totals.disputed++;
     campaign_alarm(campaign, &finding);

@@ -17,7 +17,7 @@ struct file_head {
     uint64_t crc;        /* of them */
 };
 static const char description_magic[16] = "hbmstress camp 1";
-static const char checkpoint_magic[16] = "hbmstress mark 2";
+static const char checkpoint_magic[16] = "hbmstress mark 3";
 /* Of all versions; the last character says which one. */
 enum { MAGIC_NAME_BYTES = sizeof checkpoint_magic - 1 };
 
@@ -40,6 +40,7 @@ void checkpoint_deinit(struct checkpoint *checkpoint)
 {
     free(checkpoint->parts);
     findings_deinit(&checkpoint->findings);
+    writing_deinit(&checkpoint->kept);
     *checkpoint = (struct checkpoint){0};
 }
 
@@ -94,6 +95,7 @@ bool checkpoint_save(const struct checkpoint *checkpoint, const struct campaign_
     writing_append_bytes(&bytes, checkpoint->parts, description->head.part_count * sizeof *checkpoint->parts);
     writing_append_bytes(&bytes, &finding_count, sizeof finding_count);
     writing_append_bytes(&bytes, checkpoint->findings.findings, finding_count * sizeof *checkpoint->findings.findings);
+    writing_append_bytes(&bytes, checkpoint->kept.bytes, checkpoint->kept.length);
     return end_file(&bytes, directory, "checkpoint");
 }
 
@@ -148,6 +150,13 @@ static enum exit_code open_file(const char *path, const char magic[16], uint64_t
     return EXIT_KEPT;
 }
 
+/* The rest is texts, each with its NUL. */
+static bool take_texts(const struct rest *rest, struct writing *texts)
+{
+    writing_append_bytes(texts, rest->bytes, rest->length);
+    return rest->length == 0 || rest->bytes[rest->length - 1] == '\0';
+}
+
 static bool take_description(struct rest *rest, struct campaign_description *description)
 {
     struct campaign_head *head = &description->head;
@@ -161,8 +170,7 @@ static bool take_description(struct rest *rest, struct campaign_description *des
     uint64_t argument_count = 0;
     for (size_t i = 0; i < rest->length; i++)
         argument_count += rest->bytes[i] == '\0';
-    writing_append_bytes(&description->arguments, rest->bytes, rest->length);
-    return argument_count == head->argument_count && (rest->length == 0 || rest->bytes[rest->length - 1] == '\0');
+    return take_texts(rest, &description->arguments) && argument_count == head->argument_count;
 }
 
 static bool take_checkpoint(struct rest *rest, const struct campaign_head *expected, struct checkpoint *checkpoint)
@@ -183,7 +191,7 @@ static bool take_checkpoint(struct rest *rest, const struct campaign_head *expec
             return false;
         findings_add(&checkpoint->findings, &finding);
     }
-    return rest->length == 0;
+    return take_texts(rest, &checkpoint->kept);
 }
 
 enum exit_code checkpoint_load(const char *directory, struct campaign_description *description,

@@ -67,6 +67,7 @@ struct checkpoint {
     struct campaign_state state;
     struct part_state *parts; /* one per part of the description */
     struct findings findings;
+    struct writing kept;      /* the files of OOMs and disputes, "FOLDER/FILE" in OUT, each with its NUL */
 };
 void checkpoint_deinit(struct checkpoint *checkpoint);
 

@@ -9,11 +9,11 @@
 #include "harness/shell.h"
 #include "reports/json_lines.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define COPY_BYTES_MAX ((size_t)1 << 30)
 
@@ -164,47 +164,47 @@ static bool copy_file(const char *from, const char *to)
     return is_good;
 }
 
-static bool has_name(const struct dirent *entry, const char *base)
+/* One file of a shard, "FOLDER/FILE".  What was removed since stays so. */
+static bool copy_kept(struct merging *merging, const struct shard *shard, const char *name)
 {
-    const size_t length = strlen(base);
-    return length > 0 && strncmp(entry->d_name, base, length) == 0 && entry->d_name[length] == '.';
+    char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
+    const int folder_bytes = (int)strcspn(name, "/");
+    snprintf(from, sizeof from, "%.3800s/%s", shard->directory, name);
+    if (access(from, F_OK) != 0 && errno == ENOENT)
+        return true;
+    snprintf(to, sizeof to, "%.3800s/%.*s", merging->directory, folder_bytes, name);
+    if (!make_directories(to))
+        return message_fail(EXIT_HARNESS, "%s: %m", to) == EXIT_KEPT;
+    snprintf(to, sizeof to, "%.3800s/%s", merging->directory, name);
+    merging->at.state.certificate_count += strncmp(name, "certificates/", strlen("certificates/")) == 0;
+    return copy_file(from, to);
 }
 
 /* Files of a finding whose shortest repro is another shard's stay behind. */
-static bool is_superseded(const struct merging *merging, const struct shard *shard, const struct dirent *entry)
+static bool copy_findings(struct merging *merging, const struct shard *shard)
 {
-    for (size_t i = 0; i < shard->at.findings.count; i++) {
+    char name[FINDING_BASE_BYTES + 32];
+    bool is_good = true;
+    for (size_t i = 0; i < shard->at.findings.count && is_good; i++) {
         const struct finding *finding = &shard->at.findings.findings[i];
         const struct finding *known = findings_find(&merging->at.findings, finding->signature);
-        if (has_name(entry, finding->base) && strcmp(known->base, finding->base) != 0)
-            return true;
+        if (finding->base[0] == '\0' || strcmp(known->base, finding->base) != 0)
+            continue;
+        snprintf(name, sizeof name, "repros/%s.ops", finding->base);
+        is_good = copy_kept(merging, shard, name);
+        snprintf(name, sizeof name, "certificates/%s.json", finding->base);
+        is_good = is_good && (!finding->has_certificate || copy_kept(merging, shard, name));
     }
-    return false;
+    return is_good;
 }
 
-static int is_file(const struct dirent *entry)
+/* What else its campaign kept; its directory may have more, of campaigns before. */
+static bool copy_others(struct merging *merging, const struct shard *shard)
 {
-    return entry->d_name[0] != '.' && strstr(entry->d_name, ".partial") == NULL;
-}
-
-static bool copy_folder(struct merging *merging, const struct shard *shard, const char *folder)
-{
-    char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
-    struct dirent **entries;
-    snprintf(from, sizeof from, "%.1800s/%s", shard->directory, folder);
-    const int count = scandir(from, &entries, is_file, alphasort);
-    snprintf(to, sizeof to, "%.1800s/%s", merging->directory, folder);
-    bool is_good = count <= 0 || make_directories(to) || message_fail(EXIT_HARNESS, "%s: %m", to) == EXIT_KEPT;
-    for (int i = 0; i < count; i++) {
-        snprintf(from, sizeof from, "%.1800s/%s/%s", shard->directory, folder, entries[i]->d_name);
-        snprintf(to, sizeof to, "%.1800s/%s/%s", merging->directory, folder, entries[i]->d_name);
-        const bool is_copied = is_good && !is_superseded(merging, shard, entries[i]);
-        is_good = is_good && (!is_copied || copy_file(from, to));
-        merging->at.state.certificate_count += is_copied && strcmp(folder, "certificates") == 0;
-        free(entries[i]);
-    }
-    if (count >= 0)
-        free(entries);
+    const struct writing *kept = &shard->at.kept;
+    bool is_good = true;
+    for (size_t at = 0; at < kept->length && is_good; at += strlen(kept->bytes + at) + 1)
+        is_good = copy_kept(merging, shard, kept->bytes + at);
     return is_good;
 }
 
@@ -241,11 +241,9 @@ static void add_findings(struct merging *merging)
 
 static bool copy_files(struct merging *merging)
 {
-    static const char *const folders[] = {"repros", "certificates", "disputes"};
     bool is_good = true;
-    for (size_t i = 0; i < merging->count; i++)
-        for (size_t k = 0; k < sizeof folders / sizeof *folders && is_good; k++)
-            is_good = copy_folder(merging, &merging->shards[i], folders[k]);
+    for (size_t i = 0; i < merging->count && is_good; i++)
+        is_good = copy_findings(merging, &merging->shards[i]) && copy_others(merging, &merging->shards[i]);
     return is_good;
 }
 
@@ -354,9 +352,10 @@ const struct subcommand subcommand_merge = {
     .name = "merge",
     .summary = "join what the shards of a campaign left",
     .usage = "DIR ... [--out DIR]",
-    .description = "Joins the directories of run --shard I/N: totals, findings with equal signatures (the shortest repro is\n"
-                   "kept), repros, certificates, results.jsonl, summary.json and junit.xml.  The paths in the lines of\n"
-                   "results.jsonl stay those of the shards.  Exits as one run would have.\n\n"
+    .description = "Joins the directories of run --shard I/N: totals, findings with equal signatures (the shortest\n"
+                   "repro is kept), repros, certificates, results.jsonl, summary.json and junit.xml.  What campaigns\n"
+                   "before left in those directories stays behind.  The paths in the lines of results.jsonl stay\n"
+                   "those of the shards.  Exits as one run would have.\n\n"
                    "Example: hbmstress merge out-1 out-2 --out out",
     .options = options,
     .word_count_min = 1,

@@ -134,6 +134,24 @@ expect_text err.txt "2 of 3 shards are merged"
 grep -q interrupted two/results.jsonl || fail "a campaign without one of its shards looks whole"
 refuse "no campaign" merge nowhere shard-1
 
+# What an earlier campaign left in a shard's directory is not merged: neither its repros nor its certificates.
+storm=(run fragmentation_storm --capacity 64M --seeds 2 --workers 1)
+expect_exit 1 "${storm[@]}" --seed 1 --target first_fit --target-option defrag=slide --shrink-budget 40 --out used-1
+cp -r used-1 used-2
+for i in 1 2; do
+    expect_exit 0 "${storm[@]}" --seed 7 --shard "$i/2" --out "used-$i"
+    expect_exit 0 "${storm[@]}" --seed 7 --shard "$i/2" --out "new-$i"
+done
+expect_exit 0 merge new-1 new-2 --out new
+expect_exit 0 merge used-1 used-2 --out used
+[ ! -e used/repros ] || fail "merge takes repros of an earlier campaign: $(ls used/repros)"
+diff -r new/certificates used/certificates || fail "merge takes certificates of an earlier campaign"
+expect_text out.txt "used/certificates: $(find new/certificates -name '*.json' | wc -l) for hbmstress check"
+# What was removed from a shard stays away.
+rm used-2/certificates/*
+expect_exit 0 merge used-1 used-2 --out fewer
+diff -r new-1/certificates fewer/certificates || fail "merge has not what is left of a shard's certificates"
+
 # What is no campaign, or not this one any more.
 refuse "no campaign to go on with" run --resume nowhere
 refuse "only --workers and --json" run --resume whole --seed 3

@@ -42,6 +42,16 @@ expect_alarm "${storm[@]}" --target-option defrag=slide --json
 hbmstress=$honest
 expect_exit 0 check "${list%.ops}.json"
 
+# Merged it is a dispute as well, with its files and no others.
+rm -rf out
+hbmstress=$lying_checker
+expect_alarm "${storm[@]}"
+hbmstress=$honest
+cp -r out/disputes disputes
+: >out/disputes/of_an_earlier_campaign.ops
+expect_exit 4 merge out --out merged
+diff -r disputes merged/disputes || fail "merge has not the disputes of the campaign"
+
 # The second judge says premature where the oracle says justified.
 rm -rf out
 hbmstress=$lying_judge
