@@ -109,10 +109,6 @@ static void add_part(struct part_state *to, const struct part_state *from)
         to->growth = from->growth;
         memcpy(to->growing_tag, from->growing_tag, sizeof to->growing_tag);
     }
-    /* Shards ran at the same time: of their histories the fullest says most. */
-    if (from->memory.point_count > 0 &&
-        (to->memory.point_count == 0 || memory_is_fuller(&from->memory.peak, &to->memory.peak)))
-        to->memory = from->memory;
     if (to->note[0] == '\0')
         memcpy(to->note, from->note, sizeof to->note);
 }

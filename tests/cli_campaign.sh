@@ -129,6 +129,7 @@ for repro in merged/repros/premature-*; do
 done
 refuse "shard 1/3 is that of" merge shard-1 shard-1 --out twice
 refuse "is not a shard of the campaign" merge shard-1 whole --out twice
+refuse "merged: no campaign has written here" watch merged
 expect_exit 1 merge shard-1 shard-2 --out two
 expect_text err.txt "2 of 3 shards are merged"
 grep -q interrupted two/results.jsonl || fail "a campaign without one of its shards looks whole"
