@@ -198,14 +198,18 @@ void campaign_view_tables(struct campaign_view *view, const struct checkpoint *a
     with_source.seed_source = view->start.seed_source;
     terminal_results(text, campaign.results, campaign.result_count);
     terminal_findings(text, campaign.findings, campaign.finding_count);
-    if (end->verdicts_omitted + end->trials_omitted > 0)
-        writing_append_format(text, "%s/results.jsonl: %llu justified verdicts and %llu trials are left out beyond "
-                              "--results-limit\n", view->directory, (unsigned long long)end->verdicts_omitted,
+    if (end->verdicts_omitted + end->trials_omitted > 0) {
+        writing_append_visible(text, view->directory);
+        writing_append_format(text, "/results.jsonl: %llu justified verdicts and %llu trials are left out beyond "
+                              "--results-limit\n", (unsigned long long)end->verdicts_omitted,
                               (unsigned long long)end->trials_omitted);
-    if (at->state.certificate_count > 0)
-        writing_append_format(text, "%s/certificates: %llu for hbmstress check; %llu were checked meanwhile\n",
-                              view->directory, (unsigned long long)at->state.certificate_count,
+    }
+    if (at->state.certificate_count > 0) {
+        writing_append_visible(text, view->directory);
+        writing_append_format(text, "/certificates: %llu for hbmstress check; %llu were checked meanwhile\n",
+                              (unsigned long long)at->state.certificate_count,
                               (unsigned long long)end->certificates_checked);
+    }
     if (campaign.canary != NULL)
         terminal_canary(text, campaign.canary);
     terminal_end(text, end);

@@ -169,4 +169,8 @@ expect_exit 0 run slow_leak training_step --time 1s --seed 1
 # No progress and no colour in a pipe.
 [ "$(tr -d '\n\040-\176' <out.txt | wc -c)" = 0 ] || fail "control characters in a pipe"
 [ ! -s err.txt ] || fail "progress in a pipe"
+expect_exit 0 "${storm[@]}" --results-limit 1K --out $'\033[31mred\a'
+[ "$(tr -d '\n\040-\176' <out.txt | wc -c)" = 0 ] || fail "the name of OUT reaches the terminal as it is"
+expect_text out.txt '\x1b[31mred\x07/results.jsonl: '
+expect_text out.txt '\x1b[31mred\x07/certificates: '
 finish
