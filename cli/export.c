@@ -149,6 +149,13 @@ static enum exit_code say_written(const struct exporting *exporting)
     return output.is_failed ? EXIT_HARNESS : totals_exit_code(&answer->totals);
 }
 
+/* What became of the output of a run that did not end. */
+static const char *what_is_left(const struct exporting *exporting)
+{
+    const bool is_whole_or_not = exporting->path != NULL && !exporting->place.is_special;
+    return is_whole_or_not ? "nothing is written" : "what is written is not whole";
+}
+
 static enum exit_code say_end(const struct exporting *exporting, const char *file, enum child_end end, const char *death)
 {
     const struct answer *answer = &exporting->answer;
@@ -157,13 +164,13 @@ static enum exit_code say_end(const struct exporting *exporting, const char *fil
     if (end == CHILD_STOPPED && interrupt_asked())
         return message_fail(EXIT_HARNESS, "interrupted");
     if (end == CHILD_STOPPED)
-        return message_fail(EXIT_BROKEN, "%s: target %s hangs; nothing is written", file,
-                            exporting->recording->setup.target);
+        return message_fail(EXIT_BROKEN, "%s: target %s hangs; %s", file, exporting->recording->setup.target,
+                            what_is_left(exporting));
     if (end == CHILD_FAULTY)
-        return message_fail(EXIT_HARNESS, "%s: a fault of hbmstress: %s; nothing is written", file, death);
+        return message_fail(EXIT_HARNESS, "%s: a fault of hbmstress: %s; %s", file, death, what_is_left(exporting));
     if (end == CHILD_DIED)
-        return message_fail(EXIT_BROKEN, "%s: target %s took its process with it: %s; nothing is written", file,
-                            exporting->recording->setup.target, death);
+        return message_fail(EXIT_BROKEN, "%s: target %s took its process with it: %s; %s", file,
+                            exporting->recording->setup.target, death, what_is_left(exporting));
     if (answer->is_refused)
         return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", file);
     if (answer->is_written || (exporting->path == NULL && answer->error == EPIPE))

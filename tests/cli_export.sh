@@ -119,6 +119,22 @@ for _ in $(seq 20); do
 done
 [ "$ended_count" = 2 ] || fail "the second signal ended $ended_count of 20 imports"
 
+# A target that dies in the middle: the file is not there, and nobody says so of what standard output already got.
+{
+    printf 'hbmstress-ops 1\ncapacity 1M\ntarget plant_crash_abort\n'
+    for i in $(seq 0 399); do
+        echo "$i: alloc size=512"
+    done
+    printf '400: alloc size=2M\n401: alloc size=2M\n'
+} >dying.ops
+expect_exit 1 export dying.ops -o dying.csv
+expect_text err.txt "SIGABRT"
+expect_text err.txt "; nothing is written"
+[ ! -e dying.csv ] || fail "an export that died left its file"
+expect_exit 1 export dying.ops
+[ -s out.txt ] || fail "the export was to have written something before it died"
+expect_text err.txt "; what is written is not whole"
+
 # 40K fit in 48K; the target rounds them to 64K.
 printf 'hbmstress-ops 1\ncapacity 64K\ntarget plant_premature_rounded\n0: alloc size=16K\n1: alloc size=40K\n' >wrong.ops
 expect_exit 1 export wrong.ops -o broken.csv
