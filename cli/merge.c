@@ -160,11 +160,26 @@ static bool copy_file(const char *from, const char *to)
     return is_good;
 }
 
-/* One file of a shard, "FOLDER/FILE".  What was removed since stays so. */
+/* "FOLDER/FILE", and nothing outside of these folders: a shard may come from anywhere. */
+static bool is_kept_name(const char *name)
+{
+    static const char *const folders[] = {"repros/", "certificates/", "disputes/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        const size_t length = strlen(folders[i]);
+        if (strncmp(name, folders[i], length) == 0)
+            return name[length] != '\0' && strchr(name + length, '/') == NULL && strcmp(name + length, "..") != 0;
+    }
+    return false;
+}
+
+/* One file of a shard.  What was removed since stays so. */
 static bool copy_kept(struct merging *merging, const struct shard *shard, const char *name)
 {
     char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
     const int folder_bytes = (int)strcspn(name, "/");
+    if (!is_kept_name(name))
+        return message_fail(EXIT_HARNESS, "%s/checkpoint: it names a file outside of its folders", shard->directory) ==
+               EXIT_KEPT;
     snprintf(from, sizeof from, "%.3800s/%s", shard->directory, name);
     if (access(from, F_OK) != 0 && errno == ENOENT)
         return true;
