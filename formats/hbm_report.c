@@ -7,19 +7,33 @@
 /* Reports that are counted once there is a complete one: beyond it nobody reads the number. */
 enum { REPORT_COUNT_MAX = 10000, QUOTE_BYTES = 300 };
 
+enum { SCORE_MAX = 85 };
+
 /* Less than this behind a report may be an entry of its list that is cut before its size. */
 enum { TAIL_BYTES_MAX = 256 };
+
+/* Sections without their beginning may stand under a message of the runtime, which says more, and reports on a core's
+ * scratchpad anywhere before it. */
+static unsigned score_of(const struct hbm_report *report)
+{
+    if (report->form == HBM_REPORT_ENTRIES) {
+        return 30;
+    }
+    if (report->numbers[HBM_USED].is_said) {
+        return hbm_report_missing(report, true) == NULL ? SCORE_MAX : 50;
+    }
+    return report->form == HBM_REPORT_GPU || report->space[0] != '\0' ? 60 : 40;
+}
 
 static unsigned hbm_report_recognise(const char *text, size_t length)
 {
     struct hbm_report report;
     size_t offset = 0;
-    if (!hbm_report_next(text, length, &offset, &report)) {
-        return 0;
+    unsigned best = 0;
+    for (size_t i = 0; i < REPORT_COUNT_MAX && best < SCORE_MAX && hbm_report_next(text, length, &offset, &report); i++) {
+        best = score_of(&report) > best ? score_of(&report) : best;
     }
-    /* Sections without their beginning may stand under a message of the runtime, which says more. */
-    const bool is_whole = report.numbers[HBM_USED].is_said || report.form == HBM_REPORT_GPU || report.space[0] != '\0';
-    return report.form == HBM_REPORT_ENTRIES ? 30 : report.numbers[HBM_USED].is_said ? 85 : is_whole ? 60 : 40;
+    return best;
 }
 
 /* What a log holds. */

@@ -371,8 +371,31 @@ static void append_allocation(struct building *building)
     import_say(building->import, append(building, &op), SAID_FAILED, 0);
 }
 
-/* Parameters, constants and results are there; the temporaries, one block, are what is asked for.  Results that are
- * parameters are counted once. */
+/* What it is that found no place: the temporaries, one block, or a result, which then is not there yet. */
+static const char *gpu_request_name(struct building *building, uint64_t *live_out_bytes)
+{
+    const struct hbm_report_size *numbers = building->report->numbers;
+    const struct size_range *request = &numbers[HBM_GPU_REQUEST].range;
+    const struct size_range *temp = &numbers[HBM_GPU_TEMP].range;
+    const uint64_t mask = building->plan.granule_bytes - 1;
+    if (!numbers[HBM_GPU_REQUEST].is_said) {
+        import_note(building->import, "what was asked for is not said: assumed to be the preallocated temporaries");
+        return "temporaries";
+    }
+    if (request->low <= temp->high + mask && request->high >= temp->low) {
+        return "temporaries";
+    }
+    if (request->low > *live_out_bytes + mask) {
+        import_note(building->import, "what was asked for is neither the temporaries nor one of the results");
+        return "request";
+    }
+    import_note(building->import, "what was asked for is taken for a result%s",
+                temp->high > 0 ? "; whether the temporaries were there is not said: they are left out" : "");
+    *live_out_bytes -= request->nominal < *live_out_bytes ? request->nominal : *live_out_bytes;
+    return "results";
+}
+
+/* Parameters, constants and results are there.  Results that are parameters are counted once. */
 static const char *build_gpu(struct building *building, const struct setup *fixed)
 {
     const struct hbm_report_size *numbers = building->report->numbers;
@@ -392,6 +415,7 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
         live_out_bytes = sum_bytes > without_bytes ? sum_bytes - without_bytes : 0;
         import_note(building->import, "results that are parameters, too, are counted once");
     }
+    const char *request_name = gpu_request_name(building, &live_out_bytes);
     building->plan.capacity_bytes = import_fixed_capacity(fixed, building->plan.granule_bytes);
     const struct {
         uint64_t bytes;
@@ -417,7 +441,11 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
     }
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = request_bytes;
-    op.tag = tag_of(building, "temporaries");
+    op.tag = tag_of(building, request_name);
+    if (numbers[HBM_GPU_REQUEST].range.low != numbers[HBM_GPU_REQUEST].range.high) {
+        import_note(building->import, "what was asked for is printed rounded: %" PRIu64 " bytes are assumed",
+                    request_bytes);
+    }
     import_say(building->import, append(building, &op), SAID_FAILED, 0);
     import_note(building->import,
                 "the capacity is as asked; what else was on the device is not said: nothing is assumed");

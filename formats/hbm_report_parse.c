@@ -159,7 +159,8 @@ static bool parse_total(struct phrase_cursor *cursor, struct hbm_report *report)
     static const struct row rows[] = {
         {"reserved", HBM_RESERVED}, {"program", HBM_PROGRAM}, {"arguments", HBM_ARGUMENTS}};
     char space[HBM_REPORT_SPACE_BYTES];
-    if (!phrase_take(cursor, "Total") || !take_space(cursor, space) || !phrase_take(cursor, "usage >=") ||
+    if (!phrase_take(cursor, "Total") || !take_space(cursor, space) ||
+        !(phrase_take(cursor, "usage >=") || phrase_take(cursor, "usage \\u003e=")) || /* as some write it in JSON */
         !take_number(cursor, report, HBM_TOTAL)) {
         return false;
     }
@@ -277,7 +278,7 @@ static bool parse_early(struct phrase_cursor *cursor, struct hbm_report *report)
 /* --- XLA:GPU ----------------------------------------------------------------------------------------- */
 
 /* "10.04GiB", "24.6KiB", "112B": the same numbers with other units. */
-static bool take_gpu_size(struct phrase_cursor *cursor, struct hbm_report *report, enum hbm_report_number number)
+static bool take_gpu_size(struct phrase_cursor *cursor, struct hbm_report_size *size)
 {
     struct phrase_cursor ahead = *cursor;
     char text[SETUP_NAME_BYTES];
@@ -287,12 +288,16 @@ static bool take_gpu_size(struct phrase_cursor *cursor, struct hbm_report *repor
         text[used++] = phrase_peek(&ahead);
         ahead.at++;
     }
+    if (used > 0 && text[used - 1] == '.') { /* of the sentence */
+        used--;
+        ahead.at--;
+    }
     used -= used > 3 && memcmp(text + used - 2, "iB", 2) == 0 ? 2 : 0;
     struct size_range range;
     if (phrase_at_end(&ahead) || !printed_size_parse(text, used, &range)) {
         return false;
     }
-    report->numbers[number] = (struct hbm_report_size){.is_said = true, .range = range, .at = ahead.at - 1};
+    *size = (struct hbm_report_size){.is_said = true, .range = range, .at = ahead.at - 1};
     *cursor = ahead;
     return true;
 }
@@ -312,7 +317,7 @@ static bool parse_gpu(struct phrase_cursor *cursor, struct hbm_report *report)
     }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct phrase_cursor ahead = *cursor;
-        if (phrase_take(&ahead, rows[i].name) && take_gpu_size(&ahead, report, rows[i].number)) {
+        if (phrase_take(&ahead, rows[i].name) && take_gpu_size(&ahead, &report->numbers[rows[i].number])) {
             skip_parentheses(&ahead);
             *cursor = ahead;
         }
@@ -320,15 +325,21 @@ static bool parse_gpu(struct phrase_cursor *cursor, struct hbm_report *report)
     return true;
 }
 
-/* "Out of memory while trying to allocate N bytes", "Failed to allocate request for 154.06GiB (165425291480B)" */
+/* "Out of memory while trying to allocate N bytes", later "1.97GiB."; "Failed to allocate request for 154.06GiB
+ * (165425291480B)" */
 static bool parse_gpu_request(struct phrase_cursor *cursor, struct hbm_report_size *request)
 {
     struct phrase_cursor ahead = *cursor;
     uint64_t count = 0;
     if (phrase_take(&ahead, "Out of memory while trying to allocate")) {
-        if (!phrase_take_count(&ahead, &count) || !phrase_take(&ahead, "bytes")) {
-            return false;
+        struct phrase_cursor exact = ahead;
+        if (!phrase_take_count(&exact, &count) || !phrase_take(&exact, "bytes")) {
+            const bool is_printed = take_gpu_size(&ahead, request);
+            request->at = is_printed ? cursor->at : request->at;
+            *cursor = is_printed ? ahead : *cursor;
+            return is_printed;
         }
+        ahead = exact;
     } else if (phrase_take(&ahead, "Failed to allocate request for")) {
         phrase_skip_gap(&ahead);
         while (phrase_is_word(phrase_peek(&ahead)) || phrase_peek(&ahead) == '.') {

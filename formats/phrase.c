@@ -39,6 +39,19 @@ size_t phrase_next_beginning(const char *text, size_t length, size_t at)
     return length;
 }
 
+/* Behind a line that is a string in a line of JSON: what follows the string there, {"log":"...\n","stream":"stderr"},
+ * goes as far as the line.  Returns how much that is; 0: it is no such place. */
+static size_t json_rest(const struct phrase_cursor *cursor)
+{
+    const char *here = cursor->text + cursor->at;
+    const size_t left = cursor->length - cursor->at;
+    if (left < 2 || here[0] != '"' || (here[1] != ',' && here[1] != '}')) {
+        return 0;
+    }
+    const char *end = memchr(here, '\n', left < PREFIX_BYTES_MAX ? left : PREFIX_BYTES_MAX);
+    return end == NULL ? 0 : (size_t)(end - here);
+}
+
 bool phrase_skip_gap(struct phrase_cursor *cursor)
 {
     bool is_new_line = false;
@@ -50,6 +63,7 @@ bool phrase_skip_gap(struct phrase_cursor *cursor)
         } else if (c == '\\' && cursor->at + 1 < cursor->length && cursor->text[cursor->at + 1] != '\0' &&
                    strchr("nrt", cursor->text[cursor->at + 1]) != NULL) {
             cursor->at += 2;
+            cursor->at += json_rest(cursor);
         } else {
             return is_new_line;
         }
@@ -68,7 +82,7 @@ bool phrase_word_is_here(const struct phrase_cursor *cursor, const char *word, s
 
 static bool ends_prefix(char c)
 {
-    return c != '\0' && strchr(" \t]>:|", c) != NULL;
+    return c != '\0' && strchr(" \t]>:|\"", c) != NULL;
 }
 
 /* Goes behind a log prefix ("I0101 12:00:00 file.cc:33] ") when the word follows it on this line. */

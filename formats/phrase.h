@@ -33,8 +33,8 @@ static inline bool phrase_is_word(char c)
  * is such, and few others are.  length: there is none.  Logs are long, so this passes gigabytes a second. */
 size_t phrase_next_beginning(const char *text, size_t length, size_t at);
 
-/* Skips blanks, line breaks, and line breaks as text ("\n" in JSON or a Python repr).  True when a real line
- * break was among them.  O(what is skipped). */
+/* Skips blanks, line breaks, and line breaks as text ("\n" in JSON or a Python repr), with what follows the string in a
+ * line of JSON.  True when a real line break was among them.  O(what is skipped). */
 bool phrase_skip_gap(struct phrase_cursor *cursor);
 /* Whether the word begins here, and does not go on. */
 bool phrase_word_is_here(const struct phrase_cursor *cursor, const char *word, size_t word_length);

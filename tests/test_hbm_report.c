@@ -39,6 +39,10 @@ static const struct {
      "alloc size=16M tag=1\nalloc size=30M tag=2\nalloc size=2M unpadded=1M tag=3\n"
      "load size=4199936 stack=46131712 tag=4\n",
      0, NULL},
+    {"container.json",
+     "alloc size=16M tag=1\nalloc size=30M tag=2\nalloc size=2M unpadded=1M tag=3\n"
+     "load size=4199936 stack=46131712 tag=4\n",
+     0, NULL},
     {"short.log", NULL, 0, "chip v6e"},
     {"code.log", "load size=512 stack=69205504 tag=1\n", 0, "line 2:"},
     {"cores.log", "alloc size=20M tag=1\nload size=512 stack=52428288 tag=2\n", 0, NULL},
@@ -49,6 +53,8 @@ static const struct {
      UINT64_C(64) << 20, "as asked"},
     {"gpu.log", "alloc size=20M tag=1\nalloc size=1536 tag=2\nalloc size=5241344 tag=3\nalloc size=41943104 tag=4\n",
      UINT64_C(64) << 20, "counted once"},
+    {"gpu_result.log", "alloc size=20M tag=1\nalloc size=8M tag=2\n", UINT64_C(24) << 20,
+     "printed rounded: 8388608 bytes are assumed"},
     {"two.log", NULL, 0, "3 reports in the log, 2 of them complete"},
     {"total_differs.log", NULL, 0, "\"Used\" is taken"},
 };
@@ -239,7 +245,7 @@ END_TEST
 static const char *const files[] = {"used_2019.log",  "sections.log", "arguments_prefixed.log", "one_line.log",
                                     "escaped.json",   "short.log",    "code.log",               "cores.log",
                                     "early.log",      "allocation.log", "vmem.log",             "gpu.log",
-                                    "tail.log",       "two.log"};
+                                    "tail.log",       "two.log",      "container.json",         "gpu_result.log"};
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
 static void read_field(int index, struct text *text)

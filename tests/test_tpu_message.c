@@ -55,6 +55,7 @@ static const struct {
      false, "said by the message"},
     {"driver", NULL, 0, 512, true, NULL},
     {"small_granule", NULL, 0, 64, false, NULL},
+    {"behind_scratchpad", NULL, 0, 512, false, NULL},
 };
 enum { MESSAGE_COUNT = sizeof messages / sizeof messages[0] };
 
