@@ -264,6 +264,7 @@ static void take_execution(struct happenings *happenings, const struct op *op, c
     if (place == NULL)
         return;
     place->address = seen->address;
+    place->lane = op->lane;
     place_enter(happenings, op->ref, PLACE_LIVE);
     tell(happenings, EXPORT_ALLOC, place, place->address);
 }
@@ -280,11 +281,14 @@ static void take_retirement(struct happenings *happenings, const struct op *op, 
 
 static void take_failure(struct happenings *happenings, const struct op *op, const struct verdict *verdict)
 {
-    bool is_judged = verdict->requested_bytes != 0;
-    uint64_t bytes = op->size_bytes + (op->kind == OP_LOAD ? op->stack_bytes : 0);
+    const bool is_judged = verdict->requested_bytes != 0;
+    const struct place *program = op->kind == OP_EXECUTE ? reloaded_place(happenings, op) : NULL;
+    const uint64_t own_bytes = program == NULL ? op->size_bytes : program->requested_bytes;
+    const uint64_t bytes = own_bytes + (op->kind == OP_LOAD ? op->stack_bytes : 0);
     const struct place place = {.size_bytes = is_judged ? verdict->requested_bytes : bytes,
                                 .requested_bytes = is_judged ? verdict->requested_bytes : bytes,
-                                .host = op->host, .lane = op->lane, .tag = op->tag};
+                                .host = op->host, .lane = op->lane,
+                                .tag = program == NULL ? op->tag : program->tag};
     tell(happenings, EXPORT_FAILED, &place, 0);
 }
 

@@ -50,8 +50,11 @@ static enum exit_code shrink_recording(const struct arguments *arguments, const 
     switch (shrinking_run(&shrinking, &shrunk)) {
     case SHRINKING_DONE: code = keep_shrunk(arguments, recording, &shrunk); break;
     case SHRINKING_NOT_BROKEN:
-        code = message_fail(EXIT_USAGE, "%s: the list breaks no promise of target %s: nothing to shrink",
-                            arguments->words[0], recording->setup.target);
+        code = shrunk.signature[0] == '\0'
+                   ? message_fail(EXIT_USAGE, "%s: the list breaks no promise of target %s: nothing to shrink",
+                                  arguments->words[0], recording->setup.target)
+                   : message_fail(EXIT_BROKEN, "%s: the list breaks %s, but not each time: nothing shorter is told",
+                                  arguments->words[0], shrunk.signature);
         break;
     default: code = message_fail(EXIT_HARNESS, "%s: %s", arguments->words[0], shrunk.why); break;
     }
@@ -84,7 +87,7 @@ const struct subcommand subcommand_shrink = {
                    "finding stays the same one: the same rule broken in the same kind of op, the same crash in the\n"
                    "same place, the same hang.  The same list gives the same result, which was run three times more\n"
                    "in fresh processes; it goes to standard output or to --output.  Exit 1: the shorter list shows\n"
-                   "it.  Exit 2: the list breaks no promise.\n\n"
+                   "it, or the list shows it now and then, and none is written.  Exit 2: the list breaks no promise.\n\n"
                    "After --time (default 10m), or at ctrl-C, the fewest ops that were found until then are the\n"
                    "result.\n\n"
                    "Example: hbmstress shrink crash.ops -o small.ops",

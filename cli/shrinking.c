@@ -203,12 +203,12 @@ static enum shrinking_end not_broken(struct shrunk *shrunk)
 /* Runs the list, with the setup of shrunk, in a fresh process with the usual bounds: what it shows there counts, and
  * its certificate. */
 static enum shrinking_end prove(const struct shrinking *shrinking, const struct op_list *ops, bool wants_certificate,
-                                struct shrunk *shrunk)
+                                bool is_shrunk, struct shrunk *shrunk)
 {
     const char *wanted = shrunk->signature[0] == '\0' ? NULL : shrunk->signature;
     struct attempt attempt = usual_attempt(shrinking, wanted);
     attempt.setup = &shrunk->setup;
-    attempt.outlasts_ctrl_c = shrunk->cut[0] != '\0';
+    attempt.outlasts_ctrl_c = is_shrunk; /* what was found until then is the result */
     struct attempt_result result;
     char why[RUN_REASON_BYTES];
     writing_clear(&shrunk->certificate);
@@ -234,7 +234,7 @@ static enum shrinking_end prove_shrunk(const struct shrinking *shrinking, const 
 {
     enum shrinking_end end = SHRINKING_DONE;
     for (int i = 0; i < PROOF_COUNT && end == SHRINKING_DONE; i++)
-        end = prove(shrinking, ops, i + 1 == PROOF_COUNT, shrunk);
+        end = prove(shrinking, ops, i + 1 == PROOF_COUNT, true, shrunk);
     return end;
 }
 
@@ -276,6 +276,23 @@ static enum shrinking_end shrink_in_child(struct work *work, struct op_list *ops
     return result;
 }
 
+/* One process for each list. */
+static enum shrinking_end shrink_in_attempts(struct work *work, struct op_list *ops, struct shrunk *shrunk)
+{
+    const struct shrinking *shrinking = work->shrinking;
+    struct op_list resolved;
+    bool has_died = false;
+    op_list_init(&resolved);
+    resolving_run(&work->attempt, shrinking->ops, &resolved);
+    work->resolved = &resolved;
+    work->is_in_process = false;
+    work->replay_count_max = affordable_replays(shrinking, shrunk->signature, false);
+    setup_copy(&shrunk->setup, shrinking->setup);
+    const enum shrinking_end end = shrink_in_child(work, ops, shrunk, &has_died);
+    op_list_deinit(&resolved);
+    return end == SHRINKING_DONE ? prove_shrunk(shrinking, ops, shrunk) : end;
+}
+
 /* In one process where that can be, else, and when the target died of a shorter list or lives on its past there, one
  * process for each. */
 static enum shrinking_end shrink_both_ways(const struct shrinking *shrinking, struct op_list *ops, struct shrunk *shrunk)
@@ -294,16 +311,13 @@ static enum shrinking_end shrink_both_ways(const struct shrinking *shrinking, st
         if (end != SHRINKING_NOT_BROKEN && !has_died)
             return end;
     }
-    struct op_list resolved;
-    op_list_init(&resolved);
-    resolving_run(&work.attempt, shrinking->ops, &resolved);
-    work.resolved = &resolved;
-    work.is_in_process = false;
-    work.replay_count_max = affordable_replays(shrinking, shrunk->signature, false);
-    setup_copy(&shrunk->setup, shrinking->setup);
-    enum shrinking_end end = shrink_in_child(&work, ops, shrunk, &has_died);
-    op_list_deinit(&resolved);
-    return end == SHRINKING_DONE ? prove_shrunk(shrinking, ops, shrunk) : end;
+    enum shrinking_end end = shrink_in_attempts(&work, ops, shrunk);
+    /* A call that is slow, and no more, is a hang within short bounds, and none within the usual ones. */
+    if (end == SHRINKING_NOT_BROKEN && is_hang(shrunk->signature) && work.attempt.op_timeout_ns < death_op_timeout()) {
+        work.attempt.op_timeout_ns = death_op_timeout();
+        end = shrink_in_attempts(&work, ops, shrunk);
+    }
+    return end;
 }
 
 enum shrinking_end shrinking_run(const struct shrinking *shrinking, struct shrunk *shrunk)
@@ -316,7 +330,7 @@ enum shrinking_end shrinking_run(const struct shrinking *shrinking, struct shrun
     if (shrinking->signature != NULL)
         snprintf(shrunk->signature, sizeof shrunk->signature, "%s", shrinking->signature);
     else
-        end = prove(shrinking, shrinking->ops, false, shrunk);
+        end = prove(shrinking, shrinking->ops, false, false, shrunk);
     if (end == SHRINKING_DONE)
         end = shrink_both_ways(shrinking, &ops, shrunk);
     if (end == SHRINKING_DONE) {

@@ -21,6 +21,17 @@ static void tell(const struct shrinker *shrinker)
     }
 }
 
+/* A list with lanes may become longer as it runs: what a switch waited for is written down. */
+static void make_room(struct shrinker *shrinker)
+{
+    const size_t count = shrinker->result->ops.count + 1;
+    if (count > shrinker->keep_room) {
+        shrinker->keep = realloc(shrinker->keep, count);
+        CHECK(shrinker->keep != NULL);
+        shrinker->keep_room = count;
+    }
+}
+
 static bool try_list(struct shrinker *shrinker, const struct setup *setup)
 {
     const struct shrink_try *attempt = shrinker->attempt;
@@ -41,6 +52,8 @@ static bool try_list(struct shrinker *shrinker, const struct setup *setup)
     if (setup != &result->setup) {
         setup_copy(&result->setup, setup);
     }
+    result->is_minimal = false;
+    make_room(shrinker);
     tell(shrinker);
     return true;
 }
@@ -135,6 +148,9 @@ static void shrink_all(struct shrinker *shrinker)
     reserve_give_back(shrinker, reserve);
     shrinker_remove_single_ops(shrinker);
     shrinker_remove_schedule(shrinker);
+    if (!shrinker->result->is_minimal) {
+        shrinker_remove_single_ops(shrinker);
+    }
 }
 
 bool shrink(const struct shrink_try *attempt, const struct op_list *ops, uint64_t replay_count_max,
@@ -151,8 +167,6 @@ bool shrink(const struct shrink_try *attempt, const struct op_list *ops, uint64_
     if (is_found) {
         shrinker.replays_left = replay_count_max;
         shrinker.ops_left = attempt->op_count_max == 0 ? UINT64_MAX : attempt->op_count_max;
-        shrinker.keep = malloc(ops->count + 1);
-        CHECK(shrinker.keep != NULL);
         shrink_all(&shrinker);
         free(shrinker.keep);
     } else {

@@ -11,7 +11,8 @@ struct shrinker {
     struct shrink_result *result;
     uint64_t replays_left, ops_left; /* ops: of the lists that are tried */
     struct op_list trial;            /* the list being tried */
-    bool *keep;                      /* by op of result->ops */
+    bool *keep;                      /* by op of result->ops; keep_room of them */
+    size_t keep_room;
 };
 
 /* --- shrink.c ------------------------------------------------------------------------------- */

@@ -281,6 +281,7 @@ bool shrinker_search(struct shrinker *shrinker)
     struct search search = {.shrinker = shrinker};
     struct op_list whole;
     const struct verdict first = result->first;
+    const bool is_minimal = result->is_minimal;
     const uint64_t count_max = shrinker->attempt->search_count_max;
     uint64_t fruitless = 0, tries = 0;
     random_init(&search.random, SEARCH_SEED);
@@ -294,6 +295,7 @@ bool shrinker_search(struct shrinker *shrinker)
     if (!is_shorter) {
         op_list_copy(&result->ops, &whole);
         result->first = first;
+        result->is_minimal = is_minimal;
     }
     op_list_deinit(&whole);
     return is_shorter;

@@ -180,4 +180,13 @@ expect_text out.txt "0,alloc,971776,76800,76800,"
 expect_exit 0 replay trace.csv --compare --format azure_llm "${kv[@]}"
 expect_refusal 2 "--kv-bytes-per-token is for the log that --compare takes" replay trace.ops --kv-bytes-per-token 5
 expect_refusal 2 "--format is for the log that --compare takes" replay trace.ops --format ops
+
+# What an execution loads again, or fails to, is for its program, and asked for by its lane.
+printf '%s\n' 'hbmstress-ops 1' 'capacity 64K' 'target hbm' 'tag 1 "prog"' 'tag 2 "data"' '' \
+    '0: load size=16K stack=8K tag=1' '1: alloc size=60K tag=2' '2: execute program=0 lane=1' >reload.ops
+expect_exit 0 export reload.ops
+expect_text out.txt '2,failed,,24576,24576,1,0,"prog",'
+echo '3: free block=1' >>reload.ops # before it: lane 0 goes on as long as it can
+expect_exit 0 export reload.ops
+grep -q '^2,alloc,[0-9]*,16384,16384,1,0,"prog",' out.txt || fail "a reload: $(grep '^2,' out.txt)"
 finish

@@ -43,4 +43,14 @@ for seconds in 1 2 4 8 16; do
 done
 [ "$code" = 1 ] || fail "ctrl-C: exit $code, should be 1; $(cat err.txt)"
 check_kept "interrupted"
+
+# A list with lanes may become longer as it runs: one switch waits for several events.
+printf '%s\n' 'hbmstress-ops 1' 'capacity 4' 'granule 1' 'hosts 2' 'target race_double_drain' '' \
+    '0: alloc size=1' '1: alloc size=3' '2: alloc size=4 host=1' '3: use block=0 delay=1ns' '4: use block=0 delay=2ns' \
+    '5: use block=0 delay=3ns' '6: use block=1 delay=1s' '7: free_after block=1 event=6' \
+    '8: free_after block=2 event=6 host=1' '9: alloc size=3 lane=1' '10: alloc size=4 host=1' '11: load size=1 stack=1' \
+    '12: switch op=9 point=4 to=0 lane=1' >grows.ops
+expect_exit 1 shrink grows.ops -o small.ops
+[ "$(wc -l <err.txt)" = 1 ] || fail "a list that grows as it runs: $(head -n 2 err.txt)"
+expect_exit 1 replay small.ops
 finish
