@@ -4,6 +4,7 @@
 #include "harness/check.h"
 #include "harness/size.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* Capacities above 2^50 are no device's. */
@@ -374,15 +375,21 @@ static const struct option_row option_rows[] = {
     {"--version", NULL, NULL, "the version", set_version},
 };
 enum { OPTION_ROW_COUNT = sizeof option_rows / sizeof *option_rows };
+static_assert(OPTION_ROW_COUNT <= 64, "arguments.given has a bit per row");
+
+static bool is_among(const char *name, const char *const *names)
+{
+    for (; *names != NULL; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
 
 static bool is_taken(const struct subcommand *subcommand, const char *name)
 {
     if (strcmp(name, "--help") == 0 || strcmp(name, "--version") == 0)
         return true;
-    for (const char *const *option = subcommand->options; *option != NULL; option++)
-        if (strcmp(*option, name) == 0)
-            return true;
-    return false;
+    return is_among(name, subcommand->options);
 }
 
 /* The row of the first length bytes of word, when the subcommand takes it. */
@@ -434,6 +441,7 @@ static enum exit_code take_option(const struct subcommand *subcommand, char **ar
     const char *wrong = row->set(arguments, value);
     if (wrong != NULL)
         return message_fail(EXIT_USAGE, "%s: '%s' %s", row->name, value, wrong);
+    arguments->given |= UINT64_C(1) << (row - option_rows);
     return EXIT_KEPT;
 }
 
@@ -485,6 +493,22 @@ const char *arguments_set(struct arguments *arguments, const char *name, const c
     for (size_t i = 0; i < OPTION_ROW_COUNT; i++)
         if (strcmp(option_rows[i].name, name) == 0)
             return option_rows[i].set(arguments, value);
+    CHECK(false);
+}
+
+const char *arguments_gave_besides(const struct arguments *arguments, const char *const *names)
+{
+    for (size_t i = 0; i < OPTION_ROW_COUNT; i++)
+        if ((arguments->given >> i & 1) != 0 && !is_among(option_rows[i].name, names))
+            return option_rows[i].name;
+    return NULL;
+}
+
+bool arguments_gave(const struct arguments *arguments, const char *name)
+{
+    for (size_t i = 0; i < OPTION_ROW_COUNT; i++)
+        if (strcmp(option_rows[i].name, name) == 0)
+            return (arguments->given >> i & 1) != 0;
     CHECK(false);
 }
 

@@ -38,6 +38,7 @@ struct arguments {
     struct lane_wish lanes;
     uint64_t replay_count; /* --times; 0 = not said */
     uint64_t alarm_percent; /* 1..100; 0 = not said */
+    uint64_t given; /* bit per row of the table: what the command line gave, whatever the value */
     bool has_seed, has_regret_max, has_faults, has_weights, sweep, compare, what_if, follow, json, help, version;
 };
 
@@ -61,6 +62,11 @@ enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv,
 /* Sets one option by its name ("--seed") as if it had been given; value must outlive *arguments.
  * Returns NULL, or what is wrong with the value, to follow the value in quotes; valid until the next call. */
 const char *arguments_set(struct arguments *arguments, const char *name, const char *value);
+
+/* Whether the command line gave that option ("--seed"); what arguments_set set does not count. */
+bool arguments_gave(const struct arguments *arguments, const char *name);
+/* The first option that it gave and that is none of names (NULL at their end); NULL: there is none. */
+const char *arguments_gave_besides(const struct arguments *arguments, const char *const *names);
 
 /* Puts what *over says over *base: target, target options key by key, chip or capacity, hosts,
  * seed, ops, seeds, time, regrets, faults, lanes, weights (the whole list).  The rest of *base stays.  False: too many target options. */

@@ -33,16 +33,8 @@ static enum exit_code run_anew(const struct arguments *arguments)
 
 /* --- going on ------------------------------------------------------------------------------------- */
 
-/* What a campaign that goes on takes from the one before: all but how it is run. */
-static bool says_more_than_how(const struct arguments *arguments)
-{
-    return arguments->word_count > 0 || arguments->target != NULL || arguments->chip != NULL || arguments->job != NULL ||
-           arguments->out != NULL || arguments->option_count > 0 || arguments->capacity_bytes != 0 ||
-           arguments->has_seed || arguments->op_count_max != 0 || arguments->duration_ns != 0 ||
-           arguments->host_count != 0 || arguments->has_regret_max || arguments->shard_count != 0 ||
-           arguments->trial_count_max != 0 || arguments->has_faults || arguments->has_weights ||
-           arguments->lanes.lane_count != 0 || lane_wish_how(&arguments->lanes) != NULL;
-}
+/* How a campaign is run: all else one that goes on takes from the one before. */
+static const char *const how_options[] = {"--resume", "--workers", "--json", NULL};
 
 /* The words that the campaign was begun with; they point into description. */
 static char **words_of(const struct campaign_description *description)
@@ -75,7 +67,7 @@ static enum exit_code go_on(const struct arguments *arguments)
     struct campaign_description description;
     struct checkpoint checkpoint;
     struct arguments begun;
-    if (says_more_than_how(arguments))
+    if (arguments->word_count > 0 || arguments_gave_besides(arguments, how_options) != NULL)
         return message_fail(EXIT_USAGE, "--resume takes what is run from %s: only --workers and --json may be given with it",
                             arguments->resume);
     enum exit_code code = checkpoint_load(arguments->resume, &description, &checkpoint);
@@ -102,11 +94,11 @@ static enum exit_code go_on(const struct arguments *arguments)
 
 static enum exit_code run_subcommand(const struct arguments *arguments)
 {
+    if (arguments->resume != NULL)
+        return go_on(arguments);
     if (arguments->sweep && (arguments->lanes.lane_count != 0 || lane_wish_how(&arguments->lanes) != NULL))
         return message_fail(EXIT_USAGE, "--sweep fails one device call after the other of one client: it takes no lanes");
-    if (arguments->sweep)
-        return sweeping_run(arguments);
-    return arguments->resume != NULL ? go_on(arguments) : run_anew(arguments);
+    return arguments->sweep ? sweeping_run(arguments) : run_anew(arguments);
 }
 
 static const char *const options[] = {"--job", "--target", "--target-option", "--chip", "--capacity", "--hosts", "--seed",

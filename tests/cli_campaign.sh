@@ -155,7 +155,14 @@ diff -r new-1/certificates fewer/certificates || fail "merge has not what is lef
 
 # What is no campaign, or not this one any more.
 refuse "no campaign to go on with" run --resume nowhere
-refuse "only --workers and --json" run --resume whole --seed 3
+essence whole >before.txt
+for more in "--seed 3" --sweep "--shrink-budget 0" "--replay-sample 3" "--results-limit 1K" "--op-timeout 5s" "--trial-timeout 1m" \
+    storm; do
+    # shellcheck disable=SC2086
+    refuse "only --workers and --json" run --resume whole $more
+done
+essence whole >after.txt
+cmp before.txt after.txt || fail "a refused --resume changes what is there"
 cp -r whole damaged
 printf x | dd of=damaged/checkpoint bs=1 seek=300 conv=notrunc 2>/dev/null
 refuse "it is damaged" run --resume damaged
