@@ -10,6 +10,7 @@
 #include "cli/recording.h"
 #include "cli/searching.h"
 #include "cli/subcommands.h"
+#include "harness/lanes.h"
 #include "reports/json_lines.h"
 #include "reports/terminal.h"
 
@@ -386,7 +387,8 @@ static enum exit_code check_search(const struct arguments *arguments)
     const char *only = arguments->lanes.has_schedules ? "--schedules"
                        : arguments->lanes.has_backend ? "--backend"
                        : arguments->out != NULL       ? "--out"
-                                                      : NULL;
+                       : arguments_gave(arguments, "--shrink-budget") ? "--shrink-budget"
+                                                                      : NULL;
     const char *never = arguments->replay_count != 0 ? "--times" : arguments->certificates != NULL ? "--certificates" : NULL;
     if (arguments->lanes.strategy == NULL && only != NULL)
         return message_fail(EXIT_USAGE, "%s is for a search for other schedules: give --strategy NAME", only);
@@ -396,6 +398,15 @@ static enum exit_code check_search(const struct arguments *arguments)
         return message_fail(EXIT_USAGE, "%s repeats what the file says, and --strategy looks for something else; give "
                             "one of them", never);
     return EXIT_KEPT;
+}
+
+/* Without lanes nothing is held to happens-before. */
+static enum exit_code check_races(const struct arguments *arguments, const struct recording *recording)
+{
+    if (!arguments->lanes.has_races || lanes_are_in(&recording->ops))
+        return EXIT_KEPT;
+    return message_fail(EXIT_USAGE, "%s: its ops are all of one lane: --check-races has nothing to look at",
+                        arguments->words[0]);
 }
 
 static enum exit_code replay_subcommand(const struct arguments *arguments)
@@ -410,6 +421,8 @@ static enum exit_code replay_subcommand(const struct arguments *arguments)
     if (code == EXIT_KEPT && arguments->compare && recording.format == &format_ops)
         code = message_fail(EXIT_USAGE, "%s: a list of ops does not say what happened: --compare is for the log it is from",
                             arguments->words[0]);
+    if (code == EXIT_KEPT)
+        code = check_races(arguments, &recording);
     if (code == EXIT_KEPT && arguments->lanes.strategy != NULL)
         code = searching_run(arguments, &recording);
     else if (code == EXIT_KEPT)

@@ -110,10 +110,13 @@ grep -Eq '^pct: depth 3, n = [0-9]+, k = [0-9]+: .* probability at least 1/[0-9]
 expect_exit 0 replay two.ops --strategy random --schedules 30
 expect_text out.txt "30 schedules, 0 broken"
 refuse "give --strategy NAME" replay two.ops --schedules 3
+refuse "--shrink-budget is for a search" replay two.ops --shrink-budget 20000
+expect_exit 0 replay two.ops --check-races # its own schedule is held to happens-before
 refuse "give one of them" replay two.ops --strategy random --times 3
 refuse "which only the strategy exhaustive" replay two.ops --strategy random --schedules 0
 sed '/lane=1/d; /switch/d' two.ops >one.ops
 refuse "there is nothing to interleave" replay one.ops --strategy random
+refuse "--check-races has nothing to look at" replay one.ops --check-races
 
 expect_exit 0 explain two.ops
 grep -Eq '^ turn  lane 0 +lane 1$' out.txt || fail "explain shows no columns: $(head -n 3 out.txt)"
