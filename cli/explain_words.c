@@ -1,8 +1,8 @@
 /* An explanation in words and numbers. */
 #include "cli/explain_parts.h"
+#include "cli/repeat.h"
 #include "harness/check.h"
 #include "harness/ops_file.h"
-#include "harness/shell.h"
 #include "harness/size.h"
 #include "reports/table.h"
 
@@ -211,50 +211,14 @@ static void explain_verdict(struct explanation *explanation)
     writing_append(text, "\n");
 }
 
-static void append_word(struct writing *text, const char *path)
-{
-    char *word = malloc(SHELL_WORD_BYTES(strlen(path)));
-    CHECK(word != NULL);
-    writing_append_visible(text, shell_word(path, word));
-    free(word);
-}
-
-static void append_option(struct writing *text, const char *name, const char *value)
-{
-    if (value != NULL) {
-        writing_append_format(text, " %s ", name);
-        append_word(text, value);
-    }
-}
-
-static void append_number_option(struct writing *text, const char *name, uint64_t value)
-{
-    if (value != 0)
-        writing_append_format(text, " %s %llu", name, (unsigned long long)value);
-}
-
-/* What the command line changed of what is in the file: without it another run is proven. */
-static void append_options(struct writing *text, const struct arguments *arguments)
-{
-    append_option(text, "--target", arguments->target);
-    for (uint32_t i = 0; i < arguments->option_count; i++) {
-        char option[sizeof arguments->options[i].key + sizeof arguments->options[i].value];
-        snprintf(option, sizeof option, "%s=%s", arguments->options[i].key, arguments->options[i].value);
-        append_option(text, "--target-option", option);
-    }
-    append_option(text, "--chip", arguments->chip);
-    append_number_option(text, "--capacity", arguments->capacity_bytes);
-    append_number_option(text, "--hosts", arguments->host_count);
-}
-
 static void append_import(struct writing *text, const struct arguments *arguments)
 {
-    writing_append(text, "hbmstress import ");
-    append_word(text, arguments->words[0]);
-    append_option(text, "--format", arguments->format);
-    append_options(text, arguments);
-    append_number_option(text, "--kv-bytes-per-token", arguments->kv_bytes_per_token);
-    append_number_option(text, "--kv-tokens-per-second", arguments->kv_tokens_per_second);
+    writing_append(text, "hbmstress import");
+    repeat_word(text, arguments->words[0]);
+    repeat_option(text, "--format", arguments->format);
+    repeat_setup(text, arguments);
+    repeat_number(text, "--kv-bytes-per-token", arguments->kv_bytes_per_token);
+    repeat_number(text, "--kv-tokens-per-second", arguments->kv_tokens_per_second);
     writing_append(text, " -o list.ops, then hbmstress replay list.ops");
 }
 
@@ -264,9 +228,9 @@ static void explain_proof(struct explanation *explanation)
     struct writing *text = &explanation->text;
     writing_append(text, "  Its proof: ");
     if (explanation->is_list) {
-        writing_append(text, "hbmstress replay ");
-        append_word(text, explanation->arguments->words[0]);
-        append_options(text, explanation->arguments);
+        writing_append(text, "hbmstress replay");
+        repeat_word(text, explanation->arguments->words[0]);
+        repeat_setup(text, explanation->arguments);
     } else {
         append_import(text, explanation->arguments);
     }

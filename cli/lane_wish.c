@@ -114,11 +114,18 @@ const char *lane_wish_set_strategy(struct lane_wish *wish, const char *value)
     return NULL;
 }
 
+/* By enum lane_backend. */
+static const char *const backend_names[] = {"auto", "threads", "fibers", "free"};
+
+const char *lane_wish_backend(const struct lane_wish *wish)
+{
+    return wish->has_backend ? backend_names[wish->backend] : NULL;
+}
+
 const char *lane_wish_set_backend(struct lane_wish *wish, const char *value)
 {
-    static const char *const names[] = {"auto", "threads", "fibers", "free"};
-    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        if (strcmp(names[i], value) != 0)
+    for (unsigned i = 0; i < sizeof backend_names / sizeof *backend_names; i++) {
+        if (strcmp(backend_names[i], value) != 0)
             continue;
         wish->backend = (enum lane_backend)i;
         wish->has_backend = true;

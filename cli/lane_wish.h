@@ -36,6 +36,8 @@ bool lane_strategy_searches(const struct strategy_kind *strategy);
 void lane_wish_merge(struct lane_wish *base, const struct lane_wish *over);
 /* The first option that says how lanes are run; NULL: none was given. */
 const char *lane_wish_how(const struct lane_wish *wish);
+/* The word for the backend that was said; NULL: none was. */
+const char *lane_wish_backend(const struct lane_wish *wish);
 /* What is missing, or contradicts itself, in one sentence; NULL: nothing. */
 const char *lane_wish_wrong(const struct lane_wish *wish);
 /* The same with everything filled in that was not said. */

@@ -5,10 +5,10 @@
 #include "cli/judgement.h"
 #include "cli/ops_output.h"
 #include "cli/output.h"
+#include "cli/repeat.h"
 #include "cli/shrinking.h"
 #include "explore/strategies.h"
 #include "harness/check.h"
-#include "harness/shell.h"
 #include "reports/json_lines.h"
 #include "reports/terminal.h"
 
@@ -38,7 +38,8 @@ struct searching {
     struct writing text;
     uint64_t start_ns;
     char signature[SIGNATURE_BYTES];
-    char repro[OUTPUT_PATH_BYTES], replay[OUTPUT_REPLAY_BYTES];
+    char repro[OUTPUT_PATH_BYTES];
+    struct writing replay; /* the line that shows what broke again */
 };
 
 static void say_line(struct searching *searching)
@@ -148,22 +149,25 @@ static void name_repro(struct searching *searching)
     snprintf(searching->repro, sizeof searching->repro, "%.3600s/repros/%s-%.*s-%llu.ops", searching->arguments->out,
              rule_of(&searching->state->first), shown > 96 ? 96 : (int)shown, name,
              (unsigned long long)searching->recording->setup.seed);
-    char word[SHELL_WORD_BYTES(sizeof searching->repro)];
-    snprintf(searching->replay, sizeof searching->replay, "hbmstress replay %s", shell_word(searching->repro, word));
+    writing_append(&searching->replay, "hbmstress replay");
+    repeat_word(&searching->replay, searching->repro);
 }
 
 /* Without a place for the repro: the line that finds it again and keeps it. */
 static void name_search(struct searching *searching)
 {
+    const struct arguments *arguments = searching->arguments;
+    struct writing *text = &searching->replay;
     char strategy[LANE_STRATEGY_TEXT_BYTES];
-    char word[SHELL_WORD_BYTES(OUTPUT_PATH_BYTES)];
-    const char *path = searching->arguments->words[0];
-    CHECK(strlen(path) < OUTPUT_PATH_BYTES); /* it was opened */
-    snprintf(searching->replay, sizeof searching->replay,
-             "hbmstress replay %s --strategy %s --schedules %llu --seed %llu%s --out DIR",
-             shell_word(path, word), lane_strategy_print(&searching->wish, strategy),
-             (unsigned long long)searching->wish.schedule_count, (unsigned long long)searching->recording->setup.seed,
-             searching->recording->setup.checks_races ? " --check-races" : "");
+    writing_append(text, "hbmstress replay");
+    repeat_word(text, arguments->words[0]);
+    repeat_setup(text, arguments);
+    writing_append_format(text, " --strategy %s --schedules %llu --seed %llu",
+                          lane_strategy_print(&searching->wish, strategy),
+                          (unsigned long long)searching->wish.schedule_count,
+                          (unsigned long long)searching->recording->setup.seed);
+    repeat_option(text, "--backend", lane_wish_backend(&arguments->lanes));
+    writing_append(text, searching->recording->setup.checks_races ? " --check-races --out DIR" : " --out DIR");
 }
 
 static enum exit_code write_repro(const struct searching *searching, const struct shrunk *shrunk)
@@ -179,7 +183,7 @@ static enum exit_code write_repro(const struct searching *searching, const struc
     comment_append(&comments, "not shrunk: ", shrunk->why);
     comment_append(&comments, "not shrunk to the end: ", shrunk->cut);
     comment_append_lanes(&comments, &shrunk->ops);
-    comment_append(&comments, "again: ", searching->replay);
+    comment_append(&comments, "again: ", writing_string(&searching->replay));
     comments.bytes[--comments.length] = '\0'; /* ops_file_print ends the last line itself */
     const enum exit_code code =
         ops_output(searching->repro, &searching->recording->setup, &shrunk->ops, writing_string(&comments));
@@ -202,7 +206,8 @@ static enum exit_code keep_broken(struct searching *searching)
         name_search(searching);
     const struct report_finding finding = {
         .verdict = &searching->state->first, .rule = rule_of(&searching->state->first),
-        .message = searching->state->message, .signature = searching->signature, .replay = searching->replay,
+        .message = searching->state->message, .signature = searching->signature,
+        .replay = writing_string(&searching->replay),
         .repro = searching->arguments->out == NULL || code != EXIT_KEPT ? NULL : searching->repro,
         .op_count = shrunk.ops.count, .lane_count = lanes_count(&shrunk.ops),
         .switch_count = lanes_switch_count(&shrunk.ops)};
@@ -347,6 +352,7 @@ enum exit_code searching_run(const struct arguments *arguments, const struct rec
     if (memory != MAP_FAILED)
         (void)munmap(memory, sizeof(struct search_state));
     writing_deinit(&searching.text);
+    writing_deinit(&searching.replay);
     op_list_deinit(&searching.plain);
     op_list_deinit(&searching.broken);
     return code;

@@ -143,4 +143,16 @@ expect_exit 1 replay plain.ops --strategy portfolio --schedules 2000 --out again
 again=$(find again/repros -name '*.ops' | head -n 1)
 [ -n "$again" ] || fail "the search kept nothing"
 expect_exit 1 replay "$again"
+
+# Kept nowhere, it says the line that finds it again, with all that the command line changed of the file.
+sed 's/^target .*/target hbm/' plain.ops >"another one.ops"
+said=(--target "$race" --target-option defrag=slide --capacity 64M --hosts 2 --regret-max 0 --backend threads)
+expect_exit 1 replay "another one.ops" "${said[@]}" --strategy portfolio --schedules 2000
+line=$(sed -n 's/^ *again *hbmstress //p' out.txt)
+expect_text out.txt "'another one.ops' --target $race --target-option defrag=slide --capacity 67108864 --hosts 2 --regret-max 0 "
+broken=$(grep '^BROKEN' out.txt)
+eval "expect_exit 1 $line"
+[ "$(grep '^BROKEN' out.txt)" = "$broken" ] || fail "the line that was said finds something else: $line"
+expect_exit 1 replay plain.ops --chip v4 --strategy portfolio --schedules 2000
+expect_text out.txt "--chip v4 "
 finish
