@@ -66,6 +66,10 @@ static bool turn(struct campaign *campaign)
     const bool is_busy = workers_have_busy(campaign->workers);
     if (!is_busy && campaign->shrinking.process == 0)
         return false;
+    if (campaign->output.is_pipe_closed) { /* nobody reads any more, and there is more to do */
+        campaign->at->state.end.is_interrupted = true;
+        return false;
+    }
     if (is_busy)
         take_answer(campaign);
     if (campaign->shrinking.process != 0)
@@ -77,7 +81,7 @@ static bool turn(struct campaign *campaign)
         (void)campaign_save(campaign, false);
     campaign->at->state.end.elapsed_ns = campaign_elapsed_ns(campaign);
     campaign_view_show(&campaign->view, campaign->at);
-    return !campaign->is_failed && !campaign->output.is_failed && !campaign->output.is_pipe_closed;
+    return !campaign->is_failed && !campaign->output.is_failed;
 }
 
 /* --- from start to end ---------------------------------------------------------------------------------- */

@@ -37,8 +37,7 @@ static void say_what_is_missing(struct campaign *campaign)
 void campaign_say_end(struct campaign *campaign)
 {
     struct campaign_state *state = &campaign->at->state;
-    state->is_finished = !state->end.is_interrupted && !campaign->is_failed && !campaign->output.is_failed &&
-                         !campaign->output.is_pipe_closed;
+    state->is_finished = !state->end.is_interrupted && !campaign->is_failed && !campaign->output.is_failed;
     (void)campaign_save(campaign, true);
     state->end.seed = campaign->plan->setup.seed;
     state->end.exit_code = (int)campaign_exit_code(campaign);

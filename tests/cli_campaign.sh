@@ -107,6 +107,14 @@ expect_exit 1 run --resume stopped
 essence stopped >stopped.txt
 cmp whole.txt stopped.txt || fail "stopped and gone on: $(diff whole.txt stopped.txt | head -n 3)"
 
+# Nobody reads what it says: it ends early, says so in its files, and goes on like any other.
+expect_unread 0 run slow_leak --seed 1 --seeds 20 --json --out unread
+expect_text unread/results.jsonl '"interrupted":true,'
+expect_text unread/summary.json '"interrupted":true'
+expect_exit 0 run --resume unread
+expect_no_text unread/summary.json interrupted
+[ "$(grep -c '"type":"trial"' unread/results.jsonl)" = 20 ] || fail "gone on after a closed pipe it is not the whole"
+
 # Shards have each trial once, and joined they are the whole.
 for i in 1 2 3; do
     "$hbmstress" run "${job[@]}" --shard "$i/3" --out "shard-$i" storm churn >out.txt 2>err.txt

@@ -36,6 +36,20 @@ expect_refusal() {
     [ ! -e out ] || fail "hbmstress $*: left out/ behind"
 }
 
+# expect_unread CODE ARGUMENT...: the same as expect_exit, but nobody reads standard output; nothing is said of that.
+expect_unread() {
+    local wanted=$1 got
+    shift
+    rm -f unread.fifo
+    mkfifo unread.fifo
+    exec 5<>unread.fifo 6>unread.fifo 5>&-
+    "$hbmstress" "$@" >&6 2>err.txt
+    got=$?
+    exec 6>&-
+    [ "$got" = "$wanted" ] || fail "hbmstress $*, unread: exit $got, should be $wanted"
+    [ ! -s err.txt ] || fail "hbmstress $*, unread: $(head -c 300 err.txt)"
+}
+
 expect_text() { # FILE TEXT
     grep -qF -- "$2" "$1" || fail "$1 does not say '$2': $(head -c 300 "$1")"
 }
