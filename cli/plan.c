@@ -99,7 +99,8 @@ static void part_bound(struct part *part, const struct arguments *said)
 {
     bool is_bounded = said->duration_ns != 0 || said->trial_count_max != 0;
     uint64_t unbounded = is_bounded ? UINT64_MAX : PLAN_OP_COUNT_DEFAULT;
-    part->op_count_max = said->op_count_max != 0 ? said->op_count_max : unbounded;
+    part->has_op_count_max = said->op_count_max != 0;
+    part->op_count_max = part->has_op_count_max ? said->op_count_max : unbounded;
     part->trial_count_max = said->trial_count_max != 0 ? said->trial_count_max : UINT64_MAX;
     part->duration_ns = UINT64_MAX;
 }

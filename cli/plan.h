@@ -17,6 +17,7 @@ struct part {
     struct setup setup;       /* seed: of the part; trials derive theirs */
     bool capacity_is_free;    /* neither chip nor capacity was given */
     uint64_t op_count_max;    /* in all trials together; UINT64_MAX = not bounded */
+    bool has_op_count_max;    /* it was said */
     uint64_t trial_count_max; /* UINT64_MAX = not bounded */
     struct fault_wish faults; /* slipped into its trials */
     struct lane_wish lanes;   /* completed; lane_count 0 = its trials have no lanes */

@@ -96,8 +96,6 @@ static enum exit_code run_subcommand(const struct arguments *arguments)
 {
     if (arguments->resume != NULL)
         return go_on(arguments);
-    if (arguments->sweep && (arguments->lanes.lane_count != 0 || lane_wish_how(&arguments->lanes) != NULL))
-        return message_fail(EXIT_USAGE, "--sweep fails one device call after the other of one client: it takes no lanes");
     return arguments->sweep ? sweeping_run(arguments) : run_anew(arguments);
 }
 

@@ -27,7 +27,6 @@ struct sweeping {
     const struct arguments *arguments;
     const struct plan *plan;
     const char *directory;
-    uint64_t op_count_max;
     struct output output;
     struct sweeps *sweeps;
     struct sweep_sites sites; /* of all parts */
@@ -36,6 +35,7 @@ struct sweeping {
     uint64_t start_ns;
     bool is_failed;     /* a message was given */
     bool is_disputed, is_incomplete;
+    bool is_stopped;    /* by ctrl-C, before all was swept */
     char path[OUTPUT_PATH_BYTES];           /* of the last list kept */
     char replay[OUTPUT_REPLAY_BYTES];
     struct writing text;
@@ -60,7 +60,7 @@ static void say_start(struct sweeping *sweeping)
     CHECK(parts != NULL);
     for (size_t i = 0; i < plan->count; i++)
         parts[i] = (struct report_part){.name = plan->parts[i].name, .scenario = plan->parts[i].scenario->name,
-                                        .setup = &plan->parts[i].setup, .op_count_max = sweeping->op_count_max,
+                                        .setup = &plan->parts[i].setup, .op_count_max = plan->parts[i].op_count_max,
                                         .faults = ""};
     const struct report_start start = {.subcommand = "run --sweep", .setup = &plan->setup, .duration_ns = UINT64_MAX,
                                        .parts = parts, .part_count = plan->count};
@@ -113,18 +113,26 @@ static bool choose_path(struct sweeping *sweeping, const struct sweep_note *note
     return true;
 }
 
+/* NULL: it may be. */
+static const char *why_not_shrunk(const struct sweeping *sweeping, const struct sweep_note *note)
+{
+    if (sweeping->arguments->shrink_budget == 0)
+        return "the budget is 0";
+    if (note->is_whole || note->verdict.kind == VERDICT_DISPUTED)
+        return "the whole list is what happened";
+    return sweeping->end.is_interrupted ? "it was interrupted" : NULL;
+}
+
 static void shrink_note(const struct sweeping *sweeping, const struct sweep_note *note, const struct target *target,
                         struct shrunk *shrunk)
 {
-    uint64_t budget = sweeping->arguments->shrink_budget;
-    bool is_shrinkable = !note->is_whole && note->verdict.kind != VERDICT_DISPUTED && budget > 0;
+    const char *why_not = why_not_shrunk(sweeping, note);
     const struct shrinking shrinking = {.target = target, .setup = &note->setup, .ops = &note->ops,
-                                        .replay_count_max = budget};
-    if (is_shrinkable && shrinking_run(&shrinking, shrunk) == SHRINKING_DONE)
+                                        .replay_count_max = sweeping->arguments->shrink_budget};
+    if (why_not == NULL && shrinking_run(&shrinking, shrunk) == SHRINKING_DONE)
         return;
-    if (!is_shrinkable)
-        snprintf(shrunk->why, sizeof shrunk->why, "%s",
-                 budget == 0 ? "the budget is 0" : "the whole list is what happened");
+    if (why_not != NULL)
+        snprintf(shrunk->why, sizeof shrunk->why, "%s", why_not);
     op_list_copy(&shrunk->ops, &note->ops);
 }
 
@@ -293,13 +301,18 @@ static void say_counts(struct sweeping *sweeping, const char *part, const struct
     say_text(sweeping);
 }
 
+static bool is_begun(const struct sweep_part *swept)
+{
+    return swept->is_done || swept->result->replays > 0;
+}
+
 static void count_part(struct sweeping *sweeping, const struct sweep_part *swept)
 {
     const struct sweep_result *result = swept->result;
     uint64_t findings = sweep_findings(result);
-    sweeping->swept_count++;
+    sweeping->swept_count += is_begun(swept);
     sweeping->findings += findings - result->found[RULE_NONE];
-    sweeping->is_incomplete |= findings == 0 && !sweep_is_complete(result);
+    sweeping->is_incomplete |= swept->is_done && findings == 0 && !sweep_is_complete(result);
     sweeping->calls += result->open.calls;
     sweeping->failed_once += result->open.failed[SWEEP_ONCE];
     sweeping->failed_for_ever += result->open.failed[SWEEP_FOR_EVER];
@@ -337,7 +350,10 @@ static void say_part(struct sweeping *sweeping, size_t i)
     sweeping->is_failed |= swept.is_faulty;
     if (part->note[0] == '\0' && swept.refusal[0] == '\0') {
         count_part(sweeping, &swept);
-        say_counts(sweeping, part->name, &swept);
+        if (is_begun(&swept))
+            say_counts(sweeping, part->name, &swept);
+        if (!swept.is_done)
+            say_note_line(sweeping, part->name, "interrupted: it was not swept to its end");
     } else {
         snprintf(note, sizeof note, "%s%s", part->note[0] != '\0' ? part->note : "the target refuses its setup: ",
                  swept.refusal);
@@ -354,7 +370,10 @@ static enum exit_code sweeping_exit_code(const struct sweeping *sweeping)
         return EXIT_HARNESS;
     if (sweeping->findings > 0)
         return EXIT_BROKEN;
-    return sweeping->is_incomplete || sweeping->end.totals.unknown > 0 ? EXIT_UNKNOWN : EXIT_KEPT;
+    if (sweeping->is_incomplete || sweeping->end.totals.unknown > 0)
+        return EXIT_UNKNOWN;
+    /* A sweep that was cut short has not shown that every promise is kept. */
+    return sweeping->is_stopped ? EXIT_HARNESS : EXIT_KEPT;
 }
 
 static void append_meaning(struct writing *text, const struct sweeping *sweeping)
@@ -406,7 +425,7 @@ static void say_end(struct sweeping *sweeping)
     say_text(sweeping);
 }
 
-/* Tells of the parts in their order, as soon as all before them are done. */
+/* Tells of the parts in their order, as soon as all before them are done; cut short, of what was found until then. */
 static void sweep_parts(struct sweeping *sweeping)
 {
     size_t told = 0;
@@ -417,15 +436,21 @@ static void sweep_parts(struct sweeping *sweeping)
             say_part(sweeping, told++);
         if (is_failed)
             sweeping->is_failed = message_fail(EXIT_HARNESS, "a process could not be started: %m") != EXIT_KEPT;
-        sweeping->end.is_interrupted = interrupt_asked();
+        sweeping->is_stopped = told < sweeping->plan->count && interrupt_asked();
+        sweeping->end.is_interrupted =
+            sweeping->is_stopped || (told < sweeping->plan->count && sweeping->output.is_pipe_closed);
         goes_on = goes_on && !sweeping->end.is_interrupted && !sweeping->is_failed && !sweeping->output.is_failed &&
-                  !sweeping->output.is_pipe_closed && !sweeping->is_disputed;
+                  !sweeping->is_disputed;
     }
+    if (sweeping->end.is_interrupted)
+        sweeps_stop(sweeping->sweeps);
+    while (sweeping->end.is_interrupted && told < sweeping->plan->count)
+        say_part(sweeping, told++);
 }
 
 static enum exit_code sweeping_work(struct sweeping *sweeping)
 {
-    const struct sweeps_setup setup = {.plan = sweeping->plan, .op_count_max = sweeping->op_count_max,
+    const struct sweeps_setup setup = {.plan = sweeping->plan,
                                        .worker_count = workers_wanted(sweeping->arguments),
                                        .timeout_ns = sweeping->arguments->trial_timeout_ns};
     sweeping->start_ns = clock_now_ns();
@@ -450,8 +475,8 @@ static enum exit_code sweep_plan(const struct arguments *arguments, const struct
     sweeping->arguments = arguments;
     sweeping->plan = plan;
     sweeping->directory = arguments->out == NULL ? "out" : arguments->out;
-    sweeping->op_count_max = arguments->op_count_max == 0 ? SWEEPING_OP_COUNT_DEFAULT : arguments->op_count_max;
     output_init(&sweeping->output, arguments->json);
+    death_set_op_timeout(arguments->op_timeout_ns);
     enum exit_code code = output_open_results(&sweeping->output, sweeping->directory, 0);
     if (code == EXIT_KEPT) {
         code = sweeping_work(sweeping);
@@ -463,14 +488,54 @@ static enum exit_code sweep_plan(const struct arguments *arguments, const struct
     return code;
 }
 
+/* --- what it takes ---------------------------------------------------------------------------------------------- */
+
+/* --faults: none alone, over what a job says. */
+static const char *const taken_options[] = {"--sweep", "--job", "--target", "--target-option", "--chip", "--capacity",
+                                            "--hosts", "--seed", "--ops", "--workers", "--out", "--json",
+                                            "--shrink-budget", "--trial-timeout", "--op-timeout", "--regret-max",
+                                            "--weights", "--faults", NULL};
+
+static enum exit_code check_options(const struct arguments *arguments)
+{
+    if (arguments->lanes.lane_count != 0 || lane_wish_how(&arguments->lanes) != NULL)
+        return message_fail(EXIT_USAGE, "--sweep fails one device call after the other of one client: it takes no lanes");
+    if (arguments->duration_ns != 0)
+        return message_fail(EXIT_USAGE, "--sweep ends when every call was failed; --time cannot bound it, --ops can");
+    if (arguments->faults.kinds != 0)
+        return message_fail(EXIT_USAGE, "--sweep arms every fault by itself: of --faults it takes none alone");
+    const char *other = arguments_gave_besides(arguments, taken_options);
+    if (other != NULL)
+        return message_fail(EXIT_USAGE, "%s is for a campaign: --sweep does not take it", other);
+    if (arguments->op_count_max > LAST_OP_COUNT_MAX)
+        return message_fail(EXIT_USAGE, "--ops: a sweep takes at most %d", LAST_OP_COUNT_MAX);
+    return EXIT_KEPT;
+}
+
+/* What the job says of a part, as for the command line; fills in how long its list is. */
+static enum exit_code check_part(const char *job, struct part *part)
+{
+    if (!part->has_op_count_max)
+        part->op_count_max = SWEEPING_OP_COUNT_DEFAULT;
+    if (part->lanes.lane_count != 0)
+        return message_fail(EXIT_USAGE, "%s: %s has lanes, and --sweep takes none", job, part->name);
+    if (part->faults.kinds != 0)
+        return message_fail(EXIT_USAGE, "%s: %s has faults, and --sweep arms every one by itself; --faults none leaves "
+                            "them out", job, part->name);
+    if (part->op_count_max > LAST_OP_COUNT_MAX)
+        return message_fail(EXIT_USAGE, "%s: %s: ops: a sweep takes at most %d", job, part->name, LAST_OP_COUNT_MAX);
+    return EXIT_KEPT;
+}
+
 enum exit_code sweeping_run(const struct arguments *arguments)
 {
     struct plan plan;
-    if (arguments->duration_ns != 0)
-        return message_fail(EXIT_USAGE, "--sweep ends when every call was failed; --time cannot bound it, --ops can");
-    if (arguments->op_count_max > LAST_OP_COUNT_MAX)
-        return message_fail(EXIT_USAGE, "--ops: a sweep takes at most %d", LAST_OP_COUNT_MAX);
-    enum exit_code code = plan_make(arguments, arguments->has_seed ? arguments->seed : clock_seed(), &plan);
+    enum exit_code code = check_options(arguments);
+    if (code != EXIT_KEPT)
+        return code;
+    code = plan_make(arguments, arguments->has_seed ? arguments->seed : clock_seed(), &plan);
+    for (size_t i = 0; code == EXIT_KEPT && i < plan.count; i++)
+        code = check_part(arguments->job, &plan.parts[i]);
     if (code == EXIT_KEPT)
         code = sweep_plan(arguments, &plan);
     plan_deinit(&plan);

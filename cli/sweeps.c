@@ -27,7 +27,6 @@ struct shared {
 /* One part.  process is 0 while none runs. */
 struct sweeper {
     const struct part *part;
-    uint64_t op_count_max;
     struct shared *shared;
     struct last_words *list;  /* that is swept */
     struct last_words *words; /* of the replay under way */
@@ -138,7 +137,7 @@ static bool try_trial(struct sweeper *sweeper)
     current.words = sweeper->words;
     setup.seed = plan_trial_seed(part, sweeper->shared->trial_next);
     const struct trial_plan plan = {.target = part->target, .scenario = &scenario, .setup = &setup,
-                                    .capacity_is_free = part->capacity_is_free, .op_count_max = sweeper->op_count_max};
+                                    .capacity_is_free = part->capacity_is_free, .op_count_max = part->op_count_max};
     if (!trial_run(&plan, NULL, &trial, sweeper->shared->reason))
         return false;
     take_list(sweeper, &trial);
@@ -298,20 +297,36 @@ static void *map_shared(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
-static bool sweeper_init(struct sweeper *sweeper, const struct part *part, uint64_t op_count_max)
+static bool sweeper_init(struct sweeper *sweeper, const struct part *part)
 {
-    *sweeper = (struct sweeper){.part = part, .op_count_max = op_count_max, .is_done = part->note[0] != '\0'};
+    *sweeper = (struct sweeper){.part = part, .is_done = part->note[0] != '\0'};
     sweeper->shared = map_shared(sizeof *sweeper->shared);
     sweeper->list = last_words_create();
     sweeper->words = last_words_create();
     return sweeper->shared != NULL && sweeper->list != NULL && sweeper->words != NULL;
 }
 
+/* What is in the pipe; a process that the target left behind may hold it open. */
+static void sweeper_take_rest(struct sweeper *sweeper)
+{
+    struct pollfd file = {.fd = sweeper->file, .events = POLLIN};
+    char bytes[65536];
+    ssize_t got = 1;
+    while (got > 0 && poll(&file, 1, 0) > 0) {
+        got = read(sweeper->file, bytes, sizeof bytes);
+        if (got > 0)
+            writing_append_bytes(&sweeper->input, bytes, (size_t)got);
+    }
+    sweeper_take_input(sweeper);
+}
+
+/* What it told counts, however it ended. */
 static void sweeper_bury(struct sweeper *sweeper, int *status)
 {
-    close(sweeper->file);
     while (waitpid(sweeper->process, status, 0) < 0 && errno == EINTR)
         continue;
+    sweeper_take_rest(sweeper);
+    close(sweeper->file);
     sweeper->process = 0;
 }
 
@@ -367,14 +382,11 @@ static bool sweeper_start(struct sweeper *sweeper)
     return true;
 }
 
-/* The child closed its end. */
-static void sweeper_end(struct sweeper *sweeper)
+/* It ended by itself. */
+static void sweeper_conclude(struct sweeper *sweeper, int status)
 {
-    int status = 0;
     struct death *death = &sweeper->words->death;
     char name[SIGNATURE_BYTES], reason[VERDICT_REASON_BYTES];
-    sweeper_bury(sweeper, &status);
-    sweeper_take_input(sweeper);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         sweeper->is_done = true;
         return;
@@ -392,12 +404,26 @@ static void sweeper_end(struct sweeper *sweeper)
 
 static void sweeper_read(struct sweeper *sweeper)
 {
+    int status = 0;
     char bytes[65536];
     ssize_t got = read(sweeper->file, bytes, sizeof bytes);
-    if (got > 0)
+    if (got > 0) {
         writing_append_bytes(&sweeper->input, bytes, (size_t)got);
-    else if (got == 0 || errno != EINTR)
-        sweeper_end(sweeper);
+    } else if (got == 0 || errno != EINTR) { /* the child closed its end */
+        sweeper_bury(sweeper, &status);
+        sweeper_conclude(sweeper, status);
+    }
+}
+
+/* Ends it, unless it has just ended by itself. */
+static void sweeper_stop(struct sweeper *sweeper)
+{
+    int status = 0;
+    (void)kill(sweeper->process, SIGKILL);
+    sweeper_bury(sweeper, &status);
+    const bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (!is_killed || sweeper->words->death.kind != DEATH_NONE)
+        sweeper_conclude(sweeper, status);
 }
 
 static void sweeper_watch(struct sweeper *sweeper, uint64_t timeout_ns)
@@ -410,7 +436,6 @@ static void sweeper_watch(struct sweeper *sweeper, uint64_t timeout_ns)
     } else if (now_ns - sweeper->progress_ns > timeout_ns) {
         (void)kill(sweeper->process, SIGKILL);
         sweeper_bury(sweeper, &status);
-        sweeper_take_input(sweeper);
         sweeper_take_death(sweeper, RULE_HANG, "the replay did not end within --trial-timeout");
     }
 }
@@ -426,7 +451,7 @@ struct sweeps *sweeps_create(const struct sweeps_setup *setup)
     sweeps->files = calloc(setup->plan->count, sizeof *sweeps->files);
     CHECK(sweeps->sweepers != NULL && sweeps->files != NULL);
     for (; sweeps->count < setup->plan->count; sweeps->count++)
-        if (!sweeper_init(&sweeps->sweepers[sweeps->count], &setup->plan->parts[sweeps->count], setup->op_count_max)) {
+        if (!sweeper_init(&sweeps->sweepers[sweeps->count], &setup->plan->parts[sweeps->count])) {
             sweeps->count++;
             sweeps_destroy(sweeps);
             return NULL;
@@ -480,6 +505,13 @@ bool sweeps_turn(struct sweeps *sweeps, bool *is_failed)
             sweeper_watch(sweeper, sweeps->setup.timeout_ns);
     }
     return true;
+}
+
+void sweeps_stop(struct sweeps *sweeps)
+{
+    for (size_t i = 0; i < sweeps->count; i++)
+        if (sweeps->sweepers[i].process != 0)
+            sweeper_stop(&sweeps->sweepers[i]);
 }
 
 struct sweep_part sweeps_part(const struct sweeps *sweeps, size_t part)

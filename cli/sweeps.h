@@ -33,8 +33,7 @@ enum { SWEEPS_TRIAL_COUNT = 16 };
 
 struct sweeps;
 struct sweeps_setup {
-    const struct plan *plan;  /* outlives the sweeps; parts with a note are left out */
-    uint64_t op_count_max;    /* of a list */
+    const struct plan *plan;  /* outlives the sweeps; parts with a note are left out; op_count_max: of a list */
     uint32_t worker_count;
     uint64_t timeout_ns;      /* of one replay */
 };
@@ -46,6 +45,8 @@ void sweeps_destroy(struct sweeps *sweeps);
 /* Starts what can be started and waits a little for news.  False: all is done, or *is_failed: no process could be
  * had; errno says why. */
 bool sweeps_turn(struct sweeps *sweeps, bool *is_failed);
+/* Ends those that still run; what they found until then is in their parts. */
+void sweeps_stop(struct sweeps *sweeps);
 struct sweep_part sweeps_part(const struct sweeps *sweeps, size_t part);
 
 #endif

@@ -55,12 +55,58 @@ repro=$(find crash/repros -name 'crash-*.ops' | sort | head -n 1)
 expect_exit 1 replay "$repro"
 sweep 1 --target "$flawed" --target-option flaw=loop --trial-timeout 200ms --ops 12 --out hang
 expect_text out.txt "BROKEN hang"
+sweep 1 --target "$flawed" --target-option flaw=loop --op-timeout 200ms --ops 12 --out hang
+expect_text out.txt "the target took its process with it: a hang in "
+
+# Ctrl-C: what was found until then is told and kept, whether or not its part was over.
+interrupt() { # CODE FLAW
+    local process
+    "$hbmstress" run eviction_pressure exact_edge --sweep --ops 60 --seed 1 --capacity 64M --workers 1 --target "$flawed" \
+        --target-option flaw="$2" --out "cut_$2" >out.txt 2>err.txt &
+    process=$!
+    while kill -0 "$process" 2>/dev/null && ! grep -q "it loops" err.txt; do
+        sleep 0.01
+    done
+    kill -INT "$process"
+    wait "$process"
+    [ "$?" = "$1" ] || fail "an interrupted sweep with flaw=$2 should be exit $1"
+    expect_text "cut_$2/results.jsonl" '"scenario":"exact_edge","note":"interrupted: it was not swept to its end"'
+    tail -n 1 "cut_$2/results.jsonl" | grep -q '"interrupted":true,.*"exit":'"$1" || fail "$(tail -n 1 "cut_$2/results.jsonl")"
+}
+interrupt 1 stall
+expect_text out.txt "BROKEN counters"
+expect_text out.txt "interrupted; so far promises broken "
+repro=$(find cut_stall/repros -name 'counters-*.ops' | sort | head -n 1)
+expect_text "$repro" "not shrunk: it was interrupted"
+expect_exit 1 replay "$repro"
+interrupt 4 loop
+expect_text out.txt "interrupted; so far every promise kept: 1 scenario"
+
+# Nobody reads what it says: quiet, and the results say that it is not all.
+expect_unread 0 run exact_edge slow_leak --sweep --ops 20 --seed 1 --capacity 64M --json --out unread
+expect_text unread/results.jsonl '"interrupted":true,'
 
 # A job's parts; what makes no sense.
 expect_exit 0 run --job "$job" exact_edge --sweep --ops 20 --out job
 expect_text out.txt "every promise kept: 1 scenario"
 expect_refusal 2 "--time cannot bound it" run --sweep --time 10s
 expect_refusal 2 "a sweep takes at most" run --sweep --ops 99999999
+for campaign in "--shard 1/2" "--seeds 3" "--replay-sample 3" "--results-limit 1K"; do
+    # shellcheck disable=SC2086
+    expect_refusal 2 "${campaign% *} is for a campaign" run exact_edge --ops 20 --sweep $campaign
+done
+expect_refusal 2 "of --faults it takes none alone" run exact_edge --ops 20 --sweep --faults copy
+printf '[exact_edge]\nops = 20\n[short]\nscenario = exact_edge\nops = 30\n[faulty]\nscenario = exact_edge\nfaults = copy\n' >job.ini
+expect_refusal 2 "job.ini: faulty has faults" run --job job.ini --sweep
+expect_exit 0 run --job job.ini --sweep --faults none short --out job
+expect_text out.txt "short: trial "
+expect_text out.txt ", 30 ops, "
+expect_exit 0 run --job job.ini --sweep --faults none short --ops 10 --out job
+expect_text out.txt ", 10 ops, "
+printf '[exact_edge]\nlanes = 2\n' >job.ini
+expect_refusal 2 "job.ini: exact_edge has lanes" run --job job.ini --sweep
+printf '[exact_edge]\nops = 99999999\n' >job.ini
+expect_refusal 2 "job.ini: exact_edge: ops: a sweep takes at most" run --job job.ini --sweep
 expect_refusal 2 "unknown scenario" run --sweep exact_egde
 expect_exit 0 run --help
 expect_text out.txt "--sweep"

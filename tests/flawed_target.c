@@ -16,11 +16,12 @@ enum flaw {
     FLAW_OPEN_LEAK,   /* an open that fails keeps some host memory */
     FLAW_OPEN_SILENT, /* an open that fails does not say why */
     FLAW_CRASH,       /* refused host memory is written to */
-    FLAW_LOOP,        /* refused host memory is asked for again and again */
+    FLAW_LOOP,        /* refused host memory is asked for again and again; standard error says so */
+    FLAW_STALL,       /* COUNTERS, and LOOP: it ends behind what the refusals before it break */
     FLAW_COUNT
 };
 static const char *const names[FLAW_COUNT] = {"none", "counters", "contents", "status", "stuck", "silent", "open_leak",
-                                              "open_silent", "crash", "loop"};
+                                              "open_silent", "crash", "loop", "stall"};
 enum { LEAK_BYTES = 64 };
 
 static struct {
@@ -54,7 +55,11 @@ static void *bent_host_alloc(void *context, size_t bytes)
     if (memory == NULL && state.is_open && state.flaw == FLAW_CRASH) {
         abort();
     }
-    while (memory == NULL && state.is_open && state.flaw == FLAW_LOOP) {
+    const bool loops = memory == NULL && state.is_open && (state.flaw == FLAW_LOOP || state.flaw == FLAW_STALL);
+    if (loops) {
+        (void)fputs("it loops\n", stderr);
+    }
+    while (loops) {
         (void)state.device->clock_ns(context);
     }
     return memory;
@@ -155,7 +160,7 @@ static enum target_result flawed_execute(struct target_instance *instance, uint6
 static void flawed_stats(struct target_instance *instance, struct target_stats *stats)
 {
     target_hbm.stats(instance, stats);
-    stats->num_allocs += state.flaw == FLAW_COUNTERS && state.has_failed;
+    stats->num_allocs += (state.flaw == FLAW_COUNTERS || state.flaw == FLAW_STALL) && state.has_failed;
 }
 
 static const char *flawed_message(struct target_instance *instance)
@@ -172,7 +177,7 @@ __attribute__((constructor)) static void table_fill(void)
     hbmstress_target = target_hbm;
     hbmstress_target.name = "flawed";
     hbmstress_target.summary = "libhbm with a flaw that a refused device call brings out";
-    hbmstress_target.option_help = "flaw=none|counters|contents|status|stuck|silent|open_leak|open_silent|crash|loop\n";
+    hbmstress_target.option_help = "flaw=none|counters|contents|status|stuck|silent|open_leak|open_silent|crash|loop|stall\n";
     hbmstress_target.open = flawed_open;
     hbmstress_target.alloc = flawed_alloc;
     hbmstress_target.use = flawed_use;
