@@ -1,6 +1,7 @@
 /* One line of a log: what is in front of the allocator's own words is passed over, then each kind is matched word by
  * word. */
 #include "formats/bfc.h"
+#include "formats/phrase.h"
 #include "harness/size.h"
 
 #include <string.h>
@@ -304,7 +305,8 @@ static bool read_counted(struct cursor cursor, struct bfc_line *line)
     return true;
 }
 
-/* "Key:   N" at the end of a line, whatever stands before it. */
+/* "Key:   N" at the end of a line, whatever stands before it: launchers glue a tag to each line ("[1,0]<stderr>:").
+ * "MaxInUse:" is not the key "InUse:". */
 static bool read_stat(struct cursor cursor, struct bfc_line *line)
 {
     static const char *const keys[] = {"Limit:", "InUse:", "MaxInUse:"};
@@ -312,7 +314,7 @@ static bool read_stat(struct cursor cursor, struct bfc_line *line)
         struct cursor rest = cursor;
         struct bfc_text before;
         if (!take_up_to(&rest, keys[i], &before) ||
-            (before.length > 0 && before.at[before.length - 1] != ' ' && before.at[before.length - 1] != '\t')) {
+            (before.length > 0 && phrase_is_word(before.at[before.length - 1]))) {
             continue;
         }
         skip_blanks(&rest);

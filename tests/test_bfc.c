@@ -246,6 +246,50 @@ START_TEST(a_dump_of_each_era_is_rebuilt_chunk_by_chunk_and_fails_as_it_did)
 }
 END_TEST
 
+/* Into the rig: the file with the tag in front of each line. */
+static void tag_lines(const char *name, const char *tag)
+{
+    static char plain[BFC_TEXT_BYTES_MAX];
+    ck_assert_int_eq(rig_import_own(name), IMPORT_OK);
+    memcpy(plain, rig.text, rig.length + 1);
+    rig.length = 0;
+    for (const char *line = plain; *line != '\0';) {
+        const size_t line_length = strcspn(line, "\n") + 1; /* each file of ours ends in a line feed */
+        rig.length += (size_t)snprintf(rig.text + rig.length, sizeof rig.text - rig.length, "%s%.*s", tag,
+                                       (int)line_length, line);
+        ck_assert_uint_lt(rig.length, sizeof rig.text);
+        line += line_length;
+    }
+}
+
+static void check_tagged(const char *name, const char *tag)
+{
+    struct import tagged;
+    import_init(&tagged);
+    tag_lines(name, tag);
+    const enum import_result result = import_text(rig.text, rig.length, "auto", NULL, &tagged, &rig.error);
+    ck_assert_msg(result == IMPORT_OK, "%s, %s:%zu: %s", tag, name, rig.error.line, rig.error.reason);
+    ck_assert_uint_eq(tagged.ops.count, rig.import.ops.count);
+    for (size_t i = 0; i < tagged.ops.count; i++) {
+        ck_assert(op_equal(&tagged.ops.ops[i], &rig.import.ops.ops[i]));
+    }
+    ck_assert_str_eq(tagged.notes, rig.import.notes);
+    import_deinit(&tagged);
+}
+
+START_TEST(a_tag_that_a_launcher_puts_before_each_line_does_not_matter)
+{
+    static const char *const tags[] = {"[1,0]<stderr>:", "[default0]:", "worker-0:", "0: "};
+    for (size_t i = 0; i < OWN_COUNT; i++) {
+        for (size_t k = 0; k < sizeof tags / sizeof tags[0]; k++) {
+            if (strcmp(own[i].name, "bare.log") != 0) { /* nothing says where the tag ends */
+                check_tagged(own[i].name, tags[k]);
+            }
+        }
+    }
+}
+END_TEST
+
 START_TEST(operations_become_tags_the_largest_first)
 {
     ck_assert_int_eq(rig_import_own("tf25_operations.log"), IMPORT_OK);
@@ -336,6 +380,7 @@ static Suite *suite_make(void)
     TCase *cases = tcase_create("bfc");
     tcase_add_checked_fixture(cases, rig_setup, rig_teardown);
     tcase_add_loop_test(cases, a_dump_of_each_era_is_rebuilt_chunk_by_chunk_and_fails_as_it_did, 0, OWN_COUNT);
+    tcase_add_test(cases, a_tag_that_a_launcher_puts_before_each_line_does_not_matter);
     tcase_add_test(cases, operations_become_tags_the_largest_first);
     tcase_add_test(cases, a_chunk_that_waits_for_its_count_is_a_free_that_never_completes);
     tcase_add_test(cases, the_first_complete_dump_is_taken_and_the_others_are_counted);
