@@ -92,7 +92,8 @@ struct survey {
     struct bfc_dump dump;      /* being read */
     struct bfc_dump chosen;    /* the first that is complete */
     size_t complete_count;
-    size_t unused_count;       /* cut, or at odds with themselves, but for those before the chosen one */
+    size_t unused_count;       /* cut, or at odds with themselves */
+    size_t bare_count;         /* requests without a dump */
     enum import_result result; /* of the first that is not complete; IMPORT_OK: none was, so far */
     struct import_error error; /* of that one */
     bool is_of_chunks;         /* that one is more than a request that no dump follows */
@@ -123,7 +124,9 @@ static void keep_failure(struct survey *survey, enum import_result result, const
         survey->error = *error;
         survey->is_of_chunks = is_of_chunks;
     }
-    survey->unused_count++;
+    const struct bfc_dump *dump = &survey->dump;
+    const bool is_bare = dump->request_line != 0 && !dump->has_parts && dump->wrong == NULL;
+    *(is_bare ? &survey->bare_count : &survey->unused_count) += 1;
 }
 
 static void end_dump(struct survey *survey)
@@ -174,6 +177,9 @@ static void note_others(const struct survey *survey, struct import *import)
     if (survey->unused_count > 0) {
         import_note(import, "%zu dumps in the log are cut or contradict themselves and are not used",
                     survey->unused_count);
+    }
+    if (survey->bare_count > 0) {
+        import_note(import, "%zu requests in the log failed without a dump", survey->bare_count);
     }
 }
 

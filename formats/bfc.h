@@ -133,6 +133,7 @@ struct bfc_dump {
     size_t stat_lines[BFC_STAT_COUNT];
     const char *map;
     size_t map_line;
+    bool has_parts;                /* any but the request and the map, which programs of little talk print alone */
     const char *wrong;             /* why line wrong_line breaks the grammar; NULL: none does */
     size_t wrong_line;
     /* Set by bfc_dump_check. */

@@ -234,6 +234,7 @@ bool bfc_dump_take(struct bfc_dump *dump, const struct bfc_line *line, size_t nu
         return true;
     }
     take_part(dump, line, number);
+    dump->has_parts |= line->kind != BFC_LINE_REQUEST && line->kind != BFC_LINE_MAP;
     dump->last = line->kind;
     return true;
 }

@@ -329,6 +329,34 @@ START_TEST(the_first_complete_dump_is_taken_and_the_others_are_counted)
 }
 END_TEST
 
+/* bare.log behind each. */
+START_TEST(a_request_without_a_dump_is_not_counted_as_a_cut_dump)
+{
+    static const char request[] = "W bfc_allocator.cc:482] Allocator (GPU_0_bfc) ran out of memory trying to allocate "
+                                  "1.00MiB (rounded to 1048576)requested by op \n";
+    static const struct {
+        const char *behind;
+        bool is_cut;
+    } rows[] = {
+        {"", false},
+        {"W bfc_allocator.cc:494] " /* the map, where only warnings are printed */
+         "**************************************************"
+         "**************************************************\n", false},
+        {"I bfc_allocator.cc:7] BFCAllocator dump for GPU_0_bfc\n", true},
+        {"I bfc_allocator.cc:7] InUse at x\n", true},
+    };
+    static char text[2 * BFC_TEXT_BYTES_MAX];
+    rig_import_own("bare.log");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(text, sizeof text, "%s%s%s", request, rows[i].behind, rig.text);
+        ck_assert_msg(rig_import_text(text, strlen(text)) == IMPORT_OK, "%zu: %s", i, rig.error.reason);
+        ck_assert_int_eq(strstr(rig.import.notes, "1 dumps in the log are cut") != NULL, rows[i].is_cut);
+        ck_assert_int_eq(strstr(rig.import.notes, "1 requests in the log failed without a dump") != NULL,
+                         !rows[i].is_cut);
+    }
+}
+END_TEST
+
 /* --- from the field ------------------------------------------------------------------------------------------- */
 
 static void measure(const char *name)
@@ -384,6 +412,7 @@ static Suite *suite_make(void)
     tcase_add_test(cases, operations_become_tags_the_largest_first);
     tcase_add_test(cases, a_chunk_that_waits_for_its_count_is_a_free_that_never_completes);
     tcase_add_test(cases, the_first_complete_dump_is_taken_and_the_others_are_counted);
+    tcase_add_test(cases, a_request_without_a_dump_is_not_counted_as_a_cut_dump);
     suite_add_tcase(suite, cases);
     TCase *field = tcase_create("field");
     tcase_set_timeout(field, 300);
