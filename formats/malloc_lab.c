@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { HEADER_COUNT = 4, LINE_BYTES_MIN = 4 /* "f 0\n" */ };
+enum { HEADER_COUNT = 4, CALL_BYTES_MIN = 3 /* "f 0" */, LINE_BYTES_MIN = CALL_BYTES_MIN + 1 };
 #define BYTES_MAX ((uint64_t)1 << 50)         /* what a setup can hold as capacity */
 #define OP_COUNT_MAX (((uint64_t)1 << 31) - 1) /* of the file; each realloc is two of ours */
 
@@ -33,6 +33,29 @@ struct reader {
     uint64_t null_free_count, realloc_count, empty_count;
 };
 
+static const char *behind_blanks(const char *at, const char *end)
+{
+    while (at < end && (*at == ' ' || *at == '\t' || *at == '\r')) {
+        at++;
+    }
+    return at;
+}
+
+/* Takes the end of the line and blanks before it, of which most lines have none.  can_be_open: or of the text. */
+CURSOR_INLINE bool take_end(struct cursor *cursor, bool can_be_open)
+{
+    if (cursor_take_line_end(cursor)) {
+        return true;
+    }
+    struct cursor behind = *cursor;
+    behind.at = behind_blanks(cursor->at, cursor->end);
+    if (!cursor_take_line_end(&behind) && !(can_be_open && behind.at == behind.end)) {
+        return false;
+    }
+    *cursor = behind;
+    return true;
+}
+
 /* Four numbers, one a line.  NULL, or what is wrong at the cursor. */
 static const char *take_header(struct cursor *cursor, uint64_t numbers[HEADER_COUNT])
 {
@@ -41,24 +64,29 @@ static const char *take_header(struct cursor *cursor, uint64_t numbers[HEADER_CO
                                         "the third line is not the number of operations",
                                         "the fourth line is not a number (a weight, or a flag)"};
     for (int i = 0; i < HEADER_COUNT; i++) {
-        if (!cursor_take_number(cursor, &numbers[i]) || !cursor_take_line_end(cursor)) {
+        if (!cursor_take_number(cursor, &numbers[i]) || !take_end(cursor, false)) {
             return wrong[i];
         }
     }
     return NULL;
 }
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 static unsigned malloc_lab_recognise(const char *text, size_t length)
 {
     struct cursor cursor = cursor_make(text, length);
     uint64_t numbers[HEADER_COUNT];
-    if (take_header(&cursor, numbers) != NULL || cursor.end - cursor.at < LINE_BYTES_MIN) {
+    if (take_header(&cursor, numbers) != NULL || cursor.end - cursor.at < CALL_BYTES_MIN) {
         return 0;
     }
     const char kind = cursor.at[0];
     const char digit = cursor.at[2];
     return (kind == 'a' || kind == 'r' || kind == 'f') && cursor.at[1] == ' ' &&
-           ((digit >= '0' && digit <= '9') || digit == '-') ? 85 : 0;
+           (is_digit(digit) || digit == '-') ? 85 : 0;
 }
 
 /* --- ops ----------------------------------------------------------------------------------------------------- */
@@ -129,7 +157,7 @@ struct call {
  * cursor. */
 CURSOR_INLINE const char *take_call(struct cursor *cursor, struct call *call)
 {
-    call->kind = cursor->end - cursor->at >= LINE_BYTES_MIN && cursor->at[1] == ' ' ? cursor->at[0] : 0;
+    call->kind = cursor->end - cursor->at >= CALL_BYTES_MIN && cursor->at[1] == ' ' ? cursor->at[0] : 0;
     if (call->kind != 'f' && call->kind != 'a' && call->kind != 'r') {
         return "the line is none of 'a ID SIZE', 'r ID SIZE', 'f ID'";
     }
@@ -147,7 +175,7 @@ CURSOR_INLINE const char *take_call(struct cursor *cursor, struct call *call)
     if (has_size && !cursor_take_number(cursor, &call->size_bytes)) {
         return "the size is not a number of bytes";
     }
-    if (cursor_take_line_end(cursor)) {
+    if (take_end(cursor, true)) {
         return NULL;
     }
     return has_size ? "something follows the size" : "something follows the id";
@@ -193,7 +221,7 @@ static enum import_result read_lines(struct reader *reader)
     while (cursor.at < cursor.end) {
         struct call call = {0};
         const size_t line = cursor.line;
-        if (cursor_take_line_end(&cursor)) {
+        if (*cursor.at <= ' ' && take_end(&cursor, true)) {
             continue; /* an empty line */
         }
         if (count++ == reader->op_count) {
@@ -230,7 +258,8 @@ static enum import_result read_header(struct reader *reader, struct import *impo
     }
     reader->id_count = numbers[1];
     reader->op_count = numbers[2];
-    const uint64_t room = (uint64_t)(reader->cursor.end - reader->cursor.at) / LINE_BYTES_MIN;
+    const uint64_t left_bytes = (uint64_t)(reader->cursor.end - reader->cursor.at);
+    const uint64_t room = (left_bytes + 1) / LINE_BYTES_MIN; /* the last line may have no end */
     if (reader->op_count > room) {
         return import_fail(reader->error, IMPORT_INCOMPLETE, 3, 1, "the header says %" PRIu64
                            " operations; the file has room for %" PRIu64, reader->op_count, room);
@@ -258,6 +287,9 @@ static void add_notes(const struct reader *reader, struct import *import)
     if (reader->null_free_count + reader->empty_count > 0) {
         import_note(import, "left out: %" PRIu64 " frees of the null pointer, %" PRIu64 " requests for 0 bytes",
                     reader->null_free_count, reader->empty_count);
+    }
+    if (is_digit(reader->cursor.end[-1])) {
+        import_note(import, "the last line has no line end: if it is cut, its last number is wrong");
     }
 }
 

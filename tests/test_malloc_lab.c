@@ -60,6 +60,38 @@ START_TEST(both_headers_and_crlf_are_read)
 }
 END_TEST
 
+START_TEST(a_last_line_without_its_end_is_read_where_the_calls_are_complete)
+{
+    static const char note[] = "the last line has no line end: if it is cut, its last number is wrong";
+    static const struct {
+        const char *text, *ops;
+        bool may_be_cut;
+    } rows[] = {
+        {"20000\n2\n4\n1\na 0 512\na 1 1536\nf 1\nf 0",
+         "alloc size=512\nalloc size=1536\nfree block=1\nfree block=0\n", true},
+        {"1\n1\n1\n1\na 0 8", "alloc size=8\n", true},
+        {"1\n1\n3\n1\na 0 8\nf 0\nf -1", "alloc size=8\nfree block=0\n", true},
+        {"1\r\n1\r\n1\r\n1\r\na 0 8\r", "alloc size=8\n", false}, /* a number that something follows is whole */
+        {"1\n1\n1\n1\na 0 8 \t", "alloc size=8\n", false},
+        {"1\n1\n1\n1\na 0 8\n ", "alloc size=8\n", false},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        import_string(rows[i].text);
+        import_checks_ops(&import, rows[i].ops);
+        ck_assert_int_eq(strstr(import.notes, note) != NULL, rows[i].may_be_cut);
+    }
+}
+END_TEST
+
+START_TEST(blanks_before_a_line_end_do_not_matter)
+{
+    import_string("1 \n1\t\n2 \t \n1 \r\na 0 512 \n  \t\r\n\nf 0\t \r\n \n");
+    import_checks_ops(&import, "alloc size=512\nfree block=0\n");
+    import_string("1\n1\n1\n1  \na 0 512\n");
+    import_checks_ops(&import, "alloc size=512\n");
+}
+END_TEST
+
 START_TEST(a_granule_that_is_fixed_counts_in_the_capacity)
 {
     const struct setup fixed = {.granule_bytes = 1024};
@@ -88,6 +120,10 @@ static const struct import_refused refused_texts[] = {
     {"1\n1\n1\n1\nf 0\n", IMPORT_INVALID, 5, 0, "a free of an id that is not live: 0"},
     {"1\n1\n2\n1\na 0 8\na 0 8\n", IMPORT_INVALID, 6, 0, "an allocation of an id that is live: 0"},
     {"1\n1\n1\n1\na 0 8\nf 0\n", IMPORT_INVALID, 6, 0, "more operations than the 1"},
+    {"1\n1\n1\n1 ", IMPORT_INCOMPLETE, 4, 2, "no line end: the fourth line"},
+    {"1\n1\n1\n1\nf 0", IMPORT_INVALID, 5, 0, "a free of an id that is not live: 0"},
+    {"1\n1\n1\n1\na 0 ", IMPORT_INCOMPLETE, 5, 5, "no line end: the size"},
+    {"1\n1\n2\n1\na 0 8888", IMPORT_INCOMPLETE, 5, 0, "says 2 operations; the file ends after 1"},
     {"1\n1\n2\n1\na 0 8888\na", IMPORT_INCOMPLETE, 6, 1, "the last line is cut off"},
     {"1\n1\n1\n1\na 0 2000000000000000\n", IMPORT_INVALID, 5, 0, "more than 2^50 bytes are live"},
     {"1\n2\n2\n1\na 0 1125899906842624\na 1 1\n", IMPORT_INVALID, 6, 0, "more than 2^50 bytes are live"},
@@ -220,6 +256,8 @@ static Suite *suite_make(void)
     tcase_add_test(cases, a_reallocation_is_an_allocation_and_then_a_free);
     tcase_add_test(cases, a_reallocation_of_nothing_allocates_and_one_to_nothing_frees);
     tcase_add_test(cases, both_headers_and_crlf_are_read);
+    tcase_add_test(cases, a_last_line_without_its_end_is_read_where_the_calls_are_complete);
+    tcase_add_test(cases, blanks_before_a_line_end_do_not_matter);
     tcase_add_test(cases, a_granule_that_is_fixed_counts_in_the_capacity);
     tcase_add_test(cases, what_is_wrong_is_said_with_its_place);
     tcase_add_test(cases, any_cut_and_any_damage_is_survived);
