@@ -174,58 +174,28 @@ static uint64_t largest_capacity(const struct memory_events *events, size_t host
     return is_said ? largest : 0;
 }
 
-/* Puts ops before op number `at`, and renumbers what is said. */
-static void insert(struct import *import, size_t at, const struct op_list *ops)
+/* Nobody knows where the rest lies or who holds it: it stays where it is.  Rests are the last of the missing start. */
+static void hold_rests(const struct feed *feed, const struct trace_totals *totals)
 {
-    if (ops->count == 0) {
+    struct import *import = feed->import;
+    const size_t end = (size_t)(totals->retired + totals->at_start);
+    struct op_list holds;
+    CHECK(feed->rest_count <= totals->at_start);
+    if (feed->rest_count == 0) {
         return;
     }
-    op_list_insert(&import->ops, at, ops->ops, ops->count);
-    for (size_t i = 0; i < import->said_count; i++) {
-        import->said[i].op += import->said[i].op >= at ? (uint32_t)ops->count : 0;
-    }
-}
-
-/* Nobody knows where the rest lies or who holds it: it stays where it is.  Rests are the last of the missing start. */
-static void hold_rests(const struct feed *feed, uint64_t start_count)
-{
-    struct op_list holds;
     op_list_init(&holds);
-    CHECK(feed->rest_count <= start_count);
-    for (uint64_t i = start_count - feed->rest_count; i < start_count; i++) {
+    for (size_t i = end - (size_t)feed->rest_count; i < end; i++) {
         struct op hold = op_make(OP_HOLD);
         hold.ref = (uint32_t)i;
-        hold.host = feed->import->ops.ops[i].host;
+        hold.host = import->ops.ops[i].host;
         op_list_append(&holds, &hold);
     }
-    insert(feed->import, (size_t)start_count, &holds);
+    op_list_insert(&import->ops, end, holds.ops, holds.count);
+    for (size_t i = 0; i < import->said_count; i++) {
+        import->said[i].op += import->said[i].op >= end ? (uint32_t)holds.count : 0;
+    }
     op_list_deinit(&holds);
-}
-
-/* All hosts have a device of the same capacity: of those whose allocator has less the top is retired. */
-static void retire_rests(const struct feed *feed, size_t host_count)
-{
-    const struct setup *setup = &feed->import->setup;
-    struct op_list retired;
-    op_list_init(&retired);
-    for (size_t host = 0; host < host_count; host++) {
-        uint64_t bytes = capacity_of(&feed->events->allocators[host]);
-        bytes -= bytes % setup->granule_bytes;
-        if (capacity_of(&feed->events->allocators[host]) > 0 && bytes < setup->capacity_bytes) {
-            struct op op = op_make(OP_RETIRE);
-            op.address = bytes;
-            op.size_bytes = setup->capacity_bytes - bytes;
-            op.host = (uint8_t)host;
-            op_list_append(&retired, &op);
-        }
-    }
-    if (retired.count > 0) {
-        import_note(feed->import, "%zu allocators have less memory than the largest: the rest of their devices is "
-                    "retired",
-                    retired.count);
-    }
-    insert(feed->import, 0, &retired);
-    op_list_deinit(&retired);
 }
 
 /* --- notes ------------------------------------------------------------------------------------------------------- */
@@ -311,6 +281,9 @@ static enum import_result make_ops(struct feed *feed, const struct import_input 
     if (feed->trace == NULL) {
         return import_fail(feed->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
     }
+    for (size_t host = 0; capacity_bytes != 0 && host < host_count; host++) {
+        trace_limit_host(feed->trace, (uint8_t)host, capacity_of(&feed->events->allocators[host]));
+    }
     enum import_result result = feed_all(feed, host_count);
     if (result != IMPORT_OK) {
         trace_abandon(feed->trace);
@@ -318,14 +291,10 @@ static enum import_result make_ops(struct feed *feed, const struct import_input 
     }
     add_notes(feed, hosts, host_count);
     result = trace_end(feed->trace, &totals);
-    if (result != IMPORT_OK) {
-        return result;
+    if (result == IMPORT_OK) {
+        hold_rests(feed, &totals);
     }
-    hold_rests(feed, totals.at_start);
-    if (capacity_bytes != 0 && import_fixed_capacity(input->fixed, 0) == 0) {
-        retire_rests(feed, host_count);
-    }
-    return IMPORT_OK;
+    return result;
 }
 
 enum import_result memory_events_import(struct memory_events *events, const struct import_input *input,

@@ -294,6 +294,14 @@ enum import_result trace_was_there(struct trace *trace, const struct trace_event
     return IMPORT_OK;
 }
 
+void trace_limit_host(struct trace *trace, uint8_t host, uint64_t bytes)
+{
+    CHECK(host < OP_HOST_COUNT_MAX);
+    if (import_fixed_capacity(trace->input->fixed, 0) == 0) {
+        trace->hosts[host].limit_bytes = bytes;
+    }
+}
+
 /* --- frees --------------------------------------------------------------------------------------------------- */
 
 enum how { HOW_AT_ONCE, HOW_REQUESTED, HOW_COMPLETED };

@@ -46,20 +46,25 @@ enum import_result trace_was_there(struct trace *trace, const struct trace_event
 /* Whether a block of that address is live after the events so far (queued frees are not). */
 bool trace_is_live(const struct trace *trace, uint8_t host, uint64_t address);
 
+/* The device of that host has no more than these bytes, cut to whole granules; 0: nothing is known.  trace_end retires
+ * what the capacity is above them, unless it is fixed. */
+void trace_limit_host(struct trace *trace, uint8_t host, uint64_t bytes);
+
 /* What came in.  Sizes are those of the events (unrounded), queued frees count until they complete, blocks of the
  * missing start count from the beginning. */
 struct trace_totals {
     uint64_t allocs, frees, failures; /* ops made of them */
     uint64_t at_start;                /* blocks of the missing start */
+    uint64_t retired;                 /* hosts whose rest is: the first ops of the list */
     uint64_t unknown_frees;           /* left out: no size is known */
     uint64_t live_bytes, live_count;  /* at the end, of all hosts together */
     uint64_t peak_bytes;              /* the highest of any host */
     uint64_t streams;
 };
 
-/* Puts the blocks of the missing start before the ops, chooses what is not fixed, adds notes (what was rebuilt,
- * assumed, left out), and frees the trace in every case.  totals may be NULL.  IMPORT_INCOMPLETE: no event became an
- * op.  IMPORT_INVALID: as above.  IMPORT_UNREADABLE: no host memory.
+/* Puts the rests that are retired and the blocks of the missing start before the ops, chooses what is not fixed, adds
+ * notes (what was rebuilt, assumed, left out), and frees the trace in every case.  totals may be NULL.
+ * IMPORT_INCOMPLETE: no event became an op.  IMPORT_INVALID: as above.  IMPORT_UNREADABLE: no host memory.
  *
  * - The granule, unless it is fixed or in import->setup since before trace_begin(): the largest power of two up to 512
  *   that divides all sizes.
@@ -69,8 +74,9 @@ struct trace_totals {
  *   replay may grant it.
  * - 2 to 16 streams become lanes, with the schedule at the end of the list under which a replay executes the ops in
  *   the order of the log.  Where a lane would wait inside for another, or end early, it gets a pause (an op `advance`
- *   by nothing).  More streams, more than 2^20 ops (a replay with lanes is slower, and its list longer), or another
- *   target than hbm, which may not take lanes: one lane, and a note. */
+ *   by nothing).  More streams, more than 2^20 ops (a replay with lanes is slower, and its list longer), a
+ *   rest that is retired (a replay with lanes skips it), or another target than hbm, which may not take lanes: one
+ *   lane, and a note. */
 enum import_result trace_end(struct trace *trace, struct trace_totals *totals);
 /* Instead of trace_end, when the import failed.  NULL is allowed. */
 void trace_abandon(struct trace *trace);

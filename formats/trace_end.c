@@ -9,6 +9,44 @@
 
 enum { GRANULE_BYTES_DEFAULT = 512 }; /* what `hbm` uses when nobody says otherwise */
 
+/* --- devices ------------------------------------------------------------------------------------------------- */
+
+/* Of the capacity that is chosen, what the device of that host has. */
+static uint64_t device_bytes_of(const struct trace *trace, uint8_t host)
+{
+    const struct setup *setup = &trace->import->setup;
+    const uint64_t limit_bytes = trace->hosts[host].limit_bytes;
+    const uint64_t bytes = align_down(limit_bytes, setup->granule_bytes);
+    return limit_bytes == 0 || bytes > setup->capacity_bytes ? setup->capacity_bytes : bytes;
+}
+
+/* All hosts have a device of the same capacity: of those that have less the top is retired, before anything is made.
+ * Returns of how many. */
+static uint32_t retire_rests(struct trace *trace)
+{
+    const struct setup *setup = &trace->import->setup;
+    struct op_list retired;
+    op_list_init(&retired);
+    for (unsigned host = 0; host < setup->host_count; host++) {
+        const uint64_t bytes = device_bytes_of(trace, (uint8_t)host);
+        if (bytes < setup->capacity_bytes) {
+            struct op op = op_make(OP_RETIRE);
+            op.address = bytes;
+            op.size_bytes = setup->capacity_bytes - bytes;
+            op.host = (uint8_t)host;
+            op_list_append(&retired, &op);
+        }
+    }
+    if (retired.count > 0) {
+        import_note(trace->import, "%zu allocators have less memory than the largest: the rest of their devices is "
+                    "retired", retired.count);
+        op_list_insert(&trace->start, 0, retired.ops, retired.count);
+    }
+    const uint32_t count = (uint32_t)retired.count;
+    op_list_deinit(&retired);
+    return count;
+}
+
 /* --- the list ------------------------------------------------------------------------------------------------ */
 
 /* The list in the making. */
@@ -18,7 +56,8 @@ struct builder {
     uint32_t *numbers; /* by op of the events: its index now */
     uint32_t last[LANES_CLIENT_COUNT_MAX];
     size_t failure;    /* the next of trace->failures */
-    uint64_t capacity_bytes, freed_failures;
+    uint32_t retired;  /* ops before the missing start */
+    uint64_t freed_failures;
 };
 
 static uint32_t number_now(const struct builder *builder, uint32_t reference)
@@ -26,7 +65,8 @@ static uint32_t number_now(const struct builder *builder, uint32_t reference)
     if (reference == OP_NONE) {
         return OP_NONE;
     }
-    return (reference & TRACE_START_REF) != 0 ? reference & ~TRACE_START_REF : builder->numbers[reference];
+    return (reference & TRACE_START_REF) != 0 ? builder->retired + (reference & ~TRACE_START_REF)
+                                              : builder->numbers[reference];
 }
 
 static void put(struct builder *builder, const struct op *op)
@@ -48,7 +88,7 @@ static void free_failure(struct builder *builder, const struct op *failed)
     const struct trace_failure *failure = &builder->trace->failures[builder->failure++];
     const uint64_t base = builder->trace->hosts[failed->host].rounded.base;
     const uint64_t live_bytes = base + (uint64_t)failure->rounded_now;
-    if (live_bytes + failed->size_bytes > builder->capacity_bytes) {
+    if (live_bytes + failed->size_bytes > device_bytes_of(builder->trace, failed->host)) {
         return;
     }
     struct op op = op_make(OP_FREE);
@@ -91,10 +131,10 @@ static void renumber_said(struct import *import, const uint32_t *numbers)
     }
 }
 
-bool trace_list_finish(struct trace *trace, uint64_t capacity_bytes, bool is_laned, uint64_t *freed_failures)
+bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned, uint64_t *freed_failures)
 {
     struct import *import = trace->import;
-    struct builder builder = {.trace = trace, .list = trace->start, .capacity_bytes = capacity_bytes};
+    struct builder builder = {.trace = trace, .list = trace->start, .retired = retired};
     if (trace->start.count == 0 && trace->failure_count == 0 && !is_laned) {
         put_in_one_lane(&import->ops);
         return true;
@@ -206,7 +246,7 @@ static void note_failures(const struct trace *trace, uint64_t freed_failures)
 }
 
 /* Whether each stream becomes a lane. */
-static bool choose_lanes(const struct trace *trace)
+static bool choose_lanes(const struct trace *trace, uint32_t retired)
 {
     struct import *import = trace->import;
     const char *target = trace->input->fixed->target;
@@ -219,6 +259,9 @@ static bool choose_lanes(const struct trace *trace)
     } else if (import->ops.count + trace->start.count > TRACE_LANE_OPS_MAX) {
         import_note(import, "%" PRIu32 " streams are not told apart: a replay with lanes of more than %d ops is slow",
                     trace->stream_count, TRACE_LANE_OPS_MAX);
+    } else if (retired > 0) {
+        import_note(import, "%" PRIu32 " streams are not told apart: a replay with lanes retires nothing",
+                    trace->stream_count);
     } else if (target[0] != '\0' && strcmp(target, "hbm") != 0) {
         import_note(import, "%" PRIu32 " streams are not told apart: the target that is asked for may not take lanes",
                     trace->stream_count);
@@ -260,7 +303,9 @@ static enum import_result finish(struct trace *trace, struct trace_totals *total
     if (result != IMPORT_OK) {
         return result;
     }
-    if (!trace_list_finish(trace, setup->capacity_bytes, choose_lanes(trace), &freed_failures)) {
+    const uint32_t retired = retire_rests(trace);
+    totals->retired = retired;
+    if (!trace_list_finish(trace, retired, choose_lanes(trace, retired), &freed_failures)) {
         return import_fail(trace->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
     }
     note_failures(trace, freed_failures);

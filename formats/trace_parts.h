@@ -26,6 +26,7 @@ struct trace_sum {
 };
 struct trace_host {
     struct trace_sum said, rounded; /* as events say, and each size rounded up to a granule that is fixed */
+    uint64_t limit_bytes;           /* of its device; 0 = not known */
 };
 
 /* A request that the log saw fail. */
@@ -42,7 +43,7 @@ struct trace {
     struct trace_blocks streams; /* by number of the log: ->op is ours */
     uint64_t stream_last;        /* the stream of the last op; valid when stream_count > 0 */
     uint32_t stream_last_number, stream_count;
-    struct op_list start;        /* the missing start: allocations */
+    struct op_list start;        /* the missing start: allocations; before them, at the end, what is retired */
     struct trace_failure *failures;
     size_t failure_count, failure_room;
     struct trace_host hosts[OP_HOST_COUNT_MAX];
@@ -57,9 +58,9 @@ struct trace {
 };
 
 /* Takes the list of the events to its final form, in which references are indices: [start][events, and what keeps
- * them apart]. capacity_bytes: of a device; the requests that failed and would fit are freed behind.  is_laned: ops
- * keep their lanes, and a schedule follows.  False: no host memory. */
-bool trace_list_finish(struct trace *trace, uint64_t capacity_bytes, bool is_laned, uint64_t *freed_failures);
+ * them apart].  retired: so many ops stand before the missing start.  The requests that failed and would fit are freed
+ * behind.  is_laned: ops keep their lanes, and a schedule follows.  False: no host memory. */
+bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned, uint64_t *freed_failures);
 
 /* Whether lane `op->lane`, which stands behind its op number `last` (OP_NONE: it has not begun), would have to wait
  * for what `op` names before the turn is its own. */
