@@ -34,9 +34,14 @@ static void choose_tags(struct player *player)
 
 /* --- capacity -------------------------------------------------------------------------------------------- */
 
-/* What the device had for the allocator, seen from the end: its segments now, less what came, and with what went.
- * 0: no failure says what was free besides. */
-static uint64_t host_capacity(const struct torch_snapshot *snapshot, uint8_t host)
+/* What the file says that a device had for the allocator. */
+struct device_bytes {
+    uint64_t segments; /* at most: so much it had at least */
+    uint64_t all;      /* with what was free besides; 0: no failure says it */
+};
+
+/* Seen from the end: its segments now, less what came, and with what went. */
+static struct device_bytes device_bytes_of(const struct torch_snapshot *snapshot, uint8_t host)
 {
     uint64_t segments = snapshot->segment_bytes[host];
     uint64_t most_segments = segments;
@@ -54,21 +59,35 @@ static uint64_t host_capacity(const struct torch_snapshot *snapshot, uint8_t hos
             most = segments + event->free_bytes > most ? segments + event->free_bytes : most;
         }
         if (segments > TORCH_SIZE_MAX) {
-            return 0;
+            return (struct device_bytes){0};
         }
         most_segments = segments > most_segments ? segments : most_segments;
     }
-    return most == 0 || most > most_segments ? most : most_segments;
+    return (struct device_bytes){.segments = most_segments,
+                                 .all = most == 0 || most > most_segments ? most : most_segments};
 }
 
-static void choose_capacity(const struct torch_snapshot *snapshot, const struct import_input *input,
-                            struct import *import)
+/* The largest of all; 0: no failure says what any of them had. */
+static uint64_t largest_device(const struct device_bytes devices[OP_HOST_COUNT_MAX])
 {
     uint64_t most = 0;
+    bool is_said = false;
     for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
-        const uint64_t capacity = host_capacity(snapshot, (uint8_t)host);
-        most = capacity > most ? capacity : most;
+        const uint64_t bytes = devices[host].all > 0 ? devices[host].all : devices[host].segments;
+        is_said = is_said || devices[host].all > 0;
+        most = bytes > most ? bytes : most;
     }
+    return is_said ? most : 0;
+}
+
+static void choose_capacity(const struct player *player, const struct import_input *input, struct import *import)
+{
+    const struct torch_snapshot *snapshot = player->snapshot;
+    struct device_bytes devices[OP_HOST_COUNT_MAX];
+    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
+        devices[host] = device_bytes_of(snapshot, (uint8_t)host);
+    }
+    uint64_t most = largest_device(devices);
     const uint64_t granule = input->fixed->granule_bytes > snapshot->granule_bytes ? input->fixed->granule_bytes
                                                                                    : snapshot->granule_bytes;
     most = most / granule * granule;
@@ -76,6 +95,9 @@ static void choose_capacity(const struct torch_snapshot *snapshot, const struct 
         return;
     }
     import->setup.capacity_bytes = most;
+    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
+        trace_limit_host(player->trace, (uint8_t)host, devices[host].all);
+    }
     if (import_fixed_capacity(input->fixed, 0) == 0) {
         import_note(import, "capacity: the segments and what the device had free when a request failed");
     }
@@ -255,7 +277,7 @@ enum import_result torch_build_trace(struct torch_snapshot *snapshot, const stru
         return import_fail(error, IMPORT_UNREADABLE, 0, 0, "no host memory for the events");
     }
     choose_tags(&player);
-    choose_capacity(snapshot, input, import);
+    choose_capacity(&player, input, import);
     note_slack(snapshot, import);
     enum import_result result = play_before(&player);
     if (result == IMPORT_OK) {

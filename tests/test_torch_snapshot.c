@@ -31,6 +31,8 @@ static const struct {
     {"state_oom.json", NULL, IMPORT_OK, 12, (24 << 20) + 1024, 2, 1, 1},
     {"segments_only.pickle", NULL, IMPORT_OK, 10, 23069184, 2, 0, 0},
     {"two_devices.json", NULL, IMPORT_OK, 6, 7 << 20, 2, 1, 1},
+    {"two_devices_one_fails.json", NULL, IMPORT_OK, 4, 4 << 20, 2, 1, 1},
+    {"two_devices_both_fail.json", NULL, IMPORT_OK, 9, 5 << 20, 2, 2, 2},
     {"cut.pickle", "byte 2: FRAME: it has 1845 bytes, and 1226 follow (a cut file?)", IMPORT_INCOMPLETE, 0, 0, 0, 0, 0},
     {"cut.json", "JSON, column 1500: premature end of input near '\"s' (a cut file?)", IMPORT_INCOMPLETE, 0, 0, 0, 0,
      0},
@@ -162,6 +164,39 @@ START_TEST(the_final_heap_can_be_asked_for)
                "free block=4\n"
                "alloc size=6M tag=1\n");
     ck_assert_uint_eq(replay(), 1); /* 7 MiB are free, but not in one piece */
+}
+END_TEST
+
+/* Device 1 never failed: it had at least its segments. */
+START_TEST(a_device_on_which_nothing_failed_has_at_least_its_segments)
+{
+    load(FIELD "two_devices_one_fails.json", "auto");
+    assert_ops("retire size=2560K address=1536K\n"
+               "alloc size=1M\n"
+               "alloc size=4M host=1\n"
+               "alloc size=2M\n"); /* fits in 4 MiB by its bytes, and not in what device 0 has */
+    const struct setup fixed = {.capacity_bytes = 64 << 20};
+    const struct import_options options = {.fixed = &fixed};
+    ck_assert_int_eq(import_file(FIELD "two_devices_one_fails.json", "auto", &options, &import, &refusal), IMPORT_OK);
+    ck_assert_uint_eq(import.setup.capacity_bytes, 64 << 20);
+    ck_assert_int_eq(import.ops.ops[0].kind, OP_ALLOC); /* nothing is retired */
+}
+END_TEST
+
+START_TEST(of_the_smaller_of_two_devices_that_failed_the_rest_is_retired)
+{
+    load(FIELD "two_devices_both_fail.json", "auto");
+    assert_ops("retire size=3M address=2M\n"
+               "alloc size=1M\n"                /* was there before */
+               "alloc size=4M host=1\n"
+               "alloc size=3M\n"
+               "free_after block=1 delay=never\n"
+               "alloc size=512K\n"              /* of another stream: a lane would skip what is retired */
+               "complete event=4\n"
+               "free block=5\n"
+               "alloc size=2M host=1\n");
+    ck_assert(was_refused(3) && was_refused(8));
+    ck_assert_ptr_nonnull(strstr(import.notes, "2 streams are not told apart: a replay with lanes retires nothing"));
 }
 END_TEST
 
@@ -523,6 +558,8 @@ static Suite *suite_make(void)
     tcase_add_test(cases, the_missing_start_of_a_ring_is_rebuilt);
     tcase_add_test(cases, a_final_state_becomes_its_heap_and_the_request_that_failed);
     tcase_add_test(cases, the_final_heap_can_be_asked_for);
+    tcase_add_test(cases, a_device_on_which_nothing_failed_has_at_least_its_segments);
+    tcase_add_test(cases, of_the_smaller_of_two_devices_that_failed_the_rest_is_retired);
     tcase_add_test(cases, what_contradicts_itself_is_refused_with_its_place);
     tcase_add_test(cases, what_breaks_the_grammar_is_refused_with_its_place);
     tcase_add_test(cases, memory_that_is_all_free_is_nothing_to_replay);
