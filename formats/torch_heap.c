@@ -38,18 +38,23 @@ static uint8_t tag_of(const struct builder *builder, uint32_t name)
     return name == TORCH_NO_NAME || builder->tags == NULL ? 0 : builder->tags[name];
 }
 
-/* The last failure, if nothing was allocated or freed after it on its device: the final state is that of the failure
- * then. */
-static const struct torch_event *find_failure(const struct torch_snapshot *snapshot)
+/* Of the failures after which nothing was allocated or freed on their devices the latest: the final state of its device
+ * is that of the failure. */
+static const struct torch_event *find_failure(const struct torch_snapshot *snapshot, struct import *import)
 {
     const struct torch_event *found = NULL;
+    unsigned count = 0;
     for (size_t i = 0; i < snapshot->event_count; i++) {
         const struct torch_event *event = &snapshot->events[i];
-        if (event->action == TORCH_OOM) {
-            found = event;
-        } else if (found != NULL && found->host == event->host) {
-            found = NULL;
+        const bool is_last = i + 1 == snapshot->event_count || event[1].host != event->host;
+        if (is_last && event->action == TORCH_OOM) {
+            found = found == NULL || event->time_us >= found->time_us ? event : found;
+            count++;
         }
+    }
+    if (count > 1) {
+        import_note(import, "on %u more devices a request failed at last; only the latest of all is made, on device %u",
+                    count - 1, found->host);
     }
     return found;
 }
@@ -125,7 +130,7 @@ enum import_result torch_build_heap(const struct torch_snapshot *snapshot, const
                                     struct import *import, struct import_error *error)
 {
     struct builder builder = {.snapshot = snapshot, .import = import, .fixed = input->fixed, .error = error,
-                              .asked = find_failure(snapshot)};
+                              .asked = find_failure(snapshot, import)};
     if (snapshot->block_count == 0) {
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "there is no block in a segment, and no event of one");
     }

@@ -33,6 +33,7 @@ static const struct {
     {"two_devices.json", NULL, IMPORT_OK, 6, 7 << 20, 2, 1, 1},
     {"two_devices_one_fails.json", NULL, IMPORT_OK, 4, 4 << 20, 2, 1, 1},
     {"two_devices_both_fail.json", NULL, IMPORT_OK, 9, 5 << 20, 2, 2, 2},
+    {"state_two_fail.json", NULL, IMPORT_OK, 8, 2 << 20, 3, 3, 3},
     {"cut.pickle", "byte 2: FRAME: it has 1845 bytes, and 1226 follow (a cut file?)", IMPORT_INCOMPLETE, 0, 0, 0, 0, 0},
     {"cut.json", "JSON, column 1500: premature end of input near '\"s' (a cut file?)", IMPORT_INCOMPLETE, 0, 0, 0, 0,
      0},
@@ -197,6 +198,20 @@ START_TEST(of_the_smaller_of_two_devices_that_failed_the_rest_is_retired)
                "alloc size=2M host=1\n");
     ck_assert(was_refused(3) && was_refused(8));
     ck_assert_ptr_nonnull(strstr(import.notes, "2 streams are not told apart: a replay with lanes retires nothing"));
+}
+END_TEST
+
+/* Device 1 went on after its failure; that of device 2 was earlier than that of device 0. */
+START_TEST(of_the_devices_that_end_in_a_failure_the_latest_gets_its_request)
+{
+    load(FIELD "state_two_fail.json", "torch_state");
+    assert_ops("alloc size=2M\n"
+               "retire size=1M address=1M host=2\n"
+               "alloc size=1M host=2\n"
+               "alloc size=4M\n");
+    ck_assert(was_refused(3));
+    ck_assert_ptr_nonnull(strstr(import.notes, "on 1 more devices a request failed at last; only the latest of all is "
+                                 "made, on device 0"));
 }
 END_TEST
 
@@ -560,6 +575,7 @@ static Suite *suite_make(void)
     tcase_add_test(cases, the_final_heap_can_be_asked_for);
     tcase_add_test(cases, a_device_on_which_nothing_failed_has_at_least_its_segments);
     tcase_add_test(cases, of_the_smaller_of_two_devices_that_failed_the_rest_is_retired);
+    tcase_add_test(cases, of_the_devices_that_end_in_a_failure_the_latest_gets_its_request);
     tcase_add_test(cases, what_contradicts_itself_is_refused_with_its_place);
     tcase_add_test(cases, what_breaks_the_grammar_is_refused_with_its_place);
     tcase_add_test(cases, memory_that_is_all_free_is_nothing_to_replay);
