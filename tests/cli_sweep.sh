@@ -61,6 +61,7 @@ expect_text out.txt "the target took its process with it: a hang in "
 # Ctrl-C: what was found until then is told and kept, whether or not its part was over.
 interrupt() { # CODE FLAW
     local process
+    : >err.txt # of the run before: it says the same
     "$hbmstress" run eviction_pressure exact_edge --sweep --ops 60 --seed 1 --capacity 64M --workers 1 --target "$flawed" \
         --target-option flaw="$2" --out "cut_$2" >out.txt 2>err.txt &
     process=$!
