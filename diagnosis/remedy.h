@@ -17,7 +17,7 @@ struct remedy_case {
     const struct setup *setup;              /* with a capacity */
     const struct op_list *ops;
     const bool *has_failed; /* by op: the device refused it something, and it made nothing; it stays in the list,
-                             * because a fault that is told off for it would else strike another op */
+                             * because the fault that is meant for it would strike another op otherwise */
     struct remedy_lives lives;
     struct remedy_steps steps;
     const bool *named_tags; /* OP_TAG_COUNT of them: those whose checkpointing is asked for, and no others'; NULL: those

@@ -7,25 +7,12 @@
 #include "harness/random.h"
 #include "harness/run.h"
 #include "targets/targets.h"
+#include "tests/import_fixture.h"
 
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static struct import import;
-static struct import_error error;
-
-static void setup_import(void)
-{
-    import_init(&import);
-    error = (struct import_error){0};
-}
-
-static void teardown_import(void)
-{
-    import_deinit(&import);
-}
 
 /* Imports in memory of its own, so that a read beyond the text is seen. */
 static enum import_result import_bytes(const char *bytes, size_t length, const char *format)

@@ -5,6 +5,7 @@
 #include "harness/random.h"
 #include "harness/size.h"
 #include "tests/import_checks.h"
+#include "tests/import_fixture.h"
 #include "tests/suite.h"
 
 #include <check.h>
@@ -13,20 +14,6 @@
 #include <string.h>
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/"
-
-static struct import import;
-static struct import_error error;
-
-static void setup_import(void)
-{
-    import_init(&import);
-    error = (struct import_error){0};
-}
-
-static void teardown_import(void)
-{
-    import_deinit(&import);
-}
 
 static enum import_result import_string(const char *text, const char *format)
 {

@@ -8,6 +8,7 @@
 #include "harness/run.h"
 #include "targets/targets.h"
 #include "tests/import_checks.h"
+#include "tests/import_fixture.h"
 #include "tests/suite.h"
 
 #include <check.h>
@@ -20,20 +21,6 @@
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/static_planning/"
 #define DATA HBMSTRESS_FIELD_DATA "/data/static_planning/"
 enum { STEP_BYTES = 512 }; /* of the search for the smallest capacity: all sizes are multiples of it */
-
-static struct import import;
-static struct import_error error;
-
-static void setup_import(void)
-{
-    import_init(&import);
-    error = (struct import_error){0};
-}
-
-static void teardown_import(void)
-{
-    import_deinit(&import);
-}
 
 static void load(const char *path)
 {

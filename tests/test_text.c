@@ -2,6 +2,7 @@
 #include "formats/text.h"
 #include "formats/formats.h"
 #include "tests/import_checks.h"
+#include "tests/import_fixture.h"
 #include "tests/scratch.h"
 #include "tests/suite.h"
 
@@ -16,20 +17,6 @@
 #include <unistd.h>
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/static_planning/"
-
-static struct import import;
-static struct import_error error;
-
-static void setup_import(void)
-{
-    import_init(&import);
-    error = (struct import_error){0};
-}
-
-static void teardown_import(void)
-{
-    import_deinit(&import);
-}
 
 START_TEST(compressed_files_give_the_same_ops)
 {

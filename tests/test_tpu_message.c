@@ -1,6 +1,7 @@
 /* A message of the runtime becomes the shortest ops that end in it; what is cut or contradicts itself is refused. */
 #include "formats/formats.h"
 #include "tests/import_checks.h"
+#include "tests/import_fixture.h"
 #include "tests/suite.h"
 
 #include <check.h>
@@ -8,20 +9,6 @@
 #include <string.h>
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/tpu_message/"
-
-static struct import import;
-static struct import_error error;
-
-static void setup_import(void)
-{
-    import_init(&import);
-    error = (struct import_error){0};
-}
-
-static void teardown_import(void)
-{
-    import_deinit(&import);
-}
 
 static const struct {
     const char *name;
