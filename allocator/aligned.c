@@ -18,17 +18,17 @@
 struct type {
     uint64_t size_bytes;
     uint64_t hash;
-    size_t first;   /* the type is items first .. first + total - 1 */
+    size_t first; /* the type is items first .. first + total - 1 */
     uint32_t total;
-    uint32_t left;  /* not yet laid out */
+    uint32_t left; /* not yet laid out */
     uint8_t align_shift;
 };
 
 /* One decision on the path: a block of a type was put at the end, or the span was closed. */
 struct step {
-    uint32_t type;      /* or STEP_CLOSE */
-    uint32_t position;  /* in the order of trying: where to go on after taking it back */
-    uint64_t end;       /* before the step */
+    uint32_t type;     /* or STEP_CLOSE */
+    uint32_t position; /* in the order of trying: where to go on after taking it back */
+    uint64_t end;      /* before the step */
 };
 
 /* What was left over in vain: `key` says which blocks and which span, from `end` on or higher. */
@@ -39,20 +39,21 @@ struct seen {
 
 struct state {
     const struct hbm_aligned *search;
-    struct type *types;             /* [type_count], by size and alignment, descending */
-    uint32_t *orders[ORDER_COUNT];  /* [type_count] each: types in the order of trying */
-    struct step *steps;             /* [item_count + span_count] */
-    struct seen *seen;              /* [SEEN_COUNT] or NULL */
+    struct type *types;            /* [type_count], by size and alignment, descending */
+    uint32_t *orders[ORDER_COUNT]; /* [type_count] each: types in the order of trying */
+    struct step *steps;            /* [item_count + span_count] */
+    struct seen *seen;             /* [SEEN_COUNT] or NULL */
     bool seen_asked;
     const uint32_t *order;
     size_t type_count;
     size_t step_count;
     size_t items_left;
     size_t span;
-    uint64_t end;     /* where the current span is filled up to */
-    uint64_t spare;   /* bytes that may still be lost */
-    uint64_t hash;    /* of the blocks that are laid out */
-    uint32_t position; /* the next to try: twice through `order`, without and with a gap below the block */
+    uint64_t end;      /* where the current span is filled up to */
+    uint64_t spare;    /* bytes that may still be lost */
+    uint64_t hash;     /* of the blocks that are laid out */
+    uint32_t position; /* the next to try: twice through `order`, without and with a gap below the
+                          block */
     uint64_t nodes;
 };
 
@@ -68,9 +69,12 @@ static void types_make(struct state *state)
     const struct hbm_aligned *search = state->search;
     for (size_t i = 0; i < search->item_count; i++) {
         struct type *last = state->type_count == 0 ? NULL : &state->types[state->type_count - 1];
-        if (last == NULL || last->size_bytes != search->sizes[i] || last->align_shift != search->shifts[i]) {
+        if (last == NULL || last->size_bytes != search->sizes[i] ||
+            last->align_shift != search->shifts[i]) {
             last = &state->types[state->type_count++];
-            *last = (struct type){.size_bytes = search->sizes[i], .align_shift = search->shifts[i], .first = i,
+            *last = (struct type){.size_bytes = search->sizes[i],
+                                  .align_shift = search->shifts[i],
+                                  .first = i,
                                   .hash = mixed(0x9E3779B97F4A7C15u * state->type_count)};
         }
         last->total++;
@@ -81,16 +85,18 @@ static void types_make(struct state *state)
 static int aligned_comes_first(const void *context, uint32_t left, uint32_t right)
 {
     const struct type *types = context;
-    if (types[left].align_shift != types[right].align_shift)
+    if (types[left].align_shift != types[right].align_shift) {
         return types[left].align_shift > types[right].align_shift;
+    }
     return left < right;
 }
 
 static void orders_make(struct state *state)
 {
     for (int k = 0; k < ORDER_COUNT; k++) {
-        for (uint32_t i = 0; i < state->type_count; i++)
+        for (uint32_t i = 0; i < state->type_count; i++) {
             state->orders[k][i] = i;
+        }
     }
     hbm_sort(state->orders[0], state->type_count, aligned_comes_first, state->types);
 }
@@ -114,8 +120,9 @@ static uint64_t key_now(const struct state *state)
 
 static bool was_in_vain(const struct state *state)
 {
-    if (state->seen == NULL)
+    if (state->seen == NULL) {
         return false;
+    }
     uint64_t key = key_now(state);
     const struct seen *seen = &state->seen[key % SEEN_COUNT];
     return seen->key == key && seen->end <= state->end;
@@ -123,12 +130,14 @@ static bool was_in_vain(const struct state *state)
 
 static void note_in_vain(struct state *state)
 {
-    if (state->seen == NULL)
+    if (state->seen == NULL) {
         return;
+    }
     uint64_t key = key_now(state);
     struct seen *seen = &state->seen[key % SEEN_COUNT];
-    if (seen->key != key || seen->end > state->end)
+    if (seen->key != key || seen->end > state->end) {
         *seen = (struct seen){key, state->end};
+    }
 }
 
 /* Without host memory for it the search is slower, not wrong. */
@@ -136,8 +145,9 @@ static void seen_start(struct state *state)
 {
     state->seen_asked = true;
     state->seen = hbm_host_array(state->search->host, SEEN_COUNT, sizeof *state->seen);
-    if (state->seen != NULL)
+    if (state->seen != NULL) {
         memset(state->seen, 0, SEEN_COUNT * sizeof *state->seen);
+    }
 }
 
 /* ---- steps ---- */
@@ -145,13 +155,16 @@ static void seen_start(struct state *state)
 /* Whether the other order of the last block and a next one of this type makes this one needless. */
 static bool other_order_is_better(const struct state *state, uint32_t type)
 {
-    if (state->step_count == 0 || state->steps[state->step_count - 1].type == STEP_CLOSE)
+    if (state->step_count == 0 || state->steps[state->step_count - 1].type == STEP_CLOSE) {
         return false;
+    }
     const struct step *last = &state->steps[state->step_count - 1];
-    if (last->type == type)
+    if (last->type == type) {
         return false;
+    }
     uint64_t this_end = end_with(&state->types[type], state->end);
-    uint64_t other_end = end_with(&state->types[last->type], end_with(&state->types[type], last->end));
+    uint64_t other_end = end_with(&state->types[last->type],
+                                  end_with(&state->types[type], last->end));
     return other_end < this_end || (other_end == this_end && type < last->type);
 }
 
@@ -177,13 +190,16 @@ static bool step_forward(struct state *state)
         bool gap_turn = state->position >= count;
         uint32_t number = state->order[gap_turn ? state->position - count : state->position];
         const struct type *type = &state->types[number];
-        if (type->left == 0 || type->size_bytes > room)
+        if (type->left == 0 || type->size_bytes > room) {
             continue;
+        }
         uint64_t gap = hbm_align_up(state->end, type->align_shift) - state->end;
-        if (gap > room - type->size_bytes)
+        if (gap > room - type->size_bytes) {
             continue;
-        if ((gap != 0) != gap_turn || gap > state->spare || other_order_is_better(state, number))
+        }
+        if ((gap != 0) != gap_turn || gap > state->spare || other_order_is_better(state, number)) {
             continue;
+        }
         state->nodes += (state->position - start) / TYPES_PER_NODE;
         step_take(state, number);
         return true;
@@ -197,8 +213,10 @@ static bool anything_fits(const struct state *state)
     uint64_t high = span_now(state)->high;
     for (size_t i = 0; i < state->type_count; i++) {
         const struct type *type = &state->types[i];
-        if (type->left != 0 && type->size_bytes <= high - state->end && end_with(type, state->end) <= high)
+        if (type->left != 0 && type->size_bytes <= high - state->end &&
+            end_with(type, state->end) <= high) {
             return true;
+        }
     }
     return false;
 }
@@ -206,8 +224,10 @@ static bool anything_fits(const struct state *state)
 static bool step_close(struct state *state)
 {
     uint64_t lost = span_now(state)->high - state->end;
-    if (state->span + 1 >= state->search->span_count || lost > state->spare || anything_fits(state))
+    if (state->span + 1 >= state->search->span_count || lost > state->spare ||
+        anything_fits(state)) {
         return false;
+    }
     state->steps[state->step_count++] = (struct step){STEP_CLOSE, 0, state->end};
     state->spare -= lost;
     state->span++;
@@ -220,8 +240,9 @@ static bool step_close(struct state *state)
 static bool step_back(struct state *state, bool in_vain)
 {
     while (state->step_count != 0) {
-        if (in_vain)
+        if (in_vain) {
             note_in_vain(state);
+        }
         struct step step = state->steps[--state->step_count];
         state->end = step.end;
         if (step.type == STEP_CLOSE) {
@@ -242,13 +263,16 @@ static bool step_back(struct state *state, bool in_vain)
 
 static void solution_write(struct state *state)
 {
-    for (size_t i = 0; i < state->type_count; i++)
+    for (size_t i = 0; i < state->type_count; i++) {
         state->types[i].left = state->types[i].total;
+    }
     for (size_t i = 0; i < state->step_count; i++) {
-        if (state->steps[i].type == STEP_CLOSE)
+        if (state->steps[i].type == STEP_CLOSE) {
             continue;
+        }
         struct type *type = &state->types[state->steps[i].type];
-        state->search->addresses[type->first + --type->left] = hbm_align_up(state->steps[i].end, type->align_shift);
+        state->search->addresses[type->first + --type->left] = hbm_align_up(state->steps[i].end,
+                                                                            type->align_shift);
     }
 }
 
@@ -259,19 +283,22 @@ static enum hbm_search_result turn_run(struct state *state, uint64_t nodes_end)
 {
     state->position = 0;
     while (state->nodes++ < nodes_end) {
-        if (!state->seen_asked && state->nodes >= SEEN_AFTER_NODES)
+        if (!state->seen_asked && state->nodes >= SEEN_AFTER_NODES) {
             seen_start(state);
+        }
         if (step_forward(state)) {
             if (state->items_left == 0) {
                 solution_write(state);
                 return HBM_SEARCH_FOUND;
             }
-            if (was_in_vain(state) && !step_back(state, false))
+            if (was_in_vain(state) && !step_back(state, false)) {
                 return HBM_SEARCH_NONE;
+            }
             continue;
         }
-        if (!step_close(state) && !step_back(state, true))
+        if (!step_close(state) && !step_back(state, true)) {
             return HBM_SEARCH_NONE;
+        }
     }
     return HBM_SEARCH_UNKNOWN;
 }
@@ -282,9 +309,11 @@ static enum hbm_search_result turns_run(struct state *state)
     for (int turn = 0; state->nodes < nodes_max; turn++) {
         uint64_t left = nodes_max - state->nodes;
         state->order = state->orders[turn % ORDER_COUNT];
-        enum hbm_search_result result = turn_run(state, state->nodes + (turn_nodes < left ? turn_nodes : left));
-        if (result != HBM_SEARCH_UNKNOWN)
+        enum hbm_search_result result = turn_run(
+            state, state->nodes + (turn_nodes < left ? turn_nodes : left));
+        if (result != HBM_SEARCH_UNKNOWN) {
             return result;
+        }
         while (step_back(state, false))
             ;
         turn_nodes *= turn % ORDER_COUNT == ORDER_COUNT - 1 ? TURN_GROWTH : 1;
@@ -295,10 +324,13 @@ static enum hbm_search_result turns_run(struct state *state)
 static bool spare_bytes(const struct hbm_aligned *search, uint64_t *spare)
 {
     uint64_t room = 0, need = 0;
-    for (size_t i = 0; i < search->span_count; i++)
-        room += search->spans[search->span_order[i]].high - search->spans[search->span_order[i]].low;
-    for (size_t i = 0; i < search->item_count; i++)
+    for (size_t i = 0; i < search->span_count; i++) {
+        room += search->spans[search->span_order[i]].high -
+                search->spans[search->span_order[i]].low;
+    }
+    for (size_t i = 0; i < search->item_count; i++) {
         need += search->sizes[i];
+    }
     *spare = room - need;
     return need <= room;
 }
@@ -306,16 +338,19 @@ static bool spare_bytes(const struct hbm_aligned *search, uint64_t *spare)
 enum hbm_search_result hbm_aligned_run(const struct hbm_aligned *search)
 {
     struct state state = {.search = search, .items_left = search->item_count};
-    if (search->item_count == 0 || search->span_count == 0 || !spare_bytes(search, &state.spare))
+    if (search->item_count == 0 || search->span_count == 0 || !spare_bytes(search, &state.spare)) {
         return HBM_SEARCH_NONE;
-    size_t step_max = search->item_count + search->span_count, order_max = ORDER_COUNT * search->item_count;
+    }
+    size_t step_max = search->item_count + search->span_count,
+           order_max = ORDER_COUNT * search->item_count;
     state.types = hbm_host_array(search->host, search->item_count, sizeof *state.types);
     state.steps = hbm_host_array(search->host, step_max, sizeof *state.steps);
     uint32_t *orders = hbm_host_array(search->host, order_max, sizeof *orders);
     enum hbm_search_result result = HBM_SEARCH_REFUSED;
     if (state.types != NULL && state.steps != NULL && orders != NULL) {
-        for (size_t k = 0; k < ORDER_COUNT; k++)
+        for (size_t k = 0; k < ORDER_COUNT; k++) {
             state.orders[k] = orders + k * search->item_count;
+        }
         types_make(&state);
         orders_make(&state);
         state.end = span_now(&state)->low;

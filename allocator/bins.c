@@ -19,8 +19,9 @@ static inline uint32_t highest_bit(uint64_t value)
 
 static inline uint32_t bin_of(uint64_t size)
 {
-    if (size < BIN_COLUMNS)
+    if (size < BIN_COLUMNS) {
         return (uint32_t)size;
+    }
     uint32_t shift = highest_bit(size) - HBM_BIN_SHIFT;
     return ((shift + 1u) << HBM_BIN_SHIFT) + ((uint32_t)(size >> shift) & (BIN_COLUMNS - 1u));
 }
@@ -41,21 +42,24 @@ static inline void bin_unmark(struct hbm_heap *heap, uint32_t bin)
 {
     uint32_t row = bin >> HBM_BIN_SHIFT;
     heap->columns[row] &= ~(1u << (bin & (BIN_COLUMNS - 1u)));
-    if (heap->columns[row] == 0)
+    if (heap->columns[row] == 0) {
         heap->rows &= ~((uint64_t)1 << row);
+    }
 }
 
 /* The first bin from `bin` on that has a hole, or UINT32_MAX. */
 static inline uint32_t bin_next(const struct hbm_heap *heap, uint32_t bin)
 {
     uint32_t row = bin >> HBM_BIN_SHIFT;
-    if (row >= heap->row_count)
+    if (row >= heap->row_count) {
         return UINT32_MAX;
+    }
     uint32_t columns = heap->columns[row] & (~0u << (bin & (BIN_COLUMNS - 1u)));
     if (columns == 0) {
         uint64_t rows = heap->rows & (~(uint64_t)1 << row);
-        if (rows == 0)
+        if (rows == 0) {
             return UINT32_MAX;
+        }
         row = (uint32_t)__builtin_ctzll(rows);
         columns = heap->columns[row];
     }
@@ -64,7 +68,8 @@ static inline uint32_t bin_next(const struct hbm_heap *heap, uint32_t bin)
 
 /* ---- the trie ---- */
 
-static void ring_join(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole, uint32_t member)
+static void ring_join(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole,
+                      uint32_t member)
 {
     struct hbm_block *before = hbm_heap_at(heap, member);
     hole->place = HBM_PLACE_RING;
@@ -74,7 +79,8 @@ static void ring_join(struct hbm_heap *heap, uint32_t number, struct hbm_block *
     before->hole.next = number;
 }
 
-static void trie_insert(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number, struct hbm_block *hole)
+static void trie_insert(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number,
+                        struct hbm_block *hole)
 {
     uint64_t size = granules(heap, hole);
     uint32_t bit = size < EXACT_GRANULES ? 0 : root_bit(size);
@@ -97,7 +103,8 @@ static void trie_insert(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t num
     hole->hole.previous = hole->hole.next = number;
 }
 
-static void parent_point(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t parent, uint32_t from, uint32_t to)
+static void parent_point(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t parent, uint32_t from,
+                         uint32_t to)
 {
     if (parent == HBM_POOL_NONE) {
         bin->root = to;
@@ -117,8 +124,9 @@ static void node_replace(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t nu
     parent_point(heap, bin, node->hole.parent, number, heir);
     for (int i = 0; i < 2; i++) {
         next->hole.child[i] = node->hole.child[i];
-        if (next->hole.child[i] != HBM_POOL_NONE)
+        if (next->hole.child[i] != HBM_POOL_NONE) {
             hbm_heap_at(heap, next->hole.child[i])->hole.parent = heir;
+        }
     }
 }
 
@@ -133,14 +141,17 @@ static uint32_t leaf_below(const struct hbm_heap *heap, uint32_t number)
 {
     for (;;) {
         const struct hbm_block *node = hbm_heap_at(heap, number);
-        uint32_t child = node->hole.child[1] != HBM_POOL_NONE ? node->hole.child[1] : node->hole.child[0];
-        if (child == HBM_POOL_NONE)
+        uint32_t child = node->hole.child[1] != HBM_POOL_NONE ? node->hole.child[1]
+                                                              : node->hole.child[0];
+        if (child == HBM_POOL_NONE) {
             return number;
+        }
         number = child;
     }
 }
 
-static void trie_remove(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number, struct hbm_block *hole)
+static void trie_remove(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number,
+                        struct hbm_block *hole)
 {
     if (hole->place == HBM_PLACE_TREE) {
         if (hole->hole.next != number) {
@@ -148,8 +159,9 @@ static void trie_remove(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t num
         } else {
             uint32_t leaf = leaf_below(heap, number);
             parent_point(heap, bin, hbm_heap_at(heap, leaf)->hole.parent, leaf, HBM_POOL_NONE);
-            if (leaf != number)
+            if (leaf != number) {
                 node_replace(heap, bin, number, leaf);
+            }
             return;
         }
     }
@@ -169,11 +181,13 @@ static uint32_t trie_find(const struct hbm_heap *heap, uint32_t root, uint64_t s
             best = number;
             best_size = found;
         }
-        if (found == size)
+        if (found == size) {
             return number;
+        }
         uint32_t side = (uint32_t)(size >> bit) & 1u;
-        if (side == 0 && node->hole.child[1] != HBM_POOL_NONE)
+        if (side == 0 && node->hole.child[1] != HBM_POOL_NONE) {
             rest = node->hole.child[1];
+        }
         number = node->hole.child[side];
     }
     for (uint32_t number = rest; number != HBM_POOL_NONE;) {
@@ -202,40 +216,46 @@ void hbm_bins_insert(struct hbm_heap *heap, uint32_t number, struct hbm_block *h
     hole->place = HBM_PLACE_LIST;
     hole->hole.previous = HBM_POOL_NONE;
     hole->hole.next = bin->head;
-    if (bin->head != HBM_POOL_NONE)
+    if (bin->head != HBM_POOL_NONE) {
         hbm_heap_at(heap, bin->head)->hole.previous = number;
+    }
     bin->head = number;
 }
 
 static void list_remove(struct hbm_heap *heap, struct hbm_bin *bin, const struct hbm_block *hole)
 {
     bin->count--;
-    if (hole->hole.previous == HBM_POOL_NONE)
+    if (hole->hole.previous == HBM_POOL_NONE) {
         bin->head = hole->hole.next;
-    else
+    } else {
         hbm_heap_at(heap, hole->hole.previous)->hole.next = hole->hole.next;
-    if (hole->hole.next != HBM_POOL_NONE)
+    }
+    if (hole->hole.next != HBM_POOL_NONE) {
         hbm_heap_at(heap, hole->hole.next)->hole.previous = hole->hole.previous;
+    }
 }
 
 void hbm_bins_remove(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole)
 {
     uint32_t index = bin_of(granules(heap, hole));
     struct hbm_bin *bin = &heap->bins[index];
-    if (hole->place == HBM_PLACE_LIST)
+    if (hole->place == HBM_PLACE_LIST) {
         list_remove(heap, bin, hole);
-    else
+    } else {
         trie_remove(heap, bin, number, hole);
-    if (bin->head == HBM_POOL_NONE && bin->root == HBM_POOL_NONE)
+    }
+    if (bin->head == HBM_POOL_NONE && bin->root == HBM_POOL_NONE) {
         bin_unmark(heap, index);
+    }
 }
 
 static uint32_t own_bin_find(const struct hbm_heap *heap, const struct hbm_bin *bin, uint64_t size)
 {
     for (uint32_t number = bin->head; number != HBM_POOL_NONE;) {
         const struct hbm_block *hole = hbm_heap_at(heap, number);
-        if (granules(heap, hole) >= size)
+        if (granules(heap, hole) >= size) {
             return number;
+        }
         number = hole->hole.next;
     }
     return trie_find(heap, bin->root, size);
@@ -245,15 +265,18 @@ uint32_t hbm_bins_find(const struct hbm_heap *heap, uint64_t size_bytes)
 {
     uint64_t size = size_bytes >> heap->granule_shift;
     uint32_t own = bin_of(size);
-    if (own >> HBM_BIN_SHIFT >= heap->row_count)
+    if (own >> HBM_BIN_SHIFT >= heap->row_count) {
         return HBM_POOL_NONE;
+    }
     /* A hole of the request's own bin wastes least; every hole of a later one is large enough. */
     uint32_t near = own_bin_find(heap, &heap->bins[own], size);
-    if (near != HBM_POOL_NONE)
+    if (near != HBM_POOL_NONE) {
         return near;
+    }
     uint32_t found = bin_next(heap, own + 1);
-    if (found == UINT32_MAX)
+    if (found == UINT32_MAX) {
         return HBM_POOL_NONE;
+    }
     const struct hbm_bin *bin = &heap->bins[found];
     return bin->head != HBM_POOL_NONE ? bin->head : bin->root;
 }
@@ -274,14 +297,16 @@ static bool scan_accepts(const struct scan *scan, const struct hbm_block *hole)
 /* The trie is at most 64 deep, and so is this recursion. */
 static uint32_t trie_scan(const struct hbm_heap *heap, uint32_t root, const struct scan *scan)
 {
-    if (root == HBM_POOL_NONE)
+    if (root == HBM_POOL_NONE) {
         return HBM_POOL_NONE;
+    }
     uint32_t number = root;
     const struct hbm_block *node;
     do {
         node = hbm_heap_at(heap, number);
-        if (scan_accepts(scan, node))
+        if (scan_accepts(scan, node)) {
             return number;
+        }
         number = node->hole.next;
     } while (number != root);
     node = hbm_heap_at(heap, root);
@@ -289,37 +314,43 @@ static uint32_t trie_scan(const struct hbm_heap *heap, uint32_t root, const stru
     return found != HBM_POOL_NONE ? found : trie_scan(heap, node->hole.child[1], scan);
 }
 
-static uint32_t bin_scan(const struct hbm_heap *heap, const struct hbm_bin *bin, const struct scan *scan)
+static uint32_t bin_scan(const struct hbm_heap *heap, const struct hbm_bin *bin,
+                         const struct scan *scan)
 {
     for (uint32_t number = bin->head; number != HBM_POOL_NONE;) {
         const struct hbm_block *hole = hbm_heap_at(heap, number);
-        if (scan_accepts(scan, hole))
+        if (scan_accepts(scan, hole)) {
             return number;
+        }
         number = hole->hole.next;
     }
     return trie_scan(heap, bin->root, scan);
 }
 
 uint32_t hbm_bins_scan(const struct hbm_heap *heap, uint64_t size_bytes, uint64_t limit_bytes,
-                       bool (*accepts)(const struct hbm_block *hole, const void *context), const void *context)
+                       bool (*accepts)(const struct hbm_block *hole, const void *context),
+                       const void *context)
 {
     struct scan scan = {size_bytes, limit_bytes, accepts, context};
     uint32_t last = bin_of((limit_bytes - 1) >> heap->granule_shift);
     for (uint32_t bin = bin_next(heap, bin_of(size_bytes >> heap->granule_shift)); bin <= last;
          bin = bin_next(heap, bin + 1)) {
         uint32_t found = bin_scan(heap, &heap->bins[bin], &scan);
-        if (found != HBM_POOL_NONE)
+        if (found != HBM_POOL_NONE) {
             return found;
+        }
     }
     return HBM_POOL_NONE;
 }
 
 uint32_t hbm_bins_largest(const struct hbm_heap *heap)
 {
-    if (heap->rows == 0)
+    if (heap->rows == 0) {
         return HBM_POOL_NONE;
+    }
     uint32_t row = highest_bit(heap->rows);
-    const struct hbm_bin *bin = &heap->bins[(row << HBM_BIN_SHIFT) + highest_bit(heap->columns[row])];
+    const struct hbm_bin
+        *bin = &heap->bins[(row << HBM_BIN_SHIFT) + highest_bit(heap->columns[row])];
     uint32_t best = bin->head != HBM_POOL_NONE ? bin->head : bin->root;
     uint64_t best_bytes = hbm_heap_at(heap, best)->size_bytes;
     for (int pass = 0; pass < 2; pass++) {
@@ -329,7 +360,8 @@ uint32_t hbm_bins_largest(const struct hbm_heap *heap)
                 best = number;
                 best_bytes = hole->size_bytes;
             }
-            uint32_t larger = hole->hole.child[1] != HBM_POOL_NONE ? hole->hole.child[1] : hole->hole.child[0];
+            uint32_t larger = hole->hole.child[1] != HBM_POOL_NONE ? hole->hole.child[1]
+                                                                   : hole->hole.child[0];
             number = pass == 0 ? hole->hole.next : larger;
         }
     }
@@ -349,7 +381,8 @@ static bool census_visit(const struct hbm_block *hole, const void *context)
 {
     struct census *census = *(struct census *const *)context;
     census->count++;
-    census->right &= hole->role == HBM_ROLE_HOLE && bin_of(granules(census->heap, hole)) == census->bin;
+    census->right &= hole->role == HBM_ROLE_HOLE &&
+                     bin_of(granules(census->heap, hole)) == census->bin;
     return false;
 }
 

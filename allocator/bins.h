@@ -13,7 +13,8 @@ uint32_t hbm_bins_find(const struct hbm_heap *heap, uint64_t size_bytes);
 /* The first hole for which accepts() holds among those of at least size_bytes and less than
  * limit_bytes, or HBM_POOL_NONE.  Linear in those holes. */
 uint32_t hbm_bins_scan(const struct hbm_heap *heap, uint64_t size_bytes, uint64_t limit_bytes,
-                       bool (*accepts)(const struct hbm_block *hole, const void *context), const void *context);
+                       bool (*accepts)(const struct hbm_block *hole, const void *context),
+                       const void *context);
 
 /* The largest hole, or HBM_POOL_NONE. */
 uint32_t hbm_bins_largest(const struct hbm_heap *heap);

@@ -10,74 +10,90 @@ static inline bool align_is_valid(uint64_t align_bytes)
 
 static enum hbm_result request_refuse(const struct hbm *hbm, const struct hbm_request *request)
 {
-    if (request->size_bytes - 1 >= HBM_SIZE_BYTES_MAX)
+    if (request->size_bytes - 1 >= HBM_SIZE_BYTES_MAX) {
         return hbm_fail_invalid(hbm, "a size must be 1 to 2^63 bytes");
-    if (!align_is_valid(request->align_bytes))
+    }
+    if (!align_is_valid(request->align_bytes)) {
         return hbm_fail_invalid(hbm, "an alignment must be a power of two up to 2^21");
-    if (request->kind > HBM_KIND_OUTPUT)
+    }
+    if (request->kind > HBM_KIND_OUTPUT) {
         return hbm_fail_invalid(hbm, "a request is for a buffer or an output");
+    }
     return hbm_fail_invalid(hbm, "the shape is not valid");
 }
 
 enum hbm_result hbm_request_check(const struct hbm *hbm, const struct hbm_request *request)
 {
-    bool valid = request->size_bytes - 1 < HBM_SIZE_BYTES_MAX && align_is_valid(request->align_bytes) &&
-                 request->kind <= HBM_KIND_OUTPUT && (request->shape == NULL || hbm_shape_is_valid(request->shape));
+    bool valid = request->size_bytes - 1 < HBM_SIZE_BYTES_MAX &&
+                 align_is_valid(request->align_bytes) && request->kind <= HBM_KIND_OUTPUT &&
+                 (request->shape == NULL || hbm_shape_is_valid(request->shape));
     return __builtin_expect(valid, 1) ? HBM_OK : request_refuse(hbm, request);
 }
 
 static inline uint32_t request_align_shift(const struct hbm *hbm, const struct hbm_request *request)
 {
-    if (request->align_bytes <= hbm->options.granule_bytes)
+    if (request->align_bytes <= hbm->options.granule_bytes) {
         return hbm->heap.granule_shift;
+    }
     return (uint32_t)__builtin_ctzll(request->align_bytes);
 }
 
 /* ---- taking ---- */
 
-static enum hbm_result shape_take(struct hbm *hbm, const struct hbm_request *request, uint32_t *shape)
+static enum hbm_result shape_take(struct hbm *hbm, const struct hbm_request *request,
+                                  uint32_t *shape)
 {
     *shape = HBM_POOL_NONE;
-    if (request->shape == NULL)
+    if (request->shape == NULL) {
         return HBM_OK;
+    }
     *shape = hbm_shapes_take(&hbm->shapes, request->shape);
-    return *shape != HBM_POOL_NONE ? HBM_OK : hbm_fail_unavailable(hbm, "no host memory for a shape");
+    return *shape != HBM_POOL_NONE ? HBM_OK
+                                   : hbm_fail_unavailable(hbm, "no host memory for a shape");
 }
 
-static inline void block_describe(struct hbm_block *block, const struct hbm_request *request, uint32_t shape)
+static inline void block_describe(struct hbm_block *block, const struct hbm_request *request,
+                                  uint32_t shape)
 {
     block->role = request->kind == HBM_KIND_OUTPUT ? HBM_ROLE_OUTPUT : HBM_ROLE_BUFFER;
-    block->used.unpadded_bytes = request->unpadded_bytes != 0 ? request->unpadded_bytes : request->size_bytes;
+    block->used.unpadded_bytes = request->unpadded_bytes != 0 ? request->unpadded_bytes
+                                                              : request->size_bytes;
     block->used.tag_name = request->tag_name;
     block->used.tag = request->tag;
     block->used.shape = shape;
 }
 
-static enum hbm_result mitigated_take(struct hbm *hbm, const struct hbm_request *request, uint64_t size_bytes,
-                                      uint32_t *number)
+static enum hbm_result mitigated_take(struct hbm *hbm, const struct hbm_request *request,
+                                      uint64_t size_bytes, uint32_t *number)
 {
-    if (size_bytes > hbm->options.capacity_bytes)
+    if (size_bytes > hbm->options.capacity_bytes) {
         return hbm_fail_memory(hbm, HBM_FAILURE_BUFFER, request->size_bytes, NULL);
+    }
     struct hbm_call call = hbm_call_begin(hbm, NULL);
     call.demand.size_bytes = size_bytes;
     call.demand.align_shift = request_align_shift(hbm, request);
     enum hbm_result result = hbm_place(&call, number);
-    if (result == HBM_NO_MEMORY)
+    if (result == HBM_NO_MEMORY) {
         return hbm_fail_memory(hbm, HBM_FAILURE_BUFFER, request->size_bytes, NULL);
-    if (result == HBM_UNAVAILABLE)
+    }
+    if (result == HBM_UNAVAILABLE) {
         return hbm_fail_unavailable(hbm, "a service refused what the allocation needed");
+    }
     return result;
 }
 
-enum hbm_result hbm_buffer_take(struct hbm *hbm, const struct hbm_request *request, uint32_t *number)
+enum hbm_result hbm_buffer_take(struct hbm *hbm, const struct hbm_request *request,
+                                uint32_t *number)
 {
     uint32_t shape;
     bool host_refused = false;
     enum hbm_result result = shape_take(hbm, request, &shape);
-    if (result != HBM_OK)
+    if (result != HBM_OK) {
         return result;
+    }
     uint64_t size_bytes = hbm_align_up(request->size_bytes, hbm->heap.granule_shift);
-    *number = hbm_heap_take(&hbm->heap, size_bytes, request_align_shift(hbm, request), &host_refused);
+    *number = hbm_heap_take(&hbm->heap, size_bytes, request_align_shift(hbm, request),
+                            &host_refused);
     if (*number == HBM_POOL_NONE) {
         result = mitigated_take(hbm, request, size_bytes, number);
         if (result != HBM_OK) {
@@ -107,19 +123,22 @@ static inline struct hbm_block *block_of(const struct hbm_buffer *buffer)
 
 /* ---- public ---- */
 
-enum hbm_result hbm_allocate(struct hbm *hbm, const struct hbm_request *request, struct hbm_buffer **out)
+enum hbm_result hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
+                             struct hbm_buffer **out)
 {
     uint32_t number;
     enum hbm_result result = hbm_request_check(hbm, request);
-    if (result != HBM_OK)
+    if (result != HBM_OK) {
         return result;
+    }
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
     result = hbm_buffer_take(hbm, request, &number);
     if (result == HBM_OK) {
         struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
-        if (block->size_bytes > hbm->totals.largest_alloc_size)
+        if (block->size_bytes > hbm->totals.largest_alloc_size) {
             hbm->totals.largest_alloc_size = block->size_bytes;
+        }
         hbm_peaks_note(hbm);
         *out = (struct hbm_buffer *)block;
     }
@@ -142,16 +161,19 @@ void hbm_free(struct hbm *hbm, struct hbm_buffer *buffer)
 static enum hbm_result block_use(struct hbm *hbm, struct hbm_block *block, uint64_t event)
 {
     const struct hbm_services *services = &hbm->host.services;
-    if (services->event_done(services->context, event))
+    if (services->event_done(services->context, event)) {
         return HBM_OK;
-    if (block->used.use_count == UINT32_MAX || !hbm_pending_reserve(&hbm->pending, 1))
+    }
+    if (block->used.use_count == UINT32_MAX || !hbm_pending_reserve(&hbm->pending, 1)) {
         return hbm_fail_unavailable(hbm, "no host memory to remember an event");
+    }
     hbm_pending_add(&hbm->pending, event, hbm_heap_number(&hbm->heap, block));
     block->used.use_count++;
     return HBM_OK;
 }
 
-/* As hbm_collect(), but the block stays where it is: what the caller has enqueued has its address already. */
+/* As hbm_collect(), but the block stays where it is: what the caller has enqueued has its address
+ * already. */
 static void collect_in_place(struct hbm *hbm, struct hbm_block *block)
 {
     bool full = block->used.hold_count == UINT32_MAX;
@@ -166,10 +188,11 @@ enum hbm_result hbm_use(struct hbm *hbm, struct hbm_buffer *buffer, uint64_t eve
     enum hbm_result result;
     hbm_lock_take(&hbm->lock);
     collect_in_place(hbm, block);
-    if (hbm_block_is_stranded(block))
+    if (hbm_block_is_stranded(block)) {
         result = hbm_fail_unavailable(hbm, "the contents are stranded on the host");
-    else
+    } else {
         result = block_use(hbm, block, event);
+    }
     hbm_lock_give(&hbm->lock);
     return result;
 }
@@ -181,8 +204,9 @@ enum hbm_result hbm_free_after(struct hbm *hbm, struct hbm_buffer *buffer, uint6
     collect_in_place(hbm, block);
     HBM_CHECK(!block->dying);
     enum hbm_result result = block_use(hbm, block, event);
-    if (result == HBM_OK)
+    if (result == HBM_OK) {
         hbm_block_free(hbm, hbm_heap_number(&hbm->heap, block));
+    }
     hbm_lock_give(&hbm->lock);
     return result;
 }
@@ -217,43 +241,51 @@ enum hbm_result hbm_release(struct hbm *hbm, struct hbm_buffer *buffer)
 
 static bool donation_fits(const struct hbm_block *block, const struct hbm_request *request)
 {
-    if (block->dying || block->role == HBM_ROLE_PROGRAM)
+    if (block->dying || block->role == HBM_ROLE_PROGRAM) {
         return false;
-    if (request->size_bytes > block->size_bytes || block->used.hold_count != 0)
+    }
+    if (request->size_bytes > block->size_bytes || block->used.hold_count != 0) {
         return false;
+    }
     return request->align_bytes <= 1 || (block->address & (request->align_bytes - 1)) == 0;
 }
 
 enum hbm_result hbm_donation_check(const struct hbm *hbm, const struct hbm_block *block,
                                    const struct hbm_request *request)
 {
-    if (hbm_block_is_stranded(block))
-        return hbm_fail_unavailable(hbm, "the contents of what is donated are stranded on the host");
-    if (!donation_fits(block, request))
+    if (hbm_block_is_stranded(block)) {
+        return hbm_fail_unavailable(hbm,
+                                    "the contents of what is donated are stranded on the host");
+    }
+    if (!donation_fits(block, request)) {
         return hbm_fail_invalid(hbm, "a donated block is too small, unaligned, or externally held");
+    }
     return HBM_OK;
 }
 
-void hbm_buffer_become(struct hbm *hbm, struct hbm_block *block, const struct hbm_request *request, uint32_t shape)
+void hbm_buffer_become(struct hbm *hbm, struct hbm_block *block, const struct hbm_request *request,
+                       uint32_t shape)
 {
     hbm_shapes_give(&hbm->shapes, block->used.shape);
     block_describe(block, request, shape);
     block->align_shift = (uint8_t)request_align_shift(hbm, request);
 }
 
-enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buffer, const struct hbm_request *request,
-                           struct hbm_buffer **out)
+enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buffer,
+                           const struct hbm_request *request, struct hbm_buffer **out)
 {
     struct hbm_block *block = block_of(buffer);
     uint32_t shape;
     enum hbm_result result = hbm_request_check(hbm, request);
-    if (result != HBM_OK)
+    if (result != HBM_OK) {
         return result;
+    }
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
     result = hbm_donation_check(hbm, block, request);
-    if (result == HBM_OK)
+    if (result == HBM_OK) {
         result = shape_take(hbm, request, &shape);
+    }
     if (result == HBM_OK) {
         hbm_buffer_become(hbm, block, request, shape);
         *out = buffer;

@@ -53,8 +53,9 @@ static void take(struct hbm_exchange *exchange, uint32_t item)
 {
     uint32_t bin = exchange->bins[item];
     uint32_t *link = &exchange->first[bin];
-    while (*link != item)
+    while (*link != item) {
         link = &exchange->next[*link];
+    }
     *link = exchange->next[item];
     exchange->room[bin] += size_of(exchange, item);
 }
@@ -71,16 +72,19 @@ static uint32_t bin_choose(const struct hbm_exchange *exchange, int64_t size, en
     for (uint32_t bin = 0; bin < exchange->bin_count; bin++) {
         int64_t room = exchange->room[bin];
         roomiest = room > exchange->room[roomiest] ? bin : roomiest;
-        if (room < size)
+        if (room < size) {
             continue;
+        }
         bool better = chosen == NO_ITEM || rule == RULE_LARGEST ||
-                      (rule == RULE_TIGHTEST ? room < exchange->room[chosen] : room > exchange->room[chosen]);
+                      (rule == RULE_TIGHTEST ? room < exchange->room[chosen]
+                                             : room > exchange->room[chosen]);
         chosen = better ? bin : chosen;
     }
     return chosen == NO_ITEM ? roomiest : chosen;
 }
 
-/* Largest first: by one rule after the other, then with strays.  False: the steps ended before the items. */
+/* Largest first: by one rule after the other, then with strays.  False: the steps ended before the
+ * items. */
 static bool start(struct hbm_exchange *exchange)
 {
     enum rule rule = (enum rule)(exchange->attempt % RULE_COUNT);
@@ -111,20 +115,23 @@ static int sum_is_smaller(const void *context, uint32_t left, uint32_t right)
     return left_bytes != right_bytes ? left_bytes < right_bytes : left < right;
 }
 
-static struct hbm_exchange_sum sum_of(const struct hbm_exchange *exchange, uint32_t one, uint32_t two, uint32_t three)
+static struct hbm_exchange_sum sum_of(const struct hbm_exchange *exchange, uint32_t one,
+                                      uint32_t two, uint32_t three)
 {
     int64_t bytes = size_of(exchange, one) + size_of(exchange, two) + size_of(exchange, three);
     return (struct hbm_exchange_sum){(uint64_t)bytes, {one, two, three}};
 }
 
-static void list_add(const struct hbm_exchange *exchange, struct hbm_exchange_list *list, uint32_t one, uint32_t two,
-                     uint32_t three)
+static void list_add(const struct hbm_exchange *exchange, struct hbm_exchange_list *list,
+                     uint32_t one, uint32_t two, uint32_t three)
 {
-    if (list->count < HBM_EXCHANGE_SUMS)
+    if (list->count < HBM_EXCHANGE_SUMS) {
         list->sums[list->count++] = sum_of(exchange, one, two, three);
+    }
 }
 
-static uint32_t item_after(const struct hbm_exchange *exchange, const struct hbm_exchange_list *list, uint32_t item)
+static uint32_t item_after(const struct hbm_exchange *exchange,
+                           const struct hbm_exchange_list *list, uint32_t item)
 {
     return list->count < HBM_EXCHANGE_SUMS ? exchange->next[item] : NO_ITEM;
 }
@@ -134,20 +141,27 @@ static void list_fill(struct hbm_exchange *exchange, struct hbm_exchange_list *l
     uint32_t first = exchange->first[bin];
     list->count = 0;
     list_add(exchange, list, NO_ITEM, NO_ITEM, NO_ITEM);
-    for (uint32_t one = first; one != NO_ITEM; one = item_after(exchange, list, one))
-        list_add(exchange, list, one, NO_ITEM, NO_ITEM);
     for (uint32_t one = first; one != NO_ITEM; one = item_after(exchange, list, one)) {
-        for (uint32_t two = exchange->next[one]; two != NO_ITEM; two = item_after(exchange, list, two))
-            list_add(exchange, list, one, two, NO_ITEM);
+        list_add(exchange, list, one, NO_ITEM, NO_ITEM);
     }
     for (uint32_t one = first; one != NO_ITEM; one = item_after(exchange, list, one)) {
-        for (uint32_t two = exchange->next[one]; two != NO_ITEM; two = item_after(exchange, list, two)) {
-            for (uint32_t three = exchange->next[two]; three != NO_ITEM; three = item_after(exchange, list, three))
-                list_add(exchange, list, one, two, three);
+        for (uint32_t two = exchange->next[one]; two != NO_ITEM;
+             two = item_after(exchange, list, two)) {
+            list_add(exchange, list, one, two, NO_ITEM);
         }
     }
-    for (uint32_t i = 0; i < list->count; i++)
+    for (uint32_t one = first; one != NO_ITEM; one = item_after(exchange, list, one)) {
+        for (uint32_t two = exchange->next[one]; two != NO_ITEM;
+             two = item_after(exchange, list, two)) {
+            for (uint32_t three = exchange->next[two]; three != NO_ITEM;
+                 three = item_after(exchange, list, three)) {
+                list_add(exchange, list, one, two, three);
+            }
+        }
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
         list->order[i] = i;
+    }
     hbm_sort(list->order, list->count, sum_is_smaller, list);
     exchange->steps += STEPS_PER_SUM * list->count;
 }
@@ -157,8 +171,8 @@ static const struct hbm_exchange_sum *sum_at(const struct hbm_exchange_list *lis
     return &list->sums[list->order[i]];
 }
 
-static void consider(struct hbm_exchange *exchange, struct trade *best, const struct hbm_exchange_sum *out,
-                     const struct hbm_exchange_sum *in)
+static void consider(struct hbm_exchange *exchange, struct trade *best,
+                     const struct hbm_exchange_sum *out, const struct hbm_exchange_sum *in)
 {
     int64_t bytes = (int64_t)out->bytes - (int64_t)in->bytes;
     int64_t from = exchange->room[best->from], to = exchange->room[best->to];
@@ -171,8 +185,9 @@ static void consider(struct hbm_exchange *exchange, struct trade *best, const st
     }
 }
 
-/* What bin `from` is to be rid of is too much in it, or what bin `to` has room for, if that is less.  Of the exchanges
- * that come to so much those that come to least are considered, and of the others those that come to most. */
+/* What bin `from` is to be rid of is too much in it, or what bin `to` has room for, if that is
+ * less.  Of the exchanges that come to so much those that come to least are considered, and of the
+ * others those that come to most. */
 static struct trade trade_with(struct hbm_exchange *exchange, uint32_t from, uint32_t to)
 {
     const struct hbm_exchange_list *outs = &exchange->lists[0], *ins = &exchange->lists[1];
@@ -182,12 +197,15 @@ static struct trade trade_with(struct hbm_exchange *exchange, uint32_t from, uin
     list_fill(exchange, &exchange->lists[1], to);
     size_t in = 0; /* those before it are small enough */
     for (size_t out = 0; out < outs->count && !is_over(exchange) && best.gain < too_much; out++) {
-        while (in < ins->count && sum_at(ins, in)->bytes + wanted <= sum_at(outs, out)->bytes)
+        while (in < ins->count && sum_at(ins, in)->bytes + wanted <= sum_at(outs, out)->bytes) {
             in++;
-        if (in > 0)
+        }
+        if (in > 0) {
             consider(exchange, &best, sum_at(outs, out), sum_at(ins, in - 1));
-        if (in < ins->count)
+        }
+        if (in < ins->count) {
             consider(exchange, &best, sum_at(outs, out), sum_at(ins, in));
+        }
     }
     return best;
 }
@@ -197,9 +215,11 @@ static struct trade trade_best(struct hbm_exchange *exchange, uint32_t from)
     struct trade best = {.gain = 0};
     int64_t too_much = excess(exchange->room[from]);
     list_fill(exchange, &exchange->lists[0], from);
-    for (uint32_t to = 0; to < exchange->bin_count && best.gain < too_much && !is_over(exchange); to++) {
-        if (exchange->room[to] <= best.gain)
+    for (uint32_t to = 0; to < exchange->bin_count && best.gain < too_much && !is_over(exchange);
+         to++) {
+        if (exchange->room[to] <= best.gain) {
             continue; /* it can take no more than it has room for */
+        }
         struct trade trade = trade_with(exchange, from, to);
         best = trade.gain > best.gain ? trade : best;
     }
@@ -226,12 +246,15 @@ static void trade_make(struct hbm_exchange *exchange, const struct trade *trade)
 static void kick(struct hbm_exchange *exchange)
 {
     for (unsigned i = 0; i < KICKS; i++) {
-        uint32_t item = draw(exchange, exchange->item_count), other = draw(exchange, exchange->item_count);
+        uint32_t item = draw(exchange, exchange->item_count),
+                 other = draw(exchange, exchange->item_count);
         uint32_t bin = exchange->bins[item], other_bin = exchange->bins[other];
         if (bin == other_bin || exchange->sizes[item] > exchange->capacities[other_bin] ||
-            exchange->sizes[other] > exchange->capacities[bin])
+            exchange->sizes[other] > exchange->capacities[bin]) {
             continue;
-        trade_make(exchange, &(struct trade){.from = bin, .to = other_bin,
+        }
+        trade_make(exchange, &(struct trade){.from = bin,
+                                             .to = other_bin,
                                              .out = sum_of(exchange, item, NO_ITEM, NO_ITEM),
                                              .in = sum_of(exchange, other, NO_ITEM, NO_ITEM)});
     }
@@ -242,8 +265,9 @@ static uint32_t bin_overfull(struct hbm_exchange *exchange)
 {
     uint32_t found = NO_ITEM, count = 0;
     for (uint32_t bin = 0; bin < exchange->bin_count; bin++) {
-        if (exchange->room[bin] < 0 && draw(exchange, ++count) == 0)
+        if (exchange->room[bin] < 0 && draw(exchange, ++count) == 0) {
             found = bin;
+        }
     }
     return found;
 }
@@ -253,13 +277,15 @@ static bool improve(struct hbm_exchange *exchange)
 {
     for (unsigned round = 0; round < ROUNDS_MAX && !is_over(exchange); round++) {
         uint32_t from = bin_overfull(exchange);
-        if (from == NO_ITEM)
+        if (from == NO_ITEM) {
             return true;
+        }
         struct trade best = trade_best(exchange, from);
-        if (best.gain > 0)
+        if (best.gain > 0) {
             trade_make(exchange, &best);
-        else
+        } else {
             kick(exchange);
+        }
     }
     return bin_overfull(exchange) == NO_ITEM;
 }
@@ -268,8 +294,9 @@ bool hbm_exchange_next(struct hbm_exchange *exchange)
 {
     HBM_CHECK(exchange->bin_count != 0);
     while (!is_over(exchange)) {
-        if (start(exchange) && improve(exchange))
+        if (start(exchange) && improve(exchange)) {
             return true;
+        }
     }
     return false;
 }

@@ -4,7 +4,8 @@
 static _Thread_local struct hbm_failure last_failure;
 static _Thread_local const struct hbm *last_device;
 
-/* What is written so far; what does not fit is left out.  Printf would be dearer than the failing call itself. */
+/* What is written so far; what does not fit is left out.  Printf would be dearer than the failing
+ * call itself. */
 struct text {
     char *start, *at, *end; /* end: where the final NUL goes at the latest */
 };
@@ -17,8 +18,9 @@ static struct text text_begin(char *start, size_t capacity)
 
 static void text_add(struct text *text, const char *piece)
 {
-    while (*piece != '\0' && text->at < text->end)
+    while (*piece != '\0' && text->at < text->end) {
         *text->at++ = *piece++;
+    }
     *text->at = '\0';
 }
 
@@ -34,7 +36,8 @@ static void text_add_number(struct text *text, uint64_t number)
     text_add(text, first);
 }
 
-/* Hundredths of 1024ths, rounded as printf does, half to even: both are exact.  Tenths where the unit is K. */
+/* Hundredths of 1024ths, rounded as printf does, half to even: both are exact.  Tenths where the
+ * unit is K. */
 static void text_add_size(struct text *text, uint64_t bytes)
 {
     static const char units[][2] = {"K", "M", "G", "T", "P", "E"};
@@ -44,36 +47,41 @@ static void text_add_size(struct text *text, uint64_t bytes)
         text_add(text, "B");
         return;
     }
-    for (; bytes >= 1024 * 1024; unit++)
+    for (; bytes >= 1024 * 1024; unit++) {
         bytes /= 1024;
+    }
     uint64_t scale = unit == 0 ? 10 : 100;
     uint64_t number = bytes * scale / 1024, rest = bytes * scale % 1024;
     number += rest > 512 || (rest == 512 && (number & 1) != 0);
     text_add_number(text, number / scale);
     text_add(text, ".");
-    if (scale == 100)
+    if (scale == 100) {
         text_add_number(text, number % 100 / 10);
+    }
     text_add_number(text, number % 10);
     text_add(text, units[unit]);
 }
 
 char *hbm_size_print(int64_t bytes, char *text, size_t capacity)
 {
-    if (capacity == 0)
+    if (capacity == 0) {
         return text;
+    }
     struct text out = text_begin(text, capacity);
     text_add(&out, bytes < 0 ? "-" : "");
     text_add_size(&out, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
     return text;
 }
 
-static void add_head(const struct hbm *hbm, const struct hbm_failure *failure, struct text *text, const char *name)
+static void add_head(const struct hbm *hbm, const struct hbm_failure *failure, struct text *text,
+                     const char *name)
 {
     bool buffer = failure->form == HBM_FAILURE_BUFFER;
     text_add(text, "RESOURCE_EXHAUSTED: ");
-    if (hbm->options.code_shown)
+    if (hbm->options.code_shown) {
         text_add(text, buffer ? "E0100: RuntimeBufferAllocationFailure:\n"
                               : "E0101: RuntimeProgramAllocationFailure:\n");
+    }
     text_add(text, buffer ? "Error allocating device buffer" : "Error loading program");
     if (!buffer && name != NULL && name[0] != '\0') {
         text_add(text, " '");
@@ -96,7 +104,8 @@ static void add_coordinate(const struct hbm_coordinate *at, struct text *text)
     text_add(text, ")");
 }
 
-static void add_allocate(const struct hbm *hbm, const struct hbm_failure *failure, struct text *text)
+static void add_allocate(const struct hbm *hbm, const struct hbm_failure *failure,
+                         struct text *text)
 {
     text_add(text, "Attempting to allocate ");
     text_add_size(text, failure->requested_bytes);
@@ -108,8 +117,9 @@ static void add_allocate(const struct hbm *hbm, const struct hbm_failure *failur
         text_add_size(text, failure->largest_bytes);
         text_add(text, ".");
     }
-    if (hbm->options.coordinate.shown)
+    if (hbm->options.coordinate.shown) {
         add_coordinate(&hbm->options.coordinate, text);
+    }
 }
 
 static void add_reserve(const struct hbm_failure *failure, struct text *text)
@@ -125,7 +135,8 @@ static void add_reserve(const struct hbm_failure *failure, struct text *text)
     text_add(text, " reservable.");
 }
 
-enum hbm_result hbm_fail_memory(struct hbm *hbm, enum hbm_failure_form form, uint64_t requested_bytes, const char *name)
+enum hbm_result hbm_fail_memory(struct hbm *hbm, enum hbm_failure_form form,
+                                uint64_t requested_bytes, const char *name)
 {
     struct hbm_failure *failure = &last_failure;
     struct text text = text_begin(failure->text, sizeof failure->text);
@@ -135,20 +146,24 @@ enum hbm_result hbm_fail_memory(struct hbm *hbm, enum hbm_failure_form form, uin
     failure->reserved_bytes = hbm_heap_reserved(&hbm->heap);
     failure->reservable_bytes = hbm_reservable(hbm);
     failure->largest_bytes = hbm_heap_largest(&hbm->heap);
-    failure->fragmentation_shown = form != HBM_FAILURE_PROGRAM_STACK && hbm->options.defrag == HBM_DEFRAG_NONE &&
+    failure->fragmentation_shown = form != HBM_FAILURE_PROGRAM_STACK &&
+                                   hbm->options.defrag == HBM_DEFRAG_NONE &&
                                    failure->free_bytes >= requested_bytes;
     last_device = hbm;
     add_head(hbm, failure, &text, name);
-    if (form == HBM_FAILURE_PROGRAM_STACK)
+    if (form == HBM_FAILURE_PROGRAM_STACK) {
         add_reserve(failure, &text);
-    else
+    } else {
         add_allocate(hbm, failure, &text);
-    if (hbm->options.log_allocations_on_oom)
+    }
+    if (hbm->options.log_allocations_on_oom) {
         hbm_report_print_locked(hbm, &hbm->options.sink);
+    }
     return HBM_NO_MEMORY;
 }
 
-static void fail_text(const struct hbm *hbm, enum hbm_failure_form form, const char *head, const char *sentence)
+static void fail_text(const struct hbm *hbm, enum hbm_failure_form form, const char *head,
+                      const char *sentence)
 {
     last_failure = (struct hbm_failure){.form = form};
     last_device = hbm;

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #define NO_GAP SIZE_MAX
-/* An order that was begun ends as if a block had no gap once this many times the budget was used up: of a hundred
- * thousand blocks each would be compared with as many gaps. */
+/* An order that was begun ends as if a block had no gap once this many times the budget was used
+ * up: of a hundred thousand blocks each would be compared with as many gaps. */
 #define ORDER_OVERRUN 64
 
 /* [low, high) is free; never empty. */
@@ -23,10 +23,10 @@ enum gap_rule {
 
 struct state {
     const struct hbm_aligned *search;
-    struct gap *gaps;   /* [gap_count] of at most span_count + 2 * item_count + 2 */
+    struct gap *gaps; /* [gap_count] of at most span_count + 2 * item_count + 2 */
     size_t gap_count;
-    uint32_t *order;    /* [item_count]: items in the order in which they are placed */
-    uint64_t *places;   /* [item_count]: addresses of an attempt */
+    uint32_t *order;  /* [item_count]: items in the order in which they are placed */
+    uint64_t *places; /* [item_count]: addresses of an attempt */
     enum gap_rule rule;
     uint64_t steps;
 };
@@ -37,11 +37,14 @@ struct state {
 static bool place_in(const struct gap *gap, uint64_t size_bytes, uint8_t shift, uint64_t *address,
                      uint64_t *waste_bytes)
 {
-    if (gap->high - gap->low < size_bytes)
+    if (gap->high - gap->low < size_bytes) {
         return false;
-    uint64_t low = hbm_align_up(gap->low, shift), high = hbm_align_down(gap->high - size_bytes, shift);
-    if (high < gap->low || low > high)
+    }
+    uint64_t low = hbm_align_up(gap->low, shift),
+             high = hbm_align_down(gap->high - size_bytes, shift);
+    if (high < gap->low || low > high) {
         return false;
+    }
     uint64_t below = low - gap->low, above = gap->high - size_bytes - high;
     *address = below < above ? low : high;
     *waste_bytes = below < above ? below : above;
@@ -57,11 +60,13 @@ static size_t gap_choose(struct state *state, uint32_t item, uint64_t *address)
     for (size_t i = 0; i < state->gap_count; i++) {
         const struct gap *gap = &state->gaps[i];
         uint64_t bytes = gap->high - gap->low;
-        if (!place_in(gap, search->sizes[item], search->shifts[item], &place, &waste))
+        if (!place_in(gap, search->sizes[item], search->shifts[item], &place, &waste)) {
             continue;
+        }
         uint64_t counted = state->rule == GAP_LEAST_WASTE ? waste : 0;
-        if (counted > best_waste || (counted == best_waste && bytes >= best_bytes))
+        if (counted > best_waste || (counted == best_waste && bytes >= best_bytes)) {
             continue;
+        }
         best_waste = counted;
         best_bytes = bytes;
         best = i;
@@ -72,20 +77,24 @@ static size_t gap_choose(struct state *state, uint32_t item, uint64_t *address)
 
 static void gap_add(struct state *state, uint64_t low, uint64_t high)
 {
-    if (low < high)
+    if (low < high) {
         state->gaps[state->gap_count++] = (struct gap){low, high};
+    }
 }
 
-/* Places one item after the other; count when all have a place, else the position in the order that had none. */
+/* Places one item after the other; count when all have a place, else the position in the order that
+ * had none. */
 static size_t order_place(struct state *state, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
-        if (state->steps / ORDER_OVERRUN > state->search->nodes_max)
+        if (state->steps / ORDER_OVERRUN > state->search->nodes_max) {
             return k;
+        }
         uint32_t item = state->order[k];
         size_t number = gap_choose(state, item, &state->places[item]);
-        if (number == NO_GAP)
+        if (number == NO_GAP) {
             return k;
+        }
         struct gap gap = state->gaps[number];
         state->gaps[number] = state->gaps[--state->gap_count];
         gap_add(state, gap.low, state->places[item]);
@@ -96,32 +105,36 @@ static size_t order_place(struct state *state, size_t count)
 
 /* ---- from nothing ---- */
 
-/* The item comes earlier next time: half as late, so that many that fail do not push each other from the first
- * place. */
+/* The item comes earlier next time: half as late, so that many that fail do not push each other
+ * from the first place. */
 static void order_advance(struct state *state, size_t position)
 {
     uint32_t item = state->order[position];
-    memmove(&state->order[position / 2 + 1], &state->order[position / 2], (position - position / 2) * sizeof item);
+    memmove(&state->order[position / 2 + 1], &state->order[position / 2],
+            (position - position / 2) * sizeof item);
     state->order[position / 2] = item;
 }
 
 static enum hbm_search_result fill(struct state *state)
 {
     const struct hbm_aligned *search = state->search;
-    for (uint32_t i = 0; i < search->item_count; i++)
+    for (uint32_t i = 0; i < search->item_count; i++) {
         state->order[i] = i;
+    }
     for (uint32_t round = 0; state->steps < search->nodes_max; round++) {
         state->rule = (enum gap_rule)(round % GAP_RULE_COUNT);
         state->gap_count = 0;
-        for (size_t s = 0; s < search->span_count; s++)
+        for (size_t s = 0; s < search->span_count; s++) {
             gap_add(state, search->spans[s].low, search->spans[s].high);
+        }
         size_t failed = order_place(state, search->item_count);
         if (failed == search->item_count) {
             memcpy(search->addresses, state->places, search->item_count * sizeof *state->places);
             return HBM_SEARCH_FOUND;
         }
-        if (state->rule == GAP_RULE_COUNT - 1)
+        if (state->rule == GAP_RULE_COUNT - 1) {
             order_advance(state, failed);
+        }
     }
     return HBM_SEARCH_UNKNOWN;
 }
@@ -132,7 +145,7 @@ static enum hbm_search_result fill(struct state *state)
 struct clearing {
     struct state *state;
     const struct hbm_gaps_now *now;
-    uint32_t demand;     /* item; item_count = none */
+    uint32_t demand; /* item; item_count = none */
     struct gap window;
     uint64_t best_bytes; /* of the blocks that move, in the best window so far */
 };
@@ -158,11 +171,12 @@ static int item_comes_first(const void *context, uint32_t left, uint32_t right)
 {
     const struct clearing *clearing = context;
     const uint64_t *sizes = clearing->state->search->sizes, *addresses = clearing->now->addresses;
-    return sizes[left] != sizes[right] ? sizes[left] > sizes[right] : addresses[left] < addresses[right];
+    return sizes[left] != sizes[right] ? sizes[left] > sizes[right]
+                                       : addresses[left] < addresses[right];
 }
 
-/* Puts what must move into the order, by descending size, and what is free outside the window into the gaps.  Returns
- * how many must move. */
+/* Puts what must move into the order, by descending size, and what is free outside the window into
+ * the gaps.  Returns how many must move. */
 static size_t clearing_start(struct clearing *clearing, uint64_t *moved_bytes)
 {
     struct state *state = clearing->state;
@@ -201,16 +215,19 @@ static void window_try(struct clearing *clearing, uint64_t address)
 {
     struct state *state = clearing->state;
     const struct hbm_aligned *search = state->search;
-    uint64_t moved_bytes, size_bytes = clearing->demand < search->item_count ? search->sizes[clearing->demand] : 0;
+    uint64_t moved_bytes,
+        size_bytes = clearing->demand < search->item_count ? search->sizes[clearing->demand] : 0;
     clearing->window = (struct gap){address, address + size_bytes};
     for (int rule = 0; rule < GAP_RULE_COUNT && state->steps < search->nodes_max; rule++) {
         size_t moving = clearing_start(clearing, &moved_bytes);
         state->rule = (enum gap_rule)rule;
-        if (moved_bytes >= clearing->best_bytes || order_place(state, moving) < moving)
+        if (moved_bytes >= clearing->best_bytes || order_place(state, moving) < moving) {
             continue;
+        }
         clearing->best_bytes = moved_bytes;
-        if (clearing->demand < search->item_count)
+        if (clearing->demand < search->item_count) {
             state->places[clearing->demand] = address;
+        }
         memcpy(search->addresses, state->places, search->item_count * sizeof *state->places);
     }
 }
@@ -222,13 +239,16 @@ static void border_try(struct clearing *clearing, const struct hbm_span *span, u
     uint64_t size_bytes = search->sizes[clearing->demand];
     uint8_t shift = search->shifts[clearing->demand];
     uint64_t above = hbm_align_up(border, shift);
-    if (above >= span->low && above < span->high && size_bytes <= span->high - above)
+    if (above >= span->low && above < span->high && size_bytes <= span->high - above) {
         window_try(clearing, above);
-    if (border < span->low || border > span->high || border - span->low < size_bytes)
+    }
+    if (border < span->low || border > span->high || border - span->low < size_bytes) {
         return;
+    }
     uint64_t below = hbm_align_down(border - size_bytes, shift);
-    if (below >= span->low && below != above)
+    if (below >= span->low && below != above) {
         window_try(clearing, below);
+    }
 }
 
 /* Windows begin or end at a border of a span or a block. */
@@ -237,8 +257,9 @@ static enum hbm_search_result clear(struct clearing *clearing)
     const struct hbm_aligned *search = clearing->state->search;
     const struct hbm_gaps_now *now = clearing->now;
     clearing->best_bytes = UINT64_MAX;
-    if (clearing->demand == search->item_count)
+    if (clearing->demand == search->item_count) {
         window_try(clearing, 0);
+    }
     size_t i = 0;
     for (size_t s = 0; s < search->span_count && clearing->demand < search->item_count; s++) {
         const struct hbm_span *span = &search->spans[s];
@@ -258,24 +279,29 @@ static enum hbm_search_result clear(struct clearing *clearing)
 static enum hbm_search_result run(const struct hbm_aligned *search, const struct hbm_gaps_now *now)
 {
     struct state state = {.search = search};
-    /* Between and beside the blocks of each span; a window and a block that is placed add one each. */
+    /* Between and beside the blocks of each span; a window and a block that is placed add one each.
+     */
     size_t gap_max = search->span_count + 2 * search->item_count + 2;
     state.gaps = hbm_host_array(search->host, gap_max, sizeof *state.gaps);
     state.order = hbm_host_array(search->host, search->item_count, sizeof *state.order);
     state.places = hbm_host_array(search->host, search->item_count, sizeof *state.places);
-    struct clearing clearing = {.state = &state, .now = now, .demand = (uint32_t)search->item_count};
-    if (now != NULL && now->count < search->item_count)
+    struct clearing clearing = {
+        .state = &state, .now = now, .demand = (uint32_t)search->item_count};
+    if (now != NULL && now->count < search->item_count) {
         clearing.demand = now->places[now->count];
+    }
     enum hbm_search_result result = HBM_SEARCH_REFUSED;
-    if (state.gaps != NULL && state.order != NULL && state.places != NULL)
+    if (state.gaps != NULL && state.order != NULL && state.places != NULL) {
         result = now == NULL ? fill(&state) : clear(&clearing);
+    }
     hbm_host_free(search->host, state.places, search->item_count, sizeof *state.places);
     hbm_host_free(search->host, state.order, search->item_count, sizeof *state.order);
     hbm_host_free(search->host, state.gaps, gap_max, sizeof *state.gaps);
     return result;
 }
 
-enum hbm_search_result hbm_gaps_clear(const struct hbm_aligned *search, const struct hbm_gaps_now *now)
+enum hbm_search_result hbm_gaps_clear(const struct hbm_aligned *search,
+                                      const struct hbm_gaps_now *now)
 {
     return run(search, now);
 }

@@ -20,9 +20,27 @@ extern "C" {
 #define HBM_TILE_RANK_MAX 3
 
 enum hbm_element_type {
-    HBM_PRED, HBM_S2, HBM_U2, HBM_S4, HBM_U4, HBM_S8, HBM_U8, HBM_F8E4M3FN, HBM_F8E5M2,
-    HBM_S16, HBM_U16, HBM_F16, HBM_BF16, HBM_S32, HBM_U32, HBM_F32,
-    HBM_S64, HBM_U64, HBM_F64, HBM_C64, HBM_C128,
+    HBM_PRED,
+    HBM_S2,
+    HBM_U2,
+    HBM_S4,
+    HBM_U4,
+    HBM_S8,
+    HBM_U8,
+    HBM_F8E4M3FN,
+    HBM_F8E5M2,
+    HBM_S16,
+    HBM_U16,
+    HBM_F16,
+    HBM_BF16,
+    HBM_S32,
+    HBM_U32,
+    HBM_F32,
+    HBM_S64,
+    HBM_U64,
+    HBM_F64,
+    HBM_C64,
+    HBM_C128,
 };
 #define HBM_ELEMENT_TYPE_COUNT 21
 
@@ -53,11 +71,12 @@ const char *hbm_element_name(enum hbm_element_type type);
 
 /* A row-major shape with the tile the compiler chooses by default (see hbm_shape_tile_default).
  * rank <= HBM_SHAPE_RANK_MAX; the caller's dimensions are copied. */
-void hbm_shape_init(struct hbm_shape *shape, enum hbm_element_type type, const uint64_t *dimensions, size_t rank);
+void hbm_shape_init(struct hbm_shape *shape, enum hbm_element_type type, const uint64_t *dimensions,
+                    size_t rank);
 
-/* Sets the default tile from type, dimensions and layout: (2,128) when the second-minor dimension is
- * 1 or 2, (4,128) when it is 3 or 4, else (8,128); for rank 1 the smallest of 128, 256, 512 and 1024
- * that is at least as large as the dimension, but 256 at least, which is what a scalar has.
+/* Sets the default tile from type, dimensions and layout: (2,128) when the second-minor dimension
+ * is 1 or 2, (4,128) when it is 3 or 4, else (8,128); for rank 1 the smallest of 128, 256, 512 and
+ * 1024 that is at least as large as the dimension, but 256 at least, which is what a scalar has.
  * Source: public compiler listings, f32[56]:T(256), f32[1024]:T(1024), f32[]{:T(256)}. */
 void hbm_shape_tile_default(struct hbm_shape *shape);
 
@@ -71,9 +90,11 @@ enum hbm_shape_result hbm_shape_unpadded_bytes(const struct hbm_shape *shape, ui
 /* Reads text such as f32[512,245,256]{2,1,0:T(8,128)} up to its NUL.  Without a layout the order is
  * row-major; without a tile the shape is untiled; further tiles (8,128)(2,1) are read and do not
  * pad.  On failure *shape is unchanged and *error_offset, unless NULL, is the offending byte. */
-enum hbm_shape_result hbm_shape_parse(const char *text, struct hbm_shape *shape, size_t *error_offset);
+enum hbm_shape_result hbm_shape_parse(const char *text, struct hbm_shape *shape,
+                                      size_t *error_offset);
 
-/* Prints the same form; at most `capacity` bytes with NUL; HBM_SHAPE_TEXT_BYTES is always enough. */
+/* Prints the same form; at most `capacity` bytes with NUL; HBM_SHAPE_TEXT_BYTES is always enough.
+ */
 #define HBM_SHAPE_TEXT_BYTES 288
 char *hbm_shape_print(const struct hbm_shape *shape, char *text, size_t capacity);
 

@@ -20,19 +20,22 @@ static uint32_t rows_needed(uint64_t granule_count)
 static void heap_empty(struct hbm_heap *heap, uint64_t stack_bytes)
 {
     heap->stack = hbm_pool_take(&heap->pool);
-    *hbm_heap_at(heap, heap->stack) = (struct hbm_block){.size_bytes = stack_bytes, .role = HBM_ROLE_STACK};
+    *hbm_heap_at(heap, heap->stack) = (struct hbm_block){.size_bytes = stack_bytes,
+                                                         .role = HBM_ROLE_STACK};
     hbm_heap_relink(heap, NULL, 0);
 }
 
-bool hbm_heap_init(struct hbm_heap *heap, struct hbm_host *host, uint64_t capacity_bytes, uint32_t granule_shift)
+bool hbm_heap_init(struct hbm_heap *heap, struct hbm_host *host, uint64_t capacity_bytes,
+                   uint32_t granule_shift)
 {
     *heap = (struct hbm_heap){.capacity_bytes = capacity_bytes, .granule_shift = granule_shift};
     heap->row_count = rows_needed(capacity_bytes >> granule_shift);
     HBM_CHECK(heap->row_count <= HBM_BIN_ROWS);
     size_t bin_count = (size_t)heap->row_count << HBM_BIN_SHIFT;
     heap->bins = hbm_host_array(host, bin_count, sizeof *heap->bins);
-    if (heap->bins == NULL)
+    if (heap->bins == NULL) {
         return false;
+    }
     if (!hbm_pool_init(&heap->pool, host, sizeof(struct hbm_block), BLOCK_SLAB_SHIFT)) {
         hbm_host_free(host, heap->bins, bin_count, sizeof *heap->bins);
         return false;
@@ -51,24 +54,28 @@ void hbm_heap_deinit(struct hbm_heap *heap)
 
 /* ---- links ---- */
 
-static inline void link_after(struct hbm_heap *heap, uint32_t number, struct hbm_block *block, uint32_t before)
+static inline void link_after(struct hbm_heap *heap, uint32_t number, struct hbm_block *block,
+                              uint32_t before)
 {
     struct hbm_block *previous = hbm_heap_at(heap, before);
     block->previous = before;
     block->next = previous->next;
-    if (previous->next != HBM_POOL_NONE)
+    if (previous->next != HBM_POOL_NONE) {
         hbm_heap_at(heap, previous->next)->previous = number;
+    }
     previous->next = number;
 }
 
 static inline void unlink_block(struct hbm_heap *heap, const struct hbm_block *block)
 {
     hbm_heap_at(heap, block->previous)->next = block->next;
-    if (block->next != HBM_POOL_NONE)
+    if (block->next != HBM_POOL_NONE) {
         hbm_heap_at(heap, block->next)->previous = block->previous;
+    }
 }
 
-static uint32_t hole_make(struct hbm_heap *heap, uint64_t address, uint64_t size_bytes, uint32_t before)
+static uint32_t hole_make(struct hbm_heap *heap, uint64_t address, uint64_t size_bytes,
+                          uint32_t before)
 {
     uint32_t number = hbm_pool_take(&heap->pool);
     struct hbm_block *hole = hbm_heap_at(heap, number);
@@ -95,7 +102,8 @@ struct fit {
 static bool hole_fits(const struct hbm_block *hole, const void *context)
 {
     const struct fit *fit = context;
-    return align_down(hole->address + hole->size_bytes - fit->size_bytes, fit->align_shift) >= hole->address;
+    return align_down(hole->address + hole->size_bytes - fit->size_bytes, fit->align_shift) >=
+           hole->address;
 }
 
 /* A hole with room for the worst shift is found at once; only if there is none must the smaller
@@ -105,14 +113,16 @@ static uint32_t aligned_find(const struct hbm_heap *heap, uint64_t size_bytes, u
     uint64_t slack = ((uint64_t)1 << align_shift) - ((uint64_t)1 << heap->granule_shift);
     uint64_t enough = size_bytes + slack;
     uint32_t number = hbm_bins_find(heap, enough);
-    if (number != HBM_POOL_NONE)
+    if (number != HBM_POOL_NONE) {
         return number;
+    }
     struct fit fit = {size_bytes, align_shift};
     return hbm_bins_scan(heap, size_bytes, enough, hole_fits, &fit);
 }
 
 /* Takes [address, address + size_bytes) out of a hole; the hole keeps what is below. */
-static uint32_t carve(struct hbm_heap *heap, uint32_t hole_number, uint64_t address, uint64_t size_bytes)
+static uint32_t carve(struct hbm_heap *heap, uint32_t hole_number, uint64_t address,
+                      uint64_t size_bytes)
 {
     struct hbm_block *hole = hbm_heap_at(heap, hole_number);
     uint64_t hole_end = hole->address + hole->size_bytes;
@@ -130,24 +140,30 @@ static uint32_t carve(struct hbm_heap *heap, uint32_t hole_number, uint64_t addr
     block->address = address;
     block->size_bytes = size_bytes;
     block->place = HBM_PLACE_DEVICE;
-    if (address + size_bytes != hole_end)
+    if (address + size_bytes != hole_end) {
         (void)hole_make(heap, address + size_bytes, hole_end - address - size_bytes, number);
+    }
     heap->used_bytes += size_bytes;
     heap->used_count++;
     return number;
 }
 
-uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t align_shift, bool *host_refused)
+uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t align_shift,
+                       bool *host_refused)
 {
     HBM_CHECK(size_bytes != 0);
     HBM_CHECK(align_shift >= heap->granule_shift);
-    /* Holes may come to more: bytes of a block that is stranded on the host stay its own, wherever they are. */
-    if (size_bytes > heap->capacity_bytes - heap->used_bytes - hbm_heap_reserved(heap))
+    /* Holes may come to more: bytes of a block that is stranded on the host stay its own, wherever
+     * they are. */
+    if (size_bytes > heap->capacity_bytes - heap->used_bytes - hbm_heap_reserved(heap)) {
         return HBM_POOL_NONE;
-    uint32_t hole_number = align_shift == heap->granule_shift ? hbm_bins_find(heap, size_bytes)
-                                                              : aligned_find(heap, size_bytes, align_shift);
-    if (hole_number == HBM_POOL_NONE)
+    }
+    uint32_t hole_number = align_shift == heap->granule_shift
+                               ? hbm_bins_find(heap, size_bytes)
+                               : aligned_find(heap, size_bytes, align_shift);
+    if (hole_number == HBM_POOL_NONE) {
         return HBM_POOL_NONE;
+    }
     if (!hbm_pool_reserve(&heap->pool, 2 + SPARE_RECORDS)) {
         *host_refused = true;
         return HBM_POOL_NONE;
@@ -172,10 +188,12 @@ uint32_t hbm_heap_hole_around(const struct hbm_heap *heap, uint64_t address, uin
     return HBM_POOL_NONE;
 }
 
-uint32_t hbm_heap_take_at(struct hbm_heap *heap, uint32_t hole_number, uint64_t address, uint64_t size_bytes)
+uint32_t hbm_heap_take_at(struct hbm_heap *heap, uint32_t hole_number, uint64_t address,
+                          uint64_t size_bytes)
 {
-    if (!hbm_pool_reserve(&heap->pool, 2 + SPARE_RECORDS))
+    if (!hbm_pool_reserve(&heap->pool, 2 + SPARE_RECORDS)) {
         return HBM_POOL_NONE;
+    }
     uint32_t number = carve(heap, hole_number, address, size_bytes);
     hbm_heap_at(heap, number)->align_shift = (uint8_t)heap->granule_shift;
     return number;
@@ -237,11 +255,13 @@ static bool stack_grow(struct hbm_heap *heap, struct hbm_block *stack, uint64_t 
 {
     uint64_t more_bytes = size_bytes - stack->size_bytes;
     uint32_t number = stack->next;
-    if (number == HBM_POOL_NONE || size_bytes > heap->capacity_bytes - heap->used_bytes)
+    if (number == HBM_POOL_NONE || size_bytes > heap->capacity_bytes - heap->used_bytes) {
         return false;
+    }
     struct hbm_block *above = hbm_heap_at(heap, number);
-    if (above->role != HBM_ROLE_HOLE || above->size_bytes < more_bytes)
+    if (above->role != HBM_ROLE_HOLE || above->size_bytes < more_bytes) {
         return false;
+    }
     hbm_bins_remove(heap, number, above);
     stack->size_bytes = size_bytes;
     if (above->size_bytes == more_bytes) {
@@ -258,10 +278,12 @@ static bool stack_grow(struct hbm_heap *heap, struct hbm_block *stack, uint64_t 
 bool hbm_heap_stack_set(struct hbm_heap *heap, uint64_t size_bytes)
 {
     struct hbm_block *stack = hbm_heap_at(heap, heap->stack);
-    if (size_bytes == stack->size_bytes)
+    if (size_bytes == stack->size_bytes) {
         return true;
-    if (size_bytes > stack->size_bytes)
+    }
+    if (size_bytes > stack->size_bytes) {
         return stack_grow(heap, stack, size_bytes);
+    }
     stack_shrink(heap, stack, size_bytes);
     return true;
 }
@@ -277,11 +299,13 @@ uint64_t hbm_heap_largest(const struct hbm_heap *heap)
 static void holes_drop(struct hbm_heap *heap)
 {
     uint32_t next;
-    for (uint32_t number = hbm_heap_at(heap, heap->stack)->next; number != HBM_POOL_NONE; number = next) {
+    for (uint32_t number = hbm_heap_at(heap, heap->stack)->next; number != HBM_POOL_NONE;
+         number = next) {
         const struct hbm_block *block = hbm_heap_at(heap, number);
         next = block->next;
-        if (block->role == HBM_ROLE_HOLE)
+        if (block->role == HBM_ROLE_HOLE) {
             hbm_pool_give(&heap->pool, number);
+        }
     }
     heap->rows = 0;
     memset(heap->columns, 0, sizeof heap->columns);
@@ -298,20 +322,23 @@ void hbm_heap_relink(struct hbm_heap *heap, const uint32_t *numbers, size_t coun
     for (size_t i = 0; i < count; i++) {
         struct hbm_block *block = hbm_heap_at(heap, numbers[i]);
         HBM_CHECK(block->address >= end);
-        if (block->address != end)
+        if (block->address != end) {
             last = hole_make(heap, end, block->address - end, last);
+        }
         link_after(heap, numbers[i], block, last);
         last = numbers[i];
         end = block->address + block->size_bytes;
     }
     HBM_CHECK(end <= heap->capacity_bytes);
-    if (end != heap->capacity_bytes)
+    if (end != heap->capacity_bytes) {
         (void)hole_make(heap, end, heap->capacity_bytes - end, last);
+    }
 }
 
 bool hbm_heap_relink_reserve(struct hbm_heap *heap, size_t count)
 {
-    return count < UINT32_MAX / 2 && hbm_pool_reserve(&heap->pool, (uint32_t)count + 1 + SPARE_RECORDS);
+    return count < UINT32_MAX / 2 &&
+           hbm_pool_reserve(&heap->pool, (uint32_t)count + 1 + SPARE_RECORDS);
 }
 
 /* ---- blocks whose contents are on the host ---- */
@@ -330,7 +357,8 @@ bool hbm_heap_return(struct hbm_heap *heap, uint32_t number)
     bool host_refused = false;
     heap->used_bytes -= block->size_bytes;
     heap->used_count--;
-    uint32_t taken_number = hbm_heap_take(heap, block->size_bytes, block->align_shift, &host_refused);
+    uint32_t taken_number = hbm_heap_take(heap, block->size_bytes, block->align_shift,
+                                          &host_refused);
     if (taken_number == HBM_POOL_NONE) {
         heap->used_bytes += block->size_bytes;
         heap->used_count++;
@@ -358,33 +386,42 @@ static bool range_holds(const struct hbm_heap *heap, uint32_t number, const stru
                         const struct hbm_block *previous)
 {
     uint64_t granule_mask = ((uint64_t)1 << heap->granule_shift) - 1;
-    if (block->address != previous->address + previous->size_bytes || hbm_heap_number(heap, block) != number)
+    if (block->address != previous->address + previous->size_bytes ||
+        hbm_heap_number(heap, block) != number) {
         return false;
-    if (block->size_bytes == 0 || ((block->address | block->size_bytes) & granule_mask) != 0)
+    }
+    if (block->size_bytes == 0 || ((block->address | block->size_bytes) & granule_mask) != 0) {
         return false;
-    if (block->role == HBM_ROLE_HOLE)
+    }
+    if (block->role == HBM_ROLE_HOLE) {
         return previous->role != HBM_ROLE_HOLE;
-    return block->role >= HBM_ROLE_BUFFER && (block->address & (((uint64_t)1 << block->align_shift) - 1)) == 0;
+    }
+    return block->role >= HBM_ROLE_BUFFER &&
+           (block->address & (((uint64_t)1 << block->align_shift) - 1)) == 0;
 }
 
 bool hbm_heap_invariants_hold(const struct hbm_heap *heap)
 {
     uint64_t hole_count = 0, used_bytes = 0;
     const struct hbm_block *previous = hbm_heap_at(heap, heap->stack);
-    if (previous->role != HBM_ROLE_STACK || previous->address != 0)
+    if (previous->role != HBM_ROLE_STACK || previous->address != 0) {
         return false;
+    }
     for (uint32_t number = previous->next; number != HBM_POOL_NONE;) {
         const struct hbm_block *block = hbm_heap_at(heap, number);
-        if (!range_holds(heap, number, block, previous))
+        if (!range_holds(heap, number, block, previous)) {
             return false;
-        if (block->role == HBM_ROLE_HOLE)
+        }
+        if (block->role == HBM_ROLE_HOLE) {
             hole_count++;
-        else
+        } else {
             used_bytes += block->size_bytes;
+        }
         previous = block;
         number = block->next;
     }
-    if (previous->address + previous->size_bytes != heap->capacity_bytes)
+    if (previous->address + previous->size_bytes != heap->capacity_bytes) {
         return false;
+    }
     return used_bytes <= heap->used_bytes && hbm_bins_invariants_hold(heap, hole_count);
 }

@@ -16,7 +16,7 @@ struct hbm_program;
 
 enum hbm_role {
     HBM_ROLE_HOLE,
-    HBM_ROLE_STACK,   /* [0, reserved): always the first range, may be empty */
+    HBM_ROLE_STACK, /* [0, reserved): always the first range, may be empty */
     HBM_ROLE_BUFFER,
     HBM_ROLE_OUTPUT,
     HBM_ROLE_PROGRAM,
@@ -24,20 +24,20 @@ enum hbm_role {
 };
 
 enum hbm_place {
-    HBM_PLACE_LIST,  /* a hole in its bin's list */
-    HBM_PLACE_TREE,  /* a node of its bin's trie */
-    HBM_PLACE_RING,  /* of the same size as a node, and linked to it */
+    HBM_PLACE_LIST,   /* a hole in its bin's list */
+    HBM_PLACE_TREE,   /* a node of its bin's trie */
+    HBM_PLACE_RING,   /* of the same size as a node, and linked to it */
     HBM_PLACE_DEVICE, /* the contents of a block are in its range */
-    HBM_PLACE_HOST,   /* they are stranded on the host; the range, if it has one, is kept for them */
+    HBM_PLACE_HOST, /* they are stranded on the host; the range, if it has one, is kept for them */
 };
 
 /* One range; one cache line.  Invariant: previous and next are the neighbours in address order;
  * two holes are never neighbours. */
 struct hbm_block {
-    uint64_t address;    /* HBM_ADDRESS_NONE: stranded on the host, and no range is kept */
+    uint64_t address; /* HBM_ADDRESS_NONE: stranded on the host, and no range is kept */
     uint64_t size_bytes;
     uint32_t previous;
-    uint32_t next;       /* its own number when it has no address and so no neighbours */
+    uint32_t next; /* its own number when it has no address and so no neighbours */
     union {
         struct {
             uint32_t previous; /* in the list or ring */
@@ -77,7 +77,8 @@ struct hbm_bin {
 /* Long enough that the trie is rare in normal running, short enough to walk when it must be. */
 #define HBM_BIN_LIST_MAX 128u
 
-/* Invariant: used_count blocks hold used_bytes; the bit of a bin is set exactly when it has a hole. */
+/* Invariant: used_count blocks hold used_bytes; the bit of a bin is set exactly when it has a hole.
+ */
 struct hbm_heap {
     struct hbm_pool pool;
     uint64_t capacity_bytes;
@@ -92,19 +93,22 @@ struct hbm_heap {
 };
 
 /* One hole of the whole capacity.  False when host memory is refused; nothing is held then. */
-bool hbm_heap_init(struct hbm_heap *heap, struct hbm_host *host, uint64_t capacity_bytes, uint32_t granule_shift);
+bool hbm_heap_init(struct hbm_heap *heap, struct hbm_host *host, uint64_t capacity_bytes,
+                   uint32_t granule_shift);
 void hbm_heap_deinit(struct hbm_heap *heap);
 
 static inline struct hbm_block *hbm_heap_at(const struct hbm_heap *heap, uint32_t number)
 {
     return (struct hbm_block *)(void *)(heap->pool.slabs[number >> heap->pool.slab_shift] +
-                                        (size_t)(number & ((1u << heap->pool.slab_shift) - 1u)) * sizeof(struct hbm_block));
+                                        (size_t)(number & ((1u << heap->pool.slab_shift) - 1u)) *
+                                            sizeof(struct hbm_block));
 }
 
 /* The number of a block in address order, by way of its neighbour. */
 static inline uint32_t hbm_heap_number(const struct hbm_heap *heap, const struct hbm_block *block)
 {
-    return block->address == HBM_ADDRESS_NONE ? block->next : hbm_heap_at(heap, block->previous)->next;
+    return block->address == HBM_ADDRESS_NONE ? block->next
+                                              : hbm_heap_at(heap, block->previous)->next;
 }
 
 static inline uint64_t hbm_heap_reserved(const struct hbm_heap *heap)
@@ -116,13 +120,16 @@ static inline uint64_t hbm_heap_reserved(const struct hbm_heap *heap)
  * shift or more) and makes the block at its highest such address.  The caller sets role and the
  * rest.  HBM_POOL_NONE: no hole, or no host memory, in which case *host_refused is set.
  * O(log holes) for granule alignment. */
-uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t align_shift, bool *host_refused);
+uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t align_shift,
+                       bool *host_refused);
 
 /* The hole that [address, address + size_bytes) lies in, or HBM_POOL_NONE.  O(blocks). */
 uint32_t hbm_heap_hole_around(const struct hbm_heap *heap, uint64_t address, uint64_t size_bytes);
 
-/* Makes a block of that range of a hole; the caller sets role and the rest.  HBM_POOL_NONE: no host memory. */
-uint32_t hbm_heap_take_at(struct hbm_heap *heap, uint32_t hole_number, uint64_t address, uint64_t size_bytes);
+/* Makes a block of that range of a hole; the caller sets role and the rest.  HBM_POOL_NONE: no host
+ * memory. */
+uint32_t hbm_heap_take_at(struct hbm_heap *heap, uint32_t hole_number, uint64_t address,
+                          uint64_t size_bytes);
 
 /* Gives a block's range back; its number may be reused at once. */
 void hbm_heap_give(struct hbm_heap *heap, uint32_t number);

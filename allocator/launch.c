@@ -3,15 +3,15 @@
 #include "allocator/check.h"
 #include "allocator/state.h"
 
-/* A launch on its way.  Everything that can fail comes first; donations are carried out last, because
- * they alone cannot be undone. */
+/* A launch on its way.  Everything that can fail comes first; donations are carried out last,
+ * because they alone cannot be undone. */
 struct launching {
     struct hbm *hbm;
     const struct hbm_launch *launch;
-    uint32_t *numbers; /* [output_count]: block of each output; donated ones: of their input */
-    uint32_t *shapes;  /* [output_count]: interned shape of each donated output */
-    size_t ready_count;  /* outputs allocated, or prepared for donation */
-    size_t held_count;   /* inputs held */
+    uint32_t *numbers;  /* [output_count]: block of each output; donated ones: of their input */
+    uint32_t *shapes;   /* [output_count]: interned shape of each donated output */
+    size_t ready_count; /* outputs allocated, or prepared for donation */
+    size_t held_count;  /* inputs held */
 };
 
 static struct hbm_block *block_of(const struct hbm_buffer *buffer)
@@ -29,12 +29,14 @@ static bool donation_is_single(const struct hbm_launch *launch, size_t output)
 {
     size_t input = donation_of(launch, output);
     for (size_t i = 0; i < output; i++) {
-        if (donation_of(launch, i) == input)
+        if (donation_of(launch, i) == input) {
             return false;
+        }
     }
     for (size_t i = 0; i < launch->input_count; i++) {
-        if (i != input && launch->inputs[i] == launch->inputs[input])
+        if (i != input && launch->inputs[i] == launch->inputs[input]) {
             return false;
+        }
     }
     return true;
 }
@@ -43,13 +45,16 @@ static enum hbm_result outputs_check(const struct hbm *hbm, const struct hbm_lau
 {
     for (size_t i = 0; i < launch->output_count; i++) {
         enum hbm_result result = hbm_request_check(hbm, &launch->outputs[i]);
-        if (result != HBM_OK)
+        if (result != HBM_OK) {
             return result;
+        }
         size_t input = donation_of(launch, i);
-        if (input == HBM_NOT_DONATED)
+        if (input == HBM_NOT_DONATED) {
             continue;
-        if (input >= launch->input_count || !donation_is_single(launch, i))
+        }
+        if (input >= launch->input_count || !donation_is_single(launch, i)) {
             return hbm_fail_invalid(hbm, "a donation names no input, or one that is used twice");
+        }
     }
     return HBM_OK;
 }
@@ -59,12 +64,14 @@ static enum hbm_result donations_check(const struct launching *launching)
     const struct hbm_launch *launch = launching->launch;
     for (size_t i = 0; i < launch->output_count; i++) {
         size_t input = donation_of(launch, i);
-        if (input == HBM_NOT_DONATED)
+        if (input == HBM_NOT_DONATED) {
             continue;
-        enum hbm_result result =
-            hbm_donation_check(launching->hbm, block_of(launch->inputs[input]), &launch->outputs[i]);
-        if (result != HBM_OK)
+        }
+        enum hbm_result result = hbm_donation_check(launching->hbm, block_of(launch->inputs[input]),
+                                                    &launch->outputs[i]);
+        if (result != HBM_OK) {
             return result;
+        }
     }
     return HBM_OK;
 }
@@ -74,10 +81,14 @@ static enum hbm_result inputs_hold(struct launching *launching)
     const struct hbm_launch *launch = launching->launch;
     for (; launching->held_count < launch->input_count; launching->held_count++) {
         struct hbm_block *block = block_of(launch->inputs[launching->held_count]);
-        if (block->dying || block->used.hold_count == UINT32_MAX)
-            return hbm_fail_invalid(launching->hbm, "an input is freed, or has too many references");
-        if (hbm_block_is_stranded(block))
-            return hbm_fail_unavailable(launching->hbm, "the contents of an input are stranded on the host");
+        if (block->dying || block->used.hold_count == UINT32_MAX) {
+            return hbm_fail_invalid(launching->hbm,
+                                    "an input is freed, or has too many references");
+        }
+        if (hbm_block_is_stranded(block)) {
+            return hbm_fail_unavailable(launching->hbm,
+                                        "the contents of an input are stranded on the host");
+        }
         block->used.hold_count++;
     }
     return HBM_OK;
@@ -93,7 +104,8 @@ static void inputs_release(struct launching *launching)
     }
 }
 
-/* Outputs are held until the event is theirs, so that making room for the next does not move them. */
+/* Outputs are held until the event is theirs, so that making room for the next does not move them.
+ */
 static enum hbm_result output_ready(struct launching *launching, size_t output)
 {
     struct hbm *hbm = launching->hbm;
@@ -102,24 +114,29 @@ static enum hbm_result output_ready(struct launching *launching, size_t output)
     launching->shapes[output] = HBM_POOL_NONE;
     if (input == HBM_NOT_DONATED) {
         enum hbm_result result = hbm_buffer_take(hbm, request, &launching->numbers[output]);
-        if (result == HBM_OK)
+        if (result == HBM_OK) {
             hbm_heap_at(&hbm->heap, launching->numbers[output])->used.hold_count = 1;
+        }
         return result;
     }
-    launching->numbers[output] = hbm_heap_number(&hbm->heap, block_of(launching->launch->inputs[input]));
-    if (request->shape == NULL)
+    launching->numbers[output] = hbm_heap_number(&hbm->heap,
+                                                 block_of(launching->launch->inputs[input]));
+    if (request->shape == NULL) {
         return HBM_OK;
+    }
     launching->shapes[output] = hbm_shapes_take(&hbm->shapes, request->shape);
-    return launching->shapes[output] != HBM_POOL_NONE ? HBM_OK
-                                                      : hbm_fail_unavailable(hbm, "no host memory for a shape");
+    return launching->shapes[output] != HBM_POOL_NONE
+               ? HBM_OK
+               : hbm_fail_unavailable(hbm, "no host memory for a shape");
 }
 
 static enum hbm_result outputs_ready(struct launching *launching)
 {
     for (; launching->ready_count < launching->launch->output_count; launching->ready_count++) {
         enum hbm_result result = output_ready(launching, launching->ready_count);
-        if (result != HBM_OK)
+        if (result != HBM_OK) {
             return result;
+        }
     }
     return HBM_OK;
 }
@@ -128,10 +145,11 @@ static void launching_undo(struct launching *launching)
 {
     while (launching->ready_count != 0) {
         size_t output = --launching->ready_count;
-        if (donation_of(launching->launch, output) == HBM_NOT_DONATED)
+        if (donation_of(launching->launch, output) == HBM_NOT_DONATED) {
             hbm_buffer_untake(launching->hbm, launching->numbers[output]);
-        else
+        } else {
             hbm_shapes_give(&launching->hbm->shapes, launching->shapes[output]);
+        }
     }
     inputs_release(launching);
 }
@@ -139,8 +157,9 @@ static void launching_undo(struct launching *launching)
 static void block_start(struct hbm *hbm, uint32_t number, uint64_t event, bool done)
 {
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
-    if (done)
+    if (done) {
         return;
+    }
     hbm_pending_add(&hbm->pending, event, number);
     block->used.use_count++;
 }
@@ -151,8 +170,10 @@ static void launching_commit(struct launching *launching, struct hbm_buffer **ou
     const struct hbm_launch *launch = launching->launch;
     const struct hbm_services *services = &hbm->host.services;
     bool done = services->event_done(services->context, launch->event);
-    for (size_t i = 0; i < launch->input_count; i++)
-        block_start(hbm, hbm_heap_number(&hbm->heap, block_of(launch->inputs[i])), launch->event, done);
+    for (size_t i = 0; i < launch->input_count; i++) {
+        block_start(hbm, hbm_heap_number(&hbm->heap, block_of(launch->inputs[i])), launch->event,
+                    done);
+    }
     inputs_release(launching);
     for (size_t i = 0; i < launch->output_count; i++) {
         struct hbm_block *block = hbm_heap_at(&hbm->heap, launching->numbers[i]);
@@ -163,43 +184,51 @@ static void launching_commit(struct launching *launching, struct hbm_buffer **ou
         }
         block->used.hold_count = 0;
         block_start(hbm, launching->numbers[i], launch->event, done);
-        if (block->size_bytes > hbm->totals.largest_alloc_size)
+        if (block->size_bytes > hbm->totals.largest_alloc_size) {
             hbm->totals.largest_alloc_size = block->size_bytes;
+        }
     }
     hbm_program_start(hbm, launch->program, launch->event);
 }
 
-/* While the outputs are made, the program must not be evicted for them: it would only be loaded again. */
+/* While the outputs are made, the program must not be evicted for them: it would only be loaded
+ * again. */
 static enum hbm_result launching_run(struct launching *launching, struct hbm_buffer **outputs)
 {
     const struct hbm_launch *launch = launching->launch;
     enum hbm_result result = donations_check(launching);
-    if (result != HBM_OK)
+    if (result != HBM_OK) {
         return result;
+    }
     launch->program->pin_count++;
     result = inputs_hold(launching);
-    if (result == HBM_OK)
+    if (result == HBM_OK) {
         result = outputs_ready(launching);
-    if (result == HBM_OK)
+    }
+    if (result == HBM_OK) {
         result = hbm_program_prepare(launching->hbm, launch->program,
                                      (uint32_t)(launch->input_count + launch->output_count + 1));
+    }
     launch->program->pin_count--;
     launching->hbm->room_count++;
-    if (result == HBM_OK)
+    if (result == HBM_OK) {
         launching_commit(launching, outputs);
-    else
+    } else {
         launching_undo(launching);
+    }
     return result;
 }
 
-static enum hbm_result launch_locked(struct hbm *hbm, const struct hbm_launch *launch, struct hbm_buffer **outputs)
+static enum hbm_result launch_locked(struct hbm *hbm, const struct hbm_launch *launch,
+                                     struct hbm_buffer **outputs)
 {
     struct launching launching = {.hbm = hbm, .launch = launch};
     size_t count = launch->output_count;
     if (count != 0) {
         launching.numbers = hbm_host_array(&hbm->host, count, 2 * sizeof(uint32_t));
-        if (launching.numbers == NULL)
+        if (launching.numbers == NULL) {
             return hbm_fail_unavailable(hbm, "no host memory for a launch");
+        }
         launching.shapes = launching.numbers + count;
     }
     enum hbm_result result = launching_run(&launching, outputs);
@@ -207,15 +236,19 @@ static enum hbm_result launch_locked(struct hbm *hbm, const struct hbm_launch *l
     return result;
 }
 
-enum hbm_result hbm_launch(struct hbm *hbm, const struct hbm_launch *launch, struct hbm_buffer **outputs)
+enum hbm_result hbm_launch(struct hbm *hbm, const struct hbm_launch *launch,
+                           struct hbm_buffer **outputs)
 {
-    if (launch->program == NULL)
+    if (launch->program == NULL) {
         return hbm_fail_invalid(hbm, "a launch needs a program");
-    if (launch->input_count >= UINT32_MAX / 4 || launch->output_count >= UINT32_MAX / 4)
+    }
+    if (launch->input_count >= UINT32_MAX / 4 || launch->output_count >= UINT32_MAX / 4) {
         return hbm_fail_invalid(hbm, "too many inputs or outputs");
+    }
     enum hbm_result result = outputs_check(hbm, launch);
-    if (result != HBM_OK)
+    if (result != HBM_OK) {
         return result;
+    }
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
     result = launch_locked(hbm, launch, outputs);

@@ -9,8 +9,9 @@
 
 static void lock_pause(unsigned long attempt)
 {
-    if (attempt < SPINS)
+    if (attempt < SPINS) {
         return;
+    }
     if (attempt < SPINS + YIELDS) {
         (void)sched_yield();
         return;
@@ -24,8 +25,9 @@ void hbm_lock_wait(struct hbm_lock *lock)
 {
     for (unsigned long attempt = 0;; attempt++) {
         if (!atomic_load_explicit(&lock->taken, memory_order_relaxed) &&
-            !atomic_exchange_explicit(&lock->taken, true, memory_order_acquire))
+            !atomic_exchange_explicit(&lock->taken, true, memory_order_acquire)) {
             return;
+        }
         lock_pause(attempt);
     }
 }

@@ -15,8 +15,9 @@ void hbm_lock_wait(struct hbm_lock *lock);
 
 static inline void hbm_lock_take(struct hbm_lock *lock)
 {
-    if (__builtin_expect(atomic_exchange_explicit(&lock->taken, true, memory_order_acquire), 0))
+    if (__builtin_expect(atomic_exchange_explicit(&lock->taken, true, memory_order_acquire), 0)) {
         hbm_lock_wait(lock);
+    }
 }
 
 static inline void hbm_lock_give(struct hbm_lock *lock)

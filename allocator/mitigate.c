@@ -15,11 +15,14 @@ struct hbm_call hbm_call_begin(struct hbm *hbm, struct hbm_program *program)
 static void demand_refresh(struct hbm_call *call)
 {
     const struct hbm_program *program = call->program;
-    if (program == NULL)
+    if (program == NULL) {
         return;
+    }
     uint32_t shift = call->hbm->heap.granule_shift;
     call->demand.align_shift = shift;
-    call->demand.size_bytes = program->block == HBM_POOL_NONE ? hbm_align_up(program->image_bytes, shift) : 0;
+    call->demand.size_bytes = program->block == HBM_POOL_NONE
+                                  ? hbm_align_up(program->image_bytes, shift)
+                                  : 0;
     call->demand.stack_bytes = call->image_only ? 0 : hbm_align_up(program->stack_bytes, shift);
 }
 
@@ -35,14 +38,18 @@ static bool place_direct(struct hbm_call *call, uint32_t *number)
     struct hbm_heap *heap = &call->hbm->heap;
     uint64_t reserved_bytes = hbm_heap_reserved(heap);
     demand_refresh(call);
-    if (!hbm_heap_stack_set(heap, stack_wanted(call)))
+    if (!hbm_heap_stack_set(heap, stack_wanted(call))) {
         return false;
+    }
     *number = HBM_POOL_NONE;
-    if (call->demand.size_bytes == 0)
+    if (call->demand.size_bytes == 0) {
         return true;
-    *number = hbm_heap_take(heap, call->demand.size_bytes, call->demand.align_shift, &call->refused);
-    if (*number != HBM_POOL_NONE)
+    }
+    *number = hbm_heap_take(heap, call->demand.size_bytes, call->demand.align_shift,
+                            &call->refused);
+    if (*number != HBM_POOL_NONE) {
         return true;
+    }
     (void)hbm_heap_stack_set(heap, reserved_bytes);
     return false;
 }
@@ -61,8 +68,9 @@ static bool plan_begin(struct hbm_call *call, bool without_idle, struct hbm_plan
         .host = &call->hbm->host,
     };
     plan->demand.stack_bytes = stack_wanted(call);
-    if (hbm_snapshot(call->hbm, without_idle ? call : NULL, plan))
+    if (hbm_snapshot(call->hbm, without_idle ? call : NULL, plan)) {
         return true;
+    }
     call->refused = true;
     return false;
 }
@@ -71,15 +79,18 @@ static bool plan_begin(struct hbm_call *call, bool without_idle, struct hbm_plan
 static bool sums_allow(const struct hbm_plan *plan)
 {
     uint64_t room = plan->capacity_bytes - plan->demand.stack_bytes;
-    if (plan->demand.stack_bytes > plan->capacity_bytes || plan->demand.size_bytes > room)
+    if (plan->demand.stack_bytes > plan->capacity_bytes || plan->demand.size_bytes > room) {
         return false;
+    }
     room -= plan->demand.size_bytes;
-    if (plan->absent_bytes > room)
+    if (plan->absent_bytes > room) {
         return false;
+    }
     room -= plan->absent_bytes;
     for (size_t i = 0; i < plan->item_count; i++) {
-        if (plan->items[i].size_bytes > room)
+        if (plan->items[i].size_bytes > room) {
             return false;
+        }
         room -= plan->items[i].size_bytes;
     }
     return true;
@@ -89,16 +100,18 @@ static bool sums_allow(const struct hbm_plan *plan)
 static bool plan_make(const struct hbm *hbm, struct hbm_plan *plan)
 {
     enum hbm_defrag defrag = hbm->options.defrag;
-    if (defrag == HBM_DEFRAG_NONE || !sums_allow(plan))
+    if (defrag == HBM_DEFRAG_NONE || !sums_allow(plan)) {
         return false;
+    }
     return hbm_plan_slide(plan) || (defrag == HBM_DEFRAG_REPACK && hbm_plan_repack(plan));
 }
 
 bool hbm_call_could_fit(struct hbm_call *call, bool without_idle)
 {
     struct hbm_plan plan;
-    if (!plan_begin(call, without_idle, &plan))
+    if (!plan_begin(call, without_idle, &plan)) {
         return false;
+    }
     bool fits = sums_allow(&plan) && (hbm_plan_direct(&plan) || plan_make(call->hbm, &plan));
     call->refused |= plan.host_refused;
     hbm_snapshot_free(call->hbm, &plan);
@@ -108,16 +121,19 @@ bool hbm_call_could_fit(struct hbm_call *call, bool without_idle)
 enum hbm_result hbm_room_make(struct hbm *hbm, uint32_t number)
 {
     const struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
-    struct hbm_call call = {.hbm = hbm, .demand = {.size_bytes = block->size_bytes, .align_shift = block->align_shift}};
+    struct hbm_call call = {
+        .hbm = hbm, .demand = {.size_bytes = block->size_bytes, .align_shift = block->align_shift}};
     struct hbm_plan plan;
-    if (!plan_begin(&call, false, &plan))
+    if (!plan_begin(&call, false, &plan)) {
         return HBM_UNAVAILABLE;
+    }
     plan.absent_bytes -= block->size_bytes;
     enum hbm_result result = HBM_NO_MEMORY;
-    if (plan_make(hbm, &plan))
+    if (plan_make(hbm, &plan)) {
         result = hbm_moves_run(hbm, &plan) ? HBM_OK : HBM_UNAVAILABLE;
-    else if (plan.host_refused)
+    } else if (plan.host_refused) {
         result = HBM_UNAVAILABLE;
+    }
     hbm_snapshot_free(hbm, &plan);
     return result;
 }
@@ -127,8 +143,9 @@ enum hbm_result hbm_room_make(struct hbm *hbm, uint32_t number)
 static bool defragment(struct hbm_call *call, uint32_t *number)
 {
     struct hbm_plan plan;
-    if (call->hbm->options.defrag == HBM_DEFRAG_NONE || !plan_begin(call, false, &plan))
+    if (call->hbm->options.defrag == HBM_DEFRAG_NONE || !plan_begin(call, false, &plan)) {
         return false;
+    }
     bool moved = plan_make(call->hbm, &plan);
     call->refused |= plan.host_refused;
     if (moved && !hbm_moves_run(call->hbm, &plan)) {
@@ -148,19 +165,22 @@ static uint32_t earliest_dying(const struct hbm *hbm, const struct hbm_event *ev
         const struct hbm_use *record = hbm_pending_use(&hbm->pending, use);
         const struct hbm_block *block = hbm_heap_at(&hbm->heap, record->block);
         uint32_t distance = block->dying_order - (hbm->dying_order - UINT32_MAX / 2);
-        if (block->dying && block->used.hold_count == 0 && distance < earliest)
+        if (block->dying && block->used.hold_count == 0 && distance < earliest) {
             earliest = distance;
+        }
         use = record->next;
     }
     return earliest;
 }
 
-/* What another call was told meanwhile holds for this one, too: two calls that each asked for themselves would
- * make each other forget.  Where a service refused it this one has not waited for all it might. */
+/* What another call was told meanwhile holds for this one, too: two calls that each asked for
+ * themselves would make each other forget.  Where a service refused it this one has not waited for
+ * all it might. */
 static bool event_is_vain(struct hbm_call *call, const struct hbm_event *event)
 {
-    if (event->lost_in_call < call->serial)
+    if (event->lost_in_call < call->serial) {
         return false;
+    }
     call->refused |= event->wait_refused;
     return true;
 }
@@ -173,8 +193,9 @@ static const struct hbm_event *event_to_await(struct hbm_call *call)
     for (uint32_t number = hbm->pending.first; number != HBM_POOL_NONE;) {
         const struct hbm_event *event = hbm_pending_event(&hbm->pending, number);
         number = event->next;
-        if (event_is_vain(call, event))
+        if (event_is_vain(call, event)) {
             continue;
+        }
         uint32_t distance = earliest_dying(hbm, event);
         if (distance < earliest) {
             earliest = distance;
@@ -190,8 +211,8 @@ bool hbm_completed_since(struct hbm *hbm, uint64_t seen)
     return hbm->pending.completed_seen != seen;
 }
 
-/* Waits without the lock; everything may be different afterwards.  True: this or another event completed, or another
- * call made room, or made blocks movable. */
+/* Waits without the lock; everything may be different afterwards.  True: this or another event
+ * completed, or another call made room, or made blocks movable. */
 static bool event_await(struct hbm_call *call, uint64_t id)
 {
     struct hbm *hbm = call->hbm;
@@ -204,7 +225,8 @@ static bool event_await(struct hbm_call *call, uint64_t id)
     bool completed = hbm_completed_since(hbm, seen);
     struct hbm_event *event = hbm_pending_find(&hbm->pending, id);
     if (event != NULL) {
-        event->lost_in_call = event->lost_in_call > call->serial ? event->lost_in_call : call->serial;
+        event->lost_in_call = event->lost_in_call > call->serial ? event->lost_in_call
+                                                                 : call->serial;
         event->wait_refused = result == HBM_SERVICE_REFUSED;
     }
     call->refused |= event != NULL && result == HBM_SERVICE_REFUSED;
@@ -214,25 +236,31 @@ static bool event_await(struct hbm_call *call, uint64_t id)
 
 static bool drain(struct hbm_call *call, uint32_t *number, bool *changed)
 {
-    for (int waits = 0; waits < WAITS_MAX && call->hbm->options.drains && call->hbm->dying_count != 0; waits++) {
+    for (int waits = 0;
+         waits < WAITS_MAX && call->hbm->options.drains && call->hbm->dying_count != 0; waits++) {
         const struct hbm_event *event = event_to_await(call);
-        if (event == NULL)
+        if (event == NULL) {
             return false;
-        if (!event_await(call, event->id))
+        }
+        if (!event_await(call, event->id)) {
             continue;
+        }
         *changed = true;
-        if (place_direct(call, number))
+        if (place_direct(call, number)) {
             return true;
+        }
     }
     return false;
 }
 
 bool hbm_call_may_evict(const struct hbm_call *call, const struct hbm_program *program)
 {
-    if (program->block == HBM_POOL_NONE || program->pin_count != 0 || program->unloading)
+    if (program->block == HBM_POOL_NONE || program->pin_count != 0 || program->unloading) {
         return false;
-    if (program->refused_in_call == call->serial)
+    }
+    if (program->refused_in_call == call->serial) {
         return false;
+    }
     const struct hbm_block *block = hbm_heap_at(&call->hbm->heap, program->block);
     return hbm_block_is_movable(block);
 }
@@ -241,9 +269,11 @@ bool hbm_call_may_evict(const struct hbm_call *call, const struct hbm_program *p
 static bool program_evict(struct hbm_call *call)
 {
     struct hbm *hbm = call->hbm;
-    for (struct hbm_program *program = hbm->program_first; program != NULL; program = program->next) {
-        if (!hbm_call_may_evict(call, program))
+    for (struct hbm_program *program = hbm->program_first; program != NULL;
+         program = program->next) {
+        if (!hbm_call_may_evict(call, program)) {
             continue;
+        }
         if (hbm_resume_unload(&hbm->host.services, program->id)) {
             hbm_block_free(hbm, program->block);
             hbm->totals.programs_evicted++;
@@ -258,9 +288,11 @@ static bool program_evict(struct hbm_call *call)
 
 static bool any_evictable(const struct hbm_call *call)
 {
-    for (const struct hbm_program *program = call->hbm->program_first; program != NULL; program = program->next) {
-        if (hbm_call_may_evict(call, program))
+    for (const struct hbm_program *program = call->hbm->program_first; program != NULL;
+         program = program->next) {
+        if (hbm_call_may_evict(call, program)) {
             return true;
+        }
     }
     return false;
 }
@@ -269,20 +301,23 @@ static bool any_evictable(const struct hbm_call *call)
 static bool evict(struct hbm_call *call, uint32_t *number, bool *changed)
 {
     const struct hbm_options *options = &call->hbm->options;
-    if (call->program != NULL ? !options->program_evicts_program : !options->evicts)
+    if (call->program != NULL ? !options->program_evicts_program : !options->evicts) {
         return false;
+    }
     bool could_fit = false;
     while (any_evictable(call)) {
         could_fit = could_fit || hbm_call_could_fit(call, true);
-        if (!could_fit)
+        if (!could_fit) {
             return false;
+        }
         if (!program_evict(call)) {
             could_fit = false;
             continue;
         }
         *changed = true;
-        if (place_direct(call, number) || defragment(call, number))
+        if (place_direct(call, number) || defragment(call, number)) {
             return true;
+        }
     }
     return false;
 }
@@ -291,39 +326,47 @@ static bool mitigate(struct hbm_call *call, uint32_t *number, bool *changed)
 {
     for (int i = 0; i < HBM_MITIGATION_COUNT; i++) {
         enum hbm_mitigation mitigation = call->hbm->options.order[i];
-        if (mitigation == HBM_DRAIN && drain(call, number, changed))
+        if (mitigation == HBM_DRAIN && drain(call, number, changed)) {
             return true;
-        if (mitigation == HBM_DEFRAGMENT && defragment(call, number))
+        }
+        if (mitigation == HBM_DEFRAGMENT && defragment(call, number)) {
             return true;
-        if (mitigation == HBM_EVICT && evict(call, number, changed))
+        }
+        if (mitigation == HBM_EVICT && evict(call, number, changed)) {
             return true;
+        }
     }
     return false;
 }
 
-/* A refusal counts to the end, because what was refused is not asked for again.  Events may complete during any
- * service, and what they free or make movable is looked at in a further round. */
+/* A refusal counts to the end, because what was refused is not asked for again.  Events may
+ * complete during any service, and what they free or make movable is looked at in a further round.
+ */
 static enum hbm_result rounds_run(struct hbm_call *call, uint32_t *number)
 {
     bool changed = true;
     for (int round = 0; round < ROUNDS_MAX && changed; round++) {
         uint64_t seen = call->hbm->pending.completed_seen;
         changed = false;
-        if (mitigate(call, number, &changed))
+        if (mitigate(call, number, &changed)) {
             return HBM_OK;
+        }
         changed |= hbm_completed_since(call->hbm, seen);
     }
-    /* Where the way back from the host was refused, the room that is left was not of our choosing. */
+    /* Where the way back from the host was refused, the room that is left was not of our choosing.
+     */
     return call->refused || call->hbm->return_refused ? HBM_UNAVAILABLE : HBM_NO_MEMORY;
 }
 
 enum hbm_result hbm_place(struct hbm_call *call, uint32_t *number)
 {
-    if (place_direct(call, number))
+    if (place_direct(call, number)) {
         return HBM_OK;
+    }
     /* A hole is there, but no host memory for its record: no mitigation can help. */
-    if (call->refused)
+    if (call->refused) {
         return HBM_UNAVAILABLE;
+    }
     const struct hbm_services *services = &call->hbm->host.services;
     uint64_t start_ns = services->clock_ns(services->context);
     enum hbm_result result = rounds_run(call, number);

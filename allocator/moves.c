@@ -4,12 +4,13 @@
 #include "allocator/sort.h"
 #include "allocator/state.h"
 
-/* In general a move may start once every other block has left its destination.  Each block counts those in its
- * way; a block that leaves tells the ones that wait for its place.  When all wait for each other,
- * the smallest leaves: to a hole that the plan does not touch, or, where none is large enough, to the host. */
+/* In general a move may start once every other block has left its destination.  Each block counts
+ * those in its way; a block that leaves tells the ones that wait for its place.  When all wait for
+ * each other, the smallest leaves: to a hole that the plan does not touch, or, where none is large
+ * enough, to the host. */
 
-/* A refused step is tried this often in a row while a block is on the host, because the way forward is also its way
- * back. */
+/* A refused step is tried this often in a row while a block is on the host, because the way forward
+ * is also its way back. */
 #define TRIES_MAX 3
 
 enum move_state {
@@ -26,7 +27,7 @@ struct move {
     uint32_t block;
     uint32_t in_way; /* other blocks still at its destination */
     enum move_state state;
-    bool has_range; /* while staged: `from` is kept for it */
+    bool has_range;                /* while staged: `from` is kept for it */
     struct hbm_stranded *stranded; /* while staged */
 };
 
@@ -62,10 +63,11 @@ static size_t first_above(const struct moving *moving, uint64_t address, bool by
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         const struct move *move = &moving->moves[by_target ? moving->by_target[middle] : middle];
-        if ((by_target ? move->to : move->from) + move->size_bytes > address)
+        if ((by_target ? move->to : move->from) + move->size_bytes > address) {
             high = middle;
-        else
+        } else {
             low = middle + 1;
+        }
     }
     return low;
 }
@@ -75,10 +77,13 @@ static void ways_count(struct moving *moving)
     for (uint32_t i = 0; i < moving->count; i++) {
         struct move *move = &moving->moves[i];
         uint64_t end = move->to + move->size_bytes;
-        for (size_t k = first_above(moving, move->to, false); k < moving->count && moving->moves[k].from < end; k++)
+        for (size_t k = first_above(moving, move->to, false);
+             k < moving->count && moving->moves[k].from < end; k++) {
             move->in_way += k != i;
-        if (move->in_way == 0)
+        }
+        if (move->in_way == 0) {
             moving->ready[moving->ready_count++] = i;
+        }
     }
 }
 
@@ -88,21 +93,25 @@ static void place_left(struct moving *moving, uint32_t index)
     uint64_t end = left->from + left->size_bytes;
     for (size_t k = first_above(moving, left->from, true); k < moving->count; k++) {
         struct move *move = &moving->moves[moving->by_target[k]];
-        if (move->to >= end)
+        if (move->to >= end) {
             break;
-        if (move == left)
+        }
+        if (move == left) {
             continue;
+        }
         HBM_CHECK(move->in_way != 0);
-        if (--move->in_way == 0)
+        if (--move->in_way == 0) {
             moving->ready[moving->ready_count++] = moving->by_target[k];
+        }
     }
 }
 
 static bool move_copy(struct moving *moving, const struct move *move, uint64_t to)
 {
     struct hbm_stats *totals = &moving->hbm->totals;
-    if (!hbm_resume_copy(&moving->hbm->host.services, move->from, to, move->size_bytes))
+    if (!hbm_resume_copy(&moving->hbm->host.services, move->from, to, move->size_bytes)) {
         return false;
+    }
     totals->blocks_moved++;
     totals->bytes_moved += move->size_bytes;
     return true;
@@ -120,8 +129,9 @@ static void move_unstage(struct moving *moving, struct move *move, uint64_t addr
 static bool move_stage_in(struct moving *moving, struct move *move, uint64_t address)
 {
     const struct hbm_services *services = &moving->hbm->host.services;
-    if (!hbm_resume_stage_in(services, move->stranded->token, address, move->size_bytes))
+    if (!hbm_resume_stage_in(services, move->stranded->token, address, move->size_bytes)) {
         return false;
+    }
     moving->hbm->totals.blocks_moved++;
     moving->hbm->totals.bytes_moved += move->size_bytes;
     move_unstage(moving, move, address);
@@ -133,8 +143,9 @@ static bool move_finish(struct moving *moving, uint32_t index)
     struct move *move = &moving->moves[index];
     bool moved = move->state == MOVE_STAGED ? move_stage_in(moving, move, move->to)
                                             : move_copy(moving, move, move->to);
-    if (!moved)
+    if (!moved) {
         return false;
+    }
     move->state = MOVE_DONE;
     moving->done_count++;
     return true;
@@ -142,16 +153,20 @@ static bool move_finish(struct moving *moving, uint32_t index)
 
 /* ---- where all wait for each other ---- */
 
-static bool gap_parks(const struct moving *moving, const struct move *move, uint64_t low, uint64_t high,
-                      uint64_t *address)
+static bool gap_parks(const struct moving *moving, const struct move *move, uint64_t low,
+                      uint64_t high, uint64_t *address)
 {
-    if (high < low || high - low < move->size_bytes)
+    if (high < low || high - low < move->size_bytes) {
         return false;
-    uint64_t place = hbm_align_down(high - move->size_bytes, hbm_heap_at(&moving->hbm->heap, move->block)->align_shift);
+    }
+    uint64_t place = hbm_align_down(high - move->size_bytes,
+                                    hbm_heap_at(&moving->hbm->heap, move->block)->align_shift);
     for (size_t i = 0; i < moving->count && place >= low; i++) {
         const struct move *other = &moving->moves[i];
-        if (other->state == MOVE_PARKED && other->from < high && low < other->from + other->size_bytes)
+        if (other->state == MOVE_PARKED && other->from < high &&
+            low < other->from + other->size_bytes) {
             return false;
+        }
     }
     *address = place;
     return place >= low;
@@ -168,8 +183,9 @@ static bool parking_find(const struct moving *moving, const struct move *move, u
         bool item_first = target == NULL || (item != NULL && item->address <= target->to);
         uint64_t start = item_first ? item->address : target->to;
         uint64_t end = start + (item_first ? item->size_bytes : target->size_bytes);
-        if (gap_parks(moving, move, low, start, address))
+        if (gap_parks(moving, move, low, start, address)) {
             return true;
+        }
         low = end > low ? end : low;
         i += item_first;
         k += !item_first;
@@ -181,10 +197,12 @@ static bool move_stage(struct moving *moving, struct move *move)
 {
     const struct hbm_services *services = &moving->hbm->host.services;
     struct hbm_stranded *stranded = hbm_host_array(&moving->hbm->host, 1, sizeof *stranded);
-    if (stranded == NULL)
+    if (stranded == NULL) {
         return false;
+    }
     *stranded = (struct hbm_stranded){.block = move->block};
-    if (services->stage_out(services->context, move->from, move->size_bytes, &stranded->token) != HBM_SERVICE_OK) {
+    if (services->stage_out(services->context, move->from, move->size_bytes, &stranded->token) !=
+        HBM_SERVICE_OK) {
         hbm_host_free(&moving->hbm->host, stranded, 1, sizeof *stranded);
         return false;
     }
@@ -200,32 +218,39 @@ static bool smallest_leave(struct moving *moving)
     uint64_t address;
     for (size_t i = 0; i < moving->count; i++) {
         struct move *move = &moving->moves[i];
-        if (move->state == MOVE_WAITING && (smallest == NULL || move->size_bytes < smallest->size_bytes))
+        if (move->state == MOVE_WAITING &&
+            (smallest == NULL || move->size_bytes < smallest->size_bytes)) {
             smallest = move;
+        }
     }
     HBM_CHECK(smallest != NULL);
     bool parks = parking_find(moving, smallest, &address);
-    if (!(parks ? move_copy(moving, smallest, address) : move_stage(moving, smallest)))
+    if (!(parks ? move_copy(moving, smallest, address) : move_stage(moving, smallest))) {
         return false;
+    }
     place_left(moving, (uint32_t)(smallest - moving->moves));
-    if (!parks)
+    if (!parks) {
         return true;
+    }
     smallest->from = address;
     smallest->state = MOVE_PARKED;
     return true;
 }
 
-/* When the plan keeps the order of all blocks, so does each moment on the way, and nothing is ever in
- * the way: what goes up goes from the top one down, then what goes down from the bottom one up. */
+/* When the plan keeps the order of all blocks, so does each moment on the way, and nothing is ever
+ * in the way: what goes up goes from the top one down, then what goes down from the bottom one up.
+ */
 static bool moves_in_order(struct moving *moving)
 {
     for (size_t i = moving->count; i-- > 0;) {
-        if (moving->moves[i].to > moving->moves[i].from && !move_finish(moving, (uint32_t)i))
+        if (moving->moves[i].to > moving->moves[i].from && !move_finish(moving, (uint32_t)i)) {
             return false;
+        }
     }
     for (size_t i = 0; i < moving->count; i++) {
-        if (moving->moves[i].to < moving->moves[i].from && !move_finish(moving, (uint32_t)i))
+        if (moving->moves[i].to < moving->moves[i].from && !move_finish(moving, (uint32_t)i)) {
             return false;
+        }
     }
     return true;
 }
@@ -233,23 +258,27 @@ static bool moves_in_order(struct moving *moving)
 static bool order_is_kept(const struct hbm_plan *plan)
 {
     for (size_t i = 1; i < plan->item_count; i++) {
-        if (plan->items[i].target <= plan->items[i - 1].target)
+        if (plan->items[i].target <= plan->items[i - 1].target) {
             return false;
+        }
     }
     return true;
 }
 
 static bool move_next(struct moving *moving)
 {
-    if (moving->ready_count == 0)
+    if (moving->ready_count == 0) {
         return smallest_leave(moving);
+    }
     uint32_t index = moving->ready[moving->ready_count - 1];
     bool in_place = moving->moves[index].state == MOVE_WAITING;
-    if (!move_finish(moving, index))
+    if (!move_finish(moving, index)) {
         return false;
+    }
     moving->ready_count--;
-    if (in_place)
+    if (in_place) {
         place_left(moving, index);
+    }
     return true;
 }
 
@@ -259,35 +288,40 @@ static bool moves_any_order(struct moving *moving)
     ways_count(moving);
     for (unsigned tries = 0; moving->done_count < moving->count;) {
         tries = move_next(moving) ? 0 : tries + 1;
-        if (tries == TRIES_MAX || (tries != 0 && moving->staged_count == 0))
+        if (tries == TRIES_MAX || (tries != 0 && moving->staged_count == 0)) {
             return false;
+        }
     }
     return true;
 }
 
 /* Whether no other block of the plan lies there now; blocks that keep their place never do. */
-static bool place_is_free(const struct moving *moving, const struct move *returning, uint64_t address)
+static bool place_is_free(const struct moving *moving, const struct move *returning,
+                          uint64_t address)
 {
     for (size_t i = 0; i < moving->count; i++) {
         const struct move *other = &moving->moves[i];
         uint64_t place = other->state == MOVE_DONE ? other->to : other->from;
         bool is_there = other->state != MOVE_STAGED || other->has_range;
         if (other != returning && is_there && place < address + returning->size_bytes &&
-            address < place + other->size_bytes)
+            address < place + other->size_bytes) {
             return false;
+        }
     }
     return true;
 }
 
-/* Moves that stopped half-way leave blocks on the host.  Where nothing was written over the old place the contents are
- * still there; else they go to where they should: any other hole might be the only one that suits another of them. */
+/* Moves that stopped half-way leave blocks on the host.  Where nothing was written over the old
+ * place the contents are still there; else they go to where they should: any other hole might be
+ * the only one that suits another of them. */
 static void staged_return(struct moving *moving)
 {
     const struct hbm_services *services = &moving->hbm->host.services;
     for (size_t i = 0; i < moving->count; i++) {
         struct move *move = &moving->moves[i];
-        if (move->state != MOVE_STAGED)
+        if (move->state != MOVE_STAGED) {
             continue;
+        }
         if (place_is_free(moving, move, move->from)) {
             services->stage_drop(services->context, move->stranded->token);
             move_unstage(moving, move, move->from);
@@ -306,8 +340,9 @@ static void move_strand(struct moving *moving, struct move *move)
     move->stranded->next = moving->hbm->stranded;
     moving->hbm->stranded = move->stranded;
     block->place = HBM_PLACE_HOST;
-    if (!move->has_range)
+    if (!move->has_range) {
         block->address = HBM_ADDRESS_NONE;
+    }
 }
 
 /* Writes the new addresses into the blocks, and links all ranges anew. */
@@ -319,19 +354,22 @@ static void moves_commit(struct moving *moving)
     for (size_t i = 0; i < moving->count; i++) {
         struct move *move = &moving->moves[i];
         hbm_heap_at(heap, move->block)->address = move->state == MOVE_DONE ? move->to : move->from;
-        if (move->state == MOVE_STAGED)
+        if (move->state == MOVE_STAGED) {
             move_strand(moving, move);
+        }
     }
     for (size_t i = 0; i < plan->item_count; i++) {
-        if (hbm_heap_at(heap, plan->items[i].block)->address != HBM_ADDRESS_NONE)
+        if (hbm_heap_at(heap, plan->items[i].block)->address != HBM_ADDRESS_NONE) {
             moving->blocks[placed_count++] = plan->items[i].block;
+        }
     }
     hbm_sort(moving->blocks, placed_count, address_is_lower, heap);
     hbm_heap_relink(heap, moving->blocks, placed_count);
     for (size_t i = 0; i < moving->count; i++) {
         const struct move *move = &moving->moves[i];
-        if (move->state != MOVE_STAGED || move->has_range)
+        if (move->state != MOVE_STAGED || move->has_range) {
             continue;
+        }
         hbm_heap_strand(heap, move->block);
         (void)hbm_heap_return(heap, move->block);
     }
@@ -342,15 +380,19 @@ static bool moving_run(struct moving *moving)
     const struct hbm_plan *plan = moving->plan;
     for (size_t i = 0; i < plan->item_count; i++) {
         const struct hbm_item *item = &plan->items[i];
-        if (item->target == item->address)
+        if (item->target == item->address) {
             continue;
+        }
         HBM_CHECK(item->movable);
         moving->by_target[moving->count] = (uint32_t)moving->count;
-        moving->moves[moving->count++] = (struct move){
-            .from = item->address, .to = item->target, .size_bytes = item->size_bytes, .block = item->block};
+        moving->moves[moving->count++] = (struct move){.from = item->address,
+                                                       .to = item->target,
+                                                       .size_bytes = item->size_bytes,
+                                                       .block = item->block};
     }
-    if (moving->count == 0)
+    if (moving->count == 0) {
         return true;
+    }
     bool all = order_is_kept(plan) ? moves_in_order(moving) : moves_any_order(moving);
     staged_return(moving);
     moves_commit(moving);
@@ -360,14 +402,17 @@ static bool moving_run(struct moving *moving)
 bool hbm_moves_run(struct hbm *hbm, const struct hbm_plan *plan)
 {
     size_t count = plan->item_count;
-    if (count == 0)
+    if (count == 0) {
         return true;
+    }
     size_t element_bytes = sizeof(struct move) + 3 * sizeof(uint32_t);
-    if (!hbm_heap_relink_reserve(&hbm->heap, count))
+    if (!hbm_heap_relink_reserve(&hbm->heap, count)) {
         return false;
+    }
     char *memory = hbm_host_array(&hbm->host, count, element_bytes);
-    if (memory == NULL)
+    if (memory == NULL) {
         return false;
+    }
     struct moving moving = {.hbm = hbm, .plan = plan, .moves = (void *)memory};
     moving.by_target = (void *)(memory + count * sizeof(struct move));
     moving.ready = moving.by_target + count;
@@ -393,21 +438,27 @@ bool hbm_snapshot(struct hbm *hbm, const struct hbm_call *evicting, struct hbm_p
     plan->item_count = 0;
     plan->item_room = heap->used_count;
     plan->absent_bytes = 0;
-    for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL; stranded = stranded->next) {
+    for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL;
+         stranded = stranded->next) {
         const struct hbm_block *block = hbm_heap_at(heap, stranded->block);
         plan->absent_bytes += block->address == HBM_ADDRESS_NONE ? block->size_bytes : 0;
     }
     if (heap->used_count != 0) {
         plan->items = hbm_host_array(&hbm->host, heap->used_count, sizeof *plan->items);
-        if (plan->items == NULL)
+        if (plan->items == NULL) {
             return false;
+        }
     }
     for (uint32_t number = hbm_heap_at(heap, heap->stack)->next; number != HBM_POOL_NONE;) {
         const struct hbm_block *block = hbm_heap_at(heap, number);
         if (block->role != HBM_ROLE_HOLE && !item_is_evictable(evicting, block)) {
             plan->items[plan->item_count++] = (struct hbm_item){
-                .address = block->address, .target = block->address, .size_bytes = block->size_bytes,
-                .block = number, .align_shift = block->align_shift, .movable = hbm_block_is_movable(block)};
+                .address = block->address,
+                .target = block->address,
+                .size_bytes = block->size_bytes,
+                .block = number,
+                .align_shift = block->align_shift,
+                .movable = hbm_block_is_movable(block)};
         }
         number = block->next;
     }

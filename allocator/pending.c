@@ -17,8 +17,9 @@ static bool buckets_make(struct hbm_pending *pending, uint32_t count)
 {
     struct hbm_host *host = pending->events.host;
     uint32_t *buckets = hbm_host_array(host, count, sizeof *buckets);
-    if (buckets == NULL)
+    if (buckets == NULL) {
         return false;
+    }
     hbm_host_free(host, pending->buckets, pending->bucket_count, sizeof *buckets);
     memset(buckets, 0, count * sizeof *buckets);
     pending->buckets = buckets;
@@ -36,11 +37,13 @@ static bool buckets_make(struct hbm_pending *pending, uint32_t count)
 bool hbm_pending_init(struct hbm_pending *pending, struct hbm_host *host)
 {
     *pending = (struct hbm_pending){.poll_due = true};
-    if (!hbm_pool_init(&pending->events, host, sizeof(struct hbm_event), SLAB_SHIFT))
+    if (!hbm_pool_init(&pending->events, host, sizeof(struct hbm_event), SLAB_SHIFT)) {
         return false;
+    }
     if (hbm_pool_init(&pending->uses, host, sizeof(struct hbm_use), SLAB_SHIFT)) {
-        if (buckets_make(pending, BUCKETS_FIRST))
+        if (buckets_make(pending, BUCKETS_FIRST)) {
             return true;
+        }
         hbm_pool_deinit(&pending->uses);
     }
     hbm_pool_deinit(&pending->events);
@@ -49,18 +52,22 @@ bool hbm_pending_init(struct hbm_pending *pending, struct hbm_host *host)
 
 void hbm_pending_deinit(struct hbm_pending *pending)
 {
-    hbm_host_free(pending->events.host, pending->buckets, pending->bucket_count, sizeof *pending->buckets);
+    hbm_host_free(pending->events.host, pending->buckets, pending->bucket_count,
+                  sizeof *pending->buckets);
     hbm_pool_deinit(&pending->uses);
     hbm_pool_deinit(&pending->events);
 }
 
 bool hbm_pending_reserve(struct hbm_pending *pending, uint32_t count)
 {
-    if (!hbm_pool_reserve(&pending->events, count) || !hbm_pool_reserve(&pending->uses, count))
+    if (!hbm_pool_reserve(&pending->events, count) || !hbm_pool_reserve(&pending->uses, count)) {
         return false;
+    }
     /* Longer chains are only slower, so a refusal here is no failure. */
-    if (pending->events.used_count + count > pending->bucket_count && pending->bucket_count < 1u << 30)
+    if (pending->events.used_count + count > pending->bucket_count &&
+        pending->bucket_count < 1u << 30) {
         (void)buckets_make(pending, pending->bucket_count * 2);
+    }
     return true;
 }
 
@@ -68,8 +75,9 @@ struct hbm_event *hbm_pending_find(const struct hbm_pending *pending, uint64_t i
 {
     for (uint32_t number = pending->buckets[bucket_of(pending, id)]; number != HBM_POOL_NONE;) {
         struct hbm_event *event = hbm_pending_event(pending, number);
-        if (event->id == id)
+        if (event->id == id) {
             return event;
+        }
         number = event->hash_next;
     }
     return NULL;
@@ -82,10 +90,11 @@ static struct hbm_event *event_append(struct hbm_pending *pending, uint64_t id)
     uint32_t *bucket = &pending->buckets[bucket_of(pending, id)];
     *event = (struct hbm_event){.id = id, .hash_next = *bucket, .previous = pending->last};
     *bucket = number;
-    if (pending->last == HBM_POOL_NONE)
+    if (pending->last == HBM_POOL_NONE) {
         pending->first = number;
-    else
+    } else {
         hbm_pending_event(pending, pending->last)->next = number;
+    }
     pending->last = number;
     return event;
 }
@@ -93,8 +102,9 @@ static struct hbm_event *event_append(struct hbm_pending *pending, uint64_t id)
 void hbm_pending_add(struct hbm_pending *pending, uint64_t id, uint32_t block)
 {
     struct hbm_event *event = hbm_pending_find(pending, id);
-    if (event == NULL)
+    if (event == NULL) {
         event = event_append(pending, id);
+    }
     uint32_t number = hbm_pool_take(&pending->uses);
     *hbm_pending_use(pending, number) = (struct hbm_use){.block = block, .next = event->uses};
     event->uses = number;
@@ -109,14 +119,16 @@ uint32_t hbm_pending_remove(struct hbm_pending *pending, uint32_t number)
         link = &hbm_pending_event(pending, *link)->hash_next;
     }
     *link = event->hash_next;
-    if (event->previous == HBM_POOL_NONE)
+    if (event->previous == HBM_POOL_NONE) {
         pending->first = event->next;
-    else
+    } else {
         hbm_pending_event(pending, event->previous)->next = event->next;
-    if (event->next == HBM_POOL_NONE)
+    }
+    if (event->next == HBM_POOL_NONE) {
         pending->last = event->previous;
-    else
+    } else {
         hbm_pending_event(pending, event->next)->previous = event->previous;
+    }
     uint32_t uses = event->uses;
     hbm_pool_give(&pending->events, number);
     return uses;
@@ -131,13 +143,17 @@ uint32_t hbm_pending_use_end(struct hbm_pending *pending, uint32_t use)
 
 void hbm_pending_trim(struct hbm_pending *pending)
 {
-    if (pending->first != HBM_POOL_NONE)
+    if (pending->first != HBM_POOL_NONE) {
         return;
+    }
     HBM_CHECK(pending->uses.used_count == 0);
-    if (pending->events.slab_count > 1)
+    if (pending->events.slab_count > 1) {
         hbm_pool_reset(&pending->events);
-    if (pending->uses.slab_count > 1)
+    }
+    if (pending->uses.slab_count > 1) {
         hbm_pool_reset(&pending->uses);
-    if (pending->bucket_count > BUCKETS_FIRST)
+    }
+    if (pending->bucket_count > BUCKETS_FIRST) {
         (void)buckets_make(pending, BUCKETS_FIRST);
+    }
 }

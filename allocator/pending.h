@@ -7,7 +7,8 @@
 /* One unfinished event.  Linked in the order of first use, and by hash of its id. */
 struct hbm_event {
     uint64_t id;
-    uint64_t lost_in_call; /* the last call that was told that waiting is in vain; asked again in the next */
+    uint64_t lost_in_call; /* the last call that was told that waiting is in vain; asked again in
+                              the next */
     bool wait_refused;     /* it was told so because the service refused */
     uint32_t uses;         /* first struct hbm_use */
     uint32_t hash_next;
@@ -45,7 +46,8 @@ void hbm_pending_add(struct hbm_pending *pending, uint64_t event, uint32_t block
 /* The event with this id, or NULL. */
 struct hbm_event *hbm_pending_find(const struct hbm_pending *pending, uint64_t event);
 
-static inline struct hbm_event *hbm_pending_event(const struct hbm_pending *pending, uint32_t number)
+static inline struct hbm_event *hbm_pending_event(const struct hbm_pending *pending,
+                                                  uint32_t number)
 {
     return hbm_pool_at(&pending->events, number);
 }

@@ -11,13 +11,16 @@ bool hbm_plan_spans(const struct hbm_plan *plan, struct hbm_span *spans, size_t 
     *span_count = 0;
     for (size_t i = 0; i <= plan->item_count; i++) {
         bool last = i == plan->item_count;
-        if (!last && plan->items[i].movable)
+        if (!last && plan->items[i].movable) {
             continue;
+        }
         uint64_t high = last ? plan->capacity_bytes : plan->items[i].address;
-        if (high < low)
+        if (high < low) {
             return false;
-        if (high > low || first < i)
+        }
+        if (high > low || first < i) {
             spans[(*span_count)++] = (struct hbm_span){first, i, low, high};
+        }
         first = i + 1;
         low = last ? high : plan->items[i].address + plan->items[i].size_bytes;
     }
@@ -26,8 +29,9 @@ bool hbm_plan_spans(const struct hbm_plan *plan, struct hbm_span *spans, size_t 
 
 static bool gap_fits(const struct hbm_demand *demand, uint64_t low, uint64_t high)
 {
-    if (high < low || high - low < demand->size_bytes)
+    if (high < low || high - low < demand->size_bytes) {
         return false;
+    }
     return hbm_align_down(high - demand->size_bytes, demand->align_shift) >= low;
 }
 
@@ -36,8 +40,9 @@ bool hbm_plan_direct(const struct hbm_plan *plan)
     uint64_t low = plan->demand.stack_bytes;
     bool found = plan->demand.size_bytes == 0;
     for (size_t i = 0; i < plan->item_count; i++) {
-        if (plan->items[i].address < plan->demand.stack_bytes)
+        if (plan->items[i].address < plan->demand.stack_bytes) {
             return false;
+        }
         found = found || gap_fits(&plan->demand, low, plan->items[i].address);
         low = plan->items[i].address + plan->items[i].size_bytes;
     }
@@ -58,35 +63,41 @@ struct choice {
 /* Pushes items first..end-1 up until none is below `limit` or under another.  The caller knows that
  * they have room.  Returns the bytes moved relative to the current targets, and stops counting
  * once `cost_max` is passed.  Only with `apply` are targets changed. */
-static uint64_t push_up(struct hbm_plan *plan, size_t first, size_t end, uint64_t limit, uint64_t cost_max, bool apply)
+static uint64_t push_up(struct hbm_plan *plan, size_t first, size_t end, uint64_t limit,
+                        uint64_t cost_max, bool apply)
 {
     uint64_t cost_bytes = 0;
     for (size_t i = first; i < end && cost_bytes <= cost_max; i++) {
         struct hbm_item *item = &plan->items[i];
-        if (item->target >= limit)
+        if (item->target >= limit) {
             break;
+        }
         uint64_t target = hbm_align_up(limit, item->align_shift);
         cost_bytes += item->size_bytes;
         limit = target + item->size_bytes;
-        if (apply)
+        if (apply) {
             item->target = target;
+        }
     }
     return cost_bytes;
 }
 
 /* The same downwards: items end-1 .. first, none above `limit`. */
-static uint64_t push_down(struct hbm_plan *plan, size_t first, size_t end, uint64_t limit, uint64_t cost_max, bool apply)
+static uint64_t push_down(struct hbm_plan *plan, size_t first, size_t end, uint64_t limit,
+                          uint64_t cost_max, bool apply)
 {
     uint64_t cost_bytes = 0;
     for (size_t i = end; i-- > first && cost_bytes <= cost_max;) {
         struct hbm_item *item = &plan->items[i];
-        if (item->target + item->size_bytes <= limit)
+        if (item->target + item->size_bytes <= limit) {
             break;
+        }
         uint64_t target = hbm_align_down(limit - item->size_bytes, item->align_shift);
         cost_bytes += item->size_bytes;
         limit = target;
-        if (apply)
+        if (apply) {
             item->target = target;
+        }
     }
     return cost_bytes;
 }
@@ -98,24 +109,27 @@ static bool pack_high(const struct hbm_plan *plan, const struct hbm_span *span, 
     uint64_t limit = span->high;
     for (size_t i = span->end; i-- > span->first;) {
         const struct hbm_item *item = &plan->items[i];
-        if (limit < span->low || limit - span->low < item->size_bytes)
+        if (limit < span->low || limit - span->low < item->size_bytes) {
             return false;
+        }
         limit = hbm_align_down(limit - item->size_bytes, item->align_shift);
         starts[i] = limit;
     }
     return limit >= span->low;
 }
 
-static void choice_try(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span, size_t position,
-                       uint64_t address)
+static void choice_try(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
+                       size_t position, uint64_t address)
 {
     uint64_t max = best->found ? best->cost_bytes : UINT64_MAX;
     uint64_t end = address + plan->demand.size_bytes;
     uint64_t cost_bytes = push_down(plan, span->first, position, address, max, false);
-    if (cost_bytes <= max)
+    if (cost_bytes <= max) {
         cost_bytes += push_up(plan, position, span->end, end, max - cost_bytes, false);
-    if (best->found && cost_bytes >= best->cost_bytes)
+    }
+    if (best->found && cost_bytes >= best->cost_bytes) {
         return;
+    }
     *best = (struct choice){true, *span, position, address, cost_bytes};
 }
 
@@ -124,43 +138,52 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/* Tries the block before item `position`, when packed_end is the lowest end of all items before it and
- * packed_start the highest start of those from it on.  Of all addresses between, those next to a
- * neighbour that then stays cost least. */
-static void position_try(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span, size_t position,
-                         uint64_t packed_end, uint64_t packed_start)
+/* Tries the block before item `position`, when packed_end is the lowest end of all items before it
+ * and packed_start the highest start of those from it on.  Of all addresses between, those next to
+ * a neighbour that then stays cost least. */
+static void position_try(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
+                         size_t position, uint64_t packed_end, uint64_t packed_start)
 {
     const struct hbm_demand *demand = &plan->demand;
     uint64_t lowest = hbm_align_up(packed_end, demand->align_shift);
-    if (packed_start < demand->size_bytes || packed_start - demand->size_bytes < lowest)
+    if (packed_start < demand->size_bytes || packed_start - demand->size_bytes < lowest) {
         return;
+    }
     uint64_t highest = hbm_align_down(packed_start - demand->size_bytes, demand->align_shift);
     uint64_t above = position == span->end ? span->high : plan->items[position].target;
     uint64_t below = span->low;
-    if (position > span->first)
+    if (position > span->first) {
         below = plan->items[position - 1].target + plan->items[position - 1].size_bytes;
-    uint64_t hug_above = above < demand->size_bytes ? 0 : hbm_align_down(above - demand->size_bytes, demand->align_shift);
+    }
+    uint64_t hug_above = above < demand->size_bytes
+                             ? 0
+                             : hbm_align_down(above - demand->size_bytes, demand->align_shift);
     uint64_t hug_below = hbm_align_up(below, demand->align_shift);
     choice_try(plan, best, span, position, clamp(hug_above, lowest, highest));
     choice_try(plan, best, span, position, clamp(hug_below, lowest, highest));
 }
 
-static void span_try(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span, const uint64_t *starts)
+static void span_try(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
+                     const uint64_t *starts)
 {
-    if (span->high - span->low < plan->demand.size_bytes)
+    if (span->high - span->low < plan->demand.size_bytes) {
         return;
+    }
     uint64_t packed_end = span->low;
     for (size_t i = span->first; i <= span->end; i++) {
         position_try(plan, best, span, i, packed_end, i == span->end ? span->high : starts[i]);
-        if (i < span->end)
-            packed_end = hbm_align_up(packed_end, plan->items[i].align_shift) + plan->items[i].size_bytes;
+        if (i < span->end) {
+            packed_end = hbm_align_up(packed_end, plan->items[i].align_shift) +
+                         plan->items[i].size_bytes;
+        }
     }
 }
 
-/* When nothing wants more than the granule, the cheapest place is the window with the fewest bytes of
- * blocks among those with enough bytes of holes: all its blocks go down and the demanded one lies at its
- * top.  Both ends of the window only ever move up, so one pass is enough. */
-static void span_try_windows(const struct hbm_plan *plan, struct choice *best, const struct hbm_span *span)
+/* When nothing wants more than the granule, the cheapest place is the window with the fewest bytes
+ * of blocks among those with enough bytes of holes: all its blocks go down and the demanded one
+ * lies at its top.  Both ends of the window only ever move up, so one pass is enough. */
+static void span_try_windows(const struct hbm_plan *plan, struct choice *best,
+                             const struct hbm_span *span)
 {
     uint64_t inside_bytes = 0, low = span->low, size_bytes = plan->demand.size_bytes;
     size_t first = span->first;
@@ -169,24 +192,28 @@ static void span_try_windows(const struct hbm_plan *plan, struct choice *best, c
         for (; first < i; first++) {
             const struct hbm_item *lowest = &plan->items[first];
             uint64_t above = lowest->target + lowest->size_bytes;
-            if (high - above - (inside_bytes - lowest->size_bytes) < size_bytes)
+            if (high - above - (inside_bytes - lowest->size_bytes) < size_bytes) {
                 break;
+            }
             low = above;
             inside_bytes -= lowest->size_bytes;
         }
         bool enough = high - low - inside_bytes >= size_bytes;
-        if (enough && (!best->found || inside_bytes < best->cost_bytes))
+        if (enough && (!best->found || inside_bytes < best->cost_bytes)) {
             *best = (struct choice){true, *span, i, high - size_bytes, inside_bytes};
-        if (i < span->end)
+        }
+        if (i < span->end) {
             inside_bytes += plan->items[i].size_bytes;
+        }
     }
 }
 
 static bool only_granule_aligned(const struct hbm_plan *plan)
 {
     for (size_t i = 0; i < plan->item_count; i++) {
-        if (plan->items[i].align_shift > plan->granule_shift)
+        if (plan->items[i].align_shift > plan->granule_shift) {
             return false;
+        }
     }
     return plan->demand.align_shift <= plan->granule_shift;
 }
@@ -195,33 +222,40 @@ static bool slide_spans(struct hbm_plan *plan, struct hbm_span *spans, uint64_t 
 {
     size_t span_count;
     struct choice best = {.found = false};
-    if (!hbm_plan_spans(plan, spans, &span_count))
+    if (!hbm_plan_spans(plan, spans, &span_count)) {
         return false;
+    }
     for (size_t i = 0; i < span_count; i++) {
-        if (!pack_high(plan, &spans[i], starts))
+        if (!pack_high(plan, &spans[i], starts)) {
             return false;
+        }
         (void)push_up(plan, spans[i].first, spans[i].end, spans[i].low, UINT64_MAX, true);
     }
-    if (plan->demand.size_bytes == 0)
+    if (plan->demand.size_bytes == 0) {
         return true;
+    }
     bool simple = only_granule_aligned(plan);
     for (size_t i = 0; i < span_count; i++) {
-        if (simple)
+        if (simple) {
             span_try_windows(plan, &best, &spans[i]);
-        else
+        } else {
             span_try(plan, &best, &spans[i], starts);
+        }
     }
-    if (!best.found)
+    if (!best.found) {
         return false;
+    }
     (void)push_down(plan, best.span.first, best.position, best.address, UINT64_MAX, true);
-    (void)push_up(plan, best.position, best.span.end, best.address + plan->demand.size_bytes, UINT64_MAX, true);
+    (void)push_up(plan, best.position, best.span.end, best.address + plan->demand.size_bytes,
+                  UINT64_MAX, true);
     return true;
 }
 
 static void targets_reset(struct hbm_plan *plan)
 {
-    for (size_t i = 0; i < plan->item_count; i++)
+    for (size_t i = 0; i < plan->item_count; i++) {
         plan->items[i].target = plan->items[i].address;
+    }
 }
 
 bool hbm_plan_slide(struct hbm_plan *plan)
@@ -231,10 +265,11 @@ bool hbm_plan_slide(struct hbm_plan *plan)
     uint64_t *starts = hbm_host_array(plan->host, count, sizeof *starts);
     targets_reset(plan);
     bool fits = false;
-    if (spans == NULL || starts == NULL)
+    if (spans == NULL || starts == NULL) {
         plan->host_refused = true;
-    else
+    } else {
         fits = slide_spans(plan, spans, starts);
+    }
     hbm_host_free(plan->host, starts, count, sizeof *starts);
     hbm_host_free(plan->host, spans, count, sizeof *spans);
     return fits;
@@ -253,21 +288,27 @@ static void span_compact(struct hbm_plan *plan, const struct hbm_span *span)
     }
 }
 
-/* Moves what fits of the lowest spans' blocks into the space that compaction leaves at the bottom of
- * higher ones; free_low[s]..free_high[s] is that space. */
-static void spans_lift(struct hbm_plan *plan, const struct hbm_span *spans, size_t span_count, uint64_t *free_high)
+/* Moves what fits of the lowest spans' blocks into the space that compaction leaves at the bottom
+ * of higher ones; free_low[s]..free_high[s] is that space. */
+static void spans_lift(struct hbm_plan *plan, const struct hbm_span *spans, size_t span_count,
+                       uint64_t *free_high)
 {
-    for (size_t s = 0; s < span_count; s++)
-        free_high[s] = spans[s].first == spans[s].end ? spans[s].high : plan->items[spans[s].first].target;
+    for (size_t s = 0; s < span_count; s++) {
+        free_high[s] = spans[s].first == spans[s].end ? spans[s].high
+                                                      : plan->items[spans[s].first].target;
+    }
     for (size_t s = 0; s < span_count; s++) {
         for (size_t i = spans[s].first; i < spans[s].end; i++) {
             struct hbm_item *item = &plan->items[i];
             for (size_t t = span_count; t-- > s + 1;) {
-                if (free_high[t] - spans[t].low < item->size_bytes)
+                if (free_high[t] - spans[t].low < item->size_bytes) {
                     continue;
-                uint64_t target = hbm_align_down(free_high[t] - item->size_bytes, item->align_shift);
-                if (target < spans[t].low)
+                }
+                uint64_t target = hbm_align_down(free_high[t] - item->size_bytes,
+                                                 item->align_shift);
+                if (target < spans[t].low) {
                     continue;
+                }
                 item->target = free_high[t] = target;
                 break;
             }
@@ -284,10 +325,12 @@ void hbm_plan_compact(struct hbm_plan *plan, bool anywhere)
     if (spans == NULL || free_high == NULL) {
         plan->host_refused = true;
     } else if (hbm_plan_spans(plan, spans, &span_count)) {
-        for (size_t s = 0; s < span_count; s++)
+        for (size_t s = 0; s < span_count; s++) {
             span_compact(plan, &spans[s]);
-        if (anywhere)
+        }
+        if (anywhere) {
             spans_lift(plan, spans, span_count, free_high);
+        }
     }
     hbm_host_free(plan->host, free_high, count, sizeof *free_high);
     hbm_host_free(plan->host, spans, count, sizeof *spans);

@@ -1,4 +1,5 @@
-/* Which blocks to move where, so that a demand fits: decided on a snapshot, before anything moves. */
+/* Which blocks to move where, so that a demand fits: decided on a snapshot, before anything moves.
+ */
 #ifndef HBM_PLAN_H
 #define HBM_PLAN_H
 
@@ -6,8 +7,8 @@
 
 /* One block in the snapshot. */
 struct hbm_item {
-    uint64_t address;    /* where it is */
-    uint64_t target;     /* where the plan wants it; equal to address: it stays */
+    uint64_t address; /* where it is */
+    uint64_t target;  /* where the plan wants it; equal to address: it stays */
     uint64_t size_bytes;
     uint32_t block;
     uint8_t align_shift;
@@ -16,8 +17,9 @@ struct hbm_item {
 
 /* What must fit: a block, a stack, or both. */
 struct hbm_demand {
-    uint64_t size_bytes;  /* of the block, a granule multiple; 0: no block */
-    uint64_t stack_bytes; /* [0, stack_bytes) must become free of blocks; at least what is reserved */
+    uint64_t size_bytes; /* of the block, a granule multiple; 0: no block */
+    uint64_t
+        stack_bytes; /* [0, stack_bytes) must become free of blocks; at least what is reserved */
     uint32_t align_shift; /* of the block, at least the granule's */
 };
 
@@ -26,7 +28,7 @@ struct hbm_demand {
 struct hbm_plan {
     struct hbm_item *items; /* [item_count] */
     size_t item_count;
-    size_t item_room;        /* items allocated */
+    size_t item_room; /* items allocated */
     uint64_t capacity_bytes;
     uint32_t granule_shift;
     struct hbm_demand demand;
@@ -40,8 +42,8 @@ struct hbm_plan {
 bool hbm_plan_direct(const struct hbm_plan *plan);
 
 /* True when it fits after blocks moved within their spans, in order; sets targets such that few
- * bytes move.  On false targets are unspecified.  O(items), and O(items * blocks that move) when some
- * block wants more than granule alignment. */
+ * bytes move.  On false targets are unspecified.  O(items), and O(items * blocks that move) when
+ * some block wants more than granule alignment. */
 bool hbm_plan_slide(struct hbm_plan *plan);
 
 /* True when it fits after blocks moved anywhere.  False means that no packing exists, that a search

@@ -17,9 +17,11 @@ static size_t slab_bytes(const struct hbm_pool *pool)
 static char *slab_create(struct hbm_pool *pool)
 {
     char *raw = hbm_host_array(pool->host, 1, slab_bytes(pool));
-    if (raw == NULL)
+    if (raw == NULL) {
         return NULL;
-    uintptr_t start = ((uintptr_t)raw + 2 * CACHE_LINE_BYTES - 1) & ~(uintptr_t)(CACHE_LINE_BYTES - 1);
+    }
+    uintptr_t start = ((uintptr_t)raw + 2 * CACHE_LINE_BYTES - 1) &
+                      ~(uintptr_t)(CACHE_LINE_BYTES - 1);
     char *slab = raw + (start - (uintptr_t)raw);
     memcpy(slab - sizeof raw, &raw, sizeof raw);
     return slab;
@@ -36,10 +38,12 @@ static bool table_grow(struct hbm_pool *pool)
 {
     uint32_t capacity = pool->slab_capacity == 0 ? SLAB_TABLE_FIRST : pool->slab_capacity * 2;
     char **slabs = hbm_host_array(pool->host, capacity, sizeof *slabs);
-    if (slabs == NULL)
+    if (slabs == NULL) {
         return false;
-    if (pool->slab_count != 0)
+    }
+    if (pool->slab_count != 0) {
         memcpy(slabs, pool->slabs, pool->slab_count * sizeof *slabs);
+    }
     hbm_host_free(pool->host, pool->slabs, pool->slab_capacity, sizeof *slabs);
     pool->slabs = slabs;
     pool->slab_capacity = capacity;
@@ -49,13 +53,16 @@ static bool table_grow(struct hbm_pool *pool)
 bool hbm_pool_grow(struct hbm_pool *pool, uint32_t count)
 {
     while (pool->free_count < count) {
-        if (pool->slab_count >= (UINT32_MAX >> pool->slab_shift))
+        if (pool->slab_count >= (UINT32_MAX >> pool->slab_shift)) {
             return false;
-        if (pool->slab_count == pool->slab_capacity && !table_grow(pool))
+        }
+        if (pool->slab_count == pool->slab_capacity && !table_grow(pool)) {
             return false;
+        }
         char *slab = slab_create(pool);
-        if (slab == NULL)
+        if (slab == NULL) {
             return false;
+        }
         pool->slabs[pool->slab_count++] = slab;
         pool->free_count += 1u << pool->slab_shift;
     }
@@ -71,7 +78,8 @@ static void forget_records(struct hbm_pool *pool)
     pool->used_count = 0;
 }
 
-bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes, uint32_t slab_shift)
+bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes,
+                   uint32_t slab_shift)
 {
     HBM_CHECK(record_bytes % sizeof(uint32_t) == 0);
     HBM_CHECK(slab_shift < 20);
@@ -86,8 +94,9 @@ bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record
 
 void hbm_pool_deinit(struct hbm_pool *pool)
 {
-    for (uint32_t i = 0; i < pool->slab_count; i++)
+    for (uint32_t i = 0; i < pool->slab_count; i++) {
         slab_destroy(pool, pool->slabs[i]);
+    }
     hbm_host_free(pool->host, pool->slabs, pool->slab_capacity, sizeof *pool->slabs);
     *pool = (struct hbm_pool){.host = pool->host};
 }
@@ -95,11 +104,13 @@ void hbm_pool_deinit(struct hbm_pool *pool)
 /* A larger slab table than the first goes too, if a small one is to be had; else it is kept. */
 static void table_shrink(struct hbm_pool *pool)
 {
-    if (pool->slab_capacity == SLAB_TABLE_FIRST)
+    if (pool->slab_capacity == SLAB_TABLE_FIRST) {
         return;
+    }
     char **slabs = hbm_host_array(pool->host, SLAB_TABLE_FIRST, sizeof *slabs);
-    if (slabs == NULL)
+    if (slabs == NULL) {
         return;
+    }
     slabs[0] = pool->slabs[0];
     hbm_host_free(pool->host, pool->slabs, pool->slab_capacity, sizeof *slabs);
     pool->slabs = slabs;
@@ -108,8 +119,9 @@ static void table_shrink(struct hbm_pool *pool)
 
 void hbm_pool_reset(struct hbm_pool *pool)
 {
-    while (pool->slab_count > 1)
+    while (pool->slab_count > 1) {
         slab_destroy(pool, pool->slabs[--pool->slab_count]);
+    }
     table_shrink(pool);
     forget_records(pool);
 }

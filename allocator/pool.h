@@ -7,24 +7,25 @@
 
 #define HBM_POOL_NONE 0u
 
-/* Invariant: records 1..capacity exist; each is in use, on the free list, or fresh: from first_fresh on
- * none was ever taken, so a pool costs what is used of it.  slab_count slabs are held.  The first four
- * bytes of a record on the free list are the number of the next one. */
+/* Invariant: records 1..capacity exist; each is in use, on the free list, or fresh: from
+ * first_fresh on none was ever taken, so a pool costs what is used of it.  slab_count slabs are
+ * held.  The first four bytes of a record on the free list are the number of the next one. */
 struct hbm_pool {
     struct hbm_host *host;
-    char **slabs;             /* [slab_capacity], each aligned to a cache line */
-    uint32_t slab_shift;      /* records per slab, as a power of two */
+    char **slabs;        /* [slab_capacity], each aligned to a cache line */
+    uint32_t slab_shift; /* records per slab, as a power of two */
     uint32_t record_bytes;
     uint32_t slab_count;
     uint32_t slab_capacity;
     uint32_t free_head;
     uint32_t first_fresh;
-    uint32_t free_count;      /* fresh ones too */
+    uint32_t free_count; /* fresh ones too */
     uint32_t used_count;
 };
 
 /* Holds one slab from the start.  False when host memory is refused; nothing is held then. */
-bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes, uint32_t slab_shift);
+bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record_bytes,
+                   uint32_t slab_shift);
 void hbm_pool_deinit(struct hbm_pool *pool);
 
 /* Adds slabs until at least `count` records are free.  False when host memory is refused. */
@@ -48,10 +49,11 @@ static inline bool hbm_pool_reserve(struct hbm_pool *pool, uint32_t count)
 static inline uint32_t hbm_pool_take(struct hbm_pool *pool)
 {
     uint32_t number = pool->free_head;
-    if (number == HBM_POOL_NONE)
+    if (number == HBM_POOL_NONE) {
         number = pool->first_fresh++;
-    else
+    } else {
         pool->free_head = *(const uint32_t *)hbm_pool_at(pool, number);
+    }
     pool->free_count--;
     pool->used_count++;
     return number;

@@ -4,43 +4,50 @@
 #include "allocator/state.h"
 
 #define NAME_BYTES_MAX 511u
-/* Each place after the first is looked for because events completed: the bound is a guard against other threads. */
+/* Each place after the first is looked for because events completed: the bound is a guard against
+ * other threads. */
 #define PLACES_MAX 1000
 
 /* ---- the list, least recently used first ---- */
 
 void hbm_program_list_remove(struct hbm *hbm, struct hbm_program *program)
 {
-    if (program->previous == NULL)
+    if (program->previous == NULL) {
         hbm->program_first = program->next;
-    else
+    } else {
         program->previous->next = program->next;
-    if (program->next == NULL)
+    }
+    if (program->next == NULL) {
         hbm->program_last = program->previous;
-    else
+    } else {
         program->next->previous = program->previous;
+    }
 }
 
 static void list_append(struct hbm *hbm, struct hbm_program *program)
 {
     program->previous = hbm->program_last;
     program->next = NULL;
-    if (hbm->program_last == NULL)
+    if (hbm->program_last == NULL) {
         hbm->program_first = program;
-    else
+    } else {
         hbm->program_last->next = program;
+    }
     hbm->program_last = program;
 }
 
-static struct hbm_program *program_create(struct hbm *hbm, const struct hbm_program_request *request)
+static struct hbm_program *program_create(struct hbm *hbm,
+                                          const struct hbm_program_request *request)
 {
     const char *name = request->name == NULL ? "" : request->name;
     size_t name_bytes = strlen(name) + 1;
     struct hbm_program *program = hbm_host_array(&hbm->host, 1, sizeof *program + name_bytes);
-    if (program == NULL)
+    if (program == NULL) {
         return NULL;
-    *program = (struct hbm_program){
-        .id = request->id, .image_bytes = request->image_bytes, .stack_bytes = request->stack_bytes};
+    }
+    *program = (struct hbm_program){.id = request->id,
+                                    .image_bytes = request->image_bytes,
+                                    .stack_bytes = request->stack_bytes};
     memcpy(program->name, name, name_bytes);
     list_append(hbm, program);
     return program;
@@ -71,10 +78,12 @@ static void image_describe(struct hbm *hbm, struct hbm_program *program, uint32_
 /* Could the image alone have been placed?  Without a stack nothing but the image is asked for. */
 static bool image_fits_alone(struct hbm_call *call)
 {
-    if (call->program->block != HBM_POOL_NONE)
+    if (call->program->block != HBM_POOL_NONE) {
         return true;
-    if (call->program->stack_bytes == 0)
+    }
+    if (call->program->stack_bytes == 0) {
         return false;
+    }
     call->image_only = true;
     bool fits = hbm_call_could_fit(call, call->hbm->options.program_evicts_program);
     call->image_only = false;
@@ -86,8 +95,9 @@ static enum hbm_result place_fail(const struct hbm_call *call, bool image_fits)
 {
     struct hbm *hbm = call->hbm;
     const struct hbm_program *program = call->program;
-    if (image_fits)
+    if (image_fits) {
         return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_STACK, program->stack_bytes, program->name);
+    }
     return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_IMAGE, program->image_bytes, program->name);
 }
 
@@ -102,23 +112,28 @@ static bool capacity_allows(const struct hbm *hbm, uint64_t image_bytes, uint64_
 static enum hbm_result program_place(struct hbm *hbm, struct hbm_program *program)
 {
     uint32_t number;
-    if (!capacity_allows(hbm, program->image_bytes, 0))
+    if (!capacity_allows(hbm, program->image_bytes, 0)) {
         return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_IMAGE, program->image_bytes, program->name);
-    if (!capacity_allows(hbm, program->image_bytes, program->stack_bytes))
+    }
+    if (!capacity_allows(hbm, program->image_bytes, program->stack_bytes)) {
         return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_STACK, program->stack_bytes, program->name);
+    }
     struct hbm_call call = hbm_call_begin(hbm, program);
     enum hbm_result result = hbm_place(&call, &number);
     for (int i = 0; i < PLACES_MAX && result == HBM_NO_MEMORY; i++) {
         uint64_t seen = hbm->pending.completed_seen;
         bool image_fits = image_fits_alone(&call);
-        if (!hbm_completed_since(hbm, seen) && !call.refused)
+        if (!hbm_completed_since(hbm, seen) && !call.refused) {
             return place_fail(&call, image_fits);
+        }
         result = call.refused ? HBM_UNAVAILABLE : hbm_place(&call, &number);
     }
-    if (result != HBM_OK)
+    if (result != HBM_OK) {
         return hbm_fail_unavailable(hbm, "a service refused what the program needed");
-    if (number != HBM_POOL_NONE)
+    }
+    if (number != HBM_POOL_NONE) {
         image_describe(hbm, program, number);
+    }
     return HBM_OK;
 }
 
@@ -132,8 +147,9 @@ void hbm_stack_settle(struct hbm *hbm)
 static void program_note(struct hbm *hbm, struct hbm_program *program)
 {
     uint64_t size_bytes = hbm_heap_at(&hbm->heap, program->block)->size_bytes;
-    if (size_bytes > hbm->totals.largest_alloc_size)
+    if (size_bytes > hbm->totals.largest_alloc_size) {
         hbm->totals.largest_alloc_size = size_bytes;
+    }
     hbm_peaks_note(hbm);
     hbm_stack_settle(hbm);
     hbm->totals.bytes_reservable_limit = hbm_reservable(hbm);
@@ -141,12 +157,16 @@ static void program_note(struct hbm *hbm, struct hbm_program *program)
     list_append(hbm, program);
 }
 
-static enum hbm_result program_check(const struct hbm *hbm, const struct hbm_program_request *request)
+static enum hbm_result program_check(const struct hbm *hbm,
+                                     const struct hbm_program_request *request)
 {
-    if (request->image_bytes - 1 >= HBM_SIZE_BYTES_MAX || request->stack_bytes > HBM_SIZE_BYTES_MAX)
+    if (request->image_bytes - 1 >= HBM_SIZE_BYTES_MAX ||
+        request->stack_bytes > HBM_SIZE_BYTES_MAX) {
         return hbm_fail_invalid(hbm, "an image must be 1 to 2^63 bytes, a stack up to 2^63");
-    if (request->name != NULL && strnlen(request->name, NAME_BYTES_MAX + 1) > NAME_BYTES_MAX)
+    }
+    if (request->name != NULL && strnlen(request->name, NAME_BYTES_MAX + 1) > NAME_BYTES_MAX) {
         return hbm_fail_invalid(hbm, "a program's name must not be longer than 511 bytes");
+    }
     return HBM_OK;
 }
 
@@ -154,8 +174,9 @@ static enum hbm_result load_locked(struct hbm *hbm, const struct hbm_program_req
                                    struct hbm_program **out)
 {
     struct hbm_program *program = program_create(hbm, request);
-    if (program == NULL)
+    if (program == NULL) {
         return hbm_fail_unavailable(hbm, "no host memory for a program");
+    }
     program->pin_count = 1;
     enum hbm_result result = program_place(hbm, program);
     program->pin_count = 0;
@@ -169,11 +190,13 @@ static enum hbm_result load_locked(struct hbm *hbm, const struct hbm_program_req
     return HBM_OK;
 }
 
-enum hbm_result hbm_program_load(struct hbm *hbm, const struct hbm_program_request *request, struct hbm_program **out)
+enum hbm_result hbm_program_load(struct hbm *hbm, const struct hbm_program_request *request,
+                                 struct hbm_program **out)
 {
     enum hbm_result result = program_check(hbm, request);
-    if (result != HBM_OK)
+    if (result != HBM_OK) {
         return result;
+    }
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
     result = load_locked(hbm, request, out);
@@ -187,10 +210,11 @@ void hbm_program_unload(struct hbm *hbm, struct hbm_program *program)
     hbm_collect(hbm);
     HBM_CHECK(!program->unloading);
     program->unloading = true;
-    if (program->block == HBM_POOL_NONE)
+    if (program->block == HBM_POOL_NONE) {
         hbm_program_destroy(hbm, program);
-    else
+    } else {
         hbm_block_free(hbm, program->block);
+    }
     hbm_lock_give(&hbm->lock);
 }
 
@@ -208,36 +232,44 @@ void hbm_program_start(struct hbm *hbm, struct hbm_program *program, uint64_t ev
 
 static bool program_is_stranded(const struct hbm *hbm, const struct hbm_program *program)
 {
-    return program->block != HBM_POOL_NONE && hbm_block_is_stranded(hbm_heap_at(&hbm->heap, program->block));
+    return program->block != HBM_POOL_NONE &&
+           hbm_block_is_stranded(hbm_heap_at(&hbm->heap, program->block));
 }
 
-enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program, uint32_t use_count)
+enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program,
+                                    uint32_t use_count)
 {
     bool was_loaded = program->block != HBM_POOL_NONE;
-    if (program_is_stranded(hbm, program))
+    if (program_is_stranded(hbm, program)) {
         return hbm_fail_unavailable(hbm, "the image is stranded on the host");
-    if (!hbm_pending_reserve(&hbm->pending, use_count))
+    }
+    if (!hbm_pending_reserve(&hbm->pending, use_count)) {
         return hbm_fail_unavailable(hbm, "no host memory to remember an event");
+    }
     program->pin_count++;
     enum hbm_result result = program_place(hbm, program);
     program->pin_count--;
     hbm->room_count++;
-    if (result != HBM_OK)
+    if (result != HBM_OK) {
         return result;
+    }
     /* Asked again, because other threads may have used up the room during a wait. */
-    if (!program_is_stranded(hbm, program) && hbm_pending_reserve(&hbm->pending, use_count))
+    if (!program_is_stranded(hbm, program) && hbm_pending_reserve(&hbm->pending, use_count)) {
         return HBM_OK;
+    }
     hbm_stack_settle(hbm);
-    if (!was_loaded && hbm_block_is_movable(hbm_heap_at(&hbm->heap, program->block)))
+    if (!was_loaded && hbm_block_is_movable(hbm_heap_at(&hbm->heap, program->block))) {
         hbm_block_free(hbm, program->block);
+    }
     return hbm_fail_unavailable(hbm, "no host memory to remember an event");
 }
 
 static enum hbm_result execute_locked(struct hbm *hbm, struct hbm_program *program, uint64_t event)
 {
     enum hbm_result result = hbm_program_prepare(hbm, program, 1);
-    if (result == HBM_OK)
+    if (result == HBM_OK) {
         hbm_program_start(hbm, program, event);
+    }
     return result;
 }
 
@@ -266,8 +298,9 @@ uint64_t hbm_program_address(struct hbm *hbm, const struct hbm_program *program)
     hbm_lock_take(&hbm->lock);
     hbm_collect_events(hbm);
     uint64_t address = HBM_ADDRESS_NONE;
-    if (program->block != HBM_POOL_NONE)
+    if (program->block != HBM_POOL_NONE) {
         address = hbm_block_address(hbm_heap_at(&hbm->heap, program->block));
+    }
     hbm_lock_give(&hbm->lock);
     return address;
 }

@@ -8,34 +8,41 @@
 
 /* Repacking decides in which span each movable block and the demanded one go; within a span they
  * then lie one against the other, so that only sums matter unless some want more than granule
- * alignment.  Cheap attempts come first: keep all blocks but those that must make room; then largest
- * first by a few rules, then with a change of mind; then the exact search by sums and, with alignments,
- * place by place, and gap by gap and by exchanges where it ends without an answer: for a short time, then
- * for a long one. */
+ * alignment.  Cheap attempts come first: keep all blocks but those that must make room; then
+ * largest first by a few rules, then with a change of mind; then the exact search by sums and, with
+ * alignments, place by place, and gap by gap and by exchanges where it ends without an answer: for
+ * a short time, then for a long one. */
 
 /* ---- exact ---- */
 
 static void search_found(void *context, const uint32_t *bins)
 {
     struct packing *packing = context;
-    for (size_t k = 0; k < packing->count; k++)
+    for (size_t k = 0; k < packing->count; k++) {
         packing->assigned[packing->items[k]] = packing->bin_spans[packing->bin_first + bins[k]];
+    }
     packing->laid_out = hbm_packing_layout(packing);
     HBM_CHECK(packing->laid_out || packing->aligned);
 }
 
-/* By sums: a proof that nothing fits whatever the alignments, and the answer when there are none. */
+/* By sums: a proof that nothing fits whatever the alignments, and the answer when there are none.
+ */
 static enum hbm_search_result packing_by_sums(struct packing *packing, uint64_t nodes_max)
 {
     size_t first = 0;
-    while (span_bytes(packing, packing->bin_spans[first]) < packing->sizes[packing->count - 1])
+    while (span_bytes(packing, packing->bin_spans[first]) < packing->sizes[packing->count - 1]) {
         first++;
+    }
     packing->bin_first = first;
     struct hbm_search search = {
-        .sizes = packing->sizes, .item_count = packing->count,
-        .capacities = packing->capacities + first, .bin_count = packing->span_count - first,
+        .sizes = packing->sizes,
+        .item_count = packing->count,
+        .capacities = packing->capacities + first,
+        .bin_count = packing->span_count - first,
         .nodes_max = nodes_max,
-        .found = search_found, .context = packing, .host = packing->plan->host,
+        .found = search_found,
+        .context = packing,
+        .host = packing->plan->host,
     };
     return hbm_search_run(&search);
 }
@@ -43,9 +50,15 @@ static enum hbm_search_result packing_by_sums(struct packing *packing, uint64_t 
 static struct hbm_aligned places_search(const struct packing *packing, uint64_t nodes_max)
 {
     return (struct hbm_aligned){
-        .sizes = packing->sizes, .shifts = packing->shifts, .item_count = packing->count,
-        .spans = packing->spans, .span_order = packing->bin_spans, .span_count = packing->span_count,
-        .nodes_max = nodes_max, .addresses = packing->addresses, .host = packing->plan->host,
+        .sizes = packing->sizes,
+        .shifts = packing->shifts,
+        .item_count = packing->count,
+        .spans = packing->spans,
+        .span_order = packing->bin_spans,
+        .span_count = packing->span_count,
+        .nodes_max = nodes_max,
+        .addresses = packing->addresses,
+        .host = packing->plan->host,
     };
 }
 
@@ -53,8 +66,9 @@ static void places_take(struct packing *packing)
 {
     struct hbm_plan *plan = packing->plan;
     for (size_t k = 0; k < packing->count; k++) {
-        if (packing->items[k] < plan->item_count)
+        if (packing->items[k] < plan->item_count) {
             plan->items[packing->items[k]].target = packing->addresses[k];
+        }
     }
 }
 
@@ -62,16 +76,19 @@ static enum hbm_search_result packing_by_places(struct packing *packing, uint64_
 {
     struct hbm_aligned search = places_search(packing, nodes_max);
     enum hbm_search_result result = hbm_aligned_run(&search);
-    if (result == HBM_SEARCH_FOUND)
+    if (result == HBM_SEARCH_FOUND) {
         places_take(packing);
+    }
     return result;
 }
 
 static enum hbm_search_result packing_exact(struct packing *packing, uint64_t nodes_max)
 {
     enum hbm_search_result result = packing_by_sums(packing, nodes_max);
-    if (packing->aligned && !packing->laid_out && result != HBM_SEARCH_NONE && result != HBM_SEARCH_REFUSED)
+    if (packing->aligned && !packing->laid_out && result != HBM_SEARCH_NONE &&
+        result != HBM_SEARCH_REFUSED) {
         result = packing_by_places(packing, nodes_max);
+    }
     packing->plan->host_refused |= result == HBM_SEARCH_REFUSED;
     return result;
 }
@@ -89,14 +106,18 @@ static struct hbm_gaps_now gaps_now(struct packing *packing)
     struct hbm_gaps_now now = {.addresses = packing->room, .places = packing->assigned};
     for (uint32_t k = 0; k < packing->count; k++) {
         number[packing->items[k]] = k;
-        packing->room[k] = packing->items[k] < plan->item_count ? plan->items[packing->items[k]].address : 0;
+        packing->room[k] = packing->items[k] < plan->item_count
+                               ? plan->items[packing->items[k]].address
+                               : 0;
     }
     for (size_t i = 0; i < plan->item_count; i++) {
-        if (packing->home[i] != NOWHERE)
+        if (packing->home[i] != NOWHERE) {
             packing->assigned[now.count++] = number[i];
+        }
     }
-    if (plan->demand.size_bytes != 0)
+    if (plan->demand.size_bytes != 0) {
         packing->assigned[now.count] = number[plan->item_count];
+    }
     return now;
 }
 
@@ -109,16 +130,18 @@ static struct hbm_aligned gaps_search(struct packing *packing, uint64_t nodes_ma
 static bool gaps_end(struct packing *packing, enum hbm_search_result result)
 {
     packing->plan->host_refused |= result == HBM_SEARCH_REFUSED;
-    if (result == HBM_SEARCH_FOUND)
+    if (result == HBM_SEARCH_FOUND) {
         places_take(packing);
+    }
     return result == HBM_SEARCH_FOUND;
 }
 
 /* Where no block wants more than the granule, moving few is what hbm_packing_keep_most() does. */
 static bool packing_clear(struct packing *packing)
 {
-    if (!packing->aligned)
+    if (!packing->aligned) {
         return false;
+    }
     struct hbm_aligned search = gaps_search(packing, packing->plan->search_nodes_max);
     struct hbm_gaps_now now = gaps_now(packing);
     return gaps_end(packing, hbm_gaps_clear(&search, &now));
@@ -126,8 +149,9 @@ static bool packing_clear(struct packing *packing)
 
 static bool packing_fill(struct packing *packing, uint64_t nodes_max)
 {
-    if (!packing->aligned)
+    if (!packing->aligned) {
         return false;
+    }
     struct hbm_aligned search = gaps_search(packing, nodes_max);
     return gaps_end(packing, hbm_gaps_fill(&search));
 }
@@ -137,24 +161,31 @@ static bool packing_fill(struct packing *packing, uint64_t nodes_max)
 static bool packing_by_exchange(struct packing *packing, uint64_t steps_max)
 {
     /* One span has nothing to change places with, and is the only one that can be of 2^63 bytes. */
-    if (packing->span_count == 1)
+    if (packing->span_count == 1) {
         return false;
+    }
     struct hbm_exchange_list *lists = hbm_host_array(packing->plan->host, 2, sizeof *lists);
     if (lists == NULL) {
         packing->plan->host_refused = true;
         return false;
     }
     struct hbm_exchange exchange = {
-        .sizes = packing->sizes, .item_count = packing->count,
-        .capacities = packing->capacities, .bin_count = packing->span_count,
-        .bins = packing->best, .room = (int64_t *)packing->room,
-        .first = packing->arrival_first, .next = packing->arrival_next, .lists = lists,
+        .sizes = packing->sizes,
+        .item_count = packing->count,
+        .capacities = packing->capacities,
+        .bin_count = packing->span_count,
+        .bins = packing->best,
+        .room = (int64_t *)packing->room,
+        .first = packing->arrival_first,
+        .next = packing->arrival_next,
+        .lists = lists,
         .steps_max = steps_max,
     };
     bool fits = false;
     while (!fits && hbm_exchange_next(&exchange)) {
-        for (size_t k = 0; k < packing->count; k++)
+        for (size_t k = 0; k < packing->count; k++) {
             packing->assigned[packing->items[k]] = packing->bin_spans[packing->best[k]];
+        }
         fits = hbm_packing_layout(packing);
         /* Only alignments make a layout fail: it compares the items of a span with each other. */
         exchange.steps += 8 * packing->count * packing->count;
@@ -174,8 +205,9 @@ static int span_is_smaller(const void *context, uint32_t left, uint32_t right)
 static int item_is_larger(const void *context, uint32_t left, uint32_t right)
 {
     uint64_t left_bytes = size_of(context, left), right_bytes = size_of(context, right);
-    if (left_bytes != right_bytes)
+    if (left_bytes != right_bytes) {
         return left_bytes > right_bytes;
+    }
     uint8_t left_shift = align_of(context, left), right_shift = align_of(context, right);
     return left_shift != right_shift ? left_shift > right_shift : left < right;
 }
@@ -183,8 +215,9 @@ static int item_is_larger(const void *context, uint32_t left, uint32_t right)
 static void homes_find(struct packing *packing)
 {
     const struct hbm_plan *plan = packing->plan;
-    for (size_t i = 0; i <= plan->item_count; i++)
+    for (size_t i = 0; i <= plan->item_count; i++) {
         packing->home[i] = NOWHERE;
+    }
     for (uint32_t s = 0; s < packing->span_count; s++) {
         const struct hbm_span *span = &packing->spans[s];
         packing->room_start[s] = span->high - span->low;
@@ -194,35 +227,40 @@ static void homes_find(struct packing *packing)
             packing->items[packing->count++] = (uint32_t)i;
         }
     }
-    if (plan->demand.size_bytes != 0)
+    if (plan->demand.size_bytes != 0) {
         packing->items[packing->count++] = (uint32_t)plan->item_count;
+    }
     hbm_sort(packing->items, packing->count, item_is_larger, packing);
     for (size_t k = 0; k < packing->count; k++) {
         packing->sizes[k] = size_of(packing, packing->items[k]);
         packing->shifts[k] = align_of(packing, packing->items[k]);
         packing->aligned = packing->aligned || packing->shifts[k] > plan->granule_shift;
     }
-    for (uint32_t s = 0; s < packing->span_count; s++)
+    for (uint32_t s = 0; s < packing->span_count; s++) {
         packing->bin_spans[s] = s;
+    }
     hbm_sort(packing->bin_spans, packing->span_count, span_is_smaller, packing);
-    for (size_t i = 0; i < packing->span_count; i++)
+    for (size_t i = 0; i < packing->span_count; i++) {
         packing->capacities[i] = span_bytes(packing, packing->bin_spans[i]);
+    }
 }
 
-/* How many of the distinct sizes are also checked by number, which costs a pass over the spans each. */
+/* How many of the distinct sizes are also checked by number, which costs a pass over the spans
+ * each. */
 #define COUNTED_SIZES_MAX 32
 
 /* Whether `count` items of at least `size_bytes` each could have places, seen alone. */
 static bool count_allows(const struct packing *packing, size_t count, uint64_t size_bytes)
 {
     uint64_t places = 0;
-    for (size_t i = packing->span_count; i-- > 0 && places < count;)
+    for (size_t i = packing->span_count; i-- > 0 && places < count;) {
         places += packing->capacities[i] / size_bytes;
+    }
     return places >= count;
 }
 
-/* Items of at least some size can only be in spans of at least that size: their sum and their number
- * must have room there.  This proves most hopeless cases without a search. */
+/* Items of at least some size can only be in spans of at least that size: their sum and their
+ * number must have room there.  This proves most hopeless cases without a search. */
 static bool bounds_allow(const struct packing *packing)
 {
     uint64_t room = 0, need = 0;
@@ -230,14 +268,18 @@ static bool bounds_allow(const struct packing *packing)
     unsigned counted = 0;
     for (size_t k = 0; k < packing->count; k++) {
         uint64_t size_bytes = packing->sizes[k];
-        while (spans_left != 0 && packing->capacities[spans_left - 1] >= size_bytes)
+        while (spans_left != 0 && packing->capacities[spans_left - 1] >= size_bytes) {
             room += packing->capacities[--spans_left];
+        }
         need += size_bytes;
-        if (need > room)
+        if (need > room) {
             return false;
+        }
         bool last_of_size = k + 1 == packing->count || packing->sizes[k + 1] != size_bytes;
-        if (last_of_size && counted++ < COUNTED_SIZES_MAX && !count_allows(packing, k + 1, size_bytes))
+        if (last_of_size && counted++ < COUNTED_SIZES_MAX &&
+            !count_allows(packing, k + 1, size_bytes)) {
             return false;
+        }
     }
     return true;
 }
@@ -245,29 +287,37 @@ static bool bounds_allow(const struct packing *packing)
 static bool packing_solve(struct packing *packing)
 {
     homes_find(packing);
-    if (packing->count == 0)
+    if (packing->count == 0) {
         return true;
-    if (!bounds_allow(packing))
-        return false;
-    if (hbm_packing_keep_most(packing) || packing_clear(packing))
-        return true;
-    for (int rule = 0; rule < SPAN_RULE_COUNT; rule++) {
-        if (hbm_packing_largest_first(packing, (enum span_rule)rule))
-            return true;
     }
-    if (hbm_packing_item_by_item(packing))
+    if (!bounds_allow(packing)) {
+        return false;
+    }
+    if (hbm_packing_keep_most(packing) || packing_clear(packing)) {
         return true;
+    }
+    for (int rule = 0; rule < SPAN_RULE_COUNT; rule++) {
+        if (hbm_packing_largest_first(packing, (enum span_rule)rule)) {
+            return true;
+        }
+    }
+    if (hbm_packing_item_by_item(packing)) {
+        return true;
+    }
     /* A short search decides most; where it does not, exchanges are far cheaper than a long one. */
     uint64_t most = packing->plan->search_nodes_max;
-    const uint64_t nodes_max[] = {most / QUICK_SHARE, most}; /* a step of an exchange takes a fraction of its time */
+    const uint64_t nodes_max[] = {most / QUICK_SHARE,
+                                  most}; /* a step of an exchange takes a fraction of its time */
     const uint64_t steps_max[] = {most / 2, most > UINT64_MAX / 2 ? UINT64_MAX : most * 2};
     enum hbm_search_result result = HBM_SEARCH_UNKNOWN;
     for (unsigned i = 0; i < 2 && result == HBM_SEARCH_UNKNOWN; i++) {
         result = packing_exact(packing, nodes_max[i]);
-        if (result == HBM_SEARCH_UNKNOWN && packing_fill(packing, nodes_max[i]))
+        if (result == HBM_SEARCH_UNKNOWN && packing_fill(packing, nodes_max[i])) {
             return true;
-        if (result == HBM_SEARCH_UNKNOWN && packing_by_exchange(packing, steps_max[i]))
+        }
+        if (result == HBM_SEARCH_UNKNOWN && packing_by_exchange(packing, steps_max[i])) {
             return true;
+        }
     }
     return result == HBM_SEARCH_FOUND;
 }
@@ -304,8 +354,8 @@ bool hbm_plan_repack(struct hbm_plan *plan)
     }
     void *end = arrays_split(&packing, count, memory);
     HBM_CHECK((char *)end <= memory + count * element_bytes);
-    bool fits = hbm_plan_spans(plan, packing.spans, &packing.span_count) && packing.span_count != 0 &&
-                packing_solve(&packing);
+    bool fits = hbm_plan_spans(plan, packing.spans, &packing.span_count) &&
+                packing.span_count != 0 && packing_solve(&packing);
     hbm_host_free(plan->host, memory, count, element_bytes);
     return fits;
 }

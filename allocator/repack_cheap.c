@@ -10,10 +10,12 @@ static uint32_t span_tightest(struct packing *packing, uint64_t size_bytes, uint
     uint32_t best = NOWHERE;
     packing->steps += packing->span_count;
     for (uint32_t s = 0; s < packing->span_count; s++) {
-        if (s == not_here || (int64_t)packing->room[s] < 0 || packing->room[s] < size_bytes)
+        if (s == not_here || (int64_t)packing->room[s] < 0 || packing->room[s] < size_bytes) {
             continue;
-        if (best == NOWHERE || packing->room[s] < packing->room[best])
+        }
+        if (best == NOWHERE || packing->room[s] < packing->room[best]) {
             best = s;
+        }
     }
     return best;
 }
@@ -21,8 +23,9 @@ static uint32_t span_tightest(struct packing *packing, uint64_t size_bytes, uint
 static void item_move(struct packing *packing, uint32_t item, uint32_t to)
 {
     uint32_t from = packing->assigned[item];
-    if (from != NOWHERE)
+    if (from != NOWHERE) {
         packing->room[from] += size_of(packing, item);
+    }
     packing->room[to] -= size_of(packing, item);
     packing->assigned[item] = to;
 }
@@ -32,9 +35,10 @@ static int64_t room_lacking(const struct packing *packing, uint32_t s, uint64_t 
     return (int64_t)(want_bytes - packing->room[s]);
 }
 
-/* Sends blocks of span s elsewhere until it has want_bytes of room: first the smallest block that is
- * enough alone, else the largest that has a place.  Returns false when it cannot. */
-static bool room_make(struct packing *packing, uint32_t s, uint64_t want_bytes, uint64_t *cost_bytes)
+/* Sends blocks of span s elsewhere until it has want_bytes of room: first the smallest block that
+ * is enough alone, else the largest that has a place.  Returns false when it cannot. */
+static bool room_make(struct packing *packing, uint32_t s, uint64_t want_bytes,
+                      uint64_t *cost_bytes)
 {
     const struct hbm_span *span = &packing->spans[s];
     while (room_lacking(packing, s, want_bytes) > 0) {
@@ -42,19 +46,23 @@ static bool room_make(struct packing *packing, uint32_t s, uint64_t want_bytes, 
         uint32_t chosen = NOWHERE, to = NOWHERE;
         for (size_t i = span->first; i < span->end; i++) {
             uint64_t size_bytes = packing->plan->items[i].size_bytes;
-            bool better = chosen_bytes < lacking ? size_bytes > chosen_bytes
-                                                 : size_bytes >= lacking && size_bytes < chosen_bytes;
-            if (packing->assigned[i] != s || !better || packing->steps > GREEDY_STEPS_MAX)
+            bool better = chosen_bytes < lacking
+                              ? size_bytes > chosen_bytes
+                              : size_bytes >= lacking && size_bytes < chosen_bytes;
+            if (packing->assigned[i] != s || !better || packing->steps > GREEDY_STEPS_MAX) {
                 continue;
+            }
             uint32_t place = span_tightest(packing, size_bytes, s);
-            if (place == NOWHERE)
+            if (place == NOWHERE) {
                 continue;
+            }
             chosen = (uint32_t)i;
             chosen_bytes = size_bytes;
             to = place;
         }
-        if (chosen == NOWHERE)
+        if (chosen == NOWHERE) {
             return false;
+        }
         packing->steps += span->end - span->first;
         item_move(packing, chosen, to);
         *cost_bytes += chosen_bytes;
@@ -64,7 +72,8 @@ static bool room_make(struct packing *packing, uint32_t s, uint64_t want_bytes, 
 
 static void packing_restart(struct packing *packing)
 {
-    memcpy(packing->assigned, packing->home, (packing->plan->item_count + 1) * sizeof *packing->home);
+    memcpy(packing->assigned, packing->home,
+           (packing->plan->item_count + 1) * sizeof *packing->home);
     memcpy(packing->room, packing->room_start, packing->span_count * sizeof *packing->room);
     packing->steps += packing->span_count;
 }
@@ -75,12 +84,15 @@ static bool host_span_try(struct packing *packing, uint32_t s, uint64_t *cost_by
     packing_restart(packing);
     *cost_bytes = 0;
     /* Only the first span can be overfull: by the stack that the demand raises. */
-    if ((int64_t)packing->room[0] < 0 && s != 0 && !room_make(packing, 0, 0, cost_bytes))
+    if ((int64_t)packing->room[0] < 0 && s != 0 && !room_make(packing, 0, 0, cost_bytes)) {
         return false;
-    if (!room_make(packing, s, want_bytes, cost_bytes))
+    }
+    if (!room_make(packing, s, want_bytes, cost_bytes)) {
         return false;
-    if (want_bytes != 0)
+    }
+    if (want_bytes != 0) {
         item_move(packing, (uint32_t)packing->plan->item_count, s);
+    }
     return true;
 }
 
@@ -89,14 +101,17 @@ bool hbm_packing_keep_most(struct packing *packing)
     uint64_t best_bytes = UINT64_MAX, cost_bytes;
     size_t bytes = (packing->plan->item_count + 1) * sizeof *packing->best;
     for (uint32_t s = 0; s < packing->span_count && packing->steps < GREEDY_STEPS_MAX; s++) {
-        bool large = packing->spans[s].high - packing->spans[s].low >= packing->plan->demand.size_bytes;
-        if (!large || !host_span_try(packing, s, &cost_bytes) || cost_bytes >= best_bytes)
+        bool large = packing->spans[s].high - packing->spans[s].low >=
+                     packing->plan->demand.size_bytes;
+        if (!large || !host_span_try(packing, s, &cost_bytes) || cost_bytes >= best_bytes) {
             continue;
+        }
         best_bytes = cost_bytes;
         memcpy(packing->best, packing->assigned, bytes);
     }
-    if (best_bytes == UINT64_MAX)
+    if (best_bytes == UINT64_MAX) {
         return false;
+    }
     memcpy(packing->assigned, packing->best, bytes);
     return hbm_packing_layout(packing);
 }
@@ -105,18 +120,22 @@ bool hbm_packing_keep_most(struct packing *packing)
 
 static uint32_t span_choose(struct packing *packing, uint64_t size_bytes, enum span_rule rule)
 {
-    if (rule == SPAN_TIGHTEST)
+    if (rule == SPAN_TIGHTEST) {
         return span_tightest(packing, size_bytes, NOWHERE);
+    }
     uint32_t best = NOWHERE;
     packing->steps += packing->span_count;
     for (size_t i = packing->span_count; i-- > 0;) {
         uint32_t s = packing->bin_spans[i];
-        if (packing->room[s] < size_bytes)
+        if (packing->room[s] < size_bytes) {
             continue;
-        if (rule == SPAN_LARGEST)
+        }
+        if (rule == SPAN_LARGEST) {
             return s;
-        if (best == NOWHERE || packing->room[s] > packing->room[best])
+        }
+        if (best == NOWHERE || packing->room[s] > packing->room[best]) {
             best = s;
+        }
     }
     return best;
 }
@@ -124,14 +143,17 @@ static uint32_t span_choose(struct packing *packing, uint64_t size_bytes, enum s
 bool hbm_packing_largest_first(struct packing *packing, enum span_rule rule)
 {
     packing->steps = 0;
-    for (size_t s = 0; s < packing->span_count; s++)
+    for (size_t s = 0; s < packing->span_count; s++) {
         packing->room[s] = packing->spans[s].high - packing->spans[s].low;
-    for (size_t k = 0; k < packing->count; k++)
+    }
+    for (size_t k = 0; k < packing->count; k++) {
         packing->assigned[packing->items[k]] = NOWHERE;
+    }
     for (size_t k = 0; k < packing->count; k++) {
         uint32_t s = span_choose(packing, size_of(packing, packing->items[k]), rule);
-        if (s == NOWHERE || packing->steps > 16u * GREEDY_STEPS_MAX)
+        if (s == NOWHERE || packing->steps > 16u * GREEDY_STEPS_MAX) {
             return false;
+        }
         item_move(packing, packing->items[k], s);
     }
     return hbm_packing_layout(packing);
@@ -145,36 +167,41 @@ bool hbm_packing_largest_first(struct packing *packing, enum span_rule rule)
 static bool loses_too_much(const struct packing *packing, uint64_t spare_bytes)
 {
     uint64_t smallest = packing->sizes[packing->count - 1], lost = 0;
-    for (size_t s = 0; s < packing->span_count; s++)
+    for (size_t s = 0; s < packing->span_count; s++) {
         lost += packing->room[s] < smallest ? packing->room[s] : 0;
+    }
     return lost > spare_bytes;
 }
 
-/* The next place in bin_spans, from `from` on, whose span takes the item; spans of equal room are the
- * same to it.  span_count when there is none. */
+/* The next place in bin_spans, from `from` on, whose span takes the item; spans of equal room are
+ * the same to it.  span_count when there is none. */
 static uint32_t place_next(const struct packing *packing, uint32_t from, uint64_t size_bytes)
 {
     for (uint32_t i = from; i < packing->span_count; i++) {
         uint64_t room = packing->room[packing->bin_spans[i]];
         bool seen = room < size_bytes;
-        for (uint32_t k = 0; k < i && !seen; k++)
+        for (uint32_t k = 0; k < i && !seen; k++) {
             seen = packing->room[packing->bin_spans[k]] == room;
-        if (!seen)
+        }
+        if (!seen) {
             return i;
+        }
     }
     return (uint32_t)packing->span_count;
 }
 
-/* Largest first with a change of mind: what no rule places is often found after a few hundred steps.  It is
- * strong where a few large items decide, which is where filling span by span is weak.  `best` keeps by item
- * the place after the one taken. */
+/* Largest first with a change of mind: what no rule places is often found after a few hundred
+ * steps.  It is strong where a few large items decide, which is where filling span by span is weak.
+ * `best` keeps by item the place after the one taken. */
 bool hbm_packing_item_by_item(struct packing *packing)
 {
     uint64_t spare_bytes = 0, steps = packing->plan->search_nodes_max / QUICK_SHARE;
-    for (size_t s = 0; s < packing->span_count; s++)
+    for (size_t s = 0; s < packing->span_count; s++) {
         spare_bytes += packing->room[s] = packing->spans[s].high - packing->spans[s].low;
-    for (size_t k = 0; k < packing->count; k++)
+    }
+    for (size_t k = 0; k < packing->count; k++) {
         spare_bytes -= packing->sizes[k];
+    }
     size_t k = 0;
     packing->best[0] = 0;
     /* Each step looks at all spans: with thousands of them it counts for more. */
@@ -187,15 +214,17 @@ bool hbm_packing_item_by_item(struct packing *packing)
             packing->assigned[packing->items[k]] = packing->bin_spans[place];
             packing->room[packing->bin_spans[place]] -= size_bytes;
         }
-        if (placed && k + 1 == packing->count)
+        if (placed && k + 1 == packing->count) {
             return hbm_packing_layout(packing);
+        }
         if (placed && !loses_too_much(packing, spare_bytes)) {
             bool repeats = packing->sizes[k + 1] == size_bytes;
             packing->best[++k] = repeats ? place : 0;
             continue;
         }
-        if (!placed && k-- == 0)
+        if (!placed && k-- == 0) {
             return false;
+        }
         packing->room[packing->assigned[packing->items[k]]] += packing->sizes[k];
     }
     return false;

@@ -1,32 +1,39 @@
 #include "allocator/repack_parts.h"
 
-static bool place_below(const struct packing *packing, const struct hbm_span *span, uint32_t item, uint64_t *limit)
+static bool place_below(const struct packing *packing, const struct hbm_span *span, uint32_t item,
+                        uint64_t *limit)
 {
     uint64_t size_bytes = size_of(packing, item);
-    if (*limit < span->low || *limit - span->low < size_bytes)
+    if (*limit < span->low || *limit - span->low < size_bytes) {
         return false;
+    }
     uint64_t address = hbm_align_down(*limit - size_bytes, align_of(packing, item));
-    if (address < span->low)
+    if (address < span->low) {
         return false;
-    if (item < packing->plan->item_count)
+    }
+    if (item < packing->plan->item_count) {
         packing->plan->items[item].target = address;
+    }
     *limit = address;
     return true;
 }
 
-/* Blocks that stay keep their order at the top; arrivals lie below them, largest alignment first. */
+/* Blocks that stay keep their order at the top; arrivals lie below them, largest alignment first.
+ */
 static bool span_layout_in_order(struct packing *packing, uint32_t s)
 {
     const struct hbm_span *span = &packing->spans[s];
     uint64_t limit = span->high;
     for (size_t i = span->end; i-- > span->first;) {
-        if (packing->assigned[i] == s && !place_below(packing, span, (uint32_t)i, &limit))
+        if (packing->assigned[i] == s && !place_below(packing, span, (uint32_t)i, &limit)) {
             return false;
+        }
     }
     for (int shift = 63; shift >= 0; shift--) {
         for (uint32_t i = packing->arrival_first[s]; i != NOWHERE; i = packing->arrival_next[i]) {
-            if (align_of(packing, i) == shift && !place_below(packing, span, i, &limit))
+            if (align_of(packing, i) == shift && !place_below(packing, span, i, &limit)) {
                 return false;
+            }
         }
     }
     return true;
@@ -40,12 +47,14 @@ static bool span_layout_by_align(struct packing *packing, uint32_t s)
     for (int shift = 63; shift >= 0; shift--) {
         for (size_t i = span->first; i < span->end; i++) {
             bool here = packing->assigned[i] == s && align_of(packing, (uint32_t)i) == shift;
-            if (here && !place_below(packing, span, (uint32_t)i, &limit))
+            if (here && !place_below(packing, span, (uint32_t)i, &limit)) {
                 return false;
+            }
         }
         for (uint32_t i = packing->arrival_first[s]; i != NOWHERE; i = packing->arrival_next[i]) {
-            if (align_of(packing, i) == shift && !place_below(packing, span, i, &limit))
+            if (align_of(packing, i) == shift && !place_below(packing, span, i, &limit)) {
                 return false;
+            }
         }
     }
     return true;
@@ -54,23 +63,27 @@ static bool span_layout_by_align(struct packing *packing, uint32_t s)
 static bool span_is_untouched(const struct packing *packing, uint32_t s)
 {
     const struct hbm_span *span = &packing->spans[s];
-    if (packing->arrival_first[s] != NOWHERE)
+    if (packing->arrival_first[s] != NOWHERE) {
         return false;
+    }
     for (size_t i = span->first; i < span->end; i++) {
-        if (packing->assigned[i] == s && packing->plan->items[i].address < span->low)
+        if (packing->assigned[i] == s && packing->plan->items[i].address < span->low) {
             return false;
+        }
     }
     return true;
 }
 
 static void arrivals_find(struct packing *packing)
 {
-    for (size_t s = 0; s < packing->span_count; s++)
+    for (size_t s = 0; s < packing->span_count; s++) {
         packing->arrival_first[s] = NOWHERE;
+    }
     for (size_t k = packing->count; k-- > 0;) {
         uint32_t item = packing->items[k], s = packing->assigned[item];
-        if (s == packing->home[item])
+        if (s == packing->home[item]) {
             continue;
+        }
         packing->arrival_next[item] = packing->arrival_first[s];
         packing->arrival_first[s] = item;
     }
@@ -79,14 +92,17 @@ static void arrivals_find(struct packing *packing)
 bool hbm_packing_layout(struct packing *packing)
 {
     struct hbm_plan *plan = packing->plan;
-    for (size_t i = 0; i < plan->item_count; i++)
+    for (size_t i = 0; i < plan->item_count; i++) {
         plan->items[i].target = plan->items[i].address;
+    }
     arrivals_find(packing);
     for (uint32_t s = 0; s < packing->span_count; s++) {
-        if (span_is_untouched(packing, s) || span_layout_in_order(packing, s))
+        if (span_is_untouched(packing, s) || span_layout_in_order(packing, s)) {
             continue;
-        if (!span_layout_by_align(packing, s))
+        }
+        if (!span_layout_by_align(packing, s)) {
             return false;
+        }
     }
     return true;
 }

@@ -6,23 +6,25 @@ static bool goes_on(enum hbm_service_result result, unsigned *calls)
     return result == HBM_SERVICE_PARTIAL && ++*calls < HBM_PARTIAL_CALLS_MAX;
 }
 
-bool hbm_resume_copy(const struct hbm_services *services, uint64_t from, uint64_t to, uint64_t bytes)
+bool hbm_resume_copy(const struct hbm_services *services, uint64_t from, uint64_t to,
+                     uint64_t bytes)
 {
     enum hbm_service_result result;
     unsigned calls = 0;
-    do
+    do {
         result = services->copy(services->context, from, to, bytes);
-    while (goes_on(result, &calls));
+    } while (goes_on(result, &calls));
     return result == HBM_SERVICE_OK;
 }
 
-bool hbm_resume_stage_in(const struct hbm_services *services, uint64_t token, uint64_t to, uint64_t bytes)
+bool hbm_resume_stage_in(const struct hbm_services *services, uint64_t token, uint64_t to,
+                         uint64_t bytes)
 {
     enum hbm_service_result result;
     unsigned calls = 0;
-    do
+    do {
         result = services->stage_in(services->context, token, to, bytes);
-    while (goes_on(result, &calls));
+    } while (goes_on(result, &calls));
     return result == HBM_SERVICE_OK;
 }
 
@@ -30,8 +32,8 @@ bool hbm_resume_unload(const struct hbm_services *services, uint64_t program_id)
 {
     enum hbm_service_result result;
     unsigned calls = 0;
-    do
+    do {
         result = services->unload(services->context, program_id);
-    while (goes_on(result, &calls));
+    } while (goes_on(result, &calls));
     return result == HBM_SERVICE_OK;
 }

@@ -17,15 +17,16 @@ struct class_of_items {
     uint32_t left; /* not yet in a bin */
 };
 
-/* One decision on the path: an item of a class was put into the current bin, or the bin was closed. */
+/* One decision on the path: an item of a class was put into the current bin, or the bin was closed.
+ */
 struct step {
-    uint32_t class_index;   /* or STEP_CLOSE */
-    uint32_t bin_first;     /* before the step: the first class put into the current bin */
-    uint32_t from;          /* of a close: the first class that the next bin may take */
-    uint64_t residual;      /* before the step: what the current bin had left */
-    uint64_t rest;          /* before the step */
-    uint64_t bin_hash;      /* before the step */
-    bool closable;          /* before the step */
+    uint32_t class_index; /* or STEP_CLOSE */
+    uint32_t bin_first;   /* before the step: the first class put into the current bin */
+    uint32_t from;        /* of a close: the first class that the next bin may take */
+    uint64_t residual;    /* before the step: what the current bin had left */
+    uint64_t rest;        /* before the step */
+    uint64_t bin_hash;    /* before the step */
+    bool closable;        /* before the step */
 };
 
 struct state {
@@ -40,13 +41,14 @@ struct state {
     uint32_t from;      /* classes before this one are not tried at this node */
     uint32_t bin_first; /* the first class put into the current bin, or class_count */
     uint64_t residual;
-    uint64_t spare;     /* bytes that bins may still leave unused */
-    uint64_t rest;      /* bytes of items left in classes from `from` on: all that may still come into the bin */
+    uint64_t spare; /* bytes that bins may still leave unused */
+    uint64_t rest;  /* bytes of items left in classes from `from` on: all that may still come into
+                       the bin */
     uint64_t left_bytes;
-    uint64_t hash;      /* of the items in bins */
-    uint64_t bin_hash;  /* the same when the current bin was begun */
-    bool closable;      /* since the last step forward, the bin was once full enough to be closed */
-    uint64_t *seen;     /* [SEEN_COUNT] or NULL: hashes of states that were tried in vain */
+    uint64_t hash;     /* of the items in bins */
+    uint64_t bin_hash; /* the same when the current bin was begun */
+    bool closable;     /* since the last step forward, the bin was once full enough to be closed */
+    uint64_t *seen;    /* [SEEN_COUNT] or NULL: hashes of states that were tried in vain */
     bool seen_asked;
     uint64_t nodes;
 };
@@ -62,11 +64,15 @@ static void classes_make(struct state *state)
 {
     const struct hbm_search *search = state->search;
     for (size_t i = 0; i < search->item_count; i++) {
-        struct class_of_items *last = state->class_count == 0 ? NULL : &state->classes[state->class_count - 1];
+        struct class_of_items *last = state->class_count == 0
+                                          ? NULL
+                                          : &state->classes[state->class_count - 1];
         if (last == NULL || last->size_bytes != search->sizes[i]) {
             last = &state->classes[state->class_count++];
-            *last = (struct class_of_items){.size_bytes = search->sizes[i], .first = i,
-                                            .hash = mixed(0x9E3779B97F4A7C15u * state->class_count)};
+            *last = (struct class_of_items){
+                .size_bytes = search->sizes[i],
+                .first = i,
+                .hash = mixed(0x9E3779B97F4A7C15u * state->class_count)};
         }
         last->total++;
         last->left++;
@@ -84,7 +90,8 @@ static uint64_t key_of_bin(const struct state *state, uint32_t from)
 /* Everything that decides whether the current bin can still be made full enough, after a step. */
 static uint64_t key_of_fill(const struct state *state)
 {
-    uint64_t key = mixed(state->bin_hash + 0xD1B54A32D192ED03u * (state->bin + 1)) ^ state->residual;
+    uint64_t key = mixed(state->bin_hash + 0xD1B54A32D192ED03u * (state->bin + 1)) ^
+                   state->residual;
     return mixed(mixed(key) + ((uint64_t)state->from << 32 | state->classes[state->from].left) + 1);
 }
 
@@ -95,8 +102,9 @@ static bool was_in_vain(const struct state *state, uint64_t key)
 
 static void note_in_vain(struct state *state, uint64_t key)
 {
-    if (state->seen != NULL)
+    if (state->seen != NULL) {
         state->seen[key % SEEN_COUNT] = key;
+    }
 }
 
 /* Without host memory for it the search is slower, not wrong. */
@@ -104,8 +112,9 @@ static void seen_start(struct state *state)
 {
     state->seen_asked = true;
     state->seen = hbm_host_array(state->search->host, SEEN_COUNT, sizeof *state->seen);
-    if (state->seen != NULL)
+    if (state->seen != NULL) {
         memset(state->seen, 0, SEEN_COUNT * sizeof *state->seen);
+    }
 }
 
 /* ---- steps ---- */
@@ -116,8 +125,9 @@ static void class_advance(struct state *state)
     uint32_t start = state->from;
     while (state->from < state->class_count) {
         const struct class_of_items *next = &state->classes[state->from];
-        if (next->left != 0 && next->size_bytes <= state->residual)
+        if (next->left != 0 && next->size_bytes <= state->residual) {
             break;
+        }
         state->rest -= next->size_bytes * next->left;
         state->from++;
     }
@@ -127,25 +137,32 @@ static void class_advance(struct state *state)
 /* Whether any item left fits in the bin. */
 static bool anything_fits(const struct state *state)
 {
-    for (size_t i = state->class_count; i-- > 0 && state->classes[i].size_bytes <= state->residual;) {
-        if (state->classes[i].left != 0)
+    for (size_t i = state->class_count;
+         i-- > 0 && state->classes[i].size_bytes <= state->residual;) {
+        if (state->classes[i].left != 0) {
             return true;
+        }
     }
     return false;
 }
 
 static struct step step_now(const struct state *state, uint32_t class_index)
 {
-    return (struct step){.class_index = class_index, .bin_first = state->bin_first, .residual = state->residual,
-                         .rest = state->rest, .bin_hash = state->bin_hash, .closable = state->closable};
+    return (struct step){.class_index = class_index,
+                         .bin_first = state->bin_first,
+                         .residual = state->residual,
+                         .rest = state->rest,
+                         .bin_hash = state->bin_hash,
+                         .closable = state->closable};
 }
 
 static void step_take(struct state *state, uint32_t class_index)
 {
     struct class_of_items *taken = &state->classes[class_index];
     state->steps[state->step_count++] = step_now(state, class_index);
-    if (state->bin_first == state->class_count)
+    if (state->bin_first == state->class_count) {
         state->bin_first = class_index;
+    }
     taken->left--;
     state->items_left--;
     state->residual -= taken->size_bytes;
@@ -162,8 +179,9 @@ static void bin_begin(struct state *state, uint32_t from)
     state->bin_hash = state->hash;
     state->closable = false;
     state->rest = state->left_bytes;
-    for (state->from = 0; state->from < from; state->from++)
+    for (state->from = 0; state->from < from; state->from++) {
         state->rest -= state->classes[state->from].size_bytes * state->classes[state->from].left;
+    }
 }
 
 static bool step_back(struct state *state);
@@ -172,11 +190,13 @@ static bool step_back(struct state *state);
 static bool step_close(struct state *state)
 {
     const struct hbm_search *search = state->search;
-    if (state->bin + 1 >= search->bin_count || state->residual > state->spare)
+    if (state->bin + 1 >= search->bin_count || state->residual > state->spare) {
         return false;
+    }
     state->closable = true;
-    if (anything_fits(state))
+    if (anything_fits(state)) {
         return false;
+    }
     bool equal = search->capacities[state->bin] == search->capacities[state->bin + 1];
     uint32_t from = equal && state->bin_first != state->class_count ? state->bin_first : 0;
     state->steps[state->step_count] = step_now(state, STEP_CLOSE);
@@ -191,8 +211,9 @@ static void take_undo(struct state *state, const struct step *step)
 {
     struct class_of_items *taken = &state->classes[step->class_index];
     state->from = step->class_index;
-    if (!state->closable)
+    if (!state->closable) {
         note_in_vain(state, key_of_fill(state));
+    }
     taken->left++;
     state->items_left++;
     state->hash -= taken->hash;
@@ -219,8 +240,9 @@ static bool step_back(struct state *state)
         state->residual = step.residual;
         state->bin_first = step.bin_first;
         state->bin_hash = step.bin_hash;
-        if (step.class_index != STEP_CLOSE)
+        if (step.class_index != STEP_CLOSE) {
             return true;
+        }
     }
     return false;
 }
@@ -228,8 +250,9 @@ static bool step_back(struct state *state)
 static void solution_tell(struct state *state)
 {
     uint32_t bin = 0;
-    for (size_t i = 0; i < state->class_count; i++)
+    for (size_t i = 0; i < state->class_count; i++) {
         state->classes[i].left = state->classes[i].total;
+    }
     for (size_t i = 0; i < state->step_count; i++) {
         if (state->steps[i].class_index == STEP_CLOSE) {
             bin++;
@@ -246,23 +269,28 @@ static bool step_any(struct state *state)
 {
     class_advance(state);
     /* Even with all that may still come the bin would stay too empty. */
-    if (state->residual > state->rest && state->residual - state->rest > state->spare)
+    if (state->residual > state->rest && state->residual - state->rest > state->spare) {
         return step_back(state);
-    if (state->from == state->class_count)
+    }
+    if (state->from == state->class_count) {
         return step_close(state) || step_back(state);
+    }
     step_take(state, state->from);
-    if (state->items_left != 0 && was_in_vain(state, key_of_fill(state)))
+    if (state->items_left != 0 && was_in_vain(state, key_of_fill(state))) {
         return step_back(state);
+    }
     return true;
 }
 
 static enum hbm_search_result state_run(struct state *state)
 {
     while (state->nodes++ < state->search->nodes_max) {
-        if (!state->seen_asked && state->nodes >= SEEN_AFTER_NODES)
+        if (!state->seen_asked && state->nodes >= SEEN_AFTER_NODES) {
             seen_start(state);
-        if (!step_any(state))
+        }
+        if (!step_any(state)) {
             return HBM_SEARCH_NONE;
+        }
         if (state->items_left == 0) {
             solution_tell(state);
             return HBM_SEARCH_FOUND;
@@ -274,10 +302,12 @@ static enum hbm_search_result state_run(struct state *state)
 static bool spare_bytes(const struct hbm_search *search, uint64_t *spare)
 {
     uint64_t room = 0, need = 0;
-    for (size_t i = 0; i < search->bin_count; i++)
+    for (size_t i = 0; i < search->bin_count; i++) {
         room += search->capacities[i];
-    for (size_t i = 0; i < search->item_count; i++)
+    }
+    for (size_t i = 0; i < search->item_count; i++) {
         need += search->sizes[i];
+    }
     *spare = room - need;
     return need <= room;
 }
@@ -285,8 +315,9 @@ static bool spare_bytes(const struct hbm_search *search, uint64_t *spare)
 enum hbm_search_result hbm_search_run(const struct hbm_search *search)
 {
     uint64_t spare;
-    if (search->item_count == 0 || search->bin_count == 0 || !spare_bytes(search, &spare))
+    if (search->item_count == 0 || search->bin_count == 0 || !spare_bytes(search, &spare)) {
         return HBM_SEARCH_NONE;
+    }
     size_t step_max = search->item_count + search->bin_count;
     struct state state = {
         .search = search,
@@ -299,8 +330,9 @@ enum hbm_search_result hbm_search_run(const struct hbm_search *search)
     enum hbm_search_result result = HBM_SEARCH_REFUSED;
     if (state.classes != NULL && state.steps != NULL && state.bins != NULL) {
         classes_make(&state);
-        for (size_t i = 0; i < search->item_count; i++)
+        for (size_t i = 0; i < search->item_count; i++) {
             state.left_bytes += search->sizes[i];
+        }
         bin_begin(&state, 0);
         result = state_run(&state);
     }

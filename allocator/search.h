@@ -2,9 +2,9 @@
  * after the other, smallest first, and counts the bytes that closed bins leave unused: once they
  * exceed what all bins have to spare, no continuation can succeed.  Items of equal size are one
  * class, bins of equal capacity are filled in one order only, and a bin is closed only when nothing
- * left would still fit in it; what was tried in vain once is not tried again: the same items left over
- * for the next bins, or the same way to go on filling a bin too little.  Each loses no solution, the
- * last up to chance: states are remembered by 64-bit hashes. */
+ * left would still fit in it; what was tried in vain once is not tried again: the same items left
+ * over for the next bins, or the same way to go on filling a bin too little.  Each loses no
+ * solution, the last up to chance: states are remembered by 64-bit hashes. */
 #ifndef HBM_SEARCH_H
 #define HBM_SEARCH_H
 
@@ -20,7 +20,7 @@ enum hbm_search_result {
 /* Input: sizes in descending order, capacities in ascending order.  found is told the
  * packing, if any: bins[i] is the bin of item i. */
 struct hbm_search {
-    const uint64_t *sizes;      /* [item_count] */
+    const uint64_t *sizes; /* [item_count] */
     size_t item_count;
     const uint64_t *capacities; /* [bin_count] */
     size_t bin_count;

@@ -12,13 +12,17 @@ struct element {
 };
 
 static const struct element elements[HBM_ELEMENT_TYPE_COUNT] = {
-    [HBM_PRED] = {"pred", 8},    [HBM_S2] = {"s2", 2},         [HBM_U2] = {"u2", 2},
-    [HBM_S4] = {"s4", 4},        [HBM_U4] = {"u4", 4},         [HBM_S8] = {"s8", 8},
-    [HBM_U8] = {"u8", 8},        [HBM_F8E4M3FN] = {"f8e4m3fn", 8}, [HBM_F8E5M2] = {"f8e5m2", 8},
-    [HBM_S16] = {"s16", 16},     [HBM_U16] = {"u16", 16},      [HBM_F16] = {"f16", 16},
-    [HBM_BF16] = {"bf16", 16},   [HBM_S32] = {"s32", 32},      [HBM_U32] = {"u32", 32},
-    [HBM_F32] = {"f32", 32},     [HBM_S64] = {"s64", 64},      [HBM_U64] = {"u64", 64},
-    [HBM_F64] = {"f64", 64},     [HBM_C64] = {"c64", 64},      [HBM_C128] = {"c128", 128},
+    [HBM_PRED] = {"pred", 8},     [HBM_S2] = {"s2", 2},
+    [HBM_U2] = {"u2", 2},         [HBM_S4] = {"s4", 4},
+    [HBM_U4] = {"u4", 4},         [HBM_S8] = {"s8", 8},
+    [HBM_U8] = {"u8", 8},         [HBM_F8E4M3FN] = {"f8e4m3fn", 8},
+    [HBM_F8E5M2] = {"f8e5m2", 8}, [HBM_S16] = {"s16", 16},
+    [HBM_U16] = {"u16", 16},      [HBM_F16] = {"f16", 16},
+    [HBM_BF16] = {"bf16", 16},    [HBM_S32] = {"s32", 32},
+    [HBM_U32] = {"u32", 32},      [HBM_F32] = {"f32", 32},
+    [HBM_S64] = {"s64", 64},      [HBM_U64] = {"u64", 64},
+    [HBM_F64] = {"f64", 64},      [HBM_C64] = {"c64", 64},
+    [HBM_C128] = {"c128", 128},
 };
 
 uint32_t hbm_element_bits(enum hbm_element_type type)
@@ -31,7 +35,8 @@ const char *hbm_element_name(enum hbm_element_type type)
     return elements[type].name;
 }
 
-void hbm_shape_init(struct hbm_shape *shape, enum hbm_element_type type, const uint64_t *dimensions, size_t rank)
+void hbm_shape_init(struct hbm_shape *shape, enum hbm_element_type type, const uint64_t *dimensions,
+                    size_t rank)
 {
     *shape = (struct hbm_shape){.rank = (uint8_t)rank, .element_type = (uint8_t)type};
     for (size_t i = 0; i < rank; i++) {
@@ -44,8 +49,9 @@ void hbm_shape_init(struct hbm_shape *shape, enum hbm_element_type type, const u
 static uint32_t rank_one_tile(uint64_t dimension)
 {
     uint32_t tile = 256;
-    while (tile < 1024 && tile < dimension)
+    while (tile < 1024 && tile < dimension) {
         tile *= 2;
+    }
     return tile;
 }
 
@@ -66,18 +72,22 @@ void hbm_shape_tile_default(struct hbm_shape *shape)
 bool hbm_shape_is_valid(const struct hbm_shape *shape)
 {
     unsigned seen = 0;
-    if (shape->rank > HBM_SHAPE_RANK_MAX || shape->tile_rank > HBM_TILE_RANK_MAX)
+    if (shape->rank > HBM_SHAPE_RANK_MAX || shape->tile_rank > HBM_TILE_RANK_MAX) {
         return false;
-    if (shape->element_type >= HBM_ELEMENT_TYPE_COUNT)
+    }
+    if (shape->element_type >= HBM_ELEMENT_TYPE_COUNT) {
         return false;
+    }
     for (unsigned i = 0; i < shape->rank; i++) {
-        if (shape->minor_to_major[i] >= shape->rank)
+        if (shape->minor_to_major[i] >= shape->rank) {
             return false;
+        }
         seen |= 1u << shape->minor_to_major[i];
     }
     for (unsigned i = 0; i < shape->tile_rank; i++) {
-        if (shape->tile[i] == 0)
+        if (shape->tile[i] == 0) {
             return false;
+        }
     }
     return seen == (1u << shape->rank) - 1u;
 }
@@ -86,8 +96,9 @@ static enum hbm_shape_result bytes_of(uint64_t count, uint32_t bits, uint64_t *b
 {
     uint64_t product;
     if (bits >= 8) {
-        if (__builtin_mul_overflow(count, bits / 8, &product) || product > SIZE_MAX_BYTES)
+        if (__builtin_mul_overflow(count, bits / 8, &product) || product > SIZE_MAX_BYTES) {
             return HBM_SHAPE_OVERFLOW;
+        }
         *bytes = product;
         return HBM_SHAPE_OK;
     }
@@ -108,8 +119,9 @@ static enum hbm_shape_result count_of(const uint64_t *dimensions, size_t rank, u
         }
     }
     for (size_t i = 0; i < rank; i++) {
-        if (__builtin_mul_overflow(product, dimensions[i], &product))
+        if (__builtin_mul_overflow(product, dimensions[i], &product)) {
             return HBM_SHAPE_OVERFLOW;
+        }
     }
     *count = product;
     return HBM_SHAPE_OK;
@@ -118,8 +130,9 @@ static enum hbm_shape_result count_of(const uint64_t *dimensions, size_t rank, u
 enum hbm_shape_result hbm_shape_unpadded_bytes(const struct hbm_shape *shape, uint64_t *bytes)
 {
     uint64_t count;
-    if (count_of(shape->dimensions, shape->rank, &count) != HBM_SHAPE_OK)
+    if (count_of(shape->dimensions, shape->rank, &count) != HBM_SHAPE_OK) {
         return HBM_SHAPE_OVERFLOW;
+    }
     return bytes_of(count, hbm_element_bits(shape->element_type), bytes);
 }
 
@@ -128,17 +141,20 @@ enum hbm_shape_result hbm_shape_padded_bytes(const struct hbm_shape *shape, uint
     uint64_t padded[HBM_SHAPE_RANK_MAX + HBM_TILE_RANK_MAX];
     size_t rank = shape->rank > shape->tile_rank ? shape->rank : shape->tile_rank;
     /* A tile of higher rank than the shape sees missing dimensions of 1. */
-    for (size_t i = 0; i < rank; i++)
+    for (size_t i = 0; i < rank; i++) {
         padded[i] = i < shape->rank ? shape->dimensions[shape->minor_to_major[i]] : 1;
+    }
     for (size_t i = 0; i < shape->tile_rank; i++) {
         uint64_t tile = shape->tile[shape->tile_rank - 1u - i], more;
-        if (__builtin_add_overflow(padded[i], tile - 1, &more))
+        if (__builtin_add_overflow(padded[i], tile - 1, &more)) {
             return HBM_SHAPE_OVERFLOW;
+        }
         padded[i] = more / tile * tile;
     }
     uint64_t count;
-    if (count_of(padded, rank, &count) != HBM_SHAPE_OK)
+    if (count_of(padded, rank, &count) != HBM_SHAPE_OK) {
         return HBM_SHAPE_OVERFLOW;
+    }
     bool wide = shape->element_type == HBM_PRED && shape->tile_rank != 0;
     return bytes_of(count, wide ? 32 : hbm_element_bits(shape->element_type), bytes);
 }

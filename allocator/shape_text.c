@@ -19,32 +19,37 @@ static char peek(const struct cursor *cursor)
 
 static void fail(struct cursor *cursor, enum hbm_shape_result result)
 {
-    if (cursor->result == HBM_SHAPE_OK)
+    if (cursor->result == HBM_SHAPE_OK) {
         cursor->result = result;
+    }
 }
 
 static bool accept(struct cursor *cursor, char wanted)
 {
-    if (cursor->result != HBM_SHAPE_OK || peek(cursor) != wanted)
+    if (cursor->result != HBM_SHAPE_OK || peek(cursor) != wanted) {
         return false;
+    }
     cursor->offset++;
     return true;
 }
 
 static void expect(struct cursor *cursor, char wanted)
 {
-    if (!accept(cursor, wanted))
+    if (!accept(cursor, wanted)) {
         fail(cursor, HBM_SHAPE_SYNTAX);
+    }
 }
 
 static uint64_t number_read(struct cursor *cursor)
 {
     uint64_t value = 0;
-    if (!isdigit((unsigned char)peek(cursor)))
+    if (!isdigit((unsigned char)peek(cursor))) {
         fail(cursor, HBM_SHAPE_SYNTAX);
+    }
     while (cursor->result == HBM_SHAPE_OK && isdigit((unsigned char)peek(cursor))) {
         uint64_t digit = (uint64_t)(peek(cursor) - '0');
-        if (__builtin_mul_overflow(value, 10u, &value) || __builtin_add_overflow(value, digit, &value)) {
+        if (__builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, digit, &value)) {
             fail(cursor, HBM_SHAPE_OVERFLOW);
             break;
         }
@@ -57,14 +62,17 @@ static uint64_t number_read(struct cursor *cursor)
 static size_t numbers_read(struct cursor *cursor, char close, uint64_t *numbers, size_t count_max)
 {
     size_t count = 0;
-    if (accept(cursor, close))
+    if (accept(cursor, close)) {
         return 0;
+    }
     do {
-        if (count == count_max)
+        if (count == count_max) {
             fail(cursor, HBM_SHAPE_LIMIT);
+        }
         uint64_t number = number_read(cursor);
-        if (cursor->result == HBM_SHAPE_OK)
+        if (cursor->result == HBM_SHAPE_OK) {
             numbers[count++] = number;
+        }
     } while (accept(cursor, ','));
     expect(cursor, close);
     return count;
@@ -76,8 +84,9 @@ static void type_read(struct cursor *cursor, struct hbm_shape *shape)
     size_t length = strspn(start, "abcdefghijklmnopqrstuvwxyz0123456789");
     for (unsigned type = 0; type < HBM_ELEMENT_TYPE_COUNT; type++) {
         const char *name = hbm_element_name(type);
-        if (strlen(name) != length || memcmp(name, start, length) != 0)
+        if (strlen(name) != length || memcmp(name, start, length) != 0) {
             continue;
+        }
         shape->element_type = (uint8_t)type;
         cursor->offset += length;
         return;
@@ -90,13 +99,16 @@ static void tile_read(struct cursor *cursor, uint32_t *tile, uint8_t *tile_rank)
     uint64_t numbers[HBM_TILE_RANK_MAX];
     expect(cursor, '(');
     size_t count = numbers_read(cursor, ')', numbers, HBM_TILE_RANK_MAX);
-    if (cursor->result == HBM_SHAPE_OK && count == 0)
+    if (cursor->result == HBM_SHAPE_OK && count == 0) {
         fail(cursor, HBM_SHAPE_SYNTAX);
+    }
     for (size_t i = 0; cursor->result == HBM_SHAPE_OK && i < count; i++) {
-        if (numbers[i] == 0)
+        if (numbers[i] == 0) {
             fail(cursor, HBM_SHAPE_SYNTAX);
-        if (numbers[i] > UINT32_MAX)
+        }
+        if (numbers[i] > UINT32_MAX) {
             fail(cursor, HBM_SHAPE_OVERFLOW);
+        }
         tile[i] = (uint32_t)numbers[i];
     }
     *tile_rank = (uint8_t)count;
@@ -106,10 +118,11 @@ static void tile_read(struct cursor *cursor, uint32_t *tile, uint8_t *tile_rank)
 static void layout_rest_read(struct cursor *cursor)
 {
     while (cursor->result == HBM_SHAPE_OK && peek(cursor) != '}') {
-        if (peek(cursor) == '\0')
+        if (peek(cursor) == '\0') {
             fail(cursor, HBM_SHAPE_SYNTAX);
-        else
+        } else {
             cursor->offset++;
+        }
     }
     expect(cursor, '}');
 }
@@ -124,11 +137,13 @@ static void order_read(struct cursor *cursor, struct hbm_shape *shape)
             return;
         }
         shape->minor_to_major[count++] = (uint8_t)dimension;
-        if (!accept(cursor, ','))
+        if (!accept(cursor, ',')) {
             break;
+        }
     }
-    if (count != shape->rank || !hbm_shape_is_valid(shape))
+    if (count != shape->rank || !hbm_shape_is_valid(shape)) {
         fail(cursor, HBM_SHAPE_SYNTAX);
+    }
 }
 
 static void layout_read(struct cursor *cursor, struct hbm_shape *shape)
@@ -142,30 +157,37 @@ static void layout_read(struct cursor *cursor, struct hbm_shape *shape)
     }
     if (accept(cursor, 'T')) {
         tile_read(cursor, shape->tile, &shape->tile_rank);
-        while (cursor->result == HBM_SHAPE_OK && peek(cursor) == '(')
+        while (cursor->result == HBM_SHAPE_OK && peek(cursor) == '(') {
             tile_read(cursor, second_tile, &second_rank);
+        }
     }
     layout_rest_read(cursor);
 }
 
-enum hbm_shape_result hbm_shape_parse(const char *text, struct hbm_shape *shape, size_t *error_offset)
+enum hbm_shape_result hbm_shape_parse(const char *text, struct hbm_shape *shape,
+                                      size_t *error_offset)
 {
     struct cursor cursor = {.text = text};
     struct hbm_shape read = {.rank = 0};
     type_read(&cursor, &read);
     expect(&cursor, '[');
-    if (cursor.result == HBM_SHAPE_OK)
+    if (cursor.result == HBM_SHAPE_OK) {
         read.rank = (uint8_t)numbers_read(&cursor, ']', read.dimensions, HBM_SHAPE_RANK_MAX);
-    for (unsigned i = 0; i < read.rank; i++)
+    }
+    for (unsigned i = 0; i < read.rank; i++) {
         read.minor_to_major[i] = (uint8_t)(read.rank - 1u - i);
-    if (accept(&cursor, '{'))
+    }
+    if (accept(&cursor, '{')) {
         layout_read(&cursor, &read);
-    if (cursor.result == HBM_SHAPE_OK && peek(&cursor) != '\0')
+    }
+    if (cursor.result == HBM_SHAPE_OK && peek(&cursor) != '\0') {
         fail(&cursor, HBM_SHAPE_SYNTAX);
-    if (cursor.result == HBM_SHAPE_OK)
+    }
+    if (cursor.result == HBM_SHAPE_OK) {
         *shape = read;
-    else if (error_offset != NULL)
+    } else if (error_offset != NULL) {
         *error_offset = cursor.offset;
+    }
     return cursor.result;
 }
 
@@ -179,8 +201,9 @@ struct writer {
 
 static void put_text(struct writer *writer, const char *piece)
 {
-    while (*piece != '\0' && writer->used + 1 < writer->capacity)
+    while (*piece != '\0' && writer->used + 1 < writer->capacity) {
         writer->text[writer->used++] = *piece++;
+    }
     writer->text[writer->used] = '\0';
 }
 
@@ -196,18 +219,23 @@ char *hbm_shape_print(const struct hbm_shape *shape, char *text, size_t capacity
     struct writer writer = {text, capacity, 0};
     put_text(&writer, hbm_element_name(shape->element_type));
     put_text(&writer, "[");
-    for (unsigned i = 0; i < shape->rank; i++)
+    for (unsigned i = 0; i < shape->rank; i++) {
         put_number(&writer, i, shape->dimensions[i]);
+    }
     put_text(&writer, "]");
-    if (shape->rank == 0 && shape->tile_rank == 0)
+    if (shape->rank == 0 && shape->tile_rank == 0) {
         return text;
+    }
     put_text(&writer, "{");
-    for (unsigned i = 0; i < shape->rank; i++)
+    for (unsigned i = 0; i < shape->rank; i++) {
         put_number(&writer, i, shape->minor_to_major[i]);
-    if (shape->tile_rank != 0)
+    }
+    if (shape->tile_rank != 0) {
         put_text(&writer, ":T(");
-    for (unsigned i = 0; i < shape->tile_rank; i++)
+    }
+    for (unsigned i = 0; i < shape->tile_rank; i++) {
         put_number(&writer, i, shape->tile[i]);
+    }
     put_text(&writer, shape->tile_rank != 0 ? ")}" : "}");
     return text;
 }

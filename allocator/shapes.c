@@ -23,8 +23,9 @@ static uint32_t shape_hash(const struct hbm_shape *shape)
 {
     const unsigned char *bytes = (const unsigned char *)shape;
     uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < sizeof *shape; i++)
+    for (size_t i = 0; i < sizeof *shape; i++) {
         hash = (hash ^ bytes[i]) * 16777619u;
+    }
     return hash;
 }
 
@@ -36,8 +37,9 @@ static uint32_t *bucket_of(const struct hbm_shapes *shapes, const struct hbm_sha
 static bool buckets_make(struct hbm_shapes *shapes, uint32_t count)
 {
     uint32_t *buckets = hbm_host_array(shapes->pool.host, count, sizeof *buckets);
-    if (buckets == NULL)
+    if (buckets == NULL) {
         return false;
+    }
     memset(buckets, 0, count * sizeof *buckets);
     struct hbm_shapes old = *shapes;
     shapes->buckets = buckets;
@@ -58,17 +60,20 @@ static bool buckets_make(struct hbm_shapes *shapes, uint32_t count)
 bool hbm_shapes_init(struct hbm_shapes *shapes, struct hbm_host *host)
 {
     *shapes = (struct hbm_shapes){.bucket_count = 0};
-    if (!hbm_pool_init(&shapes->pool, host, sizeof(struct record), SLAB_SHIFT))
+    if (!hbm_pool_init(&shapes->pool, host, sizeof(struct record), SLAB_SHIFT)) {
         return false;
-    if (buckets_make(shapes, BUCKETS_FIRST))
+    }
+    if (buckets_make(shapes, BUCKETS_FIRST)) {
         return true;
+    }
     hbm_pool_deinit(&shapes->pool);
     return false;
 }
 
 void hbm_shapes_deinit(struct hbm_shapes *shapes)
 {
-    hbm_host_free(shapes->pool.host, shapes->buckets, shapes->bucket_count, sizeof *shapes->buckets);
+    hbm_host_free(shapes->pool.host, shapes->buckets, shapes->bucket_count,
+                  sizeof *shapes->buckets);
     hbm_pool_deinit(&shapes->pool);
 }
 
@@ -82,35 +87,43 @@ uint32_t hbm_shapes_take(struct hbm_shapes *shapes, const struct hbm_shape *shap
         }
         number = record->hash_next;
     }
-    if (!hbm_pool_reserve(&shapes->pool, 1))
+    if (!hbm_pool_reserve(&shapes->pool, 1)) {
         return HBM_POOL_NONE;
-    if (shapes->pool.used_count >= shapes->bucket_count && shapes->bucket_count < 1u << 30)
+    }
+    if (shapes->pool.used_count >= shapes->bucket_count && shapes->bucket_count < 1u << 30) {
         (void)buckets_make(shapes, shapes->bucket_count * 2);
+    }
     uint32_t number = hbm_pool_take(&shapes->pool);
     uint32_t *bucket = bucket_of(shapes, shape);
-    *record_at(shapes, number) = (struct record){.hash_next = *bucket, .references = 1, .shape = *shape};
+    *record_at(shapes,
+               number) = (struct record){.hash_next = *bucket, .references = 1, .shape = *shape};
     *bucket = number;
     return number;
 }
 
 void hbm_shapes_give(struct hbm_shapes *shapes, uint32_t number)
 {
-    if (number == HBM_POOL_NONE)
+    if (number == HBM_POOL_NONE) {
         return;
+    }
     struct record *record = record_at(shapes, number);
     HBM_CHECK(record->references != 0);
-    if (--record->references != 0)
+    if (--record->references != 0) {
         return;
+    }
     uint32_t *link = bucket_of(shapes, &record->shape);
-    while (*link != number)
+    while (*link != number) {
         link = &record_at(shapes, *link)->hash_next;
+    }
     *link = record->hash_next;
     hbm_pool_give(&shapes->pool, number);
     if (shapes->pool.used_count == 0) {
-        if (shapes->pool.slab_count > 1)
+        if (shapes->pool.slab_count > 1) {
             hbm_pool_reset(&shapes->pool);
-        if (shapes->bucket_count > BUCKETS_FIRST)
+        }
+        if (shapes->bucket_count > BUCKETS_FIRST) {
             (void)buckets_make(shapes, BUCKETS_FIRST);
+        }
     }
 }
 

@@ -2,14 +2,17 @@
 
 typedef int comparison(const void *context, uint32_t left, uint32_t right);
 
-static void sift_down(uint32_t *numbers, size_t root, size_t count, comparison *comes_before, const void *context)
+static void sift_down(uint32_t *numbers, size_t root, size_t count, comparison *comes_before,
+                      const void *context)
 {
     uint32_t moved = numbers[root];
     for (size_t child = 2 * root + 1; child < count; child = 2 * root + 1) {
-        if (child + 1 < count && comes_before(context, numbers[child], numbers[child + 1]))
+        if (child + 1 < count && comes_before(context, numbers[child], numbers[child + 1])) {
             child++;
-        if (!comes_before(context, moved, numbers[child]))
+        }
+        if (!comes_before(context, moved, numbers[child])) {
             break;
+        }
         numbers[root] = numbers[child];
         root = child;
     }
@@ -18,8 +21,9 @@ static void sift_down(uint32_t *numbers, size_t root, size_t count, comparison *
 
 void hbm_sort(uint32_t *numbers, size_t count, comparison *comes_before, const void *context)
 {
-    for (size_t i = count / 2; i-- > 0;)
+    for (size_t i = count / 2; i-- > 0;) {
         sift_down(numbers, i, count, comes_before, context);
+    }
     for (size_t end = count; end-- > 1;) {
         uint32_t last = numbers[end];
         numbers[end] = numbers[0];

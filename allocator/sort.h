@@ -1,4 +1,5 @@
-/* Heapsort of 32-bit numbers: the C library's qsort may take host memory behind the caller's back. */
+/* Heapsort of 32-bit numbers: the C library's qsort may take host memory behind the caller's back.
+ */
 #ifndef HBM_SORT_H
 #define HBM_SORT_H
 
@@ -7,6 +8,7 @@
 
 /* Sorts so that comes_before(a, b) never holds for a number b that stands earlier than a. */
 void hbm_sort(uint32_t *numbers, size_t count,
-              int (*comes_before)(const void *context, uint32_t left, uint32_t right), const void *context);
+              int (*comes_before)(const void *context, uint32_t left, uint32_t right),
+              const void *context);
 
 #endif

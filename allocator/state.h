@@ -17,10 +17,11 @@ struct hbm_program {
     uint64_t id;
     uint64_t image_bytes;
     uint64_t stack_bytes;
-    uint64_t refused_in_call; /* the call in which its eviction was refused; asked again in the next */
+    uint64_t
+        refused_in_call; /* the call in which its eviction was refused; asked again in the next */
     uint32_t block;
-    uint32_t pin_count;       /* calls that need it loaded: not evictable meanwhile */
-    bool unloading;           /* freed with its dying block */
+    uint32_t pin_count; /* calls that need it loaded: not evictable meanwhile */
+    bool unloading;     /* freed with its dying block */
     char name[];
 };
 
@@ -41,10 +42,12 @@ struct hbm {
     struct hbm_program *program_first;
     struct hbm_program *program_last;
     struct hbm_stranded *stranded;
-    bool return_refused; /* a service refused what the last attempt to bring a stranded block back needed */
+    bool return_refused; /* a service refused what the last attempt to bring a stranded block back
+                            needed */
     struct hbm_stats totals; /* the fields that are history: peaks, largest_alloc_size, ... */
     uint64_t call_count;
-    uint64_t room_count; /* grows when a block ends or moves, and when a hold or a pin that kept one in place does */
+    uint64_t room_count; /* grows when a block ends or moves, and when a hold or a pin that kept one
+                            in place does */
     uint32_t dying_count;
     uint32_t dying_order; /* given to the next block that dies */
 };
@@ -56,11 +59,13 @@ void hbm_stranded_retry(struct hbm *hbm);
 
 void hbm_collect_completed(struct hbm *hbm);
 
-/* Collects completed events; called first in every public call that only reads, with the lock held. */
+/* Collects completed events; called first in every public call that only reads, with the lock held.
+ */
 static inline void hbm_collect_events(struct hbm *hbm)
 {
-    if (hbm->pending.first != HBM_POOL_NONE)
+    if (hbm->pending.first != HBM_POOL_NONE) {
         hbm_collect_completed(hbm);
+    }
 }
 
 /* The same in every other public call, which brings stranded blocks back, too. */
@@ -68,8 +73,9 @@ static inline void hbm_collect(struct hbm *hbm)
 {
     hbm_collect_events(hbm);
     hbm->return_refused = false;
-    if (__builtin_expect(hbm->stranded != NULL, 0))
+    if (__builtin_expect(hbm->stranded != NULL, 0)) {
         hbm_stranded_retry(hbm);
+    }
 }
 
 static inline bool hbm_block_is_stranded(const struct hbm_block *block)
@@ -121,7 +127,8 @@ void hbm_program_destroy(struct hbm *hbm, struct hbm_program *program);
 bool hbm_moves_run(struct hbm *hbm, const struct hbm_plan *plan);
 
 /* Fills a plan with the blocks as they are; without_idle leaves out what could be evicted on behalf
- * of `call` (NULL: nothing).  The items are freed with hbm_snapshot_free.  False: no host memory. */
+ * of `call` (NULL: nothing).  The items are freed with hbm_snapshot_free.  False: no host memory.
+ */
 struct hbm_call;
 bool hbm_snapshot(struct hbm *hbm, const struct hbm_call *evicting, struct hbm_plan *plan);
 void hbm_snapshot_free(struct hbm *hbm, struct hbm_plan *plan);
@@ -141,7 +148,8 @@ struct hbm_call {
 struct hbm_call hbm_call_begin(struct hbm *hbm, struct hbm_program *program);
 
 /* Makes the demand fit.  HBM_OK: *number is the new block (0 when none was demanded), role not yet
- * set, and the stack is raised to what the demand needs.  Any failure leaves blocks and stack alone. */
+ * set, and the stack is raised to what the demand needs.  Any failure leaves blocks and stack
+ * alone. */
 enum hbm_result hbm_place(struct hbm_call *call, uint32_t *number);
 
 /* Whether a program is loaded, idle, not pinned, and its eviction not refused in this call. */
@@ -150,11 +158,12 @@ bool hbm_call_may_evict(const struct hbm_call *call, const struct hbm_program *p
 /* Moves blocks so that a stranded one has a hole.  HBM_NO_MEMORY: no moves would do. */
 enum hbm_result hbm_room_make(struct hbm *hbm, uint32_t number);
 
-/* Collects events.  Whether any completed since pending.completed_seen was `seen`: what did not fit may fit now. */
+/* Collects events.  Whether any completed since pending.completed_seen was `seen`: what did not fit
+ * may fit now. */
 bool hbm_completed_since(struct hbm *hbm, uint64_t seen);
 
-/* Whether the demand would fit, by the contract, now or (without_idle) when all that may be evicted is
- * gone. */
+/* Whether the demand would fit, by the contract, now or (without_idle) when all that may be evicted
+ * is gone. */
 bool hbm_call_could_fit(struct hbm_call *call, bool without_idle);
 
 /* ---- buffers inside a larger call (buffer.c) ---- */
@@ -162,13 +171,15 @@ bool hbm_call_could_fit(struct hbm_call *call, bool without_idle);
 enum hbm_result hbm_request_check(const struct hbm *hbm, const struct hbm_request *request);
 
 /* Allocates; peaks are not noted; the error text is set on failure. */
-enum hbm_result hbm_buffer_take(struct hbm *hbm, const struct hbm_request *request, uint32_t *number);
+enum hbm_result hbm_buffer_take(struct hbm *hbm, const struct hbm_request *request,
+                                uint32_t *number);
 
 /* Gives a block that was just taken back, as if it had never been. */
 void hbm_buffer_untake(struct hbm *hbm, uint32_t number);
 
 /* Lets a request take over a block in place; cannot fail once the shape is interned. */
-void hbm_buffer_become(struct hbm *hbm, struct hbm_block *block, const struct hbm_request *request, uint32_t shape);
+void hbm_buffer_become(struct hbm *hbm, struct hbm_block *block, const struct hbm_request *request,
+                       uint32_t shape);
 
 /* Whether a donation of this block to this request is possible; the error text is set if not. */
 enum hbm_result hbm_donation_check(const struct hbm *hbm, const struct hbm_block *block,
@@ -178,7 +189,8 @@ enum hbm_result hbm_donation_check(const struct hbm *hbm, const struct hbm_block
 
 /* Loads if needed, raises the stack to what the program needs, and makes room for use_count uses.
  * Text set on failure, and nothing changed. */
-enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program, uint32_t use_count);
+enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program,
+                                    uint32_t use_count);
 
 /* The stack falls back to what busy programs need. */
 void hbm_stack_settle(struct hbm *hbm);
@@ -189,7 +201,8 @@ void hbm_program_start(struct hbm *hbm, struct hbm_program *program, uint64_t ev
 /* ---- failures (failure.c) ---- */
 
 /* Each sets this thread's failure and returns the matching result.  The state is read now. */
-enum hbm_result hbm_fail_memory(struct hbm *hbm, enum hbm_failure_form form, uint64_t requested_bytes, const char *name);
+enum hbm_result hbm_fail_memory(struct hbm *hbm, enum hbm_failure_form form,
+                                uint64_t requested_bytes, const char *name);
 enum hbm_result hbm_fail_invalid(const struct hbm *hbm, const char *text);
 enum hbm_result hbm_fail_unavailable(const struct hbm *hbm, const char *text);
 

@@ -8,7 +8,8 @@ static enum device_result bare_copy(void *context, uint64_t from, uint64_t to, u
     return DEVICE_OK;
 }
 
-static enum device_result bare_stage_out(void *context, uint64_t from, uint64_t bytes, uint64_t *stage)
+static enum device_result bare_stage_out(void *context, uint64_t from, uint64_t bytes,
+                                         uint64_t *stage)
 {
     (void)context, (void)from, (void)bytes;
     *stage = 1;

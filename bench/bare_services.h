@@ -1,5 +1,5 @@
-/* Device services that do as little as can be: host memory from malloc, copies that copy nothing, events that
- * are always done. */
+/* Device services that do as little as can be: host memory from malloc, copies that copy nothing,
+ * events that are always done. */
 #ifndef BENCH_BARE_SERVICES_H
 #define BENCH_BARE_SERVICES_H
 

@@ -1,5 +1,5 @@
-/* Prints how many megabytes a second the importers of line formats read, on one core: text drawn from a seed, in
- * memory, imported from the first byte to the last op. */
+/* Prints how many megabytes a second the importers of line formats read, on one core: text drawn
+ * from a seed, in memory, imported from the first byte to the last op. */
 #include "formats/formats.h"
 #include "harness/check.h"
 #include "harness/random.h"
@@ -30,17 +30,18 @@ static bool has_room(const struct drawing *drawing)
     return drawing->length + LINE_BYTES_MAX < drawing->room;
 }
 
-static void add(struct drawing *drawing, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void add(struct drawing *drawing, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void add(struct drawing *drawing, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    drawing->length += (size_t)vsnprintf(drawing->text + drawing->length, drawing->room - drawing->length, format,
-                                         arguments);
+    drawing->length += (size_t)vsnprintf(drawing->text + drawing->length,
+                                         drawing->room - drawing->length, format, arguments);
     va_end(arguments);
 }
 
-/* --- one text of each format --------------------------------------------------------------------------------- */
+/* --- one text of each format --- */
 
 static void draw_rmm(struct drawing *drawing)
 {
@@ -63,7 +64,8 @@ static void draw_rmm(struct drawing *drawing)
     free(live);
 }
 
-/* The header, whose counts are known at the end, has room for them in blanks' stead: leading zeros. */
+/* The header, whose counts are known at the end, has room for them in blanks' stead: leading zeros.
+ */
 static void draw_malloc_lab(struct drawing *drawing)
 {
     uint64_t *live = calloc(LIVE_COUNT, sizeof *live); /* id + 1; 0 = none */
@@ -79,10 +81,12 @@ static void draw_malloc_lab(struct drawing *drawing)
             live[place] = 0;
         } else {
             live[place] = ++ids;
-            add(drawing, "a %" PRIu64 " %" PRIu64 "\n", ids - 1, random_log_uniform(&drawing->random, 1, 1 << 20));
+            add(drawing, "a %" PRIu64 " %" PRIu64 "\n", ids - 1,
+                random_log_uniform(&drawing->random, 1, 1 << 20));
         }
     }
-    const int length = snprintf(header, sizeof header, "1\n%012" PRIu64 "\n%012" PRIu64 "\n1\n", ids, ops);
+    const int length = snprintf(header, sizeof header, "1\n%012" PRIu64 "\n%012" PRIu64 "\n1\n",
+                                ids, ops);
     memcpy(drawing->text, header, (size_t)length);
     free(live);
 }
@@ -93,7 +97,8 @@ static void draw_static_planning(struct drawing *drawing)
     for (uint64_t row = 0; has_room(drawing) && row < (1 << 22); row++) {
         const uint64_t lower = row / 4 + random_below(&drawing->random, 1000);
         add(drawing, "b%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", row, lower,
-            lower + random_between(&drawing->random, 1, 5000), random_log_uniform(&drawing->random, 1, 1 << 16) * 512);
+            lower + random_between(&drawing->random, 1, 5000),
+            random_log_uniform(&drawing->random, 1, 1 << 16) * 512);
     }
 }
 
@@ -103,10 +108,12 @@ static void draw_azure_llm(struct drawing *drawing)
     for (uint64_t ticks = 0; has_room(drawing); ticks += random_below(&drawing->random, 2000000)) {
         const uint64_t seconds = ticks / 10000000;
         const uint64_t days = seconds / 86400; /* 28 a month are days of every month */
-        add(drawing, "%04u-%02u-%02u %02u:%02u:%02u.%07u,%" PRIu64 ",%" PRIu64 "\r\n", (unsigned)(2023 + days / 336),
-            (unsigned)(1 + days / 28 % 12), (unsigned)(1 + days % 28), (unsigned)(seconds / 3600 % 24),
+        add(drawing, "%04u-%02u-%02u %02u:%02u:%02u.%07u,%" PRIu64 ",%" PRIu64 "\r\n",
+            (unsigned)(2023 + days / 336), (unsigned)(1 + days / 28 % 12),
+            (unsigned)(1 + days % 28), (unsigned)(seconds / 3600 % 24),
             (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60), (unsigned)(ticks % 10000000),
-            random_log_uniform(&drawing->random, 1, 8000), random_log_uniform(&drawing->random, 1, 1000));
+            random_log_uniform(&drawing->random, 1, 8000),
+            random_log_uniform(&drawing->random, 1, 1000));
     }
 }
 
@@ -114,12 +121,16 @@ static void draw_azure_llm(struct drawing *drawing)
 static void draw_noise(struct drawing *drawing)
 {
     for (unsigned step = 0; drawing->length + 2 * LINE_BYTES_MAX < drawing->room; step++) {
-        add(drawing, "I%04u 12:%02u:%02u.%06u 4711 trainer.py:%u] step %u loss %u.%04u lr 3.0e-04\n",
-            101 + step / 100000 % 28, step / 60 % 60, step % 60, (unsigned)random_below(&drawing->random, 1000000),
-            (unsigned)random_below(&drawing->random, 900), step, (unsigned)random_below(&drawing->random, 9),
+        add(drawing,
+            "I%04u 12:%02u:%02u.%06u 4711 trainer.py:%u] step %u loss %u.%04u lr 3.0e-04\n",
+            101 + step / 100000 % 28, step / 60 % 60, step % 60,
+            (unsigned)random_below(&drawing->random, 1000000),
+            (unsigned)random_below(&drawing->random, 900), step,
+            (unsigned)random_below(&drawing->random, 9),
             (unsigned)random_below(&drawing->random, 10000));
     }
-    add(drawing, "Attempting to allocate 8.00M. That was not possible. There are 6.43M free.; (0x0x1_HBM0)\n");
+    add(drawing,
+        "Attempting to allocate 8.00M. That was not possible. There are 6.43M free.; (0x0x1_HBM0)\n");
 }
 
 static const struct {
@@ -133,7 +144,7 @@ static const struct {
     {"auto", draw_noise},
 };
 
-/* --- measuring ----------------------------------------------------------------------------------------------- */
+/* --- measuring --- */
 
 /* Processor time of this process, the kernel's work for it included. */
 static uint64_t processor_ns(void)
@@ -154,7 +165,8 @@ static void measure(const char *format, const struct drawing *drawing)
         char text[512];
         import_init(&import);
         const uint64_t before_ns = processor_ns();
-        const enum import_result result = import_text(drawing->text, drawing->length, format, NULL, &import, &error);
+        const enum import_result result = import_text(drawing->text, drawing->length, format, NULL,
+                                                      &import, &error);
         const uint64_t elapsed_ns = processor_ns() - before_ns;
         if (result != IMPORT_OK) {
             (void)fprintf(stderr, "%s\n", import_error_print(format, &error, text, sizeof text));
@@ -164,8 +176,9 @@ static void measure(const char *format, const struct drawing *drawing)
         best_ns = elapsed_ns < best_ns ? elapsed_ns : best_ns;
         import_deinit(&import);
     }
-    printf("%-16s %6zu MB  %9zu ops  %6.0f MB/s  %5.1f ns per op\n", format, drawing->length / 1000000, ops,
-           (double)drawing->length * 1000.0 / (double)best_ns, (double)best_ns / (double)ops);
+    printf("%-16s %6zu MB  %9zu ops  %6.0f MB/s  %5.1f ns per op\n", format,
+           drawing->length / 1000000, ops, (double)drawing->length * 1000.0 / (double)best_ns,
+           (double)best_ns / (double)ops);
     (void)fflush(stdout);
 }
 

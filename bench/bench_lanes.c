@@ -1,5 +1,5 @@
-/* Prints how many switches between lanes and how many schedules of a list there are in a second, with fibers and with
- * threads, and what a schedule's time goes to:
+/* Prints how many switches between lanes and how many schedules of a list there are in a second,
+ * with fibers and with threads, and what a schedule's time goes to:
  *
  *     bench_lanes [--quick]
  *
@@ -11,8 +11,9 @@
  *   harness      the rest: device, model, judging, and what makes a call a point
  * no ops         us of a schedule of the empty list: what opening and closing cost
  *
- * Seconds are those in which the processors worked for the program, so others that run meanwhile show little; all its
- * threads share one processor.  Prints only; what is good enough is for people to say. */
+ * Seconds are those in which the processors worked for the program, so others that run meanwhile
+ * show little; all its threads share one processor.  Prints only; what is good enough is for people
+ * to say. */
 #include "bench/bare_services.h"
 #include "explore/chance.h"
 #include "explore/strategies.h"
@@ -40,53 +41,52 @@ static const struct {
     const char *name;
 } backends[] = {{SCHEDULER_FIBERS, "fibers"}, {SCHEDULER_THREADS, "threads"}};
 
-/* 4 lanes with 5 ops each.  In the one there is always room; in the other requests wait for what is in use. */
+/* 4 lanes with 5 ops each.  In the one there is always room; in the other requests wait for what is
+ * in use. */
 #define LIST_HEAD(capacity) "hbmstress-ops 1\ncapacity " capacity "\ngranule 512\n"
 static const struct {
     const char *name, *ops;
 } lists[] = {
-    {"roomy", LIST_HEAD("64K")
-     "0: alloc size=2K\n"
-     "1: alloc size=1K\n"
-     "2: alloc size=1K lane=1\n"
-     "3: alloc size=512 lane=2\n"
-     "4: alloc size=3K lane=3\n"
-     "5: hold block=0\n"
-     "6: use block=2 delay=1ms lane=1\n"
-     "7: alloc size=1K lane=2\n"
-     "8: free block=4 lane=3\n"
-     "9: release block=0\n"
-     "10: free_after block=2 delay=1ms lane=1\n"
-     "11: free block=3 lane=2\n"
-     "12: alloc size=4K lane=3\n"
-     "13: free_after block=1 delay=2ms\n"
-     "14: alloc size=2K lane=1\n"
-     "15: donate block=7 size=1K lane=2\n"
-     "16: hold block=12 lane=3\n"
-     "17: free block=14 lane=1\n"
-     "18: alloc size=1K lane=2\n"
-     "19: release block=12 lane=3\n"},
-    {"crowded", LIST_HEAD("4K")
-     "0: alloc size=1K\n"
-     "1: alloc size=1K\n"
-     "2: alloc size=1K\n"
-     "3: free_after block=0 delay=1ms\n"
-     "4: free_after block=1 delay=2ms\n"
-     "5: alloc size=2K lane=1\n"
-     "6: alloc size=1K lane=2\n"
-     "7: use block=2 delay=1ms lane=3\n"
-     "8: free_after block=5 delay=1ms lane=1\n"
-     "9: free block=6 lane=2\n"
-     "10: free_after block=2 delay=1ms lane=3\n"
-     "11: alloc size=1K lane=1\n"
-     "12: alloc size=2K lane=2\n"
-     "13: alloc size=512 lane=3\n"
-     "14: free block=11 lane=1\n"
-     "15: free_after block=12 delay=1ms lane=2\n"
-     "16: free block=13 lane=3\n"
-     "17: alloc size=3K lane=1\n"
-     "18: alloc size=512 lane=2\n"
-     "19: alloc size=512 lane=3\n"},
+    {"roomy", LIST_HEAD("64K") "0: alloc size=2K\n"
+                               "1: alloc size=1K\n"
+                               "2: alloc size=1K lane=1\n"
+                               "3: alloc size=512 lane=2\n"
+                               "4: alloc size=3K lane=3\n"
+                               "5: hold block=0\n"
+                               "6: use block=2 delay=1ms lane=1\n"
+                               "7: alloc size=1K lane=2\n"
+                               "8: free block=4 lane=3\n"
+                               "9: release block=0\n"
+                               "10: free_after block=2 delay=1ms lane=1\n"
+                               "11: free block=3 lane=2\n"
+                               "12: alloc size=4K lane=3\n"
+                               "13: free_after block=1 delay=2ms\n"
+                               "14: alloc size=2K lane=1\n"
+                               "15: donate block=7 size=1K lane=2\n"
+                               "16: hold block=12 lane=3\n"
+                               "17: free block=14 lane=1\n"
+                               "18: alloc size=1K lane=2\n"
+                               "19: release block=12 lane=3\n"},
+    {"crowded", LIST_HEAD("4K") "0: alloc size=1K\n"
+                                "1: alloc size=1K\n"
+                                "2: alloc size=1K\n"
+                                "3: free_after block=0 delay=1ms\n"
+                                "4: free_after block=1 delay=2ms\n"
+                                "5: alloc size=2K lane=1\n"
+                                "6: alloc size=1K lane=2\n"
+                                "7: use block=2 delay=1ms lane=3\n"
+                                "8: free_after block=5 delay=1ms lane=1\n"
+                                "9: free block=6 lane=2\n"
+                                "10: free_after block=2 delay=1ms lane=3\n"
+                                "11: alloc size=1K lane=1\n"
+                                "12: alloc size=2K lane=2\n"
+                                "13: alloc size=512 lane=3\n"
+                                "14: free block=11 lane=1\n"
+                                "15: free_after block=12 delay=1ms lane=2\n"
+                                "16: free block=13 lane=3\n"
+                                "17: alloc size=3K lane=1\n"
+                                "18: alloc size=512 lane=2\n"
+                                "19: alloc size=512 lane=3\n"},
 };
 static const char *const target_names[] = {"hbm", "threaded"};
 
@@ -109,10 +109,10 @@ static double median(double *values, uint32_t count)
     return values[count / 2];
 }
 
-/* --- the scheduler alone ------------------------------------------------------------------------------------ */
+/* --- the scheduler alone --- */
 
-/* Lanes that do nothing but steps, in one run after another.  At each decision any of them goes on, or with the chance
- * stays / 2^32 the one that ran. */
+/* Lanes that do nothing but steps, in one run after another.  At each decision any of them goes on,
+ * or with the chance stays / 2^32 the one that ran. */
 struct walk {
     struct scheduler *scheduler;
     uint32_t steps_per_lane, stays;
@@ -127,7 +127,8 @@ static struct decision walk_choose(void *state, const struct choice *choice)
     if ((lanes >> choice->at.lane & 1) != 0 && chance_next(&walk->chance) >> 32 < walk->stays) {
         return (struct decision){.lane = choice->at.lane};
     }
-    for (uint32_t skip = chance_below(&walk->chance, (uint32_t)__builtin_popcountll(lanes)); skip > 0; skip--) {
+    for (uint32_t skip = chance_below(&walk->chance, (uint32_t)__builtin_popcountll(lanes));
+         skip > 0; skip--) {
         lanes &= lanes - 1;
     }
     return (struct decision){.lane = (uint8_t)__builtin_ctzll(lanes)};
@@ -155,8 +156,11 @@ static void walk_main(void *context)
 static void walk_run(struct walk *walk, uint64_t run)
 {
     struct scheduler_report report;
-    const struct scheduler_plan plan = {.strategy = &walking, .strategy_state = walk, .body = walk_main,
-                                        .context = walk, .client_count = LANE_COUNT};
+    const struct scheduler_plan plan = {.strategy = &walking,
+                                        .strategy_state = walk,
+                                        .body = walk_main,
+                                        .context = walk,
+                                        .client_count = LANE_COUNT};
     walk->chance = chance_of(SEED, run);
     scheduler_run(walk->scheduler, &plan, &report);
     CHECK(report.outcome == SCHEDULER_FINISHED);
@@ -191,7 +195,7 @@ static void bench_switches(const struct amount *amount)
     }
 }
 
-/* --- what a schedule is made of ------------------------------------------------------------------------------ */
+/* --- what a schedule is made of --- */
 
 struct parts {
     double schedule_ns, empty_ns, scheduler_ns, target_ns;
@@ -205,15 +209,18 @@ struct subject {
     enum scheduler_backend backend;
 };
 
-static double schedule_time(const struct subject *subject, const struct op_list *ops, uint64_t count,
-                            struct lanes_found *found)
+static double schedule_time(const struct subject *subject, const struct op_list *ops,
+                            uint64_t count, struct lanes_found *found)
 {
     struct trial trial;
     char reason[RUN_REASON_BYTES];
-    const struct lanes_search search = {.strategy = &strategy_random, .seed = SEED, .schedule_count_max = count,
+    const struct lanes_search search = {.strategy = &strategy_random,
+                                        .seed = SEED,
+                                        .schedule_count_max = count,
                                         .backend = subject->backend};
     const double start_ns = now_ns();
-    CHECK(lanes_search(subject->target, &subject->setup, ops, &search, NULL, &trial, found, reason));
+    CHECK(
+        lanes_search(subject->target, &subject->setup, ops, &search, NULL, &trial, found, reason));
     const double elapsed_ns = now_ns() - start_ns;
     CHECK(trial.first.kind == VERDICT_NONE);
     CHECK(found->schedule_count == count);
@@ -221,9 +228,11 @@ static double schedule_time(const struct subject *subject, const struct op_list 
     return elapsed_ns / (double)count;
 }
 
-/* The scheduler's part: as many lanes, steps and, nearly, switches, with nothing in between.  One switch for each lane
- * is its start; of the others a walk that never stays makes (LANE_COUNT - 1) / LANE_COUNT a step. */
-static double scheduler_time(const struct subject *subject, const struct parts *parts, uint64_t run_count)
+/* The scheduler's part: as many lanes, steps and, nearly, switches, with nothing in between.  One
+ * switch for each lane is its start; of the others a walk that never stays makes (LANE_COUNT - 1) /
+ * LANE_COUNT a step. */
+static double scheduler_time(const struct subject *subject, const struct parts *parts,
+                             uint64_t run_count)
 {
     const double most = parts->steps * (LANE_COUNT - 1) / LANE_COUNT;
     const double wanted = parts->switches > LANE_COUNT ? parts->switches - LANE_COUNT : 0;
@@ -238,11 +247,14 @@ struct bare {
     uint64_t handles[64];
 };
 
-static void bare_call(const struct target *target, struct bare *bare, const struct op *op, uint32_t number)
+static void bare_call(const struct target *target, struct bare *bare, const struct op *op,
+                      uint32_t number)
 {
     struct target_block block = {0};
-    const struct target_request request = {.id = number + 1, .size_bytes = op->size_bytes,
-                                           .kind = op->kind == OP_DONATE ? BLOCK_OUTPUT : BLOCK_BUFFER,
+    const struct target_request request = {.id = number + 1,
+                                           .size_bytes = op->size_bytes,
+                                           .kind = op->kind == OP_DONATE ? BLOCK_OUTPUT
+                                                                         : BLOCK_BUFFER,
                                            .tag_name = ""};
     const uint64_t handle = op->ref == OP_NONE ? 0 : bare->handles[op->ref];
     switch ((enum op_kind)op->kind) {
@@ -267,7 +279,8 @@ static void bare_call(const struct target *target, struct bare *bare, const stru
     bare->handles[number] = block.handle;
 }
 
-/* The target's part: the list in one piece, called through its table, with services that do nothing. */
+/* The target's part: the list in one piece, called through its table, with services that do
+ * nothing. */
 static double target_time(const struct subject *subject, uint64_t count)
 {
     const struct target *target = subject->target;
@@ -278,7 +291,8 @@ static double target_time(const struct subject *subject, uint64_t count)
     for (uint64_t i = 0; i < count; i++) {
         struct bare bare = {0};
         struct target_contract contract = {0};
-        CHECK(target->open(&setup, &bare_services, &bare.instance, &contract, reason, sizeof reason) == TARGET_OK);
+        CHECK(target->open(&setup, &bare_services, &bare.instance, &contract, reason,
+                           sizeof reason) == TARGET_OK);
         for (uint32_t number = 0; number < subject->ops.count; number++) {
             bare_call(target, &bare, &subject->ops.ops[number], number);
         }
@@ -287,10 +301,11 @@ static double target_time(const struct subject *subject, uint64_t count)
     return (now_ns() - start_ns) / (double)count;
 }
 
-static void measure_parts(const struct subject *subject, const struct amount *amount, struct parts *parts)
+static void measure_parts(const struct subject *subject, const struct amount *amount,
+                          struct parts *parts)
 {
-    double schedule_ns[REPEAT_COUNT_MAX], empty_ns[REPEAT_COUNT_MAX], scheduler_ns[REPEAT_COUNT_MAX],
-        target_ns[REPEAT_COUNT_MAX];
+    double schedule_ns[REPEAT_COUNT_MAX], empty_ns[REPEAT_COUNT_MAX],
+        scheduler_ns[REPEAT_COUNT_MAX], target_ns[REPEAT_COUNT_MAX];
     struct op_list none;
     op_list_init(&none);
     for (uint32_t i = 0; i < amount->repeat_count; i++) {
@@ -313,9 +328,10 @@ static void print_parts(const struct subject *subject, const char *list, const c
                         const struct parts *parts)
 {
     const double rest_ns = parts->schedule_ns - parts->scheduler_ns - parts->target_ns;
-    printf("%-8s %-8s %-8s %12.0f %6.0f %8.0f %9.1f %9.1f %9.1f %9.1f %9.1f\n", backend, subject->target->name, list,
-           1e9 / parts->schedule_ns, parts->steps, parts->switches, parts->schedule_ns / 1e3, parts->target_ns / 1e3,
-           parts->scheduler_ns / 1e3, rest_ns / 1e3, parts->empty_ns / 1e3);
+    printf("%-8s %-8s %-8s %12.0f %6.0f %8.0f %9.1f %9.1f %9.1f %9.1f %9.1f\n", backend,
+           subject->target->name, list, 1e9 / parts->schedule_ns, parts->steps, parts->switches,
+           parts->schedule_ns / 1e3, parts->target_ns / 1e3, parts->scheduler_ns / 1e3,
+           rest_ns / 1e3, parts->empty_ns / 1e3);
     fflush(stdout);
 }
 
@@ -324,8 +340,8 @@ static void bench_list(struct subject *subject, size_t list, const struct amount
     struct ops_file_error error;
     struct parts parts = {0};
     op_list_init(&subject->ops);
-    CHECK(ops_file_parse(lists[list].ops, strlen(lists[list].ops), &subject->setup, &subject->ops, &error) ==
-          OPS_FILE_OK);
+    CHECK(ops_file_parse(lists[list].ops, strlen(lists[list].ops), &subject->setup, &subject->ops,
+                         &error) == OPS_FILE_OK);
     for (size_t b = 0; b < sizeof backends / sizeof backends[0]; b++) {
         subject->backend = backends[b].backend;
         measure_parts(subject, amount, &parts);
@@ -356,10 +372,12 @@ int main(int argument_count, char **arguments)
         return 2;
     }
     const struct amount *amount = is_quick ? &amount_quick : &amount_usual;
-    printf("random walks, medians of %u repeats; %d lanes; seed %d\n", amount->repeat_count, LANE_COUNT, SEED);
+    printf("random walks, medians of %u repeats; %d lanes; seed %d\n", amount->repeat_count,
+           LANE_COUNT, SEED);
     bench_switches(amount);
-    printf("%-8s %-8s %-8s %12s %6s %8s %9s %9s %9s %9s %9s\n", "lanes", "target", "list", "schedules/s", "points",
-           "switches", "us each", "target", "scheduler", "harness", "no ops");
+    printf("%-8s %-8s %-8s %12s %6s %8s %9s %9s %9s %9s %9s\n", "lanes", "target", "list",
+           "schedules/s", "points", "switches", "us each", "target", "scheduler", "harness",
+           "no ops");
     bench_schedules(amount);
     return 0;
 }

@@ -1,5 +1,6 @@
-/* Prints how far harness/packing gets, and how fast, on a grid of random states: unmovable blocks at random places
- * of a full device, movable blocks and one request to pack into the spans between.  Prints only. */
+/* Prints how far harness/packing gets, and how fast, on a grid of random states: unmovable blocks
+ * at random places of a full device, movable blocks and one request to pack into the spans between.
+ * Prints only. */
 #include "harness/check.h"
 #include "harness/packing.h"
 #include "harness/random.h"
@@ -23,7 +24,13 @@ struct cell {
     uint32_t fixed_count, movable_count, fill;
 };
 
-enum distribution { SIZES_LOG_UNIFORM = 0, SIZES_FEW, SIZES_POWERS_OF_TWO, SIZES_UNIFORM, SIZES_COUNT };
+enum distribution {
+    SIZES_LOG_UNIFORM = 0,
+    SIZES_FEW,
+    SIZES_POWERS_OF_TWO,
+    SIZES_UNIFORM,
+    SIZES_COUNT
+};
 
 struct state {
     struct packing_bin bins[FIXED_COUNT_MAX + 1];
@@ -42,10 +49,11 @@ struct tally {
     uint64_t *times_ns; /* count of them */
 };
 
-/* --- states ----------------------------------------------------------------------------------- */
+/* --- states --- */
 
 /* Sizes in an arbitrary unit, one for each block and, as the last one, the request. */
-static void draw_weights(struct random *random, enum distribution distribution, uint64_t *weights, size_t count)
+static void draw_weights(struct random *random, enum distribution distribution, uint64_t *weights,
+                         size_t count)
 {
     enum { FEW_MAX = 8 };
     const uint64_t few_count = random_between(random, 2, FEW_MAX);
@@ -73,7 +81,8 @@ static void draw_weights(struct random *random, enum distribution distribution, 
 }
 
 /* Sizes in granules that add up to used; what rounding leaves over goes to the last one. */
-static void scale_weights(enum distribution distribution, uint64_t *weights, size_t count, uint64_t used)
+static void scale_weights(enum distribution distribution, uint64_t *weights, size_t count,
+                          uint64_t used)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -82,8 +91,8 @@ static void scale_weights(enum distribution distribution, uint64_t *weights, siz
     uint64_t left = used;
     for (size_t i = 0; i < count; i++) {
         /* Whole multiples of one unit keep powers of two apart by factors of two. */
-        const uint64_t scaled =
-            distribution == SIZES_POWERS_OF_TWO ? weights[i] * (used / sum) : weights[i] * used / sum;
+        const uint64_t scaled = distribution == SIZES_POWERS_OF_TWO ? weights[i] * (used / sum)
+                                                                    : weights[i] * used / sum;
         weights[i] = i + 1 == count ? left : scaled > 0 ? scaled : 1;
         CHECK(weights[i] > 0);
         CHECK(weights[i] <= left);
@@ -99,7 +108,8 @@ static int compare_numbers(const void *a, const void *b)
 }
 
 /* The unmovable blocks cut the rest of the device at uniform places. */
-static void draw_bins(struct random *random, const uint64_t *fixed, size_t fixed_count, struct state *state)
+static void draw_bins(struct random *random, const uint64_t *fixed, size_t fixed_count,
+                      struct state *state)
 {
     uint64_t free_granules = capacity_granules;
     uint64_t cuts[FIXED_COUNT_MAX + 1];
@@ -117,7 +127,8 @@ static void draw_bins(struct random *random, const uint64_t *fixed, size_t fixed
     for (size_t i = 0; i <= fixed_count; i++) {
         const uint64_t end = at + (cuts[i] - last);
         if (end > at) {
-            state->bins[state->bin_count++] = (struct packing_bin){at * GRANULE_BYTES, end * GRANULE_BYTES};
+            state->bins[state->bin_count++] = (struct packing_bin){at * GRANULE_BYTES,
+                                                                   end * GRANULE_BYTES};
         }
         at = i < fixed_count ? end + fixed[i] : end;
         last = cuts[i];
@@ -135,11 +146,12 @@ static void draw_state(struct random *random, const struct cell *cell, struct st
     draw_bins(random, weights, cell->fixed_count, state);
     state->item_count = cell->movable_count + 1;
     for (size_t i = 0; i < state->item_count; i++) {
-        state->items[i] = (struct packing_item){weights[cell->fixed_count + i] * GRANULE_BYTES, GRANULE_BYTES};
+        state->items[i] = (struct packing_item){weights[cell->fixed_count + i] * GRANULE_BYTES,
+                                                GRANULE_BYTES};
     }
 }
 
-/* --- measuring -------------------------------------------------------------------------------- */
+/* --- measuring --- */
 
 static uint64_t now_ns(void)
 {
@@ -148,8 +160,8 @@ static uint64_t now_ns(void)
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-static void measure_cell(struct packing *packing, const struct options *options, const struct cell *cell,
-                         uint64_t index, struct tally *tally)
+static void measure_cell(struct packing *packing, const struct options *options,
+                         const struct cell *cell, uint64_t index, struct tally *tally)
 {
     struct random random;
     struct state state;
@@ -188,11 +200,14 @@ static double time_us(const struct tally *tally, uint64_t hundredths)
 static void print_tally(const struct tally *tally)
 {
     printf("%7.1f %5llu %5llu %5llu %10.1f %10.1f ", decided_percent(tally),
-           (unsigned long long)tally->results[PACKING_FITS], (unsigned long long)tally->results[PACKING_NONE],
-           (unsigned long long)tally->results[PACKING_UNKNOWN], time_us(tally, 50), time_us(tally, 99));
+           (unsigned long long)tally->results[PACKING_FITS],
+           (unsigned long long)tally->results[PACKING_NONE],
+           (unsigned long long)tally->results[PACKING_UNKNOWN], time_us(tally, 50),
+           time_us(tally, 99));
     for (int i = 0; i < METHOD_COUNT; i++) {
         if (tally->methods[i] > 0) {
-            printf(" %s %llu", packing_method_name((enum packing_method)i), (unsigned long long)tally->methods[i]);
+            printf(" %s %llu", packing_method_name((enum packing_method)i),
+                   (unsigned long long)tally->methods[i]);
         }
     }
     printf("\n");
@@ -212,9 +227,14 @@ static void add_tally(struct tally *all, const struct tally *tally)
     qsort(all->times_ns, all->count, sizeof *all->times_ns, compare_numbers);
 }
 
-/* --- the grid --------------------------------------------------------------------------------- */
+/* --- the grid --- */
 
-enum { FIXED_KINDS = 5, MOVABLE_KINDS = 3, FILL_KINDS = 4, CELL_COUNT = FIXED_KINDS * MOVABLE_KINDS * FILL_KINDS };
+enum {
+    FIXED_KINDS = 5,
+    MOVABLE_KINDS = 3,
+    FILL_KINDS = 4,
+    CELL_COUNT = FIXED_KINDS * MOVABLE_KINDS * FILL_KINDS
+};
 static_assert(sizeof fixed_counts / sizeof *fixed_counts == FIXED_KINDS, "one per kind");
 static_assert(sizeof movable_counts / sizeof *movable_counts == MOVABLE_KINDS, "one per kind");
 static_assert(sizeof fills / sizeof *fills == FILL_KINDS, "one per kind");
@@ -222,12 +242,14 @@ static_assert(sizeof fills / sizeof *fills == FILL_KINDS, "one per kind");
 static struct cell cell_at(uint32_t index)
 {
     return (struct cell){fixed_counts[index / (MOVABLE_KINDS * FILL_KINDS)],
-                         movable_counts[index / FILL_KINDS % MOVABLE_KINDS], fills[index % FILL_KINDS]};
+                         movable_counts[index / FILL_KINDS % MOVABLE_KINDS],
+                         fills[index % FILL_KINDS]};
 }
 
 static void print_cell(const struct cell *cell)
 {
-    printf("%9u %7u  %3u.%02u", cell->fixed_count, cell->movable_count, cell->fill / 100, cell->fill % 100);
+    printf("%9u %7u  %3u.%02u", cell->fixed_count, cell->movable_count, cell->fill / 100,
+           cell->fill % 100);
 }
 
 /* The hardest cell has the most unknown states, then the longest p99. */
@@ -260,10 +282,12 @@ static void print_summary(const struct tally *tallies, uint32_t hardest)
     printf("%27s", "all");
     print_tally(&all);
     const struct cell cell = cell_at(hardest);
-    printf("summary: %.2f %% decided, median %.1f us, p99 outside the hardest cell %.1f us, %llu nodes; "
-           "hardest: %u unmovable, %u movable, %u.%02u %% full\n",
-           decided_percent(&all), time_us(&all, 50), time_us(&others, 99), (unsigned long long)all.nodes,
-           cell.fixed_count, cell.movable_count, cell.fill / 100, cell.fill % 100);
+    printf(
+        "summary: %.2f %% decided, median %.1f us, p99 outside the hardest cell %.1f us, %llu nodes; "
+        "hardest: %u unmovable, %u movable, %u.%02u %% full\n",
+        decided_percent(&all), time_us(&all, 50), time_us(&others, 99),
+        (unsigned long long)all.nodes, cell.fixed_count, cell.movable_count, cell.fill / 100,
+        cell.fill % 100);
     free(all.times_ns);
     free(others.times_ns);
 }
@@ -273,10 +297,11 @@ static void run_grid(const struct options *options)
     struct tally tallies[CELL_COUNT];
     struct packing *packing = packing_create();
     uint32_t hardest = 0;
-    printf("%llu states a cell, seed %llu, at most %llu nodes\n", (unsigned long long)options->states,
-           (unsigned long long)options->seed, (unsigned long long)options->nodes_max);
-    printf("%9s %7s %8s %8s %5s %5s %5s %10s %10s  %s\n", "unmovable", "movable", "full %", "decided", "fits",
-           "none", "unkn", "median us", "p99 us", "settled by");
+    printf("%llu states a cell, seed %llu, at most %llu nodes\n",
+           (unsigned long long)options->states, (unsigned long long)options->seed,
+           (unsigned long long)options->nodes_max);
+    printf("%9s %7s %8s %8s %5s %5s %5s %10s %10s  %s\n", "unmovable", "movable", "full %",
+           "decided", "fits", "none", "unkn", "median us", "p99 us", "settled by");
     for (uint32_t i = 0; i < CELL_COUNT; i++) {
         const struct cell cell = cell_at(i);
         tallies[i] = tally_create(options->states);

@@ -34,7 +34,7 @@ struct subject_kind {
     void (*end)(struct subject *subject);
 };
 
-/* --- empty -------------------------------------------------------------------------------- */
+/* --- empty --- */
 
 static bool empty_begin(struct subject *subject)
 {
@@ -63,7 +63,7 @@ static void empty_end(struct subject *subject)
 
 static const struct subject_kind empty_kind = {empty_begin, empty_run, empty_end};
 
-/* --- raw ---------------------------------------------------------------------------------- */
+/* --- raw --- */
 
 static bool raw_begin(struct subject *subject)
 {
@@ -72,8 +72,8 @@ static bool raw_begin(struct subject *subject)
                                  .options = &measured->option,
                                  .option_count = measured->option.key != NULL};
     struct target_contract contract = {0};
-    return subject->target->open(&setup, &bare_services, &subject->instance, &contract, subject->note,
-                                 MEASURE_NOTE_BYTES) == TARGET_OK;
+    return subject->target->open(&setup, &bare_services, &subject->instance, &contract,
+                                 subject->note, MEASURE_NOTE_BYTES) == TARGET_OK;
 }
 
 static void raw_alloc(struct subject *subject, size_t i)
@@ -110,7 +110,7 @@ static void raw_end(struct subject *subject)
 
 static const struct subject_kind raw_kind = {raw_begin, raw_run, raw_end};
 
-/* --- checked ------------------------------------------------------------------------------ */
+/* --- checked --- */
 
 static bool checked_begin(struct subject *subject)
 {
@@ -156,7 +156,7 @@ static void checked_end(struct subject *subject)
 
 static const struct subject_kind checked_kind = {checked_begin, checked_run, checked_end};
 
-/* --- one loop for all three --------------------------------------------------------------- */
+/* --- one loop for all three --- */
 
 static double now_ns(void)
 {
@@ -166,8 +166,8 @@ static double now_ns(void)
 }
 
 /* Times the ops after the fill; false: not even the fill went through. */
-static bool time_ops(const struct subject_kind *kind, struct subject *subject, double second_count_max,
-                     struct measurement *repeat)
+static bool time_ops(const struct subject_kind *kind, struct subject *subject,
+                     double second_count_max, struct measurement *repeat)
 {
     size_t from = subject->workload->fill_count;
     size_t count = subject->workload->ops.count;
@@ -197,7 +197,8 @@ static int compare_measurements(const void *a, const void *b)
 }
 
 static void measure(const struct subject_kind *kind, const struct measured_target *target,
-                    const struct workload *workload, const struct measure_limits *limits, struct measurement *result)
+                    const struct workload *workload, const struct measure_limits *limits,
+                    struct measurement *result)
 {
     CHECK(limits->repeat_count >= 1 && limits->repeat_count <= REPEAT_COUNT_MAX);
     struct measurement repeats[REPEAT_COUNT_MAX];
@@ -213,7 +214,8 @@ static void measure(const struct subject_kind *kind, const struct measured_targe
                                   .workload = workload,
                                   .handles = handles,
                                   .note = result->note};
-        memset(handles, 0, handle_bytes); /* here, so that no page is touched first while the clock runs */
+        memset(handles, 0,
+               handle_bytes); /* here, so that no page is touched first while the clock runs */
         if (kind->begin(&subject)) {
             done_count += time_ops(kind, &subject, limits->second_count_max, &repeats[done_count]);
             kind->end(&subject);
@@ -230,7 +232,8 @@ static void measure(const struct subject_kind *kind, const struct measured_targe
     result->refused_count = median->refused_count;
 }
 
-void measure_empty(const struct workload *workload, const struct measure_limits *limits, struct measurement *result)
+void measure_empty(const struct workload *workload, const struct measure_limits *limits,
+                   struct measurement *result)
 {
     measure(&empty_kind, NULL, workload, limits, result);
 }

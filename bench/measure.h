@@ -1,5 +1,5 @@
-/* Nanoseconds per op of a workload: through a target's table alone, through the whole harness, and with
- * nothing called at all. */
+/* Nanoseconds per op of a workload: through a target's table alone, through the whole harness, and
+ * with nothing called at all. */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 
@@ -10,10 +10,12 @@ enum { MEASURE_NOTE_BYTES = 256 };
 
 /* One measurement: the ops after the fill, or as many of them as the time allowed. */
 struct measurement {
-    double ns_per_op;       /* a free or an alloc; the median of the repeats; meaningless when op_count is 0 */
+    double ns_per_op; /* a free or an alloc; the median of the repeats; meaningless when op_count is
+                         0 */
     uint64_t op_count;      /* of the median repeat */
     uint64_t refused_count; /* allocs that were refused, in the same */
-    char note[MEASURE_NOTE_BYTES]; /* what ended it early, such as a broken rule; "" = nothing did */
+    char
+        note[MEASURE_NOTE_BYTES]; /* what ended it early, such as a broken rule; "" = nothing did */
 };
 
 /* Each repeat starts anew and runs for second_count_max at most. */
@@ -30,7 +32,8 @@ struct measured_target {
 };
 
 /* The loop and its reads, without a call. */
-void measure_empty(const struct workload *workload, const struct measure_limits *limits, struct measurement *result);
+void measure_empty(const struct workload *workload, const struct measure_limits *limits,
+                   struct measurement *result);
 
 /* The target's calls, with services that do nothing: no simulated device, no model, no rules. */
 void measure_raw(const struct measured_target *target, const struct workload *workload,

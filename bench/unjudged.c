@@ -1,5 +1,6 @@
-/* Judges that cost nothing, linked over the real ones: what a run takes with them is its time without oracle, second
- * opinions, regrets and certificates.  They call every OOM justified, which on libhbm is right. */
+/* Judges that cost nothing, linked over the real ones: what a run takes with them is its time
+ * without oracle, second opinions, regrets and certificates.  They call every OOM justified, which
+ * on libhbm is right. */
 #include "checker/certificate_check.h"
 #include "harness/certificate.h"
 #include "harness/exhaustive.h"
@@ -9,7 +10,8 @@
 #include <stdlib.h>
 
 /* No blocks are taken: the request alone, because the error text is held against it. */
-void oom_take(struct oom *oom, const struct model *model, const struct oom_request *request, uint32_t faults_fired)
+void oom_take(struct oom *oom, const struct model *model, const struct oom_request *request,
+              uint32_t faults_fired)
 {
     (void)model;
     oom->request = *request;
@@ -48,7 +50,8 @@ void oracle_destroy(struct oracle *oracle)
     free(oracle);
 }
 
-void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max, struct verdict *verdict)
+void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                  struct verdict *verdict)
 {
     (void)oracle;
     (void)oom;
@@ -70,7 +73,8 @@ enum verdict_kind exhaustive_judge(const struct oom *oom)
     return VERDICT_NONE;
 }
 
-struct regret regret_judge(struct planner *planner, const struct oom *before, const struct regret_spent *spent)
+struct regret regret_judge(struct planner *planner, const struct oom *before,
+                           const struct regret_spent *spent)
 {
     (void)planner;
     (void)before;
@@ -92,7 +96,8 @@ const char *proof_kind_name(enum proof_kind kind)
     return "none";
 }
 
-void certificate_print(const struct oom *oom, const struct proof *proof, const struct verdict *verdict, FILE *file)
+void certificate_print(const struct oom *oom, const struct proof *proof,
+                       const struct verdict *verdict, FILE *file)
 {
     (void)oom;
     (void)proof;
@@ -100,7 +105,8 @@ void certificate_print(const struct oom *oom, const struct proof *proof, const s
     (void)file;
 }
 
-enum certificate_result certificate_check(const char *text, size_t length, char reason[CERTIFICATE_REASON_BYTES])
+enum certificate_result certificate_check(const char *text, size_t length,
+                                          char reason[CERTIFICATE_REASON_BYTES])
 {
     (void)text;
     (void)length;

@@ -36,13 +36,15 @@ uint64_t workload_capacity_bytes(uint64_t live_bytes)
     return (capacity_bytes / CAPACITY_MULTIPLE_BYTES + 1) * CAPACITY_MULTIPLE_BYTES;
 }
 
-void workload_init(struct workload *workload, uint32_t block_count, uint32_t step_count, uint64_t seed)
+void workload_init(struct workload *workload, uint32_t block_count, uint32_t step_count,
+                   uint64_t seed)
 {
     CHECK(block_count >= 1 && block_count <= 1u << 24);
     struct random random;
     random_init(&random, seed);
     op_list_init(&workload->ops);
-    uint32_t *maker = calloc(block_count, sizeof *maker); /* the op that made the block in each slot */
+    uint32_t *maker = calloc(block_count,
+                             sizeof *maker); /* the op that made the block in each slot */
     CHECK(maker != NULL);
     uint64_t live_bytes = 0;
     for (uint32_t i = 0; i < block_count; i++) {

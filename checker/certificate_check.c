@@ -9,14 +9,16 @@
 #define LEAST(a, b) ((a) < (b) ? (a) : (b))
 enum { NONE, SLIDE, REPACK, NEVER = -1, IN_HOST_MEMORY = -1, NOWHERE = -1 };
 enum { WALK_ITEMS_MAX = 8192 }; /* no search has more, so that the walk may call itself */
-static const json_int_t align_max = 1 << 30, capacity_max = INT64_C(1) << 50, size_max = INT64_C(1) << 62;
+static const json_int_t align_max = 1 << 30, capacity_max = INT64_C(1) << 50,
+                        size_max = INT64_C(1) << 62;
 
 struct block {
     json_int_t op, address, size, align, stack, holds, used_until, freed_at;
     bool is_program, is_live;
     enum { FIXED, MOVABLE, GONE } fate; /* by the time that is looked at */
 };
-/* An item or (with a count) a type of items, whose key is its align; or a span, whose key is its start. */
+/* An item or (with a count) a type of items, whose key is its align; or a span, whose key is its
+ * start. */
 struct piece {
     json_int_t size, key, count;
 };
@@ -30,12 +32,14 @@ struct check {
     bool drains, evicts;     /* as promised for this class of request, and not refused */
     struct block *blocks;    /* by address; behind them one of size 0 at the end of the device */
     struct piece *items, *spans;
-    size_t block_count, item_count, span_count, defrag, letter; /* letter: the next one of the log */
+    size_t block_count, item_count, span_count, defrag,
+        letter; /* letter: the next one of the log */
     int is_plain;
 };
 
 /* Returns is_true.  The first time that it is false decides the result and the reason. */
-__attribute__((format(printf, 3, 4))) static bool must(struct check *check, bool is_true, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool must(struct check *check, bool is_true,
+                                                       const char *format, ...)
 {
     va_list arguments;
     if (!is_true && check->result == CERTIFICATE_VALID) {
@@ -55,8 +59,9 @@ static bool unpack(struct check *check, json_t *json, const char *what, const ch
     va_start(arguments, format);
     const bool is_read = json_vunpack_ex(json, &error, JSON_STRICT, format, arguments) == 0;
     va_end(arguments);
-    if (!must(check, is_read, "%s: a member is missing, of another type, or not known", what))
+    if (!must(check, is_read, "%s: a member is missing, of another type, or not known", what)) {
         check->result = CERTIFICATE_UNREADABLE;
+    }
     return is_read;
 }
 
@@ -81,8 +86,9 @@ static size_t word(struct check *check, const char *what, const char *text, cons
     size_t index = 0, length;
     for (const char *at = words; *at != '\0'; at += length + (at[length] == '|'), index++) {
         length = strcspn(at, "|");
-        if (strlen(text) == length && strncmp(text, at, length) == 0)
+        if (strlen(text) == length && strncmp(text, at, length) == 0) {
             return index;
+        }
     }
     must(check, false, "%s is none of %s", what, words);
     return 0;
@@ -100,20 +106,27 @@ static void read_block(struct check *check, size_t i, json_t *json)
     const char *kind, *state;
     char what[32];
     snprintf(what, sizeof what, "blocks[%zu]", i);
-    if (!unpack(check, json, what, "{s:I,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "op", &block->op, "kind", &kind,
-                "state", &state, "address", &block->address, "size", &block->size, "align", &block->align, "stack",
-                &block->stack, "holds", &block->holds, "used_until", &block->used_until, "freed_at", &block->freed_at))
+    if (!unpack(check, json, what, "{s:I,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "op", &block->op,
+                "kind", &kind, "state", &state, "address", &block->address, "size", &block->size,
+                "align", &block->align, "stack", &block->stack, "holds", &block->holds,
+                "used_until", &block->used_until, "freed_at", &block->freed_at)) {
         return;
+    }
     block->is_program = word(check, what, kind, "buffer|output|program|retired") == 2;
     block->is_live = word(check, what, state, "dying|live") == 1;
-    must(check, is_align(check, block->align) && in_range(block->address, floor, check->capacity, block->align) &&
-                    in_range(block->size, 1, check->capacity - block->address, check->granule),
+    must(check,
+         is_align(check, block->align) &&
+             in_range(block->address, floor, check->capacity, block->align) &&
+             in_range(block->size, 1, check->capacity - block->address, check->granule),
          "%s: it is not aligned, overlaps the one before, or is outside", what);
-    must(check, in_range(block->stack, 0, block->is_program ? size_max : 0, check->granule) && block->holds >= 0 &&
-                    block->used_until >= NEVER && block->freed_at >= NEVER && (block->freed_at == 0 || !block->is_live),
+    must(check,
+         in_range(block->stack, 0, block->is_program ? size_max : 0, check->granule) &&
+             block->holds >= 0 && block->used_until >= NEVER && block->freed_at >= NEVER &&
+             (block->freed_at == 0 || !block->is_live),
          "%s: stack, holds, used_until or freed_at is out of range", what);
-    if (check->drains && !block->is_live && block->holds == 0 && block->freed_at > check->time)
+    if (check->drains && !block->is_live && block->holds == 0 && block->freed_at > check->time) {
         check->time = block->freed_at;
+    }
 }
 
 static void read_document(struct check *check, json_t *root)
@@ -122,39 +135,55 @@ static void read_document(struct check *check, json_t *root)
     json_int_t version, bytes;
     json_t *blocks, *about;
     int drains, evicts[2], copy, wait, unload, host_memory;
-    if (!unpack(check, root, "certificate", "{s:s,s:I,s:s,s:{s:I,s:I},s:{s:s,s:b,s:b,s:b},s:{s:b,s:b,s:b,s:b},"
-                "s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o}", "format", &format, "version", &version, "claim", &check->claim,
-                "device", "capacity", &check->capacity, "granule", &check->granule, "contract", "defrag", &defrag,
-                "drains", &drains, "evicts", &evicts[0], "program_evicts_program", &evicts[1], "refused", "copy",
-                &copy, "wait", &wait, "unload", &unload, "host_memory", &host_memory, "request", "class", &class,
-                "bytes", &bytes, "align", &check->align, "stack", &check->stack, "program", &check->own_program,
-                "blocks", &blocks, "proof", &check->proof, "about", &about) ||
-        !must(check, strcmp(format, "hbmstress-certificate") == 0 && version == 1, "format or version") ||
-        !must(check, check->granule > 0 && is_align(check, check->granule) &&
-                         in_range(check->capacity, 1, capacity_max, check->granule), "device: capacity or granule"))
+    if (!unpack(check, root, "certificate",
+                "{s:s,s:I,s:s,s:{s:I,s:I},s:{s:s,s:b,s:b,s:b},s:{s:b,s:b,s:b,s:b},"
+                "s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o}",
+                "format", &format, "version", &version, "claim", &check->claim, "device",
+                "capacity", &check->capacity, "granule", &check->granule, "contract", "defrag",
+                &defrag, "drains", &drains, "evicts", &evicts[0], "program_evicts_program",
+                &evicts[1], "refused", "copy", &copy, "wait", &wait, "unload", &unload,
+                "host_memory", &host_memory, "request", "class", &class, "bytes", &bytes, "align",
+                &check->align, "stack", &check->stack, "program", &check->own_program, "blocks",
+                &blocks, "proof", &check->proof, "about", &about) ||
+        !must(check, strcmp(format, "hbmstress-certificate") == 0 && version == 1,
+              "format or version") ||
+        !must(check,
+              check->granule > 0 && is_align(check, check->granule) &&
+                  in_range(check->capacity, 1, capacity_max, check->granule),
+              "device: capacity or granule")) {
         return;
+    }
     const bool is_program = word(check, "request.class", class, "buffer|program") == 1;
     check->block_count = json_array_size(blocks);
-    must(check, in_range(bytes, !is_program, size_max, 1) && is_align(check, check->align) && json_is_array(blocks) &&
-                    in_range(check->stack, 0, is_program ? size_max : 0, check->granule), "request: out of range");
-    must(check, in_range(check->own_program, -1, bytes > 0 ? -1 : (json_int_t)check->block_count - 1, 1), "request");
-    check->need = bytes > check->capacity ? check->capacity + check->granule : round_up(bytes, check->granule);
+    must(check,
+         in_range(bytes, !is_program, size_max, 1) && is_align(check, check->align) &&
+             json_is_array(blocks) &&
+             in_range(check->stack, 0, is_program ? size_max : 0, check->granule),
+         "request: out of range");
+    must(check,
+         in_range(check->own_program, -1, bytes > 0 ? -1 : (json_int_t)check->block_count - 1, 1),
+         "request");
+    check->need = bytes > check->capacity ? check->capacity + check->granule
+                                          : round_up(bytes, check->granule);
     check->defrag = word(check, "contract.defrag", defrag, "none|slide|repack");
     check->defrag = copy || host_memory ? NONE : check->defrag;
     check->drains = drains && !wait && !host_memory;
     check->evicts = evicts[is_program] && !unload && !host_memory;
     check->blocks = calloc(check->block_count + 1, sizeof *check->blocks);
     check->items = calloc(2 * check->block_count + 2, sizeof *check->items);
-    if (!must(check, check->blocks != NULL && check->items != NULL, "no memory"))
+    if (!must(check, check->blocks != NULL && check->items != NULL, "no memory")) {
         check->result = CERTIFICATE_UNREADABLE;
-    for (size_t i = 0; i < check->block_count && check->result == CERTIFICATE_VALID; i++)
+    }
+    for (size_t i = 0; i < check->block_count && check->result == CERTIFICATE_VALID; i++) {
         read_block(check, i, json_array_get(blocks, i));
+    }
 }
 
 static bool is_evictable(const struct check *check, const struct block *block)
 {
-    return check->evicts && block->is_program && block->is_live && has_ended(block->used_until, check->time) &&
-           block->fate != GONE && block - check->blocks != check->own_program;
+    return check->evicts && block->is_program && block->is_live &&
+           has_ended(block->used_until, check->time) && block->fate != GONE &&
+           block - check->blocks != check->own_program;
 }
 
 /* What can become of each block by that time without evictions, and where the bottom is then. */
@@ -163,46 +192,65 @@ static void set_time(struct check *check, json_int_t time)
     check->time = time;
     check->bottom = check->stack;
     for (struct block *block = check->blocks; block < check->blocks + check->block_count; block++) {
-        const bool is_free = block->holds == 0 && has_ended(block->is_live ? block->used_until : block->freed_at, time);
-        block->fate = !is_free || (block->is_live && check->defrag == NONE) ? FIXED : block->is_live ? MOVABLE : GONE;
-        if (!has_ended(block->used_until, time) && block->stack > check->bottom)
+        const bool is_free = block->holds == 0 &&
+                             has_ended(block->is_live ? block->used_until : block->freed_at, time);
+        block->fate = !is_free || (block->is_live && check->defrag == NONE) ? FIXED
+                      : block->is_live                                      ? MOVABLE
+                                                                            : GONE;
+        if (!has_ended(block->used_until, time) && block->stack > check->bottom) {
             check->bottom = block->stack;
+        }
     }
 }
 
-/* False: a fixed block or the end of the device is in the way of the stack, so there are no spans. */
+/* False: a fixed block or the end of the device is in the way of the stack, so there are no spans.
+ */
 static bool find_spans(struct check *check)
 {
     json_int_t edge = check->bottom;
     check->spans = check->items + check->block_count + 1;
-    if (check->need > 0)
-        check->items[check->item_count++] = (struct piece){.size = check->need, .key = check->align};
-    for (struct block *block = check->blocks; block <= check->blocks + check->block_count; block++) {
-        if (is_evictable(check, block))
+    if (check->need > 0) {
+        check->items[check->item_count++] = (struct piece){.size = check->need,
+                                                           .key = check->align};
+    }
+    for (struct block *block = check->blocks; block <= check->blocks + check->block_count;
+         block++) {
+        if (is_evictable(check, block)) {
             block->fate = GONE;
-        if (block->fate == MOVABLE)
-            check->items[check->item_count++] = (struct piece){.size = block->size, .key = block->align};
-        if (block->fate == FIXED && block->address < check->bottom)
+        }
+        if (block->fate == MOVABLE) {
+            check->items[check->item_count++] = (struct piece){.size = block->size,
+                                                               .key = block->align};
+        }
+        if (block->fate == FIXED && block->address < check->bottom) {
             return false;
-        if (block->fate == FIXED && block->address > edge)
-            check->spans[check->span_count++] = (struct piece){.size = block->address - edge, .key = edge};
+        }
+        if (block->fate == FIXED && block->address > edge) {
+            check->spans[check->span_count++] = (struct piece){.size = block->address - edge,
+                                                               .key = edge};
+        }
         edge = block->fate == FIXED ? block->address + block->size : edge;
     }
     return true;
 }
 
-/* Pushes all movable blocks down, in order, with the request before block `before`: does every one end where it may? */
+/* Pushes all movable blocks down, in order, with the request before block `before`: does every one
+ * end where it may? */
 static bool slides(const struct check *check, size_t before)
 {
     json_int_t low = check->bottom;
     for (size_t i = 0; i <= check->block_count; i++) {
         const struct block *block = &check->blocks[i];
-        if (i == before && check->need > 0)
+        if (i == before && check->need > 0) {
             low = round_up(low, check->align) + check->need;
-        if (block->fate == FIXED && low > block->address)
+        }
+        if (block->fate == FIXED && low > block->address) {
             return false;
-        if (block->fate != GONE)
-            low = (block->fate == MOVABLE ? round_up(low, block->align) : block->address) + block->size;
+        }
+        if (block->fate != GONE) {
+            low = (block->fate == MOVABLE ? round_up(low, block->align) : block->address) +
+                  block->size;
+        }
     }
     return true;
 }
@@ -210,15 +258,17 @@ static bool slides(const struct check *check, size_t before)
 static json_int_t sum_of(const struct piece *pieces, size_t count, json_int_t unit)
 {
     json_int_t sum = 0;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         sum += pieces[i].size / unit;
+    }
     return sum;
 }
 
 static int compare_pieces(const void *left, const void *right)
 {
     const struct piece *a = left, *b = right;
-    return a->size != b->size ? (a->size < b->size) - (a->size > b->size) : (a->key > b->key) - (a->key < b->key);
+    return a->size != b->size ? (a->size < b->size) - (a->size > b->size)
+                              : (a->key > b->key) - (a->key < b->key);
 }
 
 /* A node as the page has it, spans counted from the end; items are types here. */
@@ -234,23 +284,32 @@ static void walk(struct check *check, struct node node)
         const json_int_t end = span->key + span->size, room = end - node.at;
         json_int_t start = 0, sum = 0;
         if (!must(check, node.items_left > 0 && check->log[check->letter] != '\0',
-                  "log[%zu]: everything is placed here, or the log ends before the walk", check->letter))
+                  "log[%zu]: everything is placed here, or the log ends before the walk",
+                  check->letter)) {
             return;
+        }
         for (; node.t < check->item_count; node.t++) {
             type = &check->items[node.t];
             start = round_up(node.at, type->key);
-            if (type->count > 0 && (type->key > check->granule || node.t >= node.first) && start + type->size <= end &&
-                start - node.at <= node.slack)
+            if (type->count > 0 && (type->key > check->granule || node.t >= node.first) &&
+                start + type->size <= end && start - node.at <= node.slack) {
                 break;
+            }
         }
         const char letter = check->log[check->letter++];
         const bool has_type = node.t < check->item_count;
         if (letter == 'b' && has_type) {
-            struct node child = {.spans_left = node.spans_left, .items_left = node.items_left - 1,
-                                 .first = type->key == check->granule ? node.t : 0, .at = start + type->size,
-                                 .slack = node.slack - (start - node.at), .passed = node.passed, .spare = node.spare};
-            if (!check->is_plain || node.passed > 0)
-                child.spare = check->is_plain ? LEAST(node.spare, node.passed - type->size - 1) : child.slack;
+            struct node child = {.spans_left = node.spans_left,
+                                 .items_left = node.items_left - 1,
+                                 .first = type->key == check->granule ? node.t : 0,
+                                 .at = start + type->size,
+                                 .slack = node.slack - (start - node.at),
+                                 .passed = node.passed,
+                                 .spare = node.spare};
+            if (!check->is_plain || node.passed > 0) {
+                child.spare = check->is_plain ? LEAST(node.spare, node.passed - type->size - 1)
+                                              : child.slack;
+            }
             type->count--;
             walk(check, child);
             type->count++;
@@ -258,12 +317,18 @@ static void walk(struct check *check, struct node node)
             node.passed = type->size;
             node.spare = check->is_plain ? LEAST(node.spare, type->size - 1) : node.spare;
         } else if (letter == 'c' && !has_type && room <= node.spare && node.spans_left > 1) {
-            node = (struct node){.spans_left = node.spans_left - 1, .items_left = node.items_left,
-                                 .at = span[-1].key, .slack = node.slack - room, .spare = node.slack - room};
+            node = (struct node){.spans_left = node.spans_left - 1,
+                                 .items_left = node.items_left,
+                                 .at = span[-1].key,
+                                 .slack = node.slack - room,
+                                 .spare = node.slack - room};
         } else {
-            for (size_t i = node.t; i < check->item_count; i++)
+            for (size_t i = node.t; i < check->item_count; i++) {
                 sum += check->items[i].size * check->items[i].count;
-            must(check, letter == 'f' && room > node.spare && room - node.spare > sum && (check->is_plain || !has_type),
+            }
+            must(check,
+                 letter == 'f' && room > node.spare && room - node.spare > sum &&
+                     (check->is_plain || !has_type),
                  "log[%zu] is not true", check->letter - 1);
             return;
         }
@@ -274,39 +339,56 @@ static void check_search(struct check *check)
 {
     size_t count = check->item_count;
     json_int_t least;
-    if (!unpack(check, check->proof, "proof", "{s:s,s:I,s:b,s:s}", "kind", &check->kind, "least", &least, "plain",
-                &check->is_plain, "log", &check->log))
+    if (!unpack(check, check->proof, "proof", "{s:s,s:I,s:b,s:s}", "kind", &check->kind, "least",
+                &least, "plain", &check->is_plain, "log", &check->log)) {
         return;
-    for (size_t i = 0; check->is_plain && i < count; i++)
+    }
+    for (size_t i = 0; check->is_plain && i < count; i++) {
         check->items[i].key = check->granule;
+    }
     qsort(check->spans, check->span_count, sizeof *check->spans, compare_pieces);
     qsort(check->items, count, sizeof *check->items, compare_pieces);
-    while (count > 0 && check->items[count - 1].size < least)
+    while (count > 0 && check->items[count - 1].size < least) {
         count--;
-    const json_int_t slack = sum_of(check->spans, check->span_count, 1) - sum_of(check->items, count, 1);
-    if (!must(check, slack >= 0 && check->span_count > 0 && count <= WALK_ITEMS_MAX, "proof: too little or too much"))
+    }
+    const json_int_t slack = sum_of(check->spans, check->span_count, 1) -
+                             sum_of(check->items, count, 1);
+    if (!must(check, slack >= 0 && check->span_count > 0 && count <= WALK_ITEMS_MAX,
+              "proof: too little or too much")) {
         return;
+    }
     check->item_count = 0;
-    for (size_t i = 0; i < count; check->items[check->item_count - 1].count++, i++)
-        if (i == 0 || compare_pieces(&check->items[check->item_count - 1], &check->items[i]) != 0)
+    for (size_t i = 0; i < count; check->items[check->item_count - 1].count++, i++) {
+        if (i == 0 || compare_pieces(&check->items[check->item_count - 1], &check->items[i]) != 0) {
             check->items[check->item_count++] = check->items[i];
-    walk(check, (struct node){.spans_left = check->span_count, .items_left = count,
-                              .at = check->spans[check->span_count - 1].key, .slack = slack, .spare = slack});
-    must(check, check->log[check->letter] == '\0', "log[%zu]: the walk ends before the log", check->letter);
+        }
+    }
+    walk(check, (struct node){.spans_left = check->span_count,
+                              .items_left = count,
+                              .at = check->spans[check->span_count - 1].key,
+                              .slack = slack,
+                              .spare = slack});
+    must(check, check->log[check->letter] == '\0', "log[%zu]: the walk ends before the log",
+         check->letter);
 }
 
-/* A place above bottom, on no block but own (NULL: the request); under slide a block must not pass another. */
-static void is_place(struct check *check, const char *what, const struct block *own, json_int_t start, json_int_t size,
-                     json_int_t align)
+/* A place above bottom, on no block but own (NULL: the request); under slide a block must not pass
+ * another. */
+static void is_place(struct check *check, const char *what, const struct block *own,
+                     json_int_t start, json_int_t size, json_int_t align)
 {
     must(check, in_range(start, check->bottom, check->capacity - size, align),
          "%s: it is below bottom, outside, or not aligned", what);
     for (size_t i = 0; i < check->block_count && check->result == CERTIFICATE_VALID; i++) {
         const struct block *block = &check->blocks[i];
-        const bool is_above = start >= block->address + block->size, is_below = start + size <= block->address;
-        const bool keeps_order = own == NULL || check->defrag != SLIDE || (block < own ? is_above : is_below);
-        must(check, ((is_above || is_below) && keeps_order) || block == own || block->fate == GONE ||
-                        block->address == IN_HOST_MEMORY, "%s: blocks[%zu] is in the way", what, i);
+        const bool is_above = start >= block->address + block->size,
+                   is_below = start + size <= block->address;
+        const bool keeps_order = own == NULL || check->defrag != SLIDE ||
+                                 (block < own ? is_above : is_below);
+        must(check,
+             ((is_above || is_below) && keeps_order) || block == own || block->fate == GONE ||
+                 block->address == IN_HOST_MEMORY,
+             "%s: blocks[%zu] is in the way", what, i);
     }
 }
 
@@ -315,14 +397,19 @@ static void check_move(struct check *check, size_t i, json_t *json)
     json_int_t index, from, to, bytes;
     char what[32];
     snprintf(what, sizeof what, "moves[%zu]", i);
-    if (!unpack(check, json, what, "{s:I,s:I,s:I,s:I}", "block", &index, "from", &from, "to", &to, "bytes", &bytes) ||
-        !must(check, in_range(index, 0, (json_int_t)check->block_count - 1, 1), "%s: there is no such block", what))
+    if (!unpack(check, json, what, "{s:I,s:I,s:I,s:I}", "block", &index, "from", &from, "to", &to,
+                "bytes", &bytes) ||
+        !must(check, in_range(index, 0, (json_int_t)check->block_count - 1, 1),
+              "%s: there is no such block", what)) {
         return;
+    }
     struct block *block = &check->blocks[index];
     if (must(check, block->fate == MOVABLE, "%s: the block may not move", what) &&
-        must(check, block->size == bytes && block->address == from, "%s: it is elsewhere, or not so large", what) &&
-        to != IN_HOST_MEMORY)
+        must(check, block->size == bytes && block->address == from,
+             "%s: it is elsewhere, or not so large", what) &&
+        to != IN_HOST_MEMORY) {
         is_place(check, what, block, to, block->size, block->align);
+    }
     block->address = to;
 }
 
@@ -330,76 +417,100 @@ static void check_plan(struct check *check)
 {
     json_int_t until, address, index;
     json_t *evict, *moves;
-    if (!unpack(check, check->proof, "proof", "{s:s,s:I,s:I,s:o,s:o}", "kind", &check->kind, "until", &until, "address",
-                &address, "evict", &evict, "moves", &moves))
+    if (!unpack(check, check->proof, "proof", "{s:s,s:I,s:I,s:o,s:o}", "kind", &check->kind,
+                "until", &until, "address", &address, "evict", &evict, "moves", &moves)) {
         return;
+    }
     must(check, in_range(until, 0, check->time, 1) && json_is_array(evict) && json_is_array(moves),
          "proof: until is too late, or evict or moves is not an array");
     set_time(check, until);
-    for (size_t i = 0; i < json_array_size(evict) && check->result == CERTIFICATE_VALID; i++)
+    for (size_t i = 0; i < json_array_size(evict) && check->result == CERTIFICATE_VALID; i++) {
         if (unpack(check, json_array_get(evict, i), "evict", "I", &index) &&
-            must(check, in_range(index, 0, (json_int_t)check->block_count - 1, 1) &&
-                            is_evictable(check, &check->blocks[index]), "evict[%zu] may not go", i))
+            must(check,
+                 in_range(index, 0, (json_int_t)check->block_count - 1, 1) &&
+                     is_evictable(check, &check->blocks[index]),
+                 "evict[%zu] may not go", i)) {
             check->blocks[index].fate = GONE;
-    for (size_t i = 0; i < json_array_size(moves) && check->result == CERTIFICATE_VALID; i++)
+        }
+    }
+    for (size_t i = 0; i < json_array_size(moves) && check->result == CERTIFICATE_VALID; i++) {
         check_move(check, i, json_array_get(moves, i));
-    for (size_t i = 0; i < check->block_count; i++)
+    }
+    for (size_t i = 0; i < check->block_count; i++) {
         must(check, check->blocks[i].fate == GONE || check->blocks[i].address >= check->bottom,
              "at the end blocks[%zu] is in host memory or below bottom", i);
+    }
     must(check, check->bottom <= check->capacity && (address == NOWHERE) == (check->need == 0),
          "address: the stack is too large, or what needs no block has an address");
-    if (check->need > 0 && check->result == CERTIFICATE_VALID)
+    if (check->need > 0 && check->result == CERTIFICATE_VALID) {
         is_place(check, "address", NULL, address, check->need, check->align);
+    }
 }
 
 /* The sums of items and of spans, rounded to units, are as the proof says. */
 static void check_sums(struct check *check, bool is_rounding)
 {
     json_int_t unit = 1, nodes = 0, need, have;
-    if (unpack(check, check->proof, "proof", "{s:s,s:I,s:I,s:I}", "kind", &check->kind, is_rounding ? "unit" : "nodes",
-               is_rounding ? &unit : &nodes, "need", &need, "have", &have))
-        must(check, nodes >= 0 && in_range(unit, 1, INT64_MAX, is_rounding ? check->granule : 1) &&
-                        sum_of(check->items, check->item_count, unit) == need && (need > have) == is_rounding &&
-                        sum_of(check->spans, check->span_count, unit) == have, "unit, nodes, need and have are not so");
+    if (unpack(check, check->proof, "proof", "{s:s,s:I,s:I,s:I}", "kind", &check->kind,
+               is_rounding ? "unit" : "nodes", is_rounding ? &unit : &nodes, "need", &need, "have",
+               &have)) {
+        must(check,
+             nodes >= 0 && in_range(unit, 1, INT64_MAX, is_rounding ? check->granule : 1) &&
+                 sum_of(check->items, check->item_count, unit) == need &&
+                 (need > have) == is_rounding &&
+                 sum_of(check->spans, check->span_count, unit) == have,
+             "unit, nodes, need and have are not so");
+    }
 }
 
 static void check_proof(struct check *check)
 {
     enum { PLAN, BUDGET, STACK, SPANS, ROUNDING, SEARCH };
-    if (!unpack(check, check->proof, "proof", "{s:s*}", "kind", &check->kind))
+    if (!unpack(check, check->proof, "proof", "{s:s*}", "kind", &check->kind)) {
         return;
-    const size_t kind = word(check, "proof.kind", check->kind, "plan|budget|stack|spans|rounding|search");
+    }
+    const size_t kind = word(check, "proof.kind", check->kind,
+                             "plan|budget|stack|spans|rounding|search");
     check->blocks[check->block_count].address = check->capacity;
     set_time(check, check->time);
-    must(check, word(check, "claim", check->claim, "premature|unknown|justified") == LEAST(kind, STACK),
+    must(check,
+         word(check, "claim", check->claim, "premature|unknown|justified") == LEAST(kind, STACK),
          "proof: not for this claim");
-    must(check, kind == PLAN || find_spans(check) == (kind != STACK), "proof: the stack fits, or it does not");
+    must(check, kind == PLAN || find_spans(check) == (kind != STACK),
+         "proof: the stack fits, or it does not");
     must(check, kind == PLAN || kind == STACK || (check->defrag == REPACK) == (kind != SPANS),
          "proof: not for this contract");
-    if (check->result != CERTIFICATE_VALID)
+    if (check->result != CERTIFICATE_VALID) {
         return;
-    if (kind == PLAN)
+    }
+    if (kind == PLAN) {
         check_plan(check);
-    else if (kind == SEARCH)
+    } else if (kind == SEARCH) {
         check_search(check);
-    else if (kind == ROUNDING || kind == BUDGET)
+    } else if (kind == ROUNDING || kind == BUDGET) {
         check_sums(check, kind == ROUNDING);
-    else if (unpack(check, check->proof, "proof", "{s:s}", "kind", &check->kind) && kind == SPANS)
-        for (size_t i = 0; i <= check->block_count && check->result == CERTIFICATE_VALID; i++)
+    } else if (unpack(check, check->proof, "proof", "{s:s}", "kind", &check->kind) &&
+               kind == SPANS) {
+        for (size_t i = 0; i <= check->block_count && check->result == CERTIFICATE_VALID; i++) {
             must(check, !slides(check, i), "proof: the request fits before blocks[%zu]", i);
+        }
+    }
 }
 
-enum certificate_result certificate_check(const char *text, size_t length, char reason[CERTIFICATE_REASON_BYTES])
+enum certificate_result certificate_check(const char *text, size_t length,
+                                          char reason[CERTIFICATE_REASON_BYTES])
 {
     struct check check = {.result = CERTIFICATE_VALID, .reason = reason};
     json_error_t error;
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
     must(&check, root != NULL, "line %d, column %d: this is not JSON", error.line, error.column);
     read_document(&check, root);
-    if (check.result == CERTIFICATE_VALID)
+    if (check.result == CERTIFICATE_VALID) {
         check_proof(&check);
-    if (check.result == CERTIFICATE_VALID)
+    }
+    if (check.result == CERTIFICATE_VALID) {
         snprintf(reason, CERTIFICATE_REASON_BYTES, "%s, %s", check.claim, check.kind);
+    }
     free(check.blocks);
     free(check.items);
     json_decref(root);

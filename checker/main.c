@@ -22,6 +22,7 @@ int main(int argument_count, char **arguments)
     }
     static const char *const words[] = {"valid", "refuted", "unreadable"};
     const enum certificate_result result = certificate_check(text, length, reason);
-    const int printed = fprintf(result == CERTIFICATE_UNREADABLE ? stderr : stdout, "%s: %s\n", words[result], reason);
+    const int printed = fprintf(result == CERTIFICATE_UNREADABLE ? stderr : stdout, "%s: %s\n",
+                                words[result], reason);
     return printed < 0 || fflush(stdout) != 0 ? CERTIFICATE_UNREADABLE : (int)result;
 }

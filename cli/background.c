@@ -10,12 +10,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-bool background_start(struct background *background, void (*work)(void *context, int file), void *context)
+bool background_start(struct background *background, void (*work)(void *context, int file),
+                      void *context)
 {
     int files[2];
     CHECK(background->process == 0);
-    if (pipe(files) != 0)
+    if (pipe(files) != 0) {
         return false;
+    }
     (void)fflush(NULL); /* what is buffered must not be written twice */
     pid_t process = fork();
     if (process == 0) {
@@ -40,8 +42,9 @@ static bool bury(struct background *background)
 {
     int status = 0;
     close(background->file);
-    while (waitpid(background->process, &status, 0) < 0 && errno == EINTR)
+    while (waitpid(background->process, &status, 0) < 0 && errno == EINTR) {
         continue;
+    }
     background->process = 0;
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
@@ -53,8 +56,9 @@ bool background_is_done(struct background *background, int wait_ms, bool *is_goo
     CHECK(background->process != 0);
     while (poll(&file, 1, wait_ms) > 0) {
         ssize_t got = read(background->file, bytes, sizeof bytes);
-        if (got < 0 && errno == EINTR)
+        if (got < 0 && errno == EINTR) {
             continue;
+        }
         if (got <= 0) {
             *is_good = bury(background);
             return true;
@@ -66,8 +70,9 @@ bool background_is_done(struct background *background, int wait_ms, bool *is_goo
 
 void background_stop(struct background *background)
 {
-    if (background->process == 0)
+    if (background->process == 0) {
         return;
+    }
     (void)kill(background->process, SIGKILL);
     (void)bury(background);
 }

@@ -1,4 +1,5 @@
-/* Work in a process beside the run: it takes its time, the run goes on, the answer is looked for now and then. */
+/* Work in a process beside the run: it takes its time, the run goes on, the answer is looked for
+ * now and then. */
 #ifndef CLI_BACKGROUND_H
 #define CLI_BACKGROUND_H
 
@@ -14,8 +15,10 @@ struct background {
     struct writing answer; /* what the work wrote so far */
 };
 
-/* Forks work(context, file); what it writes to file is its answer.  False: no process or pipe; errno says why. */
-bool background_start(struct background *background, void (*work)(void *context, int file), void *context);
+/* Forks work(context, file); what it writes to file is its answer.  False: no process or pipe;
+ * errno says why. */
+bool background_start(struct background *background, void (*work)(void *context, int file),
+                      void *context);
 
 /* Waits at most wait_ms.  True: the work has ended, well when *is_good, and the answer is whole. */
 bool background_is_done(struct background *background, int wait_ms, bool *is_good);

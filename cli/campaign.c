@@ -11,32 +11,37 @@
 /* How long to wait for a worker before looking at the clock again. */
 enum { WAIT_MS = 100 };
 
-/* Trials that may be ahead of the next one that counts: as many as the others run while one of the longest is, more
- * while a finding is shrunk, so that the workers have something to do. */
+/* Trials that may be ahead of the next one that counts: as many as the others run while one of the
+ * longest is, more while a finding is shrunk, so that the workers have something to do. */
 enum { TRIALS_AHEAD_PER_WORKER = 256, TRIALS_AHEAD_SHRINKING = 4096 };
 
-/* --- the loop ------------------------------------------------------------------------------------------- */
+/* --- the loop --- */
 
 static bool must_stop(struct campaign *campaign)
 {
-    if (interrupt_asked())
+    if (interrupt_asked()) {
         campaign->at->state.end.is_interrupted = true;
-    if (campaign->at->state.is_disputed || campaign->at->state.end.is_interrupted)
+    }
+    if (campaign->at->state.is_disputed || campaign->at->state.end.is_interrupted) {
         return true;
-    return campaign_elapsed_ns(campaign) >= campaign->plan->duration_ns && campaign_canary_is_settled(campaign);
+    }
+    return campaign_elapsed_ns(campaign) >= campaign->plan->duration_ns &&
+           campaign_canary_is_settled(campaign);
 }
 
 static bool give_tasks(struct campaign *campaign)
 {
     struct task task;
     const bool is_shrinking = campaign->shrinking.process != 0;
-    trials_set_window(campaign->trials, is_shrinking ? TRIALS_AHEAD_SHRINKING
-                                                     : (uint64_t)campaign->worker_count * TRIALS_AHEAD_PER_WORKER);
+    trials_set_window(campaign->trials,
+                      is_shrinking ? TRIALS_AHEAD_SHRINKING
+                                   : (uint64_t)campaign->worker_count * TRIALS_AHEAD_PER_WORKER);
     while (workers_have_idle(campaign->workers) && trials_next(campaign->trials, &task)) {
-        if (workers_start(campaign->workers, &task))
+        if (workers_start(campaign->workers, &task)) {
             continue;
-        campaign->is_failed =
-            message_fail(EXIT_HARNESS, "a worker could not be started: %s", strerror(errno)) != EXIT_KEPT;
+        }
+        campaign->is_failed = message_fail(EXIT_HARNESS, "a worker could not be started: %s",
+                                           strerror(errno)) != EXIT_KEPT;
         return false;
     }
     return true;
@@ -48,59 +53,72 @@ static void take_answer(struct campaign *campaign)
     judgement_init(&judgement);
     const int wait_ms = campaign->shrinking.process != 0 ? WAIT_SHRINKING_MS : WAIT_MS;
     enum workers_result result = workers_take(campaign->workers, wait_ms, &judgement);
-    if (result == WORKERS_READY)
+    if (result == WORKERS_READY) {
         trials_put(campaign->trials, &judgement);
+    }
     judgement_deinit(&judgement);
-    if (result == WORKERS_FAILED)
-        campaign->is_failed = message_fail(EXIT_HARNESS, "a worker's answer makes no sense") != EXIT_KEPT;
+    if (result == WORKERS_FAILED) {
+        campaign->is_failed = message_fail(EXIT_HARNESS, "a worker's answer makes no sense") !=
+                              EXIT_KEPT;
+    }
 }
 
 /* One turn: tasks out, one judgement in, whatever counts by now.  False: all is done. */
 static bool turn(struct campaign *campaign)
 {
     struct judgement judgement;
-    if (must_stop(campaign))
+    if (must_stop(campaign)) {
         trials_stop(campaign->trials);
-    if (!give_tasks(campaign))
+    }
+    if (!give_tasks(campaign)) {
         return false;
+    }
     const bool is_busy = workers_have_busy(campaign->workers);
-    if (!is_busy && campaign->shrinking.process == 0)
+    if (!is_busy && campaign->shrinking.process == 0) {
         return false;
+    }
     if (campaign->output.is_pipe_closed) { /* nobody reads any more, and there is more to do */
         campaign->at->state.end.is_interrupted = true;
         return false;
     }
-    if (is_busy)
+    if (is_busy) {
         take_answer(campaign);
-    if (campaign->shrinking.process != 0)
+    }
+    if (campaign->shrinking.process != 0) {
         campaign_look_after_shrinking(campaign);
-    while (campaign->shrinking.process == 0 && trials_take(campaign->trials, &judgement))
+    }
+    while (campaign->shrinking.process == 0 && trials_take(campaign->trials, &judgement)) {
         campaign_take(campaign, &judgement);
+    }
     output_flush(&campaign->output);
-    if (campaign->shrinking.process == 0)
+    if (campaign->shrinking.process == 0) {
         (void)campaign_save(campaign, false);
+    }
     campaign->at->state.end.elapsed_ns = campaign_elapsed_ns(campaign);
     campaign_view_show(&campaign->view, campaign->at);
     return !campaign->is_failed && !campaign->output.is_failed;
 }
 
-/* --- from start to end ---------------------------------------------------------------------------------- */
+/* --- from start to end --- */
 
 static enum exit_code work(struct campaign *campaign, bool goes_on)
 {
     campaign->worker_count = workers_wanted(campaign->arguments);
     campaign_say_start(campaign, goes_on);
-    if (!campaign->arguments->json)
+    if (!campaign->arguments->json) {
         campaign_view_watch(&campaign->view);
+    }
     campaign->start_ns = clock_now_ns();
     death_set_op_timeout(campaign->arguments->op_timeout_ns);
-    campaign->workers =
-        workers_create(campaign->plan, campaign->worker_count, campaign->arguments->trial_timeout_ns);
-    if (campaign->workers == NULL)
+    campaign->workers = workers_create(campaign->plan, campaign->worker_count,
+                                       campaign->arguments->trial_timeout_ns);
+    if (campaign->workers == NULL) {
         return message_fail(EXIT_HARNESS, "the workers could not be started: %s", strerror(errno));
+    }
     (void)campaign_save(campaign, true);
-    while (turn(campaign))
+    while (turn(campaign)) {
         continue;
+    }
     if (campaign->shrinking.process != 0) { /* a write failed meanwhile, or nobody reads any more */
         background_stop(&campaign->shrinking);
         judgement_deinit(&campaign->pending);
@@ -115,30 +133,36 @@ static enum exit_code run(struct campaign *campaign, bool goes_on)
 {
     const struct arguments *arguments = campaign->arguments;
     const char *directory = campaign->keeper.directory;
-    enum exit_code code = output_open_results(&campaign->output, directory, campaign->at->state.results_bytes);
-    if (code == EXIT_KEPT && !goes_on && !campaign_description_save(campaign->description, directory))
+    enum exit_code code = output_open_results(&campaign->output, directory,
+                                              campaign->at->state.results_bytes);
+    if (code == EXIT_KEPT && !goes_on &&
+        !campaign_description_save(campaign->description, directory)) {
         code = message_fail(EXIT_HARNESS, "%s/campaign: %s", directory, strerror(errno));
+    }
     if (code == EXIT_KEPT) {
-        campaign->trials = trials_create(campaign->plan, arguments->replay_sample, TRIALS_AHEAD_PER_WORKER);
-        if (goes_on)
+        campaign->trials = trials_create(campaign->plan, arguments->replay_sample,
+                                         TRIALS_AHEAD_PER_WORKER);
+        if (goes_on) {
             campaign_restore(campaign);
+        }
         code = work(campaign, goes_on);
         trials_destroy(campaign->trials);
     }
     output_close(&campaign->output);
-    if (code == EXIT_KEPT)
+    if (code == EXIT_KEPT) {
         code = campaign_exit_code(campaign);
+    }
     campaign_view_deinit(&campaign->view);
     writing_deinit(&campaign->text);
     writing_deinit(&campaign->shrinking.answer);
     return code;
 }
 
-static void campaign_init(struct campaign *campaign, const struct arguments *arguments, const struct plan *plan,
-                          const char *directory)
+static void campaign_init(struct campaign *campaign, const struct arguments *arguments,
+                          const struct plan *plan, const char *directory)
 {
-    *campaign = (struct campaign){.arguments = arguments, .plan = plan,
-                                  .keeper = {directory, arguments->shrink_budget}};
+    *campaign = (struct campaign){
+        .arguments = arguments, .plan = plan, .keeper = {directory, arguments->shrink_budget}};
     output_init(&campaign->output, arguments->json);
 }
 
@@ -159,8 +183,9 @@ enum exit_code campaign_run(const struct arguments *arguments, const struct plan
     return code;
 }
 
-enum exit_code campaign_go_on(const struct arguments *arguments, const struct plan *plan, const char *directory,
-                              struct campaign_description *description, struct checkpoint *checkpoint)
+enum exit_code campaign_go_on(const struct arguments *arguments, const struct plan *plan,
+                              const char *directory, struct campaign_description *description,
+                              struct checkpoint *checkpoint)
 {
     struct campaign campaign;
     campaign_init(&campaign, arguments, plan, directory);

@@ -8,19 +8,24 @@
 
 static uint64_t digest_bytes(uint64_t digest, const void *bytes, size_t length)
 {
-    for (size_t i = 0; i < length; i++)
-        digest = (digest ^ ((const unsigned char *)bytes)[i]) * UINT64_C(1099511628211); /* FNV-1a */
+    for (size_t i = 0; i < length; i++) {
+        digest = (digest ^ ((const unsigned char *)bytes)[i]) *
+                 UINT64_C(1099511628211); /* FNV-1a */
+    }
     return digest;
 }
 
 static uint64_t plan_digest(const struct plan *plan, uint64_t replay_sample)
 {
-    uint64_t digest = digest_bytes(UINT64_C(14695981039346656037), &replay_sample, sizeof replay_sample);
+    uint64_t digest = digest_bytes(UINT64_C(14695981039346656037), &replay_sample,
+                                   sizeof replay_sample);
     for (size_t i = 0; i < plan->count; i++) {
         const struct part *part = &plan->parts[i];
-        const uint64_t bounds[] = {part->op_count_max, part->trial_count_max, part->duration_ns, part->capacity_is_free,
-                                   part->faults.kinds, part->lanes.lane_count, part->lanes.schedule_count,
-                                   part->lanes.argument, part->lanes.backend, part->lanes.checks_races};
+        const uint64_t bounds[] = {part->op_count_max,         part->trial_count_max,
+                                   part->duration_ns,          part->capacity_is_free,
+                                   part->faults.kinds,         part->lanes.lane_count,
+                                   part->lanes.schedule_count, part->lanes.argument,
+                                   part->lanes.backend,        part->lanes.checks_races};
         const char *strategy = part->lanes.strategy == NULL ? "" : part->lanes.strategy->name;
         digest = digest_bytes(digest, part->name, strlen(part->name) + 1);
         digest = digest_bytes(digest, &part->setup, sizeof part->setup);
@@ -42,8 +47,9 @@ static void describe_part(const struct part *part, struct campaign_part *to)
     memcpy(to->note, part->note, sizeof to->note);
     to->setup = part->setup;
     (void)wishes_print_faults(&part->faults, to->faults, sizeof to->faults);
-    if (part->lanes.lane_count != 0)
+    if (part->lanes.lane_count != 0) {
         lane_wish_report(&part->lanes, &to->lanes);
+    }
     to->op_count_max = part->op_count_max;
     to->trial_count_max = part->trial_count_max;
     to->duration_ns = part->duration_ns;
@@ -66,8 +72,11 @@ void campaign_describe(const struct arguments *arguments, const struct plan *pla
     memcpy(description->head.seed_source, plan->seed_source, sizeof description->head.seed_source);
     description->parts = calloc(plan->count, sizeof *description->parts);
     CHECK(description->parts != NULL);
-    for (size_t i = 0; i < plan->count; i++)
+    for (size_t i = 0; i < plan->count; i++) {
         describe_part(&plan->parts[i], &description->parts[i]);
-    for (size_t i = 0; i < arguments->raw_count; i++)
-        writing_append_bytes(&description->arguments, arguments->raw[i], strlen(arguments->raw[i]) + 1);
+    }
+    for (size_t i = 0; i < arguments->raw_count; i++) {
+        writing_append_bytes(&description->arguments, arguments->raw[i],
+                             strlen(arguments->raw[i]) + 1);
+    }
 }

@@ -2,7 +2,7 @@
 
 #include "reports/json_lines.h"
 
-/* --- those that break no promise -------------------------------------------------------------------- */
+/* --- those that break no promise --- */
 
 /* The lines of a trial's OOMs while the paths of what was kept are put in. */
 struct lines {
@@ -11,10 +11,12 @@ struct lines {
     struct writing to;
 };
 
-static void lines_add_paths(struct lines *lines, size_t line_end, const struct report_finding *finding)
+static void lines_add_paths(struct lines *lines, size_t line_end,
+                            const struct report_finding *finding)
 {
-    if (line_end == 0)
+    if (line_end == 0) {
         return;
+    }
     /* Two bytes end a line: the bracket and the newline. */
     writing_append_bytes(&lines->to, lines->from->bytes + lines->done, line_end - 2 - lines->done);
     json_paths(&lines->to, finding->repro, finding->certificate);
@@ -24,29 +26,34 @@ static void lines_add_paths(struct lines *lines, size_t line_end, const struct r
 
 static void lines_end(struct lines *lines)
 {
-    writing_append_bytes(&lines->to, lines->from->bytes + lines->done, lines->from->length - lines->done);
+    writing_append_bytes(&lines->to, lines->from->bytes + lines->done,
+                         lines->from->length - lines->done);
 }
 
 /* Whether the files of one more OOM of that kind are kept. */
 static bool is_wanted(struct part_state *part, enum verdict_kind kind)
 {
     switch (kind) {
-    case VERDICT_JUSTIFIED: return part->justified_kept++ < JUDGEMENT_JUSTIFIED_COUNT_MAX;
-    case VERDICT_UNKNOWN: return part->unknown_kept++ < JUDGEMENT_UNKNOWN_COUNT_MAX;
-    default: return kind == VERDICT_DISPUTED; /* a dispute ends the run: there are few */
+    case VERDICT_JUSTIFIED:
+        return part->justified_kept++ < JUDGEMENT_JUSTIFIED_COUNT_MAX;
+    case VERDICT_UNKNOWN:
+        return part->unknown_kept++ < JUDGEMENT_UNKNOWN_COUNT_MAX;
+    default:
+        return kind == VERDICT_DISPUTED; /* a dispute ends the run: there are few */
     }
 }
 
 /* Beside that of a finding, which names them itself, what a merge is to take. */
-static void note_kept(struct campaign *campaign, const char *folder, const char *base, const char *extension)
+static void note_kept(struct campaign *campaign, const char *folder, const char *base,
+                      const char *extension)
 {
     struct writing *kept = &campaign->at->kept;
     writing_append_format(kept, "%s/%s%s", folder, base, extension);
     writing_append_bytes(kept, "", 1);
 }
 
-static void keep_oom(struct campaign *campaign, const struct judgement *judgement, const struct kept_oom *oom,
-                     struct lines *all, struct lines *notable)
+static void keep_oom(struct campaign *campaign, const struct judgement *judgement,
+                     const struct kept_oom *oom, struct lines *all, struct lines *notable)
 {
     struct keeper_paths paths;
     const struct kept kept = keeper_take_oom(&campaign->keeper, campaign->plan, judgement, oom);
@@ -56,7 +63,8 @@ static void keep_oom(struct campaign *campaign, const struct judgement *judgemen
     }
     campaign->at->state.certificate_count++;
     keeper_paths_init(&paths, &campaign->keeper, "repros", kept.base);
-    struct report_finding finding = campaign_finding(campaign, judgement, &oom->verdict, oom->message);
+    struct report_finding finding = campaign_finding(campaign, judgement, &oom->verdict,
+                                                     oom->message);
     finding.certificate = paths.certificate;
     note_kept(campaign, "certificates", kept.base, ".json");
     if (oom->verdict.kind == VERDICT_UNKNOWN) {
@@ -69,17 +77,20 @@ static void keep_oom(struct campaign *campaign, const struct judgement *judgemen
 }
 
 /* Keeps what is to be kept of the OOMs that break no promise. */
-static void keep_ooms(struct campaign *campaign, const struct judgement *judgement, struct lines *all,
-                      struct lines *notable)
+static void keep_ooms(struct campaign *campaign, const struct judgement *judgement,
+                      struct lines *all, struct lines *notable)
 {
     struct part_state *part = &campaign->at->parts[judgement->head.task.part];
     for (size_t i = 0; i < judgement->head.kept_count; i++) {
         const struct kept_oom *oom = &judgement->head.kept[i];
-        if (campaign->is_failed || campaign->output.is_failed)
+        if (campaign->is_failed || campaign->output.is_failed) {
             return; /* one line tells of a full disk */
-        const bool is_told_elsewhere = oom->verdict.kind == VERDICT_PREMATURE || oom->verdict.kind == VERDICT_DISPUTED;
-        if (!is_told_elsewhere && is_wanted(part, oom->verdict.kind))
+        }
+        const bool is_told_elsewhere = oom->verdict.kind == VERDICT_PREMATURE ||
+                                       oom->verdict.kind == VERDICT_DISPUTED;
+        if (!is_told_elsewhere && is_wanted(part, oom->verdict.kind)) {
             keep_oom(campaign, judgement, oom, all, notable);
+        }
     }
 }
 
@@ -102,7 +113,7 @@ void campaign_say_ooms(struct campaign *campaign, const struct judgement *judgem
     writing_deinit(&notable.to);
 }
 
-/* --- those on which our judges disagree -------------------------------------------------------------- */
+/* --- those on which our judges disagree --- */
 
 /* The first one is told on standard error: nothing else of this run counts. */
 static void campaign_alarm(struct campaign *campaign, const struct report_finding *finding)
@@ -111,17 +122,21 @@ static void campaign_alarm(struct campaign *campaign, const struct report_findin
     json_dispute(&campaign->text, finding);
     campaign_say_line(campaign);
     campaign_say_kept(campaign, finding);
-    if (campaign->is_alarmed)
+    if (campaign->is_alarmed) {
         return;
+    }
     campaign->is_alarmed = true;
-    (void)message_fail(EXIT_HARNESS, "the judges disagree: op %lu of %s trial %llu, seed %llu: %s; a fault of "
-                       "hbmstress, kept in %s", (unsigned long)finding->verdict->op, finding->place.scenario,
+    (void)message_fail(EXIT_HARNESS,
+                       "the judges disagree: op %lu of %s trial %llu, seed %llu: %s; a fault of "
+                       "hbmstress, kept in %s",
+                       (unsigned long)finding->verdict->op, finding->place.scenario,
                        (unsigned long long)finding->place.trial, (unsigned long long)finding->seed,
-                       finding->verdict->reason, finding->repro == NULL ? "no file" : finding->repro);
+                       finding->verdict->reason,
+                       finding->repro == NULL ? "no file" : finding->repro);
 }
 
-static void add_dispute(struct campaign *campaign, struct report_finding *finding, const struct keeper_paths *paths,
-                        const struct kept *kept)
+static void add_dispute(struct campaign *campaign, struct report_finding *finding,
+                        const struct keeper_paths *paths, const struct kept *kept)
 {
     campaign_add_files(finding, paths, kept);
     finding->certificate = paths->certificate;
@@ -133,9 +148,11 @@ void campaign_say_dispute(struct campaign *campaign, const struct judgement *jud
 {
     const struct kept_oom *oom = judgement_dispute(judgement);
     struct keeper_paths paths;
-    if (oom == NULL)
+    if (oom == NULL) {
         return;
-    struct report_finding finding = campaign_finding(campaign, judgement, &oom->verdict, oom->message);
+    }
+    struct report_finding finding = campaign_finding(campaign, judgement, &oom->verdict,
+                                                     oom->message);
     const struct kept kept = keeper_take_oom(&campaign->keeper, campaign->plan, judgement, oom);
     keeper_paths_init(&paths, &campaign->keeper, "disputes", kept.base);
     if (kept.result == KEEPER_FAILED) {
@@ -147,10 +164,12 @@ void campaign_say_dispute(struct campaign *campaign, const struct judgement *jud
 }
 
 /* The checker does not accept the certificate of a shrunk list. */
-void campaign_say_shrunk_dispute(struct campaign *campaign, const struct judgement *judgement, const struct kept *kept)
+void campaign_say_shrunk_dispute(struct campaign *campaign, const struct judgement *judgement,
+                                 const struct kept *kept)
 {
     struct keeper_paths paths;
-    struct report_finding finding = campaign_finding(campaign, judgement, &kept->dispute, judgement->head.message);
+    struct report_finding finding = campaign_finding(campaign, judgement, &kept->dispute,
+                                                     judgement->head.message);
     keeper_paths_init(&paths, &campaign->keeper, "disputes", kept->base);
     add_dispute(campaign, &finding, &paths, kept);
     campaign->at->parts[judgement->head.task.part].totals.disputed++;

@@ -1,5 +1,6 @@
-/* A campaign while it runs, as its parts share it.  Only campaign.c and its parts include it: campaign_description.c,
- * campaign_end.c, campaign_findings.c, campaign_ooms.c, campaign_save.c, campaign_say.c and campaign_trials.c. */
+/* A campaign while it runs, as its parts share it.  Only campaign.c and its parts include it:
+ * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_ooms.c, campaign_save.c,
+ * campaign_say.c and campaign_trials.c. */
 #ifndef CLI_CAMPAIGN_PARTS_H
 #define CLI_CAMPAIGN_PARTS_H
 
@@ -25,12 +26,13 @@ struct campaign {
     struct workers *workers;
     uint32_t worker_count;
     char superseded[FINDING_BASE_BYTES]; /* files of a longer repro, to be removed; "" = none */
-    struct background shrinking; /* of `pending` */
-    struct judgement pending;    /* the next one that counts, while its finding is shrunk */
+    struct background shrinking;         /* of `pending` */
+    struct judgement pending;            /* the next one that counts, while its finding is shrunk */
     struct campaign_view view;
     uint64_t start_ns, elapsed_before_ns, checkpoint_ns;
     bool is_failed;  /* a message was given */
-    bool is_cut;     /* ctrl-C cut short what was made of `pending`: who goes on begins before that trial */
+    bool is_cut;     /* ctrl-C cut short what was made of `pending`: who goes on begins before that
+                        trial */
     bool is_alarmed; /* the disagreement of our judges was told */
     struct writing text;
 };
@@ -40,46 +42,48 @@ static inline uint64_t campaign_elapsed_ns(const struct campaign *campaign)
     return campaign->elapsed_before_ns + clock_now_ns() - campaign->start_ns;
 }
 
-/* --- campaign_description.c --------------------------------------------------------------------------- */
+/* --- campaign_description.c --- */
 
 void campaign_describe(const struct arguments *arguments, const struct plan *plan,
                        struct campaign_description *description);
 
-/* --- campaign_ooms.c ---------------------------------------------------------------------------------- */
+/* --- campaign_ooms.c --- */
 
 /* The OOMs of a trial: keeps those that are kept, and says all of them. */
 void campaign_say_ooms(struct campaign *campaign, const struct judgement *judgement);
 /* Our judges disagree on one of its OOMs, or the checker on the certificate of its shrunk list. */
 void campaign_say_dispute(struct campaign *campaign, const struct judgement *judgement);
-void campaign_say_shrunk_dispute(struct campaign *campaign, const struct judgement *judgement, const struct kept *kept);
+void campaign_say_shrunk_dispute(struct campaign *campaign, const struct judgement *judgement,
+                                 const struct kept *kept);
 
-/* --- campaign_findings.c ------------------------------------------------------------------------------ */
+/* --- campaign_findings.c --- */
 
-/* Counts the broken promise of `pending`, and begins to shrink it.  False: nothing is to be shrunk, or no process could
- * be had. */
+/* Counts the broken promise of `pending`, and begins to shrink it.  False: nothing is to be shrunk,
+ * or no process could be had. */
 bool campaign_begin_finding(struct campaign *campaign);
 /* The rest of a trial with a finding; kept NULL: it was only counted. */
 void campaign_end_finding(struct campaign *campaign, const struct kept *kept);
-/* Looks for the end of what is shrunk in the background.  Ctrl-C ends it and keeps the whole list. */
+/* Looks for the end of what is shrunk in the background.  Ctrl-C ends it and keeps the whole list.
+ */
 void campaign_look_after_shrinking(struct campaign *campaign);
 
-/* --- campaign_trials.c -------------------------------------------------------------------------------- */
+/* --- campaign_trials.c --- */
 
-/* Counts one trial; all of it in the order of trials.  Takes over the judgement: in `pending`, while its finding is
- * shrunk. */
+/* Counts one trial; all of it in the order of trials.  Takes over the judgement: in `pending`,
+ * while its finding is shrunk. */
 void campaign_take(struct campaign *campaign, struct judgement *judgement);
 void campaign_say_trial(struct campaign *campaign, const struct judgement *judgement);
 /* The canary was reported, or there is none to wait for. */
 bool campaign_canary_is_settled(const struct campaign *campaign);
 
-/* --- campaign_save.c ---------------------------------------------------------------------------------- */
+/* --- campaign_save.c --- */
 
 /* The state on the disk, now or when it is too far behind.  False: it is not due, or not there. */
 bool campaign_save(struct campaign *campaign, bool is_due);
 /* Brings back which trials come next; the reverse of it. */
 void campaign_restore(struct campaign *campaign);
 
-/* --- campaign_say.c ----------------------------------------------------------------------------------- */
+/* --- campaign_say.c --- */
 
 /* Says what is in campaign->text: a JSON line, for both places; text for people. */
 void campaign_say_line(struct campaign *campaign);
@@ -90,12 +94,14 @@ void campaign_take_failure(struct campaign *campaign);
 /* results.jsonl is so large that it leaves out what is not notable. */
 bool campaign_results_are_full(const struct campaign *campaign);
 /* What is said of a trial's verdict, as far as every one has it. */
-struct report_finding campaign_finding(const struct campaign *campaign, const struct judgement *judgement,
+struct report_finding campaign_finding(const struct campaign *campaign,
+                                       const struct judgement *judgement,
                                        const struct verdict *verdict, const char *message);
 /* With the files that were kept of it; the paths are the caller's. */
-void campaign_add_files(struct report_finding *finding, const struct keeper_paths *paths, const struct kept *kept);
+void campaign_add_files(struct report_finding *finding, const struct keeper_paths *paths,
+                        const struct kept *kept);
 
-/* --- campaign_end.c ----------------------------------------------------------------------------------- */
+/* --- campaign_end.c --- */
 
 void campaign_say_start(struct campaign *campaign, bool goes_on);
 void campaign_say_end(struct campaign *campaign);

@@ -20,8 +20,9 @@ static void take_progress(struct campaign *campaign)
 {
     struct trials_progress *progress = progress_create(campaign);
     campaign->at->state.mark = trials_save(campaign->trials, progress);
-    for (size_t i = 0; i < campaign->plan->count; i++)
+    for (size_t i = 0; i < campaign->plan->count; i++) {
         campaign->at->parts[i].progress = progress[i];
+    }
     free(progress);
 }
 
@@ -29,27 +30,31 @@ bool campaign_save(struct campaign *campaign, bool is_due)
 {
     struct checkpoint *at = campaign->at;
     const uint64_t now_ns = clock_now_ns();
-    if (!is_due && now_ns - campaign->checkpoint_ns < CHECKPOINT_MS * UINT64_C(1000000))
+    if (!is_due && now_ns - campaign->checkpoint_ns < CHECKPOINT_MS * UINT64_C(1000000)) {
         return false;
+    }
     campaign->checkpoint_ns = now_ns;
     output_sync(&campaign->output);
     take_progress(campaign);
     at->state.end.elapsed_ns = campaign_elapsed_ns(campaign);
     at->state.results_bytes = campaign->output.results_bytes;
-    if (campaign->is_failed || campaign->output.is_failed || campaign->is_cut)
+    if (campaign->is_failed || campaign->output.is_failed || campaign->is_cut) {
         return false; /* the state from before is still true */
-    if (checkpoint_save(at, campaign->description, campaign->keeper.directory))
+    }
+    if (checkpoint_save(at, campaign->description, campaign->keeper.directory)) {
         return true;
-    campaign->is_failed =
-        message_fail(EXIT_HARNESS, "%s/checkpoint: %s", campaign->keeper.directory, strerror(errno)) != EXIT_KEPT;
+    }
+    campaign->is_failed = message_fail(EXIT_HARNESS, "%s/checkpoint: %s",
+                                       campaign->keeper.directory, strerror(errno)) != EXIT_KEPT;
     return false;
 }
 
 void campaign_restore(struct campaign *campaign)
 {
     struct trials_progress *progress = progress_create(campaign);
-    for (size_t i = 0; i < campaign->plan->count; i++)
+    for (size_t i = 0; i < campaign->plan->count; i++) {
         progress[i] = campaign->at->parts[i].progress;
+    }
     trials_restore(campaign->trials, &campaign->at->state.mark, progress);
     free(progress);
 }

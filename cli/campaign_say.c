@@ -31,16 +31,20 @@ bool campaign_results_are_full(const struct campaign *campaign)
     return campaign->output.results_bytes >= campaign->arguments->results_limit_bytes;
 }
 
-struct report_finding campaign_finding(const struct campaign *campaign, const struct judgement *judgement,
+struct report_finding campaign_finding(const struct campaign *campaign,
+                                       const struct judgement *judgement,
                                        const struct verdict *verdict, const char *message)
 {
     const struct task *task = &judgement->head.task;
     const struct part *part = &campaign->plan->parts[task->part];
-    return (struct report_finding){.place = {part->name, task->trial}, .verdict = verdict, .message = message,
+    return (struct report_finding){.place = {part->name, task->trial},
+                                   .verdict = verdict,
+                                   .message = message,
                                    .seed = plan_trial_seed(part, task->trial)};
 }
 
-void campaign_add_files(struct report_finding *finding, const struct keeper_paths *paths, const struct kept *kept)
+void campaign_add_files(struct report_finding *finding, const struct keeper_paths *paths,
+                        const struct kept *kept)
 {
     finding->repro = paths->repro;
     finding->replay = paths->replay;

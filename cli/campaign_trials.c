@@ -12,12 +12,14 @@
 static void part_take_growth(struct part_state *part, const struct judgement_head *head)
 {
     part->look_count += head->looked_op_count > 0;
-    if (!head->is_growing)
+    if (!head->is_growing) {
         return;
+    }
     part->growing_count++;
     uint64_t most = part->growth.last_bytes - part->growth.first_bytes;
-    if (head->growth.last_bytes - head->growth.first_bytes <= most)
+    if (head->growth.last_bytes - head->growth.first_bytes <= most) {
         return;
+    }
     part->growth = head->growth;
     snprintf(part->growing_tag, sizeof part->growing_tag, "%s", head->growing_tag);
 }
@@ -27,14 +29,17 @@ void campaign_say_trial(struct campaign *campaign, const struct judgement *judge
     const struct judgement_head *head = &judgement->head;
     const struct part *part = &campaign->plan->parts[head->task.part];
     const struct report_trial trial = {.place = {part->name, head->task.trial},
-                                       .seed = plan_trial_seed(part, head->task.trial), .totals = &head->totals,
-                                       .signature = head->signature, .digest = head->digest};
+                                       .seed = plan_trial_seed(part, head->task.trial),
+                                       .totals = &head->totals,
+                                       .signature = head->signature,
+                                       .digest = head->digest};
     json_trial(&campaign->text, &trial);
     output_line_to_standard(&campaign->output, &campaign->text);
-    if (!campaign_results_are_full(campaign))
+    if (!campaign_results_are_full(campaign)) {
         output_line_to_results(&campaign->output, &campaign->text);
-    else
+    } else {
         campaign->at->state.end.trials_omitted++;
+    }
     writing_clear(&campaign->text);
 }
 
@@ -46,9 +51,12 @@ static void count_trial(struct campaign *campaign, const struct judgement_head *
     part->elapsed_ns += head->elapsed_ns;
     run_totals_add(&part->totals, &head->totals);
     part_take_growth(part, head);
-    if (head->fullest.capacity_bytes > 0)
-        memory_track_add(&part->memory, (struct memory_point){part->totals.ops + part->totals.skipped,
-                                                              head->fullest.used_bytes, head->fullest.capacity_bytes});
+    if (head->fullest.capacity_bytes > 0) {
+        memory_track_add(&part->memory,
+                         (struct memory_point){part->totals.ops + part->totals.skipped,
+                                               head->fullest.used_bytes,
+                                               head->fullest.capacity_bytes});
+    }
     end->trials++;
     end->certificates_checked += head->certificates_checked;
     run_totals_add(&end->totals, &head->totals);
@@ -67,9 +75,12 @@ static void take_canary(struct campaign *campaign, const struct judgement *judge
     const struct part *canary = canary_of(campaign->plan);
     const char *rule = judgement_rule(judgement);
     campaign->at->state.canary_trials++;
-    campaign->at->state.is_canary_reported |= rule != NULL && strcmp(rule, canary->target->breaks) == 0;
-    if (campaign->at->state.is_canary_reported || campaign->at->state.canary_trials >= CANARY_TRIAL_COUNT_MAX)
+    campaign->at->state.is_canary_reported |= rule != NULL &&
+                                              strcmp(rule, canary->target->breaks) == 0;
+    if (campaign->at->state.is_canary_reported ||
+        campaign->at->state.canary_trials >= CANARY_TRIAL_COUNT_MAX) {
         trials_finish(campaign->trials, judgement->head.task.part);
+    }
 }
 
 bool campaign_canary_is_settled(const struct campaign *campaign)
@@ -90,16 +101,19 @@ static void take_trial(struct campaign *campaign, struct judgement *judgement)
         return;
     }
     campaign->pending = *judgement;
-    if (!campaign_begin_finding(campaign))
+    if (!campaign_begin_finding(campaign)) {
         campaign_end_finding(campaign, NULL);
+    }
 }
 
 void campaign_take(struct campaign *campaign, struct judgement *judgement)
 {
     const struct judgement_head *head = &judgement->head;
-    const bool is_canary = canary_of(campaign->plan) != NULL && head->task.part == campaign->plan->count - 1;
+    const bool is_canary = canary_of(campaign->plan) != NULL &&
+                           head->task.part == campaign->plan->count - 1;
     if (head->end == JUDGEMENT_FAILED) {
-        campaign->is_failed = failure_tell(campaign->plan, judgement, campaign->keeper.directory) != EXIT_KEPT;
+        campaign->is_failed = failure_tell(campaign->plan, judgement, campaign->keeper.directory) !=
+                              EXIT_KEPT;
     } else if (is_canary) {
         campaign_say_dispute(campaign, judgement);
         take_canary(campaign, judgement);

@@ -1,4 +1,5 @@
-/* A campaign as people and programs see it: what reports/ prints of its description and of where it stands. */
+/* A campaign as people and programs see it: what reports/ prints of its description and of where it
+ * stands. */
 #ifndef CLI_CAMPAIGN_VIEW_H
 #define CLI_CAMPAIGN_VIEW_H
 
@@ -10,7 +11,7 @@
 struct campaign_view {
     const struct campaign_description *description;
     const char *directory;
-    size_t part_count;            /* of the jobs: without the canary */
+    size_t part_count; /* of the jobs: without the canary */
     struct report_start start;
     struct report_part *parts;
     struct report_result *results;
@@ -20,10 +21,10 @@ struct campaign_view {
     size_t known_count;
     struct report_canary canary;
     struct watch watch;
-    bool watches;                 /* progress is shown */
+    bool watches; /* progress is shown */
     uint64_t looked_ns;
-    struct writing text;          /* what is drawn */
-    struct writing missed;        /* the names of probes */
+    struct writing text;   /* what is drawn */
+    struct writing missed; /* the names of probes */
 };
 void campaign_view_init(struct campaign_view *view, const struct campaign_description *description,
                         const char *directory);
@@ -39,16 +40,20 @@ void campaign_view_show(struct campaign_view *view, const struct checkpoint *at)
 void campaign_view_clear(struct campaign_view *view);
 
 /* Appends the JSON lines of the parts and of the end; the tables and the last lines for people. */
-void campaign_view_lines(struct campaign_view *view, const struct checkpoint *at, struct writing *text);
-void campaign_view_tables(struct campaign_view *view, const struct checkpoint *at, struct writing *text);
+void campaign_view_lines(struct campaign_view *view, const struct checkpoint *at,
+                         struct writing *text);
+void campaign_view_tables(struct campaign_view *view, const struct checkpoint *at,
+                          struct writing *text);
 
-/* Writes summary.json and junit.xml: both, or after a message neither.  False: a message was given. */
+/* Writes summary.json and junit.xml: both, or after a message neither.  False: a message was given.
+ */
 bool campaign_view_write(struct campaign_view *view, const struct checkpoint *at);
 
 /* Removes both: they speak of a campaign that is over.  False: a message was given. */
 bool campaign_view_forget(const char *directory);
 
-/* The names of probes that are required and were not hit, or NULL; the text is the view's until it is used again. */
+/* The names of probes that are required and were not hit, or NULL; the text is the view's until it
+ * is used again. */
 const char *campaign_view_missed_probes(struct campaign_view *view, const struct checkpoint *at);
 
 #endif

@@ -6,7 +6,8 @@
 
 #include <stdlib.h>
 
-/* Frees are queued and an out-of-memory does not wait for them: what a harness like this one is for. */
+/* Frees are queued and an out-of-memory does not wait for them: what a harness like this one is
+ * for. */
 static const char canary_target[] = "plant_premature_undrained";
 static const char canary_scenario[] = "queued_free_race";
 
@@ -15,9 +16,13 @@ void canary_add(struct plan *plan)
     plan->parts = realloc(plan->parts, (plan->count + 1) * sizeof *plan->parts);
     CHECK(plan->parts != NULL);
     struct part *part = &plan->parts[plan->count++];
-    *part = (struct part){.name = "canary", .scenario = scenario_find(canary_scenario),
-                          .target = target_find(canary_target), .capacity_is_free = true,
-                          .op_count_max = UINT64_MAX, .trial_count_max = UINT64_MAX, .duration_ns = UINT64_MAX};
+    *part = (struct part){.name = "canary",
+                          .scenario = scenario_find(canary_scenario),
+                          .target = target_find(canary_target),
+                          .capacity_is_free = true,
+                          .op_count_max = UINT64_MAX,
+                          .trial_count_max = UINT64_MAX,
+                          .duration_ns = UINT64_MAX};
     CHECK(part->scenario != NULL && part->target != NULL);
     setup_init(&part->setup);
     snprintf(part->setup.target, sizeof part->setup.target, "%s", canary_target);

@@ -1,5 +1,6 @@
-/* The canary of a campaign: one target with a planted defect that runs beside the jobs through the same workers.  It
- * must be reported: a campaign that does not see this one cannot be believed when it sees nothing. */
+/* The canary of a campaign: one target with a planted defect that runs beside the jobs through the
+ * same workers.  It must be reported: a campaign that does not see this one cannot be believed when
+ * it sees nothing. */
 #ifndef CLI_CANARY_H
 #define CLI_CANARY_H
 

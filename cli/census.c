@@ -18,18 +18,23 @@ static void choose_tags(const struct census_sum sums[OP_TAG_COUNT], struct censu
     bool chosen[OP_TAG_COUNT] = {false};
     for (; census->tag_count < CENSUS_TAG_COUNT_MAX; census->tag_count++) {
         int best = -1;
-        for (int tag = 0; tag < OP_TAG_COUNT; tag++)
-            if (!chosen[tag] && sums[tag].count > 0 && (best < 0 || sums[tag].bytes > sums[best].bytes))
+        for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
+            if (!chosen[tag] && sums[tag].count > 0 &&
+                (best < 0 || sums[tag].bytes > sums[best].bytes)) {
                 best = tag;
-        if (best < 0)
+            }
+        }
+        if (best < 0) {
             return;
+        }
         chosen[best] = true;
         census->tags[census->tag_count].tag = (uint8_t)best;
         census->tags[census->tag_count].sum = sums[best];
     }
 }
 
-static void take_programs(const struct model *model, struct census *census, struct census_sum tags[OP_TAG_COUNT])
+static void take_programs(const struct model *model, struct census *census,
+                          struct census_sum tags[OP_TAG_COUNT])
 {
     for (size_t i = 0; i < model_program_count(model); i++) {
         const struct block *program = model_program(model, i);
@@ -58,11 +63,12 @@ void census_take(const struct model *model, struct census *census)
         add(&tags[block->tag], block);
     }
     take_programs(model, census, tags);
-    census->retired = (struct census_sum){.count = model_retired_count(model), .bytes = model_retired_bytes(model),
+    census->retired = (struct census_sum){.count = model_retired_count(model),
+                                          .bytes = model_retired_bytes(model),
                                           .oldest_op = OP_NONE};
     census->dying.count = model_dying_count(model);
     census->dying.oldest_op = OP_NONE;
-    census->dying.bytes = census->in_use_bytes - census->movable.bytes - census->held.bytes - census->idle.bytes -
-                          census->busy.bytes - census->retired.bytes;
+    census->dying.bytes = census->in_use_bytes - census->movable.bytes - census->held.bytes -
+                          census->idle.bytes - census->busy.bytes - census->retired.bytes;
     choose_tags(tags, census);
 }

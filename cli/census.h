@@ -5,17 +5,19 @@
 
 #include "harness/model.h"
 
-/* oldest_op and newest_op: the ops that made the first and the last of them; meaningless when count is 0. */
+/* oldest_op and newest_op: the ops that made the first and the last of them; meaningless when count
+ * is 0. */
 struct census_sum {
     uint64_t count, bytes;
     uint32_t oldest_op, newest_op;
 };
 enum { CENSUS_TAG_COUNT_MAX = 8 };
 
-/* All blocks are in exactly one of movable, held, idle, busy, dying and retired; evicted programs hold
- * nothing. */
+/* All blocks are in exactly one of movable, held, idle, busy, dying and retired; evicted programs
+ * hold nothing. */
 struct census {
-    uint64_t capacity_bytes, free_bytes, largest_hole_bytes, hole_count, reserved_bytes, in_use_bytes;
+    uint64_t capacity_bytes, free_bytes, largest_hole_bytes, hole_count, reserved_bytes,
+        in_use_bytes;
     struct census_sum movable, held; /* buffers and outputs */
     struct census_sum idle, busy;    /* programs on the device */
     struct census_sum dying;         /* queued frees; oldest_op is OP_NONE: not known here */
@@ -24,7 +26,8 @@ struct census {
     struct {
         uint8_t tag;
         struct census_sum sum;
-    } tags[CENSUS_TAG_COUNT_MAX]; /* of live blocks and programs, most bytes first; tag_count of them */
+    } tags[CENSUS_TAG_COUNT_MAX]; /* of live blocks and programs, most bytes first; tag_count of
+                                     them */
     uint32_t tag_count;
 };
 

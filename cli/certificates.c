@@ -8,7 +8,8 @@
 
 bool certificate_is_due(uint64_t number, enum verdict_kind kind)
 {
-    return kind == VERDICT_PREMATURE || kind == VERDICT_UNKNOWN || number % CERTIFICATE_CHECK_PERIOD == 0;
+    return kind == VERDICT_PREMATURE || kind == VERDICT_UNKNOWN ||
+           number % CERTIFICATE_CHECK_PERIOD == 0;
 }
 
 void certificate_append(const struct run *run, struct writing *text)
@@ -31,7 +32,8 @@ bool certificate_is_accepted(const char *text, size_t length, char reason[CERTIF
 void certificate_dispute(const char *reason, struct verdict *verdict)
 {
     snprintf(verdict->reason, sizeof verdict->reason,
-             "the oracle says %s, the checker of its certificate says no: %.190s", verdict_name(verdict->kind), reason);
+             "the oracle says %s, the checker of its certificate says no: %.190s",
+             verdict_name(verdict->kind), reason);
     verdict->kind = VERDICT_DISPUTED;
     verdict->rule = RULE_NONE;
 }
@@ -39,16 +41,18 @@ void certificate_dispute(const char *reason, struct verdict *verdict)
 bool certificate_write(const char *path, const char *partial, const void *bytes, size_t length)
 {
     FILE *stream = fopen(partial, "we");
-    if (stream == NULL)
+    if (stream == NULL) {
         return false;
+    }
     bool is_written = fwrite(bytes, 1, length, stream) == length && fflush(stream) == 0;
     int reason = errno;
     if (fclose(stream) != 0 && is_written) {
         is_written = false;
         reason = errno;
     }
-    if (is_written && rename(partial, path) == 0)
+    if (is_written && rename(partial, path) == 0) {
         return true;
+    }
     reason = is_written ? errno : reason;
     (void)unlink(partial);
     errno = reason;

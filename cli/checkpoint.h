@@ -1,6 +1,7 @@
-/* OUT/campaign and OUT/checkpoint: what a campaign leaves behind, at every moment, so that another process can go on with
- * it after any end, or join it with others.  OUT/campaign says once which campaign it is; OUT/checkpoint says where it
- * stands and is replaced as a whole.  Both are for the program that wrote them: another build refuses them. */
+/* OUT/campaign and OUT/checkpoint: what a campaign leaves behind, at every moment, so that another
+ * process can go on with it after any end, or join it with others.  OUT/campaign says once which
+ * campaign it is; OUT/checkpoint says where it stands and is replaced as a whole.  Both are for the
+ * program that wrote them: another build refuses them. */
 #ifndef CLI_CHECKPOINT_H
 #define CLI_CHECKPOINT_H
 
@@ -15,9 +16,9 @@ enum { PART_FAULTS_BYTES = 320 };
 /* One part of the plan. */
 struct campaign_part {
     char name[SETUP_NAME_BYTES];
-    char note[RUN_REASON_BYTES]; /* why it does not run */
+    char note[RUN_REASON_BYTES];    /* why it does not run */
     char faults[PART_FAULTS_BYTES]; /* slipped into its trials, in words */
-    struct setup setup;          /* its scenario is setup.scenario */
+    struct setup setup;             /* its scenario is setup.scenario */
     uint64_t op_count_max, trial_count_max, duration_ns;
     struct report_lanes lanes;
 };
@@ -36,7 +37,8 @@ struct campaign_head {
 struct campaign_description {
     struct campaign_head head;
     struct campaign_part *parts; /* head.part_count of them */
-    struct writing arguments;    /* head.argument_count texts, each with its NUL: the words after "run" */
+    struct writing
+        arguments; /* head.argument_count texts, each with its NUL: the words after "run" */
 };
 void campaign_description_deinit(struct campaign_description *description);
 
@@ -47,11 +49,13 @@ struct part_state {
     uint64_t trials, elapsed_ns;
     uint64_t finding_count, findings_only_counted;
     uint64_t unknown_kept, justified_kept; /* files of its OOMs */
-    uint64_t look_count, growing_count;    /* trials long enough to see a tag grow; those that ended with one */
-    struct growth growth;                  /* the largest */
+    uint64_t look_count,
+        growing_count;    /* trials long enough to see a tag grow; those that ended with one */
+    struct growth growth; /* the largest */
     char growing_tag[SETUP_NAME_BYTES];
-    struct memory_track memory;            /* a sample is the fullest moment of one trial, at the ops of all up to it */
-    char note[RUN_REASON_BYTES + 64];      /* why it ended early; "" = it did not */
+    struct memory_track
+        memory; /* a sample is the fullest moment of one trial, at the ops of all up to it */
+    char note[RUN_REASON_BYTES + 64]; /* why it ended early; "" = it did not */
 };
 
 /* How the campaign stands, parts and findings aside. */
@@ -67,20 +71,22 @@ struct checkpoint {
     struct campaign_state state;
     struct part_state *parts; /* one per part of the description */
     struct findings findings;
-    struct writing kept;      /* the files of OOMs and disputes, "FOLDER/FILE" in OUT, each with its NUL */
+    struct writing
+        kept; /* the files of OOMs and disputes, "FOLDER/FILE" in OUT, each with its NUL */
 };
 void checkpoint_deinit(struct checkpoint *checkpoint);
 
 /* Each replaces its file in directory.  False: errno says why. */
-bool campaign_description_save(const struct campaign_description *description, const char *directory);
-bool checkpoint_save(const struct checkpoint *checkpoint, const struct campaign_description *description,
-                     const char *directory);
+bool campaign_description_save(const struct campaign_description *description,
+                               const char *directory);
+bool checkpoint_save(const struct checkpoint *checkpoint,
+                     const struct campaign_description *description, const char *directory);
 
 /* Removes what another campaign left there: from now on nobody can go on with it. */
 void checkpoint_forget(const char *directory);
 
-/* Reads both; the caller deinits both in any case.  EXIT_KEPT, or EXIT_USAGE after one message: no campaign is there, it
- * is another build's, or it is damaged. */
+/* Reads both; the caller deinits both in any case.  EXIT_KEPT, or EXIT_USAGE after one message: no
+ * campaign is there, it is another build's, or it is damaged. */
 enum exit_code checkpoint_load(const char *directory, struct campaign_description *description,
                                struct checkpoint *checkpoint);
 

@@ -1,5 +1,5 @@
-/* What a log says happened, beside what a run of its ops saw: requests granted or refused, and the byte counts that the
- * log gives. */
+/* What a log says happened, beside what a run of its ops saw: requests granted or refused, and the
+ * byte counts that the log gives. */
 #ifndef CLI_COMPARE_H
 #define CLI_COMPARE_H
 
@@ -31,7 +31,7 @@ struct compare {
     uint64_t ops;                       /* taken */
     uint64_t peak_bytes[OP_HOST_COUNT_MAX];
     uint32_t last_op;
-    uint32_t first_op;                  /* of the first difference */
+    uint32_t first_op; /* of the first difference */
     size_t shown_count;
     struct compare_difference shown[COMPARE_SHOWN_MAX]; /* the first ones; shown_count of them */
 };
@@ -39,7 +39,8 @@ struct compare {
 /* recording must outlive it, and is from an import. */
 void compare_init(struct compare *compare, const struct recording *recording);
 
-/* To be called from a run_listener after each op; what the end of the run does is left out.  O(log of what is said). */
+/* To be called from a run_listener after each op; what the end of the run does is left out.  O(log
+ * of what is said). */
 void compare_take(struct compare *compare, const struct run *run);
 
 /* After the run: requests that were not reached differ, too. */

@@ -1,5 +1,5 @@
-/* explain: the first broken promise of a list, or else its first out-of-memory, in words and numbers,
- * and why it came. */
+/* explain: the first broken promise of a list, or else its first out-of-memory, in words and
+ * numbers, and why it came. */
 #include "cli/child.h"
 #include "cli/explain_parts.h"
 #include "cli/interrupt.h"
@@ -14,23 +14,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs the list to see which of its ops is to be explained: the first broken promise, else the first OOM.
- * ops->count: what comes after the last op. */
+/* Runs the list to see which of its ops is to be explained: the first broken promise, else the
+ * first OOM. ops->count: what comes after the last op. */
 static size_t choose_op(struct run *run, const struct op_list *ops)
 {
     size_t oom = ops->count;
     for (size_t i = 0; i < ops->count; i++) {
         enum verdict_kind kind = run_step(run, &ops->ops[i])->kind;
-        if (kind == VERDICT_BROKEN || kind == VERDICT_PREMATURE || kind == VERDICT_DISPUTED)
+        if (kind == VERDICT_BROKEN || kind == VERDICT_PREMATURE || kind == VERDICT_DISPUTED) {
             return i;
-        if (kind != VERDICT_NONE && oom == ops->count)
+        }
+        if (kind != VERDICT_NONE && oom == ops->count) {
             oom = i;
+        }
     }
     return run_finish(run)->kind == VERDICT_NONE ? oom : ops->count;
 }
 
 /* Says what is to be said at the op that was run last. */
-static void explain_now(struct explanation *explanation, const struct run *run, const struct verdict *verdict)
+static void explain_now(struct explanation *explanation, const struct run *run,
+                        const struct verdict *verdict)
 {
     explanation->run = run;
     explanation->verdict = verdict;
@@ -38,10 +41,11 @@ static void explain_now(struct explanation *explanation, const struct run *run, 
     const struct model *model = run_model(run, explanation->op == NULL ? 0 : explanation->op->host);
     explanation->contract = model_contract(model);
     census_take(model, &explanation->census);
-    if (explanation->is_json)
+    if (explanation->is_json) {
         explain_in_json(explanation);
-    else
+    } else {
         explain_in_words(explanation);
+    }
     explain_causes(explanation);
 }
 
@@ -57,16 +61,20 @@ static void explain_without_oom(struct explanation *explanation, const struct ru
 static void explain_nothing(struct explanation *explanation, const struct op_list *ops)
 {
     const size_t op_count = ops->count - lanes_switch_count(ops);
-    if (explanation->is_json)
+    if (explanation->is_json) {
         explain_nothing_in_json(explanation, op_count);
-    else
-        writing_append_format(&explanation->text,
-                              "Nothing to explain: %zu op%s, no out-of-memory, every promise kept.\n", op_count,
-                              op_count == 1 ? "" : "s");
+    } else {
+        writing_append_format(
+            &explanation->text,
+            "Nothing to explain: %zu op%s, no out-of-memory, every promise kept.\n", op_count,
+            op_count == 1 ? "" : "s");
+    }
 }
 
-/* Runs a new run up to that op, and says what is to be said there; or, when the list went well, that. */
-static void explain_run(struct run *run, const struct op_list *ops, size_t chosen, struct explanation *explanation)
+/* Runs a new run up to that op, and says what is to be said there; or, when the list went well,
+ * that. */
+static void explain_run(struct run *run, const struct op_list *ops, size_t chosen,
+                        struct explanation *explanation)
 {
     const struct verdict *verdict = NULL;
     for (size_t i = 0; i < ops->count && i <= chosen; i++) {
@@ -94,8 +102,9 @@ struct work {
 
 static void explanation_init(struct explanation *explanation, const struct work *work)
 {
-    *explanation = (struct explanation){.arguments = work->arguments, .is_json = work->arguments->json,
-                                          .is_list = work->recording->format == &format_ops};
+    *explanation = (struct explanation){.arguments = work->arguments,
+                                        .is_json = work->arguments->json,
+                                        .is_list = work->recording->format == &format_ops};
     explanation->history = malloc(sizeof *explanation->history);
     CHECK(explanation->history != NULL);
     history_init(explanation->history);
@@ -128,14 +137,17 @@ static void heard(void *context, const struct run *run, const struct verdict *ve
 {
     struct hearing *hearing = context;
     const bool is_oom = verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN;
-    if (!hearing->has_oom)
+    if (!hearing->has_oom) {
         history_step(hearing->explanation->history, run);
+    }
     hearing->heard_count++;
     if (verdict->kind == VERDICT_NONE && !hearing->has_oom &&
-        hearing->heard_count == hearing->ops->count - lanes_switch_count(hearing->ops))
+        hearing->heard_count == hearing->ops->count - lanes_switch_count(hearing->ops)) {
         hear_last(hearing, run);
-    if (verdict->kind == VERDICT_NONE || hearing->is_over || (is_oom && hearing->has_oom))
+    }
+    if (verdict->kind == VERDICT_NONE || hearing->is_over || (is_oom && hearing->has_oom)) {
         return;
+    }
     hearing->has_oom = true;
     hearing->is_over = !is_oom;
     writing_clear(&hearing->explanation->text);
@@ -145,8 +157,9 @@ static void heard(void *context, const struct run *run, const struct verdict *ve
 /* What the list breaks, for the columns; NULL: nothing. */
 static const char *broken_name(const struct verdict *first)
 {
-    if (first->kind == VERDICT_NONE)
+    if (first->kind == VERDICT_NONE) {
         return NULL;
+    }
     return first->kind == VERDICT_BROKEN ? rule_info(first->rule)->name : verdict_name(first->kind);
 }
 
@@ -165,17 +178,22 @@ static void explain_lanes(const struct work *work, int file)
     char reason[RUN_REASON_BYTES];
     explanation_init(&explanation, work);
     explanation.history->has_lanes = true;
-    if (!lanes_replay_told(recording->target, &recording->setup, &recording->ops, &told, &listener, &trial, reason))
+    if (!lanes_replay_told(recording->target, &recording->setup, &recording->ops, &told, &listener,
+                           &trial, reason)) {
         return;
+    }
     writing_init(&text);
     if (!work->arguments->json) {
         lane_columns_print(columns, &trial.first, broken_name(&trial.first), &text);
         writing_append(&text, "\n");
     }
-    if (!hearing.has_oom && explanation.text.length == 0) /* a call that did not come back is not heard */
+    if (!hearing.has_oom &&
+        explanation.text.length == 0) { /* a call that did not come back is not heard */
         explain_nothing(&explanation, &recording->ops);
+    }
     const enum exit_code code = totals_exit_code(&trial.totals);
-    (void)(file_write_all(file, &code, sizeof code) && file_write_all(file, text.bytes, text.length) &&
+    (void)(file_write_all(file, &code, sizeof code) &&
+           file_write_all(file, text.bytes, text.length) &&
            file_write_all(file, explanation.text.bytes, explanation.text.length));
     trial_deinit(&trial);
     lane_columns_destroy(columns);
@@ -183,7 +201,8 @@ static void explain_lanes(const struct work *work, int file)
     explanation_deinit(&explanation);
 }
 
-/* The child's part: answers with the exit code, then the text; with nothing when the target refuses. */
+/* The child's part: answers with the exit code, then the text; with nothing when the target
+ * refuses. */
 static void explain_and_answer(void *context, int file)
 {
     const struct work *work = context;
@@ -195,14 +214,16 @@ static void explain_and_answer(void *context, int file)
     char reason[RUN_REASON_BYTES];
     struct explanation explanation;
     struct run *run = run_create(recording->target, &recording->setup, reason);
-    if (run == NULL)
+    if (run == NULL) {
         return;
+    }
     size_t chosen = choose_op(run, &recording->ops);
     enum exit_code code = totals_exit_code(run_totals(run));
     run_destroy(run);
     run = run_create(recording->target, &recording->setup, reason);
-    if (run == NULL)
+    if (run == NULL) {
         return;
+    }
     explanation_init(&explanation, work);
     explain_run(run, &recording->ops, chosen, &explanation);
     (void)(file_write_all(file, &code, sizeof code) &&
@@ -211,36 +232,46 @@ static void explain_and_answer(void *context, int file)
     run_destroy(run);
 }
 
-static enum exit_code fail_without_answer(const struct arguments *arguments, enum child_end end, const char *death)
+static enum exit_code fail_without_answer(const struct arguments *arguments, enum child_end end,
+                                          const char *death)
 {
     const char *path = arguments->words[0];
-    if (end == CHILD_NOT_BORN)
+    if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "no process could be had: %m");
-    if (end == CHILD_STOPPED && interrupt_asked())
+    }
+    if (end == CHILD_STOPPED && interrupt_asked()) {
         return message_fail(EXIT_HARNESS, "interrupted: nothing is explained");
-    if (end == CHILD_STOPPED)
-        return message_fail(EXIT_BROKEN,
-                            "%s: the list did not end within --trial-timeout or --op-timeout; replay says at which op",
-                            path);
-    if (end == CHILD_FAULTY)
+    }
+    if (end == CHILD_STOPPED) {
+        return message_fail(
+            EXIT_BROKEN,
+            "%s: the list did not end within --trial-timeout or --op-timeout; replay says at which op",
+            path);
+    }
+    if (end == CHILD_FAULTY) {
         return message_fail(EXIT_HARNESS, "%s: a fault of hbmstress: %s", path, death);
-    if (end == CHILD_DIED)
-        return message_fail(EXIT_BROKEN, "%s: the target took its process with it: %s; replay says at which op", path,
-                            death);
+    }
+    if (end == CHILD_DIED) {
+        return message_fail(EXIT_BROKEN,
+                            "%s: the target took its process with it: %s; replay says at which op",
+                            path, death);
+    }
     return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", path);
 }
 
-static enum exit_code explain_recording(const struct arguments *arguments, const struct recording *recording)
+static enum exit_code explain_recording(const struct arguments *arguments,
+                                        const struct recording *recording)
 {
     struct work work = {recording, arguments};
     struct writing answer;
     char death[CHILD_DEATH_BYTES];
     writing_init(&answer);
     death_set_op_timeout(arguments->op_timeout_ns);
-    enum child_end end = child_run(explain_and_answer, &work, arguments->trial_timeout_ns, true, &answer, death);
+    enum child_end end = child_run(explain_and_answer, &work, arguments->trial_timeout_ns, true,
+                                   &answer, death);
     bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
-    enum exit_code code =
-        is_answered ? output_answer(arguments->json, &answer) : fail_without_answer(arguments, end, death);
+    enum exit_code code = is_answered ? output_answer(arguments->json, &answer)
+                                      : fail_without_answer(arguments, end, death);
     writing_deinit(&answer);
     return code;
 }
@@ -249,22 +280,36 @@ static enum exit_code explain_subcommand(const struct arguments *arguments)
 {
     struct recording recording;
     enum exit_code code = recording_read(arguments->words[0], arguments, true, &recording);
-    if (code == EXIT_KEPT)
+    if (code == EXIT_KEPT) {
         code = what_if_check(arguments, &recording);
-    if (code == EXIT_KEPT)
+    }
+    if (code == EXIT_KEPT) {
         code = what_if_explain(arguments, &recording, explain_recording(arguments, &recording));
+    }
     recording_deinit(&recording);
     return code;
 }
 
-static const char *const options[] = {"--format", "--target", "--target-option", "--chip", "--capacity", "--hosts",
-                                      "--kv-bytes-per-token", "--kv-tokens-per-second", "--trial-timeout",
-                                      "--op-timeout", "--what-if", "--what-if-out", "--checkpoint-tags", "--json",
+static const char *const options[] = {"--format",
+                                      "--target",
+                                      "--target-option",
+                                      "--chip",
+                                      "--capacity",
+                                      "--hosts",
+                                      "--kv-bytes-per-token",
+                                      "--kv-tokens-per-second",
+                                      "--trial-timeout",
+                                      "--op-timeout",
+                                      "--what-if",
+                                      "--what-if-out",
+                                      "--checkpoint-tags",
+                                      "--json",
                                       NULL};
 
 const struct subcommand subcommand_explain = {
     .name = "explain",
-    .summary = "explain the first broken promise of a file, or else its first out-of-memory, in words",
+    .summary =
+        "explain the first broken promise of a file, or else its first out-of-memory, in words",
     .usage = "FILE [options]",
     .description =
         "FILE is an .ops file or anything that import takes.  Says what was asked, what was free, who\n"

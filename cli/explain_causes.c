@@ -37,7 +37,8 @@ static void append_wrapped(struct writing *text, const char *sentences)
 static void cause_in_words(struct explanation *explanation, const struct diagnosis *diagnosis)
 {
     writing_append_format(&explanation->text, "  %s (%s, %u %%): %s\n", diagnosis->cause->name,
-                          confidence_name(diagnosis->confidence), diagnosis->confidence, diagnosis->cause->summary);
+                          confidence_name(diagnosis->confidence), diagnosis->confidence,
+                          diagnosis->cause->summary);
     append_wrapped(&explanation->text, diagnosis->text);
 }
 
@@ -49,13 +50,16 @@ static void cause_in_json(struct explanation *explanation, const struct diagnosi
     line_string(text, "cause", diagnosis->cause->name);
     line_string(text, "level", confidence_name(diagnosis->confidence));
     line_number(text, "confidence", diagnosis->confidence);
-    if (diagnosis->op != OP_NONE)
+    if (diagnosis->op != OP_NONE) {
         line_number(text, "op", diagnosis->op);
-    if (diagnosis->has_tag)
+    }
+    if (diagnosis->has_tag) {
         line_string(text, "tag", explain_tag_name(explanation->run, diagnosis->tag, name));
+    }
     line_nest(text, "numbers", '{');
-    for (uint32_t i = 0; i < diagnosis->number_count; i++)
+    for (uint32_t i = 0; i < diagnosis->number_count; i++) {
         line_number(text, diagnosis->numbers[i].name, diagnosis->numbers[i].value);
+    }
     line_unnest(text, '}');
     line_string(text, "text", diagnosis->text);
     line_close(text);
@@ -65,40 +69,49 @@ static void explain_heading(struct explanation *explanation, size_t count)
 {
     struct writing *text = &explanation->text;
     const enum verdict_kind kind = explanation->verdict->kind;
-    if (kind == VERDICT_NONE && count == 0)
+    if (kind == VERDICT_NONE && count == 0) {
         return;
+    }
     writing_append(text, "\nDiagnosis");
-    if (kind == VERDICT_PREMATURE)
+    if (kind == VERDICT_PREMATURE) {
         writing_append(text, " (the out-of-memory was premature; what made it tight)");
+    }
     writing_append(text, "\n");
-    if (count == 0)
+    if (count == 0) {
         writing_append(text, "  none of the usual causes is seen\n");
+    }
 }
 
 static void explain_history(struct explanation *explanation)
 {
-    if (explanation->history->has_lanes)
-        writing_append(&explanation->text,
-                       "  (With lanes the history is taken when calls are judged: what overlapped is seen as one.)\n");
+    if (explanation->history->has_lanes) {
+        writing_append(
+            &explanation->text,
+            "  (With lanes the history is taken when calls are judged: what overlapped is seen as one.)\n");
+    }
 }
 
 void explain_causes(struct explanation *explanation)
 {
     struct evidence evidence;
     struct diagnosis diagnoses[CAUSE_COUNT];
-    if (explanation->verdict->kind == VERDICT_BROKEN)
+    if (explanation->verdict->kind == VERDICT_BROKEN) {
         return;
+    }
     evidence_take(explanation->history, explanation->run, explanation->verdict, &evidence);
     const size_t count = causes_find(&evidence, diagnoses);
-    if (!explanation->is_json)
+    if (!explanation->is_json) {
         explain_heading(explanation, count);
-    for (size_t i = 0; i < count; i++) {
-        if (explanation->is_json)
-            cause_in_json(explanation, &diagnoses[i]);
-        else
-            cause_in_words(explanation, &diagnoses[i]);
     }
-    if (!explanation->is_json && count > 0)
+    for (size_t i = 0; i < count; i++) {
+        if (explanation->is_json) {
+            cause_in_json(explanation, &diagnoses[i]);
+        } else {
+            cause_in_words(explanation, &diagnoses[i]);
+        }
+    }
+    if (!explanation->is_json && count > 0) {
         explain_history(explanation);
+    }
     evidence_deinit(&evidence);
 }

@@ -23,8 +23,9 @@ void explain_in_json(struct explanation *explanation)
     line_open(text, "explanation");
     line_number(text, "op", verdict->op);
     line_string(text, "verdict", verdict_name(verdict->kind));
-    if (verdict->rule != RULE_NONE)
+    if (verdict->rule != RULE_NONE) {
         line_string(text, "rule", rule_info(verdict->rule)->name);
+    }
     line_number(text, "requested_bytes", verdict->requested_bytes);
     line_number(text, "free_bytes", census->free_bytes);
     line_number(text, "largest_hole_bytes", census->largest_hole_bytes);

@@ -1,5 +1,6 @@
-/* What explain says of one moment of a run, and its forms: words (explain_words.c), JSON (explain_json.c), and in
- * both the causes (explain_causes.c).  Only these and explain.c include it. */
+/* What explain says of one moment of a run, and its forms: words (explain_words.c), JSON
+ * (explain_json.c), and in both the causes (explain_causes.c).  Only these and explain.c include
+ * it. */
 #ifndef CLI_EXPLAIN_PARTS_H
 #define CLI_EXPLAIN_PARTS_H
 
@@ -10,7 +11,8 @@
 #include "harness/run.h"
 #include "reports/writing.h"
 
-/* What is explained; op is NULL when the last promises broke, after the list, or when nothing happened. */
+/* What is explained; op is NULL when the last promises broke, after the list, or when nothing
+ * happened. */
 struct explanation {
     const struct run *run;
     const struct verdict *verdict;
@@ -32,8 +34,8 @@ void explain_in_words(struct explanation *explanation);
 void explain_in_json(struct explanation *explanation);
 /* The line of a list of op_count ops without an out-of-memory that keeps every promise. */
 void explain_nothing_in_json(struct explanation *explanation, size_t op_count);
-/* The causes, the surest first; has_failed: there is a verdict, which is said already.  Of a list without any only a
- * leak is told.  Nothing of a broken promise that is no out-of-memory. */
+/* The causes, the surest first; has_failed: there is a verdict, which is said already.  Of a list
+ * without any only a leak is told.  Nothing of a broken promise that is no out-of-memory. */
 void explain_causes(struct explanation *explanation);
 
 #endif

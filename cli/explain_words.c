@@ -28,10 +28,11 @@ static void append_sum(struct writing *text, const struct census_sum *sum, const
 const char *explain_tag_name(const struct run *run, uint8_t tag, char name[SETUP_NAME_BYTES])
 {
     const char *given = run_setup(run)->tags[tag];
-    if (given[0] == '\0')
+    if (given[0] == '\0') {
         snprintf(name, SETUP_NAME_BYTES, "tag %u", tag);
-    else
+    } else {
         snprintf(name, SETUP_NAME_BYTES, "%s", given);
+    }
     return name;
 }
 
@@ -51,8 +52,9 @@ static void explain_request(struct explanation *explanation)
             writing_append_visible(text, tag_name);
             writing_append(text, "'");
         }
-        if (run_setup(explanation->run)->host_count > 1)
+        if (run_setup(explanation->run)->host_count > 1) {
             writing_append_format(text, ", on host %u", explanation->op->host);
+        }
     }
     writing_append(text, "\n");
     if (run_message(explanation->run)[0] != '\0') {
@@ -76,8 +78,9 @@ static void explain_space(struct explanation *explanation)
     }
     writing_append(text, "Free:          ");
     append_size(text, census->free_bytes);
-    writing_append_format(text, " in %llu hole%s\nLargest hole:  ", (unsigned long long)census->hole_count,
-                          census->hole_count == 1 ? "" : "s");
+    writing_append_format(
+        text, " in %llu hole%s\nLargest hole:  ", (unsigned long long)census->hole_count,
+        census->hole_count == 1 ? "" : "s");
     append_size(text, census->largest_hole_bytes);
     writing_append(text, "\nStack:         ");
     append_size(text, census->reserved_bytes);
@@ -102,11 +105,13 @@ static void put_ages(struct table *table, const struct census_sum *sum, uint32_t
     table_put_number(table, ago(now, sum->newest_op));
 }
 
-static void put_sum(struct table *table, const char *name, const struct census_sum *sum, uint32_t now)
+static void put_sum(struct table *table, const char *name, const struct census_sum *sum,
+                    uint32_t now)
 {
     char size[SIZE_TEXT_BYTES];
-    if (sum->count == 0)
+    if (sum->count == 0) {
         return;
+    }
     size_print_field(sum->bytes, size);
     table_put(table, name);
     table_put_number(table, sum->count);
@@ -126,35 +131,40 @@ static void put_kinds(struct table *table, const struct census *census, uint32_t
 
 static void explain_holders(struct explanation *explanation)
 {
-    static const char *const heads[] = {"Who holds the rest", "blocks", "bytes", "oldest", "newest, ops ago"};
+    static const char *const heads[] = {"Who holds the rest", "blocks", "bytes", "oldest",
+                                        "newest, ops ago"};
     const struct census *census = &explanation->census;
     const uint32_t now = explanation->verdict->op;
     struct table table;
     char name[SETUP_NAME_BYTES];
     table_init(&table, sizeof heads / sizeof *heads, 1);
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         table_put(&table, heads[i]);
+    }
     put_kinds(&table, census, now);
     for (uint32_t i = 0; i < census->tag_count; i++) {
         char line[SETUP_NAME_BYTES + 8];
-        snprintf(line, sizeof line, "of '%s'", explain_tag_name(explanation->run, census->tags[i].tag, name));
+        snprintf(line, sizeof line, "of '%s'",
+                 explain_tag_name(explanation->run, census->tags[i].tag, name));
         put_sum(&table, line, &census->tags[i].sum, now);
     }
     table_print(&table, 0, &explanation->text);
     table_deinit(&table);
-    if (census->tag_count == CENSUS_TAG_COUNT_MAX)
-        writing_append(&explanation->text, "(the 8 largest tags; queued frees are not told apart by tag)\n");
+    if (census->tag_count == CENSUS_TAG_COUNT_MAX) {
+        writing_append(&explanation->text,
+                       "(the 8 largest tags; queued frees are not told apart by tag)\n");
+    }
 }
 
 static void explain_drain(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
     writing_append(text, "  drain       ");
-    if (!explanation->contract->drains)
+    if (!explanation->contract->drains) {
         writing_append(text, "is not promised by this target");
-    else if (explanation->census.dying.count == 0)
+    } else if (explanation->census.dying.count == 0) {
         writing_append(text, "no queued free is left to wait for");
-    else {
+    } else {
         append_sum(text, &explanation->census.dying, "queued free");
         writing_append(text, " left, whose events or holds have not ended");
     }
@@ -166,16 +176,19 @@ static void explain_defragment(struct explanation *explanation)
     struct writing *text = &explanation->text;
     const struct census *census = &explanation->census;
     writing_append(text, "  defragment  ");
-    if (explanation->contract->defrag == DEFRAG_NONE)
+    if (explanation->contract->defrag == DEFRAG_NONE) {
         writing_append(text, "is not promised by this target: nothing ever moves");
-    else if (census->free_bytes < explanation->verdict->requested_bytes)
-        writing_append(text, "cannot help: less is free than was asked for, wherever the blocks lie");
-    else {
+    } else if (census->free_bytes < explanation->verdict->requested_bytes) {
+        writing_append(text,
+                       "cannot help: less is free than was asked for, wherever the blocks lie");
+    } else {
         append_sum(text, &census->movable, "block");
-        writing_append(text, explanation->contract->defrag == DEFRAG_SLIDE ? " may slide between "
-                                                                           : " may go anywhere around ");
-        writing_append_format(text, "%llu that may not move (held, busy or dying)",
-                              (unsigned long long)(census->held.count + census->busy.count + census->dying.count));
+        writing_append(text, explanation->contract->defrag == DEFRAG_SLIDE
+                                 ? " may slide between "
+                                 : " may go anywhere around ");
+        writing_append_format(
+            text, "%llu that may not move (held, busy or dying)",
+            (unsigned long long)(census->held.count + census->busy.count + census->dying.count));
     }
     writing_append(text, "\n");
 }
@@ -183,17 +196,20 @@ static void explain_defragment(struct explanation *explanation)
 static void explain_evict(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
-    bool is_program =
-        explanation->op != NULL && (explanation->op->kind == OP_LOAD || explanation->op->kind == OP_EXECUTE);
-    bool promised = is_program ? explanation->contract->program_evicts_program : explanation->contract->evicts;
+    bool is_program = explanation->op != NULL &&
+                      (explanation->op->kind == OP_LOAD || explanation->op->kind == OP_EXECUTE);
+    bool promised = is_program ? explanation->contract->program_evicts_program
+                               : explanation->contract->evicts;
     writing_append(text, "  evict       ");
-    if (!promised)
-        writing_append(text, is_program ? "is not promised to a program" : "is not promised by this target");
-    else if (explanation->census.idle.count == 0)
+    if (!promised) {
+        writing_append(text, is_program ? "is not promised to a program"
+                                        : "is not promised by this target");
+    } else if (explanation->census.idle.count == 0) {
         writing_append_format(text, "no idle program is on the device (%llu busy)",
                               (unsigned long long)explanation->census.busy.count);
-    else
+    } else {
         append_sum(text, &explanation->census.idle, "idle program");
+    }
     writing_append(text, "\n");
 }
 
@@ -201,11 +217,12 @@ static void explain_verdict(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
     const struct verdict *verdict = explanation->verdict;
-    if (verdict->kind == VERDICT_BROKEN)
+    if (verdict->kind == VERDICT_BROKEN) {
         writing_append_format(text, "\nBroken: %s (%s)\n", rule_info(verdict->rule)->name,
                               rule_info(verdict->rule)->summary);
-    else
+    } else {
         writing_append_format(text, "\nVerdict: %s\n", verdict_name(verdict->kind));
+    }
     writing_append(text, "  ");
     writing_append_visible(text, verdict->reason);
     writing_append(text, "\n");
@@ -243,13 +260,14 @@ void explain_in_words(struct explanation *explanation)
     explain_space(explanation);
     explain_holders(explanation);
     if (explanation->verdict->kind != VERDICT_BROKEN) {
-        writing_append(&explanation->text, "\nWhat the mitigations had left when the target gave up\n");
+        writing_append(&explanation->text,
+                       "\nWhat the mitigations had left when the target gave up\n");
         explain_drain(explanation);
         explain_defragment(explanation);
         explain_evict(explanation);
     }
     explain_verdict(explanation);
-    if (explanation->verdict->kind != VERDICT_BROKEN)
+    if (explanation->verdict->kind != VERDICT_BROKEN) {
         explain_proof(explanation);
+    }
 }
-

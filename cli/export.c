@@ -1,4 +1,5 @@
 /* export: what a run does with its device, in the words of other tools. */
+#include "formats/export.h"
 #include "cli/child.h"
 #include "cli/happenings.h"
 #include "cli/interrupt.h"
@@ -8,7 +9,6 @@
 #include "cli/place.h"
 #include "cli/recording.h"
 #include "cli/subcommands.h"
-#include "formats/export.h"
 #include "harness/check.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 /* What the child answers. */
 struct answer {
     bool is_written, is_refused;
-    int error;         /* errno of a write that failed; 0 = none */
+    int error; /* errno of a write that failed; 0 = none */
     uint64_t event_count;
     struct run_totals totals;
     char reason[VERDICT_REASON_BYTES]; /* of the first promise that was broken; "" = none */
@@ -29,9 +29,9 @@ struct answer {
 struct exporting {
     const struct recording *recording;
     const struct exporter *exporter;
-    const char *path;                 /* as the user names it; NULL: standard output */
-    struct place place;               /* of path */
-    char partial[FILE_PATH_BYTES];    /* where it is written until it is whole; "" = at once */
+    const char *path;              /* as the user names it; NULL: standard output */
+    struct place place;            /* of path */
+    char partial[FILE_PATH_BYTES]; /* where it is written until it is whole; "" = at once */
     struct export export;
     struct happenings *happenings;
     struct answer answer;
@@ -48,8 +48,9 @@ static void take_event(void *context, const struct export_event *event)
 /* The granule is known from the first op on. */
 static void begin(struct exporting *exporting, const struct setup *setup)
 {
-    if (exporting->has_begun)
+    if (exporting->has_begun) {
         return;
+    }
     static struct setup copy; /* outlives the run */
     copy = *setup;
     exporting->has_begun = true;
@@ -61,8 +62,9 @@ static void judged(void *context, const struct run *run, const struct verdict *v
 {
     struct exporting *exporting = context;
     begin(exporting, run_setup(run));
-    if (exporting->is_good)
+    if (exporting->is_good) {
         happenings_take(exporting->happenings, run, verdict);
+    }
 }
 
 /* From the ops to a stream that has it all.  False: *answer says why not. */
@@ -73,18 +75,21 @@ static bool run_and_write(struct exporting *exporting)
     struct answer *answer = &exporting->answer;
     struct trial trial;
     char reason[RUN_REASON_BYTES];
-    answer->is_refused =
-        !trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial, reason);
-    if (answer->is_refused)
+    answer->is_refused = !trial_replay(recording->target, &recording->setup, &recording->ops,
+                                       &listener, &trial, reason);
+    if (answer->is_refused) {
         return false;
+    }
     begin(exporting, &trial.setup);
     answer->totals = trial.totals;
     snprintf(answer->reason, sizeof answer->reason, "%s", trial.first.reason);
-    struct export_final final = {.reserved_bytes = happenings_reserved(exporting->happenings), .ops = &trial.ops,
+    struct export_final final = {.reserved_bytes = happenings_reserved(exporting->happenings),
+                                 .ops = &trial.ops,
                                  .now_ns = happenings_now_ns(exporting->happenings)};
     final.blocks = happenings_blocks(exporting->happenings, &final.block_count);
-    exporting->is_good =
-        exporting->exporter->end(&exporting->export, exporting->is_good ? &final : NULL) && exporting->is_good;
+    exporting->is_good = exporting->exporter->end(&exporting->export,
+                                                  exporting->is_good ? &final : NULL) &&
+                         exporting->is_good;
     trial_deinit(&trial);
     answer->error = exporting->is_good ? 0 : ENOMEM;
     return exporting->is_good;
@@ -102,7 +107,8 @@ static bool finish(struct exporting *exporting)
         is_good = false;
         error = errno;
     }
-    if (is_good && exporting->partial[0] != '\0' && rename(exporting->partial, exporting->place.path) != 0) {
+    if (is_good && exporting->partial[0] != '\0' &&
+        rename(exporting->partial, exporting->place.path) != 0) {
         is_good = false;
         error = errno;
     }
@@ -116,13 +122,14 @@ static void work(void *context, int file)
     struct answer *answer = &exporting->answer;
     exporting->happenings = happenings_create(take_event, exporting);
     /* What the parent removed because it ends is not made again. */
-    exporting->export.stream = exporting->path == NULL            ? stdout
+    exporting->export.stream = exporting->path == NULL         ? stdout
                                : exporting->partial[0] != '\0' ? fopen(exporting->partial, "r+")
-                                                                 : fopen(exporting->path, "w");
-    if (exporting->export.stream == NULL || exporting->happenings == NULL)
+                                                               : fopen(exporting->path, "w");
+    if (exporting->export.stream == NULL || exporting->happenings == NULL) {
         answer->error = errno == 0 ? ENOMEM : errno;
-    else
+    } else {
         answer->is_written = run_and_write(exporting) && finish(exporting);
+    }
     happenings_destroy(exporting->happenings);
     (void)file_write_all(file, answer, sizeof *answer);
 }
@@ -132,17 +139,19 @@ static enum exit_code say_written(const struct exporting *exporting)
     const struct answer *answer = &exporting->answer;
     struct output output;
     struct writing text;
-    if (answer->reason[0] != '\0')
+    if (answer->reason[0] != '\0') {
         message_note("the run ended early, and what is written with it: %s", answer->reason);
-    if (exporting->path == NULL)
+    }
+    if (exporting->path == NULL) {
         return totals_exit_code(&answer->totals);
+    }
     output_init(&output, false);
     writing_init(&text);
     writing_append_visible(&text, exporting->path);
     writing_append_format(&text, ": %llu events of %llu ops as %s, %llu OOMs\n",
                           (unsigned long long)answer->event_count,
-                          (unsigned long long)(answer->totals.ops + answer->totals.skipped), exporting->exporter->name,
-                          (unsigned long long)answer->totals.ooms);
+                          (unsigned long long)(answer->totals.ops + answer->totals.skipped),
+                          exporting->exporter->name, (unsigned long long)answer->totals.ooms);
     output_text(&output, &text);
     output_flush(&output);
     writing_deinit(&text);
@@ -156,45 +165,59 @@ static const char *what_is_left(const struct exporting *exporting)
     return is_whole_or_not ? "nothing is written" : "what is written is not whole";
 }
 
-static enum exit_code say_end(const struct exporting *exporting, const char *file, enum child_end end, const char *death)
+static enum exit_code say_end(const struct exporting *exporting, const char *file,
+                              enum child_end end, const char *death)
 {
     const struct answer *answer = &exporting->answer;
-    if (end == CHILD_NOT_BORN)
+    if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "no process could be had: %m");
-    if (end == CHILD_STOPPED && interrupt_asked())
+    }
+    if (end == CHILD_STOPPED && interrupt_asked()) {
         return message_fail(EXIT_HARNESS, "interrupted");
-    if (end == CHILD_STOPPED)
-        return message_fail(EXIT_BROKEN, "%s: target %s hangs; %s", file, exporting->recording->setup.target,
+    }
+    if (end == CHILD_STOPPED) {
+        return message_fail(EXIT_BROKEN, "%s: target %s hangs; %s", file,
+                            exporting->recording->setup.target, what_is_left(exporting));
+    }
+    if (end == CHILD_FAULTY) {
+        return message_fail(EXIT_HARNESS, "%s: a fault of hbmstress: %s; %s", file, death,
                             what_is_left(exporting));
-    if (end == CHILD_FAULTY)
-        return message_fail(EXIT_HARNESS, "%s: a fault of hbmstress: %s; %s", file, death, what_is_left(exporting));
-    if (end == CHILD_DIED)
+    }
+    if (end == CHILD_DIED) {
         return message_fail(EXIT_BROKEN, "%s: target %s took its process with it: %s; %s", file,
                             exporting->recording->setup.target, death, what_is_left(exporting));
-    if (answer->is_refused)
+    }
+    if (answer->is_refused) {
         return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", file);
-    if (answer->is_written || (exporting->path == NULL && answer->error == EPIPE))
+    }
+    if (answer->is_written || (exporting->path == NULL && answer->error == EPIPE)) {
         return say_written(exporting);
-    return message_fail(EXIT_HARNESS, "%s: %s", exporting->path == NULL ? "standard output" : exporting->path,
+    }
+    return message_fail(EXIT_HARNESS, "%s: %s",
+                        exporting->path == NULL ? "standard output" : exporting->path,
                         strerror(answer->error));
 }
 
-static enum exit_code export_recording(const struct arguments *arguments, struct exporting *exporting)
+static enum exit_code export_recording(const struct arguments *arguments,
+                                       struct exporting *exporting)
 {
     struct writing bytes;
     char death[CHILD_DEATH_BYTES] = "";
     if (exporting->path != NULL && !exporting->place.is_special &&
-        !partial_create(exporting->place.path, exporting->partial))
+        !partial_create(exporting->place.path, exporting->partial)) {
         return message_fail(EXIT_HARNESS, "%s: %s", exporting->path, strerror(errno));
+    }
     death_set_op_timeout(arguments->op_timeout_ns);
     writing_init(&bytes);
-    enum child_end end = child_run(work, exporting, arguments->trial_timeout_ns, true, &bytes, death);
+    enum child_end end = child_run(work, exporting, arguments->trial_timeout_ns, true, &bytes,
+                                   death);
     if (end == CHILD_DONE && bytes.length != sizeof exporting->answer) {
         snprintf(death, sizeof death, "it ended early");
         end = CHILD_DIED;
     }
-    if (end == CHILD_DONE)
+    if (end == CHILD_DONE) {
         memcpy(&exporting->answer, bytes.bytes, sizeof exporting->answer);
+    }
     writing_deinit(&bytes);
     partial_remove(exporting->partial);
     return say_end(exporting, arguments->words[0], end, death);
@@ -212,7 +235,9 @@ static enum exit_code find_exporter(const char *name, const struct exporter **ex
         snprintf(hint + used, sizeof hint - used, "%s %s", count == 0 ? "" : ",", names[count]);
     }
     *exporter = exporter_find(name == NULL ? "csv" : name);
-    return *exporter == NULL ? message_unknown("format", name, message_nearest(name, names, count), hint) : EXIT_KEPT;
+    return *exporter == NULL
+               ? message_unknown("format", name, message_nearest(name, names, count), hint)
+               : EXIT_KEPT;
 }
 
 static enum exit_code export_subcommand(const struct arguments *arguments)
@@ -221,21 +246,25 @@ static enum exit_code export_subcommand(const struct arguments *arguments)
     struct recording recording;
     struct exporting exporting = {.recording = &recording, .path = arguments->output};
     enum exit_code code = find_exporter(arguments->format, &exporting.exporter);
-    if (code == EXIT_KEPT && exporting.path != NULL)
+    if (code == EXIT_KEPT && exporting.path != NULL) {
         code = place_find(exporting.path, arguments->words[0], &exporting.place);
-    if (code != EXIT_KEPT)
+    }
+    if (code != EXIT_KEPT) {
         return code;
+    }
     reading.format = NULL; /* it names what goes out */
     code = recording_read(arguments->words[0], &reading, true, &recording);
-    if (code == EXIT_KEPT)
+    if (code == EXIT_KEPT) {
         code = export_recording(&reading, &exporting);
+    }
     recording_deinit(&recording);
     return code;
 }
 
-static const char *const options[] = {"--format", "--output", "--target", "--target-option", "--chip", "--capacity",
-                                      "--hosts", "--seed", "--kv-bytes-per-token", "--kv-tokens-per-second",
-                                      "--trial-timeout", "--op-timeout", NULL};
+static const char *const options[] = {
+    "--format",        "--output",     "--target", "--target-option",      "--chip",
+    "--capacity",      "--hosts",      "--seed",   "--kv-bytes-per-token", "--kv-tokens-per-second",
+    "--trial-timeout", "--op-timeout", NULL};
 
 const struct subcommand subcommand_export = {
     .name = "export",

@@ -15,16 +15,19 @@ void findings_deinit(struct findings *findings)
 
 struct finding *findings_find(const struct findings *findings, const char *signature)
 {
-    for (size_t i = 0; i < findings->count; i++)
-        if (strcmp(findings->findings[i].signature, signature) == 0)
+    for (size_t i = 0; i < findings->count; i++) {
+        if (strcmp(findings->findings[i].signature, signature) == 0) {
             return &findings->findings[i];
+        }
+    }
     return NULL;
 }
 
 struct finding *findings_add(struct findings *findings, const struct finding *finding)
 {
     CHECK(findings_find(findings, finding->signature) == NULL);
-    findings->findings = array_grown(findings->findings, findings->count, &findings->capacity, sizeof *finding);
+    findings->findings = array_grown(findings->findings, findings->count, &findings->capacity,
+                                     sizeof *finding);
     findings->findings[findings->count] = *finding;
     return &findings->findings[findings->count++];
 }
@@ -53,17 +56,22 @@ struct report_known *findings_report(const struct findings *findings, const char
     CHECK(known != NULL);
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->findings[i];
-        known[i] = (struct report_known){.signature = finding->signature, .rule = finding->rule,
+        known[i] = (struct report_known){.signature = finding->signature,
+                                         .rule = finding->rule,
                                          .first = {part_names[finding->part], finding->trial},
-                                         .seed = finding->seed, .count = finding->count,
-                                         .op_count = finding->op_count, .reason = finding->reason,
+                                         .seed = finding->seed,
+                                         .count = finding->count,
+                                         .op_count = finding->op_count,
+                                         .reason = finding->reason,
                                          .message = finding->message};
-        if (finding->base[0] == '\0')
+        if (finding->base[0] == '\0') {
             continue;
+        }
         known[i].repro = text_format("%s/repros/%s.ops", directory, finding->base);
         known[i].replay = text_replay(known[i].repro);
-        if (finding->has_certificate)
+        if (finding->has_certificate) {
             known[i].certificate = text_format("%s/certificates/%s.json", directory, finding->base);
+        }
     }
     return known;
 }

@@ -7,23 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum place_state {
-    PLACE_NONE = 0,
-    PLACE_LIVE,
-    PLACE_DYING,
-    PLACE_RETIRED
-};
+enum place_state { PLACE_NONE = 0, PLACE_LIVE, PLACE_DYING, PLACE_RETIRED };
 
 /* The block or the image that an op made. */
 struct place {
     uint64_t address, size_bytes, requested_bytes;
     uint64_t seen_address; /* in the model, when stamp is that of the look */
     uint64_t stamp;
-    size_t present_index;  /* in present, unless state is NONE or RETIRED */
-    uint8_t state;         /* enum place_state */
+    size_t present_index; /* in present, unless state is NONE or RETIRED */
+    uint8_t state;        /* enum place_state */
     uint8_t host, lane, tag;
     bool is_program, is_absent, is_seen_absent, is_seen_dying;
-    bool is_told;          /* the op itself was taken */
+    bool is_told; /* the op itself was taken */
 };
 
 struct happenings {
@@ -48,7 +43,8 @@ struct happenings {
     uint32_t op;
 };
 
-struct happenings *happenings_create(void (*event)(void *context, const struct export_event *event), void *context)
+struct happenings *happenings_create(void (*event)(void *context, const struct export_event *event),
+                                     void *context)
 {
     struct happenings *happenings = calloc(1, sizeof *happenings);
     if (happenings != NULL) {
@@ -60,16 +56,19 @@ struct happenings *happenings_create(void (*event)(void *context, const struct e
 
 void happenings_destroy(struct happenings *happenings)
 {
-    if (happenings == NULL)
+    if (happenings == NULL) {
         return;
-    for (size_t i = 0; i < OP_HOST_COUNT_MAX; i++)
+    }
+    for (size_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
         free(happenings->present[i].ops);
+    }
     free(happenings->places);
     free(happenings->blocks);
     free(happenings);
 }
 
-static void tell(struct happenings *happenings, enum export_action action, const struct place *place, uint64_t address)
+static void tell(struct happenings *happenings, enum export_action action,
+                 const struct place *place, uint64_t address)
 {
     const struct model *model = run_model(happenings->run, place->host);
     const struct export_event event = {.action = action,
@@ -88,13 +87,13 @@ static void tell(struct happenings *happenings, enum export_action action, const
     happenings->event(happenings->context, &event);
 }
 
-/* --- places ---------------------------------------------------------------------------------------------- */
+/* --- places --- */
 
 static struct place *place_of(struct happenings *happenings, uint32_t op)
 {
     while (happenings->place_count <= op) {
-        happenings->places = array_grown(happenings->places, happenings->place_count, &happenings->place_room,
-                                         sizeof *happenings->places);
+        happenings->places = array_grown(happenings->places, happenings->place_count,
+                                         &happenings->place_room, sizeof *happenings->places);
         happenings->places[happenings->place_count++] = (struct place){0};
     }
     return &happenings->places[op];
@@ -106,8 +105,9 @@ static void place_enter(struct happenings *happenings, uint32_t op, enum place_s
     struct present *present = &happenings->present[place->host];
     place->state = (uint8_t)state;
     present->bytes += place->size_bytes;
-    if (state == PLACE_RETIRED)
+    if (state == PLACE_RETIRED) {
         return;
+    }
     present->ops = array_grown(present->ops, present->count, &present->room, sizeof *present->ops);
     place->present_index = present->count;
     present->ops[present->count++] = op;
@@ -124,12 +124,13 @@ static void place_leave(struct happenings *happenings, struct place *place)
     place->is_absent = false;
 }
 
-/* --- what the model shows -------------------------------------------------------------------------------- */
+/* --- what the model shows --- */
 
 static void see(struct happenings *happenings, const struct block *block)
 {
-    if (block->op >= happenings->place_count)
+    if (block->op >= happenings->place_count) {
         return; /* of a call that is not told yet */
+    }
     struct place *place = &happenings->places[block->op];
     place->stamp = happenings->stamp;
     place->seen_address = block->address;
@@ -140,13 +141,17 @@ static void see(struct happenings *happenings, const struct block *block)
 static void see_all(struct happenings *happenings, const struct model *model)
 {
     happenings->stamp++;
-    for (size_t i = 0; i < model_live_count(model); i++)
+    for (size_t i = 0; i < model_live_count(model); i++) {
         see(happenings, model_live(model, i));
-    for (size_t i = 0; i < model_dying_count(model); i++)
+    }
+    for (size_t i = 0; i < model_dying_count(model); i++) {
         see(happenings, model_dying(model, i));
-    for (size_t i = 0; i < model_program_count(model); i++)
-        if (model_program(model, i)->state != BLOCK_GONE)
+    }
+    for (size_t i = 0; i < model_program_count(model); i++) {
+        if (model_program(model, i)->state != BLOCK_GONE) {
             see(happenings, model_program(model, i));
+        }
+    }
 }
 
 /* It is not there any more: its free is complete, or it was evicted. */
@@ -158,10 +163,12 @@ static void end_place(struct happenings *happenings, struct place *place)
         tell(happenings, EXPORT_EVICTED, &was, was.address);
         return;
     }
-    if (was.state == PLACE_LIVE) /* its free is told later: it met this call */
+    if (was.state == PLACE_LIVE) { /* its free is told later: it met this call */
         tell(happenings, EXPORT_FREE_REQUESTED, &was, was.address);
-    if (!was.is_absent)
+    }
+    if (!was.is_absent) {
         tell(happenings, EXPORT_FREE_COMPLETED, &was, was.address);
+    }
 }
 
 static bool has_left(const struct place *place)
@@ -174,10 +181,11 @@ static void take_ends(struct happenings *happenings, uint32_t host)
     struct present *present = &happenings->present[host];
     for (size_t i = 0; i < present->count;) {
         struct place *place = &happenings->places[present->ops[i]];
-        if (place->stamp != happenings->stamp)
+        if (place->stamp != happenings->stamp) {
             end_place(happenings, place); /* another one takes its index */
-        else
+        } else {
             i++;
+        }
     }
 }
 
@@ -186,12 +194,14 @@ static void take_moves(struct happenings *happenings, uint32_t host)
     const struct present *present = &happenings->present[host];
     for (size_t i = 0; i < present->count; i++) {
         const struct place *place = &happenings->places[present->ops[i]];
-        if (has_left(place))
+        if (has_left(place)) {
             tell(happenings, EXPORT_MOVED_OUT, place, place->address);
+        }
     }
     for (size_t i = 0; i < present->count; i++) {
         struct place *place = &happenings->places[present->ops[i]];
-        bool comes = !place->is_seen_absent && (place->is_absent || place->seen_address != place->address);
+        bool comes = !place->is_seen_absent &&
+                     (place->is_absent || place->seen_address != place->address);
         place->is_absent = place->is_seen_absent;
         if (comes) {
             place->address = place->seen_address;
@@ -207,15 +217,20 @@ static void look(struct happenings *happenings, uint32_t host)
     take_moves(happenings, host);
 }
 
-/* --- ops -------------------------------------------------------------------------------------------------- */
+/* --- ops --- */
 
-static void place_begin(struct happenings *happenings, const struct op *op, const struct observation *seen,
-                        uint32_t number)
+static void place_begin(struct happenings *happenings, const struct op *op,
+                        const struct observation *seen, uint32_t number)
 {
     struct place *place = place_of(happenings, number);
     bool is_told = place->is_told;
-    *place = (struct place){.address = seen->address, .size_bytes = seen->size_bytes, .requested_bytes = op->size_bytes,
-                            .host = op->host, .lane = op->lane, .tag = op->tag, .is_told = is_told,
+    *place = (struct place){.address = seen->address,
+                            .size_bytes = seen->size_bytes,
+                            .requested_bytes = op->size_bytes,
+                            .host = op->host,
+                            .lane = op->lane,
+                            .tag = op->tag,
+                            .is_told = is_told,
                             .is_program = op->kind == OP_LOAD};
     place_enter(happenings, number, PLACE_LIVE);
     tell(happenings, EXPORT_ALLOC, place, place->address);
@@ -231,15 +246,16 @@ static struct place *named_place(struct happenings *happenings, const struct op 
 static void take_free(struct happenings *happenings, const struct op *op)
 {
     struct place *place = named_place(happenings, op);
-    if (place == NULL)
+    if (place == NULL) {
         return;
+    }
     place->state = PLACE_DYING;
     place->lane = op->lane;
     tell(happenings, EXPORT_FREE_REQUESTED, place, place->address);
 }
 
-static void take_donation(struct happenings *happenings, const struct op *op, const struct observation *seen,
-                          uint32_t number)
+static void take_donation(struct happenings *happenings, const struct op *op,
+                          const struct observation *seen, uint32_t number)
 {
     struct place *place = named_place(happenings, op);
     if (place != NULL) {
@@ -258,11 +274,13 @@ static struct place *reloaded_place(struct happenings *happenings, const struct 
 }
 
 /* An evicted program is loaded again. */
-static void take_execution(struct happenings *happenings, const struct op *op, const struct observation *seen)
+static void take_execution(struct happenings *happenings, const struct op *op,
+                           const struct observation *seen)
 {
     struct place *place = reloaded_place(happenings, op);
-    if (place == NULL)
+    if (place == NULL) {
         return;
+    }
     place->address = seen->address;
     place->lane = op->lane;
     place_enter(happenings, op->ref, PLACE_LIVE);
@@ -279,7 +297,8 @@ static void take_retirement(struct happenings *happenings, const struct op *op, 
     tell(happenings, EXPORT_RETIRED, place, place->address);
 }
 
-static void take_failure(struct happenings *happenings, const struct op *op, const struct verdict *verdict)
+static void take_failure(struct happenings *happenings, const struct op *op,
+                         const struct verdict *verdict)
 {
     const bool is_judged = verdict->requested_bytes != 0;
     const struct place *program = op->kind == OP_EXECUTE ? reloaded_place(happenings, op) : NULL;
@@ -287,108 +306,137 @@ static void take_failure(struct happenings *happenings, const struct op *op, con
     const uint64_t bytes = own_bytes + (op->kind == OP_LOAD ? op->stack_bytes : 0);
     const struct place place = {.size_bytes = is_judged ? verdict->requested_bytes : bytes,
                                 .requested_bytes = is_judged ? verdict->requested_bytes : bytes,
-                                .host = op->host, .lane = op->lane,
+                                .host = op->host,
+                                .lane = op->lane,
                                 .tag = program == NULL ? op->tag : program->tag};
     tell(happenings, EXPORT_FAILED, &place, 0);
 }
 
-static void take_success(struct happenings *happenings, const struct op *op, const struct observation *seen)
+static void take_success(struct happenings *happenings, const struct op *op,
+                         const struct observation *seen)
 {
     switch (op->kind) {
     case OP_ALLOC:
     case OP_OUTPUT:
-    case OP_LOAD: place_begin(happenings, op, seen, seen->op); return;
-    case OP_DONATE: take_donation(happenings, op, seen, seen->op); return;
+    case OP_LOAD:
+        place_begin(happenings, op, seen, seen->op);
+        return;
+    case OP_DONATE:
+        take_donation(happenings, op, seen, seen->op);
+        return;
     case OP_FREE:
     case OP_FREE_AFTER:
-    case OP_UNLOAD: take_free(happenings, op); return;
-    case OP_EXECUTE: take_execution(happenings, op, seen); return;
-    case OP_RETIRE: take_retirement(happenings, op, seen->op); return;
-    default: return;
+    case OP_UNLOAD:
+        take_free(happenings, op);
+        return;
+    case OP_EXECUTE:
+        take_execution(happenings, op, seen);
+        return;
+    case OP_RETIRE:
+        take_retirement(happenings, op, seen->op);
+        return;
+    default:
+        return;
     }
 }
 
-/* Bytes that the op under way took on a host, and that have no place here yet: what ended meanwhile may be as much. */
-static uint64_t new_bytes(struct happenings *happenings, const struct op *op, const struct observation *seen,
-                          uint32_t host)
+/* Bytes that the op under way took on a host, and that have no place here yet: what ended meanwhile
+ * may be as much. */
+static uint64_t new_bytes(struct happenings *happenings, const struct op *op,
+                          const struct observation *seen, uint32_t host)
 {
-    if (op->host != host || seen->skipped != 0 || seen->result != TARGET_OK)
+    if (op->host != host || seen->skipped != 0 || seen->result != TARGET_OK) {
         return 0;
-    if (op->kind == OP_RETIRE)
+    }
+    if (op->kind == OP_RETIRE) {
         return op->size_bytes;
+    }
     if (op->kind == OP_EXECUTE) {
         const struct place *place = reloaded_place(happenings, op);
         return place == NULL ? 0 : place->size_bytes;
     }
-    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ? seen->size_bytes : 0;
+    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ? seen->size_bytes
+                                                                                : 0;
 }
 
 static bool has_changed(const struct happenings *happenings, uint32_t host, uint64_t new)
 {
-    return happenings->looks_left > 0 ||
-           happenings->present[host].bytes + new != model_in_use_bytes(run_model(happenings->run, host));
+    return happenings->looks_left > 0 || happenings->present[host].bytes + new !=
+                                             model_in_use_bytes(run_model(happenings->run, host));
 }
 
-/* Calls that overlap are told one after the other, and the device calls of all of them with the first. */
+/* Calls that overlap are told one after the other, and the device calls of all of them with the
+ * first. */
 static void count_looks(struct happenings *happenings, const struct op *op)
 {
     const struct run_totals *totals = run_totals(happenings->run);
     uint64_t device_calls = totals->moves + totals->stagings + totals->evictions;
     happenings->has_lanes = happenings->has_lanes || op->lane != 0;
-    if (device_calls != happenings->device_calls)
+    if (device_calls != happenings->device_calls) {
         happenings->looks_left = happenings->has_lanes ? OP_LANE_COUNT_MAX : 1;
-    else if (happenings->looks_left > 0)
+    } else if (happenings->looks_left > 0) {
         happenings->looks_left--;
+    }
     happenings->device_calls = device_calls;
 }
 
 /* What made room for the op's own block comes before it. */
-static void take_before(struct happenings *happenings, const struct op *op, const struct observation *seen)
+static void take_before(struct happenings *happenings, const struct op *op,
+                        const struct observation *seen)
 {
-    for (uint32_t i = 0; i < run_setup(happenings->run)->host_count; i++)
-        if (has_changed(happenings, i, new_bytes(happenings, op, seen, i)))
+    for (uint32_t i = 0; i < run_setup(happenings->run)->host_count; i++) {
+        if (has_changed(happenings, i, new_bytes(happenings, op, seen, i))) {
             look(happenings, i);
+        }
+    }
 }
 
 static void take_after(struct happenings *happenings)
 {
     for (uint32_t i = 0; i < run_setup(happenings->run)->host_count; i++) {
-        if (has_changed(happenings, i, 0))
+        if (has_changed(happenings, i, 0)) {
             look(happenings, i);
+        }
         happenings->reserved_bytes[i] = model_reserved_bytes(run_model(happenings->run, i));
     }
 }
 
-void happenings_take(struct happenings *happenings, const struct run *run, const struct verdict *verdict)
+void happenings_take(struct happenings *happenings, const struct run *run,
+                     const struct verdict *verdict)
 {
     const struct observation *seen = run_observation(run);
-    if (seen->op >= run_ops(run)->count || place_of(happenings, seen->op)->is_told)
+    if (seen->op >= run_ops(run)->count || place_of(happenings, seen->op)->is_told) {
         return;
+    }
     const struct op *op = &run_ops(run)->ops[seen->op];
     happenings->run = run;
     happenings->op = seen->op;
     happenings->now_ns = seen->now_ns;
     happenings->places[seen->op].is_told = true;
     count_looks(happenings, op);
-    bool is_free = op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_UNLOAD || op->kind == OP_DONATE;
-    if (!is_free || seen->skipped != 0 || seen->result != TARGET_OK)
+    bool is_free = op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_UNLOAD ||
+                   op->kind == OP_DONATE;
+    if (!is_free || seen->skipped != 0 || seen->result != TARGET_OK) {
         take_before(happenings, op, seen);
-    if (seen->skipped == 0 && seen->result == TARGET_OK)
+    }
+    if (seen->skipped == 0 && seen->result == TARGET_OK) {
         take_success(happenings, op, seen);
-    else if (seen->skipped == 0 && seen->result == TARGET_NO_MEMORY)
+    } else if (seen->skipped == 0 && seen->result == TARGET_NO_MEMORY) {
         take_failure(happenings, op, verdict);
+    }
     take_after(happenings);
     happenings->run = NULL;
 }
 
-/* --- the end -------------------------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 static int compare_blocks(const void *a, const void *b)
 {
     const struct export_block *x = a;
     const struct export_block *y = b;
-    if (x->host != y->host)
+    if (x->host != y->host) {
         return x->host < y->host ? -1 : 1;
+    }
     return (x->address > y->address) - (x->address < y->address);
 }
 
@@ -397,17 +445,24 @@ const struct export_block *happenings_blocks(struct happenings *happenings, size
     *count = 0;
     for (size_t i = 0; i < happenings->place_count; i++) {
         const struct place *place = &happenings->places[i];
-        if (place->state == PLACE_NONE || place->is_absent)
+        if (place->state == PLACE_NONE || place->is_absent) {
             continue;
-        happenings->blocks =
-            array_grown(happenings->blocks, *count, &happenings->block_room, sizeof *happenings->blocks);
-        happenings->blocks[(*count)++] =
-            (struct export_block){.address = place->address, .size_bytes = place->size_bytes,
-                                  .requested_bytes = place->requested_bytes, .host = place->host, .tag = place->tag,
-                                  .lane = place->lane, .is_dying = place->state == PLACE_DYING, .op = (uint32_t)i};
+        }
+        happenings->blocks = array_grown(happenings->blocks, *count, &happenings->block_room,
+                                         sizeof *happenings->blocks);
+        happenings->blocks[(*count)++] = (struct export_block){
+            .address = place->address,
+            .size_bytes = place->size_bytes,
+            .requested_bytes = place->requested_bytes,
+            .host = place->host,
+            .tag = place->tag,
+            .lane = place->lane,
+            .is_dying = place->state == PLACE_DYING,
+            .op = (uint32_t)i};
     }
-    if (*count > 0)
+    if (*count > 0) {
         qsort(happenings->blocks, *count, sizeof *happenings->blocks, compare_blocks);
+    }
     return happenings->blocks;
 }
 

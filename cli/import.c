@@ -30,12 +30,15 @@ static enum exit_code say_written(const char *path, const struct recording *reco
 static enum exit_code check(const struct arguments *arguments, struct recording *recording)
 {
     struct opening opening;
-    if (recording->setup.capacity_bytes == 0)
+    if (recording->setup.capacity_bytes == 0) {
         return EXIT_KEPT; /* an .ops file may leave it to the command line of replay */
+    }
     enum exit_code code = lookup_target(recording->setup.target, &recording->target);
-    if (code != EXIT_KEPT)
+    if (code != EXIT_KEPT) {
         return code;
-    return opening_try(recording->target, &recording->setup, arguments->words[0], arguments->trial_timeout_ns, &opening);
+    }
+    return opening_try(recording->target, &recording->setup, arguments->words[0],
+                       arguments->trial_timeout_ns, &opening);
 }
 
 static enum exit_code import_subcommand(const struct arguments *arguments)
@@ -43,34 +46,43 @@ static enum exit_code import_subcommand(const struct arguments *arguments)
     struct recording recording = {0};
     struct writing notes;
     struct place place;
-    if (arguments->output != NULL && place_find(arguments->output, arguments->words[0], &place) != EXIT_KEPT)
+    if (arguments->output != NULL &&
+        place_find(arguments->output, arguments->words[0], &place) != EXIT_KEPT) {
         return EXIT_USAGE;
+    }
     op_list_init(&recording.ops);
     writing_init(&notes);
     enum exit_code code = recording_import(arguments->words[0], arguments, &recording, &notes);
-    if (code == EXIT_KEPT)
+    if (code == EXIT_KEPT) {
         code = check(arguments, &recording);
-    if (code == EXIT_KEPT)
-        code = ops_output(arguments->output, &recording.setup, &recording.ops, notes.length == 0 ? NULL : writing_string(&notes));
-    if (code == EXIT_KEPT && arguments->output != NULL)
+    }
+    if (code == EXIT_KEPT) {
+        code = ops_output(arguments->output, &recording.setup, &recording.ops,
+                          notes.length == 0 ? NULL : writing_string(&notes));
+    }
+    if (code == EXIT_KEPT && arguments->output != NULL) {
         code = say_written(arguments->output, &recording);
+    }
     writing_deinit(&notes);
     recording_deinit(&recording);
     return code;
 }
 
-static const char *const options[] = {"--format", "--output", "--target", "--target-option", "--chip", "--capacity",
-                                      "--hosts", "--seed", "--kv-bytes-per-token", "--kv-tokens-per-second", NULL};
+static const char *const options[] = {
+    "--format",   "--output", "--target", "--target-option",      "--chip",
+    "--capacity", "--hosts",  "--seed",   "--kv-bytes-per-token", "--kv-tokens-per-second",
+    NULL};
 
 const struct subcommand subcommand_import = {
     .name = "import",
     .summary = "turn a field log or a trace into a list of ops",
     .usage = "FILE [options]",
-    .description = "The format is recognised by the text (list formats), or named with --format.\n"
-                   "A fact that is missing is named, with its line; nothing is written then.  Here, and wherever a log or a\n"
-                   "list is read, - is standard input.\n\n"
-                   "Example: hbmstress import crash.log -o crash.ops --chip v4\n"
-                   "Example: zcat crash.log.1.gz | hbmstress import - --chip v4",
+    .description =
+        "The format is recognised by the text (list formats), or named with --format.\n"
+        "A fact that is missing is named, with its line; nothing is written then.  Here, and wherever a log or a\n"
+        "list is read, - is standard input.\n\n"
+        "Example: hbmstress import crash.log -o crash.ops --chip v4\n"
+        "Example: zcat crash.log.1.gz | hbmstress import - --chip v4",
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

@@ -7,13 +7,15 @@
 #include <unistd.h>
 
 static volatile sig_atomic_t asked, has_unfinished;
-static char unfinished[FILE_PATH_BYTES]; /* with has_unfinished; not changed as long as that is set */
+static char
+    unfinished[FILE_PATH_BYTES]; /* with has_unfinished; not changed as long as that is set */
 
 /* The second one of its number; calls only what a handler may call. */
 static void end(int number)
 {
-    if (has_unfinished)
+    if (has_unfinished) {
         (void)unlink(unfinished);
+    }
     (void)raise(number); /* the default, as SA_RESETHAND says, once this returns */
 }
 
@@ -29,16 +31,18 @@ static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
 void interrupt_install(void)
 {
     const struct sigaction action = {.sa_handler = ask};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         (void)sigaction(signals[i], &action, NULL);
+    }
     (void)signal(SIGPIPE, SIG_IGN);
     (void)signal(SIGXFSZ, SIG_IGN);
 }
 
 void interrupt_ignore(void)
 {
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
         (void)signal(signals[i], SIG_IGN);
+    }
 }
 
 bool interrupt_asked(void)
@@ -49,8 +53,9 @@ bool interrupt_asked(void)
 void interrupt_removes(const char *path)
 {
     has_unfinished = 0;
-    if (path == NULL)
+    if (path == NULL) {
         return;
+    }
     snprintf(unfinished, sizeof unfinished, "%s", path);
     has_unfinished = 1;
 }

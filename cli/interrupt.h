@@ -14,8 +14,8 @@ void interrupt_ignore(void);
 
 bool interrupt_asked(void);
 
-/* Names the file that the second one removes before the program ends: it is not whole.  NULL: there is none any more.
- * path is copied, and shorter than FILE_PATH_BYTES.  One file at a time. */
+/* Names the file that the second one removes before the program ends: it is not whole.  NULL: there
+ * is none any more. path is copied, and shorter than FILE_PATH_BYTES.  One file at a time. */
 void interrupt_removes(const char *path);
 
 #endif

@@ -1,8 +1,8 @@
 #include "cli/judgement.h"
 
-#include "harness/again.h"
 #include "cli/certificates.h"
 #include "cli/clock.h"
+#include "harness/again.h"
 #include "harness/check.h"
 #include "harness/lanes.h"
 #include "reports/json_lines.h"
@@ -29,16 +29,20 @@ void judgement_deinit(struct judgement *judgement)
 
 const char *judgement_rule(const struct judgement *judgement)
 {
-    if (judgement->head.end == JUDGEMENT_FAILED || judgement->head.first.kind == VERDICT_NONE || judgement_dispute(judgement) != NULL)
+    if (judgement->head.end == JUDGEMENT_FAILED || judgement->head.first.kind == VERDICT_NONE ||
+        judgement_dispute(judgement) != NULL) {
         return NULL;
+    }
     return rule_info(judgement->head.first.rule)->name;
 }
 
 const struct kept_oom *judgement_dispute(const struct judgement *judgement)
 {
-    for (size_t i = 0; i < judgement->head.kept_count; i++)
-        if (judgement->head.kept[i].verdict.kind == VERDICT_DISPUTED)
+    for (size_t i = 0; i < judgement->head.kept_count; i++) {
+        if (judgement->head.kept[i].verdict.kind == VERDICT_DISPUTED) {
             return &judgement->head.kept[i];
+        }
+    }
     return NULL;
 }
 
@@ -61,7 +65,8 @@ static struct {
     struct last_words *words;
 } current;
 
-static void begin_and_note(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void begin_and_note(void *state, struct random *random, struct setup *setup,
+                           bool capacity_is_free)
 {
     current.scenario->begin(state, random, setup, capacity_is_free);
     current.words->setup = *setup;
@@ -71,8 +76,9 @@ static void begin_and_note(void *state, struct random *random, struct setup *set
 static void note(void *context, const struct op *op)
 {
     struct last_words *words = context;
-    if (words->op_count < LAST_OP_COUNT_MAX)
+    if (words->op_count < LAST_OP_COUNT_MAX) {
         words->ops[words->op_count] = *op;
+    }
     words->op_count++;
 }
 
@@ -80,20 +86,23 @@ static void note_schedule(void *context, const struct setup *setup, const struct
 {
     struct last_words *words = context;
     words->switch_count = 0;
-    if (words->has_lanes)
+    if (words->has_lanes) {
         return; /* another schedule of the same list */
+    }
     words->setup = *setup;
     words->op_count = 0;
-    for (size_t i = 0; i < ops->count; i++)
+    for (size_t i = 0; i < ops->count; i++) {
         note(words, &ops->ops[i]);
+    }
     words->has_begun = words->has_lanes = true;
 }
 
 static void note_switch(void *context, const struct schedule_switch *taken)
 {
     struct last_words *words = context;
-    if (words->switch_count < LAST_SWITCH_COUNT_MAX)
+    if (words->switch_count < LAST_SWITCH_COUNT_MAX) {
         words->switches[words->switch_count++] = *taken;
+    }
 }
 
 struct lanes_witness last_words_witness(struct last_words *words)
@@ -104,10 +113,12 @@ struct lanes_witness last_words_witness(struct last_words *words)
 void last_words_take(const struct last_words *words, struct op_list *ops)
 {
     const uint64_t kept = words->op_count < LAST_OP_COUNT_MAX ? words->op_count : LAST_OP_COUNT_MAX;
-    for (uint64_t i = 0; i < kept; i++)
+    for (uint64_t i = 0; i < kept; i++) {
         op_list_append(ops, &words->ops[i]);
-    if (words->has_lanes)
+    }
+    if (words->has_lanes) {
         lanes_append_schedule(ops, words->switches, words->switch_count);
+    }
 }
 
 struct listening {
@@ -124,38 +135,48 @@ enum { GROWING_BLOCK_COUNT_MIN = 16, GROWING_OP_COUNT_MIN = 4096 };
 static void look_for_growth(struct judgement_head *head, const struct run *run)
 {
     uint64_t op_count = run_ops(run)->count;
-    if (op_count < GROWING_OP_COUNT_MIN || op_count % 1024 != 0 || op_count == head->looked_op_count)
+    if (op_count < GROWING_OP_COUNT_MIN || op_count % 1024 != 0 ||
+        op_count == head->looked_op_count) {
         return;
+    }
     head->looked_op_count = op_count;
-    head->is_growing = run_growing_tag(run, 0, &head->growth) && head->growth.count >= GROWING_BLOCK_COUNT_MIN;
-    if (!head->is_growing)
+    head->is_growing = run_growing_tag(run, 0, &head->growth) &&
+                       head->growth.count >= GROWING_BLOCK_COUNT_MIN;
+    if (!head->is_growing) {
         return;
+    }
     const char *name = run_setup(run)->tags[head->growth.tag];
-    if (name[0] != '\0')
+    if (name[0] != '\0') {
         snprintf(head->growing_tag, sizeof head->growing_tag, "%s", name);
-    else
+    } else {
         snprintf(head->growing_tag, sizeof head->growing_tag, "tag %u", head->growth.tag);
+    }
 }
 
-/* The fullest that any of the hosts was, of what it had: memory that was retired is neither there nor in use. */
+/* The fullest that any of the hosts was, of what it had: memory that was retired is neither there
+ * nor in use. */
 static void look_at_use(struct judgement_head *head, const struct run *run)
 {
     const struct op_list *ops = run_ops(run);
-    if (ops->count == 0)
+    if (ops->count == 0) {
         return;
+    }
     const struct model *model = run_model(run, ops->ops[ops->count - 1].host);
-    const struct memory_point now = {ops->count - 1,
-                                     model_in_use_without(model, OP_TAG_COUNT) + model_reserved_bytes(model),
-                                     model_capacity_bytes(model) - model_retired_bytes(model)};
-    if (now.capacity_bytes > 0 && (head->fullest.capacity_bytes == 0 || memory_is_fuller(&now, &head->fullest)))
+    const struct memory_point now = {
+        ops->count - 1, model_in_use_without(model, OP_TAG_COUNT) + model_reserved_bytes(model),
+        model_capacity_bytes(model) - model_retired_bytes(model)};
+    if (now.capacity_bytes > 0 &&
+        (head->fullest.capacity_bytes == 0 || memory_is_fuller(&now, &head->fullest))) {
         head->fullest = now;
+    }
 }
 
 static uint64_t count_kept(const struct judgement_head *head, enum verdict_kind kind)
 {
     uint64_t count = 0;
-    for (size_t i = 0; i < head->kept_count; i++)
+    for (size_t i = 0; i < head->kept_count; i++) {
         count += head->kept[i].verdict.kind == kind;
+    }
     return count;
 }
 
@@ -165,9 +186,12 @@ static bool is_wanted(const struct judgement_head *head, enum verdict_kind kind)
     uint64_t kept = count_kept(head, kind);
     switch (kind) {
     case VERDICT_JUSTIFIED:
-        return kept < JUDGEMENT_JUSTIFIED_COUNT_MAX && head->task.trial < JUDGEMENT_JUSTIFIED_TRIAL_COUNT;
-    case VERDICT_UNKNOWN: return kept < JUDGEMENT_UNKNOWN_COUNT_MAX;
-    default: return kept == 0;
+        return kept < JUDGEMENT_JUSTIFIED_COUNT_MAX &&
+               head->task.trial < JUDGEMENT_JUSTIFIED_TRIAL_COUNT;
+    case VERDICT_UNKNOWN:
+        return kept < JUDGEMENT_UNKNOWN_COUNT_MAX;
+    default:
+        return kept == 0;
     }
 }
 
@@ -175,23 +199,28 @@ static bool is_wanted(const struct judgement_head *head, enum verdict_kind kind)
 static void check_certificate(struct judgement *judgement, struct kept_oom *oom)
 {
     char reason[CERTIFICATE_REASON_BYTES];
-    if (oom->verdict.kind == VERDICT_DISPUTED)
+    if (oom->verdict.kind == VERDICT_DISPUTED) {
         return;
+    }
     judgement->head.certificates_checked++;
     const char *text = judgement->certificates.bytes + oom->certificate_start;
-    if (!certificate_is_accepted(text, oom->certificate_bytes, reason))
+    if (!certificate_is_accepted(text, oom->certificate_bytes, reason)) {
         certificate_dispute(reason, &oom->verdict);
+    }
 }
 
-/* Takes the certificate of an OOM if it is to be kept or checked, and keeps it if it is wanted, or disputed. */
-static void take_certificate(struct listening *listening, const struct run *run, const struct verdict *verdict)
+/* Takes the certificate of an OOM if it is to be kept or checked, and keeps it if it is wanted, or
+ * disputed. */
+static void take_certificate(struct listening *listening, const struct run *run,
+                             const struct verdict *verdict)
 {
     struct judgement *judgement = listening->judgement;
     struct judgement_head *head = &judgement->head;
     struct writing *texts = &judgement->certificates;
     bool is_due = certificate_is_due(listening->first_number + head->ooms_seen++, verdict->kind);
-    if (!is_due && !is_wanted(head, verdict->kind))
+    if (!is_due && !is_wanted(head, verdict->kind)) {
         return;
+    }
     struct kept_oom kept = {.verdict = *verdict, .certificate_start = texts->length};
     certificate_append(run, texts);
     kept.certificate_bytes = texts->length - kept.certificate_start;
@@ -214,24 +243,33 @@ static void judged(void *context, const struct run *run, const struct verdict *v
     struct judgement *judgement = listening->judgement;
     look_for_growth(&judgement->head, run);
     look_at_use(&judgement->head, run);
-    if (verdict->kind == VERDICT_NONE)
+    if (verdict->kind == VERDICT_NONE) {
         return;
+    }
     /* Under each schedule the list meets much the same OOMs: they are counted. */
-    if (current.words->has_lanes && (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN))
+    if (current.words->has_lanes &&
+        (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN)) {
         return;
+    }
     if (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN) {
         size_t start = judgement->all.length;
-        json_verdict(&judgement->all, &(struct report_finding){.place = listening->place, .verdict = verdict,
+        json_verdict(&judgement->all, &(struct report_finding){.place = listening->place,
+                                                               .verdict = verdict,
                                                                .message = run_message(run)});
-        if (verdict->kind == VERDICT_UNKNOWN)
-            writing_append_bytes(&judgement->notable, judgement->all.bytes + start, judgement->all.length - start);
-    } else
+        if (verdict->kind == VERDICT_UNKNOWN) {
+            writing_append_bytes(&judgement->notable, judgement->all.bytes + start,
+                                 judgement->all.length - start);
+        }
+    } else {
         snprintf(judgement->head.message, sizeof judgement->head.message, "%s", run_message(run));
-    if (verdict->kind != VERDICT_BROKEN)
+    }
+    if (verdict->kind != VERDICT_BROKEN) {
         take_certificate(listening, run, verdict);
+    }
 }
 
-static void judgement_take(struct judgement *judgement, const struct target *target, struct trial *trial)
+static void judgement_take(struct judgement *judgement, const struct target *target,
+                           struct trial *trial)
 {
     struct judgement_head *head = &judgement->head;
     head->totals = trial->totals;
@@ -239,13 +277,16 @@ static void judgement_take(struct judgement *judgement, const struct target *tar
     head->digest = trial->digest;
     /* Lanes that ran freely pass no points, and nothing repeats them. */
     const bool is_repeatable = trial->totals.schedules == 0 || trial->totals.points > 0;
-    if (head->first.kind == VERDICT_NONE && head->task.is_sampled && is_repeatable)
-        head->totals.broken += trial->totals.schedules == 0 ? again_breaks(target, trial, &head->first)
-                                                            : again_breaks_lanes(target, trial, &head->first);
+    if (head->first.kind == VERDICT_NONE && head->task.is_sampled && is_repeatable) {
+        head->totals.broken += trial->totals.schedules == 0
+                                   ? again_breaks(target, trial, &head->first)
+                                   : again_breaks_lanes(target, trial, &head->first);
+    }
     signature_print(&head->first, &trial->ops, head->signature);
     /* A disputed verdict of the harness itself is in its totals already. */
-    if (head->first.kind != VERDICT_DISPUTED)
+    if (head->first.kind != VERDICT_DISPUTED) {
         head->totals.disputed += count_kept(head, VERDICT_DISPUTED);
+    }
     uint64_t open_count = count_kept(head, VERDICT_UNKNOWN) + count_kept(head, VERDICT_DISPUTED);
     if (head->first.kind != VERDICT_NONE || open_count > 0) {
         head->has_list = true;
@@ -256,17 +297,22 @@ static void judgement_take(struct judgement *judgement, const struct target *tar
 }
 
 /* With lanes, if the part has some.  False: the target refused. */
-static bool run_trial(const struct part *part, const struct trial_plan *plan, const struct lanes_witness *witness,
-                      const struct run_listener *listener, struct trial *trial, char reason[RUN_REASON_BYTES])
+static bool run_trial(const struct part *part, const struct trial_plan *plan,
+                      const struct lanes_witness *witness, const struct run_listener *listener,
+                      struct trial *trial, char reason[RUN_REASON_BYTES])
 {
     struct lanes_found found;
-    if (part->lanes.lane_count == 0)
+    if (part->lanes.lane_count == 0) {
         return trial_run(plan, listener, trial, reason);
-    struct lane_trial_plan with_lanes = {.draw = *plan, .lane_count = (uint8_t)part->lanes.lane_count,
-                                         .search = lane_wish_search(&part->lanes, plan->setup->seed)};
+    }
+    struct lane_trial_plan with_lanes = {
+        .draw = *plan,
+        .lane_count = (uint8_t)part->lanes.lane_count,
+        .search = lane_wish_search(&part->lanes, plan->setup->seed)};
     with_lanes.search.witness = witness;
-    if (lane_trial_run(&with_lanes, listener, trial, &found, reason))
+    if (lane_trial_run(&with_lanes, listener, trial, &found, reason)) {
         return true;
+    }
     trial_deinit(trial);
     return false;
 }
@@ -277,7 +323,8 @@ void judgement_make(const struct plan *plan, const struct task *task, struct las
     CHECK(task->part < plan->count);
     const struct part *part = &plan->parts[task->part];
     uint64_t seed = plan_trial_seed(part, task->trial);
-    struct listening listening = {judgement, {part->name, task->trial}, seed % CERTIFICATE_CHECK_PERIOD};
+    struct listening listening = {
+        judgement, {part->name, task->trial}, seed % CERTIFICATE_CHECK_PERIOD};
     struct run_listener listener = {&listening, judged};
     struct scenario scenario = *part->scenario;
     scenario.begin = begin_and_note;
@@ -291,15 +338,20 @@ void judgement_make(const struct plan *plan, const struct task *task, struct las
     setup.seed = seed;
     uint64_t start_ns = clock_now_ns();
     struct trial trial;
-    const struct trial_plan trial_plan = {.target = part->target, .scenario = &scenario, .setup = &setup,
+    const struct trial_plan trial_plan = {.target = part->target,
+                                          .scenario = &scenario,
+                                          .setup = &setup,
                                           .capacity_is_free = part->capacity_is_free,
-                                          .op_count_max = task->op_count_max, .faults = part->faults,
-                                          .chosen = note, .context = words};
+                                          .op_count_max = task->op_count_max,
+                                          .faults = part->faults,
+                                          .chosen = note,
+                                          .context = words};
     const struct lanes_witness witness = last_words_witness(words);
-    if (run_trial(part, &trial_plan, &witness, &listener, &trial, judgement->head.reason))
+    if (run_trial(part, &trial_plan, &witness, &listener, &trial, judgement->head.reason)) {
         judgement_take(judgement, part->target, &trial);
-    else
+    } else {
         judgement->head.end = JUDGEMENT_REFUSED;
+    }
     judgement->head.elapsed_ns = clock_now_ns() - start_ns;
 }
 
@@ -307,14 +359,16 @@ void judgement_make(const struct plan *plan, const struct task *task, struct las
 static void take_death(const struct last_words *words, struct judgement_head *head)
 {
     const struct death *death = &words->death;
-    const bool is_in_list = death->progress.phase == PROGRESS_OP && death->progress.op < words->op_count;
+    const bool is_in_list = death->progress.phase == PROGRESS_OP &&
+                            death->progress.op < words->op_count;
     const uint64_t op_count = words->op_count;
     head->end = death->kind == DEATH_CHECK  ? JUDGEMENT_FAILED
                 : death->kind == DEATH_HANG ? JUDGEMENT_HUNG
                                             : JUDGEMENT_CRASHED;
     death_describe(death, head->reason);
-    if (head->end == JUDGEMENT_FAILED)
+    if (head->end == JUDGEMENT_FAILED) {
         return;
+    }
     head->first = (struct verdict){.kind = VERDICT_BROKEN, .rule = death_rule(death)};
     head->first.op = is_in_list ? death->progress.op : op_count == 0 ? 0 : (uint32_t)(op_count - 1);
     snprintf(head->first.reason, sizeof head->first.reason, "%s", head->reason);
@@ -322,7 +376,8 @@ static void take_death(const struct last_words *words, struct judgement_head *he
     head->totals.broken = 1;
 }
 
-void judgement_make_dead(const struct task *task, const struct last_words *words, struct judgement *judgement)
+void judgement_make_dead(const struct task *task, const struct last_words *words,
+                         struct judgement *judgement)
 {
     struct judgement_head *head = &judgement->head;
     head->task = *task;
@@ -330,8 +385,9 @@ void judgement_make_dead(const struct task *task, const struct last_words *words
     head->totals.ops = words->op_count;
     head->has_list = words->has_begun;
     judgement->setup = words->setup;
-    if (words->has_begun)
+    if (words->has_begun) {
         last_words_take(words, &judgement->ops);
+    }
 }
 
 void judgement_pack(struct judgement *judgement, struct writing *bytes)
@@ -342,9 +398,11 @@ void judgement_pack(struct judgement *judgement, struct writing *bytes)
     head->notable_bytes = judgement->notable.length;
     head->certificates_bytes = judgement->certificates.length;
     writing_append_bytes(bytes, head, sizeof *head);
-    if (head->has_list)
+    if (head->has_list) {
         writing_append_bytes(bytes, &judgement->setup, sizeof judgement->setup);
-    writing_append_bytes(bytes, judgement->ops.ops, judgement->ops.count * sizeof *judgement->ops.ops);
+    }
+    writing_append_bytes(bytes, judgement->ops.ops,
+                         judgement->ops.count * sizeof *judgement->ops.ops);
     writing_append_bytes(bytes, judgement->all.bytes, judgement->all.length);
     writing_append_bytes(bytes, judgement->notable.bytes, judgement->notable.length);
     writing_append_bytes(bytes, judgement->certificates.bytes, judgement->certificates.length);
@@ -353,18 +411,22 @@ void judgement_pack(struct judgement *judgement, struct writing *bytes)
 static bool is_whole(const struct judgement_head *head, size_t length)
 {
     size_t rest = length - sizeof *head;
-    if (head->has_list && rest < sizeof(struct setup))
+    if (head->has_list && rest < sizeof(struct setup)) {
         return false;
+    }
     rest -= head->has_list ? sizeof(struct setup) : 0;
-    if (head->op_count > rest / sizeof(struct op) || head->all_bytes > rest || head->notable_bytes > rest ||
-        head->certificates_bytes > rest || head->kept_count > JUDGEMENT_KEPT_COUNT_MAX)
+    if (head->op_count > rest / sizeof(struct op) || head->all_bytes > rest ||
+        head->notable_bytes > rest || head->certificates_bytes > rest ||
+        head->kept_count > JUDGEMENT_KEPT_COUNT_MAX) {
         return false;
+    }
     for (size_t i = 0; i < head->kept_count; i++) {
         const struct kept_oom *oom = &head->kept[i];
         if (oom->certificate_start > head->certificates_bytes ||
             oom->certificate_bytes > head->certificates_bytes - oom->certificate_start ||
-            oom->all_end > head->all_bytes || oom->notable_end > head->notable_bytes)
+            oom->all_end > head->all_bytes || oom->notable_end > head->notable_bytes) {
             return false;
+        }
     }
     uint64_t text_bytes = head->all_bytes + head->notable_bytes + head->certificates_bytes;
     return head->op_count * sizeof(struct op) + text_bytes == rest;
@@ -373,11 +435,13 @@ static bool is_whole(const struct judgement_head *head, size_t length)
 bool judgement_unpack(const void *bytes, size_t length, struct judgement *judgement)
 {
     struct judgement_head *head = &judgement->head;
-    if (length < sizeof *head)
+    if (length < sizeof *head) {
         return false;
+    }
     memcpy(head, bytes, sizeof *head);
-    if (!is_whole(head, length))
+    if (!is_whole(head, length)) {
         return false;
+    }
     const char *from = (const char *)bytes + sizeof *head;
     if (head->has_list) {
         memcpy(&judgement->setup, from, sizeof judgement->setup);
@@ -391,6 +455,7 @@ bool judgement_unpack(const void *bytes, size_t length, struct judgement *judgem
     writing_append_bytes(&judgement->all, from, head->all_bytes);
     from += head->all_bytes;
     writing_append_bytes(&judgement->notable, from, head->notable_bytes);
-    writing_append_bytes(&judgement->certificates, from + head->notable_bytes, head->certificates_bytes);
+    writing_append_bytes(&judgement->certificates, from + head->notable_bytes,
+                         head->certificates_bytes);
     return true;
 }

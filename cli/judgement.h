@@ -10,9 +10,9 @@
 
 /* One trial to run; a plain value. */
 struct task {
-    uint32_t part;         /* index into the plan */
-    bool is_sampled;       /* run twice, and compared */
-    uint64_t trial;        /* number within its part */
+    uint32_t part;   /* index into the plan */
+    bool is_sampled; /* run twice, and compared */
+    uint64_t trial;  /* number within its part */
     uint64_t op_count_max;
 };
 
@@ -24,12 +24,14 @@ enum judgement_end {
     JUDGEMENT_FAILED   /* a CHECK of ours failed: a fault of hbmstress, no finding; reason */
 };
 
-/* Of the OOMs of one trial so many leave it with their certificates: the first that stay unknown (no part keeps
- * more), the first justified ones of the first trials (a sample), the premature one, and the first disputed one. */
+/* Of the OOMs of one trial so many leave it with their certificates: the first that stay unknown
+ * (no part keeps more), the first justified ones of the first trials (a sample), the premature one,
+ * and the first disputed one. */
 enum {
     JUDGEMENT_UNKNOWN_COUNT_MAX = 5,
     JUDGEMENT_JUSTIFIED_COUNT_MAX = 2,
-    JUDGEMENT_JUSTIFIED_TRIAL_COUNT = 8, /* of each part: enough to find one, too few to cost anything */
+    JUDGEMENT_JUSTIFIED_TRIAL_COUNT =
+        8, /* of each part: enough to find one, too few to cost anything */
     JUDGEMENT_KEPT_COUNT_MAX = JUDGEMENT_UNKNOWN_COUNT_MAX + JUDGEMENT_JUSTIFIED_COUNT_MAX + 2
 };
 
@@ -37,7 +39,7 @@ enum {
 struct kept_oom {
     struct verdict verdict;
     char message[OBSERVATION_MESSAGE_BYTES];
-    uint64_t all_end, notable_end;                 /* of its line in all and in notable; 0 = it has none there */
+    uint64_t all_end, notable_end; /* of its line in all and in notable; 0 = it has none there */
     uint64_t certificate_start, certificate_bytes; /* in certificates; 0 bytes = it has none */
 };
 
@@ -45,20 +47,21 @@ struct kept_oom {
 struct judgement_head {
     struct task task;
     enum judgement_end end;
-    struct verdict first;      /* the promise that broke, or NONE */
+    struct verdict first;            /* the promise that broke, or NONE */
     char signature[SIGNATURE_BYTES]; /* of first; "" = none */
     struct run_totals totals;
-    uint64_t digest;           /* of all observations; 0 when the trial did not end */
+    uint64_t digest; /* of all observations; 0 when the trial did not end */
     uint64_t elapsed_ns;
-    struct growth growth;      /* of the last look */
+    struct growth growth;        /* of the last look */
     struct memory_point fullest; /* of the fullest host; capacity_bytes 0 = no op ended */
-    uint64_t looked_op_count;  /* where the run was then; 0 = it was too short for a look */
+    uint64_t looked_op_count;    /* where the run was then; 0 = it was too short for a look */
     bool is_growing;
-    bool has_list;             /* setup and ops are there: something broke, stayed unknown or is disputed */
+    bool has_list; /* setup and ops are there: something broke, stayed unknown or is disputed */
     char growing_tag[SETUP_NAME_BYTES];
     char message[OBSERVATION_MESSAGE_BYTES]; /* the target's words to `first` */
     char reason[RUN_REASON_BYTES];
-    struct kept_oom kept[JUDGEMENT_KEPT_COUNT_MAX]; /* kept_count of them, in the order of their ops */
+    struct kept_oom
+        kept[JUDGEMENT_KEPT_COUNT_MAX]; /* kept_count of them, in the order of their ops */
     uint64_t kept_count;
     uint64_t ooms_seen, certificates_checked;
     uint64_t op_count, all_bytes, notable_bytes, certificates_bytes;
@@ -67,8 +70,8 @@ struct judgement {
     struct judgement_head head;
     struct setup setup;
     struct op_list ops;
-    struct writing all;     /* a JSON line for each OOM but a premature one */
-    struct writing notable; /* those of them that are not justified */
+    struct writing all;          /* a JSON line for each OOM but a premature one */
+    struct writing notable;      /* those of them that are not justified */
     struct writing certificates; /* of the kept OOMs, one after the other */
 };
 void judgement_init(struct judgement *judgement);
@@ -80,8 +83,8 @@ const char *judgement_rule(const struct judgement *judgement);
 /* The OOM on which our judges disagree; NULL: there is none. */
 const struct kept_oom *judgement_dispute(const struct judgement *judgement);
 
-/* What a worker leaves behind when its target takes it down: how, and the ops that were chosen so far.
- * It lies in memory that the parent shares. */
+/* What a worker leaves behind when its target takes it down: how, and the ops that were chosen so
+ * far. It lies in memory that the parent shares. */
 enum { LAST_OP_COUNT_MAX = 1 << 20, LAST_SWITCH_COUNT_MAX = 1 << 18 };
 struct last_words {
     struct death death;
@@ -106,7 +109,8 @@ void judgement_make(const struct plan *plan, const struct task *task, struct las
                     struct judgement *judgement);
 
 /* What is left of a trial whose worker died or was stopped; words->death says how. */
-void judgement_make_dead(const struct task *task, const struct last_words *words, struct judgement *judgement);
+void judgement_make_dead(const struct task *task, const struct last_words *words,
+                         struct judgement *judgement);
 
 /* To bytes and back.  False: these are not the bytes of a judgement. */
 void judgement_pack(struct judgement *judgement, struct writing *bytes);

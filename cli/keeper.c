@@ -12,14 +12,17 @@
 #include <string.h>
 #include <unistd.h>
 
-void keeper_paths_init(struct keeper_paths *paths, const struct keeper *keeper, const char *folder, const char *base)
+void keeper_paths_init(struct keeper_paths *paths, const struct keeper *keeper, const char *folder,
+                       const char *base)
 {
     const bool is_dispute = strcmp(folder, "disputes") == 0;
-    snprintf(paths->repro, sizeof paths->repro, "%.3800s/%s/%s.ops", keeper->directory, folder, base);
+    snprintf(paths->repro, sizeof paths->repro, "%.3800s/%s/%s.ops", keeper->directory, folder,
+             base);
     snprintf(paths->certificate, sizeof paths->certificate, "%.3800s/%s/%s.json", keeper->directory,
              is_dispute ? "disputes" : "certificates", base);
     char word[SHELL_WORD_BYTES(sizeof paths->repro)];
-    snprintf(paths->replay, sizeof paths->replay, "hbmstress replay %s", shell_word(paths->repro, word));
+    snprintf(paths->replay, sizeof paths->replay, "hbmstress replay %s",
+             shell_word(paths->repro, word));
 }
 
 /* What a list is kept for, and where. */
@@ -32,7 +35,8 @@ struct keeping {
     struct kept kept;
 };
 
-static void describe(const struct keeping *keeping, const struct shrunk *shrunk, struct writing *comments)
+static void describe(const struct keeping *keeping, const struct shrunk *shrunk,
+                     struct writing *comments)
 {
     const struct judgement_head *head = &keeping->judgement->head;
     const bool is_shrunk = shrunk->why[0] == '\0';
@@ -40,9 +44,12 @@ static void describe(const struct keeping *keeping, const struct shrunk *shrunk,
                           (unsigned long long)head->task.trial, keeping->part);
     comment_append(comments, "signature: ", head->signature);
     comment_append(comments, "reason: ", is_shrunk ? shrunk->first.reason : head->first.reason);
-    if (is_shrunk)
-        writing_append_format(comments, "shrunk from %zu ops, which broke it thus\n", keeping->judgement->ops.count);
-    comment_append(comments, is_shrunk ? "first reason: " : "", is_shrunk ? head->first.reason : "");
+    if (is_shrunk) {
+        writing_append_format(comments, "shrunk from %zu ops, which broke it thus\n",
+                              keeping->judgement->ops.count);
+    }
+    comment_append(comments, is_shrunk ? "first reason: " : "",
+                   is_shrunk ? head->first.reason : "");
     comment_append(comments, is_shrunk ? "first message: " : "message: ", head->message);
     comment_append(comments, "not shrunk: ", shrunk->why);
     comment_append(comments, "not shrunk to the end: ", shrunk->cut);
@@ -51,19 +58,24 @@ static void describe(const struct keeping *keeping, const struct shrunk *shrunk,
     comments->bytes[--comments->length] = '\0'; /* ops_file_print ends the last line itself */
 }
 
-/* What a file is named for: rule or verdict ("" = neither), part and seed; op = OP_NONE: not named. */
-static void base_print(const char *rule, const char *part, uint64_t seed, uint32_t op, char base[FINDING_BASE_BYTES])
+/* What a file is named for: rule or verdict ("" = neither), part and seed; op = OP_NONE: not named.
+ */
+static void base_print(const char *rule, const char *part, uint64_t seed, uint32_t op,
+                       char base[FINDING_BASE_BYTES])
 {
     char name[SETUP_NAME_BYTES], suffix[24] = "";
     snprintf(name, sizeof name, "%s", part);
     file_name_clean(name); /* a section's name may be any text */
-    if (op != OP_NONE)
+    if (op != OP_NONE) {
         snprintf(suffix, sizeof suffix, "-op%lu", (unsigned long)op);
+    }
     const char *dash = rule[0] == '\0' ? "" : "-";
-    snprintf(base, FINDING_BASE_BYTES, "%.64s%s%s-%llu%s", rule, dash, name, (unsigned long long)seed, suffix);
+    snprintf(base, FINDING_BASE_BYTES, "%.64s%s%s-%llu%s", rule, dash, name,
+             (unsigned long long)seed, suffix);
 }
 
-static void keeping_begin(struct keeping *keeping, const char *folder, const char *rule, uint32_t op)
+static void keeping_begin(struct keeping *keeping, const char *folder, const char *rule,
+                          uint32_t op)
 {
     base_print(rule, keeping->part, keeping->seed, op, keeping->kept.base);
     keeper_paths_init(&keeping->paths, keeping->keeper, folder, keeping->kept.base);
@@ -75,20 +87,24 @@ static bool make_folder_of(const char *path)
     char folder[OUTPUT_PATH_BYTES];
     snprintf(folder, sizeof folder, "%s", path);
     *strrchr(folder, '/') = '\0';
-    if (make_directories(folder))
+    if (make_directories(folder)) {
         return true;
+    }
     (void)message_fail(EXIT_HARNESS, "%s: %m", folder);
     return false;
 }
 
-static bool write_list(const struct keeping *keeping, const struct op_list *ops, const struct writing *comments)
+static bool write_list(const struct keeping *keeping, const struct op_list *ops,
+                       const struct writing *comments)
 {
     struct ops_file_error error = {0};
-    if (!make_folder_of(keeping->paths.repro))
+    if (!make_folder_of(keeping->paths.repro)) {
         return false;
-    if (ops_file_write(keeping->paths.repro, &keeping->judgement->setup, ops, writing_string(comments), &error) ==
-        OPS_FILE_OK)
+    }
+    if (ops_file_write(keeping->paths.repro, &keeping->judgement->setup, ops,
+                       writing_string(comments), &error) == OPS_FILE_OK) {
         return true;
+    }
     (void)message_fail(EXIT_HARNESS, "%s", error.reason);
     return false;
 }
@@ -96,11 +112,13 @@ static bool write_list(const struct keeping *keeping, const struct op_list *ops,
 /* The bytes are not forced to the disk: the list of ops gives them again. */
 static bool write_certificate(struct keeping *keeping, const char *text, size_t length)
 {
-    if (!make_folder_of(keeping->paths.certificate))
+    if (!make_folder_of(keeping->paths.certificate)) {
         return false;
+    }
     keeping->kept.has_certificate = file_replace(keeping->paths.certificate, text, length, false);
-    if (!keeping->kept.has_certificate)
+    if (!keeping->kept.has_certificate) {
         (void)message_fail(EXIT_HARNESS, "%s: %m", keeping->paths.certificate);
+    }
     return keeping->kept.has_certificate;
 }
 
@@ -110,23 +128,29 @@ static void take_whole(const struct judgement *judgement, struct shrunk *shrunk)
     op_list_copy(&shrunk->ops, &judgement->ops);
     for (size_t i = 0; i < judgement->head.kept_count; i++) {
         const struct kept_oom *oom = &judgement->head.kept[i];
-        if (oom->verdict.kind == VERDICT_PREMATURE)
-            writing_append_bytes(&shrunk->certificate, judgement->certificates.bytes + oom->certificate_start,
+        if (oom->verdict.kind == VERDICT_PREMATURE) {
+            writing_append_bytes(&shrunk->certificate,
+                                 judgement->certificates.bytes + oom->certificate_start,
                                  oom->certificate_bytes);
+        }
     }
 }
 
 /* The list to keep: shrunk when it can be, else with *shrunk->why. */
-static void shrink_or_take(const struct keeping *keeping, const struct target *target, struct shrunk *shrunk)
+static void shrink_or_take(const struct keeping *keeping, const struct target *target,
+                           struct shrunk *shrunk)
 {
     const struct judgement *judgement = keeping->judgement;
-    const struct shrinking shrinking = {.target = target, .setup = &judgement->setup, .ops = &judgement->ops,
+    const struct shrinking shrinking = {.target = target,
+                                        .setup = &judgement->setup,
+                                        .ops = &judgement->ops,
                                         .signature = judgement->head.signature,
                                         .replay_count_max = keeping->keeper->shrink_budget};
-    if (keeping->keeper->shrink_budget == 0)
+    if (keeping->keeper->shrink_budget == 0) {
         snprintf(shrunk->why, sizeof shrunk->why, "the budget is 0");
-    else if (shrinking_run(&shrinking, shrunk) == SHRINKING_DONE)
+    } else if (shrinking_run(&shrinking, shrunk) == SHRINKING_DONE) {
         return;
+    }
     take_whole(judgement, shrunk);
 }
 
@@ -135,12 +159,14 @@ static bool write_until(const struct keeping *keeping, const struct kept_oom *oo
 {
     const struct judgement *judgement = keeping->judgement;
     struct op_list ops = judgement->ops;
-    if (oom->verdict.op < ops.count && !lanes_are_in(&ops))
+    if (oom->verdict.op < ops.count && !lanes_are_in(&ops)) {
         ops.count = oom->verdict.op + (size_t)1;
+    }
     struct writing comments;
     writing_init(&comments);
-    writing_append_format(&comments, "op %lu is %s in trial %llu of %s\n", (unsigned long)oom->verdict.op,
-                          verdict_name(oom->verdict.kind), (unsigned long long)judgement->head.task.trial, keeping->part);
+    writing_append_format(&comments, "op %lu is %s in trial %llu of %s\n",
+                          (unsigned long)oom->verdict.op, verdict_name(oom->verdict.kind),
+                          (unsigned long long)judgement->head.task.trial, keeping->part);
     comment_append(&comments, "reason: ", oom->verdict.reason);
     comment_append(&comments, "message: ", oom->message);
     comment_append(&comments, "again: ", keeping->paths.replay);
@@ -151,14 +177,16 @@ static bool write_until(const struct keeping *keeping, const struct kept_oom *oo
 }
 
 /* A shrunk list with a certificate that the checker does not accept. */
-static enum keeper_result keep_dispute(struct keeping *keeping, const struct shrunk *shrunk, const char *reason)
+static enum keeper_result keep_dispute(struct keeping *keeping, const struct shrunk *shrunk,
+                                       const char *reason)
 {
     struct writing comments;
     keeping->kept.dispute = shrunk->first;
     certificate_dispute(reason, &keeping->kept.dispute);
     keeping_begin(keeping, "disputes", "", OP_NONE);
-    if (!write_certificate(keeping, shrunk->certificate.bytes, shrunk->certificate.length))
+    if (!write_certificate(keeping, shrunk->certificate.bytes, shrunk->certificate.length)) {
         return KEEPER_FAILED;
+    }
     writing_init(&comments);
     comment_append(&comments, "the judges disagree: ", keeping->kept.dispute.reason);
     comment_append(&comments, "again: ", keeping->paths.replay);
@@ -169,35 +197,44 @@ static enum keeper_result keep_dispute(struct keeping *keeping, const struct shr
 }
 
 /* The list of a finding, and the certificate of a premature OOM. */
-static enum keeper_result keep_list(struct keeping *keeping, const struct shrunk *shrunk, uint64_t op_count_known)
+static enum keeper_result keep_list(struct keeping *keeping, const struct shrunk *shrunk,
+                                    uint64_t op_count_known)
 {
     char reason[CERTIFICATE_REASON_BYTES];
     const struct writing *certificate = &shrunk->certificate;
     keeping->kept.op_count = shrunk->ops.count;
-    if (lanes_are_in(&shrunk->ops))
+    if (lanes_are_in(&shrunk->ops)) {
         keeping->kept.lane_count = lanes_count(&shrunk->ops);
+    }
     keeping->kept.switch_count = lanes_switch_count(&shrunk->ops);
-    if (certificate->length > 0 && !certificate_is_accepted(certificate->bytes, certificate->length, reason))
+    if (certificate->length > 0 &&
+        !certificate_is_accepted(certificate->bytes, certificate->length, reason)) {
         return keep_dispute(keeping, shrunk, reason);
-    if (op_count_known != 0 && shrunk->ops.count >= op_count_known)
+    }
+    if (op_count_known != 0 && shrunk->ops.count >= op_count_known) {
         return KEEPER_LONGER;
+    }
     keeping_begin(keeping, "repros", keeping->rule, OP_NONE);
     struct writing comments;
     writing_init(&comments);
     describe(keeping, shrunk, &comments);
     bool is_written = write_list(keeping, &shrunk->ops, &comments);
     writing_deinit(&comments);
-    if (is_written && certificate->length > 0)
+    if (is_written && certificate->length > 0) {
         is_written = write_certificate(keeping, certificate->bytes, certificate->length);
+    }
     return is_written ? KEEPER_KEPT : KEEPER_FAILED;
 }
 
-static struct kept take(const struct keeper *keeper, const struct plan *plan, const struct judgement *judgement,
-                        uint64_t op_count_known, bool shrinks)
+static struct kept take(const struct keeper *keeper, const struct plan *plan,
+                        const struct judgement *judgement, uint64_t op_count_known, bool shrinks)
 {
     const struct part *part = &plan->parts[judgement->head.task.part];
-    struct keeping keeping = {.keeper = keeper, .judgement = judgement, .rule = judgement_rule(judgement),
-                              .part = part->name, .seed = plan_trial_seed(part, judgement->head.task.trial)};
+    struct keeping keeping = {.keeper = keeper,
+                              .judgement = judgement,
+                              .rule = judgement_rule(judgement),
+                              .part = part->name,
+                              .seed = plan_trial_seed(part, judgement->head.task.trial)};
     CHECK(keeping.rule != NULL && judgement->head.has_list);
     struct shrunk shrunk = {0};
     op_list_init(&shrunk.ops);
@@ -214,37 +251,41 @@ static struct kept take(const struct keeper *keeper, const struct plan *plan, co
     return keeping.kept;
 }
 
-struct kept keeper_take(const struct keeper *keeper, const struct plan *plan, const struct judgement *judgement,
-                        uint64_t op_count_known)
+struct kept keeper_take(const struct keeper *keeper, const struct plan *plan,
+                        const struct judgement *judgement, uint64_t op_count_known)
 {
     return take(keeper, plan, judgement, op_count_known, true);
 }
 
-struct kept keeper_take_whole(const struct keeper *keeper, const struct plan *plan, const struct judgement *judgement,
-                              uint64_t op_count_known)
+struct kept keeper_take_whole(const struct keeper *keeper, const struct plan *plan,
+                              const struct judgement *judgement, uint64_t op_count_known)
 {
     return take(keeper, plan, judgement, op_count_known, false);
 }
 
-struct kept keeper_take_oom(const struct keeper *keeper, const struct plan *plan, const struct judgement *judgement,
-                            const struct kept_oom *oom)
+struct kept keeper_take_oom(const struct keeper *keeper, const struct plan *plan,
+                            const struct judgement *judgement, const struct kept_oom *oom)
 {
     const enum verdict_kind kind = oom->verdict.kind;
     const bool is_disputed = kind == VERDICT_DISPUTED;
     CHECK(is_disputed || kind == VERDICT_JUSTIFIED || kind == VERDICT_UNKNOWN);
     const struct part *part = &plan->parts[judgement->head.task.part];
-    struct keeping keeping = {.keeper = keeper, .judgement = judgement, .part = part->name,
+    struct keeping keeping = {.keeper = keeper,
+                              .judgement = judgement,
+                              .part = part->name,
                               .seed = plan_trial_seed(part, judgement->head.task.trial)};
-    if (is_disputed)
+    if (is_disputed) {
         keeping_begin(&keeping, "disputes", "", OP_NONE);
-    else
+    } else {
         keeping_begin(&keeping, "repros", verdict_name(kind), oom->verdict.op);
+    }
     const char *text = judgement->certificates.bytes + oom->certificate_start;
     keeping.kept.op_count = oom->verdict.op + UINT64_C(1);
     keeping.kept.result = KEEPER_FAILED;
     if (write_certificate(&keeping, text, oom->certificate_bytes) &&
-        (kind == VERDICT_JUSTIFIED || write_until(&keeping, oom)))
+        (kind == VERDICT_JUSTIFIED || write_until(&keeping, oom))) {
         keeping.kept.result = KEEPER_KEPT;
+    }
     return keeping.kept;
 }
 

@@ -9,7 +9,14 @@
 
 /* Beyond so many the rest is not shown: nobody reads it. */
 enum { ENTRY_COUNT_MAX = 1 << 18, ROW_COUNT_MAX = 4000 };
-enum { WIDTH = 120, TURN_WIDTH = 5, GAP_WIDTH = 2, DEVICE_WIDTH = 12, CELL_WIDTH_MIN = 16, CELL_BYTES = 64 };
+enum {
+    WIDTH = 120,
+    TURN_WIDTH = 5,
+    GAP_WIDTH = 2,
+    DEVICE_WIDTH = 12,
+    CELL_WIDTH_MIN = 16,
+    CELL_BYTES = 64
+};
 enum { COLUMN_DEVICE = LANE_COUNT_MAX, COLUMN_COUNT = LANE_COUNT_MAX + 1 };
 
 enum entry_kind { ENTRY_STEP, ENTRY_RETURN, ENTRY_COMPLETION };
@@ -66,7 +73,8 @@ static void add(struct lane_columns *columns, const struct entry *entry)
     columns->entries[columns->count++] = *entry;
 }
 
-/* The device is one object among the others, and every call touches all of it: its number says nothing. */
+/* The device is one object among the others, and every call touches all of it: its number says
+ * nothing. */
 static void took(void *context, const struct point *point, const void *object, const void *place)
 {
     struct lane_columns *columns = context;
@@ -74,8 +82,12 @@ static void took(void *context, const struct point *point, const void *object, c
     (void)place;
     const bool is_named = object != NULL && point->kind != STEP_DEVICE && scheduler != NULL;
     columns->current = point->lane;
-    add(columns, &(struct entry){.kind = ENTRY_STEP, .lane = point->lane, .step = point->kind, .op = point->op,
-                                 .object = is_named ? scheduler_object(scheduler, object, NULL)->number : 0});
+    add(columns, &(struct entry){
+                     .kind = ENTRY_STEP,
+                     .lane = point->lane,
+                     .step = point->kind,
+                     .op = point->op,
+                     .object = is_named ? scheduler_object(scheduler, object, NULL)->number : 0});
 }
 
 static void completed(void *context, uint64_t event)
@@ -99,7 +111,7 @@ struct lanes_watch lane_columns_watch(struct lane_columns *columns)
     return (struct lanes_watch){columns, completed, returned};
 }
 
-/* --- rows ------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 struct printing {
     const struct lane_columns *columns;
@@ -117,15 +129,19 @@ struct printing {
 static void put_row(struct printing *printing, unsigned column, const char *cell)
 {
     char turn[24] = "";
-    if (printing->row_count++ >= ROW_COUNT_MAX)
+    if (printing->row_count++ >= ROW_COUNT_MAX) {
         return;
-    if (printing->told_turn != printing->turn)
+    }
+    if (printing->told_turn != printing->turn) {
         snprintf(turn, sizeof turn, "%llu", (unsigned long long)printing->turn);
+    }
     printing->told_turn = printing->turn;
     writing_append_format(printing->text, "%*s", TURN_WIDTH, turn);
-    for (unsigned i = 0; i < column; i++)
-        if (printing->is_used[i])
+    for (unsigned i = 0; i < column; i++) {
+        if (printing->is_used[i]) {
             writing_append_format(printing->text, "%*s", printing->widths[i] + GAP_WIDTH, "");
+        }
+    }
     const int length = (int)strlen(cell);
     const bool is_cut = length > printing->widths[column];
     writing_append_format(printing->text, "%*s%.*s%s\n", GAP_WIDTH, "",
@@ -135,8 +151,9 @@ static void put_row(struct printing *printing, unsigned column, const char *cell
 static void put_mark(struct printing *printing, uint8_t lane, uint32_t op)
 {
     char cell[CELL_BYTES];
-    if (printing->broken == NULL || printing->is_told || op != printing->broken_op)
+    if (printing->broken == NULL || printing->is_told || op != printing->broken_op) {
         return;
+    }
     snprintf(cell, sizeof cell, "  <== %s", printing->broken);
     put_row(printing, lane, cell);
     printing->is_told = true;
@@ -148,16 +165,20 @@ static void put_stop(struct printing *printing, uint8_t lane, size_t from)
     const struct lane_columns *columns = printing->columns;
     char cell[CELL_BYTES], object[24] = "";
     size_t i = from;
-    while (i < columns->count && (columns->entries[i].kind != ENTRY_STEP || columns->entries[i].lane != lane))
+    while (i < columns->count &&
+           (columns->entries[i].kind != ENTRY_STEP || columns->entries[i].lane != lane)) {
         i++;
+    }
     if (i == columns->count) {
         put_row(printing, lane, "  goes no further");
         return;
     }
     const struct entry *next = &columns->entries[i];
-    if (next->object != 0)
+    if (next->object != 0) {
         snprintf(object, sizeof object, " #%lu", (unsigned long)next->object);
-    snprintf(cell, sizeof cell, "  before %s%s", step_kind_name((enum step_kind)next->step), object);
+    }
+    snprintf(cell, sizeof cell, "  before %s%s", step_kind_name((enum step_kind)next->step),
+             object);
     put_row(printing, lane, cell);
 }
 
@@ -171,22 +192,26 @@ struct piece {
 static void put_piece(struct printing *printing, uint8_t lane, const struct piece *piece)
 {
     char cell[CELL_BYTES], op[OP_TEXT_BYTES];
-    if (piece->count > 1)
-        snprintf(cell, sizeof cell, "%lu-%lu: %lu ops", (unsigned long)piece->first, (unsigned long)piece->last,
-                 (unsigned long)piece->count);
-    else if (piece->begins) {
+    if (piece->count > 1) {
+        snprintf(cell, sizeof cell, "%lu-%lu: %lu ops", (unsigned long)piece->first,
+                 (unsigned long)piece->last, (unsigned long)piece->count);
+    } else if (piece->begins) {
         struct op shown = printing->columns->ops.ops[piece->first];
         shown.lane = 0; /* the column says it */
         snprintf(cell, sizeof cell, "%lu %.48s", (unsigned long)piece->first, op_print(&shown, op));
-    } else
-        snprintf(cell, sizeof cell, "%lu %s", (unsigned long)piece->first, piece->returns ? "returns" : "goes on");
+    } else {
+        snprintf(cell, sizeof cell, "%lu %s", (unsigned long)piece->first,
+                 piece->returns ? "returns" : "goes on");
+    }
     put_row(printing, lane, cell);
-    if (piece->returns)
+    if (piece->returns) {
         put_mark(printing, lane, piece->last);
+    }
 }
 
 /* A whole op behind a whole op is told with it, but for the one that broke. */
-static bool piece_takes(const struct printing *printing, const struct piece *piece, const struct piece *next)
+static bool piece_takes(const struct printing *printing, const struct piece *piece,
+                        const struct piece *next)
 {
     return piece->count > 0 && piece->begins && piece->returns && next->begins && next->returns &&
            !(printing->broken != NULL && next->first == printing->broken_op);
@@ -194,8 +219,9 @@ static bool piece_takes(const struct printing *printing, const struct piece *pie
 
 static void flush(struct printing *printing, uint8_t lane, struct piece *piece)
 {
-    if (piece->count > 0)
+    if (piece->count > 0) {
         put_piece(printing, lane, piece);
+    }
     piece->count = 0;
 }
 
@@ -207,13 +233,16 @@ static void put_client_turn(struct printing *printing, size_t first, size_t end)
     struct piece told = {0}, open = {0};
     for (size_t i = first; i < end; i++) {
         const struct entry *entry = &columns->entries[i];
-        if (entry->op == STEP_OP_NONE || printing->has_returned[entry->op])
+        if (entry->op == STEP_OP_NONE || printing->has_returned[entry->op]) {
             continue; /* between two ops it waits for what others do */
-        if (open.count == 0)
+        }
+        if (open.count == 0) {
             open = (struct piece){.first = entry->op, .last = entry->op, .count = 1};
+        }
         open.begins |= entry->kind == ENTRY_STEP && entry->step == STEP_OP;
-        if (entry->kind != ENTRY_RETURN)
+        if (entry->kind != ENTRY_RETURN) {
             continue;
+        }
         open.returns = printing->has_returned[entry->op] = true;
         if (piece_takes(printing, &told, &open)) {
             told.last = open.last;
@@ -225,8 +254,9 @@ static void put_client_turn(struct printing *printing, size_t first, size_t end)
         open.count = 0;
     }
     flush(printing, lane, &told);
-    if (open.count == 0)
+    if (open.count == 0) {
         return;
+    }
     put_piece(printing, lane, &open);
     put_stop(printing, lane, end);
 }
@@ -236,18 +266,20 @@ static void put_thread_turn(struct printing *printing, size_t first, size_t end)
     const struct entry *entries = printing->columns->entries;
     const uint8_t lane = entries[first].lane;
     put_row(printing, lane, entries[first].step == STEP_START ? "starts" : "goes on");
-    if (entries[end - 1].step == STEP_END)
+    if (entries[end - 1].step == STEP_END) {
         put_row(printing, lane, "  ends");
-    else
+    } else {
         put_stop(printing, lane, end);
+    }
 }
 
 static size_t turn_end(const struct lane_columns *columns, size_t first)
 {
     size_t end = first + 1;
     while (end < columns->count && columns->entries[end].kind != ENTRY_COMPLETION &&
-           columns->entries[end].lane == columns->entries[first].lane)
+           columns->entries[end].lane == columns->entries[first].lane) {
         end++;
+    }
     return end;
 }
 
@@ -263,31 +295,39 @@ static void put_rows(struct printing *printing)
             end = first + 1;
             snprintf(cell, sizeof cell, "event %llu", (unsigned long long)(entry->event - 1));
             put_row(printing, COLUMN_DEVICE, cell);
-        } else if (entry->lane < columns->client_count)
+        } else if (entry->lane < columns->client_count) {
             put_client_turn(printing, first, end);
-        else
+        } else {
             put_thread_turn(printing, first, end);
+        }
     }
 }
 
-/* --- columns ------------------------------------------------------------------------------------------------ */
+/* --- columns --- */
 
 static void choose_widths(struct printing *printing)
 {
     const struct lane_columns *columns = printing->columns;
     int lane_count = 0;
-    for (size_t i = 0; i < columns->count; i++)
-        printing->is_used[columns->entries[i].kind == ENTRY_COMPLETION ? COLUMN_DEVICE : columns->entries[i].lane] = true;
-    for (unsigned i = 0; i < COLUMN_DEVICE; i++)
+    for (size_t i = 0; i < columns->count; i++) {
+        printing->is_used[columns->entries[i].kind == ENTRY_COMPLETION
+                              ? COLUMN_DEVICE
+                              : columns->entries[i].lane] = true;
+    }
+    for (unsigned i = 0; i < COLUMN_DEVICE; i++) {
         lane_count += printing->is_used[i];
+    }
     const int device_width = printing->is_used[COLUMN_DEVICE] ? DEVICE_WIDTH + GAP_WIDTH : 0;
     int width = lane_count == 0 ? 0 : (WIDTH - TURN_WIDTH - device_width) / lane_count - GAP_WIDTH;
-    if (width < CELL_WIDTH_MIN)
+    if (width < CELL_WIDTH_MIN) {
         width = CELL_WIDTH_MIN;
-    if (width > CELL_BYTES - 1)
+    }
+    if (width > CELL_BYTES - 1) {
         width = CELL_BYTES - 1;
-    for (unsigned i = 0; i < COLUMN_DEVICE; i++)
+    }
+    for (unsigned i = 0; i < COLUMN_DEVICE; i++) {
         printing->widths[i] = width;
+    }
     printing->widths[COLUMN_DEVICE] = DEVICE_WIDTH;
 }
 
@@ -296,33 +336,43 @@ static void put_head(struct printing *printing)
     char name[24];
     writing_append_format(printing->text, "%*s", TURN_WIDTH, "turn");
     for (unsigned i = 0; i < COLUMN_COUNT; i++) {
-        if (!printing->is_used[i])
+        if (!printing->is_used[i]) {
             continue;
-        if (i == COLUMN_DEVICE)
+        }
+        if (i == COLUMN_DEVICE) {
             snprintf(name, sizeof name, "device");
-        else
-            snprintf(name, sizeof name, "%s %u", i < printing->columns->client_count ? "lane" : "thread", i);
-        writing_append_format(printing->text, "%*s%-*s", GAP_WIDTH, "", i == COLUMN_DEVICE ? 0 : printing->widths[i],
-                              name);
+        } else {
+            snprintf(name, sizeof name, "%s %u",
+                     i < printing->columns->client_count ? "lane" : "thread", i);
+        }
+        writing_append_format(printing->text, "%*s%-*s", GAP_WIDTH, "",
+                              i == COLUMN_DEVICE ? 0 : printing->widths[i], name);
     }
-    while (printing->text->bytes[printing->text->length - 1] == ' ')
+    while (printing->text->bytes[printing->text->length - 1] == ' ') {
         printing->text->bytes[--printing->text->length] = '\0';
+    }
     writing_append(printing->text, "\n");
 }
 
-void lane_columns_print(const struct lane_columns *columns, const struct verdict *first, const char *broken,
-                        struct writing *text)
+void lane_columns_print(const struct lane_columns *columns, const struct verdict *first,
+                        const char *broken, struct writing *text)
 {
-    struct printing printing = {.columns = columns, .text = text, .broken_op = first->op, .broken = broken};
+    struct printing printing = {
+        .columns = columns, .text = text, .broken_op = first->op, .broken = broken};
     printing.has_returned = calloc(columns->ops.count + 1, sizeof *printing.has_returned);
     CHECK(printing.has_returned != NULL);
     choose_widths(&printing);
     put_head(&printing);
     put_rows(&printing);
-    if (printing.row_count > ROW_COUNT_MAX || columns->untold_count > 0)
-        writing_append_format(text, "(%llu more rows)\n", (unsigned long long)(printing.row_count > ROW_COUNT_MAX
-                              ? printing.row_count - ROW_COUNT_MAX + columns->untold_count : columns->untold_count));
-    if (broken != NULL && !printing.is_told && first->op < columns->ops.count)
+    if (printing.row_count > ROW_COUNT_MAX || columns->untold_count > 0) {
+        writing_append_format(
+            text, "(%llu more rows)\n",
+            (unsigned long long)(printing.row_count > ROW_COUNT_MAX
+                                     ? printing.row_count - ROW_COUNT_MAX + columns->untold_count
+                                     : columns->untold_count));
+    }
+    if (broken != NULL && !printing.is_told && first->op < columns->ops.count) {
         writing_append_format(text, "op %lu breaks %s\n", (unsigned long)first->op, broken);
+    }
     free(printing.has_returned);
 }

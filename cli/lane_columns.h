@@ -16,7 +16,7 @@ struct scheduler_trace lane_columns_trace(struct lane_columns *columns);
 struct lanes_watch lane_columns_watch(struct lane_columns *columns);
 
 /* Appends the rows.  broken: what is written beside the verdict's op; NULL: nothing broke. */
-void lane_columns_print(const struct lane_columns *columns, const struct verdict *first, const char *broken,
-                        struct writing *text);
+void lane_columns_print(const struct lane_columns *columns, const struct verdict *first,
+                        const char *broken, struct writing *text);
 
 #endif

@@ -23,7 +23,7 @@ static const struct strategy_row {
     const struct strategy_kind *strategy;
     const char *argument; /* NULL: nothing */
     uint64_t least, most;
-    const char *example;  /* how it is written */
+    const char *example; /* how it is written */
 } strategy_rows[] = {
     {&strategy_pct, "depth", 1, STRATEGY_PCT_DEPTH_MAX, "pct=3"},
     {&strategy_delay, "delays", 1, STRATEGY_DELAY_COUNT_MAX, "delay=3"},
@@ -34,16 +34,19 @@ enum { STRATEGY_ROW_COUNT = sizeof strategy_rows / sizeof *strategy_rows };
 const char *lane_wish_set_lanes(struct lane_wish *wish, const char *value)
 {
     uint64_t count;
-    if (!number_parse(value, strlen(value), &count) || count < 2 || count > LANES_CLIENT_COUNT_MAX)
+    if (!number_parse(value, strlen(value), &count) || count < 2 ||
+        count > LANES_CLIENT_COUNT_MAX) {
         return "is not a number from 2 to 16";
+    }
     wish->lane_count = count;
     return NULL;
 }
 
 const char *lane_wish_set_schedules(struct lane_wish *wish, const char *value)
 {
-    if (!number_parse(value, strlen(value), &wish->schedule_count))
+    if (!number_parse(value, strlen(value), &wish->schedule_count)) {
         return "is not a number (0 = as many as there are, with the strategy exhaustive)";
+    }
     wish->has_schedules = true;
     return NULL;
 }
@@ -57,9 +60,11 @@ static const char *complain_unknown(const char *name)
 {
     const char *names[STRATEGY_COUNT_MAX];
     size_t count = 0;
-    for (size_t i = 0; strategies[i] != NULL && count < STRATEGY_COUNT_MAX; i++)
-        if (lane_strategy_searches(strategies[i]))
+    for (size_t i = 0; strategies[i] != NULL && count < STRATEGY_COUNT_MAX; i++) {
+        if (lane_strategy_searches(strategies[i])) {
             names[count++] = strategies[i]->name;
+        }
+    }
     const char *near = message_nearest(name, names, count);
     if (near != NULL) {
         snprintf(wrong, sizeof wrong, "names no strategy; did you mean '%s'?", near);
@@ -75,22 +80,28 @@ static const char *complain_unknown(const char *name)
 
 static const struct strategy_row *row_of(const struct strategy_kind *strategy)
 {
-    for (size_t i = 0; i < STRATEGY_ROW_COUNT; i++)
-        if (strategy_rows[i].strategy == strategy)
+    for (size_t i = 0; i < STRATEGY_ROW_COUNT; i++) {
+        if (strategy_rows[i].strategy == strategy) {
             return &strategy_rows[i];
+        }
+    }
     return NULL;
 }
 
 /* text: what follows the equals sign. */
-static const char *take_argument(const struct strategy_kind *strategy, const char *text, uint64_t *argument)
+static const char *take_argument(const struct strategy_kind *strategy, const char *text,
+                                 uint64_t *argument)
 {
     const struct strategy_row *row = row_of(strategy);
     if (row == NULL) {
-        snprintf(wrong, sizeof wrong, "has an argument, and strategy %s takes none", strategy->name);
+        snprintf(wrong, sizeof wrong, "has an argument, and strategy %s takes none",
+                 strategy->name);
         return wrong;
     }
-    if (number_parse(text, strlen(text), argument) && *argument >= row->least && *argument <= row->most)
+    if (number_parse(text, strlen(text), argument) && *argument >= row->least &&
+        *argument <= row->most) {
         return NULL;
+    }
     snprintf(wrong, sizeof wrong, "has no %s from %llu to %llu, as in %s", row->argument,
              (unsigned long long)row->least, (unsigned long long)row->most, row->example);
     return wrong;
@@ -101,14 +112,17 @@ const char *lane_wish_set_strategy(struct lane_wish *wish, const char *value)
     char name[LANE_STRATEGY_TEXT_BYTES];
     const char *equals = strchr(value, '=');
     const size_t length = equals == NULL ? strlen(value) : (size_t)(equals - value);
-    snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1, value);
+    snprintf(name, sizeof name, "%.*s", length < sizeof name ? (int)length : (int)sizeof name - 1,
+             value);
     const struct strategy_kind *strategy = length < sizeof name ? strategy_find(name) : NULL;
     uint64_t argument = 0;
-    if (strategy == NULL || !lane_strategy_searches(strategy))
+    if (strategy == NULL || !lane_strategy_searches(strategy)) {
         return complain_unknown(name);
+    }
     const char *complaint = equals == NULL ? NULL : take_argument(strategy, equals + 1, &argument);
-    if (complaint != NULL)
+    if (complaint != NULL) {
         return complaint;
+    }
     wish->strategy = strategy;
     wish->argument = argument;
     return NULL;
@@ -125,8 +139,9 @@ const char *lane_wish_backend(const struct lane_wish *wish)
 const char *lane_wish_set_backend(struct lane_wish *wish, const char *value)
 {
     for (unsigned i = 0; i < sizeof backend_names / sizeof *backend_names; i++) {
-        if (strcmp(backend_names[i], value) != 0)
+        if (strcmp(backend_names[i], value) != 0) {
             continue;
+        }
         wish->backend = (enum lane_backend)i;
         wish->has_backend = true;
         return NULL;
@@ -136,8 +151,9 @@ const char *lane_wish_set_backend(struct lane_wish *wish, const char *value)
 
 const char *lane_wish_set_races(struct lane_wish *wish, const char *value)
 {
-    if (value != NULL && strcmp(value, "yes") != 0 && strcmp(value, "no") != 0)
+    if (value != NULL && strcmp(value, "yes") != 0 && strcmp(value, "no") != 0) {
         return "is neither yes nor no";
+    }
     wish->has_races = true;
     wish->checks_races = value == NULL || strcmp(value, "yes") == 0;
     return NULL;
@@ -145,8 +161,9 @@ const char *lane_wish_set_races(struct lane_wish *wish, const char *value)
 
 void lane_wish_merge(struct lane_wish *base, const struct lane_wish *over)
 {
-    if (over->lane_count != 0)
+    if (over->lane_count != 0) {
         base->lane_count = over->lane_count;
+    }
     if (over->has_schedules) {
         base->has_schedules = true;
         base->schedule_count = over->schedule_count;
@@ -167,33 +184,41 @@ void lane_wish_merge(struct lane_wish *base, const struct lane_wish *over)
 
 const char *lane_wish_how(const struct lane_wish *wish)
 {
-    return wish->has_schedules        ? "--schedules"
-           : wish->strategy != NULL   ? "--strategy"
-           : wish->has_backend        ? "--backend"
-           : wish->has_races          ? "--check-races"
-                                      : NULL;
+    return wish->has_schedules      ? "--schedules"
+           : wish->strategy != NULL ? "--strategy"
+           : wish->has_backend      ? "--backend"
+           : wish->has_races        ? "--check-races"
+                                    : NULL;
 }
 
 const char *lane_wish_wrong(const struct lane_wish *wish)
 {
-    if (wish->backend == LANE_BACKEND_FREE && wish->strategy != NULL)
+    if (wish->backend == LANE_BACKEND_FREE && wish->strategy != NULL) {
         return "lanes that run freely follow no strategy";
-    if (wish->backend == LANE_BACKEND_FREE && wish->checks_races)
+    }
+    if (wish->backend == LANE_BACKEND_FREE && wish->checks_races) {
         return "lanes that run freely cannot be held to happens-before; the thread sanitizer can";
-    if (wish->has_schedules && wish->schedule_count == 0 && wish->strategy != &strategy_exhaustive)
+    }
+    if (wish->has_schedules && wish->schedule_count == 0 &&
+        wish->strategy != &strategy_exhaustive) {
         return "0 schedules means all there are, which only the strategy exhaustive can tell";
+    }
     return NULL;
 }
 
 struct lane_wish lane_wish_completed(const struct lane_wish *wish, const struct setup *setup)
 {
     struct lane_wish whole = *wish;
-    if (!whole.has_schedules)
+    if (!whole.has_schedules) {
         whole.schedule_count = LANE_SCHEDULE_COUNT_DEFAULT;
-    if (whole.strategy == NULL)
+    }
+    if (whole.strategy == NULL) {
         whole.strategy = strategies[0];
-    if (whole.backend == LANE_BACKEND_AUTO)
-        whole.backend = lanes_backend(setup) == SCHEDULER_FIBERS ? LANE_BACKEND_FIBERS : LANE_BACKEND_THREADS;
+    }
+    if (whole.backend == LANE_BACKEND_AUTO) {
+        whole.backend = lanes_backend(setup) == SCHEDULER_FIBERS ? LANE_BACKEND_FIBERS
+                                                                 : LANE_BACKEND_THREADS;
+    }
     return whole;
 }
 
@@ -201,7 +226,9 @@ struct lanes_search lane_wish_search(const struct lane_wish *wish, uint64_t seed
 {
     CHECK(wish->strategy != NULL);
     return (struct lanes_search){
-        .strategy = wish->strategy, .seed = seed, .argument = wish->argument,
+        .strategy = wish->strategy,
+        .seed = seed,
+        .argument = wish->argument,
         .schedule_count_max = wish->schedule_count,
         .backend = wish->backend == LANE_BACKEND_THREADS ? SCHEDULER_THREADS : SCHEDULER_FIBERS,
         .checks_order = wish->checks_races,
@@ -210,10 +237,12 @@ struct lanes_search lane_wish_search(const struct lane_wish *wish, uint64_t seed
 
 const char *lane_strategy_print(const struct lane_wish *wish, char text[LANE_STRATEGY_TEXT_BYTES])
 {
-    if (wish->argument == 0)
+    if (wish->argument == 0) {
         snprintf(text, LANE_STRATEGY_TEXT_BYTES, "%s", wish->strategy->name);
-    else
-        snprintf(text, LANE_STRATEGY_TEXT_BYTES, "%s=%llu", wish->strategy->name, (unsigned long long)wish->argument);
+    } else {
+        snprintf(text, LANE_STRATEGY_TEXT_BYTES, "%s=%llu", wish->strategy->name,
+                 (unsigned long long)wish->argument);
+    }
     return text;
 }
 
@@ -231,46 +260,58 @@ void lane_wish_report(const struct lane_wish *wish, struct report_lanes *report)
                                                      : "fibers");
 }
 
-/* --- what a search knows at its end --------------------------------------------------------------------- */
+/* --- what a search knows at its end --- */
 
 static void conclude_exhaustive(const struct lanes_found *found, struct writing *text)
 {
     char bound[64] = "";
-    if (found->bound != 0)
-        snprintf(bound, sizeof bound, " (at most %llu preemption%s)", (unsigned long long)found->bound,
-                 found->bound == 1 ? "" : "s");
-    if (found->diverged)
-        writing_append(text, "the same decisions led elsewhere the second time: the target is not deterministic; ");
-    if (found->is_complete)
+    if (found->bound != 0) {
+        snprintf(bound, sizeof bound, " (at most %llu preemption%s)",
+                 (unsigned long long)found->bound, found->bound == 1 ? "" : "s");
+    }
+    if (found->diverged) {
+        writing_append(
+            text,
+            "the same decisions led elsewhere the second time: the target is not deterministic; ");
+    }
+    if (found->is_complete) {
         writing_append_format(text, "all %llu interleavings explored%s, %llu runs pruned",
-                              (unsigned long long)found->interleavings, bound, (unsigned long long)found->pruned);
-    else
-        writing_append_format(text, "%llu interleavings explored%s, %llu runs pruned; there are more",
-                              (unsigned long long)found->interleavings, bound, (unsigned long long)found->pruned);
+                              (unsigned long long)found->interleavings, bound,
+                              (unsigned long long)found->pruned);
+    } else {
+        writing_append_format(
+            text, "%llu interleavings explored%s, %llu runs pruned; there are more",
+            (unsigned long long)found->interleavings, bound, (unsigned long long)found->pruned);
+    }
 }
 
 /* 1 / (n k^(depth - 1)), as the theorem says it; as a number where that is too large. */
 static void append_probability(const struct lanes_found *found, struct writing *text)
 {
     uint64_t runs = found->pct_participants;
-    for (uint64_t i = 1; i < found->pct_depth; i++)
+    for (uint64_t i = 1; i < found->pct_depth; i++) {
         if (__builtin_mul_overflow(runs, found->pct_decisions, &runs)) {
             writing_append_format(text, "%.3g", found->probability);
             return;
         }
+    }
     writing_append_format(text, "1/%llu", (unsigned long long)runs);
 }
 
-void lane_wish_conclude(const struct lane_wish *wish, const struct lanes_found *found, struct writing *text)
+void lane_wish_conclude(const struct lane_wish *wish, const struct lanes_found *found,
+                        struct writing *text)
 {
     if (wish->strategy == &strategy_exhaustive) {
         conclude_exhaustive(found, text);
         return;
     }
     if (found->probability > 0) {
-        writing_append_format(text, "pct: depth %llu, n = %llu, k = %llu: a defect of that depth is found with "
-                              "probability at least ", (unsigned long long)found->pct_depth,
-                              (unsigned long long)found->pct_participants, (unsigned long long)found->pct_decisions);
+        writing_append_format(
+            text,
+            "pct: depth %llu, n = %llu, k = %llu: a defect of that depth is found with "
+            "probability at least ",
+            (unsigned long long)found->pct_depth, (unsigned long long)found->pct_participants,
+            (unsigned long long)found->pct_decisions);
         append_probability(found, text);
         writing_append(text, " a run; ");
     }

@@ -8,21 +8,26 @@
 #include "reports/writing.h"
 
 /* FREE: threads on all cores, and no schedule of ours. */
-enum lane_backend { LANE_BACKEND_AUTO = 0, LANE_BACKEND_THREADS, LANE_BACKEND_FIBERS, LANE_BACKEND_FREE };
+enum lane_backend {
+    LANE_BACKEND_AUTO = 0,
+    LANE_BACKEND_THREADS,
+    LANE_BACKEND_FIBERS,
+    LANE_BACKEND_FREE
+};
 
 /* What was not said is 0, NULL or false. */
 struct lane_wish {
     uint64_t lane_count;     /* 0 = the ops have no lanes */
     uint64_t schedule_count; /* 0 = until the strategy has nothing left */
     const struct strategy_kind *strategy;
-    uint64_t argument;       /* of the strategy; 0 = its own default */
+    uint64_t argument; /* of the strategy; 0 = its own default */
     enum lane_backend backend;
     bool has_schedules, has_backend, has_races, checks_races;
 };
 enum { LANE_SCHEDULE_COUNT_DEFAULT = 200, LANE_STRATEGY_TEXT_BYTES = 32 };
 
-/* Each takes a value of the command line or of a job file.  NULL, or what is wrong with it, to follow it in quotes;
- * valid until the next call. */
+/* Each takes a value of the command line or of a job file.  NULL, or what is wrong with it, to
+ * follow it in quotes; valid until the next call. */
 const char *lane_wish_set_lanes(struct lane_wish *wish, const char *value);
 const char *lane_wish_set_schedules(struct lane_wish *wish, const char *value);
 const char *lane_wish_set_strategy(struct lane_wish *wish, const char *value);
@@ -30,7 +35,8 @@ const char *lane_wish_set_backend(struct lane_wish *wish, const char *value);
 /* value: "yes", "no", or NULL, which means yes. */
 const char *lane_wish_set_races(struct lane_wish *wish, const char *value);
 
-/* Whether a user may name it: all may be but the one that repeats what a list says, which looks for nothing. */
+/* Whether a user may name it: all may be but the one that repeats what a list says, which looks for
+ * nothing. */
 bool lane_strategy_searches(const struct strategy_kind *strategy);
 
 void lane_wish_merge(struct lane_wish *base, const struct lane_wish *over);
@@ -50,6 +56,7 @@ void lane_wish_report(const struct lane_wish *wish, struct report_lanes *report)
 /* "pct=5", or "pct". */
 const char *lane_strategy_print(const struct lane_wish *wish, char text[LANE_STRATEGY_TEXT_BYTES]);
 /* What a search with that wish knows at its end, as one line without its end. */
-void lane_wish_conclude(const struct lane_wish *wish, const struct lanes_found *found, struct writing *text);
+void lane_wish_conclude(const struct lane_wish *wish, const struct lanes_found *found,
+                        struct writing *text);
 
 #endif

@@ -17,7 +17,8 @@ enum exit_code lookup_chip(const char *name, const struct chip **chip);
 /* The scenario with the most similar name; NULL: none is near. */
 const char *lookup_nearest_scenario(const char *name);
 
-/* Puts what the command line fixes over *setup: target, options, chip or capacity, hosts, seed, regrets. */
+/* Puts what the command line fixes over *setup: target, options, chip or capacity, hosts, seed,
+ * regrets. */
 enum exit_code setup_override(struct setup *setup, const struct arguments *arguments);
 
 /* A path as the message of a failed read: "FILE:LINE:COLUMN: reason", without what is 0. */

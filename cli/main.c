@@ -12,22 +12,32 @@
 #define HBMSTRESS_VERSION "0.1.0"
 #endif
 
-const struct subcommand *const subcommands[] = {&subcommand_list,   &subcommand_run,     &subcommand_replay,
-                                                &subcommand_import, &subcommand_export,  &subcommand_explain,
-                                                &subcommand_shrink, &subcommand_check,   &subcommand_merge,
-                                                &subcommand_watch,  NULL};
+const struct subcommand *const subcommands[] = {&subcommand_list,
+                                                &subcommand_run,
+                                                &subcommand_replay,
+                                                &subcommand_import,
+                                                &subcommand_export,
+                                                &subcommand_explain,
+                                                &subcommand_shrink,
+                                                &subcommand_check,
+                                                &subcommand_merge,
+                                                &subcommand_watch,
+                                                NULL};
 enum { SUBCOMMAND_COUNT = sizeof subcommands / sizeof *subcommands - 1 };
 
 static void append_help(struct writing *text)
 {
     writing_append(text, "hbmstress puts every out-of-memory of a device allocator on trial.\n\n"
                          "usage: hbmstress SUBCOMMAND [arguments]\n\n");
-    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
+    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
         writing_append_format(text, "  %-8s  %s\n", subcommands[i]->name, subcommands[i]->summary);
-    writing_append(text, "\nhbmstress SUBCOMMAND --help says more; --version prints the version.\n"
-                         "Exit codes: 0 every promise kept, 1 a promise was broken, 2 bad usage or input,\n"
-                         "3 an out-of-memory stayed unknown, 4 the harness itself failed or its judges disagree.\n\n"
-                         "Example: hbmstress run fragmentation_storm --seed 1\n");
+    }
+    writing_append(
+        text,
+        "\nhbmstress SUBCOMMAND --help says more; --version prints the version.\n"
+        "Exit codes: 0 every promise kept, 1 a promise was broken, 2 bad usage or input,\n"
+        "3 an out-of-memory stayed unknown, 4 the harness itself failed or its judges disagree.\n\n"
+        "Example: hbmstress run fragmentation_storm --seed 1\n");
 }
 
 static enum exit_code print_and_end(struct writing *text)
@@ -74,62 +84,76 @@ static enum exit_code fail_unknown_subcommand(const char *name)
         snprintf(hint + used, sizeof hint - used, "%s %s", i == 0 ? "" : ",", names[i]);
     }
     const char *near = message_nearest(name, names, SUBCOMMAND_COUNT);
-    if (near != NULL)
-        return message_fail(EXIT_USAGE, "unknown subcommand '%s'; did you mean '%s'? %s", name, near, hint);
+    if (near != NULL) {
+        return message_fail(EXIT_USAGE, "unknown subcommand '%s'; did you mean '%s'? %s", name,
+                            near, hint);
+    }
     return message_fail(EXIT_USAGE, "unknown subcommand '%s'; %s", name, hint);
 }
 
 static enum exit_code run_subcommand(const struct subcommand *subcommand, char **argv, size_t count)
 {
     const char **words = calloc(count + 1, sizeof *words);
-    if (words == NULL)
+    if (words == NULL) {
         return message_fail(EXIT_HARNESS, "no memory");
+    }
     struct arguments arguments;
     enum exit_code code = arguments_parse(subcommand, argv, count, words, &arguments);
-    if (code == EXIT_KEPT && arguments.help)
+    if (code == EXIT_KEPT && arguments.help) {
         code = print_subcommand_help(subcommand);
-    else if (code == EXIT_KEPT && arguments.version)
+    } else if (code == EXIT_KEPT && arguments.version) {
         code = print_version();
-    else if (code == EXIT_KEPT)
+    } else if (code == EXIT_KEPT) {
         code = subcommand->run(&arguments);
+    }
     free(words);
     return code;
 }
 
 static enum exit_code choose_help(const char *name)
 {
-    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
-        if (strcmp(subcommands[i]->name, name) == 0)
+    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
+        if (strcmp(subcommands[i]->name, name) == 0) {
             return print_subcommand_help(subcommands[i]);
+        }
+    }
     return fail_unknown_subcommand(name);
 }
 
 static enum exit_code choose(char **argv, size_t count)
 {
-    if (count < 2)
+    if (count < 2) {
         return message_fail(EXIT_USAGE, "no subcommand; see hbmstress --help");
+    }
     bool is_word = strcmp(argv[1], "help") == 0;
-    if (is_word && count > 2)
+    if (is_word && count > 2) {
         return choose_help(argv[2]);
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || is_word)
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || is_word) {
         return print_help();
-    if (strcmp(argv[1], "--version") == 0)
+    }
+    if (strcmp(argv[1], "--version") == 0) {
         return print_version();
-    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++)
-        if (strcmp(subcommands[i]->name, argv[1]) == 0)
+    }
+    for (size_t i = 0; i < SUBCOMMAND_COUNT; i++) {
+        if (strcmp(subcommands[i]->name, argv[1]) == 0) {
             return run_subcommand(subcommands[i], argv + 2, count - 2);
+        }
+    }
     return fail_unknown_subcommand(argv[1]);
 }
 
-/* A standard file that is closed is opened on nothing: else the next file that is opened takes its number, and gets what
- * is printed. */
+/* A standard file that is closed is opened on nothing: else the next file that is opened takes its
+ * number, and gets what is printed. */
 static void open_standard_files(void)
 {
     int file;
-    while ((file = open("/dev/null", O_RDWR)) >= 0 && file <= STDERR_FILENO)
+    while ((file = open("/dev/null", O_RDWR)) >= 0 && file <= STDERR_FILENO) {
         continue;
-    if (file > STDERR_FILENO)
+    }
+    if (file > STDERR_FILENO) {
         close(file);
+    }
 }
 
 int main(int argc, char **argv)

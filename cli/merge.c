@@ -32,7 +32,7 @@ struct merging {
     struct output output;
 };
 
-/* --- do they belong together ------------------------------------------------------------------------ */
+/* --- do they belong together --- */
 
 static enum exit_code check_shard(const struct merging *merging, size_t i)
 {
@@ -40,21 +40,26 @@ static enum exit_code check_shard(const struct merging *merging, size_t i)
     struct campaign_head first = merging->shards[0].description.head;
     first.shard_index = shard->description.head.shard_index;
     first.argument_count = shard->description.head.argument_count; /* --workers, say */
-    if (memcmp(&first, &shard->description.head, sizeof first) != 0)
-        return message_fail(EXIT_USAGE, "%s: it is not a shard of the campaign of %s", shard->directory,
-                            merging->shards[0].directory);
-    for (size_t k = 0; k < i; k++)
-        if (merging->shards[k].description.head.shard_index == first.shard_index)
-            return message_fail(EXIT_USAGE, "%s: shard %llu/%llu is that of %s, too", shard->directory,
-                                (unsigned long long)first.shard_index + 1, (unsigned long long)first.shard_count,
+    if (memcmp(&first, &shard->description.head, sizeof first) != 0) {
+        return message_fail(EXIT_USAGE, "%s: it is not a shard of the campaign of %s",
+                            shard->directory, merging->shards[0].directory);
+    }
+    for (size_t k = 0; k < i; k++) {
+        if (merging->shards[k].description.head.shard_index == first.shard_index) {
+            return message_fail(EXIT_USAGE, "%s: shard %llu/%llu is that of %s, too",
+                                shard->directory, (unsigned long long)first.shard_index + 1,
+                                (unsigned long long)first.shard_count,
                                 merging->shards[k].directory);
+        }
+    }
     return EXIT_KEPT;
 }
 
 static bool is_same_directory(const char *one, const char *other)
 {
     struct stat a, b;
-    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
 }
 
 static enum exit_code load_shards(struct merging *merging, const struct arguments *arguments)
@@ -62,13 +67,16 @@ static enum exit_code load_shards(struct merging *merging, const struct argument
     for (size_t i = 0; i < merging->count; i++) {
         struct shard *shard = &merging->shards[i];
         shard->directory = arguments->words[i];
-        if (is_same_directory(shard->directory, merging->directory))
+        if (is_same_directory(shard->directory, merging->directory)) {
             return message_fail(EXIT_USAGE, "%s comes in and goes out", shard->directory);
+        }
         enum exit_code code = checkpoint_load(shard->directory, &shard->description, &shard->at);
-        if (code == EXIT_KEPT)
+        if (code == EXIT_KEPT) {
             code = check_shard(merging, i);
-        if (code != EXIT_KEPT)
+        }
+        if (code != EXIT_KEPT) {
             return code;
+        }
     }
     return EXIT_KEPT;
 }
@@ -85,14 +93,18 @@ static void note_unfinished(const char *directory)
 static void note_what_is_missing(const struct merging *merging)
 {
     const uint64_t shard_count = merging->shards[0].description.head.shard_count;
-    if (merging->count < shard_count)
-        message_note("%zu of %llu shards are merged", merging->count, (unsigned long long)shard_count);
-    for (size_t i = 0; i < merging->count; i++)
-        if (!merging->shards[i].at.state.is_finished)
+    if (merging->count < shard_count) {
+        message_note("%zu of %llu shards are merged", merging->count,
+                     (unsigned long long)shard_count);
+    }
+    for (size_t i = 0; i < merging->count; i++) {
+        if (!merging->shards[i].at.state.is_finished) {
             note_unfinished(merging->shards[i].directory);
+        }
+    }
 }
 
-/* --- numbers ---------------------------------------------------------------------------------------- */
+/* --- numbers --- */
 
 static void add_part(struct part_state *to, const struct part_state *from)
 {
@@ -105,12 +117,14 @@ static void add_part(struct part_state *to, const struct part_state *from)
     to->findings_only_counted += from->findings_only_counted;
     to->look_count += from->look_count;
     to->growing_count += from->growing_count;
-    if (from->growth.last_bytes - from->growth.first_bytes > to->growth.last_bytes - to->growth.first_bytes) {
+    if (from->growth.last_bytes - from->growth.first_bytes >
+        to->growth.last_bytes - to->growth.first_bytes) {
         to->growth = from->growth;
         memcpy(to->growing_tag, from->growing_tag, sizeof to->growing_tag);
     }
-    if (to->note[0] == '\0')
+    if (to->note[0] == '\0') {
         memcpy(to->note, from->note, sizeof to->note);
+    }
 }
 
 static void add_state(struct campaign_state *to, const struct campaign_state *from)
@@ -121,7 +135,8 @@ static void add_state(struct campaign_state *to, const struct campaign_state *fr
     end->verdicts_omitted += from->end.verdicts_omitted;
     end->trials_omitted += from->end.trials_omitted;
     end->certificates_checked += from->end.certificates_checked;
-    end->elapsed_ns = from->end.elapsed_ns > end->elapsed_ns ? from->end.elapsed_ns : end->elapsed_ns;
+    end->elapsed_ns = from->end.elapsed_ns > end->elapsed_ns ? from->end.elapsed_ns
+                                                             : end->elapsed_ns;
     end->is_interrupted = end->is_interrupted || !from->is_finished;
     to->canary_trials += from->canary_trials;
     to->is_canary_reported = to->is_canary_reported && from->is_canary_reported;
@@ -134,28 +149,31 @@ static void add_numbers(struct merging *merging)
     const size_t part_count = merging->description.head.part_count;
     merging->at.parts = calloc(part_count, sizeof *merging->at.parts);
     CHECK(merging->at.parts != NULL);
-    for (size_t i = 0; i < part_count; i++)
+    for (size_t i = 0; i < part_count; i++) {
         merging->at.parts[i].progress.is_finished = true;
+    }
     merging->at.state.is_finished = merging->at.state.is_canary_reported = true;
     for (size_t i = 0; i < merging->count; i++) {
         add_state(&merging->at.state, &merging->shards[i].at.state);
-        for (size_t k = 0; k < part_count; k++)
+        for (size_t k = 0; k < part_count; k++) {
             add_part(&merging->at.parts[k], &merging->shards[i].at.parts[k]);
+        }
     }
     merging->at.state.end.seed = merging->description.head.setup.seed;
 }
 
-/* --- files ------------------------------------------------------------------------------------------ */
+/* --- files --- */
 
 static bool copy_file(const char *from, const char *to)
 {
     struct writing bytes;
     writing_init(&bytes);
     bool is_good = file_read(from, COPY_BYTES_MAX, &bytes);
-    if (!is_good)
+    if (!is_good) {
         (void)message_fail(EXIT_HARNESS, "%s: %m", from);
-    else if (!file_replace(to, bytes.bytes, bytes.length, false))
+    } else if (!file_replace(to, bytes.bytes, bytes.length, false)) {
         is_good = message_fail(EXIT_HARNESS, "%s: %m", to) == EXIT_KEPT;
+    }
     writing_deinit(&bytes);
     return is_good;
 }
@@ -166,8 +184,10 @@ static bool is_kept_name(const char *name)
     static const char *const folders[] = {"repros/", "certificates/", "disputes/"};
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
         const size_t length = strlen(folders[i]);
-        if (strncmp(name, folders[i], length) == 0)
-            return name[length] != '\0' && strchr(name + length, '/') == NULL && strcmp(name + length, "..") != 0;
+        if (strncmp(name, folders[i], length) == 0) {
+            return name[length] != '\0' && strchr(name + length, '/') == NULL &&
+                   strcmp(name + length, "..") != 0;
+        }
     }
     return false;
 }
@@ -177,17 +197,21 @@ static bool copy_kept(struct merging *merging, const struct shard *shard, const 
 {
     char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
     const int folder_bytes = (int)strcspn(name, "/");
-    if (!is_kept_name(name))
-        return message_fail(EXIT_HARNESS, "%s/checkpoint: it names a file outside of its folders", shard->directory) ==
-               EXIT_KEPT;
+    if (!is_kept_name(name)) {
+        return message_fail(EXIT_HARNESS, "%s/checkpoint: it names a file outside of its folders",
+                            shard->directory) == EXIT_KEPT;
+    }
     snprintf(from, sizeof from, "%.3800s/%s", shard->directory, name);
-    if (access(from, F_OK) != 0 && errno == ENOENT)
+    if (access(from, F_OK) != 0 && errno == ENOENT) {
         return true;
+    }
     snprintf(to, sizeof to, "%.3800s/%.*s", merging->directory, folder_bytes, name);
-    if (!make_directories(to))
+    if (!make_directories(to)) {
         return message_fail(EXIT_HARNESS, "%s: %m", to) == EXIT_KEPT;
+    }
     snprintf(to, sizeof to, "%.3800s/%s", merging->directory, name);
-    merging->at.state.certificate_count += strncmp(name, "certificates/", strlen("certificates/")) == 0;
+    merging->at.state.certificate_count += strncmp(name, "certificates/",
+                                                   strlen("certificates/")) == 0;
     return copy_file(from, to);
 }
 
@@ -199,8 +223,9 @@ static bool copy_findings(struct merging *merging, const struct shard *shard)
     for (size_t i = 0; i < shard->at.findings.count && is_good; i++) {
         const struct finding *finding = &shard->at.findings.findings[i];
         const struct finding *known = findings_find(&merging->at.findings, finding->signature);
-        if (finding->base[0] == '\0' || strcmp(known->base, finding->base) != 0)
+        if (finding->base[0] == '\0' || strcmp(known->base, finding->base) != 0) {
             continue;
+        }
         snprintf(name, sizeof name, "repros/%s.ops", finding->base);
         is_good = copy_kept(merging, shard, name);
         snprintf(name, sizeof name, "certificates/%s.json", finding->base);
@@ -214,8 +239,9 @@ static bool copy_others(struct merging *merging, const struct shard *shard)
 {
     const struct writing *kept = &shard->at.kept;
     bool is_good = true;
-    for (size_t at = 0; at < kept->length && is_good; at += strlen(kept->bytes + at) + 1)
+    for (size_t at = 0; at < kept->length && is_good; at += strlen(kept->bytes + at) + 1) {
         is_good = copy_kept(merging, shard, kept->bytes + at);
+    }
     return is_good;
 }
 
@@ -223,9 +249,12 @@ static bool copy_others(struct merging *merging, const struct shard *shard)
 static void join_findings(struct finding *known, const struct finding *finding)
 {
     const struct finding before = *known;
-    if (finding->base[0] != '\0' && (known->base[0] == '\0' || finding->op_count < known->op_count))
+    if (finding->base[0] != '\0' &&
+        (known->base[0] == '\0' || finding->op_count < known->op_count)) {
         *known = *finding;
-    const bool is_earlier = finding->trial < before.trial || (finding->trial == before.trial && finding->part < before.part);
+    }
+    const bool is_earlier = finding->trial < before.trial ||
+                            (finding->trial == before.trial && finding->part < before.part);
     const struct finding *first = is_earlier ? finding : &before;
     known->part = first->part;
     known->trial = first->trial;
@@ -240,21 +269,25 @@ static void add_findings(struct merging *merging)
         for (size_t k = 0; k < findings->count; k++) {
             const struct finding *finding = &findings->findings[k];
             struct finding *known = findings_find(&merging->at.findings, finding->signature);
-            if (known == NULL)
+            if (known == NULL) {
                 findings_add(&merging->at.findings, finding);
-            else
+            } else {
                 join_findings(known, finding);
+            }
         }
     }
-    for (size_t i = 0; i < merging->at.findings.count; i++)
+    for (size_t i = 0; i < merging->at.findings.count; i++) {
         merging->at.parts[merging->at.findings.findings[i].part].finding_count++;
+    }
 }
 
 static bool copy_files(struct merging *merging)
 {
     bool is_good = true;
-    for (size_t i = 0; i < merging->count && is_good; i++)
-        is_good = copy_findings(merging, &merging->shards[i]) && copy_others(merging, &merging->shards[i]);
+    for (size_t i = 0; i < merging->count && is_good; i++) {
+        is_good = copy_findings(merging, &merging->shards[i]) &&
+                  copy_others(merging, &merging->shards[i]);
+    }
     return is_good;
 }
 
@@ -268,28 +301,34 @@ static bool copy_results(struct merging *merging, size_t i)
     writing_init(&lines);
     bool is_good = file_read(path, COPY_BYTES_MAX, &lines) ||
                    message_fail(EXIT_HARNESS, "%s: %m", path) == EXIT_KEPT;
-    if (is_good && lines.length < shard->at.state.results_bytes)
-        is_good = message_fail(EXIT_HARNESS, "%s: it is shorter than its checkpoint says", path) == EXIT_KEPT;
+    if (is_good && lines.length < shard->at.state.results_bytes) {
+        is_good = message_fail(EXIT_HARNESS, "%s: it is shorter than its checkpoint says", path) ==
+                  EXIT_KEPT;
+    }
     if (is_good) {
         lines.length = shard->at.state.results_bytes;
         const char *second = i == 0 ? lines.bytes : memchr(lines.bytes, '\n', lines.length);
-        const size_t skipped = second == NULL ? lines.length : (size_t)(second - lines.bytes) + (i != 0);
-        const struct writing rest = {.bytes = lines.bytes + skipped, .length = lines.length - skipped};
+        const size_t skipped = second == NULL ? lines.length
+                                              : (size_t)(second - lines.bytes) + (i != 0);
+        const struct writing rest = {.bytes = lines.bytes + skipped,
+                                     .length = lines.length - skipped};
         output_line(&merging->output, &rest);
     }
     writing_deinit(&lines);
     return is_good;
 }
 
-/* --- the whole ---------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 static enum exit_code merged_exit_code(const struct merging *merging, struct campaign_view *view)
 {
     const struct campaign_state *state = &merging->at.state;
     const bool is_silent = merging->description.head.has_canary && !state->is_canary_reported;
     if (merging->output.is_failed ||
-        (state->is_finished && (is_silent || campaign_view_missed_probes(view, &merging->at) != NULL)))
+        (state->is_finished &&
+         (is_silent || campaign_view_missed_probes(view, &merging->at) != NULL))) {
         return EXIT_HARNESS;
+    }
     const enum exit_code code = totals_exit_code(&state->end.totals);
     /* What was not run has not shown what it was to show. */
     return code == EXIT_KEPT && state->end.is_interrupted ? EXIT_HARNESS : code;
@@ -327,13 +366,16 @@ static enum exit_code merge_all(struct merging *merging)
     }
     add_findings(merging);
     enum exit_code code = output_open_results(&merging->output, merging->directory, 0);
-    if (code != EXIT_KEPT)
+    if (code != EXIT_KEPT) {
         return code;
+    }
     bool is_good = copy_files(merging);
-    for (size_t i = 0; i < merging->count && is_good; i++)
+    for (size_t i = 0; i < merging->count && is_good; i++) {
         is_good = copy_results(merging, i);
-    if (is_good)
+    }
+    if (is_good) {
         return merge_reports(merging);
+    }
     output_close(&merging->output);
     return EXIT_HARNESS;
 }
@@ -346,8 +388,9 @@ static enum exit_code merge_subcommand(const struct arguments *arguments)
     CHECK(merging.shards != NULL);
     output_init(&merging.output, arguments->json);
     enum exit_code code = load_shards(&merging, arguments);
-    if (code == EXIT_KEPT)
+    if (code == EXIT_KEPT) {
         code = merge_all(&merging);
+    }
     for (size_t i = 0; i < merging.count; i++) {
         checkpoint_deinit(&merging.shards[i].at);
         campaign_description_deinit(&merging.shards[i].description);
@@ -363,11 +406,12 @@ const struct subcommand subcommand_merge = {
     .name = "merge",
     .summary = "join what the shards of a campaign left",
     .usage = "DIR ... [--out DIR]",
-    .description = "Joins the directories of run --shard I/N: totals, findings with equal signatures (the shortest\n"
-                   "repro is kept), repros, certificates, results.jsonl, summary.json and junit.xml.  What campaigns\n"
-                   "before left in those directories stays behind.  The paths in the lines of results.jsonl stay\n"
-                   "those of the shards.  Exits as one run would have.\n\n"
-                   "Example: hbmstress merge out-1 out-2 --out out",
+    .description =
+        "Joins the directories of run --shard I/N: totals, findings with equal signatures (the shortest\n"
+        "repro is kept), repros, certificates, results.jsonl, summary.json and junit.xml.  What campaigns\n"
+        "before left in those directories stays behind.  The paths in the lines of results.jsonl stay\n"
+        "those of the shards.  Exits as one run would have.\n\n"
+        "Example: hbmstress merge out-1 out-2 --out out",
     .options = options,
     .word_count_min = 1,
     .word_count_max = SIZE_MAX,

@@ -40,10 +40,12 @@ void message_note(const char *format, ...)
     va_end(list);
 }
 
-enum exit_code message_unknown(const char *kind, const char *name, const char *near, const char *hint)
+enum exit_code message_unknown(const char *kind, const char *name, const char *near,
+                               const char *hint)
 {
-    if (near != NULL)
+    if (near != NULL) {
         return message_fail(EXIT_USAGE, "unknown %s '%s'; did you mean '%s'?", kind, name, near);
+    }
     return message_fail(EXIT_USAGE, "unknown %s '%s'; %s", kind, name, hint);
 }
 
@@ -54,8 +56,9 @@ static size_t distance(const char *a, const char *b)
 {
     size_t row[NAME_BYTES_MAX + 1];
     size_t length = strlen(b);
-    for (size_t i = 0; i <= length; i++)
+    for (size_t i = 0; i <= length; i++) {
         row[i] = i;
+    }
     for (size_t line = 1; *a != '\0'; a++, line++) {
         size_t diagonal = row[0];
         row[0] = line;
@@ -72,13 +75,15 @@ static size_t distance(const char *a, const char *b)
 const char *message_nearest(const char *name, const char *const *names, size_t count)
 {
     size_t length = strlen(name);
-    if (length > NAME_BYTES_MAX)
+    if (length > NAME_BYTES_MAX) {
         return NULL;
+    }
     const char *nearest = NULL;
     size_t best = length / 3 + 2; /* one more than what is near enough */
     for (size_t i = 0; i < count; i++) {
-        if (strlen(names[i]) > NAME_BYTES_MAX)
+        if (strlen(names[i]) > NAME_BYTES_MAX) {
             continue;
+        }
         size_t edits = distance(name, names[i]);
         if (edits < best) {
             best = edits;

@@ -15,14 +15,16 @@ enum exit_code {
 };
 
 /* Prints "hbmstress: ..." and the line end; control characters are escaped.  Returns code. */
-enum exit_code message_fail(enum exit_code code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+enum exit_code message_fail(enum exit_code code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* The same for what goes on in spite of it. */
 void message_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* "unknown KIND 'NAME'; did you mean 'NEAR'?", or with near NULL "unknown KIND 'NAME'; HINT".
  * Returns EXIT_USAGE. */
-enum exit_code message_unknown(const char *kind, const char *name, const char *near, const char *hint);
+enum exit_code message_unknown(const char *kind, const char *name, const char *near,
+                               const char *hint);
 
 /* The name of names[count] with the fewest edits to name, at most a third of its length plus one;
  * NULL when none is so near.  The first of equals wins. */

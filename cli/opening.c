@@ -34,38 +34,49 @@ static void open_and_answer(void *context, int file)
     (void)file_write_all(file, &answer, sizeof answer);
 }
 
-static enum exit_code fail(enum child_end end, const char *prefix, const char *target, const char *death)
+static enum exit_code fail(enum child_end end, const char *prefix, const char *target,
+                           const char *death)
 {
-    if (end == CHILD_NOT_BORN)
+    if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "no process could be had: %m");
-    if (end == CHILD_FAULTY)
+    }
+    if (end == CHILD_FAULTY) {
         return message_fail(EXIT_HARNESS, "%sa fault of hbmstress: %s", prefix, death);
-    if (end == CHILD_STOPPED && interrupt_asked())
+    }
+    if (end == CHILD_STOPPED && interrupt_asked()) {
         return message_fail(EXIT_HARNESS, "interrupted");
-    if (end == CHILD_STOPPED)
+    }
+    if (end == CHILD_STOPPED) {
         return message_fail(EXIT_BROKEN, "%starget %s does not return from open", prefix, target);
-    return message_fail(EXIT_BROKEN, "%starget %s took its process with it when it was opened: %s", prefix, target, death);
+    }
+    return message_fail(EXIT_BROKEN, "%starget %s took its process with it when it was opened: %s",
+                        prefix, target, death);
 }
 
-enum exit_code opening_try(const struct target *target, const struct setup *setup, const char *where,
-                           uint64_t duration_ns, struct opening *opening)
+enum exit_code opening_try(const struct target *target, const struct setup *setup,
+                           const char *where, uint64_t duration_ns, struct opening *opening)
 {
     struct work work = {target, setup};
     struct writing bytes;
     struct answer answer;
     char prefix[SETUP_VALUE_BYTES] = "", death[CHILD_DEATH_BYTES];
-    if (where != NULL)
+    if (where != NULL) {
         snprintf(prefix, sizeof prefix, "%.250s: ", where);
+    }
     writing_init(&bytes);
     enum child_end end = child_run(open_and_answer, &work, duration_ns, true, &bytes, death);
     bool is_whole = end == CHILD_DONE && bytes.length == sizeof answer;
-    if (is_whole)
+    if (is_whole) {
         memcpy(&answer, bytes.bytes, sizeof answer);
+    }
     writing_deinit(&bytes);
-    if (!is_whole)
+    if (!is_whole) {
         return fail(end, prefix, setup->target, end == CHILD_DONE ? "it ended early" : death);
-    if (!answer.is_taken)
-        return message_fail(EXIT_USAGE, "%starget %s refuses: %s", prefix, setup->target, answer.reason);
+    }
+    if (!answer.is_taken) {
+        return message_fail(EXIT_USAGE, "%starget %s refuses: %s", prefix, setup->target,
+                            answer.reason);
+    }
     opening->has_programs = answer.has_programs;
     memcpy(opening->why_no_lanes, answer.why_no_lanes, sizeof opening->why_no_lanes);
     return EXIT_KEPT;

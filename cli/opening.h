@@ -8,14 +8,14 @@
 
 /* What the target said when it was opened. */
 struct opening {
-    bool has_programs; /* it loads and executes programs */
+    bool has_programs;                   /* it loads and executes programs */
     char why_no_lanes[RUN_REASON_BYTES]; /* why it cannot be run with lanes; "" = it can */
 };
 
-/* Opens and closes the target with that setup, within duration_ns.  where (NULL: nowhere) begins the
- * message of a failure.  EXIT_KEPT and *opening; or after one message EXIT_USAGE when it refuses,
- * EXIT_BROKEN when it crashes or hangs, EXIT_HARNESS when there is no process for it. */
-enum exit_code opening_try(const struct target *target, const struct setup *setup, const char *where,
-                           uint64_t duration_ns, struct opening *opening);
+/* Opens and closes the target with that setup, within duration_ns.  where (NULL: nowhere) begins
+ * the message of a failure.  EXIT_KEPT and *opening; or after one message EXIT_USAGE when it
+ * refuses, EXIT_BROKEN when it crashes or hangs, EXIT_HARNESS when there is no process for it. */
+enum exit_code opening_try(const struct target *target, const struct setup *setup,
+                           const char *where, uint64_t duration_ns, struct opening *opening);
 
 #endif

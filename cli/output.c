@@ -19,64 +19,80 @@ void output_init(struct output *output, bool is_json)
 static bool lock_results(const struct output *output)
 {
     for (int i = 0; i < 200; i++) {
-        if (flock(output->results, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        if (flock(output->results, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
             return true; /* some file systems have no locks */
+        }
         (void)usleep(10000);
     }
     return false;
 }
 
-enum exit_code output_open_results(struct output *output, const char *directory, uint64_t kept_bytes)
+enum exit_code output_open_results(struct output *output, const char *directory,
+                                   uint64_t kept_bytes)
 {
     const enum exit_code code = place_make_folder(directory);
-    if (code != EXIT_KEPT)
+    if (code != EXIT_KEPT) {
         return code;
-    if (snprintf(output->path, sizeof output->path, "%s/results.jsonl", directory) + 16 > OUTPUT_PATH_BYTES)
+    }
+    if (snprintf(output->path, sizeof output->path, "%s/results.jsonl", directory) + 16 >
+        OUTPUT_PATH_BYTES) {
         return message_fail(EXIT_USAGE, "%s: %s", directory, strerror(ENAMETOOLONG));
+    }
     output->results = open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (output->results < 0)
-        return message_fail(errno == EISDIR ? EXIT_USAGE : EXIT_HARNESS, "%s: %s", output->path, strerror(errno));
-    if (!lock_results(output))
+    if (output->results < 0) {
+        return message_fail(errno == EISDIR ? EXIT_USAGE : EXIT_HARNESS, "%s: %s", output->path,
+                            strerror(errno));
+    }
+    if (!lock_results(output)) {
         return message_fail(EXIT_USAGE, "%s: another process writes there", output->path);
-    if (lseek(output->results, 0, SEEK_END) < (off_t)kept_bytes)
+    }
+    if (lseek(output->results, 0, SEEK_END) < (off_t)kept_bytes) {
         return message_fail(EXIT_USAGE, "%s: it is shorter than its checkpoint says", output->path);
-    if (kept_bytes == 0)
+    }
+    if (kept_bytes == 0) {
         checkpoint_forget(directory);
-    if (!campaign_view_forget(directory))
+    }
+    if (!campaign_view_forget(directory)) {
         return EXIT_HARNESS;
+    }
     if (ftruncate(output->results, (off_t)kept_bytes) != 0 ||
-        lseek(output->results, 0, SEEK_END) != (off_t)kept_bytes)
+        lseek(output->results, 0, SEEK_END) != (off_t)kept_bytes) {
         return message_fail(EXIT_HARNESS, "%s: %s", output->path, strerror(errno));
+    }
     output->results_bytes = kept_bytes;
     return EXIT_KEPT;
 }
 
 static void fail(struct output *output, const char *where)
 {
-    if (!output->is_failed && !output->is_silent)
+    if (!output->is_failed && !output->is_silent) {
         (void)message_fail(EXIT_HARNESS, "%s: %s", where, strerror(errno));
+    }
     output->is_failed = true;
 }
 
 static void fail_standard(struct output *output)
 {
-    if (errno != EPIPE)
+    if (errno != EPIPE) {
         fail(output, "standard output");
+    }
     output->is_pipe_closed = true;
 }
 
 void output_line_to_results(struct output *output, const struct writing *line)
 {
-    if (output->results < 0 || output->is_failed)
+    if (output->results < 0 || output->is_failed) {
         return;
+    }
     writing_append_bytes(&output->waiting, line->bytes, line->length);
     output->results_bytes += line->length;
 }
 
 void output_line_to_standard(struct output *output, const struct writing *line)
 {
-    if (output->is_json && !output->is_pipe_closed && !writing_print(line, stdout))
+    if (output->is_json && !output->is_pipe_closed && !writing_print(line, stdout)) {
         fail_standard(output);
+    }
 }
 
 void output_line(struct output *output, const struct writing *line)
@@ -87,8 +103,9 @@ void output_line(struct output *output, const struct writing *line)
 
 void output_text(struct output *output, const struct writing *text)
 {
-    if (!output->is_json && !output->is_pipe_closed && !writing_print(text, stdout))
+    if (!output->is_json && !output->is_pipe_closed && !writing_print(text, stdout)) {
         fail_standard(output);
+    }
 }
 
 /* On a full disk the file is cut back to the lines that are whole. */
@@ -96,9 +113,11 @@ static void flush_results(struct output *output)
 {
     const uint64_t whole_bytes = output->results_bytes - output->waiting.length;
     for (size_t done = 0; done < output->waiting.length;) {
-        ssize_t put = write(output->results, output->waiting.bytes + done, output->waiting.length - done);
-        if (put < 0 && errno == EINTR)
+        ssize_t put = write(output->results, output->waiting.bytes + done,
+                            output->waiting.length - done);
+        if (put < 0 && errno == EINTR) {
             continue;
+        }
         if (put <= 0) {
             fail(output, output->path);
             output->results_bytes = whole_bytes;
@@ -112,24 +131,29 @@ static void flush_results(struct output *output)
 
 void output_flush(struct output *output)
 {
-    if (!output->is_pipe_closed && fflush(stdout) != 0)
+    if (!output->is_pipe_closed && fflush(stdout) != 0) {
         fail_standard(output);
-    if (output->results >= 0 && !output->is_failed)
+    }
+    if (output->results >= 0 && !output->is_failed) {
         flush_results(output);
+    }
 }
 
 void output_sync(struct output *output)
 {
     output_flush(output);
-    if (output->results >= 0 && !output->is_failed && fdatasync(output->results) != 0 && errno != EINVAL)
+    if (output->results >= 0 && !output->is_failed && fdatasync(output->results) != 0 &&
+        errno != EINVAL) {
         fail(output, output->path);
+    }
 }
 
 void output_close(struct output *output)
 {
     output_sync(output);
-    if (output->results >= 0 && close(output->results) != 0)
+    if (output->results >= 0 && close(output->results) != 0) {
         fail(output, output->path);
+    }
     output->results = -1;
     writing_deinit(&output->waiting);
 }

@@ -20,11 +20,13 @@ static bool create_and_note(const char *path)
     (void)sigprocmask(SIG_BLOCK, &all, &before);
     const int file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     const int reason = errno;
-    if (file >= 0)
+    if (file >= 0) {
         interrupt_removes(path);
+    }
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    if (file >= 0)
+    if (file >= 0) {
         (void)close(file);
+    }
     errno = reason;
     return file >= 0;
 }
@@ -35,11 +37,12 @@ bool partial_create(const char *beside, char partial[FILE_PATH_BYTES])
     const int length = slash == NULL ? 0 : (int)(slash - beside) + 1;
     errno = EEXIST;
     for (int i = 0; i < TRY_COUNT_MAX && errno == EEXIST; i++) {
-        if (snprintf(partial, FILE_PATH_BYTES, "%.*s.hbmstress-%ld-%d.partial", length, beside, (long)getpid(), i) >=
-            FILE_PATH_BYTES)
+        if (snprintf(partial, FILE_PATH_BYTES, "%.*s.hbmstress-%ld-%d.partial", length, beside,
+                     (long)getpid(), i) >= FILE_PATH_BYTES) {
             errno = ENAMETOOLONG;
-        else if (create_and_note(partial))
+        } else if (create_and_note(partial)) {
             return true;
+        }
     }
     partial[0] = '\0';
     return false;
@@ -47,8 +50,9 @@ bool partial_create(const char *beside, char partial[FILE_PATH_BYTES])
 
 void partial_remove(char partial[FILE_PATH_BYTES])
 {
-    if (partial[0] == '\0')
+    if (partial[0] == '\0') {
         return;
+    }
     (void)unlink(partial);
     interrupt_removes(NULL);
     partial[0] = '\0';

@@ -13,8 +13,9 @@
 uint64_t plan_trial_seed(const struct part *part, uint64_t trial)
 {
     uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
-    for (const char *name = part->scenario->name; *name != '\0'; name++)
+    for (const char *name = part->scenario->name; *name != '\0'; name++) {
         hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
+    }
     return random_derive(random_derive(part->setup.seed, hash), trial);
 }
 
@@ -22,27 +23,37 @@ uint64_t plan_trial_seed(const struct part *part, uint64_t trial)
 static enum exit_code part_choose_device(struct part *part)
 {
     part->capacity_is_free = part->setup.capacity_bytes == 0;
-    if (!part->capacity_is_free)
+    if (!part->capacity_is_free) {
         return EXIT_KEPT;
+    }
     const struct chip *chip;
-    enum exit_code code = lookup_chip(part->scenario->chip == NULL ? "v5e" : part->scenario->chip, &chip);
-    if (code != EXIT_KEPT)
+    enum exit_code code = lookup_chip(part->scenario->chip == NULL ? "v5e" : part->scenario->chip,
+                                      &chip);
+    if (code != EXIT_KEPT) {
         return code;
+    }
     snprintf(part->setup.chip, sizeof part->setup.chip, "%s", chip->name);
     part->setup.capacity_bytes = chip->capacity_bytes;
     return EXIT_KEPT;
 }
 
 /* Weights that a scenario would ignore are refused.  True: it takes them, or none were given. */
-static bool takes_weights(const struct scenario *scenario, const struct arguments *said, char reason[RUN_REASON_BYTES])
+static bool takes_weights(const struct scenario *scenario, const struct arguments *said,
+                          char reason[RUN_REASON_BYTES])
 {
-    if (!said->has_weights || scenario->takes_weights)
+    if (!said->has_weights || scenario->takes_weights) {
         return true;
-    int used = snprintf(reason, RUN_REASON_BYTES, "scenario '%s' takes no weights: only those do that draw from the generator:",
-                        scenario->name);
-    for (size_t i = 0; scenarios[i] != NULL && used > 0 && used < RUN_REASON_BYTES; i++)
-        if (scenarios[i]->takes_weights)
-            used += snprintf(reason + used, RUN_REASON_BYTES - (size_t)used, " %s", scenarios[i]->name);
+    }
+    int used = snprintf(
+        reason, RUN_REASON_BYTES,
+        "scenario '%s' takes no weights: only those do that draw from the generator:",
+        scenario->name);
+    for (size_t i = 0; scenarios[i] != NULL && used > 0 && used < RUN_REASON_BYTES; i++) {
+        if (scenarios[i]->takes_weights) {
+            used += snprintf(reason + used, RUN_REASON_BYTES - (size_t)used, " %s",
+                             scenarios[i]->name);
+        }
+    }
     return false;
 }
 
@@ -50,28 +61,33 @@ static bool takes_weights(const struct scenario *scenario, const struct argument
 static void part_take_lanes(struct part *part, const struct lane_wish *wish)
 {
     part->setup.checks_races = wish->lane_count != 0 && wish->checks_races;
-    if (wish->lane_count != 0)
+    if (wish->lane_count != 0) {
         part->lanes = lane_wish_completed(wish, &part->setup);
+    }
 }
 
-static enum exit_code part_init(struct part *part, const char *name, const struct scenario *scenario,
-                                const struct arguments *arguments, uint64_t seed)
+static enum exit_code part_init(struct part *part, const char *name,
+                                const struct scenario *scenario, const struct arguments *arguments,
+                                uint64_t seed)
 {
     *part = (struct part){.scenario = scenario};
     snprintf(part->name, sizeof part->name, "%s", name);
     setup_init(&part->setup);
     part->setup.seed = seed;
     enum exit_code code = setup_override(&part->setup, arguments);
-    if (code != EXIT_KEPT)
+    if (code != EXIT_KEPT) {
         return code;
+    }
     code = lookup_target(part->setup.target, &part->target);
-    if (code != EXIT_KEPT)
+    if (code != EXIT_KEPT) {
         return code;
+    }
     snprintf(part->setup.scenario, sizeof part->setup.scenario, "%s", scenario->name);
     part->faults = arguments->faults;
     part_take_lanes(part, &arguments->lanes);
-    if (arguments->has_weights)
+    if (arguments->has_weights) {
         memcpy(part->setup.weights, arguments->weights, sizeof part->setup.weights);
+    }
     return part_choose_device(part);
 }
 
@@ -80,11 +96,14 @@ static enum exit_code part_try(struct part *part, uint64_t duration_ns)
 {
     struct opening opening;
     enum exit_code code = opening_try(part->target, &part->setup, NULL, duration_ns, &opening);
-    if (code == EXIT_KEPT && part->lanes.lane_count != 0 && opening.why_no_lanes[0] != '\0')
-        return message_fail(EXIT_USAGE, "target '%s' cannot be run with lanes: %s", part->setup.target,
-                            opening.why_no_lanes);
-    if (code == EXIT_KEPT && part->scenario->needs_programs && !opening.has_programs)
-        snprintf(part->note, sizeof part->note, "skipped: it needs programs, and target %s has none", part->target->name);
+    if (code == EXIT_KEPT && part->lanes.lane_count != 0 && opening.why_no_lanes[0] != '\0') {
+        return message_fail(EXIT_USAGE, "target '%s' cannot be run with lanes: %s",
+                            part->setup.target, opening.why_no_lanes);
+    }
+    if (code == EXIT_KEPT && part->scenario->needs_programs && !opening.has_programs) {
+        snprintf(part->note, sizeof part->note,
+                 "skipped: it needs programs, and target %s has none", part->target->name);
+    }
     return code;
 }
 
@@ -107,43 +126,54 @@ static void part_bound(struct part *part, const struct arguments *said)
 
 static bool is_wanted(const struct arguments *arguments, const char *name, const char *scenario)
 {
-    for (size_t i = 0; i < arguments->word_count; i++)
-        if (strcmp(arguments->words[i], name) == 0 || strcmp(arguments->words[i], scenario) == 0)
+    for (size_t i = 0; i < arguments->word_count; i++) {
+        if (strcmp(arguments->words[i], name) == 0 || strcmp(arguments->words[i], scenario) == 0) {
             return true;
+        }
+    }
     return arguments->word_count == 0;
 }
 
-static enum exit_code plan_scenarios(const struct arguments *arguments, uint64_t seed, struct plan *plan)
+static enum exit_code plan_scenarios(const struct arguments *arguments, uint64_t seed,
+                                     struct plan *plan)
 {
     const struct scenario *found;
     const char *how = lane_wish_how(&arguments->lanes);
-    if (arguments->lanes.lane_count == 0 && how != NULL)
-        return message_fail(EXIT_USAGE, "%s says how lanes are run, and there are none: give --lanes N", how);
+    if (arguments->lanes.lane_count == 0 && how != NULL) {
+        return message_fail(EXIT_USAGE,
+                            "%s says how lanes are run, and there are none: give --lanes N", how);
+    }
     const char *wrong = lane_wish_wrong(&arguments->lanes);
-    if (wrong != NULL)
+    if (wrong != NULL) {
         return message_fail(EXIT_USAGE, "--schedules: %s", wrong);
+    }
     for (size_t i = 0; i < arguments->word_count; i++) {
         enum exit_code code = lookup_scenario(arguments->words[i], &found);
-        if (code != EXIT_KEPT)
+        if (code != EXIT_KEPT) {
             return code;
+        }
     }
     for (size_t i = 0; scenarios[i] != NULL; i++) {
         const char *name = scenarios[i]->name;
-        if (!is_wanted(arguments, name, name))
+        if (!is_wanted(arguments, name, name)) {
             continue;
+        }
         char reason[RUN_REASON_BYTES];
-        if (!takes_weights(scenarios[i], arguments, reason))
+        if (!takes_weights(scenarios[i], arguments, reason)) {
             return message_fail(EXIT_USAGE, "--weights: %s", reason);
+        }
         struct part *part = plan_add(plan);
         enum exit_code code = part_init(part, name, scenarios[i], arguments, seed);
-        if (code != EXIT_KEPT)
+        if (code != EXIT_KEPT) {
             return code;
+        }
         part_bound(part, arguments);
     }
     return EXIT_KEPT;
 }
 
-/* A section of a job file, and what is said for it: global, then the section, then the command line. */
+/* A section of a job file, and what is said for it: global, then the section, then the command
+ * line. */
 struct saying {
     const struct arguments *arguments;
     const struct job_section *section;
@@ -160,7 +190,8 @@ static enum exit_code fail_unknown_scenario(const struct saying *saying, const c
 {
     char reason[RUN_REASON_BYTES];
     const char *near = lookup_nearest_scenario(name);
-    snprintf(reason, sizeof reason, "unknown scenario '%s'; %s%s%s", name, near == NULL ? "" : "did you mean '",
+    snprintf(reason, sizeof reason, "unknown scenario '%s'; %s%s%s", name,
+             near == NULL ? "" : "did you mean '",
              near == NULL ? "see hbmstress list scenarios" : near, near == NULL ? "" : "'?");
     return fail_in_section(saying, reason);
 }
@@ -177,37 +208,45 @@ static bool is_same_in_files(const char *name, const char *other)
 }
 
 /* What one part keeps may not take the place of what another one does. */
-static enum exit_code check_name(const struct saying *saying, const char *name, const struct plan *plan)
+static enum exit_code check_name(const struct saying *saying, const char *name,
+                                 const struct plan *plan)
 {
     char reason[RUN_REASON_BYTES];
     for (size_t i = 0; i < plan->count; i++) {
-        if (!is_same_in_files(name, plan->parts[i].name))
+        if (!is_same_in_files(name, plan->parts[i].name)) {
             continue;
-        snprintf(reason, sizeof reason, "the files of '%s' would be called as those of '%s' are: give it another name",
+        }
+        snprintf(reason, sizeof reason,
+                 "the files of '%s' would be called as those of '%s' are: give it another name",
                  name, plan->parts[i].name);
         return fail_in_section(saying, reason);
     }
     return EXIT_KEPT;
 }
 
-static enum exit_code plan_one(const struct saying *saying, const char *name, const struct scenario *scenario,
-                               struct plan *plan)
+static enum exit_code plan_one(const struct saying *saying, const char *name,
+                               const struct scenario *scenario, struct plan *plan)
 {
     char reason[RUN_REASON_BYTES];
     if (!is_wanted(saying->arguments, name, scenario->name) &&
-        !is_wanted(saying->arguments, saying->section->name, scenario->name))
+        !is_wanted(saying->arguments, saying->section->name, scenario->name)) {
         return EXIT_KEPT;
-    if (!takes_weights(scenario, &saying->said, reason))
+    }
+    if (!takes_weights(scenario, &saying->said, reason)) {
         return fail_in_section(saying, reason);
-    if (saying->said.lanes.lane_count != 0 && lane_wish_wrong(&saying->said.lanes) != NULL)
+    }
+    if (saying->said.lanes.lane_count != 0 && lane_wish_wrong(&saying->said.lanes) != NULL) {
         return fail_in_section(saying, lane_wish_wrong(&saying->said.lanes));
+    }
     enum exit_code code = check_name(saying, name, plan);
-    if (code != EXIT_KEPT)
+    if (code != EXIT_KEPT) {
         return code;
+    }
     struct part *part = plan_add(plan);
     code = part_init(part, name, scenario, &saying->said, saying->seed);
-    if (code == EXIT_KEPT)
+    if (code == EXIT_KEPT) {
         part_bound(part, &saying->said);
+    }
     return code;
 }
 
@@ -217,48 +256,66 @@ static enum exit_code plan_all(const struct saying *saying, struct plan *plan)
     enum exit_code code = EXIT_KEPT;
     for (size_t i = 0; scenarios[i] != NULL && code == EXIT_KEPT; i++) {
         char name[SETUP_NAME_BYTES];
-        if (snprintf(name, sizeof name, "%s.%s", scenarios[i]->name, saying->section->name) >= (int)sizeof name)
+        if (snprintf(name, sizeof name, "%s.%s", scenarios[i]->name, saying->section->name) >=
+            (int)sizeof name) {
             return fail_in_section(saying, "the section's name is too long for 'scenario = all'");
+        }
         code = plan_one(saying, name, scenarios[i], plan);
     }
     return code;
 }
 
-static enum exit_code plan_section(const struct arguments *arguments, uint64_t seed, const struct job *job,
-                                   const struct job_section *section, struct plan *plan)
+static enum exit_code plan_section(const struct arguments *arguments, uint64_t seed,
+                                   const struct job *job, const struct job_section *section,
+                                   struct plan *plan)
 {
-    struct saying saying = {.arguments = arguments, .section = section, .said = job->global, .seed = seed};
-    if (!arguments_merge(&saying.said, &section->arguments) || !arguments_merge(&saying.said, arguments))
+    struct saying saying = {
+        .arguments = arguments, .section = section, .said = job->global, .seed = seed};
+    if (!arguments_merge(&saying.said, &section->arguments) ||
+        !arguments_merge(&saying.said, arguments)) {
         return fail_in_section(&saying, "more than 16 target options in all");
-    if (section->scenario != NULL && strcmp(section->scenario, "all") == 0)
+    }
+    if (section->scenario != NULL && strcmp(section->scenario, "all") == 0) {
         return plan_all(&saying, plan);
+    }
     const char *name = section->scenario != NULL ? section->scenario : section->name;
     const struct scenario *scenario = scenario_find(name);
-    return scenario == NULL ? fail_unknown_scenario(&saying, name) : plan_one(&saying, section->name, scenario, plan);
+    return scenario == NULL ? fail_unknown_scenario(&saying, name)
+                            : plan_one(&saying, section->name, scenario, plan);
 }
 
 /* Whether the word names a section, a part or a scenario of the job. */
 static bool job_has(const struct job *job, const struct plan *plan, const char *word)
 {
-    for (size_t i = 0; i < job->count; i++)
-        if (strcmp(job->sections[i].name, word) == 0)
+    for (size_t i = 0; i < job->count; i++) {
+        if (strcmp(job->sections[i].name, word) == 0) {
             return true;
-    for (size_t i = 0; i < plan->count; i++)
-        if (strcmp(plan->parts[i].name, word) == 0 || strcmp(plan->parts[i].scenario->name, word) == 0)
+        }
+    }
+    for (size_t i = 0; i < plan->count; i++) {
+        if (strcmp(plan->parts[i].name, word) == 0 ||
+            strcmp(plan->parts[i].scenario->name, word) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
-static enum exit_code plan_job(const struct arguments *arguments, uint64_t seed, const struct job *job, struct plan *plan)
+static enum exit_code plan_job(const struct arguments *arguments, uint64_t seed,
+                               const struct job *job, struct plan *plan)
 {
     for (size_t i = 0; i < job->count; i++) {
         enum exit_code code = plan_section(arguments, seed, job, &job->sections[i], plan);
-        if (code != EXIT_KEPT)
+        if (code != EXIT_KEPT) {
             return code;
+        }
     }
-    for (size_t i = 0; i < arguments->word_count; i++)
-        if (!job_has(job, plan, arguments->words[i]))
-            return message_unknown("scenario", arguments->words[i], NULL, "no section of the job file has or runs it");
+    for (size_t i = 0; i < arguments->word_count; i++) {
+        if (!job_has(job, plan, arguments->words[i])) {
+            return message_unknown("scenario", arguments->words[i], NULL,
+                                   "no section of the job file has or runs it");
+        }
+    }
     return EXIT_KEPT;
 }
 
@@ -266,18 +323,21 @@ static enum exit_code plan_job(const struct arguments *arguments, uint64_t seed,
 static uint64_t campaign_seed(const struct arguments *said, uint64_t seed, struct plan *plan)
 {
     char hash[COMMIT_BYTES];
-    if (said->has_seed || said->job == NULL || !commit_read(".", hash))
+    if (said->has_seed || said->job == NULL || !commit_read(".", hash)) {
         return seed;
+    }
     snprintf(plan->seed_source, sizeof plan->seed_source, "of commit %s", hash);
     return commit_seed(hash);
 }
 
 /* What holds for all parts: the command line over [global]. */
-static enum exit_code plan_common(const struct arguments *arguments, const struct job *job, uint64_t seed, struct plan *plan)
+static enum exit_code plan_common(const struct arguments *arguments, const struct job *job,
+                                  uint64_t seed, struct plan *plan)
 {
     struct arguments said = job->global;
-    if (!arguments_merge(&said, arguments))
+    if (!arguments_merge(&said, arguments)) {
         return message_fail(EXIT_USAGE, "%s: more than 16 target options in all", arguments->job);
+    }
     plan->duration_ns = said.duration_ns == 0 ? UINT64_MAX : said.duration_ns;
     setup_init(&plan->setup);
     plan->shard_index = (uint32_t)arguments->shard_index;
@@ -288,19 +348,23 @@ static enum exit_code plan_common(const struct arguments *arguments, const struc
     return setup_override(&plan->setup, &said);
 }
 
-static enum exit_code plan_fill(const struct arguments *arguments, uint64_t seed, struct job *job, struct plan *plan)
+static enum exit_code plan_fill(const struct arguments *arguments, uint64_t seed, struct job *job,
+                                struct plan *plan)
 {
     enum exit_code code = arguments->job == NULL ? EXIT_KEPT : job_read(arguments->job, job);
-    if (code != EXIT_KEPT)
+    if (code != EXIT_KEPT) {
         return code;
+    }
     code = plan_common(arguments, job, seed, plan);
-    if (code != EXIT_KEPT)
+    if (code != EXIT_KEPT) {
         return code;
+    }
     uint64_t common_seed = plan->setup.seed;
     code = arguments->job == NULL ? plan_scenarios(arguments, common_seed, plan)
                                   : plan_job(arguments, common_seed, job, plan);
-    for (size_t i = 0; code == EXIT_KEPT && i < plan->count; i++)
+    for (size_t i = 0; code == EXIT_KEPT && i < plan->count; i++) {
         code = part_try(&plan->parts[i], arguments->trial_timeout_ns);
+    }
     return code;
 }
 
@@ -321,8 +385,10 @@ void plan_deinit(struct plan *plan)
 
 bool plan_has_work(const struct plan *plan)
 {
-    for (size_t i = 0; i < plan->count; i++)
-        if (plan->parts[i].note[0] == '\0')
+    for (size_t i = 0; i < plan->count; i++) {
+        if (plan->parts[i].note[0] == '\0') {
             return true;
+        }
+    }
     return false;
 }

@@ -14,32 +14,33 @@ struct part {
     char name[SETUP_NAME_BYTES]; /* of the section, else of the scenario */
     const struct scenario *scenario;
     const struct target *target;
-    struct setup setup;       /* seed: of the part; trials derive theirs */
-    bool capacity_is_free;    /* neither chip nor capacity was given */
-    uint64_t op_count_max;    /* in all trials together; UINT64_MAX = not bounded */
-    bool has_op_count_max;    /* it was said */
-    uint64_t trial_count_max; /* UINT64_MAX = not bounded */
-    struct fault_wish faults; /* slipped into its trials */
-    struct lane_wish lanes;   /* completed; lane_count 0 = its trials have no lanes */
-    uint64_t duration_ns;     /* of its trials together; UINT64_MAX = not bounded */
+    struct setup setup;          /* seed: of the part; trials derive theirs */
+    bool capacity_is_free;       /* neither chip nor capacity was given */
+    uint64_t op_count_max;       /* in all trials together; UINT64_MAX = not bounded */
+    bool has_op_count_max;       /* it was said */
+    uint64_t trial_count_max;    /* UINT64_MAX = not bounded */
+    struct fault_wish faults;    /* slipped into its trials */
+    struct lane_wish lanes;      /* completed; lane_count 0 = its trials have no lanes */
+    uint64_t duration_ns;        /* of its trials together; UINT64_MAX = not bounded */
     char note[RUN_REASON_BYTES]; /* why it is skipped; "" = it runs */
 };
 
 struct plan {
     struct part *parts; /* count of them */
     size_t count;
-    struct setup setup;   /* what was said for all parts */
-    uint32_t shard_index, shard_count; /* of the trials numbered i, those with i % shard_count == shard_index */
+    struct setup setup; /* what was said for all parts */
+    uint32_t shard_index,
+        shard_count;      /* of the trials numbered i, those with i % shard_count == shard_index */
     bool requires_probes; /* the campaign fails unless every state probe is hit */
-    bool has_canary;      /* the last part is the canary: it is no job of the user's, see cli/canary.h */
+    bool has_canary; /* the last part is the canary: it is no job of the user's, see cli/canary.h */
     uint64_t duration_ns; /* wall time of the whole run; UINT64_MAX = not bounded */
     /* "" or the commit that setup.seed comes from, for messages: "of commit 4a07…". */
     char seed_source[SEED_SOURCE_BYTES];
 };
 
 /* Makes the plan from the command line and, with --job, the job file; seed is used where none is
- * given; with a job file the seed of the current directory's commit, when there is one, comes before that.
- * Opens each part's target once, so that a refused option or capacity is told now.
+ * given; with a job file the seed of the current directory's commit, when there is one, comes
+ * before that. Opens each part's target once, so that a refused option or capacity is told now.
  * EXIT_KEPT, or another code after one message; deinit in both cases. */
 enum exit_code plan_make(const struct arguments *arguments, uint64_t seed, struct plan *plan);
 void plan_deinit(struct plan *plan);

@@ -19,9 +19,11 @@ static enum exit_code fixed_init(struct setup *fixed, const struct arguments *ar
 
 static bool is_said(const struct arguments *arguments, const char *key)
 {
-    for (uint32_t i = 0; i < arguments->option_count; i++)
-        if (strcmp(arguments->options[i].key, key) == 0)
+    for (uint32_t i = 0; i < arguments->option_count; i++) {
+        if (strcmp(arguments->options[i].key, key) == 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -31,38 +33,48 @@ static bool is_same_target(const char *a, const char *b)
     return strcmp(a, b) == 0 || (plugin_is_named(a) && plugin_is_named(b) && file_is_same(a, b));
 }
 
-/* With another target than the file's, the file's options are promises that this one never made: only those of the
- * command line hold.  named_target is the file's; "" = it names none. */
-static void drop_options(const char *path, const char *named_target, const struct arguments *arguments,
-                         struct setup *setup)
+/* With another target than the file's, the file's options are promises that this one never made:
+ * only those of the command line hold.  named_target is the file's; "" = it names none. */
+static void drop_options(const char *path, const char *named_target,
+                         const struct arguments *arguments, struct setup *setup)
 {
     struct writing dropped;
-    if (arguments->target == NULL || named_target[0] == '\0' || is_same_target(arguments->target, named_target))
+    if (arguments->target == NULL || named_target[0] == '\0' ||
+        is_same_target(arguments->target, named_target)) {
         return;
+    }
     writing_init(&dropped);
-    for (uint32_t i = 0; i < setup->option_count; i++)
-        if (!is_said(arguments, setup->options[i].key))
-            writing_append_format(&dropped, " %s=%s", setup->options[i].key, setup->options[i].value);
-    if (dropped.length > 0)
-        message_note("%s: its options are for target %s, and not given to %s:%s; --target-option gives them", path,
-                     named_target, arguments->target, writing_string(&dropped));
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        if (!is_said(arguments, setup->options[i].key)) {
+            writing_append_format(&dropped, " %s=%s", setup->options[i].key,
+                                  setup->options[i].value);
+        }
+    }
+    if (dropped.length > 0) {
+        message_note(
+            "%s: its options are for target %s, and not given to %s:%s; --target-option gives them",
+            path, named_target, arguments->target, writing_string(&dropped));
+    }
     setup->option_count = 0;
     writing_deinit(&dropped);
 }
 
-/* Puts the command line over what is in the file; a list must not be on hosts that are not there then. */
-static enum exit_code override(const char *path, const char *named_target, const struct arguments *arguments,
-                               struct recording *recording)
+/* Puts the command line over what is in the file; a list must not be on hosts that are not there
+ * then. */
+static enum exit_code override(const char *path, const char *named_target,
+                               const struct arguments *arguments, struct recording *recording)
 {
     char reason[96];
     drop_options(path, named_target, arguments, &recording->setup);
     const enum exit_code code = setup_override(&recording->setup, arguments);
-    if (code != EXIT_KEPT || arguments->host_count == 0)
+    if (code != EXIT_KEPT || arguments->host_count == 0) {
         return code;
+    }
     for (size_t i = 0; i < recording->ops.count; i++) {
         const unsigned host = recording->ops.ops[i].host;
         if (host >= arguments->host_count) {
-            snprintf(reason, sizeof reason, "op %zu is on host %u: --hosts must be %u or more", i, host, host + 1);
+            snprintf(reason, sizeof reason, "op %zu is on host %u: --hosts must be %u or more", i,
+                     host, host + 1);
             return fail_in_file(path, 0, 0, reason);
         }
     }
@@ -70,26 +82,31 @@ static enum exit_code override(const char *path, const char *named_target, const
 }
 
 /* What is said of tokens must not be lost on a file that has none. */
-static enum exit_code check_tokens(const char *path, const struct arguments *arguments, const struct format *format)
+static enum exit_code check_tokens(const char *path, const struct arguments *arguments,
+                                   const struct format *format)
 {
     const char *said = arguments->kv_bytes_per_token > 0     ? "--kv-bytes-per-token"
                        : arguments->kv_tokens_per_second > 0 ? "--kv-tokens-per-second"
                                                              : NULL;
-    if (said == NULL || format == &format_azure_llm)
+    if (said == NULL || format == &format_azure_llm) {
         return EXIT_KEPT;
-    return message_fail(EXIT_USAGE, "%s: %s is for a trace of requests, and this is of the format %s", path, said,
-                        format->name);
+    }
+    return message_fail(EXIT_USAGE,
+                        "%s: %s is for a trace of requests, and this is of the format %s", path,
+                        said, format->name);
 }
 
-enum exit_code recording_import(const char *path, const struct arguments *arguments, struct recording *recording,
-                                struct writing *notes)
+enum exit_code recording_import(const char *path, const struct arguments *arguments,
+                                struct recording *recording, struct writing *notes)
 {
     struct setup fixed;
     char named_target[SETUP_VALUE_BYTES];
     enum exit_code code = fixed_init(&fixed, arguments);
-    if (code != EXIT_KEPT)
+    if (code != EXIT_KEPT) {
         return code;
-    const struct import_options options = {.fixed = &fixed, .kv_bytes_per_token = arguments->kv_bytes_per_token,
+    }
+    const struct import_options options = {.fixed = &fixed,
+                                           .kv_bytes_per_token = arguments->kv_bytes_per_token,
                                            .kv_tokens_per_second = arguments->kv_tokens_per_second};
     struct import import;
     struct import_error error = {0};
@@ -108,8 +125,9 @@ enum exit_code recording_import(const char *path, const struct arguments *argume
     import.said = NULL; /* the recording's now */
     import_deinit(&import);
     code = check_tokens(path, arguments, recording->format);
-    if (code != EXIT_KEPT)
+    if (code != EXIT_KEPT) {
         return code;
+    }
     return override(path, named_target, arguments, recording);
 }
 
@@ -118,17 +136,20 @@ static enum exit_code fail_in_ops(const char *path, const struct ops_file_error 
 {
     char reason[sizeof error->reason + 128];
     const bool is_foreign = strncmp(error->reason, "not a", 5) == 0; /* no .ops file, no text */
-    const char *help = "; hbmstress import makes one of a log, and hbmstress replay --compare takes the log as it is";
+    const char *help =
+        "; hbmstress import makes one of a log, and hbmstress replay --compare takes the log as it is";
     snprintf(reason, sizeof reason, "%s%s", error->reason, is_foreign ? help : "");
     return fail_in_file(path, error->line, error->column, reason);
 }
 
-static enum exit_code recording_read_ops(const char *path, const struct arguments *arguments, struct recording *recording)
+static enum exit_code recording_read_ops(const char *path, const struct arguments *arguments,
+                                         struct recording *recording)
 {
     struct ops_file_error error = {0};
     char named_target[SETUP_VALUE_BYTES];
-    if (ops_file_read(path, &recording->setup, &recording->ops, &error) != OPS_FILE_OK)
+    if (ops_file_read(path, &recording->setup, &recording->ops, &error) != OPS_FILE_OK) {
         return fail_in_ops(path, &error);
+    }
     memcpy(named_target, recording->setup.target, sizeof named_target);
     return override(path, named_target, arguments, recording);
 }
@@ -136,10 +157,12 @@ static enum exit_code recording_read_ops(const char *path, const struct argument
 static enum exit_code recording_choose_capacity(const char *path, struct setup *setup)
 {
     const struct chip *chip = setup->chip[0] == '\0' ? NULL : chip_find(setup->chip);
-    if (setup->capacity_bytes == 0 && chip != NULL)
+    if (setup->capacity_bytes == 0 && chip != NULL) {
         setup->capacity_bytes = chip->capacity_bytes;
-    if (setup->capacity_bytes == 0)
+    }
+    if (setup->capacity_bytes == 0) {
         return fail_in_file(path, 0, 0, "it names no capacity; give --capacity or --chip");
+    }
     return EXIT_KEPT;
 }
 
@@ -154,16 +177,22 @@ enum exit_code recording_read(const char *path, const struct arguments *argument
     enum exit_code code = any_format ? recording_import(path, arguments, recording, &notes)
                                      : recording_read_ops(path, arguments, recording);
     writing_deinit(&notes);
-    if (code == EXIT_KEPT)
+    if (code == EXIT_KEPT) {
         code = recording_choose_capacity(path, &recording->setup);
-    if (code == EXIT_KEPT && lanes_are_in(&recording->ops) && lanes_why_not_list(&recording->ops) != NULL)
+    }
+    if (code == EXIT_KEPT && lanes_are_in(&recording->ops) &&
+        lanes_why_not_list(&recording->ops) != NULL) {
         code = fail_in_file(path, 0, 0, lanes_why_not_list(&recording->ops));
-    if (code == EXIT_KEPT)
+    }
+    if (code == EXIT_KEPT) {
         code = lookup_target(recording->setup.target, &recording->target);
-    if (code != EXIT_KEPT)
+    }
+    if (code != EXIT_KEPT) {
         return code;
+    }
     struct opening opening;
-    return opening_try(recording->target, &recording->setup, path, arguments->trial_timeout_ns, &opening);
+    return opening_try(recording->target, &recording->setup, path, arguments->trial_timeout_ns,
+                       &opening);
 }
 
 void recording_deinit(struct recording *recording)
@@ -175,9 +204,11 @@ void recording_deinit(struct recording *recording)
 
 enum exit_code totals_exit_code(const struct run_totals *totals)
 {
-    if (totals->disputed > 0)
+    if (totals->disputed > 0) {
         return EXIT_HARNESS;
-    if (totals->premature + totals->broken > 0)
+    }
+    if (totals->premature + totals->broken > 0) {
         return EXIT_BROKEN;
+    }
     return totals->unknown > 0 ? EXIT_UNKNOWN : EXIT_KEPT;
 }

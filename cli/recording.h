@@ -16,16 +16,16 @@ struct recording {
     size_t said_count;
 };
 
-/* Reads an .ops file, - being standard input; with any_format every format that `import` knows.  The target is opened once,
- * so that what it refuses is told now.  EXIT_KEPT, or another code after one message; deinit in
- * both cases. */
+/* Reads an .ops file, - being standard input; with any_format every format that `import` knows. The
+ * target is opened once, so that what it refuses is told now.  EXIT_KEPT, or another code after one
+ * message; deinit in both cases. */
 enum exit_code recording_read(const char *path, const struct arguments *arguments, bool any_format,
                               struct recording *recording);
 void recording_deinit(struct recording *recording);
 
 /* Imports a file of any format; notes are lines about what was assumed.  The same codes. */
-enum exit_code recording_import(const char *path, const struct arguments *arguments, struct recording *recording,
-                                struct writing *notes);
+enum exit_code recording_import(const char *path, const struct arguments *arguments,
+                                struct recording *recording, struct writing *notes);
 
 /* How it ended, as an exit code. */
 enum exit_code totals_exit_code(const struct run_totals *totals);

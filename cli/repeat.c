@@ -17,16 +17,18 @@ void repeat_word(struct writing *text, const char *word)
 
 void repeat_option(struct writing *text, const char *name, const char *value)
 {
-    if (value == NULL)
+    if (value == NULL) {
         return;
+    }
     writing_append_format(text, " %s", name);
     repeat_word(text, value);
 }
 
 void repeat_number(struct writing *text, const char *name, uint64_t value)
 {
-    if (value != 0)
+    if (value != 0) {
         writing_append_format(text, " %s %llu", name, (unsigned long long)value);
+    }
 }
 
 void repeat_setup(struct writing *text, const struct arguments *arguments)
@@ -34,12 +36,15 @@ void repeat_setup(struct writing *text, const struct arguments *arguments)
     repeat_option(text, "--target", arguments->target);
     for (uint32_t i = 0; i < arguments->option_count; i++) {
         char option[sizeof arguments->options[i].key + sizeof arguments->options[i].value];
-        snprintf(option, sizeof option, "%s=%s", arguments->options[i].key, arguments->options[i].value);
+        snprintf(option, sizeof option, "%s=%s", arguments->options[i].key,
+                 arguments->options[i].value);
         repeat_option(text, "--target-option", option);
     }
     repeat_option(text, "--chip", arguments->chip);
     repeat_number(text, "--capacity", arguments->capacity_bytes);
     repeat_number(text, "--hosts", arguments->host_count);
-    if (arguments->has_regret_max)
-        writing_append_format(text, " --regret-max %llu", (unsigned long long)arguments->regret_max);
+    if (arguments->has_regret_max) {
+        writing_append_format(text, " --regret-max %llu",
+                              (unsigned long long)arguments->regret_max);
+    }
 }

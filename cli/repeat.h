@@ -1,4 +1,5 @@
-/* The pieces of a line that does the same again, each with a blank before it and quoted as a shell needs it. */
+/* The pieces of a line that does the same again, each with a blank before it and quoted as a shell
+ * needs it. */
 #ifndef CLI_REPEAT_H
 #define CLI_REPEAT_H
 
@@ -10,8 +11,8 @@ void repeat_option(struct writing *text, const char *name, const char *value);
 /* The same; nothing for 0. */
 void repeat_number(struct writing *text, const char *name, uint64_t value);
 
-/* What the command line changed of what is in the file: target, options, device, hosts and regrets.  Without it another
- * run is repeated. */
+/* What the command line changed of what is in the file: target, options, device, hosts and regrets.
+ * Without it another run is repeated. */
 void repeat_setup(struct writing *text, const struct arguments *arguments);
 
 #endif

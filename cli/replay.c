@@ -1,5 +1,4 @@
 /* replay: runs a recorded list again and judges it again. */
-#include "harness/again.h"
 #include "cli/certificates.h"
 #include "cli/child.h"
 #include "cli/clock.h"
@@ -10,6 +9,7 @@
 #include "cli/recording.h"
 #include "cli/searching.h"
 #include "cli/subcommands.h"
+#include "harness/again.h"
 #include "harness/lanes.h"
 #include "reports/json_lines.h"
 #include "reports/terminal.h"
@@ -44,10 +44,11 @@ struct replaying {
     char partial[FILE_PATH_BYTES];            /* where each is written until it is whole */
 };
 
-static void say_finding(struct replaying *replaying, const struct verdict *verdict, const char *rule, const char *message)
+static void say_finding(struct replaying *replaying, const struct verdict *verdict,
+                        const char *rule, const char *message)
 {
-    struct report_finding finding = {.verdict = verdict, .rule = rule, .message = message,
-                                     .signature = replaying->signature};
+    struct report_finding finding = {
+        .verdict = verdict, .rule = rule, .message = message, .signature = replaying->signature};
     writing_clear(&replaying->text);
     json_finding(&replaying->text, &finding);
     output_line(&replaying->output, &replaying->text);
@@ -78,9 +79,10 @@ static void say_dispute(struct replaying *replaying, const struct report_finding
     terminal_finding(&replaying->text, finding);
     output_text(&replaying->output, &replaying->text);
     output_flush(&replaying->output);
-    if (!replaying->state->is_alarmed)
+    if (!replaying->state->is_alarmed) {
         (void)message_fail(EXIT_HARNESS, "the judges disagree: op %lu: %s; a fault of hbmstress",
                            (unsigned long)finding->verdict->op, finding->verdict->reason);
+    }
     replaying->state->is_alarmed = true;
 }
 
@@ -88,20 +90,24 @@ static void say_dispute(struct replaying *replaying, const struct report_finding
 static const char *keep_certificate(struct replaying *replaying, const struct verdict *verdict)
 {
     const struct writing *certificate = &replaying->certificate;
-    if (replaying->state->is_certificate_failed)
+    if (replaying->state->is_certificate_failed) {
         return NULL;
-    snprintf(replaying->certificate_path, sizeof replaying->certificate_path, "%.3968s/op-%lu-%s.json",
-             replaying->arguments->certificates, (unsigned long)verdict->op, verdict_name(verdict->kind));
+    }
+    snprintf(replaying->certificate_path, sizeof replaying->certificate_path,
+             "%.3968s/op-%lu-%s.json", replaying->arguments->certificates,
+             (unsigned long)verdict->op, verdict_name(verdict->kind));
     const char *path = replaying->certificate_path;
-    if (certificate_write(path, replaying->partial, certificate->bytes, certificate->length))
+    if (certificate_write(path, replaying->partial, certificate->bytes, certificate->length)) {
         return path;
+    }
     (void)message_fail(EXIT_HARNESS, "%s: %m", path);
     replaying->state->is_certificate_failed = true;
     return NULL;
 }
 
 /* An OOM: its certificate is checked if it is kept or one of the sample. */
-static void take_oom(struct replaying *replaying, const struct run *run, const struct verdict *verdict)
+static void take_oom(struct replaying *replaying, const struct run *run,
+                     const struct verdict *verdict)
 {
     struct replay_state *state = replaying->state;
     struct verdict said = *verdict;
@@ -119,16 +125,18 @@ static void take_oom(struct replaying *replaying, const struct run *run, const s
     certificate_append(run, &replaying->certificate);
     if (verdict->kind != VERDICT_DISPUTED) {
         state->certificates_checked++;
-        if (!certificate_is_accepted(replaying->certificate.bytes, replaying->certificate.length, reason)) {
+        if (!certificate_is_accepted(replaying->certificate.bytes, replaying->certificate.length,
+                                     reason)) {
             state->certificates_refuted++;
             certificate_dispute(reason, &said);
         }
     }
     finding.certificate = is_kept ? keep_certificate(replaying, &said) : NULL;
-    if (said.kind == VERDICT_DISPUTED)
+    if (said.kind == VERDICT_DISPUTED) {
         say_dispute(replaying, &finding);
-    else
+    } else {
         say_oom(replaying, &finding);
+    }
 }
 
 static void judged(void *context, const struct run *run, const struct verdict *verdict)
@@ -136,13 +144,18 @@ static void judged(void *context, const struct run *run, const struct verdict *v
     struct replaying *replaying = context;
     replaying->state->op_count = (uint32_t)run_ops(run)->count;
     replaying->state->totals = *run_totals(run);
-    if (replaying->arguments->compare)
+    if (replaying->arguments->compare) {
         compare_take(&replaying->state->compare, run);
+    }
     signature_print(verdict, run_ops(run), replaying->signature);
     switch (verdict->kind) {
-    case VERDICT_NONE: return;
-    case VERDICT_BROKEN: say_finding(replaying, verdict, rule_info(verdict->rule)->name, run_message(run)); return;
-    default: take_oom(replaying, run, verdict);
+    case VERDICT_NONE:
+        return;
+    case VERDICT_BROKEN:
+        say_finding(replaying, verdict, rule_info(verdict->rule)->name, run_message(run));
+        return;
+    default:
+        take_oom(replaying, run, verdict);
     }
 }
 
@@ -151,8 +164,9 @@ static void compare(struct replaying *replaying, const struct trial *trial)
 {
     struct verdict verdict;
     if (replaying->arguments->replay_sample == 0 || trial->first.kind != VERDICT_NONE ||
-        !again_breaks(replaying->recording->target, trial, &verdict))
+        !again_breaks(replaying->recording->target, trial, &verdict)) {
         return;
+    }
     replaying->state->totals.broken++;
     signature_print(&verdict, &trial->ops, replaying->signature);
     say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
@@ -160,8 +174,9 @@ static void compare(struct replaying *replaying, const struct trial *trial)
 
 static bool is_same(const struct trial *a, const struct trial *b)
 {
-    return a->digest == b->digest && a->first.kind == b->first.kind && a->first.rule == b->first.rule &&
-           a->first.op == b->first.op && strcmp(a->first.reason, b->first.reason) == 0;
+    return a->digest == b->digest && a->first.kind == b->first.kind &&
+           a->first.rule == b->first.rule && a->first.op == b->first.op &&
+           strcmp(a->first.reason, b->first.reason) == 0;
 }
 
 /* --times: again and again in silence, up to the first that differs. */
@@ -171,13 +186,15 @@ static void repeat(struct replaying *replaying, const struct trial *trial)
     struct replay_state *state = replaying->state;
     char reason[RUN_REASON_BYTES];
     state->replays = state->same_replays = 1;
-    while (state->same_replays == state->replays && state->replays < replaying->arguments->replay_count) {
+    while (state->same_replays == state->replays &&
+           state->replays < replaying->arguments->replay_count) {
         struct trial again;
-        const bool is_taken =
-            trial_replay(recording->target, &recording->setup, &recording->ops, NULL, &again, reason);
+        const bool is_taken = trial_replay(recording->target, &recording->setup, &recording->ops,
+                                           NULL, &again, reason);
         state->replays++; /* one that ctrl-C or the target cuts short is none */
-        if (!is_taken)
+        if (!is_taken) {
             return;
+        }
         state->same_replays += is_same(trial, &again);
         trial_deinit(&again);
     }
@@ -187,9 +204,11 @@ static void repeat(struct replaying *replaying, const struct trial *trial)
 static void say_difference(struct replaying *replaying)
 {
     const struct replay_state *state = replaying->state;
-    struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = RULE_REPLAY,
+    struct verdict verdict = {.kind = VERDICT_BROKEN,
+                              .rule = RULE_REPLAY,
                               .op = (uint32_t)replaying->recording->ops.count};
-    snprintf(verdict.reason, sizeof verdict.reason, "replay %llu gave other observations than the first",
+    snprintf(verdict.reason, sizeof verdict.reason,
+             "replay %llu gave other observations than the first",
              (unsigned long long)state->replays);
     snprintf(replaying->signature, sizeof replaying->signature, "%s", rule_info(RULE_REPLAY)->name);
     replaying->state->totals.broken++;
@@ -199,10 +218,12 @@ static void say_difference(struct replaying *replaying)
 static void say_times(struct replaying *replaying)
 {
     const struct replay_state *state = replaying->state;
-    if (state->replays == 0)
+    if (state->replays == 0) {
         return;
-    if (state->same_replays != state->replays)
+    }
+    if (state->same_replays != state->replays) {
         say_difference(replaying);
+    }
     writing_clear(&replaying->text);
     line_open(&replaying->text, "times");
     line_number(&replaying->text, "replays", state->replays);
@@ -211,7 +232,8 @@ static void say_times(struct replaying *replaying)
     output_line(&replaying->output, &replaying->text);
     writing_clear(&replaying->text);
     writing_append_format(&replaying->text, "%llu of %llu replays gave the same\n",
-                          (unsigned long long)state->same_replays, (unsigned long long)state->replays);
+                          (unsigned long long)state->same_replays,
+                          (unsigned long long)state->replays);
     output_text(&replaying->output, &replaying->text);
 }
 
@@ -224,12 +246,14 @@ static void replay_list(void *context, int file)
     const struct run_listener listener = {replaying, judged};
     struct trial trial;
     char reason[RUN_REASON_BYTES];
-    if (trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial, reason)) {
+    if (trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial,
+                     reason)) {
         replaying->state->totals = trial.totals;
-        if (replaying->arguments->replay_count != 0)
+        if (replaying->arguments->replay_count != 0) {
             repeat(replaying, &trial);
-        else
+        } else {
             compare(replaying, &trial);
+        }
         trial_deinit(&trial);
         replaying->state->is_done = true;
     }
@@ -238,8 +262,10 @@ static void replay_list(void *context, int file)
 
 static void say_start(struct replaying *replaying)
 {
-    struct report_start start = {.subcommand = "replay", .setup = &replaying->recording->setup,
-                                 .file = replaying->arguments->words[0], .duration_ns = UINT64_MAX};
+    struct report_start start = {.subcommand = "replay",
+                                 .setup = &replaying->recording->setup,
+                                 .file = replaying->arguments->words[0],
+                                 .duration_ns = UINT64_MAX};
     writing_clear(&replaying->text);
     json_start(&replaying->text, &start);
     output_line(&replaying->output, &replaying->text);
@@ -253,7 +279,8 @@ static void say_start(struct replaying *replaying)
 static void say_death(struct replaying *replaying, const struct death *death)
 {
     char words[DEATH_WORDS_BYTES];
-    struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = death_rule(death), .op = replaying->state->op_count};
+    struct verdict verdict = {
+        .kind = VERDICT_BROKEN, .rule = death_rule(death), .op = replaying->state->op_count};
     death_describe(death, words);
     death_signature(death, replaying->signature);
     snprintf(verdict.reason, sizeof verdict.reason, "%s", words);
@@ -264,8 +291,9 @@ static void say_death(struct replaying *replaying, const struct death *death)
 static void say_compare(struct replaying *replaying)
 {
     struct compare *compare = &replaying->state->compare;
-    if (!replaying->arguments->compare)
+    if (!replaying->arguments->compare) {
         return;
+    }
     compare_end(compare);
     writing_clear(&replaying->text);
     compare_json(compare, &replaying->text);
@@ -280,14 +308,18 @@ static enum exit_code say_end(struct replaying *replaying, bool is_interrupted)
     say_times(replaying);
     say_compare(replaying);
     const struct replay_state *state = replaying->state;
-    struct report_end end = {.seed = replaying->recording->setup.seed, .trials = 1, .is_interrupted = is_interrupted,
-                             .totals = state->totals, .certificates_checked = state->certificates_checked,
+    struct report_end end = {.seed = replaying->recording->setup.seed,
+                             .trials = 1,
+                             .is_interrupted = is_interrupted,
+                             .totals = state->totals,
+                             .certificates_checked = state->certificates_checked,
                              .elapsed_ns = clock_now_ns() - replaying->start_ns};
     end.totals.disputed += state->certificates_refuted;
     enum exit_code code = totals_exit_code(&end.totals);
     /* A list that was cut short has not shown that every promise is kept. */
-    if (state->is_certificate_failed || (code == EXIT_KEPT && is_interrupted))
+    if (state->is_certificate_failed || (code == EXIT_KEPT && is_interrupted)) {
         code = EXIT_HARNESS;
+    }
     end.exit_code = (int)code;
     writing_clear(&replaying->text);
     json_end(&replaying->text, &end);
@@ -309,7 +341,9 @@ static enum exit_code fail_check(const struct replaying *replaying, const struct
 
 static enum exit_code replaying_work(struct replaying *replaying, struct death *death)
 {
-    const struct child_job job = {.work = replay_list, .context = replaying, .interruptible = true,
+    const struct child_job job = {.work = replay_list,
+                                  .context = replaying,
+                                  .interruptible = true,
                                   .duration_ns = replaying->arguments->trial_timeout_ns};
     struct writing answer;
     say_start(replaying);
@@ -317,14 +351,19 @@ static enum exit_code replaying_work(struct replaying *replaying, struct death *
     enum child_end end = child_work(&job, &answer, death);
     writing_deinit(&answer);
     partial_remove(replaying->partial);
-    if (end == CHILD_NOT_BORN)
+    if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "no process could be had: %m");
-    if (death->kind == DEATH_CHECK)
+    }
+    if (death->kind == DEATH_CHECK) {
         return fail_check(replaying, death);
-    if (death->kind != DEATH_NONE)
+    }
+    if (death->kind != DEATH_NONE) {
         say_death(replaying, death);
-    if (end == CHILD_DONE && !replaying->state->is_done)
-        return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", replaying->arguments->words[0]);
+    }
+    if (end == CHILD_DONE && !replaying->state->is_done) {
+        return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before",
+                            replaying->arguments->words[0]);
+    }
     return say_end(replaying, end == CHILD_STOPPED && death->kind == DEATH_NONE);
 }
 
@@ -333,23 +372,30 @@ static enum exit_code open_certificates(struct replaying *replaying)
 {
     const char *directory = replaying->arguments->certificates;
     char beside[FILE_PATH_BYTES];
-    if (directory == NULL)
+    if (directory == NULL) {
         return EXIT_KEPT;
+    }
     const enum exit_code code = place_make_folder(directory);
-    if (code != EXIT_KEPT)
+    if (code != EXIT_KEPT) {
         return code;
+    }
     snprintf(beside, sizeof beside, "%s/", directory);
-    if (partial_create(beside, replaying->partial))
+    if (partial_create(beside, replaying->partial)) {
         return EXIT_KEPT;
+    }
     return message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
 }
 
-static enum exit_code replay_recording(const struct arguments *arguments, const struct recording *recording)
+static enum exit_code replay_recording(const struct arguments *arguments,
+                                       const struct recording *recording)
 {
-    struct replaying replaying = {.arguments = arguments, .recording = recording, .start_ns = clock_now_ns()};
-    void *memory = mmap(NULL, sizeof(struct replay_state), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
+    struct replaying replaying = {
+        .arguments = arguments, .recording = recording, .start_ns = clock_now_ns()};
+    void *memory = mmap(NULL, sizeof(struct replay_state), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
         return message_fail(EXIT_HARNESS, "no memory could be had: %m");
+    }
     struct death *death = death_create();
     if (death == NULL) {
         (void)munmap(memory, sizeof(struct replay_state));
@@ -360,8 +406,9 @@ static enum exit_code replay_recording(const struct arguments *arguments, const 
     output_init(&replaying.output, arguments->json);
     death_set_op_timeout(arguments->op_timeout_ns);
     enum exit_code code = open_certificates(&replaying);
-    if (code == EXIT_KEPT)
+    if (code == EXIT_KEPT) {
         code = replaying_work(&replaying, death);
+    }
     death_destroy(death);
     writing_deinit(&replaying.text);
     writing_deinit(&replaying.certificate);
@@ -372,40 +419,56 @@ static enum exit_code replay_recording(const struct arguments *arguments, const 
 /* What only a log takes. */
 static enum exit_code check_log(const struct arguments *arguments)
 {
-    const char *only = arguments->format != NULL           ? "--format"
+    const char *only = arguments->format != NULL             ? "--format"
                        : arguments->kv_bytes_per_token > 0   ? "--kv-bytes-per-token"
                        : arguments->kv_tokens_per_second > 0 ? "--kv-tokens-per-second"
                                                              : NULL;
-    if (only != NULL && !arguments->compare)
-        return message_fail(EXIT_USAGE, "%s is for the log that --compare takes: FILE.ops needs none", only);
+    if (only != NULL && !arguments->compare) {
+        return message_fail(EXIT_USAGE,
+                            "%s is for the log that --compare takes: FILE.ops needs none", only);
+    }
     return EXIT_KEPT;
 }
 
 /* What only a search takes, and what it does not. */
 static enum exit_code check_search(const struct arguments *arguments)
 {
-    const char *only = arguments->lanes.has_schedules ? "--schedules"
-                       : arguments->lanes.has_backend ? "--backend"
-                       : arguments->out != NULL       ? "--out"
+    const char *only = arguments->lanes.has_schedules                 ? "--schedules"
+                       : arguments->lanes.has_backend                 ? "--backend"
+                       : arguments->out != NULL                       ? "--out"
                        : arguments_gave(arguments, "--shrink-budget") ? "--shrink-budget"
                                                                       : NULL;
-    const char *never = arguments->replay_count != 0 ? "--times" : arguments->certificates != NULL ? "--certificates" : NULL;
-    if (arguments->lanes.strategy == NULL && only != NULL)
-        return message_fail(EXIT_USAGE, "%s is for a search for other schedules: give --strategy NAME", only);
-    if (arguments->lanes.strategy != NULL && arguments->compare)
-        return message_fail(EXIT_USAGE, "--compare holds one run against the log, and --strategy makes many; give one of them");
-    if (arguments->lanes.strategy != NULL && never != NULL)
-        return message_fail(EXIT_USAGE, "%s repeats what the file says, and --strategy looks for something else; give "
-                            "one of them", never);
+    const char *never = arguments->replay_count != 0      ? "--times"
+                        : arguments->certificates != NULL ? "--certificates"
+                                                          : NULL;
+    if (arguments->lanes.strategy == NULL && only != NULL) {
+        return message_fail(EXIT_USAGE,
+                            "%s is for a search for other schedules: give --strategy NAME", only);
+    }
+    if (arguments->lanes.strategy != NULL && arguments->compare) {
+        return message_fail(
+            EXIT_USAGE,
+            "--compare holds one run against the log, and --strategy makes many; give one of them");
+    }
+    if (arguments->lanes.strategy != NULL && never != NULL) {
+        return message_fail(
+            EXIT_USAGE,
+            "%s repeats what the file says, and --strategy looks for something else; give "
+            "one of them",
+            never);
+    }
     return EXIT_KEPT;
 }
 
 /* Without lanes nothing is held to happens-before. */
-static enum exit_code check_races(const struct arguments *arguments, const struct recording *recording)
+static enum exit_code check_races(const struct arguments *arguments,
+                                  const struct recording *recording)
 {
-    if (!arguments->lanes.has_races || lanes_are_in(&recording->ops))
+    if (!arguments->lanes.has_races || lanes_are_in(&recording->ops)) {
         return EXIT_KEPT;
-    return message_fail(EXIT_USAGE, "%s: its ops are all of one lane: --check-races has nothing to look at",
+    }
+    return message_fail(EXIT_USAGE,
+                        "%s: its ops are all of one lane: --check-races has nothing to look at",
                         arguments->words[0]);
 }
 
@@ -413,48 +476,75 @@ static enum exit_code replay_subcommand(const struct arguments *arguments)
 {
     struct recording recording;
     enum exit_code code = check_search(arguments);
-    if (code == EXIT_KEPT)
+    if (code == EXIT_KEPT) {
         code = check_log(arguments);
-    if (code != EXIT_KEPT)
+    }
+    if (code != EXIT_KEPT) {
         return code;
+    }
     code = recording_read(arguments->words[0], arguments, arguments->compare, &recording);
-    if (code == EXIT_KEPT && arguments->compare && recording.format == &format_ops)
-        code = message_fail(EXIT_USAGE, "%s: a list of ops does not say what happened: --compare is for the log it is from",
-                            arguments->words[0]);
-    if (code == EXIT_KEPT)
+    if (code == EXIT_KEPT && arguments->compare && recording.format == &format_ops) {
+        code = message_fail(
+            EXIT_USAGE,
+            "%s: a list of ops does not say what happened: --compare is for the log it is from",
+            arguments->words[0]);
+    }
+    if (code == EXIT_KEPT) {
         code = check_races(arguments, &recording);
-    if (code == EXIT_KEPT && arguments->lanes.strategy != NULL)
+    }
+    if (code == EXIT_KEPT && arguments->lanes.strategy != NULL) {
         code = searching_run(arguments, &recording);
-    else if (code == EXIT_KEPT)
+    } else if (code == EXIT_KEPT) {
         code = replay_recording(arguments, &recording);
+    }
     recording_deinit(&recording);
     return code;
 }
 
-static const char *const options[] = {"--target", "--target-option", "--chip", "--capacity", "--hosts", "--seed",
-                                      "--replay-sample", "--trial-timeout", "--op-timeout", "--regret-max", "--certificates", "--times",
-                                      "--compare", "--format", "--kv-bytes-per-token", "--kv-tokens-per-second",
-                                      "--strategy", "--schedules", "--backend", "--check-races", "--shrink-budget",
-                                      "--out", "--json", NULL};
+static const char *const options[] = {"--target",
+                                      "--target-option",
+                                      "--chip",
+                                      "--capacity",
+                                      "--hosts",
+                                      "--seed",
+                                      "--replay-sample",
+                                      "--trial-timeout",
+                                      "--op-timeout",
+                                      "--regret-max",
+                                      "--certificates",
+                                      "--times",
+                                      "--compare",
+                                      "--format",
+                                      "--kv-bytes-per-token",
+                                      "--kv-tokens-per-second",
+                                      "--strategy",
+                                      "--schedules",
+                                      "--backend",
+                                      "--check-races",
+                                      "--shrink-budget",
+                                      "--out",
+                                      "--json",
+                                      NULL};
 
 const struct subcommand subcommand_replay = {
     .name = "replay",
     .summary = "run a recorded list of ops again and judge it again",
     .usage = "FILE.ops [options]",
-    .description = "Target, options and device come from the file, unless the command line says otherwise; another\n"
-                   "target than the file's gets none of the file's options.\n"
-                   "The list is run twice and the observations are compared (--replay-sample 0: once).\n"
-                   "With --certificates each out-of-memory leaves its proof in DIR/op-NUMBER-VERDICT.json, for\n"
-                   "hbmstress check or any other checker.  When the judges of hbmstress itself disagree: exit 4.\n\n"
-                   "A list with lanes has its own schedule, which is repeated exactly.  With --strategy other schedules\n"
-                   "of it are searched instead (exhaustive: all there are), --schedules so many; --out DIR keeps what\n"
-                   "breaks a promise.\n\n"
-                   "With --compare FILE is the log itself, of any format that import knows: each request that was answered\n"
-                   "otherwise than the log says, and each byte count that differs, is told (the first 20), and their sums.\n\n"
-                   "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops\n"
-                   "Example: hbmstress replay crash.log --compare\n"
-                   "Example: hbmstress replay out/repros/deadlock-queued_free_race-7.ops --strategy exhaustive=3\n"
-                   "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops --certificates proofs",
+    .description =
+        "Target, options and device come from the file, unless the command line says otherwise; another\n"
+        "target than the file's gets none of the file's options.\n"
+        "The list is run twice and the observations are compared (--replay-sample 0: once).\n"
+        "With --certificates each out-of-memory leaves its proof in DIR/op-NUMBER-VERDICT.json, for\n"
+        "hbmstress check or any other checker.  When the judges of hbmstress itself disagree: exit 4.\n\n"
+        "A list with lanes has its own schedule, which is repeated exactly.  With --strategy other schedules\n"
+        "of it are searched instead (exhaustive: all there are), --schedules so many; --out DIR keeps what\n"
+        "breaks a promise.\n\n"
+        "With --compare FILE is the log itself, of any format that import knows: each request that was answered\n"
+        "otherwise than the log says, and each byte count that differs, is told (the first 20), and their sums.\n\n"
+        "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops\n"
+        "Example: hbmstress replay crash.log --compare\n"
+        "Example: hbmstress replay out/repros/deadlock-queued_free_race-7.ops --strategy exhaustive=3\n"
+        "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops --certificates proofs",
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

@@ -24,8 +24,9 @@ static void resolve_all(void *context, int file)
     (void)file;
     for (size_t i = 0; run != NULL && i < work->count && !run_is_broken(run); i++) {
         struct op op = work->shared[i];
-        if (op.host < run->setup.host_count)
+        if (op.host < run->setup.host_count) {
             driver_resolve(&run->hosts[op.host], run->timeline, &op);
+        }
         work->shared[i] = op;
         (void)run_step(run, &op);
     }
@@ -34,9 +35,11 @@ static void resolve_all(void *context, int file)
 
 static bool is_relative(const struct op_list *ops)
 {
-    for (size_t i = 0; i < ops->count; i++)
-        if ((ops->ops[i].flags & (OP_RELATIVE | OP_FITTED)) != 0)
+    for (size_t i = 0; i < ops->count; i++) {
+        if ((ops->ops[i].flags & (OP_RELATIVE | OP_FITTED)) != 0) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -44,17 +47,22 @@ static void resolve_in_child(const struct attempt *attempt, struct op_list *ops)
 {
     const size_t bytes = ops->count * sizeof *ops->ops;
     struct writing answer;
-    struct op *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct op *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+                             0);
     struct death *death = shared == MAP_FAILED ? NULL : death_create();
     if (death == NULL) {
-        if (shared != MAP_FAILED)
+        if (shared != MAP_FAILED) {
             (void)munmap(shared, bytes);
+        }
         return;
     }
     memcpy(shared, ops->ops, bytes);
     struct work work = {attempt, shared, ops->count};
-    const struct child_job job = {.work = resolve_all, .context = &work, .duration_ns = attempt->duration_ns,
-                                  .op_timeout_ns = attempt->op_timeout_ns, .stuck_ns = attempt->stuck_ns,
+    const struct child_job job = {.work = resolve_all,
+                                  .context = &work,
+                                  .duration_ns = attempt->duration_ns,
+                                  .op_timeout_ns = attempt->op_timeout_ns,
+                                  .stuck_ns = attempt->stuck_ns,
                                   .interruptible = true};
     writing_init(&answer);
     (void)child_work(&job, &answer, death);
@@ -64,9 +72,11 @@ static void resolve_in_child(const struct attempt *attempt, struct op_list *ops)
     (void)munmap(shared, bytes);
 }
 
-void resolving_run(const struct attempt *attempt, const struct op_list *ops, struct op_list *resolved)
+void resolving_run(const struct attempt *attempt, const struct op_list *ops,
+                   struct op_list *resolved)
 {
     op_list_copy(resolved, ops);
-    if (!lanes_are_in(ops) && is_relative(ops))
+    if (!lanes_are_in(ops) && is_relative(ops)) {
         resolve_in_child(attempt, resolved);
+    }
 }

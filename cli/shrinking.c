@@ -12,14 +12,15 @@
 #include <string.h>
 
 #define SHRINK_OP_COUNT_MAX UINT64_C(20000000)
-/* Each list that hangs takes its second, and each that crashes a process, so there may be fewer of them. */
+/* Each list that hangs takes its second, and each that crashes a process, so there may be fewer of
+ * them. */
 enum { SHRINK_HANG_COUNT_MAX = 300, SHRINK_PROCESS_COUNT_MAX = 2000 };
 /* Edits in a row that make a list no shorter. */
 enum { SEARCH_COUNT_MAX = 1000, SEARCH_PROCESS_COUNT_MAX = 50 };
 enum { PROOF_COUNT = 3 };
 #define SHRINK_DURATION_NS UINT64_C(600000000000)
-/* What one call may take of processor time in a shorter list; the last run has the usual bound.  And of wall time, when
- * it waits. */
+/* What one call may take of processor time in a shorter list; the last run has the usual bound. And
+ * of wall time, when it waits. */
 #define ATTEMPT_OP_TIMEOUT_NS UINT64_C(250000000)
 #define STUCK_NS UINT64_C(2000000000)
 
@@ -33,7 +34,8 @@ struct work {
     struct op_list *resolved; /* to begin with, where lists are tried in processes of their own */
     uint64_t end_ns;          /* when the time is over */
 };
-/* The head of an answer; the ops follow.  The child answers with each list that counts: the last one is the result. */
+/* The head of an answer; the ops follow.  The child answers with each list that counts: the last
+ * one is the result. */
 struct answer {
     struct setup setup;
     struct verdict first;
@@ -62,7 +64,8 @@ static bool is_tried_in_process(const char *signature)
 /* Whether the finding may show only when the list is run again: see again.h. */
 static bool may_take_two_runs(const char *signature)
 {
-    return strcmp(signature, rule_info(RULE_REPLAY)->name) == 0 || begins_with(signature, rule_info(RULE_CRASH)->name) ||
+    return strcmp(signature, rule_info(RULE_REPLAY)->name) == 0 ||
+           begins_with(signature, rule_info(RULE_CRASH)->name) ||
            begins_with(signature, rule_info(RULE_HOST_MEMORY)->name);
 }
 
@@ -74,21 +77,26 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 /* The usual bounds of one list. */
 static struct attempt usual_attempt(const struct shrinking *shrinking, const char *signature)
 {
-    return (struct attempt){.target = shrinking->target, .setup = shrinking->setup, .duration_ns = SHRINK_DURATION_NS,
-                            .stuck_ns = STUCK_NS, .is_run_again = signature == NULL || may_take_two_runs(signature)};
+    return (struct attempt){.target = shrinking->target,
+                            .setup = shrinking->setup,
+                            .duration_ns = SHRINK_DURATION_NS,
+                            .stuck_ns = STUCK_NS,
+                            .is_run_again = signature == NULL || may_take_two_runs(signature)};
 }
 
-/* --- in the child ------------------------------------------------------------------------------ */
+/* --- in the child --- */
 
-static bool attempt_is_same(void *context, const struct setup *setup, struct op_list *ops, struct verdict *first)
+static bool attempt_is_same(void *context, const struct setup *setup, struct op_list *ops,
+                            struct verdict *first)
 {
     const struct work *work = context;
     struct attempt attempt = work->attempt;
     struct attempt_result result;
     attempt.setup = setup;
     attempt_run(&attempt, ops, NULL, &result);
-    if (result.signature[0] == '\0' || strcmp(result.signature, work->signature) != 0)
+    if (result.signature[0] == '\0' || strcmp(result.signature, work->signature) != 0) {
         return false;
+    }
     *first = result.first;
     ops->count = result.op_count;
     return true;
@@ -115,34 +123,46 @@ static void shrink_and_answer(void *context, int file)
     const struct shrinking *shrinking = work->shrinking;
     struct shrink_replaying replaying = {.target = shrinking->target};
     snprintf(replaying.signature, sizeof replaying.signature, "%s", work->signature);
-    const struct shrink_try in_process = {.context = &replaying, .is_same = shrink_replay, .setup = shrinking->setup,
-                                          .found = answer_with, .found_context = &file,
-                                          .changes_setup = shrinking->changes_setup, .cost = &replaying.cost,
-                                          .op_count_max = SHRINK_OP_COUNT_MAX, .search_count_max = SEARCH_COUNT_MAX};
-    const struct shrink_try in_attempts = {.context = work, .is_same = attempt_is_same, .setup = shrinking->setup,
-                                           .found = answer_with, .found_context = &file,
-                                           .op_count_max = SHRINK_OP_COUNT_MAX,
-                                           .search_count_max = is_hang(work->signature) ? 0 : SEARCH_PROCESS_COUNT_MAX};
+    const struct shrink_try in_process = {.context = &replaying,
+                                          .is_same = shrink_replay,
+                                          .setup = shrinking->setup,
+                                          .found = answer_with,
+                                          .found_context = &file,
+                                          .changes_setup = shrinking->changes_setup,
+                                          .cost = &replaying.cost,
+                                          .op_count_max = SHRINK_OP_COUNT_MAX,
+                                          .search_count_max = SEARCH_COUNT_MAX};
+    const struct shrink_try in_attempts = {
+        .context = work,
+        .is_same = attempt_is_same,
+        .setup = shrinking->setup,
+        .found = answer_with,
+        .found_context = &file,
+        .op_count_max = SHRINK_OP_COUNT_MAX,
+        .search_count_max = is_hang(work->signature) ? 0 : SEARCH_PROCESS_COUNT_MAX};
     struct shrink_result result;
     if (work->is_in_process) {
-        if (!shrink(&in_process, shrinking->ops, work->replay_count_max, &result))
+        if (!shrink(&in_process, shrinking->ops, work->replay_count_max, &result)) {
             return;
+        }
     } else if (!shrink(&in_attempts, work->resolved, work->replay_count_max, &result) &&
-               !shrink(&in_attempts, shrinking->ops, work->replay_count_max, &result))
+               !shrink(&in_attempts, shrinking->ops, work->replay_count_max, &result)) {
         return;
+    }
     answer_with(&file, &result);
     op_list_deinit(&result.ops);
 }
 
-/* --- in the parent ----------------------------------------------------------------------------- */
+/* --- in the parent --- */
 
 /* How long the answer that begins there is; 0: it is not whole. */
 static size_t answer_length(const struct writing *bytes, size_t start)
 {
     struct answer answer;
     const size_t length = bytes->length - start;
-    if (length < sizeof answer)
+    if (length < sizeof answer) {
         return 0;
+    }
     memcpy(&answer, bytes->bytes + start, sizeof answer);
     return (length - sizeof answer) / sizeof(struct op) < answer.op_count
                ? 0
@@ -153,10 +173,13 @@ static size_t answer_length(const struct writing *bytes, size_t start)
 static void forget_older(struct writing *bytes)
 {
     size_t last = 0, length = answer_length(bytes, 0);
-    for (size_t next = length; length != 0 && (length = answer_length(bytes, next)) != 0; next += length)
+    for (size_t next = length; length != 0 && (length = answer_length(bytes, next)) != 0;
+         next += length) {
         last = next;
-    if (last == 0)
+    }
+    if (last == 0) {
         return;
+    }
     memmove(bytes->bytes, bytes->bytes + last, bytes->length - last);
     bytes->length -= last;
 }
@@ -165,8 +188,9 @@ static void forget_older(struct writing *bytes)
 static bool take_answer(const struct writing *bytes, struct op_list *ops, struct shrunk *shrunk)
 {
     struct answer answer;
-    if (answer_length(bytes, 0) == 0)
+    if (answer_length(bytes, 0) == 0) {
         return false;
+    }
     memcpy(&answer, bytes->bytes, sizeof answer);
     shrunk->setup = answer.setup;
     shrunk->first = answer.first;
@@ -182,11 +206,14 @@ static bool take_answer(const struct writing *bytes, struct op_list *ops, struct
     return true;
 }
 
-static uint64_t affordable_replays(const struct shrinking *shrinking, const char *signature, bool is_in_process)
+static uint64_t affordable_replays(const struct shrinking *shrinking, const char *signature,
+                                   bool is_in_process)
 {
-    if (is_hang(signature))
+    if (is_hang(signature)) {
         return smaller(SHRINK_HANG_COUNT_MAX, shrinking->replay_count_max);
-    return smaller(is_in_process ? UINT64_MAX : SHRINK_PROCESS_COUNT_MAX, shrinking->replay_count_max);
+    }
+    return smaller(is_in_process ? UINT64_MAX : SHRINK_PROCESS_COUNT_MAX,
+                   shrinking->replay_count_max);
 }
 
 static enum shrinking_end fail(struct shrunk *shrunk, enum shrinking_end end, const char *why)
@@ -200,10 +227,10 @@ static enum shrinking_end not_broken(struct shrunk *shrunk)
     return fail(shrunk, SHRINKING_NOT_BROKEN, "the list does not show it when it is run again");
 }
 
-/* Runs the list, with the setup of shrunk, in a fresh process with the usual bounds: what it shows there counts, and
- * its certificate. */
-static enum shrinking_end prove(const struct shrinking *shrinking, const struct op_list *ops, bool wants_certificate,
-                                bool is_shrunk, struct shrunk *shrunk)
+/* Runs the list, with the setup of shrunk, in a fresh process with the usual bounds: what it shows
+ * there counts, and its certificate. */
+static enum shrinking_end prove(const struct shrinking *shrinking, const struct op_list *ops,
+                                bool wants_certificate, bool is_shrunk, struct shrunk *shrunk)
 {
     const char *wanted = shrunk->signature[0] == '\0' ? NULL : shrunk->signature;
     struct attempt attempt = usual_attempt(shrinking, wanted);
@@ -214,15 +241,19 @@ static enum shrinking_end prove(const struct shrinking *shrinking, const struct 
     writing_clear(&shrunk->certificate);
     attempt_run(&attempt, ops, wants_certificate ? &shrunk->certificate : NULL, &result);
     switch (result.end) {
-    case ATTEMPT_STOPPED: return fail(shrunk, SHRINKING_STOPPED, "interrupted");
-    case ATTEMPT_FAULTY: return fail(shrunk, SHRINKING_FAULTY, result.first.reason);
+    case ATTEMPT_STOPPED:
+        return fail(shrunk, SHRINKING_STOPPED, "interrupted");
+    case ATTEMPT_FAULTY:
+        return fail(shrunk, SHRINKING_FAULTY, result.first.reason);
     case ATTEMPT_FAILED:
         snprintf(why, sizeof why, "no process could be had: %m");
         return fail(shrunk, SHRINKING_FAILED, why);
-    default: break;
+    default:
+        break;
     }
-    if (result.signature[0] == '\0' || (wanted != NULL && strcmp(wanted, result.signature) != 0))
+    if (result.signature[0] == '\0' || (wanted != NULL && strcmp(wanted, result.signature) != 0)) {
         return not_broken(shrunk);
+    }
     shrunk->first = result.first;
     memcpy(shrunk->signature, result.signature, sizeof shrunk->signature);
     return SHRINKING_DONE;
@@ -233,8 +264,9 @@ static enum shrinking_end prove_shrunk(const struct shrinking *shrinking, const 
                                        struct shrunk *shrunk)
 {
     enum shrinking_end end = SHRINKING_DONE;
-    for (int i = 0; i < PROOF_COUNT && end == SHRINKING_DONE; i++)
+    for (int i = 0; i < PROOF_COUNT && end == SHRINKING_DONE; i++) {
         end = prove(shrinking, ops, i + 1 == PROOF_COUNT, true, shrunk);
+    }
     return end;
 }
 
@@ -246,15 +278,20 @@ static uint64_t time_left_ns(const struct work *work)
 }
 
 /* One way of trying, from the whole list to the shrunk one. */
-static enum shrinking_end shrink_in_child(struct work *work, struct op_list *ops, struct shrunk *shrunk, bool *has_died)
+static enum shrinking_end shrink_in_child(struct work *work, struct op_list *ops,
+                                          struct shrunk *shrunk, bool *has_died)
 {
-    const struct child_job job = {.work = shrink_and_answer, .context = work, .duration_ns = time_left_ns(work),
-                                  .interruptible = true, .heard = forget_older};
+    const struct child_job job = {.work = shrink_and_answer,
+                                  .context = work,
+                                  .duration_ns = time_left_ns(work),
+                                  .interruptible = true,
+                                  .heard = forget_older};
     struct writing bytes;
     char why[RUN_REASON_BYTES];
     struct death *death = death_create();
-    if (death == NULL)
+    if (death == NULL) {
         return fail(shrunk, SHRINKING_FAILED, "no memory could be had");
+    }
     writing_init(&bytes);
     enum child_end end = child_work(&job, &bytes, death);
     enum shrinking_end result = SHRINKING_DONE;
@@ -266,8 +303,10 @@ static enum shrinking_end shrink_in_child(struct work *work, struct op_list *ops
         death_describe(death, why);
         result = fail(shrunk, SHRINKING_FAULTY, why);
     } else if (end == CHILD_STOPPED) {
-        snprintf(shrunk->cut, sizeof shrunk->cut, "%s", interrupt_asked() ? "interrupted" : "the time was over");
-        result = take_answer(&bytes, ops, shrunk) ? SHRINKING_DONE : fail(shrunk, SHRINKING_STOPPED, shrunk->cut);
+        snprintf(shrunk->cut, sizeof shrunk->cut, "%s",
+                 interrupt_asked() ? "interrupted" : "the time was over");
+        result = take_answer(&bytes, ops, shrunk) ? SHRINKING_DONE
+                                                  : fail(shrunk, SHRINKING_STOPPED, shrunk->cut);
     } else if (!take_answer(&bytes, ops, shrunk)) {
         result = not_broken(shrunk);
     }
@@ -277,7 +316,8 @@ static enum shrinking_end shrink_in_child(struct work *work, struct op_list *ops
 }
 
 /* One process for each list. */
-static enum shrinking_end shrink_in_attempts(struct work *work, struct op_list *ops, struct shrunk *shrunk)
+static enum shrinking_end shrink_in_attempts(struct work *work, struct op_list *ops,
+                                             struct shrunk *shrunk)
 {
     const struct shrinking *shrinking = work->shrinking;
     struct op_list resolved;
@@ -293,27 +333,34 @@ static enum shrinking_end shrink_in_attempts(struct work *work, struct op_list *
     return end == SHRINKING_DONE ? prove_shrunk(shrinking, ops, shrunk) : end;
 }
 
-/* In one process where that can be, else, and when the target died of a shorter list or lives on its past there, one
- * process for each. */
-static enum shrinking_end shrink_both_ways(const struct shrinking *shrinking, struct op_list *ops, struct shrunk *shrunk)
+/* In one process where that can be, else, and when the target died of a shorter list or lives on
+ * its past there, one process for each. */
+static enum shrinking_end shrink_both_ways(const struct shrinking *shrinking, struct op_list *ops,
+                                           struct shrunk *shrunk)
 {
-    struct work work = {.shrinking = shrinking, .signature = shrunk->signature,
+    struct work work = {.shrinking = shrinking,
+                        .signature = shrunk->signature,
                         .replay_count_max = affordable_replays(shrinking, shrunk->signature, true),
                         .is_in_process = is_tried_in_process(shrunk->signature),
                         .attempt = usual_attempt(shrinking, shrunk->signature)};
     bool has_died = false;
-    work.end_ns = clock_now_ns() + (shrinking->duration_ns == 0 ? SHRINK_DURATION_NS : shrinking->duration_ns);
+    work.end_ns = clock_now_ns() +
+                  (shrinking->duration_ns == 0 ? SHRINK_DURATION_NS : shrinking->duration_ns);
     work.attempt.op_timeout_ns = smaller(ATTEMPT_OP_TIMEOUT_NS, death_op_timeout());
     if (work.is_in_process) {
         enum shrinking_end end = shrink_in_child(&work, ops, shrunk, &has_died);
-        if (end == SHRINKING_DONE)
+        if (end == SHRINKING_DONE) {
             end = prove_shrunk(shrinking, ops, shrunk);
-        if (end != SHRINKING_NOT_BROKEN && !has_died)
+        }
+        if (end != SHRINKING_NOT_BROKEN && !has_died) {
             return end;
+        }
     }
     enum shrinking_end end = shrink_in_attempts(&work, ops, shrunk);
-    /* A call that is slow, and no more, is a hang within short bounds, and none within the usual ones. */
-    if (end == SHRINKING_NOT_BROKEN && is_hang(shrunk->signature) && work.attempt.op_timeout_ns < death_op_timeout()) {
+    /* A call that is slow, and no more, is a hang within short bounds, and none within the usual
+     * ones. */
+    if (end == SHRINKING_NOT_BROKEN && is_hang(shrunk->signature) &&
+        work.attempt.op_timeout_ns < death_op_timeout()) {
         work.attempt.op_timeout_ns = death_op_timeout();
         end = shrink_in_attempts(&work, ops, shrunk);
     }
@@ -327,12 +374,14 @@ enum shrinking_end shrinking_run(const struct shrinking *shrinking, struct shrun
     op_list_init(&ops);
     setup_init(&shrunk->setup);
     setup_copy(&shrunk->setup, shrinking->setup);
-    if (shrinking->signature != NULL)
+    if (shrinking->signature != NULL) {
         snprintf(shrunk->signature, sizeof shrunk->signature, "%s", shrinking->signature);
-    else
+    } else {
         end = prove(shrinking, shrinking->ops, false, false, shrunk);
-    if (end == SHRINKING_DONE)
+    }
+    if (end == SHRINKING_DONE) {
         end = shrink_both_ways(shrinking, &ops, shrunk);
+    }
     if (end == SHRINKING_DONE) {
         op_list_copy(&shrunk->ops, &ops);
         shrunk->why[0] = '\0';

@@ -18,8 +18,9 @@ enum { WAIT_MS = 100, DEATHS_PER_MODE_MAX = SWEEP_SAME_COUNT_MAX };
 /* In memory that parent and child share: what is left of a sweep when its process ends. */
 struct shared {
     struct sweep_result result;
-    uint64_t trial_next, trial_chosen; /* of SWEEPS_TRIAL_COUNT; the list of trial_chosen is in `list` */
-    uint64_t score[3];                 /* of that list; see list_score */
+    uint64_t trial_next,
+        trial_chosen;  /* of SWEEPS_TRIAL_COUNT; the list of trial_chosen is in `list` */
+    uint64_t score[3]; /* of that list; see list_score */
     bool is_refused;
     char reason[RUN_REASON_BYTES];
 };
@@ -37,8 +38,8 @@ struct sweeper {
     pid_t process;
     int file;
     struct writing input;
-    uint64_t progress, progress_ns;  /* how far it was when it was seen to move, and when */
-    struct sweep_place death_place;  /* of the last death, and how many there were in its mode */
+    uint64_t progress, progress_ns; /* how far it was when it was seen to move, and when */
+    struct sweep_place death_place; /* of the last death, and how many there were in its mode */
     uint64_t death_count;
 };
 
@@ -49,7 +50,7 @@ struct sweeps {
     size_t count;
 };
 
-/* --- in the child: the list ------------------------------------------------------------------------------ */
+/* --- in the child: the list --- */
 
 /* A scenario's calls have no context but its own state: the one that listens in is kept here. */
 static struct {
@@ -68,26 +69,30 @@ static void words_begin(void *context, const struct setup *setup)
 static void words_step(void *context, const struct op *op)
 {
     struct last_words *words = context;
-    if (words->op_count < LAST_OP_COUNT_MAX)
+    if (words->op_count < LAST_OP_COUNT_MAX) {
         words->ops[words->op_count++] = *op;
+    }
 }
 
-static void begin_and_note(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void begin_and_note(void *state, struct random *random, struct setup *setup,
+                           bool capacity_is_free)
 {
     current.scenario->begin(state, random, setup, capacity_is_free);
     words_begin(current.words, setup);
 }
 
-static bool next_and_note(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static bool next_and_note(void *state, struct random *random, const struct scenario_view *view,
+                          struct op *op)
 {
-    if (!current.scenario->next(state, random, view, op))
+    if (!current.scenario->next(state, random, view, op)) {
         return false;
+    }
     words_step(current.words, op);
     return true;
 }
 
-/* How much a list asks of the device: kinds of call first, then the rarest kind, then all.  A list that breaks a
- * promise by itself comes last. */
+/* How much a list asks of the device: kinds of call first, then the rarest kind, then all.  A list
+ * that breaks a promise by itself comes last. */
 static void list_score(const struct trial *trial, uint64_t score[3])
 {
     const struct run_totals *totals = &trial->totals;
@@ -104,9 +109,11 @@ static void list_score(const struct trial *trial, uint64_t score[3])
 
 static bool is_better(const uint64_t score[3], const uint64_t than[3])
 {
-    for (size_t i = 0; i < 3; i++)
-        if (score[i] != than[i])
+    for (size_t i = 0; i < 3; i++) {
+        if (score[i] != than[i]) {
             return score[i] > than[i];
+        }
+    }
     return false;
 }
 
@@ -115,13 +122,15 @@ static void take_list(struct sweeper *sweeper, const struct trial *trial)
     struct shared *shared = sweeper->shared;
     uint64_t score[3];
     list_score(trial, score);
-    if (sweeper->list->has_begun && !is_better(score, shared->score))
+    if (sweeper->list->has_begun && !is_better(score, shared->score)) {
         return;
+    }
     memcpy(shared->score, score, sizeof score);
     shared->trial_chosen = shared->trial_next;
     words_begin(sweeper->list, &trial->setup);
-    for (size_t i = 0; i < trial->ops.count; i++)
+    for (size_t i = 0; i < trial->ops.count; i++) {
         words_step(sweeper->list, &trial->ops.ops[i]);
+    }
 }
 
 /* False: the target refuses the setup. */
@@ -136,10 +145,14 @@ static bool try_trial(struct sweeper *sweeper)
     current.scenario = part->scenario;
     current.words = sweeper->words;
     setup.seed = plan_trial_seed(part, sweeper->shared->trial_next);
-    const struct trial_plan plan = {.target = part->target, .scenario = &scenario, .setup = &setup,
-                                    .capacity_is_free = part->capacity_is_free, .op_count_max = part->op_count_max};
-    if (!trial_run(&plan, NULL, &trial, sweeper->shared->reason))
+    const struct trial_plan plan = {.target = part->target,
+                                    .scenario = &scenario,
+                                    .setup = &setup,
+                                    .capacity_is_free = part->capacity_is_free,
+                                    .op_count_max = part->op_count_max};
+    if (!trial_run(&plan, NULL, &trial, sweeper->shared->reason)) {
         return false;
+    }
     take_list(sweeper, &trial);
     trial_deinit(&trial);
     return true;
@@ -147,13 +160,15 @@ static bool try_trial(struct sweeper *sweeper)
 
 static bool choose_list(struct sweeper *sweeper)
 {
-    for (; sweeper->shared->trial_next < SWEEPS_TRIAL_COUNT; sweeper->shared->trial_next++)
-        if (!try_trial(sweeper))
+    for (; sweeper->shared->trial_next < SWEEPS_TRIAL_COUNT; sweeper->shared->trial_next++) {
+        if (!try_trial(sweeper)) {
             return false;
+        }
+    }
     return true;
 }
 
-/* --- in the child: the sweep ------------------------------------------------------------------------------ */
+/* --- in the child: the sweep --- */
 
 /* How a finding goes to the parent: this, then its ops. */
 struct sent {
@@ -188,7 +203,8 @@ static void send_finding(void *context, const struct sweep_finding *finding)
     sent->note.ops.count = finding->ops->count;
     snprintf(sent->note.message, sizeof sent->note.message, "%s", finding->message);
     (void)(file_write_all(sending->file, sent, sizeof *sent) &&
-           file_write_all(sending->file, finding->ops->ops, finding->ops->count * sizeof *finding->ops->ops));
+           file_write_all(sending->file, finding->ops->ops,
+                          finding->ops->count * sizeof *finding->ops->ops));
     free(sent);
 }
 
@@ -206,12 +222,14 @@ static void sweeper_work(struct sweeper *sweeper, int file)
         return;
     }
     ops.count = sweeper->list->op_count;
-    const struct sweep sweep = {.target = sweeper->part->target, .setup = &sweeper->list->setup, .ops = &ops,
+    const struct sweep sweep = {.target = sweeper->part->target,
+                                .setup = &sweeper->list->setup,
+                                .ops = &ops,
                                 .listener = {&sending, send_begin, send_step, send_finding}};
     shared->is_refused = !sweep_run(&sweep, &shared->result, shared->reason);
 }
 
-/* --- in the parent: notes ----------------------------------------------------------------------------------- */
+/* --- in the parent: notes --- */
 
 static struct sweep_note *sweeper_add_note(struct sweeper *sweeper)
 {
@@ -261,14 +279,16 @@ static void sweeper_note_death(struct sweeper *sweeper, enum rule rule, const ch
     struct sweep_note *note = sweeper_add_note(sweeper);
     const struct last_words *words = sweeper->words;
     note->place = sweeper->shared->result.place;
-    note->trial = is_choosing(sweeper) ? sweeper->shared->trial_next : sweeper->shared->trial_chosen;
+    note->trial = is_choosing(sweeper) ? sweeper->shared->trial_next
+                                       : sweeper->shared->trial_chosen;
     note->setup = words->setup;
     note->is_whole = true;
     note->verdict = (struct verdict){.kind = VERDICT_BROKEN, .rule = rule};
     note->verdict.op = words->op_count == 0 ? 0 : (uint32_t)(words->op_count - 1);
     snprintf(note->verdict.reason, sizeof note->verdict.reason, "%s", reason);
-    for (uint64_t i = 0; i < words->op_count && note->place.phase != SWEEP_OPEN; i++)
+    for (uint64_t i = 0; i < words->op_count && note->place.phase != SWEEP_OPEN; i++) {
         op_list_append(&note->ops, &words->ops[i]);
+    }
 }
 
 /* The process ended in the middle of a trial or a replay: the next one goes on behind it. */
@@ -276,24 +296,27 @@ static void sweeper_take_death(struct sweeper *sweeper, enum rule rule, const ch
 {
     struct shared *shared = sweeper->shared;
     const struct sweep_place place = shared->result.place;
-    if (shared->result.found[rule] < SWEEP_SAME_COUNT_MAX)
+    if (shared->result.found[rule] < SWEEP_SAME_COUNT_MAX) {
         sweeper_note_death(sweeper, rule, reason);
+    }
     if (is_choosing(sweeper)) {
         shared->trial_next++;
         shared->result.found[rule]++;
         return;
     }
-    sweeper->death_count = is_same_mode(&place, &sweeper->death_place) ? sweeper->death_count + 1 : 1;
+    sweeper->death_count = is_same_mode(&place, &sweeper->death_place) ? sweeper->death_count + 1
+                                                                       : 1;
     sweeper->death_place = place;
     (void)sweep_skip(&shared->result, rule, sweeper->death_count >= DEATHS_PER_MODE_MAX);
     sweeper->is_done = shared->result.place.phase == SWEEP_DONE;
 }
 
-/* --- in the parent: processes ------------------------------------------------------------------------------- */
+/* --- in the parent: processes --- */
 
 static void *map_shared(size_t bytes)
 {
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
@@ -314,8 +337,9 @@ static void sweeper_take_rest(struct sweeper *sweeper)
     ssize_t got = 1;
     while (got > 0 && poll(&file, 1, 0) > 0) {
         got = read(sweeper->file, bytes, sizeof bytes);
-        if (got > 0)
+        if (got > 0) {
             writing_append_bytes(&sweeper->input, bytes, (size_t)got);
+        }
     }
     sweeper_take_input(sweeper);
 }
@@ -323,8 +347,9 @@ static void sweeper_take_rest(struct sweeper *sweeper)
 /* What it told counts, however it ended. */
 static void sweeper_bury(struct sweeper *sweeper, int *status)
 {
-    while (waitpid(sweeper->process, status, 0) < 0 && errno == EINTR)
+    while (waitpid(sweeper->process, status, 0) < 0 && errno == EINTR) {
         continue;
+    }
     sweeper_take_rest(sweeper);
     close(sweeper->file);
     sweeper->process = 0;
@@ -337,16 +362,20 @@ static void sweeper_deinit(struct sweeper *sweeper)
         (void)kill(sweeper->process, SIGKILL);
         sweeper_bury(sweeper, &status);
     }
-    for (size_t i = 0; i < sweeper->note_count; i++)
+    for (size_t i = 0; i < sweeper->note_count; i++) {
         op_list_deinit(&sweeper->notes[i].ops);
+    }
     free(sweeper->notes);
     writing_deinit(&sweeper->input);
-    if (sweeper->shared != NULL)
+    if (sweeper->shared != NULL) {
         (void)munmap(sweeper->shared, sizeof *sweeper->shared);
-    if (sweeper->list != NULL)
+    }
+    if (sweeper->list != NULL) {
         last_words_destroy(sweeper->list);
-    if (sweeper->words != NULL)
+    }
+    if (sweeper->words != NULL) {
         last_words_destroy(sweeper->words);
+    }
 }
 
 static uint64_t sweeper_progress(const struct sweeper *sweeper)
@@ -357,8 +386,9 @@ static uint64_t sweeper_progress(const struct sweeper *sweeper)
 static bool sweeper_start(struct sweeper *sweeper)
 {
     int files[2];
-    if (pipe(files) != 0)
+    if (pipe(files) != 0) {
         return false;
+    }
     (void)fflush(NULL);
     sweeper->process = fork();
     if (sweeper->process == 0) {
@@ -394,7 +424,8 @@ static void sweeper_conclude(struct sweeper *sweeper, int status)
     death_conclude(death, status);
     if (death->kind == DEATH_CHECK) {
         sweeper->is_done = sweeper->is_faulty = true;
-        (void)message_fail(EXIT_HARNESS, "a fault of hbmstress: %s, in the sweep of %s", death->text, sweeper->part->name);
+        (void)message_fail(EXIT_HARNESS, "a fault of hbmstress: %s, in the sweep of %s",
+                           death->text, sweeper->part->name);
         return;
     }
     death_name(death, name);
@@ -422,8 +453,9 @@ static void sweeper_stop(struct sweeper *sweeper)
     (void)kill(sweeper->process, SIGKILL);
     sweeper_bury(sweeper, &status);
     const bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
-    if (!is_killed || sweeper->words->death.kind != DEATH_NONE)
+    if (!is_killed || sweeper->words->death.kind != DEATH_NONE) {
         sweeper_conclude(sweeper, status);
+    }
 }
 
 static void sweeper_watch(struct sweeper *sweeper, uint64_t timeout_ns)
@@ -440,7 +472,7 @@ static void sweeper_watch(struct sweeper *sweeper, uint64_t timeout_ns)
     }
 }
 
-/* --- all of them ---------------------------------------------------------------------------------------------- */
+/* --- all of them --- */
 
 struct sweeps *sweeps_create(const struct sweeps_setup *setup)
 {
@@ -450,19 +482,21 @@ struct sweeps *sweeps_create(const struct sweeps_setup *setup)
     sweeps->sweepers = calloc(setup->plan->count, sizeof *sweeps->sweepers);
     sweeps->files = calloc(setup->plan->count, sizeof *sweeps->files);
     CHECK(sweeps->sweepers != NULL && sweeps->files != NULL);
-    for (; sweeps->count < setup->plan->count; sweeps->count++)
+    for (; sweeps->count < setup->plan->count; sweeps->count++) {
         if (!sweeper_init(&sweeps->sweepers[sweeps->count], &setup->plan->parts[sweeps->count])) {
             sweeps->count++;
             sweeps_destroy(sweeps);
             return NULL;
         }
+    }
     return sweeps;
 }
 
 void sweeps_destroy(struct sweeps *sweeps)
 {
-    for (size_t i = 0; i < sweeps->count; i++)
+    for (size_t i = 0; i < sweeps->count; i++) {
         sweeper_deinit(&sweeps->sweepers[i]);
+    }
     free(sweeps->sweepers);
     free(sweeps->files);
     free(sweeps);
@@ -471,14 +505,17 @@ void sweeps_destroy(struct sweeps *sweeps)
 static bool start_some(struct sweeps *sweeps)
 {
     size_t busy = 0;
-    for (size_t i = 0; i < sweeps->count; i++)
+    for (size_t i = 0; i < sweeps->count; i++) {
         busy += sweeps->sweepers[i].process != 0;
+    }
     for (size_t i = 0; i < sweeps->count && busy < sweeps->setup.worker_count; i++) {
         struct sweeper *sweeper = &sweeps->sweepers[i];
-        if (sweeper->is_done || sweeper->process != 0)
+        if (sweeper->is_done || sweeper->process != 0) {
             continue;
-        if (!sweeper_start(sweeper))
+        }
+        if (!sweeper_start(sweeper)) {
             return false;
+        }
         busy++;
     }
     return true;
@@ -491,36 +528,45 @@ bool sweeps_turn(struct sweeps *sweeps, bool *is_failed)
     for (size_t i = 0; i < sweeps->count; i++) {
         const struct sweeper *sweeper = &sweeps->sweepers[i];
         has_work |= !sweeper->is_done;
-        sweeps->files[i] = (struct pollfd){.fd = sweeper->process != 0 ? sweeper->file : -1, .events = POLLIN};
+        sweeps->files[i] = (struct pollfd){.fd = sweeper->process != 0 ? sweeper->file : -1,
+                                           .events = POLLIN};
     }
-    if (*is_failed || !has_work)
+    if (*is_failed || !has_work) {
         return false;
-    if (poll(sweeps->files, sweeps->count, WAIT_MS) < 0)
+    }
+    if (poll(sweeps->files, sweeps->count, WAIT_MS) < 0) {
         return true;
+    }
     for (size_t i = 0; i < sweeps->count; i++) {
         struct sweeper *sweeper = &sweeps->sweepers[i];
-        if (sweeper->process != 0 && sweeps->files[i].revents != 0)
+        if (sweeper->process != 0 && sweeps->files[i].revents != 0) {
             sweeper_read(sweeper);
-        else if (sweeper->process != 0)
+        } else if (sweeper->process != 0) {
             sweeper_watch(sweeper, sweeps->setup.timeout_ns);
+        }
     }
     return true;
 }
 
 void sweeps_stop(struct sweeps *sweeps)
 {
-    for (size_t i = 0; i < sweeps->count; i++)
-        if (sweeps->sweepers[i].process != 0)
+    for (size_t i = 0; i < sweeps->count; i++) {
+        if (sweeps->sweepers[i].process != 0) {
             sweeper_stop(&sweeps->sweepers[i]);
+        }
+    }
 }
 
 struct sweep_part sweeps_part(const struct sweeps *sweeps, size_t part)
 {
     CHECK(part < sweeps->count);
     const struct sweeper *sweeper = &sweeps->sweepers[part];
-    return (struct sweep_part){.result = &sweeper->shared->result, .notes = sweeper->notes,
-                               .note_count = sweeper->note_count, .trial = sweeper->shared->trial_chosen,
+    return (struct sweep_part){.result = &sweeper->shared->result,
+                               .notes = sweeper->notes,
+                               .note_count = sweeper->note_count,
+                               .trial = sweeper->shared->trial_chosen,
                                .is_done = sweeper->is_done,
                                .is_faulty = sweeper->is_faulty,
-                               .refusal = sweeper->shared->is_refused ? sweeper->shared->reason : ""};
+                               .refusal = sweeper->shared->is_refused ? sweeper->shared->reason
+                                                                      : ""};
 }

@@ -1,5 +1,5 @@
-/* Names for addresses of code: the function, from the symbol table of its object, or else the object and the offset
- * in it.  Slow; for what a dead process left behind. */
+/* Names for addresses of code: the function, from the symbol table of its object, or else the
+ * object and the offset in it.  Slow; for what a dead process left behind. */
 #ifndef CLI_SYMBOLS_H
 #define CLI_SYMBOLS_H
 

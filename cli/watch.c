@@ -13,7 +13,7 @@
 
 enum { SCREEN_LINES_FREE = 2 };
 
-/* --- drawing ---------------------------------------------------------------------------------- */
+/* --- drawing --- */
 
 static void watching_init(struct watching *watching, const struct arguments *arguments)
 {
@@ -24,13 +24,15 @@ static void watching_init(struct watching *watching, const struct arguments *arg
     output_init(&watching->output, arguments->json);
     writing_init(&watching->text);
     watching->line_count_max = SIZE_MAX;
-    if (!is_terminal)
+    if (!is_terminal) {
         return;
+    }
     const bool has_size = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     watching->chart.width = has_size ? size.ws_col : WATCH_WIDTH_DEFAULT;
     watching->chart.has_colour = watch_wants_colour(true, getenv("NO_COLOR"), getenv("TERM"));
-    if (arguments->follow && has_size && size.ws_row > SCREEN_LINES_FREE)
+    if (arguments->follow && has_size && size.ws_row > SCREEN_LINES_FREE) {
         watching->line_count_max = size.ws_row - SCREEN_LINES_FREE;
+    }
 }
 
 static void watching_deinit(struct watching *watching)
@@ -41,17 +43,20 @@ static void watching_deinit(struct watching *watching)
 static size_t count_lines(const struct writing *text)
 {
     size_t count = 0;
-    for (size_t i = 0; i < text->length; i++)
+    for (size_t i = 0; i < text->length; i++) {
         count += text->bytes[i] == '\n';
+    }
     return count;
 }
 
-/* No cursor moves above the first line of the screen: lines beyond it would be drawn again and again. */
+/* No cursor moves above the first line of the screen: lines beyond it would be drawn again and
+ * again. */
 static void cut_lines(struct writing *text, size_t count_max)
 {
     size_t count = 0, length = 0;
-    while (length < text->length && count < count_max)
+    while (length < text->length && count < count_max) {
         count += text->bytes[length++] == '\n';
+    }
     text->length = length;
 }
 
@@ -60,24 +65,28 @@ void watching_show(struct watching *watching, const struct memory_device *device
     struct writing *text = &watching->text;
     writing_clear(text);
     if (watching->arguments->json) {
-        for (size_t i = 0; i < count; i++)
+        for (size_t i = 0; i < count; i++) {
             memory_chart_json(&watching->chart, &devices[i], text);
-        if (text->length > 0)
+        }
+        if (text->length > 0) {
             output_line(&watching->output, text);
+        }
         output_flush(&watching->output);
         return;
     }
-    if (watching->chart.width > 0 && watching->lines_drawn > 0)
+    if (watching->chart.width > 0 && watching->lines_drawn > 0) {
         writing_append_format(text, "\033[%zuA", watching->lines_drawn);
-    for (size_t i = 0; i < count; i++)
+    }
+    for (size_t i = 0; i < count; i++) {
         (void)memory_chart_draw(&watching->chart, &devices[i], text);
+    }
     cut_lines(text, watching->line_count_max);
     watching->lines_drawn = count_lines(text);
     output_text(&watching->output, text);
     output_flush(&watching->output);
 }
 
-/* --- the subcommand --------------------------------------------------------------------------- */
+/* --- the subcommand --- */
 
 static bool is_directory(const char *path)
 {
@@ -88,12 +97,12 @@ static bool is_directory(const char *path)
 /* What only the run of a FILE takes; NULL: nothing of it was said. */
 static const char *said_of_run(const struct arguments *arguments)
 {
-    return arguments->format != NULL           ? "--format"
-           : arguments->target != NULL         ? "--target"
-           : arguments->option_count > 0       ? "--target-option"
-           : arguments->chip != NULL           ? "--chip"
-           : arguments->capacity_bytes > 0     ? "--capacity"
-           : arguments->host_count > 0         ? "--hosts"
+    return arguments->format != NULL             ? "--format"
+           : arguments->target != NULL           ? "--target"
+           : arguments->option_count > 0         ? "--target-option"
+           : arguments->chip != NULL             ? "--chip"
+           : arguments->capacity_bytes > 0       ? "--capacity"
+           : arguments->host_count > 0           ? "--hosts"
            : arguments->kv_bytes_per_token > 0   ? "--kv-bytes-per-token"
            : arguments->kv_tokens_per_second > 0 ? "--kv-tokens-per-second"
                                                  : NULL;
@@ -104,38 +113,55 @@ static enum exit_code watch_subcommand(const struct arguments *arguments)
     struct watching watching;
     enum exit_code code;
     const bool is_campaign = is_directory(arguments->words[0]);
-    if (!is_campaign && arguments->follow)
-        return message_fail(EXIT_USAGE, "%s: --follow is for the DIR of a campaign, and this is none",
+    if (!is_campaign && arguments->follow) {
+        return message_fail(EXIT_USAGE,
+                            "%s: --follow is for the DIR of a campaign, and this is none",
                             arguments->words[0]);
-    if (is_campaign && said_of_run(arguments) != NULL)
-        return message_fail(EXIT_USAGE, "%s: %s is for a FILE that is run, and this is the DIR of a campaign",
+    }
+    if (is_campaign && said_of_run(arguments) != NULL) {
+        return message_fail(EXIT_USAGE,
+                            "%s: %s is for a FILE that is run, and this is the DIR of a campaign",
                             arguments->words[0], said_of_run(arguments));
+    }
     watching_init(&watching, arguments);
     code = is_campaign ? watching_campaign(&watching) : watching_list(&watching);
-    if (watching.output.is_failed)
+    if (watching.output.is_failed) {
         code = EXIT_HARNESS;
+    }
     watching_deinit(&watching);
     return code;
 }
 
-static const char *const options[] = {"--alarm", "--follow", "--format", "--target", "--target-option", "--chip",
-                                      "--capacity", "--hosts", "--kv-bytes-per-token", "--kv-tokens-per-second",
-                                      "--op-timeout", "--trial-timeout", "--json", NULL};
+static const char *const options[] = {"--alarm",
+                                      "--follow",
+                                      "--format",
+                                      "--target",
+                                      "--target-option",
+                                      "--chip",
+                                      "--capacity",
+                                      "--hosts",
+                                      "--kv-bytes-per-token",
+                                      "--kv-tokens-per-second",
+                                      "--op-timeout",
+                                      "--trial-timeout",
+                                      "--json",
+                                      NULL};
 
 const struct subcommand subcommand_watch = {
     .name = "watch",
     .summary = "show memory in use over time, of a campaign or of a list",
     .usage = "DIR|FILE [options]",
-    .description = "Of a DIR that a campaign writes, or left: for each job the fullest moment of its last trial on\n"
-                   "its fullest host, and of the trials before.  A FILE of any format (list formats) is run on its\n"
-                   "target, and each of its hosts is shown.  Shown is what is in use of what there is, the peak, a\n"
-                   "sparkline over all of the time, and the trend: a median slope, which no single spike decides.\n"
-                   "--follow is for the DIR of a campaign alone: what a FILE does is known when it has run.\n"
-                   "With --alarm 90% a line that begins with ALARM follows a device whose peak was 90% of it or more.\n"
-                   "A FILE is run once: the exit code is that of replay --replay-sample 0; 1: it broke a promise,\n"
-                   "and what is shown ends there.\n\n"
-                   "Example: hbmstress watch out --follow --alarm 90%\n"
-                   "Example: hbmstress watch crash.ops --json",
+    .description =
+        "Of a DIR that a campaign writes, or left: for each job the fullest moment of its last trial on\n"
+        "its fullest host, and of the trials before.  A FILE of any format (list formats) is run on its\n"
+        "target, and each of its hosts is shown.  Shown is what is in use of what there is, the peak, a\n"
+        "sparkline over all of the time, and the trend: a median slope, which no single spike decides.\n"
+        "--follow is for the DIR of a campaign alone: what a FILE does is known when it has run.\n"
+        "With --alarm 90% a line that begins with ALARM follows a device whose peak was 90% of it or more.\n"
+        "A FILE is run once: the exit code is that of replay --replay-sample 0; 1: it broke a promise,\n"
+        "and what is shown ends there.\n\n"
+        "Example: hbmstress watch out --follow --alarm 90%\n"
+        "Example: hbmstress watch crash.ops --json",
     .options = options,
     .word_count_min = 1,
     .word_count_max = 1,

@@ -20,8 +20,9 @@ static bool is_running(const char *directory)
     char path[OUTPUT_PATH_BYTES];
     snprintf(path, sizeof path, "%.3800s/results.jsonl", directory);
     const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
+    if (file < 0) {
         return false;
+    }
     const bool is_locked = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     (void)close(file);
     return is_locked;
@@ -34,11 +35,15 @@ static void show(struct watching *watching, const struct campaign_description *d
     struct memory_device *devices = calloc(part_count + 1, sizeof *devices);
     CHECK(devices != NULL);
     size_t count = 0;
-    for (uint64_t i = 0; i < part_count; i++)
-        if (checkpoint->parts[i].memory.point_count > 0)
-            devices[count++] = (struct memory_device){description->parts[i].name, &checkpoint->parts[i].memory};
-    if (count == 0)
+    for (uint64_t i = 0; i < part_count; i++) {
+        if (checkpoint->parts[i].memory.point_count > 0) {
+            devices[count++] = (struct memory_device){description->parts[i].name,
+                                                      &checkpoint->parts[i].memory};
+        }
+    }
+    if (count == 0) {
         message_note("%s: no trial has ended yet", watching->arguments->words[0]);
+    }
     watching_show(watching, devices, count);
     free(devices);
 }
@@ -47,8 +52,9 @@ static void show(struct watching *watching, const struct campaign_description *d
 static bool wait_a_while(uint64_t duration_ms, const char *directory)
 {
     const uint64_t end_ns = clock_now_ns() + duration_ms * 1000000;
-    while (!interrupt_asked() && clock_now_ns() < end_ns && is_running(directory))
+    while (!interrupt_asked() && clock_now_ns() < end_ns && is_running(directory)) {
         (void)usleep(NAP_MS * 1000);
+    }
     return !interrupt_asked();
 }
 
@@ -69,9 +75,11 @@ static enum exit_code look(struct watching *watching, bool *goes_on)
     /* First: what a campaign that ends now writes last is read then. */
     const bool runs = is_running(directory);
     enum exit_code code = checkpoint_load(directory, &description, &checkpoint);
-    if (code == EXIT_KEPT)
+    if (code == EXIT_KEPT) {
         show(watching, &description, &checkpoint);
-    *goes_on = code == EXIT_KEPT && watching->arguments->follow && runs && !watching->output.is_pipe_closed;
+    }
+    *goes_on = code == EXIT_KEPT && watching->arguments->follow && runs &&
+               !watching->output.is_pipe_closed;
     checkpoint_deinit(&checkpoint);
     campaign_description_deinit(&description);
     return code;
@@ -81,13 +89,17 @@ enum exit_code watching_campaign(struct watching *watching)
 {
     bool goes_on = true;
     enum exit_code code = EXIT_KEPT;
-    if (!has_campaign(watching->arguments->words[0]))
-        return message_fail(EXIT_USAGE, "%s: no campaign has written here: there is nothing to watch",
+    if (!has_campaign(watching->arguments->words[0])) {
+        return message_fail(EXIT_USAGE,
+                            "%s: no campaign has written here: there is nothing to watch",
                             watching->arguments->words[0]);
+    }
     while (goes_on) {
         code = look(watching, &goes_on);
-        if (goes_on)
-            goes_on = wait_a_while(watching->chart.width > 0 ? SCREEN_MS : PIPE_MS, watching->arguments->words[0]);
+        if (goes_on) {
+            goes_on = wait_a_while(watching->chart.width > 0 ? SCREEN_MS : PIPE_MS,
+                                   watching->arguments->words[0]);
+        }
     }
     return code;
 }

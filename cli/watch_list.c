@@ -11,7 +11,7 @@
 /* In memory that the child shares: what was seen before a target dies is there. */
 struct seen {
     struct memory_track tracks[OP_HOST_COUNT_MAX]; /* by host */
-    uint64_t op_count; /* that have ended */
+    uint64_t op_count;                             /* that have ended */
     struct verdict first;
     struct run_totals totals;
     bool is_done;
@@ -19,28 +19,31 @@ struct seen {
 
 struct work {
     const struct recording *recording;
-    uint64_t op_count; /* that will end */
+    uint64_t op_count;   /* that will end */
     unsigned filler_tag; /* setup_filler_tag() */
     struct seen *seen;
 };
 
-/* The last promises are judged after the last op, when all is freed: that is no use of the list's.  Ops count in the
- * order in which they end, from 0: without lanes that is their number in the list. */
+/* The last promises are judged after the last op, when all is freed: that is no use of the list's.
+ * Ops count in the order in which they end, from 0: without lanes that is their number in the list.
+ */
 static void sample(void *context, const struct run *run, const struct verdict *verdict)
 {
     const struct work *work = context;
     struct seen *seen = work->seen;
     const uint32_t op = run_observation(run)->op;
     (void)verdict;
-    if (seen->op_count == work->op_count || op >= work->recording->ops.count)
+    if (seen->op_count == work->op_count || op >= work->recording->ops.count) {
         return;
+    }
     const uint8_t host = work->recording->ops.ops[op].host;
     const struct model *model = run_model(run, host);
     const struct memory_point point = {
         seen->op_count, model_in_use_without(model, work->filler_tag) + model_reserved_bytes(model),
         model_capacity_bytes(model) - model_retired_bytes(model)};
-    if (point.capacity_bytes > 0)
+    if (point.capacity_bytes > 0) {
         memory_track_add(&seen->tracks[host], point);
+    }
     seen->op_count++;
 }
 
@@ -52,8 +55,10 @@ static void run_list(void *context, int file)
     char reason[RUN_REASON_BYTES];
     (void)file;
     const struct recording *recording = work->recording;
-    if (!trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial, reason))
+    if (!trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial,
+                      reason)) {
         return; /* it was opened once before */
+    }
     work->seen->first = trial.first;
     work->seen->totals = trial.totals;
     work->seen->is_done = true;
@@ -66,55 +71,71 @@ static void show(struct watching *watching, const struct seen *seen)
     char names[OP_HOST_COUNT_MAX][16];
     size_t count = 0;
     for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
-        if (seen->tracks[host].point_count == 0)
+        if (seen->tracks[host].point_count == 0) {
             continue;
+        }
         snprintf(names[count], sizeof names[count], "host %u", host);
         devices[count] = (struct memory_device){names[count], &seen->tracks[host]};
         count++;
     }
-    if (count == 0)
+    if (count == 0) {
         message_note("%s: the list has no op", watching->arguments->words[0]);
+    }
     watching_show(watching, devices, count);
 }
 
-static enum exit_code say_end(const struct watching *watching, const struct seen *seen, enum child_end end,
-                              const struct death *death)
+static enum exit_code say_end(const struct watching *watching, const struct seen *seen,
+                              enum child_end end, const struct death *death)
 {
     const char *path = watching->arguments->words[0];
     char words[DEATH_WORDS_BYTES];
     death_describe(death, words);
-    if (end == CHILD_NOT_BORN)
+    if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "%s: no process could be had: %m", path);
-    if (end == CHILD_STOPPED && death->kind == DEATH_NONE)
-        return message_fail(EXIT_HARNESS, "%s: interrupted after %llu ops", path, (unsigned long long)seen->op_count);
-    if (end != CHILD_DONE)
+    }
+    if (end == CHILD_STOPPED && death->kind == DEATH_NONE) {
+        return message_fail(EXIT_HARNESS, "%s: interrupted after %llu ops", path,
+                            (unsigned long long)seen->op_count);
+    }
+    if (end != CHILD_DONE) {
         return message_fail(death->kind == DEATH_CHECK ? EXIT_HARNESS : EXIT_BROKEN,
-                            "%s: the target ended after %llu ops: %s", path, (unsigned long long)seen->op_count, words);
-    if (!seen->is_done)
+                            "%s: the target ended after %llu ops: %s", path,
+                            (unsigned long long)seen->op_count, words);
+    }
+    if (!seen->is_done) {
         return message_fail(EXIT_USAGE, "%s: the target refuses the setup", path);
-    if (seen->first.kind == VERDICT_NONE || seen->first.kind == VERDICT_JUSTIFIED)
+    }
+    if (seen->first.kind == VERDICT_NONE || seen->first.kind == VERDICT_JUSTIFIED) {
         return totals_exit_code(&seen->totals);
+    }
     return message_fail(seen->first.kind == VERDICT_DISPUTED ? EXIT_HARNESS : EXIT_BROKEN,
                         "%s: op %lu broke a promise, and the list was run no further: %s", path,
                         (unsigned long)seen->first.op, seen->first.reason);
 }
 
-static enum exit_code run_and_show(struct watching *watching, const struct recording *recording, struct seen *seen)
+static enum exit_code run_and_show(struct watching *watching, const struct recording *recording,
+                                   struct seen *seen)
 {
-    struct work work = {.recording = recording, .seen = seen, .filler_tag = setup_filler_tag(&recording->setup),
+    struct work work = {.recording = recording,
+                        .seen = seen,
+                        .filler_tag = setup_filler_tag(&recording->setup),
                         .op_count = recording->ops.count - lanes_switch_count(&recording->ops)};
-    const struct child_job job = {.work = run_list, .context = &work,
-                                  .duration_ns = watching->arguments->trial_timeout_ns, .interruptible = true};
+    const struct child_job job = {.work = run_list,
+                                  .context = &work,
+                                  .duration_ns = watching->arguments->trial_timeout_ns,
+                                  .interruptible = true};
     struct writing answer;
     struct death *death = death_create();
-    if (death == NULL)
+    if (death == NULL) {
         return message_fail(EXIT_HARNESS, "no memory could be had: %m");
+    }
     death_set_op_timeout(watching->arguments->op_timeout_ns);
     writing_init(&answer);
     const enum child_end end = child_work(&job, &answer, death);
     writing_deinit(&answer);
-    if (end != CHILD_NOT_BORN)
+    if (end != CHILD_NOT_BORN) {
         show(watching, seen);
+    }
     const enum exit_code code = say_end(watching, seen, end, death);
     death_destroy(death);
     return code;
@@ -123,9 +144,11 @@ static enum exit_code run_and_show(struct watching *watching, const struct recor
 enum exit_code watching_list(struct watching *watching)
 {
     struct recording recording;
-    enum exit_code code = recording_read(watching->arguments->words[0], watching->arguments, true, &recording);
+    enum exit_code code = recording_read(watching->arguments->words[0], watching->arguments, true,
+                                         &recording);
     if (code == EXIT_KEPT) {
-        struct seen *seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        struct seen *seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE,
+                                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (seen == MAP_FAILED) {
             code = message_fail(EXIT_HARNESS, "no memory could be had: %m");
         } else {

@@ -1,4 +1,5 @@
-/* Memory over time as its parts share it.  Only watch.c and its parts include it: watch_campaign.c and watch_list.c. */
+/* Memory over time as its parts share it.  Only watch.c and its parts include it: watch_campaign.c
+ * and watch_list.c. */
 #ifndef CLI_WATCH_PARTS_H
 #define CLI_WATCH_PARTS_H
 

@@ -19,7 +19,7 @@
 struct work {
     const struct arguments *arguments;
     const struct recording *recording;
-    const char *directory; /* NULL: no lists are wanted */
+    const char *directory;         /* NULL: no lists are wanted */
     char partial[FILE_PATH_BYTES]; /* where each of them is written until it is whole */
     enum exit_code code;
     bool named_tags[OP_TAG_COUNT];
@@ -34,25 +34,29 @@ static const char *size_text(uint64_t size_bytes, char text[SIZE_TEXT_BYTES])
 static const char *fits_text(const struct what_if_row *row)
 {
     const bool is_estimate = row->remedy != NULL && row->remedy->is_estimate;
-    if (row->end == WHAT_IF_DOES_NOT_APPLY)
+    if (row->end == WHAT_IF_DOES_NOT_APPLY) {
         return "-";
-    if (row->end == WHAT_IF_FITS)
+    }
+    if (row->end == WHAT_IF_FITS) {
         return is_estimate ? "yes, estimate" : "yes";
+    }
     return is_estimate ? "no, estimate" : "no";
 }
 
-/* --- lists ------------------------------------------------------------------------------------ */
+/* --- lists --- */
 
 static void append_outcome(const struct what_if_row *row, struct writing *text)
 {
     char size[SIZE_TEXT_BYTES];
-    if (row->end == WHAT_IF_FITS)
-        writing_append_format(text, "fits, headroom %s", size_text(what_if_headroom_bytes(row), size));
-    else if (row->end == WHAT_IF_NO_MEMORY)
+    if (row->end == WHAT_IF_FITS) {
+        writing_append_format(text, "fits, headroom %s",
+                              size_text(what_if_headroom_bytes(row), size));
+    } else if (row->end == WHAT_IF_NO_MEMORY) {
         writing_append_format(text, "op %lu is refused %s", (unsigned long)row->failed_op,
                               size_text(row->requested_bytes, size));
-    else
+    } else {
         writing_append_format(text, "%s", what_if_end_name(row->end));
+    }
 }
 
 static void append_comments(const struct what_if_row *row, struct writing *comments)
@@ -76,24 +80,29 @@ static void write_list(void *context, const struct what_if_row *row, const struc
     struct work *work = context;
     char path[OUTPUT_PATH_BYTES];
     struct writing comments;
-    if (work->directory == NULL || work->code == EXIT_HARNESS)
+    if (work->directory == NULL || work->code == EXIT_HARNESS) {
         return;
-    if ((size_t)snprintf(path, sizeof path, "%s/%s.ops", work->directory, row->title) >= sizeof path) {
+    }
+    if ((size_t)snprintf(path, sizeof path, "%s/%s.ops", work->directory, row->title) >=
+        sizeof path) {
         work->code = message_fail(EXIT_HARNESS, "%.80s...: %s", path, strerror(ENAMETOOLONG));
         return;
     }
     if (file_is_same(path, work->arguments->words[0])) {
-        work->code = message_fail(EXIT_HARNESS, "%s: it is the file that is explained, and stays", path);
+        work->code = message_fail(EXIT_HARNESS, "%s: it is the file that is explained, and stays",
+                                  path);
         return;
     }
     writing_init(&comments);
     append_comments(row, &comments);
-    if (ops_output_through(work->partial, path, setup, ops, writing_string(&comments)) != EXIT_KEPT)
+    if (ops_output_through(work->partial, path, setup, ops, writing_string(&comments)) !=
+        EXIT_KEPT) {
         work->code = EXIT_HARNESS;
+    }
     writing_deinit(&comments);
 }
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static void append_smallest(const struct what_if *what_if, struct writing *text)
 {
@@ -104,7 +113,8 @@ static void append_smallest(const struct what_if *what_if, struct writing *text)
     }
     const struct what_if_row *row = &what_if->rows[what_if->smallest];
     if (row->remedy == NULL) {
-        writing_append_format(text, "It fits as it is, headroom %s.\n\n", size_text(what_if_headroom_bytes(row), size));
+        writing_append_format(text, "It fits as it is, headroom %s.\n\n",
+                              size_text(what_if_headroom_bytes(row), size));
         return;
     }
     writing_append(text, "The smallest change that fits: ");
@@ -116,7 +126,8 @@ static void append_smallest(const struct what_if *what_if, struct writing *text)
 static void put_row(struct table *table, const struct what_if_row *row)
 {
     char size[SIZE_TEXT_BYTES];
-    const bool is_run = row->end == WHAT_IF_FITS || row->end == WHAT_IF_NO_MEMORY || row->end == WHAT_IF_BROKEN;
+    const bool is_run = row->end == WHAT_IF_FITS || row->end == WHAT_IF_NO_MEMORY ||
+                        row->end == WHAT_IF_BROKEN;
     struct writing note;
     writing_init(&note);
     if (row->end != WHAT_IF_FITS && row->end != WHAT_IF_DOES_NOT_APPLY) {
@@ -135,14 +146,17 @@ static void put_row(struct table *table, const struct what_if_row *row)
 
 static void append_table(const struct what_if *what_if, struct writing *text)
 {
-    static const char *const heads[] = {"change", "fits", "peak", "headroom", "largest hole", "note"};
+    static const char *const heads[] = {"change",   "fits",         "peak",
+                                        "headroom", "largest hole", "note"};
     enum { HEAD_COUNT = sizeof heads / sizeof *heads };
     struct table table;
     table_init(&table, HEAD_COUNT, HEAD_COUNT);
-    for (size_t i = 0; i < HEAD_COUNT; i++)
+    for (size_t i = 0; i < HEAD_COUNT; i++) {
         table_put(&table, heads[i]);
-    for (size_t i = 0; i < what_if->count; i++)
+    }
+    for (size_t i = 0; i < what_if->count; i++) {
         put_row(&table, &what_if->rows[i]);
+    }
     table_print(&table, 2, text);
     table_deinit(&table);
 }
@@ -150,39 +164,51 @@ static void append_table(const struct what_if *what_if, struct writing *text)
 static void append_in_words(const struct what_if *what_if, struct writing *text)
 {
     writing_append(text, "\nWhat if\n");
-    if (what_if->op == OP_NONE)
+    if (what_if->op == OP_NONE) {
         writing_append(text, "The whole list was run under each change.  ");
-    else if (what_if->is_whole)
-        writing_append_format(text, "The whole list was run under each change: what op %lu asks for is named later, so "
-                              "it was granted\nwhere the list comes from.  ", (unsigned long)what_if->op);
-    else
-        writing_append_format(text, "The list up to op %lu was run under each change.  ", (unsigned long)what_if->op);
-    if (what_if->left_out_count > 0)
-        writing_append_format(text, what_if->left_out_count == 1
-                                        ? "%zu op that did nothing, or was refused before, is left out.  "
-                                        : "%zu ops that did nothing, or were refused before, are left out.  ",
-                              what_if->left_out_count);
-    if (what_if->has_lanes)
+    } else if (what_if->is_whole) {
+        writing_append_format(
+            text,
+            "The whole list was run under each change: what op %lu asks for is named later, so "
+            "it was granted\nwhere the list comes from.  ",
+            (unsigned long)what_if->op);
+    } else {
+        writing_append_format(text, "The list up to op %lu was run under each change.  ",
+                              (unsigned long)what_if->op);
+    }
+    if (what_if->left_out_count > 0) {
+        writing_append_format(
+            text,
+            what_if->left_out_count == 1
+                ? "%zu op that did nothing, or was refused before, is left out.  "
+                : "%zu ops that did nothing, or were refused before, are left out.  ",
+            what_if->left_out_count);
+    }
+    if (what_if->has_lanes) {
         writing_append(text, "One client makes all calls, in the order of the list.  ");
+    }
     writing_append(text, "docs/what-if.md describes the changes.\n");
     append_smallest(what_if, text);
     append_table(what_if, text);
 }
 
-/* --- JSON lines ------------------------------------------------------------------------------- */
+/* --- JSON lines --- */
 
 static void append_json_numbers(const struct what_if_row *row, struct writing *text)
 {
     line_number(text, "capacity_bytes", row->capacity_bytes);
     line_number(text, "ops", row->op_count);
     line_number(text, "peak_bytes", row->peak_bytes);
-    if (row->end == WHAT_IF_FITS)
+    if (row->end == WHAT_IF_FITS) {
         line_number(text, "headroom_bytes", what_if_headroom_bytes(row));
+    }
     line_number(text, "largest_hole_bytes", row->largest_hole_bytes);
-    if (row->end == WHAT_IF_NO_MEMORY || row->end == WHAT_IF_BROKEN)
+    if (row->end == WHAT_IF_NO_MEMORY || row->end == WHAT_IF_BROKEN) {
         line_number(text, "failed_op", row->failed_op);
-    if (row->end == WHAT_IF_NO_MEMORY)
+    }
+    if (row->end == WHAT_IF_NO_MEMORY) {
         line_number(text, "requested_bytes", row->requested_bytes);
+    }
 }
 
 static void append_json_row(const struct what_if *what_if, size_t i, struct writing *text)
@@ -196,30 +222,35 @@ static void append_json_row(const struct what_if *what_if, size_t i, struct writ
     line_boolean(text, "fits", row->end == WHAT_IF_FITS);
     line_boolean(text, "estimate", row->remedy != NULL && row->remedy->is_estimate);
     line_boolean(text, "smallest", i == what_if->smallest);
-    if (is_run)
+    if (is_run) {
         append_json_numbers(row, text);
-    if (what_if->op != OP_NONE)
+    }
+    if (what_if->op != OP_NONE) {
         line_number(text, "oom_op", what_if->op);
+    }
     line_boolean(text, "whole_list", what_if->op == OP_NONE || what_if->is_whole);
     line_number(text, "left_out_ops", what_if->left_out_count);
     line_string(text, "note", row->note);
-    if (row->remedy != NULL)
+    if (row->remedy != NULL) {
         line_string(text, "assumes", row->remedy->assumes);
+    }
     line_close(text);
 }
 
-/* --- the child -------------------------------------------------------------------------------- */
+/* --- the child --- */
 
-static void append_result(const struct work *work, enum what_if_result result, const struct what_if *what_if,
-                          struct writing *text)
+static void append_result(const struct work *work, enum what_if_result result,
+                          const struct what_if *what_if, struct writing *text)
 {
     if (work->arguments->json) {
-        for (size_t i = 0; i < what_if->count; i++)
+        for (size_t i = 0; i < what_if->count; i++) {
             append_json_row(what_if, i, text);
+        }
     } else if (result == WHAT_IF_DONE) {
         append_in_words(what_if, text);
     } else {
-        writing_append(text, "\nWhat if\nWhat goes wrong first is no out-of-memory: no change is tried.\n");
+        writing_append(
+            text, "\nWhat if\nWhat goes wrong first is no out-of-memory: no change is tried.\n");
     }
 }
 
@@ -228,16 +259,18 @@ static void try_and_answer(void *context, int file)
 {
     struct work *work = context;
     const struct what_if_wish wish = {
-        .take = write_list, .context = work,
+        .take = write_list,
+        .context = work,
         .named_tags = work->arguments->checkpoint_tags == NULL ? NULL : work->named_tags};
     struct what_if what_if;
     struct writing text;
     writing_init(&text);
-    const enum what_if_result result =
-        what_if_run(work->recording->target, &work->recording->setup, &work->recording->ops, &wish, &what_if);
+    const enum what_if_result result = what_if_run(work->recording->target, &work->recording->setup,
+                                                   &work->recording->ops, &wish, &what_if);
     if (result != WHAT_IF_TARGET_REFUSED) {
         append_result(work, result, &what_if, &text);
-        (void)(file_write_all(file, &work->code, sizeof work->code) && file_write_all(file, text.bytes, text.length));
+        (void)(file_write_all(file, &work->code, sizeof work->code) &&
+               file_write_all(file, text.bytes, text.length));
     }
     what_if_deinit(&what_if);
     writing_deinit(&text);
@@ -245,20 +278,29 @@ static void try_and_answer(void *context, int file)
 
 static enum exit_code fail_without_answer(const char *path, enum child_end end, const char *death)
 {
-    if (end == CHILD_NOT_BORN)
+    if (end == CHILD_NOT_BORN) {
         return message_fail(EXIT_HARNESS, "no process could be had: %m");
-    if (end == CHILD_STOPPED && interrupt_asked())
+    }
+    if (end == CHILD_STOPPED && interrupt_asked()) {
         return message_fail(EXIT_HARNESS, "interrupted: the table of --what-if is not there");
-    if (end == CHILD_STOPPED)
-        return message_fail(EXIT_BROKEN, "%s: --what-if did not end within --trial-timeout or --op-timeout", path);
-    if (end == CHILD_FAULTY)
-        return message_fail(EXIT_HARNESS, "%s: a fault of hbmstress under --what-if: %s", path, death);
-    if (end == CHILD_DIED)
-        return message_fail(EXIT_BROKEN, "%s: the target took its process with it under --what-if: %s", path, death);
+    }
+    if (end == CHILD_STOPPED) {
+        return message_fail(
+            EXIT_BROKEN, "%s: --what-if did not end within --trial-timeout or --op-timeout", path);
+    }
+    if (end == CHILD_FAULTY) {
+        return message_fail(EXIT_HARNESS, "%s: a fault of hbmstress under --what-if: %s", path,
+                            death);
+    }
+    if (end == CHILD_DIED) {
+        return message_fail(EXIT_BROKEN,
+                            "%s: the target took its process with it under --what-if: %s", path,
+                            death);
+    }
     return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", path);
 }
 
-/* --- named tags ------------------------------------------------------------------------------- */
+/* --- named tags --- */
 
 /* By name, each of them where several have it, or by number.  False: the list has none such. */
 static bool name_tag(struct work *work, const char *word, size_t length)
@@ -268,27 +310,33 @@ static bool name_tag(struct work *work, const char *word, size_t length)
     bool is_there = false;
     for (size_t tag = 0; tag < OP_TAG_COUNT; tag++) {
         const char *name = setup->tags[tag];
-        if (length > 0 && strlen(name) == length && memcmp(name, word, length) == 0)
+        if (length > 0 && strlen(name) == length && memcmp(name, word, length) == 0) {
             is_there = work->named_tags[tag] = true;
+        }
     }
-    if (!is_there && number_parse(word, length, &number) && number < OP_TAG_COUNT)
+    if (!is_there && number_parse(word, length, &number) && number < OP_TAG_COUNT) {
         is_there = work->named_tags[number] = true;
+    }
     return is_there;
 }
 
 /* A value that is the name of a tag as it stands may have commas. */
 static enum exit_code name_tags(struct work *work, const char *value)
 {
-    if (value == NULL || name_tag(work, value, strlen(value)))
+    if (value == NULL || name_tag(work, value, strlen(value))) {
         return EXIT_KEPT;
+    }
     for (const char *word = value;; word++) {
         const size_t length = strcspn(word, ",");
-        if (!name_tag(work, word, length))
-            return message_fail(EXIT_USAGE, "--checkpoint-tags: %s has no tag '%.*s'", work->arguments->words[0],
+        if (!name_tag(work, word, length)) {
+            return message_fail(EXIT_USAGE, "--checkpoint-tags: %s has no tag '%.*s'",
+                                work->arguments->words[0],
                                 (int)(length < SETUP_NAME_BYTES ? length : SETUP_NAME_BYTES), word);
+        }
         word += length;
-        if (*word == '\0')
+        if (*word == '\0') {
             return EXIT_KEPT;
+        }
     }
 }
 
@@ -296,15 +344,18 @@ enum exit_code what_if_check(const struct arguments *arguments, const struct rec
 {
     struct work work = {.arguments = arguments, .recording = recording};
     const enum exit_code code = name_tags(&work, arguments->checkpoint_tags);
-    return code == EXIT_KEPT && arguments->what_if_out != NULL ? place_make_folder(arguments->what_if_out) : code;
+    return code == EXIT_KEPT && arguments->what_if_out != NULL
+               ? place_make_folder(arguments->what_if_out)
+               : code;
 }
 
 /* False: errno says why. */
 static bool begin_lists(struct work *work)
 {
     char beside[FILE_PATH_BYTES];
-    if (work->directory == NULL)
+    if (work->directory == NULL) {
         return true;
+    }
     snprintf(beside, sizeof beside, "%s/", work->directory);
     return partial_create(beside, work->partial);
 }
@@ -312,21 +363,27 @@ static bool begin_lists(struct work *work)
 enum exit_code what_if_explain(const struct arguments *arguments, const struct recording *recording,
                                enum exit_code code)
 {
-    struct work work = {
-        .arguments = arguments, .recording = recording, .directory = arguments->what_if_out, .code = code};
+    struct work work = {.arguments = arguments,
+                        .recording = recording,
+                        .directory = arguments->what_if_out,
+                        .code = code};
     const bool is_explained = code == EXIT_KEPT || code == EXIT_BROKEN || code == EXIT_UNKNOWN;
-    if (!is_explained || (!arguments->what_if && arguments->what_if_out == NULL))
+    if (!is_explained || (!arguments->what_if && arguments->what_if_out == NULL)) {
         return code;
+    }
     (void)name_tags(&work, arguments->checkpoint_tags);
-    if (!begin_lists(&work))
+    if (!begin_lists(&work)) {
         return message_fail(EXIT_HARNESS, "%s: %m", work.directory);
+    }
     struct writing answer;
     char death[CHILD_DEATH_BYTES];
     writing_init(&answer);
-    const enum child_end end = child_run(try_and_answer, &work, arguments->trial_timeout_ns, true, &answer, death);
+    const enum child_end end = child_run(try_and_answer, &work, arguments->trial_timeout_ns, true,
+                                         &answer, death);
     partial_remove(work.partial);
     const bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
-    code = is_answered ? output_answer(arguments->json, &answer) : fail_without_answer(arguments->words[0], end, death);
+    code = is_answered ? output_answer(arguments->json, &answer)
+                       : fail_without_answer(arguments->words[0], end, death);
     writing_deinit(&answer);
     return code;
 }

@@ -1,13 +1,13 @@
-/* What a campaign asks of its trials, from the words of a job file or the command line: which faults are slipped in,
- * and how often the generator draws each kind of op. */
+/* What a campaign asks of its trials, from the words of a job file or the command line: which
+ * faults are slipped in, and how often the generator draws each kind of op. */
 #ifndef CLI_WISHES_H
 #define CLI_WISHES_H
 
 #include "harness/faulting.h"
 #include "harness/setup.h"
 
-/* Both return NULL, or what is wrong with the text, to follow it in quotes: a text that is valid until the next call.
- * The output is then untouched.  Words are separated by commas or blanks.
+/* Both return NULL, or what is wrong with the text, to follow it in quotes: a text that is valid
+ * until the next call. The output is then untouched.  Words are separated by commas or blanks.
  *
  * "none", "all", or names of harness/fault.h and "retire". */
 const char *wishes_parse_faults(const char *text, struct fault_wish *faults);

@@ -35,21 +35,25 @@ struct workers {
 };
 
 enum { WORKER_COUNT_DEFAULT_MAX = 64 };
-/* Between two looks at the workers no more time passes than it takes to save what was found: 1 s. */
+/* Between two looks at the workers no more time passes than it takes to save what was found: 1 s.
+ */
 #define ABSENCE_NS UINT64_C(1000000000)
 
 uint32_t workers_wanted(const struct arguments *arguments)
 {
-    if (arguments->worker_count != 0)
+    if (arguments->worker_count != 0) {
         return (uint32_t)arguments->worker_count;
+    }
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    if (processors < 1)
+    if (processors < 1) {
         return 1;
+    }
     return processors > WORKER_COUNT_DEFAULT_MAX ? WORKER_COUNT_DEFAULT_MAX : (uint32_t)processors;
 }
 
 /* A worker's life: tasks in, judgements out, until the parent closes its end. */
-static _Noreturn void worker_main(const struct plan *plan, struct last_words *words, int task_file, int answer_file)
+static _Noreturn void worker_main(const struct plan *plan, struct last_words *words, int task_file,
+                                  int answer_file)
 {
     child_begin();
     death_watch(&words->death);
@@ -62,8 +66,10 @@ static _Noreturn void worker_main(const struct plan *plan, struct last_words *wo
         judgement_make(plan, &task, words, &judgement);
         judgement_pack(&judgement, &bytes);
         uint64_t length = bytes.length;
-        if (!file_write_all(answer_file, &length, sizeof length) || !file_write_all(answer_file, bytes.bytes, length))
+        if (!file_write_all(answer_file, &length, sizeof length) ||
+            !file_write_all(answer_file, bytes.bytes, length)) {
             break;
+        }
         writing_deinit(&bytes);
         judgement_deinit(&judgement);
     }
@@ -74,8 +80,9 @@ static _Noreturn void worker_main(const struct plan *plan, struct last_words *wo
 static void close_siblings(const struct workers *workers)
 {
     for (uint32_t i = 0; i < workers->count; i++) {
-        if (workers->workers[i].process == 0)
+        if (workers->workers[i].process == 0) {
             continue;
+        }
         close(workers->workers[i].task_file);
         close(workers->workers[i].answer_file);
     }
@@ -84,8 +91,9 @@ static void close_siblings(const struct workers *workers)
 static bool worker_fork(struct workers *workers, struct worker *worker)
 {
     int tasks[2], answers[2];
-    if (pipe(tasks) != 0)
+    if (pipe(tasks) != 0) {
         return false;
+    }
     if (pipe(answers) != 0) {
         close(tasks[0]);
         close(tasks[1]);
@@ -157,8 +165,9 @@ void workers_destroy(struct workers *workers)
             (void)worker_bury(worker);
         }
         writing_deinit(&worker->input);
-        if (worker->words != NULL)
+        if (worker->words != NULL) {
             last_words_destroy(worker->words);
+        }
     }
     free(workers->workers);
     free(workers->files);
@@ -167,17 +176,21 @@ void workers_destroy(struct workers *workers)
 
 bool workers_have_idle(const struct workers *workers)
 {
-    for (uint32_t i = 0; i < workers->count; i++)
-        if (!workers->workers[i].is_busy)
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (!workers->workers[i].is_busy) {
             return true;
+        }
+    }
     return false;
 }
 
 bool workers_have_busy(const struct workers *workers)
 {
-    for (uint32_t i = 0; i < workers->count; i++)
-        if (workers->workers[i].is_busy)
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (workers->workers[i].is_busy) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -196,23 +209,27 @@ static void worker_give(struct worker *worker, const struct task *task)
 bool workers_start(struct workers *workers, const struct task *task)
 {
     struct worker *worker = workers->workers;
-    while (worker->is_busy)
+    while (worker->is_busy) {
         worker++;
+    }
     CHECK(worker < workers->workers + workers->count);
-    if (worker->process == 0 && !worker_fork(workers, worker))
+    if (worker->process == 0 && !worker_fork(workers, worker)) {
         return false;
+    }
     worker->is_second_try = false;
     worker_give(worker, task);
     return true;
 }
 
-/* SIGKILL comes from outside, from an administrator or a kernel without memory, so the trial is run once more: only when
- * that ends so, too, it is the target's.  False: it was. */
+/* SIGKILL comes from outside, from an administrator or a kernel without memory, so the trial is run
+ * once more: only when that ends so, too, it is the target's.  False: it was. */
 static bool worker_try_again(struct workers *workers, struct worker *worker, int status)
 {
     const struct task task = worker->task;
-    if (worker->is_second_try || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL || !worker_fork(workers, worker))
+    if (worker->is_second_try || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL ||
+        !worker_fork(workers, worker)) {
         return false;
+    }
     worker->is_second_try = true;
     worker_give(worker, &task);
     return true;
@@ -222,8 +239,9 @@ static bool worker_try_again(struct workers *workers, struct worker *worker, int
 static bool worker_died(struct workers *workers, struct worker *worker, struct judgement *judgement)
 {
     const int status = worker_bury(worker);
-    if (worker_try_again(workers, worker, status))
+    if (worker_try_again(workers, worker, status)) {
         return false;
+    }
     death_conclude(&worker->words->death, status);
     judgement_make_dead(&worker->task, worker->words, judgement);
     return true;
@@ -238,27 +256,33 @@ static void worker_stop(struct worker *worker, struct judgement *judgement)
 {
     (void)kill(worker->process, SIGKILL);
     (void)worker_bury(worker);
-    if (worker->words->death.kind == DEATH_NONE)
+    if (worker->words->death.kind == DEATH_NONE) {
         worker->words->death.kind = DEATH_HANG;
+    }
     judgement_make_dead(&worker->task, worker->words, judgement);
 }
 
 /* Takes in what came.  READY when the answer is whole or the worker is gone. */
-static enum workers_result worker_listen(struct workers *workers, struct worker *worker, struct judgement *judgement)
+static enum workers_result worker_listen(struct workers *workers, struct worker *worker,
+                                         struct judgement *judgement)
 {
     static char bytes[1 << 20];
     ssize_t got = read(worker->answer_file, bytes, sizeof bytes);
-    if (got < 0 && errno == EINTR)
+    if (got < 0 && errno == EINTR) {
         return WORKERS_NOTHING;
-    if (got <= 0)
+    }
+    if (got <= 0) {
         return worker_died(workers, worker, judgement) ? WORKERS_READY : WORKERS_NOTHING;
+    }
     writing_append_bytes(&worker->input, bytes, (size_t)got);
     uint64_t length = 0;
-    if (worker->input.length < sizeof length)
+    if (worker->input.length < sizeof length) {
         return WORKERS_NOTHING;
+    }
     memcpy(&length, worker->input.bytes, sizeof length);
-    if (worker->input.length - sizeof length < length)
+    if (worker->input.length - sizeof length < length) {
         return WORKERS_NOTHING;
+    }
     bool good = worker->input.length - sizeof length == length &&
                 judgement_unpack(worker->input.bytes + sizeof length, length, judgement);
     writing_clear(&worker->input);
@@ -274,7 +298,8 @@ static void forgive_absence(struct workers *workers)
     for (uint32_t i = 0; i < workers->count && absent_ns > ABSENCE_NS; i++) {
         struct worker *worker = &workers->workers[i];
         /* One that began meanwhile begins now. */
-        worker->start_ns = now_ns - worker->start_ns < absent_ns ? now_ns : worker->start_ns + absent_ns;
+        worker->start_ns = now_ns - worker->start_ns < absent_ns ? now_ns
+                                                                 : worker->start_ns + absent_ns;
     }
     workers->looked_ns = now_ns;
 }
@@ -282,8 +307,9 @@ static void forgive_absence(struct workers *workers)
 static enum workers_result stop_late_one(struct workers *workers, struct judgement *judgement)
 {
     for (uint32_t i = 0; i < workers->count; i++) {
-        if (!worker_is_late(workers, &workers->workers[i]))
+        if (!worker_is_late(workers, &workers->workers[i])) {
             continue;
+        }
         worker_stop(&workers->workers[i], judgement);
         return WORKERS_READY;
     }
@@ -295,16 +321,20 @@ enum workers_result workers_take(struct workers *workers, int wait_ms, struct ju
     forgive_absence(workers);
     for (uint32_t i = 0; i < workers->count; i++) {
         struct worker *worker = &workers->workers[i];
-        workers->files[i] = (struct pollfd){.fd = worker->is_busy ? worker->answer_file : -1, .events = POLLIN};
+        workers->files[i] = (struct pollfd){.fd = worker->is_busy ? worker->answer_file : -1,
+                                            .events = POLLIN};
     }
-    if (poll(workers->files, workers->count, wait_ms) <= 0)
+    if (poll(workers->files, workers->count, wait_ms) <= 0) {
         return stop_late_one(workers, judgement);
+    }
     for (uint32_t i = 0; i < workers->count; i++) {
-        if (workers->files[i].revents == 0)
+        if (workers->files[i].revents == 0) {
             continue;
+        }
         enum workers_result result = worker_listen(workers, &workers->workers[i], judgement);
-        if (result != WORKERS_NOTHING)
+        if (result != WORKERS_NOTHING) {
             return result;
+        }
     }
     return stop_late_one(workers, judgement);
 }

@@ -1,9 +1,9 @@
 #include "diagnosis/cause.h"
 
 const struct cause *const causes[CAUSE_COUNT] = {
-    &cause_leak,      &cause_copies, &cause_queued_frees, &cause_references,  &cause_program_reload, &cause_fragmented,
-    &cause_host_skew, &cause_spike,  &cause_padding,      &cause_growing_set, &cause_still_growing,
-    &cause_exhausted,
+    &cause_leak,           &cause_copies,      &cause_queued_frees,  &cause_references,
+    &cause_program_reload, &cause_fragmented,  &cause_host_skew,     &cause_spike,
+    &cause_padding,        &cause_growing_set, &cause_still_growing, &cause_exhausted,
 };
 
 /* Keeps the diagnoses in order: few of them, and equal ones stay as the table has them. */
@@ -16,13 +16,16 @@ static void put(struct diagnosis *diagnoses, size_t count, const struct diagnosi
     diagnoses[place] = *diagnosis;
 }
 
-/* On a justified out-of-memory on which no other cause has a word, it is no rank but what was proved: it was full. */
+/* On a justified out-of-memory on which no other cause has a word, it is no rank but what was
+ * proved: it was full. */
 enum { CONFIDENCE_ALONE = 90 };
 
-static bool is_simply_full(const struct evidence *evidence, const struct diagnosis diagnoses[CAUSE_COUNT], size_t count)
+static bool is_simply_full(const struct evidence *evidence,
+                           const struct diagnosis diagnoses[CAUSE_COUNT], size_t count)
 {
-    return count == 1 && diagnoses[0].cause == &cause_exhausted && diagnoses[0].confidence < CONFIDENCE_ALONE
-           && evidence->verdict->kind == VERDICT_JUSTIFIED;
+    return count == 1 && diagnoses[0].cause == &cause_exhausted &&
+           diagnoses[0].confidence < CONFIDENCE_ALONE &&
+           evidence->verdict->kind == VERDICT_JUSTIFIED;
 }
 
 size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[CAUSE_COUNT])

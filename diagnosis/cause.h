@@ -1,5 +1,5 @@
-/* The usual causes of an out-of-memory: a table, one file each.  A cause looks at the evidence and says whether this
- * is its story, how sure it is, and with which numbers. */
+/* The usual causes of an out-of-memory: a table, one file each.  A cause looks at the evidence and
+ * says whether this is its story, how sure it is, and with which numbers. */
 #ifndef DIAGNOSIS_CAUSE_H
 #define DIAGNOSIS_CAUSE_H
 
@@ -9,9 +9,9 @@ struct cause {
     const char *name;    /* lower case, underscores */
     const char *summary; /* one line */
     bool needs_oom;      /* it is asked only when there was an out-of-memory */
-    /* Fills the diagnosis, which is initialised; a confidence below DIAGNOSIS_POSSIBLE: it is not this.  O(ops +
-     * blocks), but for leak, growing_set and still_growing: O(tags + blocks) beside a constant of 10 ms for each tag
-     * that may grow. */
+    /* Fills the diagnosis, which is initialised; a confidence below DIAGNOSIS_POSSIBLE: it is not
+     * this.  O(ops + blocks), but for leak, growing_set and still_growing: O(tags + blocks) beside
+     * a constant of 10 ms for each tag that may grow. */
     void (*find)(const struct evidence *evidence, struct diagnosis *diagnosis);
 };
 
@@ -19,9 +19,9 @@ enum { CAUSE_COUNT = 12 };
 /* In the order in which equally sure diagnoses are told. */
 extern const struct cause *const causes[CAUSE_COUNT];
 
-extern const struct cause cause_exhausted, cause_fragmented, cause_leak, cause_growing_set, cause_spike, cause_copies,
-    cause_padding, cause_program_reload, cause_references, cause_queued_frees, cause_host_skew,
-    cause_still_growing;
+extern const struct cause cause_exhausted, cause_fragmented, cause_leak, cause_growing_set,
+    cause_spike, cause_copies, cause_padding, cause_program_reload, cause_references,
+    cause_queued_frees, cause_host_skew, cause_still_growing;
 
 /* Asks every cause; diagnoses[0..result) are those that are told, the surest first. */
 size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[CAUSE_COUNT]);

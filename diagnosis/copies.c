@@ -5,7 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONFIDENCE = 88, CONFIDENCE_BEGUN = 60, BEGUN_DIVISOR = 4, COUNT_MIN = 2, GAP_MIN = 4, GAP_FACTOR = 3 };
+enum {
+    CONFIDENCE = 88,
+    CONFIDENCE_BEGUN = 60,
+    BEGUN_DIVISOR = 4,
+    COUNT_MIN = 2,
+    GAP_MIN = 4,
+    GAP_FACTOR = 3
+};
 
 /* Live buffers of one tag, or of all, by the op that made them. */
 struct set {
@@ -44,7 +51,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* --- one set ---------------------------------------------------------------------------------- */
+/* --- one set --- */
 
 /* Between two generations is the longest pause, which stands out among the others; 0: none does. */
 static size_t find_split(const struct set *set)
@@ -77,12 +84,13 @@ static bool is_part_of(uint64_t *few, size_t few_count, uint64_t *many, size_t m
     return found == few_count;
 }
 
-/* The sizes of the newer blocks, and of the request behind them if it is of the set, are sizes of older ones. */
+/* The sizes of the newer blocks, and of the request behind them if it is of the set, are sizes of
+ * older ones. */
 static bool is_copy(const struct evidence *evidence, const struct set *set, struct copy *copy)
 {
     const struct op *op = evidence->op;
-    copy->has_request =
-        op != NULL && (op->kind == OP_ALLOC || op->kind == OP_OUTPUT) && (set->tag < 0 || op->tag == set->tag);
+    copy->has_request = op != NULL && (op->kind == OP_ALLOC || op->kind == OP_OUTPUT) &&
+                        (set->tag < 0 || op->tag == set->tag);
     uint64_t *sizes = malloc((set->count + 1) * sizeof *sizes);
     CHECK(sizes != NULL);
     for (size_t i = 0; i < set->count; i++) {
@@ -92,13 +100,15 @@ static bool is_copy(const struct evidence *evidence, const struct set *set, stru
     sizes[set->count] = copy->has_request ? op->size_bytes : 0;
     const size_t new_count = set->count - copy->split + copy->has_request;
     copy->new_bytes += sizes[set->count];
-    const bool is_part = new_count >= COUNT_MIN && is_part_of(&sizes[copy->split], new_count, sizes, copy->split);
+    const bool is_part = new_count >= COUNT_MIN &&
+                         is_part_of(&sizes[copy->split], new_count, sizes, copy->split);
     free(sizes);
     return is_part;
 }
 
 /* In earlier steps there never were two at a time. */
-static bool is_first_time(const struct evidence *evidence, const struct set *set, const struct copy *copy)
+static bool is_first_time(const struct evidence *evidence, const struct set *set,
+                          const struct copy *copy)
 {
     const struct history_host *host = &evidence->history->hosts[evidence->host];
     const uint32_t begun = set->blocks[copy->split]->op;
@@ -123,23 +133,27 @@ static void say(const struct evidence *evidence, const struct set *set, const st
     if (set->tag >= 0) {
         diagnosis->has_tag = true;
         diagnosis->tag = (uint8_t)set->tag;
-        diagnosis_say(diagnosis, "'%s' is made a second time", evidence_tag_name(evidence, (uint8_t)set->tag, name));
+        diagnosis_say(diagnosis, "'%s' is made a second time",
+                      evidence_tag_name(evidence, (uint8_t)set->tag, name));
     } else {
         diagnosis_say(diagnosis, "What is live is made a second time");
     }
-    diagnosis_say(diagnosis,
-                  ": since op %u, %s of the same sizes came in%s while the first %zu blocks (%s, made until op %u) "
-                  "are still live. Freed or donated before, they would have made room.",
-                  diagnosis->op, diagnosis_size(copy->new_bytes).text,
-                  copy->has_request ? ", or are asked for," : "", copy->split,
-                  diagnosis_size(copy->old_bytes).text, set->blocks[copy->split - 1]->op);
+    diagnosis_say(
+        diagnosis,
+        ": since op %u, %s of the same sizes came in%s while the first %zu blocks (%s, made until op %u) "
+        "are still live. Freed or donated before, they would have made room.",
+        diagnosis->op, diagnosis_size(copy->new_bytes).text,
+        copy->has_request ? ", or are asked for," : "", copy->split,
+        diagnosis_size(copy->old_bytes).text, set->blocks[copy->split - 1]->op);
 }
 
 /* True: it is said. */
-static bool look(const struct evidence *evidence, const struct set *set, struct diagnosis *diagnosis)
+static bool look(const struct evidence *evidence, const struct set *set,
+                 struct diagnosis *diagnosis)
 {
     struct copy copy = {.split = find_split(set)};
-    if (copy.split < COUNT_MIN || !is_copy(evidence, set, &copy) || copy.new_bytes < copy.old_bytes / BEGUN_DIVISOR ||
+    if (copy.split < COUNT_MIN || !is_copy(evidence, set, &copy) ||
+        copy.new_bytes < copy.old_bytes / BEGUN_DIVISOR ||
         copy.old_bytes < evidence->missing_bytes || !is_first_time(evidence, set, &copy)) {
         return false;
     }
@@ -147,7 +161,7 @@ static bool look(const struct evidence *evidence, const struct set *set, struct 
     return true;
 }
 
-/* --- all sets --------------------------------------------------------------------------------- */
+/* --- all sets --- */
 
 static void collect(const struct evidence *evidence, struct set *all)
 {
@@ -155,14 +169,16 @@ static void collect(const struct evidence *evidence, struct set *all)
     CHECK(all->blocks != NULL);
     for (size_t i = 0; i < evidence->block_count; i++) {
         const struct evidence_block *block = &evidence->blocks[i];
-        if (block->state == BLOCK_LIVE && (block->kind == BLOCK_BUFFER || block->kind == BLOCK_OUTPUT)) {
+        if (block->state == BLOCK_LIVE &&
+            (block->kind == BLOCK_BUFFER || block->kind == BLOCK_OUTPUT)) {
             all->blocks[all->count++] = block;
         }
     }
 }
 
 /* The tag whose copy is largest wins. */
-static void look_at_tags(const struct evidence *evidence, const struct set *all, struct diagnosis *diagnosis)
+static void look_at_tags(const struct evidence *evidence, const struct set *all,
+                         struct diagnosis *diagnosis)
 {
     uint64_t most = 0;
     for (size_t i = 0; i < all->count;) {

@@ -17,13 +17,14 @@ struct diagnosis_number {
     const char *name; /* lower case with the unit last: "missing_bytes" */
     uint64_t value;
 };
-/* text is one line without a final newline, and may hold names from the file: whoever prints it makes them visible. */
+/* text is one line without a final newline, and may hold names from the file: whoever prints it
+ * makes them visible. */
 struct diagnosis {
     const struct cause *cause;
     uint32_t confidence; /* percent: how sure it is that this is why */
     bool has_tag;
     uint8_t tag;
-    uint32_t op;         /* that it names; OP_NONE */
+    uint32_t op; /* that it names; OP_NONE */
     struct diagnosis_number numbers[DIAGNOSIS_NUMBER_COUNT_MAX];
     uint32_t number_count;
     char text[DIAGNOSIS_TEXT_BYTES];
@@ -32,7 +33,8 @@ struct diagnosis {
 /* Empty: no op, no tag, no text, confidence 0. */
 void diagnosis_init(struct diagnosis *diagnosis, const struct cause *cause);
 /* Appends to the text; what does not fit is cut off. */
-void diagnosis_say(struct diagnosis *diagnosis, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void diagnosis_say(struct diagnosis *diagnosis, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* name outlives the diagnosis. */
 void diagnosis_number(struct diagnosis *diagnosis, const char *name, uint64_t value);
 

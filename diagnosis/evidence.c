@@ -9,7 +9,8 @@
 
 #define NO_BLOCK SIZE_MAX
 
-const char *evidence_tag_name(const struct evidence *evidence, uint8_t tag, char name[SETUP_NAME_BYTES])
+const char *evidence_tag_name(const struct evidence *evidence, uint8_t tag,
+                              char name[SETUP_NAME_BYTES])
 {
     const char *given = evidence->setup->tags[tag];
     if (given[0] == '\0') {
@@ -30,7 +31,8 @@ bool evidence_has_oom(const struct evidence *evidence)
 /* The op that made what op names, or op itself. */
 static const struct op *maker_of(const struct evidence *evidence, const struct op *op)
 {
-    return op->kind == OP_EXECUTE && op->ref < evidence->ops->count ? &evidence->ops->ops[op->ref] : op;
+    return op->kind == OP_EXECUTE && op->ref < evidence->ops->count ? &evidence->ops->ops[op->ref]
+                                                                    : op;
 }
 
 uint8_t evidence_tag_of(const struct evidence *evidence, const struct op *op)
@@ -44,13 +46,15 @@ uint64_t evidence_stack_bytes(const struct evidence *evidence, const struct op *
     return op_kind_info((enum op_kind)maker->kind)->has_stack ? maker->stack_bytes : 0;
 }
 
-/* --- blocks ----------------------------------------------------------------------------------- */
+/* --- blocks --- */
 
 static uint64_t unpadded_bytes(const struct op_list *ops, const struct block *block)
 {
     const struct op *op = &ops->ops[block->op];
-    const bool is_told = op_kind_info((enum op_kind)op->kind)->has_unpadded && op->unpadded_bytes != 0;
-    return is_told && op->unpadded_bytes < block->requested_bytes ? op->unpadded_bytes : block->requested_bytes;
+    const bool is_told = op_kind_info((enum op_kind)op->kind)->has_unpadded &&
+                         op->unpadded_bytes != 0;
+    return is_told && op->unpadded_bytes < block->requested_bytes ? op->unpadded_bytes
+                                                                  : block->requested_bytes;
 }
 
 static void add_block(struct evidence *evidence, const struct block *block)
@@ -60,7 +64,8 @@ static void add_block(struct evidence *evidence, const struct block *block)
         .address = block->address,
         .size_bytes = block->size_bytes,
         .requested_bytes = block->requested_bytes,
-        .unpadded_bytes = block->kind == BLOCK_RETIRED ? block->size_bytes : unpadded_bytes(evidence->ops, block),
+        .unpadded_bytes = block->kind == BLOCK_RETIRED ? block->size_bytes
+                                                       : unpadded_bytes(evidence->ops, block),
         .image_stack_bytes = block->stack_bytes,
         .op = block->op,
         .freed_op = OP_NONE,
@@ -106,7 +111,8 @@ static void add_retired(struct evidence *evidence, const struct model *model)
 static void take_blocks(struct evidence *evidence, const struct model *model)
 {
     const uint64_t retired_count = model_retired_count(model);
-    const size_t most = model_live_count(model) + model_program_count(model) + model_dying_count(model) + retired_count;
+    const size_t most = model_live_count(model) + model_program_count(model) +
+                        model_dying_count(model) + retired_count;
     evidence->blocks = calloc(most + 1, sizeof *evidence->blocks);
     CHECK(evidence->blocks != NULL);
     for (size_t i = 0; i < model_live_count(model); i++) {
@@ -124,7 +130,7 @@ static void take_blocks(struct evidence *evidence, const struct model *model)
     qsort(evidence->blocks, evidence->block_count, sizeof *evidence->blocks, by_address);
 }
 
-/* --- what the list says of them --------------------------------------------------------------- */
+/* --- what the list says of them --- */
 
 /* For each op the block that it made, or NO_BLOCK. */
 static size_t *index_blocks(const struct evidence *evidence)
@@ -153,10 +159,12 @@ static bool *pending_events(const struct evidence *evidence, const struct model 
     return is_pending;
 }
 
-static void note_event(const struct evidence *evidence, struct evidence_block *block, uint32_t event_op)
+static void note_event(const struct evidence *evidence, struct evidence_block *block,
+                       uint32_t event_op)
 {
     const struct op *made = &evidence->ops->ops[event_op];
-    const bool is_lost = op_kind_info((enum op_kind)made->kind)->has_delay && made->delay_ns == DELAY_NEVER;
+    const bool is_lost = op_kind_info((enum op_kind)made->kind)->has_delay &&
+                         made->delay_ns == DELAY_NEVER;
     if (block->event_op == OP_NONE || is_lost || !block->waits_for_ever) {
         block->event_op = event_op;
         block->waits_for_ever = is_lost;
@@ -177,7 +185,8 @@ static void note_op(const struct evidence *evidence, struct evidence_block *bloc
         block->hold_op = number;
     }
     if (op->kind == OP_FREE_AFTER || op->kind == OP_USE || op->kind == OP_EXECUTE) {
-        const uint32_t event_op = op->kind != OP_EXECUTE && op->event != OP_NONE ? op->event : number;
+        const uint32_t event_op = op->kind != OP_EXECUTE && op->event != OP_NONE ? op->event
+                                                                                 : number;
         if (event_op < evidence->ops->count && is_pending[event_op]) {
             note_event(evidence, block, event_op);
         }
@@ -192,7 +201,8 @@ static void read_list(struct evidence *evidence, const struct model *model)
         const struct op *op = &evidence->ops->ops[i];
         const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
         const bool names = info->has_block || info->has_program;
-        if (names && op->host == evidence->host && op->ref < evidence->ops->count && block_of[op->ref] != NO_BLOCK) {
+        if (names && op->host == evidence->host && op->ref < evidence->ops->count &&
+            block_of[op->ref] != NO_BLOCK) {
             note_op(evidence, &evidence->blocks[block_of[op->ref]], i, is_pending);
         }
     }
@@ -200,7 +210,7 @@ static void read_list(struct evidence *evidence, const struct model *model)
     free(block_of);
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 static uint32_t newest_op(const struct model *model)
 {
@@ -216,7 +226,8 @@ static uint32_t newest_op(const struct model *model)
     return newest;
 }
 
-static void take_numbers(struct evidence *evidence, const struct run *run, const struct model *model)
+static void take_numbers(struct evidence *evidence, const struct run *run,
+                         const struct model *model)
 {
     evidence->contract = model_contract(model);
     evidence->capacity_bytes = model_capacity_bytes(model);
@@ -234,12 +245,14 @@ static void take_numbers(struct evidence *evidence, const struct run *run, const
     if (evidence_has_oom(evidence)) {
         const uint64_t requested = evidence->verdict->requested_bytes;
         evidence->requested_bytes = requested;
-        evidence->missing_bytes = requested > evidence->free_bytes ? requested - evidence->free_bytes : 0;
+        evidence->missing_bytes = requested > evidence->free_bytes
+                                      ? requested - evidence->free_bytes
+                                      : 0;
     }
 }
 
-void evidence_take(const struct history *history, const struct run *run, const struct verdict *verdict,
-                   struct evidence *evidence)
+void evidence_take(const struct history *history, const struct run *run,
+                   const struct verdict *verdict, struct evidence *evidence)
 {
     memset(evidence, 0, sizeof *evidence);
     evidence->history = history;

@@ -1,11 +1,13 @@
-/* All that a cause may look at: the history, the list, and every block of the host at the moment that is explained. */
+/* All that a cause may look at: the history, the list, and every block of the host at the moment
+ * that is explained. */
 #ifndef DIAGNOSIS_EVIDENCE_H
 #define DIAGNOSIS_EVIDENCE_H
 
 #include "diagnosis/history.h"
 #include "harness/run.h"
 
-/* A block, the image of a loaded program, or memory that was retired; state GONE: a program that is evicted. */
+/* A block, the image of a loaded program, or memory that was retired; state GONE: a program that is
+ * evicted. */
 struct evidence_block {
     uint64_t address; /* meaningless when is_absent or GONE */
     uint64_t size_bytes, unpadded_bytes, requested_bytes;
@@ -13,13 +15,13 @@ struct evidence_block {
     uint32_t op;                /* that made it */
     uint32_t freed_op;          /* that freed or unloaded it; OP_NONE */
     uint32_t hold_op;           /* the last that took a reference; OP_NONE */
-    uint32_t event_op;          /* that made the unfinished event it waits for, a lost one first; OP_NONE */
+    uint32_t event_op; /* that made the unfinished event it waits for, a lost one first; OP_NONE */
     uint32_t hold_count;
-    uint8_t state;              /* enum block_state */
-    uint8_t kind;               /* enum block_kind */
+    uint8_t state; /* enum block_state */
+    uint8_t kind;  /* enum block_kind */
     uint8_t tag;
     bool is_movable, is_absent, is_busy;
-    bool waits_for_ever;        /* event_op's event is lost */
+    bool waits_for_ever; /* event_op's event is lost */
 };
 
 /* Open to read; evidence_take() fills it. */
@@ -31,25 +33,30 @@ struct evidence {
     const struct op *op;           /* that ran out of memory; NULL */
     const struct target_contract *contract;
     uint32_t host, host_count;
-    struct evidence_block *blocks; /* block_count of them by address; absent ones and evicted programs at the end */
+    struct evidence_block
+        *blocks; /* block_count of them by address; absent ones and evicted programs at the end */
     size_t block_count;
     /* in_use: without memory that was retired */
-    uint64_t capacity_bytes, in_use_bytes, retired_bytes, stack_bytes, free_bytes, largest_hole_bytes, hole_count;
-    uint64_t requested_bytes;      /* by op: image and stack together for a program; 0: there was no out-of-memory */
-    uint64_t missing_bytes;        /* requested beyond free_bytes; 0 when so much is free */
+    uint64_t capacity_bytes, in_use_bytes, retired_bytes, stack_bytes, free_bytes,
+        largest_hole_bytes, hole_count;
+    uint64_t requested_bytes; /* by op: image and stack together for a program; 0: there was no
+                                 out-of-memory */
+    uint64_t missing_bytes;   /* requested beyond free_bytes; 0 when so much is free */
     uint64_t host_in_use_bytes[OP_HOST_COUNT_MAX];
     uint64_t host_capacity_bytes[OP_HOST_COUNT_MAX];
-    uint32_t host_newest_ops[OP_HOST_COUNT_MAX]; /* that made the newest block or program not freed yet; OP_NONE */
+    uint32_t host_newest_ops[OP_HOST_COUNT_MAX]; /* that made the newest block or program not freed
+                                                    yet; OP_NONE */
 };
 
-/* Looks at the run as it is now: after the op of the verdict, or after the last op and before run_finish().  history,
- * run and verdict outlive the evidence.  O(ops + blocks log blocks). */
-void evidence_take(const struct history *history, const struct run *run, const struct verdict *verdict,
-                   struct evidence *evidence);
+/* Looks at the run as it is now: after the op of the verdict, or after the last op and before
+ * run_finish().  history, run and verdict outlive the evidence.  O(ops + blocks log blocks). */
+void evidence_take(const struct history *history, const struct run *run,
+                   const struct verdict *verdict, struct evidence *evidence);
 void evidence_deinit(struct evidence *evidence);
 
 /* The name of a tag, or "tag N". */
-const char *evidence_tag_name(const struct evidence *evidence, uint8_t tag, char name[SETUP_NAME_BYTES]);
+const char *evidence_tag_name(const struct evidence *evidence, uint8_t tag,
+                              char name[SETUP_NAME_BYTES]);
 /* Whether the verdict is on an out-of-memory. */
 bool evidence_has_oom(const struct evidence *evidence);
 /* Whom an op is for: an execution is for its program. */

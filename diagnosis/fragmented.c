@@ -81,12 +81,14 @@ static bool is_in_the_way(const struct pin *pin)
 }
 
 /* The one without which the hole would be largest; pins->count: none is left. */
-static size_t best_pin(const struct evidence *evidence, const struct pins *pins, const bool *is_named)
+static size_t best_pin(const struct evidence *evidence, const struct pins *pins,
+                       const bool *is_named)
 {
     size_t best = pins->count;
     for (size_t i = 0; i < pins->count; i++) {
         const struct pin *pin = &pins->pins[i];
-        const bool is_better = best == pins->count || without(evidence, pin) > without(evidence, &pins->pins[best]);
+        const bool is_better = best == pins->count ||
+                               without(evidence, pin) > without(evidence, &pins->pins[best]);
         best = !is_named[i] && is_in_the_way(pin) && is_better ? i : best;
     }
     return best;
@@ -101,7 +103,8 @@ static size_t count_in_the_way(const struct pins *pins)
     return count;
 }
 
-static void say_block(const struct evidence *evidence, const struct evidence_block *block, struct diagnosis *diagnosis)
+static void say_block(const struct evidence *evidence, const struct evidence_block *block,
+                      struct diagnosis *diagnosis)
 {
     char name[SETUP_NAME_BYTES];
     if (block->kind == BLOCK_RETIRED) {
@@ -109,15 +112,18 @@ static void say_block(const struct evidence *evidence, const struct evidence_blo
                       (unsigned long long)block->address);
         return;
     }
-    diagnosis_say(diagnosis, "op %u ('%s', %s, %s)", block->op, evidence_tag_name(evidence, block->tag, name),
+    diagnosis_say(diagnosis, "op %u ('%s', %s, %s)", block->op,
+                  evidence_tag_name(evidence, block->tag, name),
                   diagnosis_size(block->size_bytes).text, why_in_place(block));
 }
 
-static void say_pin(const struct evidence *evidence, const struct pin *pin, bool is_first, struct diagnosis *diagnosis)
+static void say_pin(const struct evidence *evidence, const struct pin *pin, bool is_first,
+                    struct diagnosis *diagnosis)
 {
     const struct evidence_block *block = &evidence->blocks[pin->block];
     const bool has_tag = block->kind != BLOCK_RETIRED;
-    diagnosis_say(diagnosis, "%s ", is_first ? " In the way, and the room there would be without it:" : ";");
+    diagnosis_say(diagnosis, "%s ",
+                  is_first ? " In the way, and the room there would be without it:" : ";");
     say_block(evidence, block, diagnosis);
     diagnosis_say(diagnosis, ": %s", diagnosis_size(without(evidence, pin)).text);
     if (is_first) {
@@ -129,13 +135,15 @@ static void say_pin(const struct evidence *evidence, const struct pin *pin, bool
 }
 
 /* The most room between pins when those that are named are gone. */
-static uint64_t room_without(const struct evidence *evidence, const struct pins *pins, const bool *is_named)
+static uint64_t room_without(const struct evidence *evidence, const struct pins *pins,
+                             const bool *is_named)
 {
     uint64_t most = 0;
     uint64_t room = pins->count > 0 ? pins->pins[0].below_bytes : 0;
     for (size_t i = 0; i < pins->count; i++) {
         most = room > most ? room : most;
-        room = (is_named[i] ? room + evidence->blocks[pins->pins[i].block].size_bytes : 0) + pins->pins[i].above_bytes;
+        room = (is_named[i] ? room + evidence->blocks[pins->pins[i].block].size_bytes : 0) +
+               pins->pins[i].above_bytes;
     }
     return room > most ? room : most;
 }
@@ -170,16 +178,19 @@ static void say_pins(const struct evidence *evidence, struct diagnosis *diagnosi
     }
     if (named > 1) {
         const uint64_t room = room_without(evidence, &pins, is_named);
-        diagnosis_say(diagnosis, ". Without these %zu the largest would be %s", named, diagnosis_size(room).text);
+        diagnosis_say(diagnosis, ". Without these %zu the largest would be %s", named,
+                      diagnosis_size(room).text);
         diagnosis_number(diagnosis, "largest_hole_without_named_bytes", room);
     }
-    diagnosis_say(diagnosis, "%s", named > 0 ? "." : " Nothing is in the way: every block beside a hole may move.");
+    diagnosis_say(diagnosis, "%s",
+                  named > 0 ? "." : " Nothing is in the way: every block beside a hole may move.");
     free(is_named);
     free(pins.pins);
 }
 
 /* The lowest block that cannot go and lies where the stack must be; NULL. */
-static const struct evidence_block *block_in_stack(const struct evidence *evidence, uint64_t stack_bytes)
+static const struct evidence_block *block_in_stack(const struct evidence *evidence,
+                                                   uint64_t stack_bytes)
 {
     for (size_t i = 0; i < evidence->block_count && is_placed(&evidence->blocks[i]); i++) {
         if (is_pin(evidence, &evidence->blocks[i])) {
@@ -189,11 +200,13 @@ static const struct evidence_block *block_in_stack(const struct evidence *eviden
     return NULL;
 }
 
-/* One hole has room for all of it: then the stack, which must lie at the bottom, is what finds no place, or nothing is
- * in pieces. */
+/* One hole has room for all of it: then the stack, which must lie at the bottom, is what finds no
+ * place, or nothing is in pieces. */
 static void find_stack(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
-    const uint64_t stack_bytes = evidence->op == NULL ? 0 : evidence_stack_bytes(evidence, evidence->op);
+    const uint64_t stack_bytes = evidence->op == NULL
+                                     ? 0
+                                     : evidence_stack_bytes(evidence, evidence->op);
     const struct evidence_block *block = block_in_stack(evidence, stack_bytes);
     if (block == NULL) {
         return;
@@ -202,10 +215,12 @@ static void find_stack(const struct evidence *evidence, struct diagnosis *diagno
     diagnosis->op = block->op;
     diagnosis_number(diagnosis, "free_bytes", evidence->free_bytes);
     diagnosis_number(diagnosis, "stack_bytes", stack_bytes);
-    diagnosis_say(diagnosis, "%s are free, enough for the %s that are asked for, but the stack, %s, must lie at the "
-                             "bottom, and there is ",
-                  diagnosis_size(evidence->free_bytes).text, diagnosis_size(evidence->requested_bytes).text,
-                  diagnosis_size(stack_bytes).text);
+    diagnosis_say(
+        diagnosis,
+        "%s are free, enough for the %s that are asked for, but the stack, %s, must lie at the "
+        "bottom, and there is ",
+        diagnosis_size(evidence->free_bytes).text, diagnosis_size(evidence->requested_bytes).text,
+        diagnosis_size(stack_bytes).text);
     say_block(evidence, block, diagnosis);
     diagnosis_say(diagnosis, ".");
 }
@@ -229,11 +244,12 @@ static void find_fragmented(const struct evidence *evidence, struct diagnosis *d
     diagnosis->confidence = CONFIDENCE;
     diagnosis_number(diagnosis, "free_bytes", evidence->free_bytes);
     diagnosis_number(diagnosis, "largest_hole_bytes", evidence->largest_hole_bytes);
-    diagnosis_say(diagnosis,
-                  "%s are free, enough for the %s that are asked for, but in %llu hole%s; the largest has %s.",
-                  diagnosis_size(evidence->free_bytes).text, diagnosis_size(evidence->requested_bytes).text,
-                  (unsigned long long)evidence->hole_count, evidence->hole_count == 1 ? "" : "s",
-                  diagnosis_size(evidence->largest_hole_bytes).text);
+    diagnosis_say(
+        diagnosis,
+        "%s are free, enough for the %s that are asked for, but in %llu hole%s; the largest has %s.",
+        diagnosis_size(evidence->free_bytes).text, diagnosis_size(evidence->requested_bytes).text,
+        (unsigned long long)evidence->hole_count, evidence->hole_count == 1 ? "" : "s",
+        diagnosis_size(evidence->largest_hole_bytes).text);
     if (has_room) {
         diagnosis_say(diagnosis, " None has so much at a multiple of %s.",
                       diagnosis_size(UINT64_C(1) << evidence->op->align_log2).text);

@@ -13,14 +13,20 @@ static void say_growth(const struct evidence *evidence, uint8_t tag, const struc
     char name[SETUP_NAME_BYTES];
     diagnosis->has_tag = true;
     diagnosis->tag = tag;
-    diagnosis->confidence = trend->rise_bytes >= evidence->missing_bytes ? CONFIDENCE : CONFIDENCE_BESIDE;
+    diagnosis->confidence = trend->rise_bytes >= evidence->missing_bytes ? CONFIDENCE
+                                                                         : CONFIDENCE_BESIDE;
     diagnosis_number(diagnosis, "risen_bytes", trend->rise_bytes);
-    diagnosis_say(diagnosis, "'%s' needs more and more: the least that it falls back to rose by %s since op %llu, ",
-                  evidence_tag_name(evidence, tag, name), diagnosis_size(trend->rise_bytes).text,
-                  (unsigned long long)first->first_op);
-    leak_say_rate(evidence, trend->rise_bytes, first->first_op, evidence->history->op_count, diagnosis);
-    diagnosis_say(diagnosis, " (z %.1f), but its blocks are replaced: no leak. It had %u blocks then and has %u now.",
-                  trend->z_order, first->counts[tag], last->counts[tag]);
+    diagnosis_say(
+        diagnosis,
+        "'%s' needs more and more: the least that it falls back to rose by %s since op %llu, ",
+        evidence_tag_name(evidence, tag, name), diagnosis_size(trend->rise_bytes).text,
+        (unsigned long long)first->first_op);
+    leak_say_rate(evidence, trend->rise_bytes, first->first_op, evidence->history->op_count,
+                  diagnosis);
+    diagnosis_say(
+        diagnosis,
+        " (z %.1f), but its blocks are replaced: no leak. It had %u blocks then and has %u now.",
+        trend->z_order, first->counts[tag], last->counts[tag]);
 }
 
 static void find_growing_set(const struct evidence *evidence, struct diagnosis *diagnosis)

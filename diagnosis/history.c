@@ -35,7 +35,7 @@ uint64_t history_age_of(uint32_t class)
     return class == 0 ? 0 : UINT64_C(1) << (class - 1);
 }
 
-/* --- samples ---------------------------------------------------------------------------------- */
+/* --- samples --- */
 
 static void see_tag(struct history_sample *sample, uint8_t tag, uint64_t bytes)
 {
@@ -44,7 +44,8 @@ static void see_tag(struct history_sample *sample, uint8_t tag, uint64_t bytes)
 }
 
 /* The state at the end of a sample is that of the later one. */
-static void join(struct history_sample *into, const struct history_sample *a, const struct history_sample *b)
+static void join(struct history_sample *into, const struct history_sample *a,
+                 const struct history_sample *b)
 {
     struct history_sample joined = *b;
     joined.first_op = a->first_op;
@@ -53,7 +54,8 @@ static void join(struct history_sample *into, const struct history_sample *a, co
         see_tag(&joined, (uint8_t)tag, a->top_bytes[tag]);
         joined.counts[tag] = a->counts[tag] < b->counts[tag] ? a->counts[tag] : b->counts[tag];
     }
-    joined.top_in_use_bytes = a->top_in_use_bytes > b->top_in_use_bytes ? a->top_in_use_bytes : b->top_in_use_bytes;
+    joined.top_in_use_bytes = a->top_in_use_bytes > b->top_in_use_bytes ? a->top_in_use_bytes
+                                                                        : b->top_in_use_bytes;
     joined.made_count += a->made_count;
     joined.freed_count += a->freed_count;
     joined.executed_count += a->executed_count;
@@ -86,7 +88,8 @@ static void begin(struct history_host *host)
 }
 
 /* The sample that op belongs to; *is_new: it begins with this op. */
-static struct history_sample *sample_of(struct history_host *host, uint64_t op, const uint64_t *tag_bytes, bool *is_new)
+static struct history_sample *sample_of(struct history_host *host, uint64_t op,
+                                        const uint64_t *tag_bytes, bool *is_new)
 {
     *is_new = false;
     if (host->samples == NULL) {
@@ -96,7 +99,8 @@ static struct history_sample *sample_of(struct history_host *host, uint64_t op, 
         if (host->count == HISTORY_SAMPLE_COUNT_MAX) {
             halve(host);
         }
-        const bool is_inside = host->count > 0 && op < host->samples[host->count - 1].first_op + host->interval;
+        const bool is_inside = host->count > 0 &&
+                               op < host->samples[host->count - 1].first_op + host->interval;
         if (!is_inside) {
             open_sample(host, op, tag_bytes);
             *is_new = true;
@@ -105,11 +109,12 @@ static struct history_sample *sample_of(struct history_host *host, uint64_t op, 
     return &host->samples[host->count - 1];
 }
 
-/* --- what samples would miss ------------------------------------------------------------------ */
+/* --- what samples would miss --- */
 
 static void note_rise(struct history_host *host, uint32_t op, uint64_t in_use_bytes)
 {
-    const struct history_rise rise = {op, in_use_bytes - host->in_use_bytes, host->in_use_bytes, host->peak_bytes};
+    const struct history_rise rise = {op, in_use_bytes - host->in_use_bytes, host->in_use_bytes,
+                                      host->peak_bytes};
     uint32_t place = host->rise_count;
     while (place > 0 && host->rises[place - 1].bytes < rise.bytes) {
         place--;
@@ -118,7 +123,8 @@ static void note_rise(struct history_host *host, uint32_t op, uint64_t in_use_by
         return;
     }
     host->rise_count += host->rise_count < HISTORY_RISE_COUNT_MAX;
-    memmove(&host->rises[place + 1], &host->rises[place], (host->rise_count - place - 1) * sizeof rise);
+    memmove(&host->rises[place + 1], &host->rises[place],
+            (host->rise_count - place - 1) * sizeof rise);
     host->rises[place] = rise;
 }
 
@@ -134,7 +140,8 @@ static void note_in_use(struct history_host *host, uint32_t op, uint64_t in_use_
     host->in_use_bytes = in_use_bytes;
 }
 
-static void note_counts(struct history_host *host, struct history_sample *sample, const struct history_note *note)
+static void note_counts(struct history_host *host, struct history_sample *sample,
+                        const struct history_note *note)
 {
     if (note->makes) {
         see_tag(sample, note->made_tag, note->tag_bytes[note->made_tag]);
@@ -176,12 +183,13 @@ void history_take(struct history *history, const struct history_note *note)
     }
 }
 
-/* --- from a run ------------------------------------------------------------------------------- */
+/* --- from a run --- */
 
 static void put_eviction(struct history_host *host, uint32_t program, uint32_t op)
 {
     if (host->eviction_count == HISTORY_EVICTION_COUNT_MAX) {
-        memmove(host->evictions, host->evictions + 1, (HISTORY_EVICTION_COUNT_MAX - 1) * sizeof *host->evictions);
+        memmove(host->evictions, host->evictions + 1,
+                (HISTORY_EVICTION_COUNT_MAX - 1) * sizeof *host->evictions);
         host->eviction_count--;
     }
     host->evictions[host->eviction_count++] = (struct history_eviction){program, op};
@@ -218,8 +226,8 @@ static void fill(struct history_sample *sample, const struct model *model)
 static void describe(const struct run *run, const struct op *op, struct history_note *note)
 {
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
-    const bool ends =
-        op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_DONATE || op->kind == OP_UNLOAD;
+    const bool ends = op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_DONATE ||
+                      op->kind == OP_UNLOAD;
     note->makes = info->makes_block || info->makes_program;
     note->made_tag = op->tag;
     note->executes = op->kind == OP_EXECUTE;
@@ -249,9 +257,8 @@ void history_step(struct history *history, const struct run *run)
     if (history->op_count == 0) {
         history->filler_tag = setup_filler_tag(run_setup(run));
     }
-    struct history_note note = {.host = op->host,
-                                .op = seen->op,
-                                .tag_bytes = model_tag_bytes(model)};
+    struct history_note note = {
+        .host = op->host, .op = seen->op, .tag_bytes = model_tag_bytes(model)};
     note.in_use_bytes = model_in_use_without(model, history->filler_tag);
     if (seen->skipped == 0 && seen->result == TARGET_OK) {
         describe(run, op, &note);

@@ -11,8 +11,8 @@ static int by_bytes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The bytes of the last request on that host when it was the one that failed here, 0 otherwise: a host that has its
- * answer already has more in use for that alone. */
+/* The bytes of the last request on that host when it was the one that failed here, 0 otherwise: a
+ * host that has its answer already has more in use for that alone. */
 static uint64_t same_request_bytes(const struct evidence *evidence, uint32_t host)
 {
     for (size_t i = evidence->ops->count; i > 0 && evidence->op != NULL; i--) {
@@ -20,8 +20,11 @@ static uint64_t same_request_bytes(const struct evidence *evidence, uint32_t hos
         const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
         if (op->host == host && (info->makes_block || info->makes_program)) {
             const bool is_same = op->kind == evidence->op->kind && op->tag == evidence->op->tag;
-            const bool is_there = i - 1 == evidence->host_newest_ops[host]; /* granted, and not freed yet */
-            return is_there && is_same && op->size_bytes == evidence->op->size_bytes ? op->size_bytes : 0;
+            const bool is_there = i - 1 ==
+                                  evidence->host_newest_ops[host]; /* granted, and not freed yet */
+            return is_there && is_same && op->size_bytes == evidence->op->size_bytes
+                       ? op->size_bytes
+                       : 0;
         }
     }
     return 0;
@@ -34,7 +37,8 @@ static uint64_t in_use_before(const struct evidence *evidence, uint32_t host)
     return in_use > own ? in_use - own : 0;
 }
 
-/* What the middle one of the other hosts had in use before it was asked the same; the upper of two. */
+/* What the middle one of the other hosts had in use before it was asked the same; the upper of two.
+ */
 static uint64_t median_of_others(const struct evidence *evidence)
 {
     uint64_t bytes[OP_HOST_COUNT_MAX];
@@ -54,7 +58,8 @@ static uint64_t last_top(const struct evidence *evidence, uint32_t host, int tag
     return history->count == 0 ? 0 : history->samples[history->count - 1].top_bytes[tag];
 }
 
-/* The tag of which this host has most beyond the host that has most of it among the others; -1: of none. */
+/* The tag of which this host has most beyond the host that has most of it among the others; -1: of
+ * none. */
 static int skewed_tag(const struct evidence *evidence, uint64_t *beyond_bytes)
 {
     int skewed = -1;
@@ -94,12 +99,14 @@ static void find_host_skew(const struct evidence *evidence, struct diagnosis *di
     diagnosis_say(
         diagnosis,
         "Host %u has %s in use, the middle one of the %u others %s: with as little, the request would have had room.",
-        evidence->host, diagnosis_size(own).text, evidence->host_count - 1, diagnosis_size(others).text);
+        evidence->host, diagnosis_size(own).text, evidence->host_count - 1,
+        diagnosis_size(others).text);
     const int tag = skewed_tag(evidence, &beyond_bytes);
     if (tag >= 0) {
         diagnosis->has_tag = true;
         diagnosis->tag = (uint8_t)tag;
-        diagnosis_say(diagnosis, " It has %s more of '%s' than any of them.", diagnosis_size(beyond_bytes).text,
+        diagnosis_say(diagnosis, " It has %s more of '%s' than any of them.",
+                      diagnosis_size(beyond_bytes).text,
                       evidence_tag_name(evidence, (uint8_t)tag, name));
     }
 }

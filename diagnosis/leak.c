@@ -37,7 +37,8 @@ uint32_t leak_tag_count(const struct evidence *evidence)
     return count;
 }
 
-enum trend_answer leak_trend(const struct evidence *evidence, uint8_t tag, uint32_t tag_count, struct trend *trend)
+enum trend_answer leak_trend(const struct evidence *evidence, uint8_t tag, uint32_t tag_count,
+                             struct trend *trend)
 {
     const struct history_host *host = host_of(evidence);
     uint64_t floors[HISTORY_SAMPLE_COUNT_MAX];
@@ -78,8 +79,8 @@ uint64_t leak_step_count(const struct evidence *evidence, uint64_t first_op, uin
     return count >= STEP_COUNT_MIN ? count : 0;
 }
 
-void leak_say_rate(const struct evidence *evidence, uint64_t bytes, uint64_t first_op, uint64_t end_op,
-                   struct diagnosis *diagnosis)
+void leak_say_rate(const struct evidence *evidence, uint64_t bytes, uint64_t first_op,
+                   uint64_t end_op, struct diagnosis *diagnosis)
 {
     const uint64_t op_count = end_op > first_op ? end_op - first_op : 1;
     const uint64_t per_thousand = (uint64_t)((double)bytes * 1000 / (double)op_count);
@@ -92,7 +93,7 @@ void leak_say_rate(const struct evidence *evidence, uint64_t bytes, uint64_t fir
     }
 }
 
-/* --- the cause -------------------------------------------------------------------------------- */
+/* --- the cause --- */
 
 static void say_sizes(const struct survivors *survivors, struct diagnosis *diagnosis)
 {
@@ -104,13 +105,15 @@ static void say_sizes(const struct survivors *survivors, struct diagnosis *diagn
     }
 }
 
-static void say_trend(enum trend_answer answer, const struct trend *trend, struct diagnosis *diagnosis)
+static void say_trend(enum trend_answer answer, const struct trend *trend,
+                      struct diagnosis *diagnosis)
 {
     if (answer == TREND_GROWS) {
-        diagnosis_say(diagnosis,
-                      " The least that it ever falls back to rises, too (z %.1f, and %.1f as a drift; it rose in %u of "
-                      "%u windows).",
-                      trend->z_order, trend->z_drift, trend->rising_count, trend->window_count);
+        diagnosis_say(
+            diagnosis,
+            " The least that it ever falls back to rises, too (z %.1f, and %.1f as a drift; it rose in %u of "
+            "%u windows).",
+            trend->z_order, trend->z_drift, trend->rising_count, trend->window_count);
         diagnosis_number(diagnosis, "trend_z_tenths", (uint64_t)(trend->z_order * 10));
     } else {
         diagnosis_say(diagnosis, " The bytes of the tag as a whole do not show it (the floor: %s).",
@@ -134,7 +137,8 @@ static void say_leak(const struct evidence *evidence, uint8_t tag, const struct 
     say_sizes(survivors, diagnosis);
     diagnosis_say(diagnosis, ", %s in all, made again and again since op %u, were never freed: ",
                   diagnosis_size(survivors->bytes).text, survivors->first_op);
-    leak_say_rate(evidence, survivors->bytes, survivors->first_op, survivors->end_window_op, diagnosis);
+    leak_say_rate(evidence, survivors->bytes, survivors->first_op, survivors->end_window_op,
+                  diagnosis);
     diagnosis_say(diagnosis, ".");
     say_trend(pile->answer, &pile->trend, diagnosis);
     if (evidence_has_oom(evidence) && survivors->bytes < evidence->missing_bytes) {
@@ -155,7 +159,8 @@ struct survivors (*leak_survivors(const struct evidence *evidence))[OP_TAG_COUNT
 }
 
 bool leak_piles_up(const struct evidence *evidence, uint8_t tag, uint32_t tag_count,
-                   struct survivors survivors[SURVIVORS_PART_COUNT][OP_TAG_COUNT], struct leak_pile *pile)
+                   struct survivors survivors[SURVIVORS_PART_COUNT][OP_TAG_COUNT],
+                   struct leak_pile *pile)
 {
     pile->answer = leak_trend(evidence, tag, tag_count, &pile->trend);
     for (int i = 0; i < SURVIVORS_PART_COUNT; i++) {
@@ -188,7 +193,8 @@ static void find_leak(const struct evidence *evidence, struct diagnosis *diagnos
     struct survivors(*survivors)[OP_TAG_COUNT] = leak_survivors(evidence);
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
         struct leak_pile pile;
-        if (!was_there(host_of(evidence), tag) || !leak_piles_up(evidence, (uint8_t)tag, tag_count, survivors, &pile)) {
+        if (!was_there(host_of(evidence), tag) ||
+            !leak_piles_up(evidence, (uint8_t)tag, tag_count, survivors, &pile)) {
             continue;
         }
         others += leaking >= 0;
@@ -203,8 +209,8 @@ static void find_leak(const struct evidence *evidence, struct diagnosis *diagnos
     }
     say_leak(evidence, (uint8_t)leaking, &worst, diagnosis);
     if (others > 0) {
-        diagnosis_say(diagnosis, " %u other tag%s seem%s to pile up, too.", others, others == 1 ? "" : "s",
-                      others == 1 ? "s" : "");
+        diagnosis_say(diagnosis, " %u other tag%s seem%s to pile up, too.", others,
+                      others == 1 ? "" : "s", others == 1 ? "s" : "");
     }
 }
 

@@ -1,4 +1,5 @@
-/* What leak, growing_set and still_growing need: the trend of a tag, what piles up, and how long a step is. */
+/* What leak, growing_set and still_growing need: the trend of a tag, what piles up, and how long a
+ * step is. */
 #ifndef DIAGNOSIS_LEAK_H
 #define DIAGNOSIS_LEAK_H
 
@@ -13,8 +14,10 @@ enum { LEAK_OP_COUNT_MIN = 128 };
 
 /* Tags that ever held something on the host. */
 uint32_t leak_tag_count(const struct evidence *evidence);
-/* The trend of the tag's floors, alpha divided by the number of tags.  trend is as trend_test() says. */
-enum trend_answer leak_trend(const struct evidence *evidence, uint8_t tag, uint32_t tag_count, struct trend *trend);
+/* The trend of the tag's floors, alpha divided by the number of tags.  trend is as trend_test()
+ * says. */
+enum trend_answer leak_trend(const struct evidence *evidence, uint8_t tag, uint32_t tag_count,
+                             struct trend *trend);
 /* Tags of which blocks pile up, with their trend. */
 struct leak_pile {
     struct survivors survivors;
@@ -23,16 +26,18 @@ struct leak_pile {
 };
 /* Whether blocks of the tag pile up; survivors[i][tag] is of survivors_parts[i]. */
 bool leak_piles_up(const struct evidence *evidence, uint8_t tag, uint32_t tag_count,
-                   struct survivors survivors[SURVIVORS_PART_COUNT][OP_TAG_COUNT], struct leak_pile *pile);
+                   struct survivors survivors[SURVIVORS_PART_COUNT][OP_TAG_COUNT],
+                   struct leak_pile *pile);
 /* All of them; the caller frees it. */
 struct survivors (*leak_survivors(const struct evidence *evidence))[OP_TAG_COUNT];
-/* Whether something was freed or executed in at least 12 of 16 equal parts of the list: where nothing ever is, the
- * list only fills the device, and what grows is no leak. */
+/* Whether something was freed or executed in at least 12 of 16 equal parts of the list: where
+ * nothing ever is, the list only fills the device, and what grows is no leak. */
 bool leak_life_goes_on(const struct evidence *evidence);
 /* Executions from first_op on and before end_op; 0 when there are so few that they are no steps. */
 uint64_t leak_step_count(const struct evidence *evidence, uint64_t first_op, uint64_t end_op);
-/* Says by how much it grew in so many ops since first_op, per thousand ops and, where steps are known, per step. */
-void leak_say_rate(const struct evidence *evidence, uint64_t bytes, uint64_t first_op, uint64_t end_op,
-                   struct diagnosis *diagnosis);
+/* Says by how much it grew in so many ops since first_op, per thousand ops and, where steps are
+ * known, per step. */
+void leak_say_rate(const struct evidence *evidence, uint64_t bytes, uint64_t first_op,
+                   uint64_t end_op, struct diagnosis *diagnosis);
 
 #endif

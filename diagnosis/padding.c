@@ -5,13 +5,16 @@ enum { CONFIDENCE = 80, CONFIDENCE_PART = 40, PART_DIVISOR = 4, LANE_COUNT = 128
 struct loss {
     uint64_t by_tag[OP_TAG_COUNT];
     uint64_t bytes;
-    uint64_t own_bytes;                   /* of the request that failed */
-    const struct evidence_block *largest; /* loses most; NULL: the request does, or nothing is lost */
+    uint64_t own_bytes; /* of the request that failed */
+    const struct evidence_block
+        *largest; /* loses most; NULL: the request does, or nothing is lost */
 };
 
 static uint64_t lost_bytes(const struct evidence_block *block)
 {
-    return block->requested_bytes > block->unpadded_bytes ? block->requested_bytes - block->unpadded_bytes : 0;
+    return block->requested_bytes > block->unpadded_bytes
+               ? block->requested_bytes - block->unpadded_bytes
+               : 0;
 }
 
 static void add_up(const struct evidence *evidence, struct loss *loss)
@@ -23,36 +26,42 @@ static void add_up(const struct evidence *evidence, struct loss *loss)
         }
         loss->by_tag[block->tag] += lost_bytes(block);
         loss->bytes += lost_bytes(block);
-        if (lost_bytes(block) > 0 && (loss->largest == NULL || lost_bytes(block) > lost_bytes(loss->largest))) {
+        if (lost_bytes(block) > 0 &&
+            (loss->largest == NULL || lost_bytes(block) > lost_bytes(loss->largest))) {
             loss->largest = block;
         }
     }
     const struct op *op = evidence->op;
-    if (op != NULL && op_kind_info((enum op_kind)op->kind)->has_unpadded && op->unpadded_bytes > 0 &&
-        op->unpadded_bytes < op->size_bytes) {
+    if (op != NULL && op_kind_info((enum op_kind)op->kind)->has_unpadded &&
+        op->unpadded_bytes > 0 && op->unpadded_bytes < op->size_bytes) {
         loss->own_bytes = op->size_bytes - op->unpadded_bytes;
         loss->by_tag[op->tag] += loss->own_bytes;
         loss->bytes += loss->own_bytes;
     }
 }
 
-/* The shape is not known; but when a size is a power of two times what is in it, one dimension explains it. */
+/* The shape is not known; but when a size is a power of two times what is in it, one dimension
+ * explains it. */
 static void say_layout(uint64_t padded_bytes, uint64_t unpadded_bytes, struct diagnosis *diagnosis)
 {
     const uint64_t factor = unpadded_bytes > 0 ? padded_bytes / unpadded_bytes : 0;
     const bool is_whole = factor > 1 && padded_bytes % unpadded_bytes == 0;
     if (is_whole && (factor & (factor - 1)) == 0 && factor <= LANE_COUNT) {
-        diagnosis_say(diagnosis,
-                      " It is padded %llu times over, as a last dimension of %llu is to %d: with a dimension of %d or "
-                      "more last nothing "
-                      "would be lost (a guess, the shape is not in the list).",
-                      (unsigned long long)factor, (unsigned long long)(LANE_COUNT / factor), LANE_COUNT, LANE_COUNT);
+        diagnosis_say(
+            diagnosis,
+            " It is padded %llu times over, as a last dimension of %llu is to %d: with a dimension of %d or "
+            "more last nothing "
+            "would be lost (a guess, the shape is not in the list).",
+            (unsigned long long)factor, (unsigned long long)(LANE_COUNT / factor), LANE_COUNT,
+            LANE_COUNT);
     } else {
-        diagnosis_say(diagnosis, " The shapes are not in the list, so a better layout cannot be named.");
+        diagnosis_say(diagnosis,
+                      " The shapes are not in the list, so a better layout cannot be named.");
     }
 }
 
-static void say(const struct evidence *evidence, const struct loss *loss, struct diagnosis *diagnosis)
+static void say(const struct evidence *evidence, const struct loss *loss,
+                struct diagnosis *diagnosis)
 {
     char name[SETUP_NAME_BYTES];
     int most = 0;
@@ -63,12 +72,14 @@ static void say(const struct evidence *evidence, const struct loss *loss, struct
     diagnosis->tag = (uint8_t)most;
     diagnosis_number(diagnosis, "padding_bytes", loss->bytes);
     diagnosis_number(diagnosis, "padding_bytes_of_tag", loss->by_tag[most]);
-    diagnosis_say(diagnosis, "%s are padding, most of it (%s) in '%s'.", diagnosis_size(loss->bytes).text,
-                  diagnosis_size(loss->by_tag[most]).text, evidence_tag_name(evidence, (uint8_t)most, name));
+    diagnosis_say(diagnosis, "%s are padding, most of it (%s) in '%s'.",
+                  diagnosis_size(loss->bytes).text, diagnosis_size(loss->by_tag[most]).text,
+                  evidence_tag_name(evidence, (uint8_t)most, name));
     if (loss->largest == NULL || loss->own_bytes > lost_bytes(loss->largest)) {
         diagnosis->op = evidence->verdict->op;
         diagnosis_say(diagnosis, " The request itself is %s, of which %s are its contents.",
-                      diagnosis_size(evidence->op->size_bytes).text, diagnosis_size(evidence->op->unpadded_bytes).text);
+                      diagnosis_size(evidence->op->size_bytes).text,
+                      diagnosis_size(evidence->op->unpadded_bytes).text);
         say_layout(evidence->op->size_bytes, evidence->op->unpadded_bytes, diagnosis);
         return;
     }

@@ -9,7 +9,8 @@ static const struct evidence_block *evicted_program(const struct evidence *evide
     }
     for (size_t i = 0; i < evidence->block_count; i++) {
         const struct evidence_block *block = &evidence->blocks[i];
-        if (block->op == evidence->op->ref && block->kind == BLOCK_PROGRAM && block->state == BLOCK_GONE) {
+        if (block->op == evidence->op->ref && block->kind == BLOCK_PROGRAM &&
+            block->state == BLOCK_GONE) {
             return block;
         }
     }
@@ -33,7 +34,9 @@ static uint64_t bytes_since(const struct evidence *evidence, uint32_t op)
     uint64_t bytes = 0;
     for (size_t i = 0; i < evidence->block_count; i++) {
         const struct evidence_block *block = &evidence->blocks[i];
-        bytes += block->state != BLOCK_GONE && block->kind != BLOCK_RETIRED && block->op >= op ? block->size_bytes : 0;
+        bytes += block->state != BLOCK_GONE && block->kind != BLOCK_RETIRED && block->op >= op
+                     ? block->size_bytes
+                     : 0;
     }
     return bytes;
 }
@@ -46,12 +49,15 @@ static void say_eviction(const struct evidence *evidence, const struct history_e
     const uint64_t taken = bytes_since(evidence, eviction->op);
     (void)evidence_tag_name(evidence, evidence_tag_of(evidence, op), name);
     if (op->kind == OP_EXECUTE) { /* whether it needed its image, too, is not known any more */
-        diagnosis_say(diagnosis, "It was evicted for op %u (an execution of '%s')", eviction->op, name);
+        diagnosis_say(diagnosis, "It was evicted for op %u (an execution of '%s')", eviction->op,
+                      name);
     } else {
         diagnosis_say(diagnosis, "It was evicted for op %u (%s for '%s')", eviction->op,
-                      diagnosis_size(op->size_bytes + evidence_stack_bytes(evidence, op)).text, name);
+                      diagnosis_size(op->size_bytes + evidence_stack_bytes(evidence, op)).text,
+                      name);
     }
-    diagnosis_say(diagnosis, "; since then %s of what is here now came in.", diagnosis_size(taken).text);
+    diagnosis_say(diagnosis, "; since then %s of what is here now came in.",
+                  diagnosis_size(taken).text);
     diagnosis_number(diagnosis, "evicted_for_op", eviction->op);
     diagnosis_number(diagnosis, "taken_since_bytes", taken);
 }
@@ -70,10 +76,11 @@ static void find_program_reload(const struct evidence *evidence, struct diagnosi
     diagnosis->tag = program->tag;
     diagnosis_number(diagnosis, "image_bytes", program->size_bytes);
     diagnosis_number(diagnosis, "stack_bytes", program->image_stack_bytes);
-    diagnosis_say(diagnosis,
-                  "Program '%s' (op %u, image %s, stack %s) fitted when it was loaded, and does not any more. ",
-                  evidence_tag_name(evidence, program->tag, name), program->op,
-                  diagnosis_size(program->size_bytes).text, diagnosis_size(program->image_stack_bytes).text);
+    diagnosis_say(
+        diagnosis,
+        "Program '%s' (op %u, image %s, stack %s) fitted when it was loaded, and does not any more. ",
+        evidence_tag_name(evidence, program->tag, name), program->op,
+        diagnosis_size(program->size_bytes).text, diagnosis_size(program->image_stack_bytes).text);
     if (eviction != NULL) {
         say_eviction(evidence, eviction, diagnosis);
     }

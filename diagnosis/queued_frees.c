@@ -28,7 +28,8 @@ static size_t collect(const struct evidence *evidence, struct queue *queues)
     for (size_t i = 0; i < evidence->block_count; i++) {
         const struct evidence_block *block = &evidence->blocks[i];
         if (block->state == BLOCK_DYING && block->event_op != OP_NONE) {
-            queues[count++] = (struct queue){block->event_op, block->waits_for_ever, block->size_bytes, 1};
+            queues[count++] = (struct queue){block->event_op, block->waits_for_ever,
+                                             block->size_bytes, 1};
         }
     }
     qsort(queues, count, sizeof *queues, by_event);
@@ -58,10 +59,12 @@ static void say(const struct evidence *evidence, const struct queue *most, const
     diagnosis_number(diagnosis, "queued_bytes", all->bytes);
     diagnosis_number(diagnosis, "queued_frees", all->count);
     diagnosis_number(diagnosis, "queued_bytes_behind_op", most->bytes);
-    diagnosis_say(diagnosis,
-                  "%s are freed already and wait (%llu queued free%s); %s of it for the event of op %u (%s), ",
-                  diagnosis_size(all->bytes).text, (unsigned long long)all->count, all->count == 1 ? "" : "s",
-                  diagnosis_size(most->bytes).text, most->event_op, op_print(&evidence->ops->ops[most->event_op], op));
+    diagnosis_say(
+        diagnosis,
+        "%s are freed already and wait (%llu queued free%s); %s of it for the event of op %u (%s), ",
+        diagnosis_size(all->bytes).text, (unsigned long long)all->count, all->count == 1 ? "" : "s",
+        diagnosis_size(most->bytes).text, most->event_op,
+        op_print(&evidence->ops->ops[most->event_op], op));
     if (most->is_lost) {
         diagnosis_say(diagnosis, "which is lost: no waiting brings it.");
     } else if (evidence->contract->drains) {
@@ -83,14 +86,17 @@ static void find_queued_frees(const struct evidence *evidence, struct diagnosis 
         return;
     }
     const uint64_t missing = evidence->missing_bytes;
-    diagnosis->confidence = missing == 0 ? CONFIDENCE_PIECES : all.bytes >= missing ? CONFIDENCE : CONFIDENCE_PART;
+    diagnosis->confidence = missing == 0           ? CONFIDENCE_PIECES
+                            : all.bytes >= missing ? CONFIDENCE
+                                                   : CONFIDENCE_PART;
     if (all.bytes < missing / 2) {
         diagnosis->confidence = 0;
         return;
     }
     say(evidence, &most, &all, diagnosis);
     if (all.bytes < missing) {
-        diagnosis_say(diagnosis, " That is less than the %s that are missing.", diagnosis_size(missing).text);
+        diagnosis_say(diagnosis, " That is less than the %s that are missing.",
+                      diagnosis_size(missing).text);
     }
 }
 

@@ -13,7 +13,8 @@ struct held {
 static bool is_old(const struct evidence *evidence, const struct evidence_block *block)
 {
     const uint64_t op_count = evidence->ops->count;
-    return block->hold_op != OP_NONE && op_count - block->hold_op >= OLD_AGE_MIN && block->hold_op < op_count / 2;
+    return block->hold_op != OP_NONE && op_count - block->hold_op >= OLD_AGE_MIN &&
+           block->hold_op < op_count / 2;
 }
 
 /* Whose hold is the importer's: nobody could release it. */
@@ -23,7 +24,8 @@ static bool stands_for_others(const struct evidence *evidence, const struct evid
     return strcmp(name, SETUP_RESERVED_NAME) == 0 || strcmp(name, SETUP_BEFORE_NAME) == 0;
 }
 
-static void see_block(const struct evidence *evidence, const struct evidence_block *block, struct held *held)
+static void see_block(const struct evidence *evidence, const struct evidence_block *block,
+                      struct held *held)
 {
     const bool is_freed = block->state == BLOCK_DYING && block->event_op == OP_NONE;
     const bool is_live = block->state == BLOCK_LIVE && is_old(evidence, block);
@@ -54,8 +56,8 @@ static uint32_t confidence_of(const struct evidence *evidence, const struct held
 static void say_count(struct diagnosis *diagnosis, uint64_t bytes, uint64_t count, const char *what)
 {
     if (count > 0) {
-        diagnosis_say(diagnosis, "%s in %llu block%s %s. ", diagnosis_size(bytes).text, (unsigned long long)count,
-                      count == 1 ? "" : "s", what);
+        diagnosis_say(diagnosis, "%s in %llu block%s %s. ", diagnosis_size(bytes).text,
+                      (unsigned long long)count, count == 1 ? "" : "s", what);
     }
 }
 
@@ -75,10 +77,13 @@ static void find_references(const struct evidence *evidence, struct diagnosis *d
     diagnosis->tag = held.largest->tag;
     diagnosis_number(diagnosis, "freed_but_held_bytes", held.freed_bytes);
     diagnosis_number(diagnosis, "long_held_bytes", held.live_bytes);
-    say_count(diagnosis, held.freed_bytes, held.freed_count, "were freed, and only references keep them");
-    say_count(diagnosis, held.live_bytes, held.live_count, "are held since more than half of the list ago");
+    say_count(diagnosis, held.freed_bytes, held.freed_count,
+              "were freed, and only references keep them");
+    say_count(diagnosis, held.live_bytes, held.live_count,
+              "are held since more than half of the list ago");
     diagnosis_say(diagnosis, "The largest is that of op %u ('%s', %s)", held.largest->op,
-                  evidence_tag_name(evidence, held.largest->tag, name), diagnosis_size(held.largest->size_bytes).text);
+                  evidence_tag_name(evidence, held.largest->tag, name),
+                  diagnosis_size(held.largest->size_bytes).text);
     if (held.largest->hold_op != OP_NONE) {
         diagnosis_say(diagnosis, ", held by op %u, %llu ops ago", held.largest->hold_op,
                       (unsigned long long)(evidence->ops->count - 1 - held.largest->hold_op));

@@ -4,11 +4,25 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct remedy *const remedies[] = {
-    &remedy_defrag,       &remedy_order,    &remedy_drains,    &remedy_evicts, &remedy_program_evicts,
-    &remedy_donation,     &remedy_unload,   &remedy_programs,  &remedy_mark_step, &remedy_layout,
-    &remedy_no_padding,   &remedy_checkpointing, &remedy_accumulation, &remedy_batch, &remedy_restart,
-    &remedy_sharding,     &remedy_chip,     &remedy_capacity,  NULL};
+const struct remedy *const remedies[] = {&remedy_defrag,
+                                         &remedy_order,
+                                         &remedy_drains,
+                                         &remedy_evicts,
+                                         &remedy_program_evicts,
+                                         &remedy_donation,
+                                         &remedy_unload,
+                                         &remedy_programs,
+                                         &remedy_mark_step,
+                                         &remedy_layout,
+                                         &remedy_no_padding,
+                                         &remedy_checkpointing,
+                                         &remedy_accumulation,
+                                         &remedy_batch,
+                                         &remedy_restart,
+                                         &remedy_sharding,
+                                         &remedy_chip,
+                                         &remedy_capacity,
+                                         NULL};
 
 const struct remedy *remedy_find(const char *name)
 {
@@ -20,11 +34,15 @@ const struct remedy *remedy_find(const char *name)
     return NULL;
 }
 
-void remedy_case_init(struct remedy_case *given, const struct target *target, const struct target_contract *contract,
-                      const struct setup *setup, const struct op_list *ops, const bool *has_failed)
+void remedy_case_init(struct remedy_case *given, const struct target *target,
+                      const struct target_contract *contract, const struct setup *setup,
+                      const struct op_list *ops, const bool *has_failed)
 {
-    *given = (struct remedy_case){
-        .target = target, .contract = contract, .setup = setup, .ops = ops, .has_failed = has_failed};
+    *given = (struct remedy_case){.target = target,
+                                  .contract = contract,
+                                  .setup = setup,
+                                  .ops = ops,
+                                  .has_failed = has_failed};
     remedy_lives_init(&given->lives, ops, has_failed, contract->granule_bytes);
     remedy_steps_init(&given->steps, ops, &given->lives);
 }
@@ -57,8 +75,8 @@ bool remedy_apply(const struct remedy *remedy, const struct remedy_case *given, 
         return false;
     }
     if (result->ops.count > REMEDY_OPS_FACTOR * given->ops->count + REMEDY_OPS_MORE) {
-        snprintf(result->note, sizeof result->note, "the list would grow from %zu to %zu ops", given->ops->count,
-                 result->ops.count);
+        snprintf(result->note, sizeof result->note, "the list would grow from %zu to %zu ops",
+                 given->ops->count, result->ops.count);
         return false;
     }
     return true;

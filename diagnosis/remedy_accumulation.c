@@ -1,4 +1,5 @@
-/* Gradient accumulation: the batch goes through in n parts, and the gradients wait in buffers of their own. */
+/* Gradient accumulation: the batch goes through in n parts, and the gradients wait in buffers of
+ * their own. */
 #include "diagnosis/remedy_rewrite.h"
 #include "diagnosis/remedy_sizes.h"
 
@@ -20,12 +21,14 @@ static bool is_parameter_tag(const struct setup *setup, uint8_t tag)
     return tag_says(setup, tag, "param") || tag_says(setup, tag, "weight");
 }
 
-/* Whether op i makes a block that is there when the steps begin and outlives at least two of them. */
+/* Whether op i makes a block that is there when the steps begin and outlives at least two of them.
+ */
 static bool outlives_steps(const struct remedy_case *given, uint32_t i)
 {
     const struct remedy_life *life = &given->lives.lives[i];
     const struct remedy_steps *steps = &given->steps;
-    return life->root == i && given->ops->ops[i].kind != OP_LOAD && i < steps->bounds[0] && !steps->is_of_step[i] &&
+    return life->root == i && given->ops->ops[i].kind != OP_LOAD && i < steps->bounds[0] &&
+           !steps->is_of_step[i] &&
            (life->end == OP_NONE || (steps->count > 2 && life->end > steps->bounds[2]));
 }
 
@@ -57,7 +60,8 @@ static uint64_t add_gradients(const struct remedy_case *given, struct rewrite *r
     return bytes;
 }
 
-static bool accumulation_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool accumulation_apply(const struct remedy_case *given, uint64_t parameter,
+                               struct remedy_result *result)
 {
     struct remedy_sizes sizes;
     struct op_list divided;
@@ -79,18 +83,19 @@ static bool accumulation_apply(const struct remedy_case *given, uint64_t paramet
     op_list_deinit(&divided);
     char size[SIZE_TEXT_BYTES];
     size_print_field(bytes, size);
-    snprintf(result->note, sizeof result->note, "sizes divided: %" PRIu64 "; gradients that wait: %s",
-             sizes.changed_count, size);
+    snprintf(result->note, sizeof result->note,
+             "sizes divided: %" PRIu64 "; gradients that wait: %s", sizes.changed_count, size);
     if (!divides || bytes == 0) {
         snprintf(result->note, sizeof result->note, "%s",
-                 divides ? "no block is there before the steps and outlives them: what is a parameter?"
-                         : "nothing but gradients lives within a step");
+                 divides
+                     ? "no block is there before the steps and outlives them: what is a parameter?"
+                     : "nothing but gradients lives within a step");
     }
     return divides && bytes > 0;
 }
 
-static bool accumulation_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
-                                   char note[REMEDY_NOTE_BYTES])
+static bool accumulation_parameter(const struct remedy_case *given, size_t index,
+                                   uint64_t *parameter, char note[REMEDY_NOTE_BYTES])
 {
     snprintf(note, REMEDY_NOTE_BYTES, "%s", REMEDY_NO_STEPS);
     *parameter = (uint64_t)2 << index;
@@ -101,8 +106,9 @@ const struct remedy remedy_accumulation = {
     .name = "accumulation",
     .summary = "gradients are accumulated over n parts of the batch",
     .parameter_name = "n",
-    .assumes = "What lives within a step grows with the batch, gradients apart, and the gradients that wait are as "
-               "large as the parameters.",
+    .assumes =
+        "What lives within a step grows with the batch, gradients apart, and the gradients that wait are as "
+        "large as the parameters.",
     .is_estimate = true,
     .search = REMEDY_FIRST,
     .parameter = accumulation_parameter,

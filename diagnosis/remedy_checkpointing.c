@@ -1,4 +1,5 @@
-/* Activation checkpointing: what a step makes early and needs late is given back, and made again when it is needed. */
+/* Activation checkpointing: what a step makes early and needs late is given back, and made again
+ * when it is needed. */
 #include "diagnosis/remedy.h"
 
 #include "diagnosis/remedy_rewrite.h"
@@ -16,8 +17,8 @@ enum { TAGS_TRIED = 4, GAP_SHARE = 4 };
 enum { ALL_NAMED = OP_TAG_COUNT };
 #define ALL_NAMED_LABEL "all-that-are-named"
 
-/* The longest time in which nothing names a block: from op `from` to op `to`, which names it again (op count: none
- * does). */
+/* The longest time in which nothing names a block: from op `from` to op `to`, which names it again
+ * (op count: none does). */
 struct gap {
     uint32_t from, to;
 };
@@ -25,7 +26,8 @@ struct gap {
 /* Whether the parameter speaks of the tag. */
 static bool is_meant(const struct remedy_case *given, uint64_t parameter, uint8_t tag)
 {
-    return parameter == ALL_NAMED ? given->named_tags != NULL && given->named_tags[tag] : parameter == tag;
+    return parameter == ALL_NAMED ? given->named_tags != NULL && given->named_tags[tag]
+                                  : parameter == tag;
 }
 
 /* What a tag's blocks of the steps could give back: bytes times ops. */
@@ -42,8 +44,8 @@ static uint32_t gap_length(const struct gap *gap)
 static bool is_candidate(const struct remedy_case *given, uint32_t i)
 {
     const struct remedy_life *life = &given->lives.lives[i];
-    const bool is_wanted =
-        given->named_tags == NULL ? given->steps.is_of_step[i] : given->named_tags[given->ops->ops[i].tag];
+    const bool is_wanted = given->named_tags == NULL ? given->steps.is_of_step[i]
+                                                     : given->named_tags[given->ops->ops[i].tag];
     return life->root == i && given->ops->ops[i].kind != OP_LOAD && is_wanted && !life->is_donated;
 }
 
@@ -80,7 +82,8 @@ static struct gap *find_gaps(const struct remedy_case *given)
 /* A quarter of a step, and at least one other op between; of named tags that one op alone. */
 static bool is_long(const struct remedy_case *given, const struct gap *gap)
 {
-    return gap_length(gap) >= 2 && (given->named_tags != NULL || gap_length(gap) >= given->steps.length / GAP_SHARE);
+    return gap_length(gap) >= 2 &&
+           (given->named_tags != NULL || gap_length(gap) >= given->steps.length / GAP_SHARE);
 }
 
 static int compare_gains(const void *a, const void *b)
@@ -109,8 +112,8 @@ static bool named_parameter(const struct remedy_case *given, size_t index, uint6
     return count > 1 && index == count;
 }
 
-static bool checkpointing_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
-                                    char note[REMEDY_NOTE_BYTES])
+static bool checkpointing_parameter(const struct remedy_case *given, size_t index,
+                                    uint64_t *parameter, char note[REMEDY_NOTE_BYTES])
 {
     if (given->named_tags != NULL) {
         return named_parameter(given, index, parameter, note);
@@ -123,7 +126,9 @@ static bool checkpointing_parameter(const struct remedy_case *given, size_t inde
     struct gap *gaps = find_gaps(given);
     for (uint32_t i = 0; i < given->ops->count; i++) {
         const uint8_t tag = given->ops->ops[i].tag;
-        gains[tag].gain += is_long(given, &gaps[i]) ? given->lives.lives[i].bytes / 512 * gap_length(&gaps[i]) : 0;
+        gains[tag].gain += is_long(given, &gaps[i])
+                               ? given->lives.lives[i].bytes / 512 * gap_length(&gaps[i])
+                               : 0;
     }
     free(gaps);
     for (unsigned tag = 0; tag < OP_TAG_COUNT; tag++) {
@@ -146,13 +151,14 @@ static bool has_double(const struct setup *setup, uint64_t tag)
 }
 
 /* A name that cannot be a word as it is gets its number, so that no two labels are equal. */
-static void checkpointing_label(const struct remedy_case *given, uint64_t parameter, char text[REMEDY_LABEL_BYTES])
+static void checkpointing_label(const struct remedy_case *given, uint64_t parameter,
+                                char text[REMEDY_LABEL_BYTES])
 {
     const char *name = parameter == ALL_NAMED ? "" : given->setup->tags[parameter];
     char word[SETUP_NAME_BYTES - 8] = "";
     size_t length = 0;
-    bool is_word = parameter != ALL_NAMED && name[0] != '\0' && strcmp(name, ALL_NAMED_LABEL) != 0 &&
-                   !has_double(given->setup, parameter);
+    bool is_word = parameter != ALL_NAMED && name[0] != '\0' &&
+                   strcmp(name, ALL_NAMED_LABEL) != 0 && !has_double(given->setup, parameter);
     for (; name[length] != '\0' && length < sizeof word - 1; length++) {
         const unsigned char c = (unsigned char)name[length];
         const bool is_plain = isalnum(c) || c == '.' || c == '-' || c == '_';
@@ -169,7 +175,8 @@ static void checkpointing_label(const struct remedy_case *given, uint64_t parame
     }
 }
 
-/* What is done at an op: the block (its first op) that is given back after it, or made again before it; OP_NONE. */
+/* What is done at an op: the block (its first op) that is given back after it, or made again before
+ * it; OP_NONE. */
 struct deeds {
     uint32_t *given_back, *made_again;
     uint64_t count, bytes;
@@ -197,7 +204,8 @@ static void plan_deeds(const struct remedy_case *given, uint64_t parameter, stru
     free(gaps);
 }
 
-static bool checkpointing_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool checkpointing_apply(const struct remedy_case *given, uint64_t parameter,
+                                struct remedy_result *result)
 {
     struct deeds deeds = {0};
     struct rewrite rewrite;
@@ -217,13 +225,15 @@ static bool checkpointing_apply(const struct remedy_case *given, uint64_t parame
     free(deeds.given_back);
     free(deeds.made_again);
     size_print_field(deeds.bytes, size);
-    snprintf(result->note, sizeof result->note, "given back and made again: %" PRIu64 ", %s", deeds.count, size);
+    snprintf(result->note, sizeof result->note, "given back and made again: %" PRIu64 ", %s",
+             deeds.count, size);
     return deeds.count > 0;
 }
 
 const struct remedy remedy_checkpointing = {
     .name = "checkpointing",
-    .summary = "activation checkpointing: blocks of a tag that a step needs late are given back and made again",
+    .summary =
+        "activation checkpointing: blocks of a tag that a step needs late are given back and made again",
     .parameter_name = "tag",
     .assumes = "Each block can be computed again alone when it is needed, from what is there then.",
     .is_estimate = true,

@@ -1,5 +1,5 @@
-/* What changes the setup and leaves the list as it is, retirements aside: another chip, another capacity, the
- * allocator's mitigations. */
+/* What changes the setup and leaves the list as it is, retirements aside: another chip, another
+ * capacity, the allocator's mitigations. */
 #include "diagnosis/remedy.h"
 
 #include "harness/check.h"
@@ -19,14 +19,15 @@ static void set_note(char note[REMEDY_NOTE_BYTES], const char *text)
     snprintf(note, REMEDY_NOTE_BYTES, "%s", text);
 }
 
-/* --- chips -------------------------------------------------------------------------------------- */
+/* --- chips --- */
 
 /* What the list has of the memory that a chip keeps to itself: it begins with that. */
 static uint64_t reserved_bytes(const struct remedy_case *given)
 {
     const unsigned tag = setup_tag_named(given->setup, SETUP_RESERVED_NAME);
     const struct op *first = given->ops->ops;
-    return given->ops->count > 0 && first->kind == OP_ALLOC && first->tag == tag ? first->size_bytes : 0;
+    return given->ops->count > 0 && first->kind == OP_ALLOC && first->tag == tag ? first->size_bytes
+                                                                                 : 0;
 }
 
 static uint64_t chip_capacity(const struct remedy_case *given, const struct chip *chip)
@@ -49,7 +50,8 @@ static bool is_nearer(const struct remedy_case *given, const struct chip *a, con
 
 static bool is_another(const struct remedy_case *given, const struct chip *chip)
 {
-    return strcmp(given->setup->chip, chip->name) != 0 && chip_capacity(given, chip) != given->setup->capacity_bytes;
+    return strcmp(given->setup->chip, chip->name) != 0 &&
+           chip_capacity(given, chip) != given->setup->capacity_bytes;
 }
 
 static size_t chips_before(const struct remedy_case *given, const struct chip *chip)
@@ -74,7 +76,8 @@ static bool chip_parameter(const struct remedy_case *given, size_t index, uint64
     return false;
 }
 
-static void chip_label(const struct remedy_case *given, uint64_t parameter, char text[REMEDY_LABEL_BYTES])
+static void chip_label(const struct remedy_case *given, uint64_t parameter,
+                       char text[REMEDY_LABEL_BYTES])
 {
     (void)given;
     snprintf(text, REMEDY_LABEL_BYTES, "%s", chips[parameter]->name);
@@ -99,12 +102,13 @@ static size_t leave_out_retired(const struct remedy_case *given, struct remedy_r
 static void note_retired(struct remedy_result *result, int used, size_t retired_count)
 {
     if (retired_count > 0) {
-        snprintf(result->note + used, sizeof result->note - (size_t)used, "; nothing is retired there (here: %zu)",
-                 retired_count);
+        snprintf(result->note + used, sizeof result->note - (size_t)used,
+                 "; nothing is retired there (here: %zu)", retired_count);
     }
 }
 
-static bool chip_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool chip_apply(const struct remedy_case *given, uint64_t parameter,
+                       struct remedy_result *result)
 {
     const struct chip *chip = chips[parameter];
     char size[SIZE_TEXT_BYTES];
@@ -123,14 +127,15 @@ const struct remedy remedy_chip = {
     .name = "chip",
     .summary = "another chip",
     .parameter_name = "chip",
-    .assumes = "The job asks for the same buffers there: layouts and programs of another chip may differ.",
+    .assumes =
+        "The job asks for the same buffers there: layouts and programs of another chip may differ.",
     .search = REMEDY_EACH,
     .parameter = chip_parameter,
     .label = chip_label,
     .apply = chip_apply,
 };
 
-/* --- capacity ----------------------------------------------------------------------------------- */
+/* --- capacity --- */
 
 /* The least that can do: what the buffers alone take. */
 static bool capacity_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
@@ -138,17 +143,20 @@ static bool capacity_parameter(const struct remedy_case *given, size_t index, ui
 {
     const uint64_t granule = given->contract->granule_bytes;
     note[0] = '\0';
-    *parameter = given->lives.buffer_peak_bytes < granule ? granule : given->lives.buffer_peak_bytes;
+    *parameter = given->lives.buffer_peak_bytes < granule ? granule
+                                                          : given->lives.buffer_peak_bytes;
     return index == 0;
 }
 
-static void capacity_label(const struct remedy_case *given, uint64_t parameter, char text[REMEDY_LABEL_BYTES])
+static void capacity_label(const struct remedy_case *given, uint64_t parameter,
+                           char text[REMEDY_LABEL_BYTES])
 {
     (void)given;
     size_print(parameter, text);
 }
 
-static bool capacity_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool capacity_apply(const struct remedy_case *given, uint64_t parameter,
+                           struct remedy_result *result)
 {
     const uint64_t now = given->setup->capacity_bytes;
     char size[SIZE_TEXT_BYTES];
@@ -156,7 +164,9 @@ static bool capacity_apply(const struct remedy_case *given, uint64_t parameter, 
     result->setup.capacity_bytes = parameter;
     result->setup.chip[0] = '\0';
     size_print_field(parameter > now ? parameter - now : now - parameter, size);
-    note_retired(result, snprintf(result->note, sizeof result->note, "%s %s", size, parameter > now ? "more" : "less"),
+    note_retired(result,
+                 snprintf(result->note, sizeof result->note, "%s %s", size,
+                          parameter > now ? "more" : "less"),
                  retired_count);
     return true;
 }
@@ -172,7 +182,7 @@ const struct remedy remedy_capacity = {
     .apply = capacity_apply,
 };
 
-/* --- mitigations: options of the target --------------------------------------------------------- */
+/* --- mitigations: options of the target --- */
 
 /* A line of the target's help begins with key and '='. */
 static bool target_has_option(const struct target *target, const char *key)
@@ -196,7 +206,8 @@ static bool other_value(size_t count, size_t current, size_t index, uint64_t *pa
     return at < count;
 }
 
-static bool refuse_option(const struct remedy_case *given, const char *key, char note[REMEDY_NOTE_BYTES])
+static bool refuse_option(const struct remedy_case *given, const char *key,
+                          char note[REMEDY_NOTE_BYTES])
 {
     if (target_has_option(given->target, key)) {
         return false;
@@ -228,13 +239,15 @@ static bool defrag_parameter(const struct remedy_case *given, size_t index, uint
            other_value(DEFRAG_VALUE_COUNT, given->contract->defrag, index, parameter);
 }
 
-static void defrag_label(const struct remedy_case *given, uint64_t parameter, char text[REMEDY_LABEL_BYTES])
+static void defrag_label(const struct remedy_case *given, uint64_t parameter,
+                         char text[REMEDY_LABEL_BYTES])
 {
     (void)given;
     snprintf(text, REMEDY_LABEL_BYTES, "%s", defrag_values[parameter]);
 }
 
-static bool defrag_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool defrag_apply(const struct remedy_case *given, uint64_t parameter,
+                         struct remedy_result *result)
 {
     return set_option(given, "defrag", defrag_values[parameter], result);
 }
@@ -250,7 +263,8 @@ const struct remedy remedy_defrag = {
     .apply = defrag_apply,
 };
 
-/* What comes first decides what a request costs; the order of the others, which of them is not asked any more. */
+/* What comes first decides what a request costs; the order of the others, which of them is not
+ * asked any more. */
 static const struct order {
     enum mitigation first;
     const char *value, *label;
@@ -268,16 +282,19 @@ static bool order_parameter(const struct remedy_case *given, size_t index, uint6
     for (size_t i = 0; i < ORDER_COUNT; i++) {
         current = orders[i].first == given->contract->order[0] ? i : current;
     }
-    return !refuse_option(given, "order", note) && other_value(ORDER_COUNT, current, index, parameter);
+    return !refuse_option(given, "order", note) &&
+           other_value(ORDER_COUNT, current, index, parameter);
 }
 
-static void order_label(const struct remedy_case *given, uint64_t parameter, char text[REMEDY_LABEL_BYTES])
+static void order_label(const struct remedy_case *given, uint64_t parameter,
+                        char text[REMEDY_LABEL_BYTES])
 {
     (void)given;
     snprintf(text, REMEDY_LABEL_BYTES, "%s", orders[parameter].label);
 }
 
-static bool order_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool order_apply(const struct remedy_case *given, uint64_t parameter,
+                        struct remedy_result *result)
 {
     return set_option(given, "order", orders[parameter].value, result);
 }
@@ -293,11 +310,12 @@ const struct remedy remedy_order = {
     .apply = order_apply,
 };
 
-/* --- mitigations that are on or off ------------------------------------------------------------- */
+/* --- mitigations that are on or off --- */
 
 static const char *const flag_values[] = {"no", "yes"};
 
-static void flag_label(const struct remedy_case *given, uint64_t parameter, char text[REMEDY_LABEL_BYTES])
+static void flag_label(const struct remedy_case *given, uint64_t parameter,
+                       char text[REMEDY_LABEL_BYTES])
 {
     (void)given;
     snprintf(text, REMEDY_LABEL_BYTES, "%s", flag_values[parameter]);
@@ -306,10 +324,12 @@ static void flag_label(const struct remedy_case *given, uint64_t parameter, char
 static bool drains_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
                              char note[REMEDY_NOTE_BYTES])
 {
-    return !refuse_option(given, "drains", note) && other_value(2, given->contract->drains, index, parameter);
+    return !refuse_option(given, "drains", note) &&
+           other_value(2, given->contract->drains, index, parameter);
 }
 
-static bool drains_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool drains_apply(const struct remedy_case *given, uint64_t parameter,
+                         struct remedy_result *result)
 {
     return set_option(given, "drains", flag_values[parameter], result);
 }
@@ -328,10 +348,12 @@ const struct remedy remedy_drains = {
 static bool evicts_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
                              char note[REMEDY_NOTE_BYTES])
 {
-    return !refuse_option(given, "evicts", note) && other_value(2, given->contract->evicts, index, parameter);
+    return !refuse_option(given, "evicts", note) &&
+           other_value(2, given->contract->evicts, index, parameter);
 }
 
-static bool evicts_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool evicts_apply(const struct remedy_case *given, uint64_t parameter,
+                         struct remedy_result *result)
 {
     return set_option(given, "evicts", flag_values[parameter], result);
 }
@@ -347,14 +369,15 @@ const struct remedy remedy_evicts = {
     .apply = evicts_apply,
 };
 
-static bool program_evicts_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
-                                     char note[REMEDY_NOTE_BYTES])
+static bool program_evicts_parameter(const struct remedy_case *given, size_t index,
+                                     uint64_t *parameter, char note[REMEDY_NOTE_BYTES])
 {
     return !refuse_option(given, "program_evicts_program", note) &&
            other_value(2, given->contract->program_evicts_program, index, parameter);
 }
 
-static bool program_evicts_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool program_evicts_apply(const struct remedy_case *given, uint64_t parameter,
+                                 struct remedy_result *result)
 {
     return set_option(given, "program_evicts_program", flag_values[parameter], result);
 }

@@ -14,10 +14,11 @@ struct pairs {
     uint32_t *donor_free; /* of outputs: the free whose block it takes over; OP_NONE */
     bool *is_taken;       /* of frees: it becomes part of a donation */
     uint64_t count, bytes;
-    bool has_outputs;     /* the list tells outputs from other buffers */
+    bool has_outputs; /* the list tells outputs from other buffers */
 };
 
-/* Outputs are what a program makes; in a list that does not tell them from other buffers any buffer may be one. */
+/* Outputs are what a program makes; in a list that does not tell them from other buffers any buffer
+ * may be one. */
 static bool is_output(const struct op *op, bool has_outputs)
 {
     return op->kind == OP_OUTPUT || (!has_outputs && op->kind == OP_ALLOC);
@@ -33,8 +34,8 @@ static bool list_has_outputs(const struct op_list *ops)
     return false;
 }
 
-/* Whether anything but its free names the life between the output and the free, or after the free: then the input is
- * still needed; or whether it has external references there. */
+/* Whether anything but its free names the life between the output and the free, or after the free:
+ * then the input is still needed; or whether it has external references there. */
 static bool is_needed(const struct remedy_case *given, uint32_t output, uint32_t end)
 {
     const struct remedy_life *lives = given->lives.lives;
@@ -43,12 +44,14 @@ static bool is_needed(const struct remedy_case *given, uint32_t output, uint32_t
            lives[before].hold_count > 0;
 }
 
-static bool may_donate(const struct remedy_case *given, const struct pairs *pairs, uint32_t end, uint32_t output)
+static bool may_donate(const struct remedy_case *given, const struct pairs *pairs, uint32_t end,
+                       uint32_t output)
 {
     const struct op *ops = given->ops->ops;
     const uint32_t root = given->lives.lives[end].root;
     const bool is_free = ops[end].kind == OP_FREE || ops[end].kind == OP_FREE_AFTER;
-    if (!is_free || pairs->is_taken[end] || root == OP_NONE || root >= output || ops[end].host != ops[output].host) {
+    if (!is_free || pairs->is_taken[end] || root == OP_NONE || root >= output ||
+        ops[end].host != ops[output].host) {
         return false;
     }
     const uint64_t size = remedy_rounded(ops[output].size_bytes, given->lives.granule_bytes);
@@ -61,20 +64,25 @@ static bool may_donate(const struct remedy_case *given, const struct pairs *pair
 static uint32_t better(const struct remedy_case *given, uint32_t best, uint32_t end)
 {
     const struct remedy_life *lives = given->lives.lives;
-    return best == OP_NONE || lives[lives[end].root].bytes < lives[lives[best].root].bytes ? end : best;
+    return best == OP_NONE || lives[lives[end].root].bytes < lives[lives[best].root].bytes ? end
+                                                                                           : best;
 }
 
-/* The free that pairs best with the output, among those between the request before it and the one after it. */
-static uint32_t find_donor(const struct remedy_case *given, const struct pairs *pairs, uint32_t output)
+/* The free that pairs best with the output, among those between the request before it and the one
+ * after it. */
+static uint32_t find_donor(const struct remedy_case *given, const struct pairs *pairs,
+                           uint32_t output)
 {
     const struct op_list *ops = given->ops;
     uint32_t first = output;
     uint32_t best = OP_NONE;
-    while (first > 0 && (!remedy_is_request(ops->ops[first - 1].kind) || ops->ops[first - 1].kind == OP_EXECUTE)) {
+    while (first > 0 && (!remedy_is_request(ops->ops[first - 1].kind) ||
+                         ops->ops[first - 1].kind == OP_EXECUTE)) {
         first--;
     }
     for (uint32_t i = first; i < ops->count; i++) {
-        const bool is_request = remedy_is_request(ops->ops[i].kind) && ops->ops[i].kind != OP_EXECUTE;
+        const bool is_request = remedy_is_request(ops->ops[i].kind) &&
+                                ops->ops[i].kind != OP_EXECUTE;
         if (i > output && is_request) {
             break;
         }
@@ -94,7 +102,9 @@ static void find_pairs(const struct remedy_case *given, struct pairs *pairs)
     CHECK(pairs->donor_free != NULL);
     CHECK(pairs->is_taken != NULL);
     for (uint32_t i = 0; i < ops->count; i++) {
-        pairs->donor_free[i] = is_output(&ops->ops[i], pairs->has_outputs) ? find_donor(given, pairs, i) : OP_NONE;
+        pairs->donor_free[i] = is_output(&ops->ops[i], pairs->has_outputs)
+                                   ? find_donor(given, pairs, i)
+                                   : OP_NONE;
         if (pairs->donor_free[i] != OP_NONE) {
             pairs->is_taken[pairs->donor_free[i]] = true;
             pairs->count++;
@@ -103,7 +113,8 @@ static void find_pairs(const struct remedy_case *given, struct pairs *pairs)
     }
 }
 
-static void write_pairs(const struct remedy_case *given, const struct pairs *pairs, struct op_list *to)
+static void write_pairs(const struct remedy_case *given, const struct pairs *pairs,
+                        struct op_list *to)
 {
     struct rewrite rewrite;
     rewrite_init(&rewrite, given->ops, to);
@@ -121,11 +132,13 @@ static void write_pairs(const struct remedy_case *given, const struct pairs *pai
     rewrite_deinit(&rewrite);
 }
 
-static bool donation_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool donation_apply(const struct remedy_case *given, uint64_t parameter,
+                           struct remedy_result *result)
 {
     (void)parameter;
     if (given->target->donate == NULL) {
-        snprintf(result->note, sizeof result->note, "target %.64s takes no donations", given->target->name);
+        snprintf(result->note, sizeof result->note, "target %.64s takes no donations",
+                 given->target->name);
         return false;
     }
     struct pairs pairs = {0};
@@ -133,10 +146,12 @@ static bool donation_apply(const struct remedy_case *given, uint64_t parameter, 
     find_pairs(given, &pairs);
     write_pairs(given, &pairs, &result->ops);
     size_print_field(pairs.bytes, size);
-    snprintf(result->note, sizeof result->note, "outputs in the blocks of inputs: %" PRIu64 ", %s%s", pairs.count, size,
+    snprintf(result->note, sizeof result->note,
+             "outputs in the blocks of inputs: %" PRIu64 ", %s%s", pairs.count, size,
              pairs.has_outputs ? "" : "; any buffer is taken for an output");
     if (pairs.count == 0) {
-        snprintf(result->note, sizeof result->note, "no input ends where an output of its size begins");
+        snprintf(result->note, sizeof result->note,
+                 "no input ends where an output of its size begins");
     }
     free(pairs.donor_free);
     free(pairs.is_taken);
@@ -146,8 +161,9 @@ static bool donation_apply(const struct remedy_case *given, uint64_t parameter, 
 const struct remedy remedy_donation = {
     .name = "donation",
     .summary = "inputs whose life ends where an output begins are donated to it",
-    .assumes = "The program can be compiled to write the output where the input was, and nothing reads the input "
-               "afterwards.",
+    .assumes =
+        "The program can be compiled to write the output where the input was, and nothing reads the input "
+        "afterwards.",
     .search = REMEDY_EACH,
     .apply = donation_apply,
 };

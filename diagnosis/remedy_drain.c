@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* 18 minutes: what takes longer is completed instead of waited for, so that virtual time never runs out. */
+/* 18 minutes: what takes longer is completed instead of waited for, so that virtual time never runs
+ * out. */
 #define DELAY_NS_MAX ((uint64_t)1 << 40)
 
 void drain_init(struct drain *drain, size_t op_count)
@@ -37,13 +38,15 @@ void drain_note(struct drain *drain, const struct op_list *from, uint32_t i)
     }
     drain->has_events = true;
     if (op->delay_ns > DELAY_NS_MAX) {
-        drain->lost = array_grown(drain->lost, drain->lost_count, &drain->lost_room, sizeof *drain->lost);
+        drain->lost = array_grown(drain->lost, drain->lost_count, &drain->lost_room,
+                                  sizeof *drain->lost);
         drain->lost[drain->lost_count++] = i;
         drain->is_lost[i] = true;
         return;
     }
     /* A collective starts when all hosts have joined it, or ends after its bound. */
-    const uint64_t delay_ns = op->delay_ns + ((op->flags & OP_COLLECTIVE) != 0 ? COLLECTIVE_BOUND_NS : 0);
+    const uint64_t delay_ns = op->delay_ns +
+                              ((op->flags & OP_COLLECTIVE) != 0 ? COLLECTIVE_BOUND_NS : 0);
     drain->delay_ns = delay_ns > drain->delay_ns ? delay_ns : drain->delay_ns;
 }
 

@@ -1,5 +1,5 @@
-/* A forced drain while a list is written anew: ops after which no event of before is pending, so that queued frees are
- * done. */
+/* A forced drain while a list is written anew: ops after which no event of before is pending, so
+ * that queued frees are done. */
 #ifndef DIAGNOSIS_REMEDY_DRAIN_H
 #define DIAGNOSIS_REMEDY_DRAIN_H
 
@@ -9,11 +9,12 @@
 
 /* What has been enqueued since the last drain. */
 struct drain {
-    uint64_t delay_ns;    /* after which all of it is done, but for what is lost */
-    uint32_t *lost;       /* lost_count events that no time completes, by old number; some were completed since */
-    bool *is_lost;        /* by old number: of lost, and not completed yet */
+    uint64_t delay_ns; /* after which all of it is done, but for what is lost */
+    uint32_t *lost; /* lost_count events that no time completes, by old number; some were completed
+                       since */
+    bool *is_lost;  /* by old number: of lost, and not completed yet */
     size_t lost_count, lost_room;
-    uint32_t first;       /* events with lower old numbers were drained */
+    uint32_t first; /* events with lower old numbers were drained */
     bool has_events;
 };
 void drain_init(struct drain *drain, size_t op_count); /* of the old list */
@@ -21,10 +22,12 @@ void drain_deinit(struct drain *drain);
 
 /* Takes in op number i of the old list, which was written. */
 void drain_note(struct drain *drain, const struct op_list *from, uint32_t i);
-/* Whether op i completes an event that a drain completed before: there is nothing left for it to do. */
+/* Whether op i completes an event that a drain completed before: there is nothing left for it to
+ * do. */
 bool drain_makes_needless(const struct drain *drain, const struct op_list *from, uint32_t i);
-/* Appends the ops of a drain, none when nothing was enqueued: time passes until every delay is over, and events that
- * are lost are completed.  `at`: number of the old op that comes next.  True: it appended some. */
+/* Appends the ops of a drain, none when nothing was enqueued: time passes until every delay is
+ * over, and events that are lost are completed.  `at`: number of the old op that comes next.  True:
+ * it appended some. */
 bool drain_put(struct drain *drain, struct rewrite *rewrite, uint32_t at);
 
 #endif

@@ -16,7 +16,8 @@ uint64_t remedy_rounded(uint64_t size_bytes, uint64_t granule_bytes)
 
 bool remedy_is_request(uint8_t kind)
 {
-    return kind == OP_ALLOC || kind == OP_OUTPUT || kind == OP_DONATE || kind == OP_LOAD || kind == OP_EXECUTE;
+    return kind == OP_ALLOC || kind == OP_OUTPUT || kind == OP_DONATE || kind == OP_LOAD ||
+           kind == OP_EXECUTE;
 }
 
 /* What is counted while the list is walked. */
@@ -90,8 +91,8 @@ static void name_life(struct walk *walk, uint32_t i)
     }
 }
 
-void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops, const bool *has_failed,
-                       uint64_t granule_bytes)
+void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops,
+                       const bool *has_failed, uint64_t granule_bytes)
 {
     CHECK(granule_bytes >= 1);
     struct walk walk = {.lives = lives, .ops = ops};

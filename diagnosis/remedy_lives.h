@@ -1,35 +1,39 @@
-/* How long the blocks and programs of a list live, from the list alone: who makes them, what names them, what ends
- * them. */
+/* How long the blocks and programs of a list live, from the list alone: who makes them, what names
+ * them, what ends them. */
 #ifndef DIAGNOSIS_REMEDY_LIVES_H
 #define DIAGNOSIS_REMEDY_LIVES_H
 
 #include "harness/op.h"
 
-/* Of one op.  A block that is donated goes on living in the output that takes it over: all those names are one life,
- * which the first of them stands for, its root. */
+/* Of one op.  A block that is donated goes on living in the output that takes it over: all those
+ * names are one life, which the first of them stands for, its root. */
 struct remedy_life {
-    uint32_t root;       /* what the op makes or names: the root of that life; OP_NONE: neither, or it is not there */
-    uint32_t end;        /* of roots: the op that ends it (a free or unload); OP_NONE: none does */
-    uint32_t last_named; /* of roots: the last op that names it, end and releases included; itself when none does */
-    uint32_t before;     /* the op that named the same life last; OP_NONE for roots */
-    uint32_t hold_count; /* external references of what the op names or makes, after the op */
-    bool is_donated;     /* of roots: an output takes it over */
+    uint32_t root; /* what the op makes or names: the root of that life; OP_NONE: neither, or it is
+                      not there */
+    uint32_t end;  /* of roots: the op that ends it (a free or unload); OP_NONE: none does */
+    uint32_t last_named;  /* of roots: the last op that names it, end and releases included; itself
+                             when none does */
+    uint32_t before;      /* the op that named the same life last; OP_NONE for roots */
+    uint32_t hold_count;  /* external references of what the op names or makes, after the op */
+    bool is_donated;      /* of roots: an output takes it over */
     bool has_named_event; /* another op names the event that this one makes */
-    uint64_t bytes;      /* of roots: what it takes, a multiple of the granule */
+    uint64_t bytes;       /* of roots: what it takes, a multiple of the granule */
 };
 
 /* lives and live_bytes: op_count of them, by op. */
 struct remedy_lives {
     struct remedy_life *lives;
-    uint64_t *live_bytes;     /* of all hosts together before the op: buffers and programs; a free counts at once */
+    uint64_t *live_bytes; /* of all hosts together before the op: buffers and programs; a free
+                             counts at once */
     size_t op_count;
-    uint64_t buffer_peak_bytes; /* the most that buffers alone take on one host at one time: no smaller device can do */
+    uint64_t buffer_peak_bytes; /* the most that buffers alone take on one host at one time: no
+                                   smaller device can do */
     uint64_t granule_bytes;
 };
 
 /* ops and has_failed as in struct remedy_case.  O(ops). */
-void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops, const bool *has_failed,
-                       uint64_t granule_bytes);
+void remedy_lives_init(struct remedy_lives *lives, const struct op_list *ops,
+                       const bool *has_failed, uint64_t granule_bytes);
 void remedy_lives_deinit(struct remedy_lives *lives);
 
 /* Sizes as a device takes them; saturates below 2^63. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- what is not executed again ----------------------------------------------------------------- */
+/* --- what is not executed again --- */
 
 /* A program of the last two steps would have been executed again if the list had gone on. */
 static bool is_of_last_steps(const struct remedy_case *given, uint32_t i)
@@ -20,11 +20,12 @@ static bool is_of_last_steps(const struct remedy_case *given, uint32_t i)
 static bool ends_use(const struct remedy_case *given, uint32_t i)
 {
     const uint32_t root = given->lives.lives[i].root;
-    return root != OP_NONE && given->ops->ops[root].kind == OP_LOAD && given->lives.lives[root].last_named == i &&
-           given->lives.lives[root].end == OP_NONE;
+    return root != OP_NONE && given->ops->ops[root].kind == OP_LOAD &&
+           given->lives.lives[root].last_named == i && given->lives.lives[root].end == OP_NONE;
 }
 
-static bool unload_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool unload_apply(const struct remedy_case *given, uint64_t parameter,
+                         struct remedy_result *result)
 {
     struct rewrite rewrite;
     uint64_t count = 0;
@@ -38,9 +39,11 @@ static bool unload_apply(const struct remedy_case *given, uint64_t parameter, st
         }
     }
     rewrite_deinit(&rewrite);
-    snprintf(result->note, sizeof result->note, "unloaded after their last execution: %" PRIu64, count);
+    snprintf(result->note, sizeof result->note, "unloaded after their last execution: %" PRIu64,
+             count);
     if (count == 0) {
-        snprintf(result->note, sizeof result->note, "no program stays loaded after an execution that is its last");
+        snprintf(result->note, sizeof result->note,
+                 "no program stays loaded after an execution that is its last");
     }
     return count > 0;
 }
@@ -48,13 +51,14 @@ static bool unload_apply(const struct remedy_case *given, uint64_t parameter, st
 const struct remedy remedy_unload = {
     .name = "unload",
     .summary = "programs that are not executed again are unloaded",
-    .assumes = "The last execution that the list has of a program is the last that the job would have made, and "
-               "the job knows it.",
+    .assumes =
+        "The last execution that the list has of a program is the last that the job would have made, and "
+        "the job knows it.",
     .search = REMEDY_EACH,
     .apply = unload_apply,
 };
 
-/* --- no more than n at a time ------------------------------------------------------------------- */
+/* --- no more than n at a time --- */
 
 /* The loaded programs of all hosts, the one that was used longest ago first. */
 struct loaded {
@@ -160,7 +164,8 @@ static void keep(struct programs *programs, uint32_t i)
     }
 }
 
-static bool programs_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool programs_apply(const struct remedy_case *given, uint64_t parameter,
+                           struct remedy_result *result)
 {
     struct programs programs = {.n = parameter};
     rewrite_init(&programs.rewrite, given->ops, &result->ops);

@@ -1,4 +1,5 @@
-/* Checkpoint and re-initialise: everything is freed, and what lives long is made again in the order in which it was. */
+/* Checkpoint and re-initialise: everything is freed, and what lives long is made again in the order
+ * in which it was. */
 #include "diagnosis/remedy.h"
 
 #include "diagnosis/remedy_drain.h"
@@ -14,7 +15,7 @@ struct living {
     size_t count, room;
     uint32_t *holds; /* by root */
     uint32_t *names; /* by root: the op that names the life now, an output when it was donated */
-    bool *is_gone;   /* by root: freed before, and a restart released the references that were left */
+    bool *is_gone; /* by root: freed before, and a restart released the references that were left */
 };
 
 struct restart {
@@ -34,7 +35,8 @@ static bool is_freed(const struct restart *restart, uint32_t root, uint32_t at)
 /* What is named again, or was there before the steps, comes back; a leak does not. */
 static bool comes_back(const struct restart *restart, uint32_t root, uint32_t at)
 {
-    return restart->given->lives.lives[root].last_named >= at || root < restart->given->steps.bounds[0];
+    return restart->given->lives.lives[root].last_named >= at ||
+           root < restart->given->steps.bounds[0];
 }
 
 static void forget_ended(struct restart *restart, uint32_t at)
@@ -73,7 +75,8 @@ static void make_again(struct restart *restart, uint32_t root)
     struct op again = restart->given->ops->ops[name];
     if (again.kind == OP_DONATE) { /* in a block as large as the one that it had taken over */
         const struct op *first = &restart->given->ops->ops[root];
-        const uint64_t used_bytes = again.unpadded_bytes > 0 ? again.unpadded_bytes : again.size_bytes;
+        const uint64_t used_bytes = again.unpadded_bytes > 0 ? again.unpadded_bytes
+                                                             : again.size_bytes;
         again.kind = OP_OUTPUT;
         again.ref = OP_NONE;
         again.align_log2 = first->align_log2;
@@ -123,7 +126,8 @@ static void keep(struct restart *restart, uint32_t i)
         return;
     }
     if (root == i) {
-        living->roots = array_grown(living->roots, living->count, &living->room, sizeof *living->roots);
+        living->roots = array_grown(living->roots, living->count, &living->room,
+                                    sizeof *living->roots);
         living->roots[living->count++] = i;
     }
     living->names[root] = root == i || op->kind == OP_DONATE ? i : living->names[root];
@@ -144,7 +148,8 @@ static bool restart_parameter(const struct remedy_case *given, size_t index, uin
     return given->steps.count > 0 && index < 32 && *parameter >= 1;
 }
 
-static bool restart_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool restart_apply(const struct remedy_case *given, uint64_t parameter,
+                          struct remedy_result *result)
 {
     const struct remedy_steps *steps = &given->steps;
     struct restart restart = {.given = given};
@@ -172,7 +177,8 @@ static bool restart_apply(const struct remedy_case *given, uint64_t parameter, s
     free(restart.living.holds);
     free(restart.living.is_gone);
     snprintf(result->note, sizeof result->note,
-             "restarts: %" PRIu64 "; blocks that nothing names again, and do not come back: %" PRIu64,
+             "restarts: %" PRIu64
+             "; blocks that nothing names again, and do not come back: %" PRIu64,
              restart.count, restart.left_out_count);
     return restart.count > 0;
 }
@@ -181,8 +187,9 @@ const struct remedy remedy_restart = {
     .name = "restart",
     .summary = "checkpoint and re-initialise, every n steps",
     .parameter_name = "n",
-    .assumes = "A checkpoint holds what later steps name and what was there before the first one, and nothing else "
-               "lives on.",
+    .assumes =
+        "A checkpoint holds what later steps name and what was there before the first one, and nothing else "
+        "lives on.",
     .is_estimate = true,
     .search = REMEDY_REFINED,
     .parameter = restart_parameter,

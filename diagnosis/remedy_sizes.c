@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- changing --------------------------------------------------------------------------------- */
+/* --- changing --- */
 
-void remedy_sizes_init(struct remedy_sizes *sizes, const struct remedy_case *given, struct op_list *to)
+void remedy_sizes_init(struct remedy_sizes *sizes, const struct remedy_case *given,
+                       struct op_list *to)
 {
     *sizes = (struct remedy_sizes){.ops = to, .granule_bytes = given->contract->granule_bytes};
     op_list_copy(to, given->ops);
@@ -23,7 +24,8 @@ void remedy_sizes_init(struct remedy_sizes *sizes, const struct remedy_case *giv
 static void note_change(struct remedy_sizes *sizes, uint64_t before, uint64_t after)
 {
     sizes->changed_count += after < before;
-    sizes->saved_bytes += remedy_rounded(before, sizes->granule_bytes) - remedy_rounded(after, sizes->granule_bytes);
+    sizes->saved_bytes += remedy_rounded(before, sizes->granule_bytes) -
+                          remedy_rounded(after, sizes->granule_bytes);
 }
 
 void remedy_sizes_set(struct remedy_sizes *sizes, size_t i, uint64_t size_bytes)
@@ -76,7 +78,8 @@ void remedy_sizes_settle(struct remedy_sizes *sizes, const struct remedy_lives *
 static bool *find_loads_of_steps(const struct remedy_case *given)
 {
     const struct op_list *ops = given->ops;
-    uint32_t *first = calloc(ops->count + 1, sizeof *first); /* of executions, by load: the step + 1 */
+    uint32_t *first = calloc(ops->count + 1,
+                             sizeof *first); /* of executions, by load: the step + 1 */
     bool *is_of_steps = calloc(ops->count + 1, sizeof *is_of_steps);
     CHECK(first != NULL);
     CHECK(is_of_steps != NULL);
@@ -85,7 +88,8 @@ static bool *find_loads_of_steps(const struct remedy_case *given)
         const struct op *op = &ops->ops[i];
         step += step <= given->steps.count && given->steps.bounds[step - 1] == i;
         if (op->kind == OP_EXECUTE && op->ref < i) {
-            is_of_steps[op->ref] = is_of_steps[op->ref] || (first[op->ref] != 0 && first[op->ref] != step);
+            is_of_steps[op->ref] = is_of_steps[op->ref] ||
+                                   (first[op->ref] != 0 && first[op->ref] != step);
             first[op->ref] = first[op->ref] == 0 ? step : first[op->ref];
         }
     }
@@ -93,8 +97,8 @@ static bool *find_loads_of_steps(const struct remedy_case *given)
     return is_of_steps;
 }
 
-bool remedy_sizes_divide_steps(struct remedy_sizes *sizes, const struct remedy_case *given, uint64_t n,
-                               const bool is_left[OP_TAG_COUNT])
+bool remedy_sizes_divide_steps(struct remedy_sizes *sizes, const struct remedy_case *given,
+                               uint64_t n, const bool is_left[OP_TAG_COUNT])
 {
     bool *is_of_steps = find_loads_of_steps(given);
     for (size_t i = 0; i < given->ops->count; i++) {
@@ -112,9 +116,10 @@ bool remedy_sizes_divide_steps(struct remedy_sizes *sizes, const struct remedy_c
     return sizes->changed_count > 0;
 }
 
-/* --- remedies --------------------------------------------------------------------------------- */
+/* --- remedies --- */
 
-static void note_saved(const struct remedy_sizes *sizes, const char *what, char note[REMEDY_NOTE_BYTES])
+static void note_saved(const struct remedy_sizes *sizes, const char *what,
+                       char note[REMEDY_NOTE_BYTES])
 {
     char size[SIZE_TEXT_BYTES];
     size_print_field(sizes->saved_bytes, size);
@@ -123,7 +128,8 @@ static void note_saved(const struct remedy_sizes *sizes, const char *what, char 
 }
 
 /* Sizes become what the unpadded size is, rounded up to that. */
-static bool unpad(const struct remedy_case *given, uint64_t unit_bytes, const char *what, struct remedy_result *result)
+static bool unpad(const struct remedy_case *given, uint64_t unit_bytes, const char *what,
+                  struct remedy_result *result)
 {
     struct remedy_sizes sizes;
     bool is_known = false;
@@ -143,12 +149,14 @@ static bool unpad(const struct remedy_case *given, uint64_t unit_bytes, const ch
     note_saved(&sizes, what, result->note);
     if (sizes.changed_count == 0) {
         snprintf(result->note, sizeof result->note, "%s",
-                 is_known ? "no block is padded by more than that" : "no op says its unpadded size");
+                 is_known ? "no block is padded by more than that"
+                          : "no op says its unpadded size");
     }
     return sizes.changed_count > 0;
 }
 
-static bool no_padding_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool no_padding_apply(const struct remedy_case *given, uint64_t parameter,
+                             struct remedy_result *result)
 {
     (void)parameter;
     return unpad(given, 1, "without padding", result);
@@ -157,16 +165,19 @@ static bool no_padding_apply(const struct remedy_case *given, uint64_t parameter
 const struct remedy remedy_no_padding = {
     .name = "no-padding",
     .summary = "every buffer takes its unpadded size",
-    .assumes = "It bounds what any layout can save: shapes that fill their tiles, or a smaller batch of them, come "
-               "near to it.",
+    .assumes =
+        "It bounds what any layout can save: shapes that fill their tiles, or a smaller batch of them, come "
+        "near to it.",
     .search = REMEDY_EACH,
     .apply = no_padding_apply,
 };
 
-/* A tile of 8 x 128 elements of 4 bytes, or 16 x 128 of 2, or 32 x 128 of 1: facts about shapes are not in a list. */
+/* A tile of 8 x 128 elements of 4 bytes, or 16 x 128 of 2, or 32 x 128 of 1: facts about shapes are
+ * not in a list. */
 enum { TILE_BYTES = 4096 };
 
-static bool layout_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool layout_apply(const struct remedy_case *given, uint64_t parameter,
+                         struct remedy_result *result)
 {
     (void)parameter;
     return unpad(given, TILE_BYTES, "in full tiles of 4K", result);
@@ -175,8 +186,9 @@ static bool layout_apply(const struct remedy_case *given, uint64_t parameter, st
 const struct remedy remedy_layout = {
     .name = "layout",
     .summary = "the better layout: every tile but the last one of a buffer is full",
-    .assumes = "The list has no shapes, so this is what the best one would take: dimensions that fill tiles of 8 x "
-               "128 words.",
+    .assumes =
+        "The list has no shapes, so this is what the best one would take: dimensions that fill tiles of 8 x "
+        "128 words.",
     .is_estimate = true,
     .search = REMEDY_EACH,
     .apply = layout_apply,
@@ -196,7 +208,8 @@ static bool step_power_parameter(const struct remedy_case *given, size_t index, 
     return given->steps.count > 0 && power_parameter(index, 6, parameter);
 }
 
-static bool batch_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool batch_apply(const struct remedy_case *given, uint64_t parameter,
+                        struct remedy_result *result)
 {
     struct remedy_sizes sizes;
     remedy_sizes_init(&sizes, given, &result->ops);
@@ -210,7 +223,8 @@ static bool batch_apply(const struct remedy_case *given, uint64_t parameter, str
 
 const struct remedy remedy_batch = {
     .name = "batch",
-    .summary = "the batch divided by n: so is what lives within a step, and the stacks of the steps' programs",
+    .summary =
+        "the batch divided by n: so is what lives within a step, and the stacks of the steps' programs",
     .parameter_name = "n",
     .assumes = "What lives within a step grows with the batch, and nothing else does.",
     .is_estimate = true,
@@ -227,7 +241,8 @@ static bool sharding_parameter(const struct remedy_case *given, size_t index, ui
     return power_parameter(index, 3, parameter);
 }
 
-static bool sharding_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool sharding_apply(const struct remedy_case *given, uint64_t parameter,
+                           struct remedy_result *result)
 {
     struct remedy_sizes sizes;
     remedy_sizes_init(&sizes, given, &result->ops);
@@ -249,8 +264,9 @@ const struct remedy remedy_sharding = {
     .name = "sharding",
     .summary = "every buffer and stack is shared out over n devices",
     .parameter_name = "n",
-    .assumes = "All of it can be divided evenly, and exchange between devices needs no room; images of "
-               "programs stay whole.",
+    .assumes =
+        "All of it can be divided evenly, and exchange between devices needs no room; images of "
+        "programs stay whole.",
     .is_estimate = true,
     .search = REMEDY_FIRST,
     .parameter = sharding_parameter,

@@ -1,4 +1,5 @@
-/* Lists whose ops ask for other sizes than before, with what was donated still taking over what is large enough. */
+/* Lists whose ops ask for other sizes than before, with what was donated still taking over what is
+ * large enough. */
 #ifndef DIAGNOSIS_REMEDY_SIZES_H
 #define DIAGNOSIS_REMEDY_SIZES_H
 
@@ -13,17 +14,21 @@ struct remedy_sizes {
 };
 
 /* Copies the list of the case to *to, for the calls below. */
-void remedy_sizes_init(struct remedy_sizes *sizes, const struct remedy_case *given, struct op_list *to);
-/* Op number i asks for size_bytes, at least 1 and no more than before; its unpadded size never is more than that. */
+void remedy_sizes_init(struct remedy_sizes *sizes, const struct remedy_case *given,
+                       struct op_list *to);
+/* Op number i asks for size_bytes, at least 1 and no more than before; its unpadded size never is
+ * more than that. */
 void remedy_sizes_set(struct remedy_sizes *sizes, size_t i, uint64_t size_bytes);
-/* Divides the sizes of op number i by n, rounded up: a buffer's, with the unpadded one, or the stack of a load. */
+/* Divides the sizes of op number i by n, rounded up: a buffer's, with the unpadded one, or the
+ * stack of a load. */
 void remedy_sizes_divide(struct remedy_sizes *sizes, size_t i, uint64_t n);
-/* After the last change: a block that an output of more than its new size takes over gets the size of that output. */
+/* After the last change: a block that an output of more than its new size takes over gets the size
+ * of that output. */
 void remedy_sizes_settle(struct remedy_sizes *sizes, const struct remedy_lives *lives);
 
-/* Divides by n what lives within a step, and the stacks of programs that are executed in more than one step.  is_left,
- * by tag, is not divided; NULL: all is.  False: there is nothing to divide. */
-bool remedy_sizes_divide_steps(struct remedy_sizes *sizes, const struct remedy_case *given, uint64_t n,
-                               const bool is_left[OP_TAG_COUNT]);
+/* Divides by n what lives within a step, and the stacks of programs that are executed in more than
+ * one step.  is_left, by tag, is not divided; NULL: all is.  False: there is nothing to divide. */
+bool remedy_sizes_divide_steps(struct remedy_sizes *sizes, const struct remedy_case *given,
+                               uint64_t n, const bool is_left[OP_TAG_COUNT]);
 
 #endif

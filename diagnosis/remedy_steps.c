@@ -56,7 +56,8 @@ static void symbols_deinit(struct symbols *symbols)
 }
 
 /* Whether the count requests before `end` are, to that share, those of one period earlier. */
-static bool agree(const struct symbols *symbols, size_t end, size_t count, size_t period, unsigned percent)
+static bool agree(const struct symbols *symbols, size_t end, size_t count, size_t period,
+                  unsigned percent)
 {
     size_t same = 0;
     for (size_t i = end - count; i < end; i++) {
@@ -102,7 +103,7 @@ static size_t find_period(const struct symbols *symbols)
     return least < 2 ? 0 : least;
 }
 
-/* --- markers: ops that lie one period apart ------------------------------------------------------ */
+/* --- markers: ops that lie one period apart --- */
 
 struct markers {
     uint32_t *ops; /* count of them, descending */
@@ -150,7 +151,8 @@ static void mark_executions(struct markers *markers, const struct symbols *symbo
 
 static void find_markers(struct markers *markers, const struct op_list *ops)
 {
-    for (unsigned likeness = 0; likeness < LIKENESS_COUNT && markers->count < REMEDY_PERIOD_COUNT_MIN; likeness++) {
+    for (unsigned likeness = 0;
+         likeness < LIKENESS_COUNT && markers->count < REMEDY_PERIOD_COUNT_MIN; likeness++) {
         struct symbols symbols;
         markers->count = 0;
         symbols_init(&symbols, ops, (enum likeness)likeness);
@@ -164,7 +166,7 @@ static void find_markers(struct markers *markers, const struct op_list *ops)
     }
 }
 
-/* --- steps ------------------------------------------------------------------------------------ */
+/* --- steps --- */
 
 /* The op in (after, to] before which the least is live; the first of equals. */
 static uint32_t lowest_between(const struct remedy_lives *lives, uint32_t after, uint32_t to)
@@ -176,7 +178,8 @@ static uint32_t lowest_between(const struct remedy_lives *lives, uint32_t after,
     return lowest;
 }
 
-static void set_bounds(struct remedy_steps *steps, const struct markers *markers, const struct remedy_lives *lives)
+static void set_bounds(struct remedy_steps *steps, const struct markers *markers,
+                       const struct remedy_lives *lives)
 {
     if (markers->count < REMEDY_PERIOD_COUNT_MIN) {
         return;
@@ -185,11 +188,13 @@ static void set_bounds(struct remedy_steps *steps, const struct markers *markers
         steps->bounds[steps->count++] = lowest_between(lives, markers->ops[i], markers->ops[i - 1]);
     }
     CHECK(steps->count >= 2);
-    steps->length = (uint32_t)((steps->bounds[steps->count - 1] - steps->bounds[0]) / (steps->count - 1));
+    steps->length = (uint32_t)((steps->bounds[steps->count - 1] - steps->bounds[0]) /
+                               (steps->count - 1));
 }
 
 /* Lives of one kind, host, tag and size: whether most of those that ended did so within a step. */
-struct class {
+struct class
+{
     uint64_t symbol;
     uint64_t within, beyond;
 };
@@ -209,17 +214,20 @@ static bool is_short(const struct remedy_steps *steps, const struct remedy_life 
     return life->end != OP_NONE && life->end - i <= steps->length;
 }
 
-/* A life that did not end, because the list did, is what its like were; one without its like in size, what those of
- * its tag were. */
-static void judge_unended(struct remedy_steps *steps, const struct op_list *ops, const struct remedy_lives *lives,
-                          struct class *classes, size_t room)
+/* A life that did not end, because the list did, is what its like were; one without its like in
+ * size, what those of its tag were. */
+static void judge_unended(struct remedy_steps *steps, const struct op_list *ops,
+                          const struct remedy_lives *lives, struct class *classes, size_t room)
 {
     const uint32_t last_bound = steps->bounds[steps->count - 1];
-    for (uint32_t i = last_bound < steps->length ? 0 : last_bound - steps->length; i < ops->count; i++) {
-        if (lives->lives[i].root != i || lives->lives[i].end != OP_NONE || ops->ops[i].kind == OP_LOAD) {
+    for (uint32_t i = last_bound < steps->length ? 0 : last_bound - steps->length; i < ops->count;
+         i++) {
+        if (lives->lives[i].root != i || lives->lives[i].end != OP_NONE ||
+            ops->ops[i].kind == OP_LOAD) {
             continue;
         }
-        const struct class *class = class_of(classes, room, symbol_of(ops, &ops->ops[i], SAME_SIZE));
+        const struct class *class = class_of(classes, room,
+                                             symbol_of(ops, &ops->ops[i], SAME_SIZE));
         if (class->within + class->beyond == 0) {
             class = class_of(classes, room, symbol_of(ops, &ops->ops[i], SAME_TAG));
         }
@@ -227,7 +235,8 @@ static void judge_unended(struct remedy_steps *steps, const struct op_list *ops,
     }
 }
 
-static void find_lives_of_steps(struct remedy_steps *steps, const struct op_list *ops, const struct remedy_lives *lives)
+static void find_lives_of_steps(struct remedy_steps *steps, const struct op_list *ops,
+                                const struct remedy_lives *lives)
 {
     const size_t room = 4 * ops->count + 1; /* two classes a life, half empty */
     struct class *classes = calloc(room, sizeof *classes);
@@ -240,8 +249,10 @@ static void find_lives_of_steps(struct remedy_steps *steps, const struct op_list
         }
         steps->is_of_step[i] = is_short(steps, life, i);
         const bool is_beyond = !steps->is_of_step[i] && ops->count - i > steps->length;
-        for (unsigned likeness = SAME_SIZE; likeness <= SAME_TAG && (steps->is_of_step[i] || is_beyond); likeness++) {
-            struct class *class = class_of(classes, room, symbol_of(ops, op, (enum likeness)likeness));
+        for (unsigned likeness = SAME_SIZE;
+             likeness <= SAME_TAG && (steps->is_of_step[i] || is_beyond); likeness++) {
+            struct class *class = class_of(classes, room,
+                                           symbol_of(ops, op, (enum likeness)likeness));
             class->within += steps->is_of_step[i];
             class->beyond += is_beyond;
         }
@@ -250,7 +261,8 @@ static void find_lives_of_steps(struct remedy_steps *steps, const struct op_list
     free(classes);
 }
 
-void remedy_steps_init(struct remedy_steps *steps, const struct op_list *ops, const struct remedy_lives *lives)
+void remedy_steps_init(struct remedy_steps *steps, const struct op_list *ops,
+                       const struct remedy_lives *lives)
 {
     struct markers markers = {0};
     *steps = (struct remedy_steps){0};

@@ -32,7 +32,8 @@ static bool mark_step_parameter(const struct remedy_case *given, size_t index, u
     return index <= 8 && *parameter >= 1 && list_has_events(given->ops);
 }
 
-static bool mark_step_apply(const struct remedy_case *given, uint64_t parameter, struct remedy_result *result)
+static bool mark_step_apply(const struct remedy_case *given, uint64_t parameter,
+                            struct remedy_result *result)
 {
     struct rewrite rewrite;
     struct drain drain;
@@ -50,7 +51,8 @@ static bool mark_step_apply(const struct remedy_case *given, uint64_t parameter,
     }
     rewrite_deinit(&rewrite);
     drain_deinit(&drain);
-    snprintf(result->note, sizeof result->note, "waits of the host for the device: %" PRIu64, count);
+    snprintf(result->note, sizeof result->note, "waits of the host for the device: %" PRIu64,
+             count);
     if (count == 0) {
         snprintf(result->note, sizeof result->note, "nothing is queued where the host would wait");
     }
@@ -61,7 +63,8 @@ const struct remedy remedy_mark_step = {
     .name = "mark-step",
     .summary = "the host waits for all that is enqueued, every n ops",
     .parameter_name = "n",
-    .assumes = "Device work ends, that of events which were lost, too; what the waiting costs in time is not counted.",
+    .assumes =
+        "Device work ends, that of events which were lost, too; what the waiting costs in time is not counted.",
     .search = REMEDY_REFINED,
     .parameter = mark_step_parameter,
     .apply = mark_step_apply,

@@ -1,6 +1,12 @@
 #include "diagnosis/cause.h"
 
-enum { CONFIDENCE = 82, CONFIDENCE_REQUEST = 80, OP_COUNT_MIN = 16, USUAL_DIVISOR = 2, SHARE_DIVISOR = 8 };
+enum {
+    CONFIDENCE = 82,
+    CONFIDENCE_REQUEST = 80,
+    OP_COUNT_MIN = 16,
+    USUAL_DIVISOR = 2,
+    SHARE_DIVISOR = 8
+};
 
 /* The first quarter of the list builds up what stays. */
 static bool is_late(const struct evidence *evidence, uint32_t op)
@@ -24,7 +30,8 @@ static bool is_usual(const struct evidence *evidence, const struct history_rise 
     const struct history_host *host = &evidence->history->hosts[evidence->host];
     for (uint32_t i = 0; i < host->rise_count; i++) {
         const struct history_rise *other = &host->rises[i];
-        if (other->op < rise->op && is_late(evidence, other->op) && other->bytes >= rise->bytes / USUAL_DIVISOR) {
+        if (other->op < rise->op && is_late(evidence, other->op) &&
+            other->bytes >= rise->bytes / USUAL_DIVISOR) {
             return true;
         }
     }
@@ -34,8 +41,10 @@ static bool is_usual(const struct evidence *evidence, const struct history_rise 
 /* Without it even the highest peak before would have left room for the request. */
 static bool would_have_fitted(const struct evidence *evidence, const struct history_rise *rise)
 {
-    const uint64_t room = evidence->capacity_bytes - evidence->stack_bytes - evidence->retired_bytes;
-    return rise->peak_before_bytes <= room && evidence->requested_bytes <= room - rise->peak_before_bytes;
+    const uint64_t room = evidence->capacity_bytes - evidence->stack_bytes -
+                          evidence->retired_bytes;
+    return rise->peak_before_bytes <= room &&
+           evidence->requested_bytes <= room - rise->peak_before_bytes;
 }
 
 static bool is_large(const struct evidence *evidence, uint64_t bytes)
@@ -56,15 +65,17 @@ static const struct history_rise *find_rise(const struct evidence *evidence)
     const struct history_host *host = &evidence->history->hosts[evidence->host];
     for (uint32_t i = 0; i < host->rise_count; i++) {
         const struct history_rise *rise = &host->rises[i];
-        if (is_late(evidence, rise->op) && is_large(evidence, rise->bytes) && is_most_of_it(evidence, rise) &&
-            would_have_fitted(evidence, rise) && block_of(evidence, rise->op) != NULL && !is_usual(evidence, rise)) {
+        if (is_late(evidence, rise->op) && is_large(evidence, rise->bytes) &&
+            is_most_of_it(evidence, rise) && would_have_fitted(evidence, rise) &&
+            block_of(evidence, rise->op) != NULL && !is_usual(evidence, rise)) {
             return rise;
         }
     }
     return NULL;
 }
 
-static void say_rise(const struct evidence *evidence, const struct history_rise *rise, struct diagnosis *diagnosis)
+static void say_rise(const struct evidence *evidence, const struct history_rise *rise,
+                     struct diagnosis *diagnosis)
 {
     char name[SETUP_NAME_BYTES];
     const uint8_t tag = evidence->ops->ops[rise->op].tag;
@@ -74,11 +85,12 @@ static void say_rise(const struct evidence *evidence, const struct history_rise 
     diagnosis->tag = tag;
     diagnosis_number(diagnosis, "spike_bytes", rise->bytes);
     diagnosis_number(diagnosis, "peak_before_bytes", rise->peak_before_bytes);
-    diagnosis_say(diagnosis,
-                  "Op %u took %s at once for '%s', and still has it; before it never more than %s were in use, with "
-                  "which the request would have fitted.",
-                  rise->op, diagnosis_size(rise->bytes).text, evidence_tag_name(evidence, tag, name),
-                  diagnosis_size(rise->peak_before_bytes).text);
+    diagnosis_say(
+        diagnosis,
+        "Op %u took %s at once for '%s', and still has it; before it never more than %s were in use, with "
+        "which the request would have fitted.",
+        rise->op, diagnosis_size(rise->bytes).text, evidence_tag_name(evidence, tag, name),
+        diagnosis_size(rise->peak_before_bytes).text);
 }
 
 /* The request itself is out of the ordinary. */
@@ -87,7 +99,8 @@ static bool is_request_a_spike(const struct evidence *evidence)
     const struct history_host *host = &evidence->history->hosts[evidence->host];
     const uint64_t largest = host->largest_request_bytes;
     return evidence->op != NULL && is_late(evidence, evidence->verdict->op) && largest > 0 &&
-           is_large(evidence, evidence->requested_bytes) && evidence->requested_bytes <= evidence->capacity_bytes &&
+           is_large(evidence, evidence->requested_bytes) &&
+           evidence->requested_bytes <= evidence->capacity_bytes &&
            evidence->requested_bytes / USUAL_DIVISOR >= largest;
 }
 
@@ -100,11 +113,12 @@ static void say_request(const struct evidence *evidence, struct diagnosis *diagn
     diagnosis->tag = evidence_tag_of(evidence, evidence->op);
     diagnosis_number(diagnosis, "spike_bytes", evidence->requested_bytes);
     diagnosis_number(diagnosis, "largest_before_bytes", host->largest_request_bytes);
-    diagnosis_say(diagnosis,
-                  "The request itself is out of the ordinary: %s, while nothing before it asked for more than %s, and "
-                  "never more than %s were in use.",
-                  diagnosis_size(evidence->requested_bytes).text, diagnosis_size(host->largest_request_bytes).text,
-                  diagnosis_size(host->peak_bytes).text);
+    diagnosis_say(
+        diagnosis,
+        "The request itself is out of the ordinary: %s, while nothing before it asked for more than %s, and "
+        "never more than %s were in use.",
+        diagnosis_size(evidence->requested_bytes).text,
+        diagnosis_size(host->largest_request_bytes).text, diagnosis_size(host->peak_bytes).text);
 }
 
 static void find_spike(const struct evidence *evidence, struct diagnosis *diagnosis)

@@ -2,8 +2,15 @@
 
 #include <stdlib.h>
 
-/* The rank is above that of exhausted, of which this says more, and below that of all that is told apart. */
-enum { CONFIDENCE = 58, OP_COUNT_MIN = 32, PART_COUNT = 4, BLOCK_COUNT_MIN = 4, SHARE_DIVISOR = 16 };
+/* The rank is above that of exhausted, of which this says more, and below that of all that is told
+ * apart. */
+enum {
+    CONFIDENCE = 58,
+    OP_COUNT_MIN = 32,
+    PART_COUNT = 4,
+    BLOCK_COUNT_MIN = 4,
+    SHARE_DIVISOR = 16
+};
 
 /* What a tag gained in the second half of the list. */
 struct gain {
@@ -17,8 +24,8 @@ static uint64_t part_of(const struct evidence *evidence, uint64_t op)
     return part < PART_COUNT ? part : PART_COUNT - 1;
 }
 
-/* By how much it grew since the first half, where it was never as large as in the third quarter, nor there as in the
- * fourth, at whose end it still is; 0: it was. */
+/* By how much it grew since the first half, where it was never as large as in the third quarter,
+ * nor there as in the fourth, at whose end it still is; 0: it was. */
 static uint64_t grown_bytes(const struct evidence *evidence, int tag)
 {
     const struct history_host *host = &evidence->history->hosts[evidence->host];
@@ -45,8 +52,8 @@ static void count_blocks(const struct evidence *evidence, uint64_t counts[OP_TAG
     }
 }
 
-/* How many of them came in the second half and stayed; 0 when they came in one of its halves alone: that is a step and
- * not gain. */
+/* How many of them came in the second half and stayed; 0 when they came in one of its halves alone:
+ * that is a step and not gain. */
 static uint64_t grown_blocks(const uint64_t counts[PART_COUNT])
 {
     return counts[2] > 0 && counts[3] > 0 ? counts[2] + counts[3] : 0;
@@ -57,11 +64,13 @@ static bool is_told_apart(const struct evidence *evidence, int tag,
                           struct survivors survivors[SURVIVORS_PART_COUNT][OP_TAG_COUNT])
 {
     struct leak_pile pile;
-    const bool piles_up = leak_piles_up(evidence, (uint8_t)tag, leak_tag_count(evidence), survivors, &pile);
+    const bool piles_up = leak_piles_up(evidence, (uint8_t)tag, leak_tag_count(evidence), survivors,
+                                        &pile);
     return piles_up ? evidence->history->op_count >= LEAK_OP_COUNT_MIN : pile.answer == TREND_GROWS;
 }
 
-static void say(const struct evidence *evidence, int tag, const struct gain *gain, struct diagnosis *diagnosis)
+static void say(const struct evidence *evidence, int tag, const struct gain *gain,
+                struct diagnosis *diagnosis)
 {
     char name[SETUP_NAME_BYTES];
     diagnosis->confidence = CONFIDENCE;
@@ -69,12 +78,13 @@ static void say(const struct evidence *evidence, int tag, const struct gain *gai
     diagnosis->tag = (uint8_t)tag;
     diagnosis_number(diagnosis, "grown_bytes", gain->bytes);
     diagnosis_number(diagnosis, "grown_blocks", gain->block_count);
-    diagnosis_say(diagnosis,
-                  "'%s' is still growing at the end: it grew by %s in the second half of the list, of which %llu "
-                  "blocks are there, and was never as large before. The list is too short to tell a leak from a "
-                  "warm-up or a cache that fills; one that goes on for longer would.",
-                  evidence_tag_name(evidence, (uint8_t)tag, name), diagnosis_size(gain->bytes).text,
-                  (unsigned long long)gain->block_count);
+    diagnosis_say(
+        diagnosis,
+        "'%s' is still growing at the end: it grew by %s in the second half of the list, of which %llu "
+        "blocks are there, and was never as large before. The list is too short to tell a leak from a "
+        "warm-up or a cache that fills; one that goes on for longer would.",
+        evidence_tag_name(evidence, (uint8_t)tag, name), diagnosis_size(gain->bytes).text,
+        (unsigned long long)gain->block_count);
 }
 
 static void find_still_growing(const struct evidence *evidence, struct diagnosis *diagnosis)
@@ -82,7 +92,8 @@ static void find_still_growing(const struct evidence *evidence, struct diagnosis
     uint64_t counts[OP_TAG_COUNT][PART_COUNT] = {{0}};
     struct gain most = {0};
     int growing = -1;
-    if (evidence->missing_bytes == 0 || evidence->history->op_count < OP_COUNT_MIN || !leak_life_goes_on(evidence)) {
+    if (evidence->missing_bytes == 0 || evidence->history->op_count < OP_COUNT_MIN ||
+        !leak_life_goes_on(evidence)) {
         return;
     }
     count_blocks(evidence, counts);
@@ -93,7 +104,8 @@ static void find_still_growing(const struct evidence *evidence, struct diagnosis
             growing = tag;
         }
     }
-    if (most.bytes < evidence->missing_bytes || most.bytes < evidence->capacity_bytes / SHARE_DIVISOR) {
+    if (most.bytes < evidence->missing_bytes ||
+        most.bytes < evidence->capacity_bytes / SHARE_DIVISOR) {
         return;
     }
     struct survivors(*survivors)[OP_TAG_COUNT] = leak_survivors(evidence);

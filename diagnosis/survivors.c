@@ -10,8 +10,10 @@ enum {
     EVEN_WINDOWS_MIN = 12,
     DEATH_DIVISOR = 6, /* so many survivors for each that was freed late, at least */
     DEATH_DIVISOR_RISING = 3,
-    LATE_SHARE_MIN = 10,   /* percent of the survivors that the last quarter of the windows must have */
-    HALF_SHARE_MIN = 35,   /* percent that the second half must have, if chance does not explain less */
+    LATE_SHARE_MIN =
+        10, /* percent of the survivors that the last quarter of the windows must have */
+    HALF_SHARE_MIN =
+        35, /* percent that the second half must have, if chance does not explain less */
     RECENT_SHARE_MIN = 40, /* percent of the rate in the windows that must still come after them */
     OUTLIER_FACTOR = 3
 };
@@ -25,7 +27,8 @@ static uint64_t old_age(uint64_t op_count, uint32_t part)
     return age;
 }
 
-static void begin(const struct evidence *evidence, uint8_t tag, uint32_t part, struct survivors *survivors)
+static void begin(const struct evidence *evidence, uint8_t tag, uint32_t part,
+                  struct survivors *survivors)
 {
     const uint64_t op_count = evidence->history->op_count;
     const uint32_t *deaths = evidence->history->hosts[evidence->host].deaths[tag];
@@ -36,7 +39,8 @@ static void begin(const struct evidence *evidence, uint8_t tag, uint32_t part, s
         survivors->end_window_op = op_count - survivors->old_age;
     }
     for (uint32_t class = 0; class < HISTORY_AGE_COUNT; class ++) {
-        survivors->old_death_count += history_age_of(class) >= survivors->old_age ? deaths[class] : 0;
+        survivors->old_death_count += history_age_of(class) >= survivors->old_age ? deaths[class]
+                                                                                  : 0;
     }
 }
 
@@ -65,7 +69,8 @@ static void count_block(struct survivors *survivors, const struct evidence_block
     survivors->bytes += block->size_bytes;
 }
 
-void survivors_take(const struct evidence *evidence, uint32_t part, struct survivors survivors[OP_TAG_COUNT])
+void survivors_take(const struct evidence *evidence, uint32_t part,
+                    struct survivors survivors[OP_TAG_COUNT])
 {
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
         begin(evidence, (uint8_t)tag, part, &survivors[tag]);
@@ -85,8 +90,9 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* A phase that begins in some window brings many that stay, and says nothing about the others: no window counts for
- * more than three times the middle one, and three.  Where most windows have none at all, all is as it is. */
+/* A phase that begins in some window brings many that stay, and says nothing about the others: no
+ * window counts for more than three times the middle one, and three.  Where most windows have none
+ * at all, all is as it is. */
 static void cut_outliers(const struct survivors *survivors, uint64_t counts[SURVIVORS_WINDOW_COUNT])
 {
     memcpy(counts, survivors->counts, sizeof survivors->counts);
@@ -107,8 +113,9 @@ static uint64_t sum_of(const uint64_t *counts, uint32_t first, uint32_t end)
     return sum;
 }
 
-/* As if at least so many windows had equal shares.  A random walk leaves what it made when it last came up, in
- * clumps; so where the floor does not speak for a leak, half of all windows since the first must have their share. */
+/* As if at least so many windows had equal shares.  A random walk leaves what it made when it last
+ * came up, in clumps; so where the floor does not speak for a leak, half of all windows since the
+ * first must have their share. */
 static bool is_even(const uint64_t *counts, uint64_t count, bool floor_rises)
 {
     uint64_t squares = 0;
@@ -124,12 +131,14 @@ static bool is_even(const uint64_t *counts, uint64_t count, bool floor_rises)
     return count * count >= squares * least;
 }
 
-/* Of what comes at a steady rate the halves have equal shares, up to 2.5 times the root of the count between them. */
+/* Of what comes at a steady rate the halves have equal shares, up to 2.5 times the root of the
+ * count between them. */
 static bool gets_rarer(const uint64_t *counts, uint64_t count)
 {
     const uint64_t second = sum_of(counts, SURVIVORS_WINDOW_COUNT / 2, SURVIVORS_WINDOW_COUNT);
     const uint64_t first = count - second;
-    return second * 100 < count * HALF_SHARE_MIN && (first - second) * (first - second) * 4 > count * 25;
+    return second * 100 < count * HALF_SHARE_MIN &&
+           (first - second) * (first - second) * 4 > count * 25;
 }
 
 /* Of what comes at a steady rate as much comes after the windows, for their length, as in them. */
@@ -138,7 +147,8 @@ static bool still_comes(const struct survivors *survivors, const uint64_t *count
     const uint64_t late = sum_of(counts, SURVIVORS_WINDOW_COUNT * 3 / 4, SURVIVORS_WINDOW_COUNT);
     const double window_length = (double)(survivors->end_window_op - survivors->first_window_op);
     const double due = (double)count * (double)survivors->old_age / window_length;
-    return late * 100 >= count * LATE_SHARE_MIN && (double)survivors->recent_count * 100 >= due * RECENT_SHARE_MIN;
+    return late * 100 >= count * LATE_SHARE_MIN &&
+           (double)survivors->recent_count * 100 >= due * RECENT_SHARE_MIN;
 }
 
 bool survivors_pile_up(const struct survivors *survivors, bool floor_rises)
@@ -147,6 +157,7 @@ bool survivors_pile_up(const struct survivors *survivors, bool floor_rises)
     cut_outliers(survivors, counts);
     const uint64_t count = sum_of(counts, 0, SURVIVORS_WINDOW_COUNT);
     const uint64_t divisor = floor_rises ? DEATH_DIVISOR_RISING : DEATH_DIVISOR;
-    return count >= COUNT_MIN && is_even(counts, count, floor_rises) && !gets_rarer(counts, count) &&
-           still_comes(survivors, counts, count) && survivors->old_death_count * divisor <= count;
+    return count >= COUNT_MIN && is_even(counts, count, floor_rises) &&
+           !gets_rarer(counts, count) && still_comes(survivors, counts, count) &&
+           survivors->old_death_count * divisor <= count;
 }

@@ -16,14 +16,15 @@ enum {
 };
 static const double QUARTER_SHARE_MIN = 0.08; /* of the growth; a steady one has 0.25 in each */
 static const double RISING_SHARE_MIN = 0.4;
-static const double SIGNIFICANT_LAG = 1.96; /* of 1/sqrt(n): the usual band for an autocorrelation of nothing */
+static const double SIGNIFICANT_LAG =
+    1.96; /* of 1/sqrt(n): the usual band for an autocorrelation of nothing */
 
 struct series {
     double values[TREND_WINDOW_COUNT_MAX];
     size_t count;
 };
 
-/* --- order ------------------------------------------------------------------------------------ */
+/* --- order --- */
 
 static int compare(const void *a, const void *b)
 {
@@ -64,7 +65,8 @@ static void rank(const struct series *series, double *ranks)
     }
 }
 
-/* By how much the variance of the order statistic grows because neighbours are alike (Hamed and Rao). */
+/* By how much the variance of the order statistic grows because neighbours are alike (Hamed and
+ * Rao). */
 static double autocorrelation_factor(const struct series *series, double slope)
 {
     struct series rest = *series;
@@ -87,7 +89,9 @@ static double autocorrelation_factor(const struct series *series, double slope)
         }
         const double k = (double)lag;
         const double correlation = covariance / variance;
-        sum += correlation * sqrt(n) > SIGNIFICANT_LAG ? (n - k) * (n - k - 1) * (n - k - 2) * correlation : 0;
+        sum += correlation * sqrt(n) > SIGNIFICANT_LAG
+                   ? (n - k) * (n - k - 1) * (n - k - 2) * correlation
+                   : 0;
     }
     return 1 + 2 * sum / (n * (n - 1) * (n - 2));
 }
@@ -127,7 +131,7 @@ static double order_statistic(const struct series *series, double slope)
     return (score - 1) / sqrt(variance * autocorrelation_factor(series, slope));
 }
 
-/* --- drift ------------------------------------------------------------------------------------ */
+/* --- drift --- */
 
 static double drift_at(const struct series *series, size_t distance)
 {
@@ -155,7 +159,7 @@ static double chance_above(double z)
     return z <= 0.5 ? 1 : exp(-z * z / 2) / (z * 2.5066282746310002);
 }
 
-/* --- steps ------------------------------------------------------------------------------------ */
+/* --- steps --- */
 
 static double deviation_of(const double *differences, size_t count, double middle)
 {
@@ -200,7 +204,7 @@ static void take_out_steps(struct series *series)
     }
 }
 
-/* --- how the growth is spread ----------------------------------------------------------------- */
+/* --- how the growth is spread --- */
 
 /* What never went away again: the least value from here to the end. */
 static void keep_lasting(struct series *series)
@@ -228,17 +232,20 @@ static enum trend_answer judge_spread(const struct series *series, struct trend 
         return TREND_STEPS;
     }
     for (size_t quarter = 0; quarter < 4; quarter++) {
-        const double share = (lasting.values[last * (quarter + 1) / 4] - lasting.values[last * quarter / 4]) / grown;
+        const double share = (lasting.values[last * (quarter + 1) / 4] -
+                              lasting.values[last * quarter / 4]) /
+                             grown;
         if (share < QUARTER_SHARE_MIN) {
             return quarter == 3 ? TREND_PLATEAU : TREND_STEPS;
         }
     }
     /* Of a growth that goes on an eighth has an eighth. */
-    return lasting.values[last] - lasting.values[last - last / 8] < QUARTER_SHARE_MIN / 2 * grown ? TREND_PLATEAU
-                                                                                                  : TREND_GROWS;
+    return lasting.values[last] - lasting.values[last - last / 8] < QUARTER_SHARE_MIN / 2 * grown
+               ? TREND_PLATEAU
+               : TREND_GROWS;
 }
 
-/* --- the whole -------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 static double least(const double *values, size_t count)
 {
@@ -262,12 +269,14 @@ static bool was_as_high_before(const struct series *all, size_t first)
     return false;
 }
 
-static enum trend_answer test_from(const struct series *all, size_t first, double alpha, struct trend *trend)
+static enum trend_answer test_from(const struct series *all, size_t first, double alpha,
+                                   struct trend *trend)
 {
     struct series series = {.count = all->count - first};
     memcpy(series.values, &all->values[first], series.count * sizeof *series.values);
     const size_t eighth = series.count / 8;
-    const double rise = least(&series.values[series.count - eighth], eighth) - least(series.values, eighth);
+    const double rise = least(&series.values[series.count - eighth], eighth) -
+                        least(series.values, eighth);
     take_out_steps(&series);
     const double slope = slope_of(&series);
     *trend = (struct trend){.first = first,
@@ -300,7 +309,8 @@ static size_t make_windows(const uint64_t *floors, size_t count, struct series *
     return length;
 }
 
-enum trend_answer trend_test(const uint64_t *floors, size_t count, double alpha, struct trend *trend)
+enum trend_answer trend_test(const uint64_t *floors, size_t count, double alpha,
+                             struct trend *trend)
 {
     struct series all;
     enum trend_answer answer = TREND_SHORT;
@@ -323,12 +333,18 @@ enum trend_answer trend_test(const uint64_t *floors, size_t count, double alpha,
 const char *trend_answer_name(enum trend_answer answer)
 {
     switch (answer) {
-    case TREND_GROWS: return "grows";
-    case TREND_SHORT: return "too short to tell";
-    case TREND_FLAT: return "does not grow beyond chance";
-    case TREND_STEPS: return "grew in a few steps";
-    case TREND_PLATEAU: return "grew, and stopped";
-    case TREND_BEFORE: return "was as high before";
+    case TREND_GROWS:
+        return "grows";
+    case TREND_SHORT:
+        return "too short to tell";
+    case TREND_FLAT:
+        return "does not grow beyond chance";
+    case TREND_STEPS:
+        return "grew in a few steps";
+    case TREND_PLATEAU:
+        return "grew, and stopped";
+    case TREND_BEFORE:
+        return "was as high before";
     }
     return "unknown";
 }

@@ -9,7 +9,8 @@
 
 /* No device is larger. */
 #define CAPACITY_BYTES_MAX ((uint64_t)1 << 50)
-/* The smallest capacity is looked for to the granule in lists that run fast, else to a 4,096th part of it. */
+/* The smallest capacity is looked for to the granule in lists that run fast, else to a 4,096th part
+ * of it. */
 enum { OPS_EXACT_MAX = 20000, CAPACITY_PARTS = 4096 };
 /* Each tag, and all of them together; no remedy has more. */
 enum { PARAMETER_COUNT_MAX = OP_TAG_COUNT + 1 };
@@ -30,8 +31,10 @@ struct trying {
 
 const char *what_if_end_name(enum what_if_end end)
 {
-    static const char *const names[] = {[WHAT_IF_FITS] = "fits", [WHAT_IF_NO_MEMORY] = "out of memory",
-                                        [WHAT_IF_BROKEN] = "broken", [WHAT_IF_REFUSED] = "refused",
+    static const char *const names[] = {[WHAT_IF_FITS] = "fits",
+                                        [WHAT_IF_NO_MEMORY] = "out of memory",
+                                        [WHAT_IF_BROKEN] = "broken",
+                                        [WHAT_IF_REFUSED] = "refused",
                                         [WHAT_IF_DOES_NOT_APPLY] = "does not apply"};
     return names[end];
 }
@@ -41,7 +44,7 @@ uint64_t what_if_headroom_bytes(const struct what_if_row *row)
     return row->end == WHAT_IF_FITS ? row->headroom_bytes : 0;
 }
 
-/* --- rows ------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 static void add_row(struct what_if *what_if, const struct what_if_row *row)
 {
@@ -52,18 +55,22 @@ static void add_row(struct what_if *what_if, const struct what_if_row *row)
 static void hand_out(const struct trying *trying, const struct what_if_row *row)
 {
     if (trying->wish != NULL && trying->wish->take != NULL && row->end != WHAT_IF_DOES_NOT_APPLY) {
-        trying->wish->take(trying->wish->context, row, &trying->variant.setup, &trying->variant.ops);
+        trying->wish->take(trying->wish->context, row, &trying->variant.setup,
+                           &trying->variant.ops);
     }
 }
 
 /* Applies the remedy and runs what comes out; the variant stays in trying->variant. */
-static struct what_if_row measure(struct trying *trying, const struct remedy *remedy, uint64_t parameter)
+static struct what_if_row measure(struct trying *trying, const struct remedy *remedy,
+                                  uint64_t parameter)
 {
-    struct what_if_row row = {.remedy = remedy, .parameter = parameter, .end = WHAT_IF_DOES_NOT_APPLY};
+    struct what_if_row row = {
+        .remedy = remedy, .parameter = parameter, .end = WHAT_IF_DOES_NOT_APPLY};
     remedy_title(remedy, trying->given, parameter, row.title);
     const bool applies = remedy_apply(remedy, trying->given, parameter, &trying->variant);
     snprintf(row.note, sizeof row.note, "%s", trying->variant.note);
-    trying->is_spent = trying->is_spent || (applies && trying->variant.ops.count > trying->ops_left);
+    trying->is_spent = trying->is_spent ||
+                       (applies && trying->variant.ops.count > trying->ops_left);
     if (applies && trying->is_spent) {
         snprintf(row.note, sizeof row.note, "%s", NOT_TRIED);
     } else if (applies) {
@@ -96,7 +103,8 @@ static void mark_smallest(struct what_if *what_if)
 }
 
 /* Whether it fits; *best is the row of the last that did. */
-static bool is_met(struct trying *trying, const struct remedy *remedy, uint64_t parameter, struct what_if_row *best)
+static bool is_met(struct trying *trying, const struct remedy *remedy, uint64_t parameter,
+                   struct what_if_row *best)
 {
     const struct what_if_row row = measure(trying, remedy, parameter);
     if (row.end == WHAT_IF_FITS) {
@@ -113,11 +121,13 @@ static void add_measured(struct trying *trying, const struct what_if_row *row)
     hand_out(trying, row);
 }
 
-/* --- searches --------------------------------------------------------------------------------- */
+/* --- searches --- */
 
-/* Between two parameters of which `fits` fits and `fails`, the smaller change, does not: the smallest change that fits
- * is looked for as if all below it failed, and added when it is another one. */
-static void refine(struct trying *trying, const struct remedy *remedy, uint64_t fits, uint64_t fails)
+/* Between two parameters of which `fits` fits and `fails`, the smaller change, does not: the
+ * smallest change that fits is looked for as if all below it failed, and added when it is another
+ * one. */
+static void refine(struct trying *trying, const struct remedy *remedy, uint64_t fits,
+                   uint64_t fails)
 {
     struct what_if_row best = {.end = WHAT_IF_DOES_NOT_APPLY};
     while (fails > fits + 1) {
@@ -138,7 +148,8 @@ static void try_first(struct trying *trying, const struct remedy *remedy)
     char note[REMEDY_NOTE_BYTES];
     uint64_t parameter = 0;
     uint64_t before = 0;
-    for (size_t i = 0; i < PARAMETER_COUNT_MAX && remedy->parameter(trying->given, i, &parameter, note); i++) {
+    for (size_t i = 0;
+         i < PARAMETER_COUNT_MAX && remedy->parameter(trying->given, i, &parameter, note); i++) {
         if (try_one(trying, remedy, parameter)) {
             if (remedy->search == REMEDY_REFINED && i > 0) {
                 refine(trying, remedy, parameter, before);
@@ -172,7 +183,9 @@ static void try_each(struct trying *trying, const struct remedy *remedy)
 static uint64_t precision(const struct remedy_case *given, uint64_t capacity_bytes)
 {
     const uint64_t granule = given->contract->granule_bytes;
-    const uint64_t part = given->ops->count <= OPS_EXACT_MAX ? 0 : capacity_bytes / CAPACITY_PARTS / granule * granule;
+    const uint64_t part = given->ops->count <= OPS_EXACT_MAX
+                              ? 0
+                              : capacity_bytes / CAPACITY_PARTS / granule * granule;
     return part < granule ? granule : part;
 }
 
@@ -186,12 +199,14 @@ static void try_capacities(struct trying *trying, const struct remedy *remedy)
     uint64_t fails = least - granule;
     uint64_t fits = least;
     struct what_if_row best = {.end = WHAT_IF_DOES_NOT_APPLY};
-    while (fits <= CAPACITY_BYTES_MAX && !trying->is_spent && !is_met(trying, remedy, fits, &best)) {
+    while (fits <= CAPACITY_BYTES_MAX && !trying->is_spent &&
+           !is_met(trying, remedy, fits, &best)) {
         fails = fits;
         fits *= 2;
     }
     if (best.end != WHAT_IF_FITS) {
-        add_refusal(trying, remedy, trying->is_spent ? NOT_TRIED : "no device up to 2^50 bytes is large enough");
+        add_refusal(trying, remedy,
+                    trying->is_spent ? NOT_TRIED : "no device up to 2^50 bytes is large enough");
         return;
     }
     const uint64_t wanted = precision(trying->given, fits);
@@ -224,7 +239,7 @@ static void try_remedy(struct trying *trying, const struct remedy *remedy)
     }
 }
 
-/* --- all of it -------------------------------------------------------------------------------- */
+/* --- all of it --- */
 
 static void try_as_it_is(struct trying *trying)
 {
@@ -248,11 +263,12 @@ static size_t find_smallest(const struct what_if *what_if)
     return i;
 }
 
-static void try_all(const struct target *target, const struct what_if_base *base, const struct what_if_wish *wish,
-                    struct what_if *what_if)
+static void try_all(const struct target *target, const struct what_if_base *base,
+                    const struct what_if_wish *wish, struct what_if *what_if)
 {
     struct remedy_case given;
-    struct trying trying = {.given = &given, .wish = wish, .what_if = what_if, .ops_left = OPS_RUN_MAX};
+    struct trying trying = {
+        .given = &given, .wish = wish, .what_if = what_if, .ops_left = OPS_RUN_MAX};
     remedy_case_init(&given, target, &base->contract, &base->setup, &base->ops, base->has_failed);
     given.named_tags = wish == NULL ? NULL : wish->named_tags;
     remedy_result_init(&trying.variant);
@@ -265,8 +281,9 @@ static void try_all(const struct target *target, const struct what_if_base *base
     remedy_case_deinit(&given);
 }
 
-enum what_if_result what_if_run(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                                const struct what_if_wish *wish, struct what_if *what_if)
+enum what_if_result what_if_run(const struct target *target, const struct setup *setup,
+                                const struct op_list *ops, const struct what_if_wish *wish,
+                                struct what_if *what_if)
 {
     struct what_if_base base;
     *what_if = (struct what_if){.op = OP_NONE};

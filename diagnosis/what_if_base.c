@@ -33,10 +33,12 @@ static bool is_oom(const struct verdict *verdict, const struct observation *seen
 }
 
 /* False: this op is the last to be looked at. */
-static bool take_answer(struct answers *answers, const struct run *run, const struct verdict *verdict, uint32_t i)
+static bool take_answer(struct answers *answers, const struct run *run,
+                        const struct verdict *verdict, uint32_t i)
 {
     const struct observation *seen = run_observation(run);
-    answers->is_done[i] = seen->skipped == 0 && (seen->result == TARGET_OK || seen->result == TARGET_FAILED);
+    answers->is_done[i] = seen->skipped == 0 &&
+                          (seen->result == TARGET_OK || seen->result == TARGET_FAILED);
     answers->has_failed[i] = seen->result == TARGET_FAILED;
     if (verdict->kind == VERDICT_BROKEN) {
         answers->is_broken = true;
@@ -50,7 +52,8 @@ static bool take_answer(struct answers *answers, const struct run *run, const st
     return !breaks;
 }
 
-/* Whether a later op names what op `chosen` asked for.  Where later ops count in what is live, nobody can say. */
+/* Whether a later op names what op `chosen` asked for.  Where later ops count in what is live,
+ * nobody can say. */
 static bool is_granted_elsewhere(const struct op_list *ops, uint32_t chosen)
 {
     bool is_named = false;
@@ -111,7 +114,8 @@ static void leave_out_skipped_retirements(struct what_if_base *base, struct answ
     free(keep);
 }
 
-/* Keeps what was done, and what made events that are still named: an op that was skipped may have. */
+/* Keeps what was done, and what made events that are still named: an op that was skipped may have.
+ */
 static void keep_done(struct what_if_base *base, struct answers *answers)
 {
     const size_t count = base->ops.count;
@@ -123,7 +127,8 @@ static void keep_done(struct what_if_base *base, struct answers *answers)
         if (!keep[i] || op->event >= i) {
             continue;
         }
-        const bool was_refused = base->ops.ops[op->event].kind == OP_EXECUTE && !answers->is_done[op->event];
+        const bool was_refused = base->ops.ops[op->event].kind == OP_EXECUTE &&
+                                 !answers->is_done[op->event];
         if (was_refused) {
             keep[i] = op->kind == OP_FREE_AFTER;
             forget_event(op);
@@ -135,7 +140,8 @@ static void keep_done(struct what_if_base *base, struct answers *answers)
     free(keep);
 }
 
-/* The list ends with the op that is looked at, and has what was done; unless all of it was done elsewhere. */
+/* The list ends with the op that is looked at, and has what was done; unless all of it was done
+ * elsewhere. */
 static void cut(struct what_if_base *base, struct answers *answers)
 {
     base->op = answers->chosen;
@@ -149,8 +155,8 @@ static void cut(struct what_if_base *base, struct answers *answers)
     keep_done(base, answers);
 }
 
-enum what_if_result what_if_base_init(struct what_if_base *base, const struct target *target, const struct setup *setup,
-                                      const struct op_list *ops)
+enum what_if_result what_if_base_init(struct what_if_base *base, const struct target *target,
+                                      const struct setup *setup, const struct op_list *ops)
 {
     char reason[RUN_REASON_BYTES];
     struct answers answers = {.chosen = OP_NONE};

@@ -4,24 +4,27 @@
 
 #include <stdio.h>
 
-/* Whether an out-of-memory was justified is not asked here: a variant that runs out does not fit, and that is all. */
+/* Whether an out-of-memory was justified is not asked here: a variant that runs out does not fit,
+ * and that is all. */
 enum { SEARCH_NODES_MAX = 20000 };
 
-/* The numbers of the row, and whether the hole where least is free was looked for: that costs O(blocks), so it waits
- * until more is. */
+/* The numbers of the row, and whether the hole where least is free was looked for: that costs
+ * O(blocks), so it waits until more is. */
 struct watch {
     struct what_if_row *row;
     bool is_tightest;
     uint32_t tightest_host;
     size_t tightest_count; /* ops up to then */
-    bool is_missed;        /* the hole was not looked for before it changed: a request gave more back than it took */
-    unsigned filler_tag;   /* setup_filler_tag() */
+    bool is_missed; /* the hole was not looked for before it changed: a request gave more back than
+                       it took */
+    unsigned filler_tag; /* setup_filler_tag() */
 };
 
 static void look_for_hole(struct watch *watch, const struct run *run)
 {
     if (watch->is_tightest) {
-        watch->row->largest_hole_bytes = model_largest_hole_bytes(run_model(run, watch->tightest_host));
+        watch->row->largest_hole_bytes = model_largest_hole_bytes(
+            run_model(run, watch->tightest_host));
         watch->is_tightest = false;
     }
 }
@@ -51,7 +54,8 @@ static void look_at_use(struct watch *watch, const struct run *run, uint8_t host
         return;
     }
     const struct model *tightest = run_model(run, watch->tightest_host);
-    if (watch->is_tightest && free_beside(tightest, use_of(watch, tightest)) > row->headroom_bytes) {
+    if (watch->is_tightest &&
+        free_beside(tightest, use_of(watch, tightest)) > row->headroom_bytes) {
         watch->is_tightest = false;
         watch->is_missed = true;
     }
@@ -59,12 +63,13 @@ static void look_at_use(struct watch *watch, const struct run *run, uint8_t host
 
 static bool raises_only(uint8_t kind)
 {
-    return kind == OP_ALLOC || kind == OP_OUTPUT || kind == OP_HOLD || kind == OP_TOUCH || kind == OP_REPORT;
+    return kind == OP_ALLOC || kind == OP_OUTPUT || kind == OP_HOLD || kind == OP_TOUCH ||
+           kind == OP_REPORT;
 }
 
 /* False: it failed, and the run is over. */
-static bool take_step(struct watch *watch, const struct run *run, const struct verdict *verdict, uint32_t i,
-                      uint8_t host)
+static bool take_step(struct watch *watch, const struct run *run, const struct verdict *verdict,
+                      uint32_t i, uint8_t host)
 {
     struct what_if_row *row = watch->row;
     const bool is_broken = verdict->kind == VERDICT_BROKEN;
@@ -80,14 +85,17 @@ static bool take_step(struct watch *watch, const struct run *run, const struct v
 }
 
 /* False: memory that must not be used is used here, which is another device. */
-static bool is_retired_too(struct watch *watch, const struct run *run, const struct op *op, uint32_t i)
+static bool is_retired_too(struct watch *watch, const struct run *run, const struct op *op,
+                           uint32_t i)
 {
     if (op->kind != OP_RETIRE || run_observation(run)->skipped == 0) {
         return true;
     }
     watch->row->end = WHAT_IF_DOES_NOT_APPLY;
-    snprintf(watch->row->note, sizeof watch->row->note,
-             "not told: the memory that op %u of this variant retires is in use there, or beyond its end", i);
+    snprintf(
+        watch->row->note, sizeof watch->row->note,
+        "not told: the memory that op %u of this variant retires is in use there, or beyond its end",
+        i);
     return false;
 }
 
@@ -98,7 +106,8 @@ static bool run_ops_of(struct watch *watch, struct run *run, const struct op_lis
         if (!raises_only(op->kind)) {
             look_for_hole(watch, run);
         }
-        if (!take_step(watch, run, run_step(run, op), i, op->host) || !is_retired_too(watch, run, op, i)) {
+        if (!take_step(watch, run, run_step(run, op), i, op->host) ||
+            !is_retired_too(watch, run, op, i)) {
             return false;
         }
         look_at_use(watch, run, op->host, i + 1);
@@ -108,8 +117,8 @@ static bool run_ops_of(struct watch *watch, struct run *run, const struct op_lis
 }
 
 /* The run once more, up to the moment. */
-static void find_missed_hole(struct watch *watch, const struct target *target, const struct setup *setup,
-                             const struct op_list *ops)
+static void find_missed_hole(struct watch *watch, const struct target *target,
+                             const struct setup *setup, const struct op_list *ops)
 {
     char reason[RUN_REASON_BYTES];
     struct run *run = run_create(target, setup, reason);
@@ -124,8 +133,8 @@ static void find_missed_hole(struct watch *watch, const struct target *target, c
     run_destroy(run);
 }
 
-void what_if_measure(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                     struct what_if_row *row)
+void what_if_measure(const struct target *target, const struct setup *setup,
+                     const struct op_list *ops, struct what_if_row *row)
 {
     char reason[RUN_REASON_BYTES];
     struct setup bounded = *setup;

@@ -4,9 +4,10 @@
 
 #include "diagnosis/what_if.h"
 
-/* Sets what *row says of a run of the list: end, capacity, peak, headroom, hole, failure and op_count; note only where
- * the target refused the setup.  The rest of *row is not touched.  Deterministic. */
-void what_if_measure(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                     struct what_if_row *row);
+/* Sets what *row says of a run of the list: end, capacity, peak, headroom, hole, failure and
+ * op_count; note only where the target refused the setup.  The rest of *row is not touched.
+ * Deterministic. */
+void what_if_measure(const struct target *target, const struct setup *setup,
+                     const struct op_list *ops, struct what_if_row *row);
 
 #endif

@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* --- futexes: not interposed, and not seen by a thread sanitizer ------------------------------------ */
+/* --- futexes: not interposed, and not seen by a thread sanitizer --- */
 
 /* The kernel is called only where somebody sleeps. */
 enum futex_state { FUTEX_CLEAR = 0, FUTEX_SET, FUTEX_AWAITED };
@@ -32,7 +32,7 @@ static void futex_set(_Atomic uint32_t *word)
     }
 }
 
-/* --- threads ------------------------------------------------------------------------------------------ */
+/* --- threads --- */
 
 static void park(struct carrier *carrier)
 {
@@ -85,18 +85,20 @@ void carrier_pin(const struct carrier *carrier, int processor)
     CPU_ZERO(&set);
     CPU_SET((size_t)processor, &set);
     if (carrier->has_thread) {
-        (void)pthread_setaffinity_np(carrier->thread, sizeof set, &set); /* it is faster, nothing more */
+        (void)pthread_setaffinity_np(carrier->thread, sizeof set,
+                                     &set); /* it is faster, nothing more */
     }
 }
 
-/* --- either ------------------------------------------------------------------------------------------- */
+/* --- either --- */
 
 void carrier_init_main(struct carrier *carrier, struct scheduler *scheduler)
 {
     *carrier = (struct carrier){.is_main = true, .scheduler = scheduler};
 }
 
-void carrier_init(struct carrier *carrier, struct scheduler *scheduler, enum scheduler_backend backend)
+void carrier_init(struct carrier *carrier, struct scheduler *scheduler,
+                  enum scheduler_backend backend)
 {
     *carrier = (struct carrier){.scheduler = scheduler};
     if (backend == SCHEDULER_FIBERS) {
@@ -118,14 +120,16 @@ void carrier_deinit(struct carrier *carrier, enum scheduler_backend backend)
     }
 }
 
-void carrier_start(struct carrier *carrier, enum scheduler_backend backend, void (*body)(void *context), void *context)
+void carrier_start(struct carrier *carrier, enum scheduler_backend backend,
+                   void (*body)(void *context), void *context)
 {
     carrier->body = body;
     carrier->context = context;
     if (backend == SCHEDULER_FIBERS) {
         fiber_start(&carrier->fiber, body, context);
     } else {
-        carrier->is_under_way = false; /* the thread may still be on its way back to the top: it reads nothing there */
+        carrier->is_under_way =
+            false; /* the thread may still be on its way back to the top: it reads nothing there */
     }
 }
 

@@ -27,14 +27,18 @@ struct carrier {
 
 /* The caller of scheduler_run(). */
 void carrier_init_main(struct carrier *carrier, struct scheduler *scheduler);
-void carrier_init(struct carrier *carrier, struct scheduler *scheduler, enum scheduler_backend backend);
+void carrier_init(struct carrier *carrier, struct scheduler *scheduler,
+                  enum scheduler_backend backend);
 void carrier_deinit(struct carrier *carrier, enum scheduler_backend backend);
-/* On its next turn it runs body(context), which must not return: it hands the turn on with carrier_end(). */
-void carrier_start(struct carrier *carrier, enum scheduler_backend backend, void (*body)(void *context), void *context);
+/* On its next turn it runs body(context), which must not return: it hands the turn on with
+ * carrier_end(). */
+void carrier_start(struct carrier *carrier, enum scheduler_backend backend,
+                   void (*body)(void *context), void *context);
 /* Hands the turn to `to`; returns when `from` has it again. */
 void carrier_switch(struct carrier *from, struct carrier *to, enum scheduler_backend backend);
 /* The same for a lane that is over. */
-_Noreturn void carrier_end(struct carrier *from, struct carrier *to, enum scheduler_backend backend);
+_Noreturn void carrier_end(struct carrier *from, struct carrier *to,
+                           enum scheduler_backend backend);
 /* From the main carrier: a lane that stopped half-way is forgotten. */
 void carrier_give_up(struct carrier *carrier, enum scheduler_backend backend);
 /* The threads of lanes share the processor on which the caller runs now. */

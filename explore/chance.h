@@ -12,7 +12,8 @@ struct chance {
 /* Other streams of the same seed have nothing to do with each other. */
 static inline struct chance chance_of(uint64_t seed, uint64_t stream)
 {
-    return (struct chance){seed * UINT64_C(0x9E3779B97F4A7C15) ^ (stream + 1) * UINT64_C(0xD1342543DE82EF95)};
+    return (struct chance){seed * UINT64_C(0x9E3779B97F4A7C15) ^
+                           (stream + 1) * UINT64_C(0xD1342543DE82EF95)};
 }
 
 /* SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, OOPSLA 2014). */

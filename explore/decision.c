@@ -4,10 +4,21 @@
 const char *step_kind_name(enum step_kind kind)
 {
     static const char *const names[STEP_KIND_COUNT] = {
-        [STEP_START] = "start",       [STEP_OP] = "op",         [STEP_DEVICE] = "device", [STEP_LOCK] = "lock",
-        [STEP_TRY_LOCK] = "try_lock", [STEP_UNLOCK] = "unlock", [STEP_COND_WAIT] = "cond_wait",
-        [STEP_SIGNAL] = "signal",     [STEP_WAIT] = "wait",     [STEP_POST] = "post",     [STEP_CREATE] = "create",
-        [STEP_ATOMIC] = "atomic",     [STEP_SLEEP] = "sleep",   [STEP_YIELD] = "yield",   [STEP_END] = "end",
+        [STEP_START] = "start",
+        [STEP_OP] = "op",
+        [STEP_DEVICE] = "device",
+        [STEP_LOCK] = "lock",
+        [STEP_TRY_LOCK] = "try_lock",
+        [STEP_UNLOCK] = "unlock",
+        [STEP_COND_WAIT] = "cond_wait",
+        [STEP_SIGNAL] = "signal",
+        [STEP_WAIT] = "wait",
+        [STEP_POST] = "post",
+        [STEP_CREATE] = "create",
+        [STEP_ATOMIC] = "atomic",
+        [STEP_SLEEP] = "sleep",
+        [STEP_YIELD] = "yield",
+        [STEP_END] = "end",
     };
     EXPLORE_CHECK((unsigned)kind < STEP_KIND_COUNT);
     return names[kind];
@@ -37,5 +48,6 @@ struct decision decision_default(const struct choice *choice)
 
 bool decision_equal(const struct decision *a, const struct decision *b)
 {
-    return a->completes == b->completes && (a->completes ? a->event == b->event : a->lane == b->lane);
+    return a->completes == b->completes &&
+           (a->completes ? a->event == b->event : a->lane == b->lane);
 }

@@ -41,12 +41,12 @@ void fiber_deinit(struct fiber *fiber)
     *fiber = (struct fiber){0};
 }
 
-/* --- the switch itself -------------------------------------------------------------------------- */
+/* --- the switch itself --- */
 
 #if defined(__x86_64__)
 
-/* Saves what a call must keep (System V ABI for AMD64, section 3.2.1), the control words included, on the old stack,
- * and takes it from the new one. */
+/* Saves what a call must keep (System V ABI for AMD64, section 3.2.1), the control words included,
+ * on the old stack, and takes it from the new one. */
 void explore_context_switch(void **saved, void *next);
 __asm__(".text\n"
         ".globl explore_context_switch\n"
@@ -91,7 +91,18 @@ __asm__(".text\n"
         ".size explore_fiber_entry, . - explore_fiber_entry\n");
 
 /* The words that explore_context_switch takes, in its order from the lowest address. */
-enum { WORD_CONTROL, WORD_R15, WORD_R14, WORD_R13, WORD_R12, WORD_RBX, WORD_RBP, WORD_RETURN, WORD_ABOVE, WORD_COUNT };
+enum {
+    WORD_CONTROL,
+    WORD_R15,
+    WORD_R14,
+    WORD_R13,
+    WORD_R12,
+    WORD_RBX,
+    WORD_RBP,
+    WORD_RETURN,
+    WORD_ABOVE,
+    WORD_COUNT
+};
 
 static void prepare(struct fiber *fiber)
 {
@@ -150,7 +161,7 @@ static void go(struct fiber *from, struct fiber *to)
 
 #endif
 
-/* --- with the address sanitizer told ------------------------------------------------------------- */
+/* --- with the address sanitizer told --- */
 
 #ifdef FIBER_IN_ASAN
 static struct fiber *switched_from;

@@ -15,7 +15,7 @@ void instrumented_link(void)
     instrumented_link_memory();
 }
 
-/* --- the lane --------------------------------------------------------------------------------------- */
+/* --- the lane --- */
 
 /* The stack of a thread that is a lane; asked for once. */
 struct thread_stack {
@@ -63,18 +63,20 @@ static const char *who_print(const struct access *access, char text[WHO_BYTES])
 _Noreturn static void end_raced(struct scheduler *scheduler, const struct race *race)
 {
     char who[2][WHO_BYTES], place[2][PLACE_TEXT_BYTES];
-    scheduler_fail(scheduler, SCHEDULER_RACE, "%s %s %zu byte%s at %s; %s %s at %s; nothing orders the two",
-                   who_print(&race->earlier, who[0]), race->earlier.is_write ? "wrote" : "read", race->size_bytes,
-                   race->size_bytes == 1 ? "" : "s", place_print(race->earlier.place, place[0]),
-                   who_print(&race->later, who[1]), race->later.is_write ? "writes" : "reads",
-                   place_print(race->later.place, place[1]));
+    scheduler_fail(
+        scheduler, SCHEDULER_RACE, "%s %s %zu byte%s at %s; %s %s at %s; nothing orders the two",
+        who_print(&race->earlier, who[0]), race->earlier.is_write ? "wrote" : "read",
+        race->size_bytes, race->size_bytes == 1 ? "" : "s",
+        place_print(race->earlier.place, place[0]), who_print(&race->later, who[1]),
+        race->later.is_write ? "writes" : "reads", place_print(race->later.place, place[1]));
 }
 
 /* order_access() or order_atomic_access(). */
-typedef bool compare(struct order *order, const struct access *access, const void *address, size_t size_bytes,
-                     struct race *race);
+typedef bool compare(struct order *order, const struct access *access, const void *address,
+                     size_t size_bytes, struct race *race);
 
-static void touch(compare *with_others, const void *address, size_t size_bytes, struct access access)
+static void touch(compare *with_others, const void *address, size_t size_bytes,
+                  struct access access)
 {
     struct scheduler *scheduler = scheduler_current();
     struct order *order = scheduler == NULL ? NULL : scheduler_order(scheduler);
@@ -94,9 +96,11 @@ void instrumented_touch(const void *address, size_t size_bytes, bool is_write, c
     touch(order_access, address, size_bytes, (struct access){.is_write = is_write, .place = place});
 }
 
-void instrumented_touch_atomic(const void *address, size_t size_bytes, bool is_write, const void *place)
+void instrumented_touch_atomic(const void *address, size_t size_bytes, bool is_write,
+                               const void *place)
 {
-    touch(order_atomic_access, address, size_bytes, (struct access){.is_write = is_write, .place = place});
+    touch(order_atomic_access, address, size_bytes,
+          (struct access){.is_write = is_write, .place = place});
 }
 
 void instrumented_forget(const void *address, size_t size_bytes)
@@ -108,7 +112,7 @@ void instrumented_forget(const void *address, size_t size_bytes)
     }
 }
 
-/* --- entry points ----------------------------------------------------------------------------------- */
+/* --- entry points --- */
 
 void __tsan_init(void);
 void __tsan_init(void)
@@ -126,18 +130,18 @@ void __tsan_func_exit(void)
 {
 }
 
-#define DEFINE_ACCESS(name, size_bytes, is_write) \
-    void __tsan_##name(const void *address); \
-    void __tsan_##name(const void *address) \
-    { \
+#define DEFINE_ACCESS(name, size_bytes, is_write)                                       \
+    void __tsan_##name(const void *address);                                            \
+    void __tsan_##name(const void *address)                                             \
+    {                                                                                   \
         instrumented_touch(address, size_bytes, is_write, __builtin_return_address(0)); \
     }
 
 /* read_write is a read and a write after it: the write races with all that the read would. */
-#define DEFINE_ACCESSES(size_bytes) \
-    DEFINE_ACCESS(read##size_bytes, size_bytes, false) \
-    DEFINE_ACCESS(write##size_bytes, size_bytes, true) \
-    DEFINE_ACCESS(read_write##size_bytes, size_bytes, true) \
+#define DEFINE_ACCESSES(size_bytes)                              \
+    DEFINE_ACCESS(read##size_bytes, size_bytes, false)           \
+    DEFINE_ACCESS(write##size_bytes, size_bytes, true)           \
+    DEFINE_ACCESS(read_write##size_bytes, size_bytes, true)      \
     DEFINE_ACCESS(unaligned_read##size_bytes, size_bytes, false) \
     DEFINE_ACCESS(unaligned_write##size_bytes, size_bytes, true) \
     DEFINE_ACCESS(unaligned_read_write##size_bytes, size_bytes, true)

@@ -9,7 +9,7 @@ void instrumented_link_atomic(void)
 {
 }
 
-/* --- memory orders ---------------------------------------------------------------------------------- */
+/* --- memory orders --- */
 
 /* Compilers add bits of their own above the order. */
 enum { MEMORY_ORDER_MASK = 7 };
@@ -27,7 +27,7 @@ static bool releases(int memory_order)
     return asked == __ATOMIC_RELEASE || asked == __ATOMIC_ACQ_REL || asked == __ATOMIC_SEQ_CST;
 }
 
-/* --- steps ------------------------------------------------------------------------------------------ */
+/* --- steps --- */
 
 /* What an operation did.  A look is one that left everything as it was. */
 struct atomic_act {
@@ -42,8 +42,10 @@ static void step(const volatile void *address, bool reads_only, const void *plac
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
-        scheduler_step(scheduler, &(struct step){.kind = STEP_ATOMIC, .object = (const void *)(uintptr_t)address,
-                                                 .reads_only = reads_only, .place = place});
+        scheduler_step(scheduler, &(struct step){.kind = STEP_ATOMIC,
+                                                 .object = (const void *)(uintptr_t)address,
+                                                 .reads_only = reads_only,
+                                                 .place = place});
     }
 }
 
@@ -70,11 +72,13 @@ static void take_order(struct scheduler *scheduler, const struct atomic_act *act
 /* So many looks in a row, without a change by the same lane, are taken for a wait. */
 enum { LOOK_COUNT_MAX = 64 };
 
-/* The count is kept in an object, of which every run has its own: what one run did may not reach the next. */
+/* The count is kept in an object, of which every run has its own: what one run did may not reach
+ * the next. */
 static void count_looks(struct scheduler *scheduler, const struct atomic_act *act)
 {
     static const char looks_of_lane[LANE_COUNT_MAX];
-    struct object *looks = scheduler_object(scheduler, &looks_of_lane[scheduler_lane(scheduler)], "looks");
+    struct object *looks = scheduler_object(scheduler, &looks_of_lane[scheduler_lane(scheduler)],
+                                            "looks");
     looks->count = act->is_look ? looks->count + 1 : 0;
     if (looks->count == LOOK_COUNT_MAX) {
         looks->count = 0;
@@ -91,18 +95,19 @@ static void finish(const struct atomic_act *act)
     }
 }
 
-/* --- values ----------------------------------------------------------------------------------------- */
+/* --- values --- */
 
-#define DEFINE_VALUES(bits, type) \
-    static inline type load##bits(const volatile type *address) \
-    { \
-        return __atomic_load_n(address, __ATOMIC_SEQ_CST); \
-    } \
-    /* What was there: `expected` when it was changed. */ \
-    static inline type swap##bits(volatile type *address, type expected, type desired) \
-    { \
-        (void)__atomic_compare_exchange_n(address, &expected, desired, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST); \
-        return expected; \
+#define DEFINE_VALUES(bits, type)                                                               \
+    static inline type load##bits(const volatile type *address)                                 \
+    {                                                                                           \
+        return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                      \
+    }                                                                                           \
+    /* What was there: `expected` when it was changed. */                                       \
+    static inline type swap##bits(volatile type *address, type expected, type desired)          \
+    {                                                                                           \
+        (void)__atomic_compare_exchange_n(address, &expected, desired, false, __ATOMIC_SEQ_CST, \
+                                          __ATOMIC_SEQ_CST);                                    \
+        return expected;                                                                        \
     }
 
 DEFINE_VALUES(8, uint8_t)
@@ -113,10 +118,10 @@ DEFINE_VALUES(64, uint64_t)
 #if defined(__x86_64__)
 __extension__ typedef unsigned __int128 uint128;
 
-/* The compiler's own 16 bytes would need libatomic; so would these where clang moves them into a function that is not
- * compiled for this instruction. */
-__attribute__((target("cx16"), noinline))
-static uint128 swap128(volatile uint128 *address, uint128 expected, uint128 desired)
+/* The compiler's own 16 bytes would need libatomic; so would these where clang moves them into a
+ * function that is not compiled for this instruction. */
+__attribute__((target("cx16"), noinline)) static uint128 swap128(volatile uint128 *address,
+                                                                 uint128 expected, uint128 desired)
 {
     return __sync_val_compare_and_swap(address, expected, desired);
 }
@@ -128,100 +133,118 @@ static uint128 load128(const volatile uint128 *address)
 }
 #endif
 
-/* --- entry points ----------------------------------------------------------------------------------- */
+/* --- entry points --- */
 
-#define DEFINE_LOAD(bits, type) \
+#define DEFINE_LOAD(bits, type)                                                      \
     type __tsan_atomic##bits##_load(const volatile type *address, int memory_order); \
-    type __tsan_atomic##bits##_load(const volatile type *address, int memory_order) \
-    { \
-        const void *place = __builtin_return_address(0); \
-        step(address, true, place); \
-        const type value = load##bits(address); \
-        finish(&(struct atomic_act){.address = address, .size_bytes = sizeof(type), .loads = true, .is_look = true, \
-                                    .memory_order = memory_order, .place = place}); \
-        return value; \
+    type __tsan_atomic##bits##_load(const volatile type *address, int memory_order)  \
+    {                                                                                \
+        const void *place = __builtin_return_address(0);                             \
+        step(address, true, place);                                                  \
+        const type value = load##bits(address);                                      \
+        finish(&(struct atomic_act){.address = address,                              \
+                                    .size_bytes = sizeof(type),                      \
+                                    .loads = true,                                   \
+                                    .is_look = true,                                 \
+                                    .memory_order = memory_order,                    \
+                                    .place = place});                                \
+        return value;                                                                \
     }
 
 /* Replaces value, what is there, by desired: the expression, of value and operand. */
-#define CHANGE(bits, type, expression) \
-    type value = load##bits(address); \
-    type desired = (type)(expression); \
-    for (type found; (found = swap##bits(address, value, desired)) != value; desired = (type)(expression)) { \
-        value = found; \
+#define CHANGE(bits, type, expression)                                       \
+    type value = load##bits(address);                                        \
+    type desired = (type)(expression);                                       \
+    for (type found; (found = swap##bits(address, value, desired)) != value; \
+         desired = (type)(expression)) {                                     \
+        value = found;                                                       \
     }
 
-#define DEFINE_STORE(bits, type) \
+#define DEFINE_STORE(bits, type)                                                              \
     void __tsan_atomic##bits##_store(volatile type *address, type operand, int memory_order); \
-    void __tsan_atomic##bits##_store(volatile type *address, type operand, int memory_order) \
-    { \
-        const void *place = __builtin_return_address(0); \
-        step(address, false, place); \
-        CHANGE(bits, type, operand) \
-        finish(&(struct atomic_act){.address = address, .size_bytes = sizeof(type), .stores = true, \
-                                    .memory_order = memory_order, .place = place}); \
+    void __tsan_atomic##bits##_store(volatile type *address, type operand, int memory_order)  \
+    {                                                                                         \
+        const void *place = __builtin_return_address(0);                                      \
+        step(address, false, place);                                                          \
+        CHANGE(bits, type, operand)                                                           \
+        finish(&(struct atomic_act){.address = address,                                       \
+                                    .size_bytes = sizeof(type),                               \
+                                    .stores = true,                                           \
+                                    .memory_order = memory_order,                             \
+                                    .place = place});                                         \
     }
 
-#define DEFINE_UPDATE(bits, type, name, expression) \
+#define DEFINE_UPDATE(bits, type, name, expression)                                            \
     type __tsan_atomic##bits##_##name(volatile type *address, type operand, int memory_order); \
-    type __tsan_atomic##bits##_##name(volatile type *address, type operand, int memory_order) \
-    { \
-        const void *place = __builtin_return_address(0); \
-        step(address, false, place); \
-        CHANGE(bits, type, expression) \
-        finish(&(struct atomic_act){.address = address, .size_bytes = sizeof(type), .loads = true, .stores = true, \
-                                    .is_look = desired == value, .memory_order = memory_order, .place = place}); \
-        return value; \
+    type __tsan_atomic##bits##_##name(volatile type *address, type operand, int memory_order)  \
+    {                                                                                          \
+        const void *place = __builtin_return_address(0);                                       \
+        step(address, false, place);                                                           \
+        CHANGE(bits, type, expression)                                                         \
+        finish(&(struct atomic_act){.address = address,                                        \
+                                    .size_bytes = sizeof(type),                                \
+                                    .loads = true,                                             \
+                                    .stores = true,                                            \
+                                    .is_look = desired == value,                               \
+                                    .memory_order = memory_order,                              \
+                                    .place = place});                                          \
+        return value;                                                                          \
     }
 
-/* The result is what was there; only a failure is without a store, and has the other memory order. */
-#define DEFINE_COMPARE_EXCHANGE(bits, type) \
-    static type compare_exchange##bits(volatile type *address, type expected, type desired, \
-                                       struct atomic_act act, int failure_order) \
-    { \
-        step(address, false, act.place); \
-        const type found = swap##bits(address, expected, desired); \
-        act.address = address; \
-        act.size_bytes = sizeof(type); \
-        act.loads = true; \
-        act.stores = found == expected; \
-        act.is_look = !act.stores || desired == expected; \
-        act.memory_order = act.stores ? act.memory_order : failure_order; \
-        finish(&act); \
-        return found; \
-    } \
-    type __tsan_atomic##bits##_compare_exchange_val(volatile type *address, type expected, type desired, \
-                                                    int memory_order, int failure_order); \
-    type __tsan_atomic##bits##_compare_exchange_val(volatile type *address, type expected, type desired, \
-                                                    int memory_order, int failure_order) \
-    { \
-        const struct atomic_act act = {.memory_order = memory_order, .place = __builtin_return_address(0)}; \
-        return compare_exchange##bits(address, expected, desired, act, failure_order); \
-    } \
-    DEFINE_COMPARE_EXCHANGE_INTO(bits, type, strong) \
+/* The result is what was there; only a failure is without a store, and has the other memory order.
+ */
+#define DEFINE_COMPARE_EXCHANGE(bits, type)                                                        \
+    static type compare_exchange##bits(volatile type *address, type expected, type desired,        \
+                                       struct atomic_act act, int failure_order)                   \
+    {                                                                                              \
+        step(address, false, act.place);                                                           \
+        const type found = swap##bits(address, expected, desired);                                 \
+        act.address = address;                                                                     \
+        act.size_bytes = sizeof(type);                                                             \
+        act.loads = true;                                                                          \
+        act.stores = found == expected;                                                            \
+        act.is_look = !act.stores || desired == expected;                                          \
+        act.memory_order = act.stores ? act.memory_order : failure_order;                          \
+        finish(&act);                                                                              \
+        return found;                                                                              \
+    }                                                                                              \
+    type __tsan_atomic##bits##_compare_exchange_val(                                               \
+        volatile type *address, type expected, type desired, int memory_order, int failure_order); \
+    type __tsan_atomic##bits##_compare_exchange_val(                                               \
+        volatile type *address, type expected, type desired, int memory_order, int failure_order)  \
+    {                                                                                              \
+        const struct atomic_act act = {.memory_order = memory_order,                               \
+                                       .place = __builtin_return_address(0)};                      \
+        return compare_exchange##bits(address, expected, desired, act, failure_order);             \
+    }                                                                                              \
+    DEFINE_COMPARE_EXCHANGE_INTO(bits, type, strong)                                               \
     DEFINE_COMPARE_EXCHANGE_INTO(bits, type, weak)
 
-#define DEFINE_COMPARE_EXCHANGE_INTO(bits, type, strength) \
-    int __tsan_atomic##bits##_compare_exchange_##strength(volatile type *address, type *expected, type desired, \
-                                                          int memory_order, int failure_order); \
-    int __tsan_atomic##bits##_compare_exchange_##strength(volatile type *address, type *expected, type desired, \
-                                                          int memory_order, int failure_order) \
-    { \
-        const struct atomic_act act = {.memory_order = memory_order, .place = __builtin_return_address(0)}; \
-        const type found = compare_exchange##bits(address, *expected, desired, act, failure_order); \
-        const bool is_done = found == *expected; \
-        *expected = found; \
-        return is_done; \
+#define DEFINE_COMPARE_EXCHANGE_INTO(bits, type, strength)                                         \
+    int __tsan_atomic##bits##_compare_exchange_##strength(volatile type *address, type *expected,  \
+                                                          type desired, int memory_order,          \
+                                                          int failure_order);                      \
+    int __tsan_atomic##bits##_compare_exchange_##strength(                                         \
+        volatile type *address, type *expected, type desired, int memory_order, int failure_order) \
+    {                                                                                              \
+        const struct atomic_act act = {.memory_order = memory_order,                               \
+                                       .place = __builtin_return_address(0)};                      \
+        const type found = compare_exchange##bits(address, *expected, desired, act,                \
+                                                  failure_order);                                  \
+        const bool is_done = found == *expected;                                                   \
+        *expected = found;                                                                         \
+        return is_done;                                                                            \
     }
 
-#define DEFINE_ATOMICS(bits, type) \
-    DEFINE_LOAD(bits, type) \
-    DEFINE_STORE(bits, type) \
-    DEFINE_UPDATE(bits, type, exchange, operand) \
-    DEFINE_UPDATE(bits, type, fetch_add, value + operand) \
-    DEFINE_UPDATE(bits, type, fetch_sub, value - operand) \
-    DEFINE_UPDATE(bits, type, fetch_and, value & operand) \
-    DEFINE_UPDATE(bits, type, fetch_or, value | operand) \
-    DEFINE_UPDATE(bits, type, fetch_xor, value ^ operand) \
+#define DEFINE_ATOMICS(bits, type)                            \
+    DEFINE_LOAD(bits, type)                                   \
+    DEFINE_STORE(bits, type)                                  \
+    DEFINE_UPDATE(bits, type, exchange, operand)              \
+    DEFINE_UPDATE(bits, type, fetch_add, value + operand)     \
+    DEFINE_UPDATE(bits, type, fetch_sub, value - operand)     \
+    DEFINE_UPDATE(bits, type, fetch_and, value &operand)      \
+    DEFINE_UPDATE(bits, type, fetch_or, value | operand)      \
+    DEFINE_UPDATE(bits, type, fetch_xor, value ^ operand)     \
     DEFINE_UPDATE(bits, type, fetch_nand, ~(value & operand)) \
     DEFINE_COMPARE_EXCHANGE(bits, type)
 
@@ -239,8 +262,8 @@ void __tsan_atomic_thread_fence(int memory_order)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL && scheduler_order(scheduler) != NULL) {
-        order_atomic_fence(scheduler_order(scheduler), scheduler_lane(scheduler), acquires(memory_order),
-                           releases(memory_order));
+        order_atomic_fence(scheduler_order(scheduler), scheduler_lane(scheduler),
+                           acquires(memory_order), releases(memory_order));
     }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
@@ -253,7 +276,7 @@ void __tsan_atomic_signal_fence(int memory_order)
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-/* --- volatile accesses ------------------------------------------------------------------------------ */
+/* --- volatile accesses --- */
 
 /* The access itself is made by the code, after this. */
 static void touch_volatile(const volatile void *address, bool is_write, const void *place)
@@ -261,20 +284,21 @@ static void touch_volatile(const volatile void *address, bool is_write, const vo
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
         step(address, !is_write, place);
-        count_looks(scheduler, &(struct atomic_act){.address = address, .is_look = !is_write, .place = place});
+        count_looks(scheduler,
+                    &(struct atomic_act){.address = address, .is_look = !is_write, .place = place});
     }
 }
 
-#define DEFINE_VOLATILE(name, is_write) \
-    void __tsan_##name(const volatile void *address); \
-    void __tsan_##name(const volatile void *address) \
-    { \
+#define DEFINE_VOLATILE(name, is_write)                                 \
+    void __tsan_##name(const volatile void *address);                   \
+    void __tsan_##name(const volatile void *address)                    \
+    {                                                                   \
         touch_volatile(address, is_write, __builtin_return_address(0)); \
     }
 
-#define DEFINE_VOLATILES(size_bytes) \
-    DEFINE_VOLATILE(volatile_read##size_bytes, false) \
-    DEFINE_VOLATILE(volatile_write##size_bytes, true) \
+#define DEFINE_VOLATILES(size_bytes)                            \
+    DEFINE_VOLATILE(volatile_read##size_bytes, false)           \
+    DEFINE_VOLATILE(volatile_write##size_bytes, true)           \
     DEFINE_VOLATILE(unaligned_volatile_read##size_bytes, false) \
     DEFINE_VOLATILE(unaligned_volatile_write##size_bytes, true)
 

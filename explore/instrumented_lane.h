@@ -1,5 +1,5 @@
-/* What the entry points for instrumented code have in common: the lane that calls them, and what it does.  Only
- * the files instrumented*.c include it. */
+/* What the entry points for instrumented code have in common: the lane that calls them, and what it
+ * does.  Only the files instrumented*.c include it. */
 #ifndef EXPLORE_INSTRUMENTED_LANE_H
 #define EXPLORE_INSTRUMENTED_LANE_H
 
@@ -9,7 +9,8 @@
 /* A plain access of the calling lane; ends the run when it races.  place: the code that does it. */
 void instrumented_touch(const void *address, size_t size_bytes, bool is_write, const void *place);
 /* The same for the access that an atomic operation is. */
-void instrumented_touch_atomic(const void *address, size_t size_bytes, bool is_write, const void *place);
+void instrumented_touch_atomic(const void *address, size_t size_bytes, bool is_write,
+                               const void *place);
 /* Memory that is new to whoever has it now. */
 void instrumented_forget(const void *address, size_t size_bytes);
 

@@ -1,4 +1,5 @@
-/* Functions of the C library that instrumented code calls by name: they are linked under the names that the linker's
+/* Functions of the C library that instrumented code calls by name: they are linked under the names
+ * that the linker's
  * --wrap gives them, so that only that code comes here. */
 #include "explore/instrumented_lane.h"
 
@@ -10,7 +11,7 @@ void instrumented_link_memory(void)
 {
 }
 
-/* --- bytes ------------------------------------------------------------------------------------------ */
+/* --- bytes --- */
 
 static void touch_both(const void *to, const void *from, size_t size_bytes, const void *place)
 {
@@ -39,14 +40,16 @@ void *__tsan_memset(void *to, int value, size_t size_bytes)
     return memset(to, value, size_bytes);
 }
 
-void *__wrap_memcpy(void *to, const void *from, size_t size_bytes) __attribute__((alias("__tsan_memcpy")));
-void *__wrap_memmove(void *to, const void *from, size_t size_bytes) __attribute__((alias("__tsan_memmove")));
+void *__wrap_memcpy(void *to, const void *from, size_t size_bytes)
+    __attribute__((alias("__tsan_memcpy")));
+void *__wrap_memmove(void *to, const void *from, size_t size_bytes)
+    __attribute__((alias("__tsan_memmove")));
 void *__wrap_memset(void *to, int value, size_t size_bytes) __attribute__((alias("__tsan_memset")));
 
-/* --- blocks ----------------------------------------------------------------------------------------- */
+/* --- blocks --- */
 
-/* The C library orders what was done before a block was freed with what is done after it is given again, and nobody
- * else can say where it will be. */
+/* The C library orders what was done before a block was freed with what is done after it is given
+ * again, and nobody else can say where it will be. */
 static void *take_new(void *block)
 {
     if (block != NULL) {
@@ -92,7 +95,8 @@ int __wrap_posix_memalign(void **block, size_t align_bytes, size_t size_bytes)
     return error;
 }
 
-/* May be where it was: then all of it is the caller's alone, as it must be for a block that may move. */
+/* May be where it was: then all of it is the caller's alone, as it must be for a block that may
+ * move. */
 void *__wrap_realloc(void *block, size_t size_bytes);
 void *__wrap_realloc(void *block, size_t size_bytes)
 {

@@ -14,9 +14,12 @@ struct clocks {
 };
 
 struct lane_order {
-    struct clocks seen;    /* all of at[] is defined: 0 from count on.  seen.at[own] is the lane's clock, from 1 */
-    struct clocks awaited; /* released by what the lane read relaxed: seen from its next acquire fence on */
-    struct clocks fenced;  /* what the lane had seen at its last release fence: its relaxed stores release that */
+    struct clocks seen; /* all of at[] is defined: 0 from count on.  seen.at[own] is the lane's
+                           clock, from 1 */
+    struct clocks
+        awaited; /* released by what the lane read relaxed: seen from its next acquire fence on */
+    struct clocks fenced; /* what the lane had seen at its last release fence: its relaxed stores
+                             release that */
 };
 
 enum { OWNER_NONE = LANE_COUNT_MAX };
@@ -32,7 +35,8 @@ struct meeting {
 struct order {
     uint32_t lane_count; /* lanes [0, lane_count) are defined */
     struct lane_order lanes[LANE_COUNT_MAX];
-    struct meeting *meetings; /* meeting_capacity of them, a power of two; at most half are in use */
+    struct meeting
+        *meetings; /* meeting_capacity of them, a power of two; at most half are in use */
     uint32_t meeting_capacity, meeting_count, generation;
     struct shadow shadow;
 };
@@ -77,7 +81,7 @@ void order_reset(struct order *order)
     shadow_reset(&order->shadow);
 }
 
-/* --- clocks --------------------------------------------------------------------------------------- */
+/* --- clocks --- */
 
 static void clocks_join(struct clocks *to, const struct clocks *from)
 {
@@ -135,7 +139,7 @@ void order_join(struct order *order, uint8_t lane, uint8_t joined)
     lane_advance(from, joined);
 }
 
-/* --- meetings ------------------------------------------------------------------------------------- */
+/* --- meetings --- */
 
 static struct meeting *meeting_place(const struct order *order, const void *address)
 {
@@ -213,7 +217,8 @@ static void meetings_forget(struct order *order, uintptr_t address, size_t size_
     }
     for (uint32_t i = 0; i < order->meeting_capacity; i++) {
         struct meeting *meeting = &order->meetings[i];
-        if (meeting->generation == order->generation && (uintptr_t)meeting->address - address < size_bytes) {
+        if (meeting->generation == order->generation &&
+            (uintptr_t)meeting->address - address < size_bytes) {
             meeting_empty(meeting);
         }
     }
@@ -234,7 +239,7 @@ void order_acquire(struct order *order, uint8_t lane, const void *object)
     }
 }
 
-/* --- atomic operations ------------------------------------------------------------------------------ */
+/* --- atomic operations --- */
 
 void order_atomic_load(struct order *order, uint8_t lane, const void *object, bool acquires)
 {
@@ -252,7 +257,8 @@ void order_atomic_store(struct order *order, uint8_t lane, const void *object, b
         return;
     }
     struct meeting *meeting = meeting_find(order, object);
-    /* A release sequence goes on with the stores of the lane that began it (C17 5.1.2.4, paragraph 10). */
+    /* A release sequence goes on with the stores of the lane that began it (C17 5.1.2.4, paragraph
+     * 10). */
     if (releases || meeting->owner != lane) {
         meeting_empty(meeting);
     }
@@ -286,7 +292,7 @@ void order_atomic_fence(struct order *order, uint8_t lane, bool acquires, bool r
     }
 }
 
-/* --- memory ----------------------------------------------------------------------------------------- */
+/* --- memory --- */
 
 void order_forget(struct order *order, const void *address, size_t size_bytes)
 {
@@ -299,26 +305,30 @@ struct block {
     uintptr_t start, end;
 };
 
-static bool touch_block(struct order *order, const struct shadow_access *touch, struct block block, struct race *race)
+static bool touch_block(struct order *order, const struct shadow_access *touch, struct block block,
+                        struct race *race)
 {
     for (uintptr_t at = block.start & ~(uintptr_t)7; at < block.end; at += 8) {
-        if (shadow_touch(&order->shadow, at, shadow_mask(at, block.start, block.end), touch, race)) {
+        if (shadow_touch(&order->shadow, at, shadow_mask(at, block.start, block.end), touch,
+                         race)) {
             return true;
         }
     }
     return false;
 }
 
-bool order_access(struct order *order, const struct access *access, const void *address, size_t size_bytes,
-                  struct race *race)
+bool order_access(struct order *order, const struct access *access, const void *address,
+                  size_t size_bytes, struct race *race)
 {
     const struct shadow_access touch = {access, false, lane_find(order, access->lane)->seen.at};
-    return touch_block(order, &touch, (struct block){(uintptr_t)address, (uintptr_t)address + size_bytes}, race);
+    return touch_block(order, &touch,
+                       (struct block){(uintptr_t)address, (uintptr_t)address + size_bytes}, race);
 }
 
-bool order_atomic_access(struct order *order, const struct access *access, const void *address, size_t size_bytes,
-                         struct race *race)
+bool order_atomic_access(struct order *order, const struct access *access, const void *address,
+                         size_t size_bytes, struct race *race)
 {
     const struct shadow_access touch = {access, true, lane_find(order, access->lane)->seen.at};
-    return touch_block(order, &touch, (struct block){(uintptr_t)address, (uintptr_t)address + size_bytes}, race);
+    return touch_block(order, &touch,
+                       (struct block){(uintptr_t)address, (uintptr_t)address + size_bytes}, race);
 }

@@ -16,7 +16,8 @@ static struct shadow_word *words_create(uint32_t capacity)
 
 void shadow_init(struct shadow *shadow)
 {
-    *shadow = (struct shadow){.words = words_create(WORD_CAPACITY_FIRST), .word_capacity = WORD_CAPACITY_FIRST,
+    *shadow = (struct shadow){.words = words_create(WORD_CAPACITY_FIRST),
+                              .word_capacity = WORD_CAPACITY_FIRST,
                               .cells = calloc(CELL_CAPACITY_FIRST, sizeof *shadow->cells),
                               .cell_capacity = CELL_CAPACITY_FIRST};
     EXPLORE_CHECK(shadow->cells != NULL);
@@ -41,7 +42,7 @@ void shadow_reset(struct shadow *shadow)
     shadow->unused = 0;
 }
 
-/* --- words ---------------------------------------------------------------------------------------- */
+/* --- words --- */
 
 /* Where the word is, or would be. */
 static struct shadow_word *word_place(const struct shadow *shadow, uintptr_t address)
@@ -91,7 +92,7 @@ static struct shadow_word *word_find(struct shadow *shadow, uintptr_t address)
     return word;
 }
 
-/* --- cells ---------------------------------------------------------------------------------------- */
+/* --- cells --- */
 
 static uint32_t cell_take(struct shadow *shadow)
 {
@@ -109,7 +110,8 @@ static uint32_t cell_take(struct shadow *shadow)
     return shadow->cell_count++;
 }
 
-/* Takes the bytes of mask out of the cell that *link names; *link then names the one to look at next. */
+/* Takes the bytes of mask out of the cell that *link names; *link then names the one to look at
+ * next. */
 static uint32_t *cell_clear(struct shadow *shadow, uint32_t *link, uint8_t mask)
 {
     const uint32_t index = *link;
@@ -124,7 +126,7 @@ static uint32_t *cell_clear(struct shadow *shadow, uint32_t *link, uint8_t mask)
     return link;
 }
 
-/* --- accesses ------------------------------------------------------------------------------------- */
+/* --- accesses --- */
 
 /* Whatever races with the weaker of the two races with the stronger. */
 static bool is_stronger(bool is_write, bool is_atomic, bool other_is_write, bool other_is_atomic)
@@ -132,8 +134,8 @@ static bool is_stronger(bool is_write, bool is_atomic, bool other_is_write, bool
     return (is_write || !other_is_write) && (!is_atomic || other_is_atomic);
 }
 
-/* The lane did at least as much to these bytes since its last release: whoever touched them meanwhile was compared
- * with that. */
+/* The lane did at least as much to these bytes since its last release: whoever touched them
+ * meanwhile was compared with that. */
 static bool is_known(const struct shadow *shadow, const struct shadow_word *word, uint8_t mask,
                      const struct shadow_access *touch)
 {
@@ -149,15 +151,18 @@ static bool is_known(const struct shadow *shadow, const struct shadow_word *word
     return false;
 }
 
-static void describe(const struct shadow_cell *cell, uintptr_t word, uint8_t both, const struct access *later,
-                     struct race *race)
+static void describe(const struct shadow_cell *cell, uintptr_t word, uint8_t both,
+                     const struct access *later, struct race *race)
 {
     const unsigned first = (unsigned)__builtin_ctz(both);
     const unsigned stop = 32 - (unsigned)__builtin_clz(both);
     *race = (struct race){
         .address = (const void *)(word + first),
         .size_bytes = stop - first,
-        .earlier = {.lane = cell->lane, .is_write = cell->is_write, .op = cell->op, .place = cell->place},
+        .earlier = {.lane = cell->lane,
+                    .is_write = cell->is_write,
+                    .op = cell->op,
+                    .place = cell->place},
         .later = *later,
     };
 }
@@ -177,15 +182,16 @@ static bool find_race(const struct shadow *shadow, const struct shadow_word *wor
     return false;
 }
 
-/* Whether all that will race with the cell will race with this access, too: it comes after the cell and is at least
- * as strong. */
+/* Whether all that will race with the cell will race with this access, too: it comes after the cell
+ * and is at least as strong. */
 static bool is_replaced(const struct shadow_cell *cell, const struct shadow_access *touch)
 {
     return cell->clock <= touch->seen[cell->lane] &&
            is_stronger(touch->access->is_write, touch->is_atomic, cell->is_write, cell->is_atomic);
 }
 
-static void replace(struct shadow *shadow, struct shadow_word *word, uint8_t mask, const struct shadow_access *touch)
+static void replace(struct shadow *shadow, struct shadow_word *word, uint8_t mask,
+                    const struct shadow_access *touch)
 {
     for (uint32_t *link = &word->cells; *link != 0;) {
         struct shadow_cell *cell = &shadow->cells[*link];
@@ -194,8 +200,8 @@ static void replace(struct shadow *shadow, struct shadow_word *word, uint8_t mas
     }
 }
 
-bool shadow_touch(struct shadow *shadow, uintptr_t address, uint8_t mask, const struct shadow_access *touch,
-                  struct race *race)
+bool shadow_touch(struct shadow *shadow, uintptr_t address, uint8_t mask,
+                  const struct shadow_access *touch, struct race *race)
 {
     struct shadow_word *word = word_find(shadow, address);
     if (is_known(shadow, word, mask, touch)) {
@@ -207,14 +213,19 @@ bool shadow_touch(struct shadow *shadow, uintptr_t address, uint8_t mask, const 
     replace(shadow, word, mask, touch);
     const struct access *access = touch->access;
     const uint32_t index = cell_take(shadow);
-    shadow->cells[index] = (struct shadow_cell){
-        .place = access->place, .op = access->op, .clock = touch->seen[access->lane], .next = word->cells,
-        .mask = mask, .lane = access->lane, .is_write = access->is_write, .is_atomic = touch->is_atomic};
+    shadow->cells[index] = (struct shadow_cell){.place = access->place,
+                                                .op = access->op,
+                                                .clock = touch->seen[access->lane],
+                                                .next = word->cells,
+                                                .mask = mask,
+                                                .lane = access->lane,
+                                                .is_write = access->is_write,
+                                                .is_atomic = touch->is_atomic};
     word->cells = index;
     return false;
 }
 
-/* --- memory that was given back --------------------------------------------------------------------- */
+/* --- memory that was given back --- */
 
 static void word_forget(struct shadow *shadow, struct shadow_word *word, uint8_t mask)
 {
@@ -237,7 +248,8 @@ void shadow_forget(struct shadow *shadow, uintptr_t address, size_t size_bytes)
     }
     for (uint32_t i = 0; i < shadow->word_capacity; i++) {
         struct shadow_word *word = &shadow->words[i];
-        if (word->generation == shadow->generation && word->address + 8 > address && word->address < end) {
+        if (word->generation == shadow->generation && word->address + 8 > address &&
+            word->address < end) {
             word_forget(shadow, word, shadow_mask(word->address, address, end));
         }
     }

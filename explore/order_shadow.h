@@ -1,11 +1,12 @@
-/* What order.c remembers of each 8 bytes of memory: who touched which of them last.  Only order.c includes it. */
+/* What order.c remembers of each 8 bytes of memory: who touched which of them last.  Only order.c
+ * includes it. */
 #ifndef EXPLORE_ORDER_SHADOW_H
 #define EXPLORE_ORDER_SHADOW_H
 
 #include "explore/order.h"
 
-/* Accesses that no later one has replaced, of some bytes of one word: lane and clock say when.  The cells of a word
- * are a list. */
+/* Accesses that no later one has replaced, of some bytes of one word: lane and clock say when.  The
+ * cells of a word are a list. */
 struct shadow_cell {
     const void *place;
     uint32_t op, clock;
@@ -31,22 +32,25 @@ struct shadow {
 /* An access as the shadow sees it. */
 struct shadow_access {
     const struct access *access;
-    bool is_atomic;      /* does not race with others that are */
-    const uint32_t *seen; /* by lane: up to which clock its acts come before this access; seen[own lane] is now */
+    bool is_atomic;       /* does not race with others that are */
+    const uint32_t *seen; /* by lane: up to which clock its acts come before this access; seen[own
+                             lane] is now */
 };
 
 void shadow_init(struct shadow *shadow);
 void shadow_deinit(struct shadow *shadow);
 /* O(1). */
 void shadow_reset(struct shadow *shadow);
-/* The bytes of mask in the word at address are touched.  True: that races, *race says with what, nothing is changed.
- * Memory is only taken when more words or more accesses are remembered than ever before. */
-bool shadow_touch(struct shadow *shadow, uintptr_t address, uint8_t mask, const struct shadow_access *touch,
-                  struct race *race);
+/* The bytes of mask in the word at address are touched.  True: that races, *race says with what,
+ * nothing is changed. Memory is only taken when more words or more accesses are remembered than
+ * ever before. */
+bool shadow_touch(struct shadow *shadow, uintptr_t address, uint8_t mask,
+                  const struct shadow_access *touch, struct race *race);
 /* O(the smaller of size_bytes and what is remembered). */
 void shadow_forget(struct shadow *shadow, uintptr_t address, size_t size_bytes);
 
-/* Calls that walk over the words of a range: the next one, and which of its bytes are in [*address, end). */
+/* Calls that walk over the words of a range: the next one, and which of its bytes are in [*address,
+ * end). */
 static inline uint8_t shadow_mask(uintptr_t word, uintptr_t address, uintptr_t end)
 {
     const unsigned first = address > word ? (unsigned)(address - word) : 0;

@@ -2,7 +2,8 @@
 
 #include "explore/check.h"
 
-/* Rare, for a time-out that comes early is often no more than slow; not so rare that a run has none. */
+/* Rare, for a time-out that comes early is often no more than slow; not so rare that a run has
+ * none. */
 enum { TIME_OUT_ONE_IN = 16 };
 
 uint64_t participants_of(const struct choice *choice)
@@ -28,13 +29,15 @@ uint8_t participant_default(const struct choice *choice)
 uint8_t participant_draw(uint64_t of, struct chance *chance)
 {
     EXPLORE_CHECK(of != 0);
-    for (uint32_t skip = chance_below(chance, (uint32_t)__builtin_popcountll(of)); skip > 0; skip--) {
+    for (uint32_t skip = chance_below(chance, (uint32_t)__builtin_popcountll(of)); skip > 0;
+         skip--) {
         of &= of - 1;
     }
     return (uint8_t)__builtin_ctzll(of);
 }
 
-struct decision participant_decision(const struct choice *choice, uint8_t participant, struct chance *chance)
+struct decision participant_decision(const struct choice *choice, uint8_t participant,
+                                     struct chance *chance)
 {
     if (participant != PARTICIPANT_DEVICE) {
         return (struct decision){.lane = participant};
@@ -47,7 +50,8 @@ struct decision participant_decision(const struct choice *choice, uint8_t partic
     return (struct decision){.completes = true, .event = choice->events[index]};
 }
 
-bool participants_time_out(const struct choice *choice, struct chance *chance, struct decision *decision)
+bool participants_time_out(const struct choice *choice, struct chance *chance,
+                           struct decision *decision)
 {
     if (choice->sleepers == 0) {
         return false;

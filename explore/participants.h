@@ -1,5 +1,5 @@
-/* Who takes part in a decision: each lane that can go on, and the device as one more when an event can complete.  What
- * strategies have in common; time-outs are no participants. */
+/* Who takes part in a decision: each lane that can go on, and the device as one more when an event
+ * can complete.  What strategies have in common; time-outs are no participants. */
 #ifndef EXPLORE_PARTICIPANTS_H
 #define EXPLORE_PARTICIPANTS_H
 
@@ -19,12 +19,14 @@ uint8_t participant_after(uint64_t participants, uint8_t participant);
 uint8_t participant_default(const struct choice *choice);
 /* Each as likely; of is not 0.  For lanes as well as for participants. */
 uint8_t participant_draw(uint64_t of, struct chance *chance);
-/* The participant goes on.  The device completes the event that is due first; with chance, that one half of the time,
- * and else each as likely. */
-struct decision participant_decision(const struct choice *choice, uint8_t participant, struct chance *chance);
-/* True one time in 16 when time-outs may fire, and always when nothing else can happen: *decision fires one of them,
- * each as likely. */
-bool participants_time_out(const struct choice *choice, struct chance *chance, struct decision *decision);
+/* The participant goes on.  The device completes the event that is due first; with chance, that one
+ * half of the time, and else each as likely. */
+struct decision participant_decision(const struct choice *choice, uint8_t participant,
+                                     struct chance *chance);
+/* True one time in 16 when time-outs may fire, and always when nothing else can happen: *decision
+ * fires one of them, each as likely. */
+bool participants_time_out(const struct choice *choice, struct chance *chance,
+                           struct decision *decision);
 
 /* How long runs are, as far as is known: what change points are drawn from. */
 struct run_length {

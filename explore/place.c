@@ -48,28 +48,31 @@ static void image_close(const struct image *image)
     (void)munmap((void *)(uintptr_t)image->bytes, image->size_bytes);
 }
 
-static bool is_within(const struct image *image, const ElfW(Shdr) *section)
+static bool is_within(const struct image *image, const ElfW(Shdr) * section)
 {
-    return section->sh_offset <= image->size_bytes && section->sh_size <= image->size_bytes - section->sh_offset;
+    return section->sh_offset <= image->size_bytes &&
+           section->sh_size <= image->size_bytes - section->sh_offset;
 }
 
-static bool table_find(const struct image *image, const ElfW(Shdr) *table, const ElfW(Shdr) *names, uintptr_t at,
-                       struct function *found)
+static bool table_find(const struct image *image, const ElfW(Shdr) * table,
+                       const ElfW(Shdr) * names, uintptr_t at, struct function *found)
 {
     const ElfW(Sym) *symbols = (const void *)(image->bytes + table->sh_offset);
     for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
         const ElfW(Sym) *symbol = &symbols[i];
-        if ((symbol->st_info & 0xF) == STT_FUNC && symbol->st_shndx != SHN_UNDEF && symbol->st_name < names->sh_size &&
-            symbol->st_value <= at && at - symbol->st_value < symbol->st_size) {
-            *found = (struct function){(const char *)image->bytes + names->sh_offset + symbol->st_name,
-                                       symbol->st_value};
+        if ((symbol->st_info & 0xF) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+            symbol->st_name < names->sh_size && symbol->st_value <= at &&
+            at - symbol->st_value < symbol->st_size) {
+            *found = (struct function){
+                (const char *)image->bytes + names->sh_offset + symbol->st_name, symbol->st_value};
             return true;
         }
     }
     return false;
 }
 
-/* at: an address in the image.  A loaded file is a sound one; only its table of sections may have been cut off. */
+/* at: an address in the image.  A loaded file is a sound one; only its table of sections may have
+ * been cut off. */
 static bool image_find(const struct image *image, uintptr_t at, struct function *found)
 {
     const ElfW(Ehdr) *head = (const void *)image->bytes;
@@ -79,8 +82,10 @@ static bool image_find(const struct image *image, uintptr_t at, struct function 
     }
     const ElfW(Shdr) *sections = (const void *)(image->bytes + head->e_shoff);
     for (size_t i = 0; i < head->e_shnum; i++) {
-        const ElfW(Shdr) *names = &sections[sections[i].sh_link < head->e_shnum ? sections[i].sh_link : 0];
-        if (sections[i].sh_type == SHT_SYMTAB && is_within(image, &sections[i]) && is_within(image, names)) {
+        const ElfW(
+            Shdr) *names = &sections[sections[i].sh_link < head->e_shnum ? sections[i].sh_link : 0];
+        if (sections[i].sh_type == SHT_SYMTAB && is_within(image, &sections[i]) &&
+            is_within(image, names)) {
             return table_find(image, &sections[i], names, at, found);
         }
     }
@@ -95,7 +100,8 @@ struct words {
 
 static void words_print(const struct words *words, char text[PLACE_TEXT_BYTES])
 {
-    (void)snprintf(text, PLACE_TEXT_BYTES, "%.80s+0x%zx (%.60s)", words->name, words->offset, words->file);
+    (void)snprintf(text, PLACE_TEXT_BYTES, "%.80s+0x%zx (%.60s)", words->name, words->offset,
+                   words->file);
 }
 
 const char *place_print(const void *place, char text[PLACE_TEXT_BYTES])
@@ -104,7 +110,8 @@ const char *place_print(const void *place, char text[PLACE_TEXT_BYTES])
     struct link_map *map = NULL;
     struct image image;
     struct function function;
-    if (place == NULL || dladdr1(place, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 || map == NULL) {
+    if (place == NULL || dladdr1(place, &info, (void **)&map, RTLD_DL_LINKMAP) == 0 ||
+        map == NULL) {
         (void)snprintf(text, PLACE_TEXT_BYTES, "an unknown place");
         return text;
     }

@@ -20,17 +20,19 @@ struct wait {
     const void *place;
 };
 
-/* From giving the mutex back until woken is one step: nobody comes between.  Who is woken for no reason, or by the
- * time-out, is no waiter any more. */
+/* From giving the mutex back until woken is one step: nobody comes between.  Who is woken for no
+ * reason, or by the time-out, is no waiter any more. */
 static int await(struct scheduler *scheduler, const struct wait *wait)
 {
     struct object *object = object_of(scheduler, wait->condition);
     struct waiter *waiter = waiter_begin(scheduler, wait->condition);
     object->count++;
-    const enum step_result result =
-        scheduler_step(scheduler, &(struct step){.kind = STEP_COND_WAIT, .object = wait->condition,
-                                                 .gate = &waiter->gate, .deadline_ns = wait->deadline_ns,
-                                                 .place = wait->place});
+    const enum step_result result = scheduler_step(scheduler,
+                                                   &(struct step){.kind = STEP_COND_WAIT,
+                                                                  .object = wait->condition,
+                                                                  .gate = &waiter->gate,
+                                                                  .deadline_ns = wait->deadline_ns,
+                                                                  .place = wait->place});
     if (waiter_end(waiter)) {
         pthreads_acquire(scheduler, wait->condition);
     } else {
@@ -41,8 +43,9 @@ static int await(struct scheduler *scheduler, const struct wait *wait)
 
 static int wait_on(struct scheduler *scheduler, const struct wait *wait)
 {
-    pthreads_step(scheduler, object_of(scheduler, wait->condition),
-                  &(struct step){.kind = STEP_COND_WAIT, .object = wait->condition, .place = wait->place});
+    pthreads_step(
+        scheduler, object_of(scheduler, wait->condition),
+        &(struct step){.kind = STEP_COND_WAIT, .object = wait->condition, .place = wait->place});
     const int error = mutex_leave(scheduler, wait->mutex, wait->place);
     if (error != 0) {
         return error;
@@ -61,10 +64,12 @@ static int wait_until(struct scheduler *scheduler, struct wait *wait, const stru
 }
 
 /* wake_count: at most so many. */
-static int wake(struct scheduler *scheduler, pthread_cond_t *condition, uint32_t wake_count, const void *place)
+static int wake(struct scheduler *scheduler, pthread_cond_t *condition, uint32_t wake_count,
+                const void *place)
 {
     struct object *object = object_of(scheduler, condition);
-    pthreads_step(scheduler, object, &(struct step){.kind = STEP_SIGNAL, .object = condition, .place = place});
+    pthreads_step(scheduler, object,
+                  &(struct step){.kind = STEP_SIGNAL, .object = condition, .place = place});
     pthreads_release(scheduler, condition);
     while (wake_count-- > 0 && waiter_wake(scheduler, condition)) {
         object->count--;
@@ -72,7 +77,7 @@ static int wake(struct scheduler *scheduler, pthread_cond_t *condition, uint32_t
     return 0;
 }
 
-/* --- what the code under test calls --------------------------------------------------------------------- */
+/* --- what the code under test calls --- */
 
 INTERPOSED int pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes)
 {
@@ -80,7 +85,8 @@ INTERPOSED int pthread_cond_init(pthread_cond_t *condition, const pthread_condat
     if (scheduler != NULL) {
         const struct object *object = object_of(scheduler, condition);
         if (object->detail != 0 || object->count != 0) {
-            pthreads_misuse(scheduler, object, "initialises, while another lane is in a call on it,",
+            pthreads_misuse(scheduler, object,
+                            "initialises, while another lane is in a call on it,",
                             __builtin_return_address(0));
         }
     }
@@ -93,7 +99,9 @@ INTERPOSED int pthread_cond_destroy(pthread_cond_t *condition)
     if (scheduler != NULL) {
         const struct ending ending = {.place = __builtin_return_address(0), .is_counted = true};
         const struct object *object = object_of(scheduler, condition);
-        scheduler_step(scheduler, &(struct step){.kind = STEP_ATOMIC, .object = condition, .place = ending.place});
+        scheduler_step(
+            scheduler,
+            &(struct step){.kind = STEP_ATOMIC, .object = condition, .place = ending.place});
         pthreads_check_unused(scheduler, object, &ending);
         scheduler_object_forget(scheduler, condition);
     }
@@ -109,23 +117,26 @@ INTERPOSED int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mut
     return wait_on(scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)});
 }
 
-INTERPOSED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex, const struct timespec *time)
+INTERPOSED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                      const struct timespec *time)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler == NULL) {
         return REAL(pthread_cond_timedwait)(condition, mutex, time);
     }
-    return wait_until(scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)}, time);
+    return wait_until(scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)},
+                      time);
 }
 
-INTERPOSED int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex, clockid_t clock,
-                                      const struct timespec *time)
+INTERPOSED int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                      clockid_t clock, const struct timespec *time)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler == NULL) {
         return REAL(pthread_cond_clockwait)(condition, mutex, clock, time);
     }
-    return wait_until(scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)}, time);
+    return wait_until(scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)},
+                      time);
 }
 
 INTERPOSED int pthread_cond_signal(pthread_cond_t *condition)

@@ -5,11 +5,10 @@
 #include "explore/pthreads_real.h"
 #include "explore/pthreads_run.h"
 
-
 const char pthreads_link_key = 1;
 
-/* Of a key that lanes have values of their own for; number 0 = of none.  A number is given once: a value of a deleted
- * key is none of the next key of the same index. */
+/* Of a key that lanes have values of their own for; number 0 = of none.  A number is given once: a
+ * value of a deleted key is none of the next key of the same index. */
 struct key {
     _Atomic uint32_t number;
     void (*_Atomic destructor)(void *value);
@@ -19,7 +18,8 @@ static _Atomic uint32_t key_count;
 
 static uint32_t number_of(pthread_key_t key)
 {
-    return key < PTHREAD_KEYS_MAX ? atomic_load_explicit(&keys[key].number, memory_order_acquire) : 0;
+    return key < PTHREAD_KEYS_MAX ? atomic_load_explicit(&keys[key].number, memory_order_acquire)
+                                  : 0;
 }
 
 static struct key_value *value_of(struct scheduler *scheduler, pthread_key_t key)
@@ -31,7 +31,8 @@ static struct key_value *value_of(struct scheduler *scheduler, pthread_key_t key
 static void *get(struct scheduler *scheduler, pthread_key_t key)
 {
     const struct key_value *value = value_of(scheduler, key);
-    const bool is_set = value->run == pthreads_run_of(scheduler)->number && value->key == number_of(key);
+    const bool is_set = value->run == pthreads_run_of(scheduler)->number &&
+                        value->key == number_of(key);
     return is_set ? value->value : NULL;
 }
 
@@ -41,8 +42,8 @@ static void set(struct scheduler *scheduler, pthread_key_t key, uintptr_t value)
     struct pthreads_run *run = pthreads_run_of(scheduler);
     uint32_t *end = &run->key_ends[scheduler_lane(scheduler)];
     *end = *end > key ? *end : key + 1;
-    *value_of(scheduler, key) =
-        (struct key_value){.value = (void *)value, .run = run->number, .key = number_of(key)};
+    *value_of(scheduler, key) = (struct key_value){
+        .value = (void *)value, .run = run->number, .key = number_of(key)};
 }
 
 static void remember(pthread_key_t key, void (*destructor)(void *value))
@@ -53,7 +54,7 @@ static void remember(pthread_key_t key, void (*destructor)(void *value))
     atomic_store_explicit(&keys[key].number, number, memory_order_release);
 }
 
-/* --- the end of a lane ---------------------------------------------------------------------------------- */
+/* --- the end of a lane --- */
 
 /* True: there was a value and its destructor ran. */
 static bool destruct(struct scheduler *scheduler, pthread_key_t key)
@@ -91,7 +92,7 @@ void pthreads_lane_end(void)
     }
 }
 
-/* --- what the code under test calls --------------------------------------------------------------------- */
+/* --- what the code under test calls --- */
 
 INTERPOSED int pthread_key_create(pthread_key_t *key, void (*destructor)(void *value))
 {

@@ -8,7 +8,8 @@
 
 const char pthreads_link_mutex = 1;
 
-/* glibc keeps the type of a mutex in these bits of `kind`, and makes it negative when the mutex is destroyed. */
+/* glibc keeps the type of a mutex in these bits of `kind`, and makes it negative when the mutex is
+ * destroyed. */
 enum { TYPE_MASK = 3 };
 
 static int type_of(const pthread_mutex_t *mutex)
@@ -21,7 +22,8 @@ static bool is_normal(const pthread_mutex_t *mutex)
     return type_of(mutex) != PTHREAD_MUTEX_RECURSIVE && type_of(mutex) != PTHREAD_MUTEX_ERRORCHECK;
 }
 
-static struct object *object_of(struct scheduler *scheduler, const pthread_mutex_t *mutex, const void *place)
+static struct object *object_of(struct scheduler *scheduler, const pthread_mutex_t *mutex,
+                                const void *place)
 {
     struct object *object = scheduler_object(scheduler, mutex, "mutex");
     if (mutex->__data.__kind < 0) {
@@ -30,8 +32,8 @@ static struct object *object_of(struct scheduler *scheduler, const pthread_mutex
     return object;
 }
 
-/* The sanitizer of threads knows locks by the real mutex, which is free when the model says so; but a run that was
- * given up may have left it locked: then this run does without it (`gate` is 1). */
+/* The sanitizer of threads knows locks by the real mutex, which is free when the model says so; but
+ * a run that was given up may have left it locked: then this run does without it (`gate` is 1). */
 static void real_lock(struct object *object, pthread_mutex_t *mutex)
 {
 #ifdef EXPLORE_REAL_LOCKS
@@ -54,7 +56,8 @@ static void real_unlock(const struct object *object, pthread_mutex_t *mutex)
 #endif
 }
 
-static void take(struct scheduler *scheduler, struct object *object, pthread_mutex_t *mutex, const void *place)
+static void take(struct scheduler *scheduler, struct object *object, pthread_mutex_t *mutex,
+                 const void *place)
 {
     real_lock(object, mutex);
     if (object->holder != 0) {
@@ -69,15 +72,20 @@ static void take(struct scheduler *scheduler, struct object *object, pthread_mut
 
 /* deadline_ns 0: waits for ever.
  *
- * A step that may find the mutex held and go on all the same depends on each release of it.  One kind of release, that
- * of a wait, is a step on the condition variable; so this step says that it may touch anything. */
-static int lock(struct scheduler *scheduler, pthread_mutex_t *mutex, uint64_t deadline_ns, const void *place)
+ * A step that may find the mutex held and go on all the same depends on each release of it.  One
+ * kind of release, that of a wait, is a step on the condition variable; so this step says that it
+ * may touch anything. */
+static int lock(struct scheduler *scheduler, pthread_mutex_t *mutex, uint64_t deadline_ns,
+                const void *place)
 {
     struct object *object = object_of(scheduler, mutex, place);
     const bool is_mine = object->holder == self_holder(scheduler);
     const bool may_relock = is_mine && !is_normal(mutex);
-    const struct step step = {.kind = STEP_LOCK, .object = deadline_ns == 0 ? mutex : NULL,
-                              .gate = may_relock ? NULL : &object->holder, .deadline_ns = deadline_ns, .place = place};
+    const struct step step = {.kind = STEP_LOCK,
+                              .object = deadline_ns == 0 ? mutex : NULL,
+                              .gate = may_relock ? NULL : &object->holder,
+                              .deadline_ns = deadline_ns,
+                              .place = place};
     if (pthreads_step(scheduler, object, &step) == STEP_TIMED_OUT) {
         return ETIMEDOUT;
     }
@@ -105,12 +113,13 @@ static int try_lock(struct scheduler *scheduler, pthread_mutex_t *mutex, const v
     return 0;
 }
 
-static int lock_until(struct scheduler *scheduler, pthread_mutex_t *mutex, const struct timespec *time,
-                      const void *place)
+static int lock_until(struct scheduler *scheduler, pthread_mutex_t *mutex,
+                      const struct timespec *time, const void *place)
 {
     uint64_t deadline_ns;
     if (!time_parse(time, &deadline_ns)) {
-        const int result = try_lock(scheduler, mutex, place); /* who need not wait does not look at the time */
+        const int result = try_lock(scheduler, mutex,
+                                    place); /* who need not wait does not look at the time */
         return result == EBUSY ? EINVAL : result;
     }
     return lock(scheduler, mutex, deadline_ns, place);
@@ -155,12 +164,13 @@ static void begin(struct scheduler *scheduler, const pthread_mutex_t *mutex, con
 {
     struct object *object = scheduler_object(scheduler, mutex, "mutex");
     if (object->detail != 0) {
-        pthreads_misuse(scheduler, object, "initialises, while another lane is in a call on it,", place);
+        pthreads_misuse(scheduler, object, "initialises, while another lane is in a call on it,",
+                        place);
     }
     object->holder = object->count = object->gate = 0;
 }
 
-/* --- what the code under test calls --------------------------------------------------------------------- */
+/* --- what the code under test calls --- */
 
 INTERPOSED int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
 {
@@ -207,7 +217,8 @@ INTERPOSED int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct time
     return lock_until(scheduler, mutex, time, __builtin_return_address(0));
 }
 
-INTERPOSED int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock, const struct timespec *time)
+INTERPOSED int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+                                       const struct timespec *time)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler == NULL) {

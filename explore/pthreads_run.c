@@ -13,7 +13,7 @@ extern void __tsan_acquire(void *address) __attribute__((weak));
 extern void __tsan_release(void *address) __attribute__((weak));
 #endif
 
-/* --- the run ------------------------------------------------------------------------------------------ */
+/* --- the run --- */
 
 static struct pthreads_run *run_find(struct scheduler *scheduler)
 {
@@ -26,7 +26,8 @@ static struct pthreads_run *run_find(struct scheduler *scheduler)
 
 struct pthreads_run *pthreads_run_of(struct scheduler *scheduler)
 {
-    /* The scheduler forgets its objects when a run begins: one that knows of no pthreads_run is of a new run. */
+    /* The scheduler forgets its objects when a run begins: one that knows of no pthreads_run is of
+     * a new run. */
     static const char anchor;
     struct object *object = scheduler_object(scheduler, &anchor, "threads");
     if (object->held_since == NULL) {
@@ -41,7 +42,7 @@ struct pthreads_run *pthreads_run_of(struct scheduler *scheduler)
     return (struct pthreads_run *)(uintptr_t)object->held_since;
 }
 
-/* --- waiters -------------------------------------------------------------------------------------------- */
+/* --- waiters --- */
 
 struct waiter *waiter_begin(struct scheduler *scheduler, const void *object)
 {
@@ -58,7 +59,8 @@ bool waiter_wake(struct scheduler *scheduler, const void *object)
     struct waiter *first = NULL;
     for (uint8_t i = 0; i < scheduler_lane_count(scheduler); i++) {
         struct waiter *waiter = &run->waiters[i];
-        if (waiter->object == object && waiter->gate != 0 && (first == NULL || waiter->ticket < first->ticket)) {
+        if (waiter->object == object && waiter->gate != 0 &&
+            (first == NULL || waiter->ticket < first->ticket)) {
             first = waiter;
         }
     }
@@ -74,9 +76,10 @@ bool waiter_end(struct waiter *waiter)
     return waiter->gate == 0;
 }
 
-/* --- steps ---------------------------------------------------------------------------------------------- */
+/* --- steps --- */
 
-enum step_result pthreads_step(struct scheduler *scheduler, struct object *object, const struct step *step)
+enum step_result pthreads_step(struct scheduler *scheduler, struct object *object,
+                               const struct step *step)
 {
     object->detail++;
     const enum step_result result = scheduler_step(scheduler, step);
@@ -84,34 +87,38 @@ enum step_result pthreads_step(struct scheduler *scheduler, struct object *objec
     return result;
 }
 
-void pthreads_check_unused(struct scheduler *scheduler, const struct object *object, const struct ending *ending)
+void pthreads_check_unused(struct scheduler *scheduler, const struct object *object,
+                           const struct ending *ending)
 {
     if (object->holder != 0) {
         pthreads_misuse(scheduler, object, "destroys, while it is held,", ending->place);
     }
     if (object->detail != 0) {
-        pthreads_misuse(scheduler, object, "destroys, while another lane is in a call on it,", ending->place);
+        pthreads_misuse(scheduler, object, "destroys, while another lane is in a call on it,",
+                        ending->place);
     }
     if (ending->is_counted && object->count != 0) {
-        pthreads_misuse(scheduler, object, "destroys, while another lane waits on it,", ending->place);
+        pthreads_misuse(scheduler, object, "destroys, while another lane waits on it,",
+                        ending->place);
     }
 }
 
-_Noreturn void pthreads_misuse(struct scheduler *scheduler, const struct object *object, const char *does,
-                               const void *place)
+_Noreturn void pthreads_misuse(struct scheduler *scheduler, const struct object *object,
+                               const char *does, const void *place)
 {
     char text[PLACE_TEXT_BYTES];
     const unsigned lane = scheduler_lane(scheduler);
     const char *kind = object->kind == NULL ? "object" : object->kind;
     place_print(place, text);
     if (object->holder != 0) {
-        scheduler_fail(scheduler, SCHEDULER_MISUSE, "lane %u %s %s #%u (held by lane %u), at %s", lane, does, kind,
-                       object->number, object->holder - 1, text);
+        scheduler_fail(scheduler, SCHEDULER_MISUSE, "lane %u %s %s #%u (held by lane %u), at %s",
+                       lane, does, kind, object->number, object->holder - 1, text);
     }
-    scheduler_fail(scheduler, SCHEDULER_MISUSE, "lane %u %s %s #%u, at %s", lane, does, kind, object->number, text);
+    scheduler_fail(scheduler, SCHEDULER_MISUSE, "lane %u %s %s #%u, at %s", lane, does, kind,
+                   object->number, text);
 }
 
-/* --- order ---------------------------------------------------------------------------------------------- */
+/* --- order --- */
 
 void pthreads_release(struct scheduler *scheduler, const void *address)
 {
@@ -139,7 +146,7 @@ void pthreads_acquire(struct scheduler *scheduler, const void *address)
 #endif
 }
 
-/* --- time ----------------------------------------------------------------------------------------------- */
+/* --- time --- */
 
 bool time_parse(const struct timespec *time, uint64_t *time_ns)
 {
@@ -153,7 +160,8 @@ bool time_parse(const struct timespec *time, uint64_t *time_ns)
     }
     const uint64_t seconds = (uint64_t)time->tv_sec;
     const uint64_t latest_ns = STEP_NO_DEADLINE - 1;
-    *time_ns = seconds >= latest_ns / second_ns ? latest_ns : seconds * second_ns + (uint64_t)time->tv_nsec;
+    *time_ns = seconds >= latest_ns / second_ns ? latest_ns
+                                                : seconds * second_ns + (uint64_t)time->tv_nsec;
     *time_ns = *time_ns == 0 ? 1 : *time_ns;
     return true;
 }

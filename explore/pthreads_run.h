@@ -1,5 +1,5 @@
-/* What our pthread functions share within one run: the threads and the waiters of its lanes, and how they come to a
- * step. */
+/* What our pthread functions share within one run: the threads and the waiters of its lanes, and
+ * how they come to a step. */
 #ifndef EXPLORE_PTHREADS_RUN_H
 #define EXPLORE_PTHREADS_RUN_H
 
@@ -19,7 +19,7 @@ struct thread {
 struct waiter {
     const void *object; /* what it waits at; NULL: nothing */
     uint32_t gate;
-    uint64_t ticket;    /* a lower one has waited longer */
+    uint64_t ticket; /* a lower one has waited longer */
 };
 
 /* Of a key, in one lane.  NULL unless both numbers are the present ones. */
@@ -47,20 +47,25 @@ bool waiter_wake(struct scheduler *scheduler, const void *object);
 /* It waits no longer.  True: it was woken. */
 bool waiter_end(struct waiter *waiter);
 
-/* A step that touches object.  While the lane stands at it the object counts a visitor in `detail`. */
-enum step_result pthreads_step(struct scheduler *scheduler, struct object *object, const struct step *step);
+/* A step that touches object.  While the lane stands at it the object counts a visitor in `detail`.
+ */
+enum step_result pthreads_step(struct scheduler *scheduler, struct object *object,
+                               const struct step *step);
 
-/* Ends the run with SCHEDULER_MISUSE when the object is held, visited or waited for (`count` when is_counted). */
+/* Ends the run with SCHEDULER_MISUSE when the object is held, visited or waited for (`count` when
+ * is_counted). */
 struct ending {
     const void *place;
     bool is_counted;
 };
-void pthreads_check_unused(struct scheduler *scheduler, const struct object *object, const struct ending *ending);
+void pthreads_check_unused(struct scheduler *scheduler, const struct object *object,
+                           const struct ending *ending);
 /* "lane 1 DOES mutex #3 (held by lane 0), at PLACE". */
-_Noreturn void pthreads_misuse(struct scheduler *scheduler, const struct object *object, const char *does,
-                               const void *place);
+_Noreturn void pthreads_misuse(struct scheduler *scheduler, const struct object *object,
+                               const char *does, const void *place);
 
-/* What the calling lane did before the release comes before what a lane does after the next acquire. */
+/* What the calling lane did before the release comes before what a lane does after the next
+ * acquire. */
 void pthreads_release(struct scheduler *scheduler, const void *address);
 void pthreads_acquire(struct scheduler *scheduler, const void *address);
 

@@ -1,5 +1,6 @@
-/* Two objects: the lock at its address, with the writer as holder and a gate that is open while nobody holds it; and
- * its readers one byte on.  What a reader did comes before the next writer, not before the next reader. */
+/* Two objects: the lock at its address, with the writer as holder and a gate that is open while
+ * nobody holds it; and its readers one byte on.  What a reader did comes before the next writer,
+ * not before the next reader. */
 #include "explore/pthreads_link.h"
 #include "explore/pthreads_real.h"
 #include "explore/pthreads_run.h"
@@ -8,32 +9,36 @@
 
 const char pthreads_link_rwlock = 1;
 
-/* lock->gate: holds of either sort.  readers->detail: bit per lane that reads; readers->count: a lane reads more than
- * once, so from now on, until nobody reads, it is not known which lane holds how many. */
+/* lock->gate: holds of either sort.  readers->detail: bit per lane that reads; readers->count: a
+ * lane reads more than once, so from now on, until nobody reads, it is not known which lane holds
+ * how many. */
 struct rwlock {
     pthread_rwlock_t *real;
     struct object *lock, *readers;
     const void *readers_address, *place;
 };
 
-static struct rwlock rwlock_of(struct scheduler *scheduler, pthread_rwlock_t *real, const void *place)
+static struct rwlock rwlock_of(struct scheduler *scheduler, pthread_rwlock_t *real,
+                               const void *place)
 {
     const void *readers_address = (const char *)real + 1;
-    return (struct rwlock){.real = real,
-                           .lock = scheduler_object(scheduler, real, "rwlock"),
-                           .readers = scheduler_object(scheduler, readers_address, "readers of a rwlock"),
-                           .readers_address = readers_address,
-                           .place = place};
+    return (struct rwlock){
+        .real = real,
+        .lock = scheduler_object(scheduler, real, "rwlock"),
+        .readers = scheduler_object(scheduler, readers_address, "readers of a rwlock"),
+        .readers_address = readers_address,
+        .place = place};
 }
 
-/* For the sanitizer of threads.  The real lock is free when the model says so, unless a run that was given up left it
- * taken: then this run does without it (the gate of the readers is 1). */
+/* For the sanitizer of threads.  The real lock is free when the model says so, unless a run that
+ * was given up left it taken: then this run does without it (the gate of the readers is 1). */
 static void real_take(const struct rwlock *rwlock, bool is_write)
 {
 #ifdef EXPLORE_REAL_LOCKS
     struct object *readers = rwlock->readers;
-    readers->gate |= readers->gate != 0 || (is_write ? REAL(pthread_rwlock_trywrlock)(rwlock->real)
-                                                     : REAL(pthread_rwlock_tryrdlock)(rwlock->real)) != 0;
+    readers->gate |= readers->gate != 0 ||
+                     (is_write ? REAL(pthread_rwlock_trywrlock)(rwlock->real)
+                               : REAL(pthread_rwlock_tryrdlock)(rwlock->real)) != 0;
 #else
     (void)rwlock;
     (void)is_write;
@@ -82,15 +87,21 @@ static int take(struct scheduler *scheduler, const struct rwlock *rwlock, bool i
 }
 
 /* deadline_ns 0: waits for ever.  Reads among themselves may come in any order. */
-static int lock(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write, uint64_t deadline_ns)
+static int lock(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write,
+                uint64_t deadline_ns)
 {
     if (rwlock->lock->holder == self_holder(scheduler)) {
-        scheduler_step(scheduler, &(struct step){.kind = STEP_LOCK, .object = rwlock->real, .place = rwlock->place});
+        scheduler_step(
+            scheduler,
+            &(struct step){.kind = STEP_LOCK, .object = rwlock->real, .place = rwlock->place});
         return EDEADLK;
     }
-    const struct step step = {.kind = STEP_LOCK, .object = rwlock->real, .reads_only = !is_write,
+    const struct step step = {.kind = STEP_LOCK,
+                              .object = rwlock->real,
+                              .reads_only = !is_write,
                               .gate = is_write ? &rwlock->lock->gate : &rwlock->lock->holder,
-                              .deadline_ns = deadline_ns, .place = rwlock->place};
+                              .deadline_ns = deadline_ns,
+                              .place = rwlock->place};
     if (pthreads_step(scheduler, rwlock->lock, &step) == STEP_TIMED_OUT) {
         return ETIMEDOUT;
     }
@@ -100,7 +111,9 @@ static int lock(struct scheduler *scheduler, const struct rwlock *rwlock, bool i
 static int try_lock(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write)
 {
     pthreads_step(scheduler, rwlock->lock,
-                  &(struct step){.kind = STEP_TRY_LOCK, .object = rwlock->real, .reads_only = !is_write,
+                  &(struct step){.kind = STEP_TRY_LOCK,
+                                 .object = rwlock->real,
+                                 .reads_only = !is_write,
                                  .place = rwlock->place});
     if (rwlock->lock->holder != 0 || (is_write && rwlock->lock->gate != 0)) {
         return EBUSY;
@@ -142,7 +155,9 @@ static void leave_read(struct scheduler *scheduler, const struct rwlock *rwlock)
 
 static int unlock(struct scheduler *scheduler, const struct rwlock *rwlock)
 {
-    scheduler_step(scheduler, &(struct step){.kind = STEP_UNLOCK, .object = rwlock->real, .place = rwlock->place});
+    scheduler_step(
+        scheduler,
+        &(struct step){.kind = STEP_UNLOCK, .object = rwlock->real, .place = rwlock->place});
     if (rwlock->lock->holder == self_holder(scheduler)) {
         real_leave(rwlock);
         leave_write(scheduler, rwlock);
@@ -155,7 +170,9 @@ static int unlock(struct scheduler *scheduler, const struct rwlock *rwlock)
 
 static int destroy(struct scheduler *scheduler, const struct rwlock *rwlock)
 {
-    scheduler_step(scheduler, &(struct step){.kind = STEP_ATOMIC, .object = rwlock->real, .place = rwlock->place});
+    scheduler_step(
+        scheduler,
+        &(struct step){.kind = STEP_ATOMIC, .object = rwlock->real, .place = rwlock->place});
     pthreads_check_unused(scheduler, rwlock->lock, &(struct ending){.place = rwlock->place});
     if (rwlock->lock->gate != 0) {
         pthreads_misuse(scheduler, rwlock->lock, "destroys, while it is read,", rwlock->place);
@@ -165,7 +182,7 @@ static int destroy(struct scheduler *scheduler, const struct rwlock *rwlock)
     return REAL(pthread_rwlock_destroy)(rwlock->real);
 }
 
-/* --- what the code under test calls --------------------------------------------------------------------- */
+/* --- what the code under test calls --- */
 
 INTERPOSED int pthread_rwlock_init(pthread_rwlock_t *real, const pthread_rwlockattr_t *attributes)
 {
@@ -173,8 +190,8 @@ INTERPOSED int pthread_rwlock_init(pthread_rwlock_t *real, const pthread_rwlocka
     if (scheduler != NULL) {
         const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
         if (rwlock.lock->detail != 0) {
-            pthreads_misuse(scheduler, rwlock.lock, "initialises, while another lane is in a call on it,",
-                            rwlock.place);
+            pthreads_misuse(scheduler, rwlock.lock,
+                            "initialises, while another lane is in a call on it,", rwlock.place);
         }
         rwlock.lock->holder = rwlock.lock->gate = 0;
         rwlock.readers->count = rwlock.readers->detail = rwlock.readers->gate = 0;
@@ -222,7 +239,8 @@ INTERPOSED int pthread_rwlock_timedrdlock(pthread_rwlock_t *real, const struct t
     return lock_until(scheduler, &rwlock, false, time);
 }
 
-INTERPOSED int pthread_rwlock_clockrdlock(pthread_rwlock_t *real, clockid_t clock, const struct timespec *time)
+INTERPOSED int pthread_rwlock_clockrdlock(pthread_rwlock_t *real, clockid_t clock,
+                                          const struct timespec *time)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler == NULL) {
@@ -262,7 +280,8 @@ INTERPOSED int pthread_rwlock_timedwrlock(pthread_rwlock_t *real, const struct t
     return lock_until(scheduler, &rwlock, true, time);
 }
 
-INTERPOSED int pthread_rwlock_clockwrlock(pthread_rwlock_t *real, clockid_t clock, const struct timespec *time)
+INTERPOSED int pthread_rwlock_clockwrlock(pthread_rwlock_t *real, clockid_t clock,
+                                          const struct timespec *time)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler == NULL) {

@@ -1,4 +1,5 @@
-/* The value of a semaphore is what its memory says: the real functions count, and only waiting is the model's. */
+/* The value of a semaphore is what its memory says: the real functions count, and only waiting is
+ * the model's. */
 #include "explore/pthreads_link.h"
 #include "explore/pthreads_real.h"
 #include "explore/pthreads_run.h"
@@ -34,11 +35,15 @@ static int take(struct scheduler *scheduler, struct object *object, sem_t *semap
 }
 
 /* deadline_ns 0: waits for ever. */
-static int await(struct scheduler *scheduler, sem_t *semaphore, uint64_t deadline_ns, const void *place)
+static int await(struct scheduler *scheduler, sem_t *semaphore, uint64_t deadline_ns,
+                 const void *place)
 {
     struct object *object = object_of(scheduler, semaphore);
-    const struct step step = {.kind = STEP_WAIT, .object = semaphore, .gate = &object->gate,
-                              .deadline_ns = deadline_ns, .place = place};
+    const struct step step = {.kind = STEP_WAIT,
+                              .object = semaphore,
+                              .gate = &object->gate,
+                              .deadline_ns = deadline_ns,
+                              .place = place};
     do {
         if (pthreads_step(scheduler, object, &step) == STEP_TIMED_OUT) {
             errno = ETIMEDOUT;
@@ -49,7 +54,8 @@ static int await(struct scheduler *scheduler, sem_t *semaphore, uint64_t deadlin
     return 0;
 }
 
-static int await_until(struct scheduler *scheduler, sem_t *semaphore, const struct timespec *time, const void *place)
+static int await_until(struct scheduler *scheduler, sem_t *semaphore, const struct timespec *time,
+                       const void *place)
 {
     uint64_t deadline_ns;
     if (!time_parse(time, &deadline_ns)) {
@@ -62,21 +68,23 @@ static int await_until(struct scheduler *scheduler, sem_t *semaphore, const stru
 static int try_wait(struct scheduler *scheduler, sem_t *semaphore, const void *place)
 {
     struct object *object = object_of(scheduler, semaphore);
-    pthreads_step(scheduler, object, &(struct step){.kind = STEP_TRY_LOCK, .object = semaphore, .place = place});
+    pthreads_step(scheduler, object,
+                  &(struct step){.kind = STEP_TRY_LOCK, .object = semaphore, .place = place});
     return take(scheduler, object, semaphore);
 }
 
 static int post(struct scheduler *scheduler, sem_t *semaphore, const void *place)
 {
     struct object *object = object_of(scheduler, semaphore);
-    pthreads_step(scheduler, object, &(struct step){.kind = STEP_POST, .object = semaphore, .place = place});
+    pthreads_step(scheduler, object,
+                  &(struct step){.kind = STEP_POST, .object = semaphore, .place = place});
     pthreads_release(scheduler, semaphore);
     const int result = REAL(sem_post)(semaphore);
     gate_set(object, semaphore);
     return result;
 }
 
-/* --- what the code under test calls --------------------------------------------------------------------- */
+/* --- what the code under test calls --- */
 
 INTERPOSED int sem_init(sem_t *semaphore, int shared, unsigned value)
 {
@@ -84,7 +92,8 @@ INTERPOSED int sem_init(sem_t *semaphore, int shared, unsigned value)
     if (scheduler != NULL) {
         const struct object *object = scheduler_object(scheduler, semaphore, "semaphore");
         if (object->detail != 0) {
-            pthreads_misuse(scheduler, object, "initialises, while another lane is in a call on it,",
+            pthreads_misuse(scheduler, object,
+                            "initialises, while another lane is in a call on it,",
                             __builtin_return_address(0));
         }
     }
@@ -97,7 +106,9 @@ INTERPOSED int sem_destroy(sem_t *semaphore)
     if (scheduler != NULL) {
         const struct ending ending = {.place = __builtin_return_address(0)};
         const struct object *object = object_of(scheduler, semaphore);
-        scheduler_step(scheduler, &(struct step){.kind = STEP_ATOMIC, .object = semaphore, .place = ending.place});
+        scheduler_step(
+            scheduler,
+            &(struct step){.kind = STEP_ATOMIC, .object = semaphore, .place = ending.place});
         pthreads_check_unused(scheduler, object, &ending);
         scheduler_object_forget(scheduler, semaphore);
     }
@@ -153,7 +164,9 @@ INTERPOSED int sem_getvalue(sem_t *semaphore, int *value)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
-        scheduler_step(scheduler, &(struct step){.kind = STEP_ATOMIC, .object = semaphore, .reads_only = true,
+        scheduler_step(scheduler, &(struct step){.kind = STEP_ATOMIC,
+                                                 .object = semaphore,
+                                                 .reads_only = true,
                                                  .place = __builtin_return_address(0)});
     }
     return REAL(sem_getvalue)(semaphore, value);

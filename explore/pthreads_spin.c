@@ -12,7 +12,8 @@ static struct object *object_of(struct scheduler *scheduler, pthread_spinlock_t 
     return scheduler_object(scheduler, (const void *)(uintptr_t)spinlock, "spin lock");
 }
 
-static void take(struct scheduler *scheduler, struct object *object, pthread_spinlock_t *spinlock, const void *place)
+static void take(struct scheduler *scheduler, struct object *object, pthread_spinlock_t *spinlock,
+                 const void *place)
 {
 #ifdef EXPLORE_REAL_LOCKS
     /* A run that was given up may have left it taken: then this run does without it. */
@@ -28,8 +29,10 @@ static void take(struct scheduler *scheduler, struct object *object, pthread_spi
 static int lock(struct scheduler *scheduler, pthread_spinlock_t *spinlock, const void *place)
 {
     struct object *object = object_of(scheduler, spinlock);
-    pthreads_step(scheduler, object, &(struct step){.kind = STEP_LOCK, .object = object->address,
-                                                    .gate = &object->holder, .place = place});
+    pthreads_step(
+        scheduler, object,
+        &(struct step){
+            .kind = STEP_LOCK, .object = object->address, .gate = &object->holder, .place = place});
     take(scheduler, object, spinlock, place);
     return 0;
 }
@@ -49,7 +52,8 @@ static int try_lock(struct scheduler *scheduler, pthread_spinlock_t *spinlock, c
 static int unlock(struct scheduler *scheduler, pthread_spinlock_t *spinlock, const void *place)
 {
     struct object *object = object_of(scheduler, spinlock);
-    scheduler_step(scheduler, &(struct step){.kind = STEP_UNLOCK, .object = object->address, .place = place});
+    scheduler_step(scheduler,
+                   &(struct step){.kind = STEP_UNLOCK, .object = object->address, .place = place});
     if (object->holder != self_holder(scheduler)) {
         pthreads_misuse(scheduler, object, "unlocks, without holding it,", place);
     }
@@ -64,7 +68,7 @@ static int unlock(struct scheduler *scheduler, pthread_spinlock_t *spinlock, con
     return 0;
 }
 
-/* --- what the code under test calls --------------------------------------------------------------------- */
+/* --- what the code under test calls --- */
 
 INTERPOSED int pthread_spin_init(pthread_spinlock_t *spinlock, int shared)
 {
@@ -72,7 +76,8 @@ INTERPOSED int pthread_spin_init(pthread_spinlock_t *spinlock, int shared)
     if (scheduler != NULL) {
         struct object *object = object_of(scheduler, spinlock);
         if (object->detail != 0) {
-            pthreads_misuse(scheduler, object, "initialises, while another lane is in a call on it,",
+            pthreads_misuse(scheduler, object,
+                            "initialises, while another lane is in a call on it,",
                             __builtin_return_address(0));
         }
         object->holder = object->gate = 0;
@@ -86,8 +91,9 @@ INTERPOSED int pthread_spin_destroy(pthread_spinlock_t *spinlock)
     if (scheduler != NULL) {
         const struct ending ending = {.place = __builtin_return_address(0)};
         const struct object *object = object_of(scheduler, spinlock);
-        scheduler_step(scheduler,
-                       &(struct step){.kind = STEP_ATOMIC, .object = object->address, .place = ending.place});
+        scheduler_step(
+            scheduler,
+            &(struct step){.kind = STEP_ATOMIC, .object = object->address, .place = ending.place});
         pthreads_check_unused(scheduler, object, &ending);
         scheduler_object_forget(scheduler, (const void *)(uintptr_t)spinlock);
     }

@@ -12,7 +12,7 @@
 
 const char pthreads_link_thread = 1;
 
-/* --- create and exit ------------------------------------------------------------------------------------ */
+/* --- create and exit --- */
 
 _Noreturn static void end(struct scheduler *scheduler, void *result)
 {
@@ -40,12 +40,15 @@ static bool starts_detached(const pthread_attr_t *attributes)
     return state == PTHREAD_CREATE_DETACHED;
 }
 
-/* The order of creations gives the lanes their numbers, so they do not commute: all touch the same object. */
-static int create(struct scheduler *scheduler, pthread_t *id, const struct thread *thread, const void *place)
+/* The order of creations gives the lanes their numbers, so they do not commute: all touch the same
+ * object. */
+static int create(struct scheduler *scheduler, pthread_t *id, const struct thread *thread,
+                  const void *place)
 {
     static const char creation;
     scheduler_object(scheduler, &creation, "creation of threads");
-    scheduler_step(scheduler, &(struct step){.kind = STEP_CREATE, .object = &creation, .place = place});
+    scheduler_step(scheduler,
+                   &(struct step){.kind = STEP_CREATE, .object = &creation, .place = place});
     const uint8_t lane = scheduler_lane_count(scheduler);
     if (lane == LANE_COUNT_MAX) {
         return EAGAIN;
@@ -62,7 +65,7 @@ static int create(struct scheduler *scheduler, pthread_t *id, const struct threa
     return 0;
 }
 
-/* --- join ----------------------------------------------------------------------------------------------- */
+/* --- join --- */
 
 struct join {
     uint8_t lane;
@@ -97,7 +100,8 @@ static int join_ended(struct scheduler *scheduler, const struct join *join)
     return 0;
 }
 
-/* With a time-out it depends on how far the other lane is, so it says that it may touch anything. */
+/* With a time-out it depends on how far the other lane is, so it says that it may touch anything.
+ */
 static int join(struct scheduler *scheduler, const struct join *join)
 {
     const int error = join_error(scheduler, join);
@@ -106,8 +110,10 @@ static int join(struct scheduler *scheduler, const struct join *join)
     }
     const struct thread *thread = &pthreads_run_of(scheduler)->threads[join->lane];
     scheduler_object(scheduler, thread, "end of thread");
-    const struct step step = {.kind = STEP_WAIT, .object = join->deadline_ns == 0 ? thread : NULL,
-                              .gate = scheduler_lane_gate(scheduler, join->lane), .deadline_ns = join->deadline_ns,
+    const struct step step = {.kind = STEP_WAIT,
+                              .object = join->deadline_ns == 0 ? thread : NULL,
+                              .gate = scheduler_lane_gate(scheduler, join->lane),
+                              .deadline_ns = join->deadline_ns,
                               .place = join->place};
     if (scheduler_step(scheduler, &step) == STEP_TIMED_OUT) {
         return ETIMEDOUT;
@@ -125,7 +131,8 @@ static int try_join(struct scheduler *scheduler, const struct join *join)
     return *scheduler_lane_gate(scheduler, join->lane) != 0 ? EBUSY : join_ended(scheduler, join);
 }
 
-static int join_until(struct scheduler *scheduler, struct join *attempt, const struct timespec *time)
+static int join_until(struct scheduler *scheduler, struct join *attempt,
+                      const struct timespec *time)
 {
     if (!time_parse(time, &attempt->deadline_ns)) {
         return EINVAL;
@@ -143,16 +150,17 @@ static int detach(struct scheduler *scheduler, uint8_t lane)
     return 0;
 }
 
-/* --- what the code under test calls --------------------------------------------------------------------- */
+/* --- what the code under test calls --- */
 
-INTERPOSED int pthread_create(pthread_t *id, const pthread_attr_t *attributes, void *(*routine)(void *argument),
-                              void *argument)
+INTERPOSED int pthread_create(pthread_t *id, const pthread_attr_t *attributes,
+                              void *(*routine)(void *argument), void *argument)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler == NULL) {
         return REAL(pthread_create)(id, attributes, routine, argument);
     }
-    const struct thread thread = {.routine = routine, .argument = argument, .is_detached = starts_detached(attributes)};
+    const struct thread thread = {
+        .routine = routine, .argument = argument, .is_detached = starts_detached(attributes)};
     return create(scheduler, id, &thread, __builtin_return_address(0));
 }
 
@@ -163,7 +171,9 @@ INTERPOSED int pthread_join(pthread_t id, void **result)
     if (!thread_id_is_lane(id)) {
         return REAL(pthread_join)(id, result);
     }
-    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane) ? join(scheduler, &attempt) : ESRCH;
+    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
+               ? join(scheduler, &attempt)
+               : ESRCH;
 }
 
 INTERPOSED int pthread_tryjoin_np(pthread_t id, void **result)
@@ -173,7 +183,9 @@ INTERPOSED int pthread_tryjoin_np(pthread_t id, void **result)
     if (!thread_id_is_lane(id)) {
         return REAL(pthread_tryjoin_np)(id, result);
     }
-    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane) ? try_join(scheduler, &attempt) : ESRCH;
+    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
+               ? try_join(scheduler, &attempt)
+               : ESRCH;
 }
 
 INTERPOSED int pthread_timedjoin_np(pthread_t id, void **result, const struct timespec *time)
@@ -183,19 +195,22 @@ INTERPOSED int pthread_timedjoin_np(pthread_t id, void **result, const struct ti
     if (!thread_id_is_lane(id)) {
         return REAL(pthread_timedjoin_np)(id, result, time);
     }
-    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane) ? join_until(scheduler, &attempt, time)
-                                                                             : ESRCH;
+    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
+               ? join_until(scheduler, &attempt, time)
+               : ESRCH;
 }
 
-INTERPOSED int pthread_clockjoin_np(pthread_t id, void **result, clockid_t clock, const struct timespec *time)
+INTERPOSED int pthread_clockjoin_np(pthread_t id, void **result, clockid_t clock,
+                                    const struct timespec *time)
 {
     struct join attempt = {.result = result, .place = __builtin_return_address(0)};
     struct scheduler *scheduler = scheduler_current();
     if (!thread_id_is_lane(id)) {
         return REAL(pthread_clockjoin_np)(id, result, clock, time);
     }
-    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane) ? join_until(scheduler, &attempt, time)
-                                                                             : ESRCH;
+    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
+               ? join_until(scheduler, &attempt, time)
+               : ESRCH;
 }
 
 INTERPOSED int pthread_detach(pthread_t id)
@@ -205,7 +220,8 @@ INTERPOSED int pthread_detach(pthread_t id)
     if (!thread_id_is_lane(id)) {
         return REAL(pthread_detach)(id);
     }
-    return scheduler != NULL && thread_id_find(scheduler, id, &lane) ? detach(scheduler, lane) : ESRCH;
+    return scheduler != NULL && thread_id_find(scheduler, id, &lane) ? detach(scheduler, lane)
+                                                                     : ESRCH;
 }
 
 INTERPOSED _Noreturn void pthread_exit(void *result)

@@ -1,5 +1,5 @@
-/* Clocks, sleeps and sched_yield.  All clocks of a lane show the virtual time, so a deadline that code computes from
- * any of them is one of the virtual time, too. */
+/* Clocks, sleeps and sched_yield.  All clocks of a lane show the virtual time, so a deadline that
+ * code computes from any of them is one of the virtual time, too. */
 #include "explore/pthreads_link.h"
 #include "explore/pthreads_real.h"
 #include "explore/pthreads_run.h"
@@ -13,7 +13,8 @@ static const uint64_t second_ns = UINT64_C(1000000000);
 static struct timespec now(const struct scheduler *scheduler)
 {
     const uint64_t now_ns = scheduler_now_ns(scheduler);
-    return (struct timespec){.tv_sec = (time_t)(now_ns / second_ns), .tv_nsec = (long)(now_ns % second_ns)};
+    return (struct timespec){.tv_sec = (time_t)(now_ns / second_ns),
+                             .tv_nsec = (long)(now_ns % second_ns)};
 }
 
 /* 0 or EINVAL, like clock_nanosleep. */
@@ -61,14 +62,16 @@ INTERPOSED int nanosleep(const struct timespec *delay, struct timespec *left)
     return error == 0 ? 0 : -1;
 }
 
-INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time, struct timespec *left)
+INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const struct timespec *time,
+                               struct timespec *left)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler == NULL) {
         return REAL(clock_nanosleep)(clock, flags, time, left);
     }
     const void *place = __builtin_return_address(0);
-    return (flags & TIMER_ABSTIME) != 0 ? sleep_until(scheduler, time, place) : sleep_for(scheduler, time, place);
+    return (flags & TIMER_ABSTIME) != 0 ? sleep_until(scheduler, time, place)
+                                        : sleep_for(scheduler, time, place);
 }
 
 INTERPOSED int usleep(useconds_t delay_us)

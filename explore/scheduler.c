@@ -16,20 +16,21 @@ enum { REPIN_PERIOD = 1024, STEPS_MAX_DEFAULT = 100000, CLOCK_STEP_NS = 100 };
 
 const char *scheduler_outcome_name(enum scheduler_outcome outcome)
 {
-    static const char *const names[] = {"finished", "deadlock", "livelock", "lost_wakeup", "race",
-                                        "misuse",   "stuck",    "stopped"};
+    static const char *const names[] = {"finished", "deadlock", "livelock", "lost_wakeup",
+                                        "race",     "misuse",   "stuck",    "stopped"};
     EXPLORE_CHECK((unsigned)outcome < sizeof names / sizeof names[0]);
     return names[outcome];
 }
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 struct scheduler *scheduler_create(enum scheduler_backend backend)
 {
     struct scheduler *scheduler = calloc(1, sizeof *scheduler);
     EXPLORE_CHECK(scheduler != NULL);
 #ifdef EXPLORE_REAL_LOCKS
-    backend = SCHEDULER_THREADS; /* a thread sanitizer takes the fibers of a thread for that thread */
+    backend =
+        SCHEDULER_THREADS; /* a thread sanitizer takes the fibers of a thread for that thread */
 #endif
     scheduler->backend = backend;
     scheduler->processor = -1;
@@ -54,7 +55,7 @@ void scheduler_destroy(struct scheduler *scheduler)
     free(scheduler);
 }
 
-/* --- what can happen next -------------------------------------------------------------------------- */
+/* --- what can happen next --- */
 
 static bool is_open(const struct lane *lane)
 {
@@ -90,21 +91,24 @@ static void find_events(struct scheduler *scheduler)
     const struct scheduler_plan *plan = scheduler->plan;
     if (scheduler->events_changed) {
         scheduler->events_changed = false;
-        scheduler->event_count =
-            plan->events == NULL ? 0 : plan->events(plan->context, scheduler->events, EVENT_COUNT_MAX);
+        scheduler->event_count = plan->events == NULL
+                                     ? 0
+                                     : plan->events(plan->context, scheduler->events,
+                                                    EVENT_COUNT_MAX);
     }
 }
 
-/* --- lost wakeups ------------------------------------------------------------------------------------ */
+/* --- lost wakeups --- */
 
-/* When nothing can happen, who waits for a condition is woken for no reason, as POSIX allows: when it comes back to the
- * same wait its condition does not hold, and if it goes anywhere else it does, and nobody had told it. */
+/* When nothing can happen, who waits for a condition is woken for no reason, as POSIX allows: when
+ * it comes back to the same wait its condition does not hold, and if it goes anywhere else it does,
+ * and nobody had told it. */
 static bool probe_next(struct scheduler *scheduler, uint8_t *lane)
 {
     for (uint8_t i = 0; i < scheduler->lane_count; i++) {
         struct lane *waiter = &scheduler->lanes[i];
-        if ((scheduler->living >> i & 1) != 0 && waiter->step.kind == STEP_COND_WAIT && !is_open(waiter) &&
-            !waiter->was_probed) {
+        if ((scheduler->living >> i & 1) != 0 && waiter->step.kind == STEP_COND_WAIT &&
+            !is_open(waiter) && !waiter->was_probed) {
             waiter->was_probed = true;
             scheduler->probed_lane = i;
             scheduler->probed_object = waiter->step.object;
@@ -135,38 +139,47 @@ static void watch_probed(struct scheduler *scheduler, const struct step *step)
         }
         return;
     }
-    scheduler_fail(scheduler, SCHEDULER_LOST_WAKEUP,
-                   "lane %u (op %d) waited on condition variable #%u though its condition held: nobody was left to wake it",
-                   scheduler->current, (int)scheduler->lanes[scheduler->current].op,
-                   scheduler_object(scheduler, object, NULL)->number);
+    scheduler_fail(
+        scheduler, SCHEDULER_LOST_WAKEUP,
+        "lane %u (op %d) waited on condition variable #%u though its condition held: nobody was left to wake it",
+        scheduler->current, (int)scheduler->lanes[scheduler->current].op,
+        scheduler_object(scheduler, object, NULL)->number);
 }
 
-/* --- decisions ---------------------------------------------------------------------------------------- */
+/* --- decisions --- */
 
 static struct point point_now(const struct scheduler *scheduler)
 {
     const struct lane *lane = &scheduler->lanes[scheduler->current];
-    return (struct point){.lane = scheduler->current, .kind = (uint8_t)lane->step.kind, .op = lane->op,
+    return (struct point){.lane = scheduler->current,
+                          .kind = (uint8_t)lane->step.kind,
+                          .op = lane->op,
                           .number = lane->number};
 }
 
-static void record(struct scheduler *scheduler, const struct point *at, const struct decision *decision)
+static void record(struct scheduler *scheduler, const struct point *at,
+                   const struct decision *decision)
 {
     if (scheduler->switch_count == scheduler->switch_capacity) {
         scheduler->switch_capacity = scheduler->switch_capacity * 2 + 64;
-        scheduler->switches =
-            realloc(scheduler->switches, scheduler->switch_capacity * sizeof *scheduler->switches);
+        scheduler->switches = realloc(scheduler->switches,
+                                      scheduler->switch_capacity * sizeof *scheduler->switches);
         EXPLORE_CHECK(scheduler->switches != NULL);
     }
-    scheduler->switches[scheduler->switch_count++] =
-        (struct schedule_switch){.lane = at->lane, .op = at->op, .number = at->number,
-                                 .completes = decision->completes, .to = decision->lane, .event = decision->event};
+    scheduler->switches[scheduler->switch_count++] = (struct schedule_switch){
+        .lane = at->lane,
+        .op = at->op,
+        .number = at->number,
+        .completes = decision->completes,
+        .to = decision->lane,
+        .event = decision->event};
 }
 
 static bool is_allowed(const struct choice *choice, const struct decision *decision)
 {
     if (!decision->completes) {
-        return decision->lane < LANE_COUNT_MAX && ((choice->lanes | choice->sleepers) >> decision->lane & 1) != 0;
+        return decision->lane < LANE_COUNT_MAX &&
+               ((choice->lanes | choice->sleepers) >> decision->lane & 1) != 0;
     }
     for (uint32_t i = 0; i < choice->event_count; i++) {
         if (choice->events[i] == decision->event) {
@@ -191,7 +204,8 @@ static struct decision ask(struct scheduler *scheduler, const struct choice *cho
         record(scheduler, &choice->at, &decision);
         scheduler->kept_count = scheduler->switch_count;
     } else if (decision.completes) {
-        record(scheduler, &choice->at, &decision); /* kept only if a deviation follows at the same point */
+        record(scheduler, &choice->at,
+               &decision); /* kept only if a deviation follows at the same point */
     }
     return decision;
 }
@@ -210,7 +224,8 @@ static void wake_by_time(struct scheduler *scheduler, uint8_t number)
 {
     struct lane *lane = &scheduler->lanes[number];
     lane->timed_out = true;
-    scheduler->now_ns = scheduler->now_ns > lane->step.deadline_ns ? scheduler->now_ns : lane->step.deadline_ns;
+    scheduler->now_ns = scheduler->now_ns > lane->step.deadline_ns ? scheduler->now_ns
+                                                                   : lane->step.deadline_ns;
 }
 
 _Noreturn static void end_stuck(struct scheduler *scheduler)
@@ -234,9 +249,13 @@ static uint8_t decide_on(struct scheduler *scheduler)
         if (is_quiet && sleepers == 0) {
             end_stuck(scheduler);
         }
-        const struct choice choice = {.at = point_now(scheduler), .lanes = fresh, .sleepers = sleepers,
-                                      .event_count = scheduler->event_count, .events = scheduler->events,
-                                      .next = scheduler->next, .index = scheduler->decision_count,
+        const struct choice choice = {.at = point_now(scheduler),
+                                      .lanes = fresh,
+                                      .sleepers = sleepers,
+                                      .event_count = scheduler->event_count,
+                                      .events = scheduler->events,
+                                      .next = scheduler->next,
+                                      .index = scheduler->decision_count,
                                       .step_count = scheduler->taken_count,
                                       .client_lanes = scheduler->clients};
         const struct decision decision = ask(scheduler, &choice);
@@ -265,7 +284,7 @@ static uint8_t decide(struct scheduler *scheduler)
     return next;
 }
 
-/* --- turns -------------------------------------------------------------------------------------------- */
+/* --- turns --- */
 
 static void note_turn(struct scheduler *scheduler, uint8_t number)
 {
@@ -281,7 +300,8 @@ static void note_turn(struct scheduler *scheduler, uint8_t number)
     }
     if (scheduler->plan->trace != NULL) {
         const struct point point = point_now(scheduler);
-        scheduler->plan->trace->took(scheduler->plan->trace->context, &point, lane->step.object, lane->step.place);
+        scheduler->plan->trace->took(scheduler->plan->trace->context, &point, lane->step.object,
+                                     lane->step.place);
     }
 }
 
@@ -306,7 +326,8 @@ static void take_turn(struct scheduler *scheduler)
     note_turn(scheduler, next);
     if (next != self) {
         note_thread(scheduler);
-        carrier_switch(carrier_of(scheduler, self), carrier_of(scheduler, next), scheduler->backend);
+        carrier_switch(carrier_of(scheduler, self), carrier_of(scheduler, next),
+                       scheduler->backend);
     }
 }
 
@@ -315,14 +336,16 @@ enum step_result scheduler_step(struct scheduler *scheduler, const struct step *
     struct lane *lane = &scheduler->lanes[scheduler->current];
     lane->step = *step;
     scheduler->next[scheduler->current] = (struct footprint){
-        step->object == NULL ? 0 : object_table_find(&scheduler->objects, step->object, NULL)->number,
+        step->object == NULL ? 0
+                             : object_table_find(&scheduler->objects, step->object, NULL)->number,
         step->reads_only};
     scheduler->report->step_count++;
     atomic_store_explicit(&scheduler->step_total, scheduler->step_total + 1, memory_order_relaxed);
     if (scheduler->probed_lane != LANE_COUNT_MAX) {
         watch_probed(scheduler, step);
     }
-    const uint64_t most = scheduler->plan->step_count_max == 0 ? STEPS_MAX_DEFAULT : scheduler->plan->step_count_max;
+    const uint64_t most = scheduler->plan->step_count_max == 0 ? STEPS_MAX_DEFAULT
+                                                               : scheduler->plan->step_count_max;
     if (++scheduler->steps_since_progress > most) {
         scheduler_describe(scheduler);
         scheduler_leave(scheduler, SCHEDULER_LIVELOCK);
@@ -339,19 +362,24 @@ enum step_result scheduler_step(struct scheduler *scheduler, const struct step *
 void scheduler_yield(struct scheduler *scheduler, const void *place)
 {
     scheduler->yielded |= UINT64_C(1) << scheduler->current;
-    scheduler_step(scheduler, &(struct step){.kind = STEP_YIELD, .reads_only = true, .place = place});
+    scheduler_step(scheduler,
+                   &(struct step){.kind = STEP_YIELD, .reads_only = true, .place = place});
 }
 
 void scheduler_sleep(struct scheduler *scheduler, uint64_t delay_ns, const void *place)
 {
     static const uint32_t closed = 1;
     const uint64_t now_ns = scheduler->now_ns;
-    const uint64_t deadline_ns = delay_ns < STEP_NO_DEADLINE - 1 - now_ns ? now_ns + delay_ns : STEP_NO_DEADLINE - 1;
-    scheduler_step(scheduler, &(struct step){.kind = STEP_SLEEP, .reads_only = true, .gate = &closed,
-                                             .deadline_ns = deadline_ns, .place = place});
+    const uint64_t deadline_ns = delay_ns < STEP_NO_DEADLINE - 1 - now_ns ? now_ns + delay_ns
+                                                                          : STEP_NO_DEADLINE - 1;
+    scheduler_step(scheduler, &(struct step){.kind = STEP_SLEEP,
+                                             .reads_only = true,
+                                             .gate = &closed,
+                                             .deadline_ns = deadline_ns,
+                                             .place = place});
 }
 
-/* --- lanes ---------------------------------------------------------------------------------------------- */
+/* --- lanes --- */
 
 /* The turn goes to somebody else for good. */
 _Noreturn static void end_lane(struct scheduler *scheduler)
@@ -388,7 +416,8 @@ static void pin(const struct scheduler *scheduler, const struct lane *lane)
     }
 }
 
-static void start_lane(struct scheduler *scheduler, uint8_t number, void (*body)(void *context), void *context)
+static void start_lane(struct scheduler *scheduler, uint8_t number, void (*body)(void *context),
+                       void *context)
 {
     struct lane *lane = &scheduler->lanes[number];
     if (!lane->has_carrier) {
@@ -411,7 +440,8 @@ static void start_lane(struct scheduler *scheduler, uint8_t number, void (*body)
     carrier_start(&lane->carrier, scheduler->backend, run_lane, scheduler);
 }
 
-uint8_t scheduler_lane_start(struct scheduler *scheduler, bool is_client, void (*body)(void *context), void *context)
+uint8_t scheduler_lane_start(struct scheduler *scheduler, bool is_client,
+                             void (*body)(void *context), void *context)
 {
     const uint8_t number = scheduler->lane_count;
     if (number == LANE_COUNT_MAX) {
@@ -423,7 +453,8 @@ uint8_t scheduler_lane_start(struct scheduler *scheduler, bool is_client, void (
     return number;
 }
 
-void scheduler_client_start(struct scheduler *scheduler, uint8_t number, void (*body)(void *context), void *context)
+void scheduler_client_start(struct scheduler *scheduler, uint8_t number,
+                            void (*body)(void *context), void *context)
 {
     EXPLORE_CHECK(number >= 1);
     EXPLORE_CHECK(number < scheduler->plan->client_count);
@@ -493,7 +524,7 @@ void scheduler_object_forget(struct scheduler *scheduler, const void *address)
     object_table_forget(&scheduler->objects, address);
 }
 
-/* --- a run ------------------------------------------------------------------------------------------------ */
+/* --- a run --- */
 
 _Noreturn void scheduler_leave(struct scheduler *scheduler, enum scheduler_outcome outcome)
 {
@@ -508,7 +539,8 @@ _Noreturn void scheduler_leave(struct scheduler *scheduler, enum scheduler_outco
     abort();
 }
 
-_Noreturn void scheduler_fail(struct scheduler *scheduler, enum scheduler_outcome outcome, const char *format, ...)
+_Noreturn void scheduler_fail(struct scheduler *scheduler, enum scheduler_outcome outcome,
+                              const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -538,7 +570,8 @@ static void choose_processor(struct scheduler *scheduler)
     }
 }
 
-static void reset(struct scheduler *scheduler, const struct scheduler_plan *plan, struct scheduler_report *report)
+static void reset(struct scheduler *scheduler, const struct scheduler_plan *plan,
+                  struct scheduler_report *report)
 {
     scheduler->plan = plan;
     scheduler->report = report;
@@ -564,7 +597,8 @@ static void give_up_rest(struct scheduler *scheduler)
     }
 }
 
-void scheduler_run(struct scheduler *scheduler, const struct scheduler_plan *plan, struct scheduler_report *report)
+void scheduler_run(struct scheduler *scheduler, const struct scheduler_plan *plan,
+                   struct scheduler_report *report)
 {
     struct scheduler *outer = scheduler_of_thread;
     EXPLORE_CHECK(outer == NULL);

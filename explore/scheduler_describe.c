@@ -14,7 +14,8 @@ __attribute__((format(printf, 2, 3))) static void say(struct words *words, const
 {
     va_list arguments;
     va_start(arguments, format);
-    const int length = vsnprintf(words->text + words->used, words->capacity - words->used, format, arguments);
+    const int length = vsnprintf(words->text + words->used, words->capacity - words->used, format,
+                                 arguments);
     va_end(arguments);
     words->used += length < 0 ? 0 : (size_t)length;
     words->used = words->used < words->capacity ? words->used : words->capacity - 1;
@@ -41,9 +42,11 @@ static void say_what(struct scheduler *scheduler, struct words *words, const str
         say(words, " awaits other lanes");
     } else {
         const struct object *object = scheduler_object(scheduler, step->object, NULL);
-        say(words, " awaits %s #%u", object->kind == NULL ? step_kind_name(step->kind) : object->kind, object->number);
+        say(words, " awaits %s #%u",
+            object->kind == NULL ? step_kind_name(step->kind) : object->kind, object->number);
         if (object->holder != 0 && step->gate == &object->holder) {
-            say(words, ", which lane %u holds since %s", object->holder - 1, place_print(object->held_since, place));
+            say(words, ", which lane %u holds since %s", object->holder - 1,
+                place_print(object->held_since, place));
         }
     }
     if (step->place != NULL) {
@@ -53,7 +56,8 @@ static void say_what(struct scheduler *scheduler, struct words *words, const str
 
 void scheduler_describe(struct scheduler *scheduler)
 {
-    struct words words = {.text = scheduler->report->text, .capacity = sizeof scheduler->report->text};
+    struct words words = {.text = scheduler->report->text,
+                          .capacity = sizeof scheduler->report->text};
     for (uint64_t left = scheduler->living; left != 0; left &= left - 1) {
         const unsigned number = (unsigned)__builtin_ctzll(left);
         say_who(&words, &scheduler->lanes[number], number);

@@ -1,4 +1,5 @@
-/* The objects of a run: found by address, numbered in the order of first use.  Only the scheduler includes it. */
+/* The objects of a run: found by address, numbered in the order of first use.  Only the scheduler
+ * includes it. */
 #ifndef EXPLORE_SCHEDULER_OBJECTS_H
 #define EXPLORE_SCHEDULER_OBJECTS_H
 
@@ -10,7 +11,8 @@ enum { OBJECT_CHUNK_COUNT = 256, OBJECT_CHUNK_COUNT_MAX = 4096 };
 struct object_table {
     struct object *chunks[OBJECT_CHUNK_COUNT_MAX];
     uint32_t count;
-    uint32_t *places; /* place_count of them, a power of two: index + 1 of an object, of this generation */
+    uint32_t *places; /* place_count of them, a power of two: index + 1 of an object, of this
+                         generation */
     uint32_t *generations;
     uint32_t place_count, generation;
 };

@@ -10,9 +10,9 @@ struct lane {
     bool has_carrier;
     void (*body)(void *context);
     void *context;
-    struct step step;      /* at which it stands */
-    uint32_t op, number;   /* of that point */
-    uint32_t lives;        /* 0 once it has ended: a gate */
+    struct step step;    /* at which it stands */
+    uint32_t op, number; /* of that point */
+    uint32_t lives;      /* 0 once it has ended: a gate */
     bool timed_out, was_probed;
 };
 
@@ -30,17 +30,18 @@ struct scheduler {
     uint64_t events[EVENT_COUNT_MAX];
     uint32_t event_count;
     bool events_changed;
-    uint8_t probed_lane;   /* woken to see whether what it waits for holds; LANE_COUNT_MAX = none */
+    uint8_t probed_lane; /* woken to see whether what it waits for holds; LANE_COUNT_MAX = none */
     const void *probed_object;
     uint64_t now_ns, steps_since_progress, decision_count;
-    uint64_t taken_count;  /* steps that lanes took, their starts too, and completions */
+    uint64_t taken_count; /* steps that lanes took, their starts too, and completions */
     struct object_table objects;
     struct schedule_switch *switches;
     size_t switch_count, switch_capacity;
-    size_t kept_count;     /* of the switches: those behind are defaults, which nobody need repeat */
+    size_t kept_count; /* of the switches: those behind are defaults, which nobody need repeat */
     uint64_t run_count;
-    struct pthreads_run *threads; /* of the pthread functions, for this scheduler's runs; NULL: none was called yet */
-    int processor;         /* on which the threads of lanes run; -1 = not chosen */
+    struct pthreads_run *threads; /* of the pthread functions, for this scheduler's runs; NULL: none
+                                     was called yet */
+    int processor;                /* on which the threads of lanes run; -1 = not chosen */
     /* For the watch, which is a thread of its own. */
     _Atomic uint64_t step_total;
     _Atomic bool is_watched, is_running;

@@ -1,5 +1,5 @@
-/* Lanes that reach no step: the scheduler can only wait, so a thread of its own looks at the clock, and a signal finds
- * out where the lane is. */
+/* Lanes that reach no step: the scheduler can only wait, so a thread of its own looks at the clock,
+ * and a signal finds out where the lane is. */
 #include "explore/check.h"
 #include "explore/place.h"
 #include "explore/scheduler_state.h"
@@ -40,11 +40,12 @@ static void leave_stuck(int signal_number, siginfo_t *info, void *context)
     }
     char place[PLACE_TEXT_BYTES];
     const struct lane *lane = &scheduler->lanes[scheduler->current];
-    scheduler_fail(scheduler, SCHEDULER_STUCK,
-                   "lane %u (op %d) reached no point for too long: it waits for, or spins on, what no pthread call "
-                   "shows (a raw futex, a plain variable), at %s; its last point was '%s'",
-                   scheduler->current, (int)lane->op, place_print(place_of_signal(context), place),
-                   step_kind_name(lane->step.kind));
+    scheduler_fail(
+        scheduler, SCHEDULER_STUCK,
+        "lane %u (op %d) reached no point for too long: it waits for, or spins on, what no pthread call "
+        "shows (a raw futex, a plain variable), at %s; its last point was '%s'",
+        scheduler->current, (int)lane->op, place_print(place_of_signal(context), place),
+        step_kind_name(lane->step.kind));
 }
 
 /* Ends early when the watch is to end. */
@@ -59,13 +60,15 @@ static uint64_t spent_ms(const struct scheduler *scheduler)
 {
     clockid_t clock;
     struct timespec spent = {0};
-    if (pthread_getcpuclockid(scheduler->running_thread, &clock) != 0 || clock_gettime(clock, &spent) != 0) {
+    if (pthread_getcpuclockid(scheduler->running_thread, &clock) != 0 ||
+        clock_gettime(clock, &spent) != 0) {
         return 0;
     }
     return (uint64_t)spent.tv_sec * 1000 + (uint64_t)spent.tv_nsec / 1000000;
 }
 
-/* The looks at lanes that reached no point: since when, and since when next to nothing was computed. */
+/* The looks at lanes that reached no point: since when, and since when next to nothing was
+ * computed. */
 struct quiet {
     unsigned looks, idle_looks;
     uint64_t began_ms, spent_ms; /* of processor time: at the first look, and at the last */
@@ -80,11 +83,12 @@ static void look(struct quiet *quiet, bool is_quiet, uint64_t spent)
     quiet->spent_ms = spent;
 }
 
-/* A lane that spins spends processor time, and one that computes as long is taken for it; one that waits spends none.
- * One that a busy machine does not let run spends little: it gets longer. */
+/* A lane that spins spends processor time, and one that computes as long is taken for it; one that
+ * waits spends none. One that a busy machine does not let run spends little: it gets longer. */
 static bool is_stuck(const struct quiet *quiet)
 {
-    return quiet->spent_ms - quiet->began_ms >= STUCK_AFTER_MS || quiet->idle_looks >= STUCK_AFTER_MS / LOOK_MS;
+    return quiet->spent_ms - quiet->began_ms >= STUCK_AFTER_MS ||
+           quiet->idle_looks >= STUCK_AFTER_MS / LOOK_MS;
 }
 
 static void *watch(void *context)
@@ -108,7 +112,8 @@ static void *watch(void *context)
 void scheduler_watch_begin(struct scheduler *scheduler)
 {
     if (!scheduler->has_watch) {
-        struct sigaction action = {.sa_sigaction = leave_stuck, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
+        struct sigaction action = {.sa_sigaction = leave_stuck,
+                                   .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
         EXPLORE_CHECK(sigaction(SIGURG, &action, NULL) == 0);
         sigset_t all, old;
         sigfillset(&all);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 const struct strategy_kind *const strategies[] = {
-    &strategy_portfolio,  &strategy_random,     &strategy_pct,    &strategy_delay,
+    &strategy_portfolio,   &strategy_random,     &strategy_pct,    &strategy_delay,
     &strategy_round_robin, &strategy_exhaustive, &strategy_replay, NULL,
 };
 

@@ -1,4 +1,5 @@
-/* Delay bounding: the default order, but for a few decisions at which who would go on is passed over once. */
+/* Delay bounding: the default order, but for a few decisions at which who would go on is passed
+ * over once. */
 #include "explore/participants.h"
 #include "explore/strategies.h"
 
@@ -8,13 +9,15 @@ struct delay {
     uint64_t seed;
     uint32_t count;
     struct run_length length;
-    uint32_t at[STRATEGY_DELAY_COUNT_MAX]; /* [count]: decisions of this run, in no order; some may be the same */
+    uint32_t at[STRATEGY_DELAY_COUNT_MAX]; /* [count]: decisions of this run, in no order; some may
+                                              be the same */
 };
 
 static void delay_init(void *state, uint64_t seed, uint64_t argument)
 {
     const uint64_t asked = argument == 0 ? DELAY_COUNT_DEFAULT : argument;
-    const uint32_t count = asked < STRATEGY_DELAY_COUNT_MAX ? (uint32_t)asked : STRATEGY_DELAY_COUNT_MAX;
+    const uint32_t count = asked < STRATEGY_DELAY_COUNT_MAX ? (uint32_t)asked
+                                                            : STRATEGY_DELAY_COUNT_MAX;
     *(struct delay *)state = (struct delay){.seed = seed, .count = count};
 }
 

@@ -1,17 +1,21 @@
-/* Depth-first search over the decisions of a run, by running it again and again; sleep sets keep equivalent runs away
- * (Godefroid: Partial-Order Methods for the Verification of Concurrent Systems, LNCS 1032, 1996, chapter 5).
+/* Depth-first search over the decisions of a run, by running it again and again; sleep sets keep
+ * equivalent runs away (Godefroid: Partial-Order Methods for the Verification of Concurrent
+ * Systems, LNCS 1032, 1996, chapter 5).
  *
- * What it asks of the choices.  A step without a decision was the only thing that could happen.  A lane that can go on,
- * or an event that can complete, still can after a step that is independent of it.  Code that goes on without decisions
- * while others could follows a step that may touch anything (footprint 0), and so does a lane that gives way.
+ * What it asks of the choices.  A step without a decision was the only thing that could happen.  A
+ * lane that can go on, or an event that can complete, still can after a step that is independent of
+ * it.  Code that goes on without decisions while others could follows a step that may touch
+ * anything (footprint 0), and so does a lane that gives way.
  *
- * What depends on what.  Two steps of lanes: when either may touch anything, or both touch one object and one writes.
- * A completion: with each step of a lane, with no other completion.  A time-out: with everything.
+ * What depends on what.  Two steps of lanes: when either may touch anything, or both touch one
+ * object and one writes. A completion: with each step of a lane, with no other completion.  A
+ * time-out: with everything.
  *
- * Under a bound, an equivalent run may take more preemptions, so that not to try an option because an equivalent run is
- * tried elsewhere would lose what elsewhere is beyond the bound.  Hence an option sleeps only when its subtree was
- * explored whole: nothing in it was left out because of the bound, and no run in it was cut.  Within the bound no
- * interleaving is lost up to equivalence, and equivalent ones may be run more than once. */
+ * Under a bound, an equivalent run may take more preemptions, so that not to try an option because
+ * an equivalent run is tried elsewhere would lose what elsewhere is beyond the bound.  Hence an
+ * option sleeps only when its subtree was explored whole: nothing in it was left out because of the
+ * bound, and no run in it was cut.  Within the bound no interleaving is lost up to equivalence, and
+ * equivalent ones may be run more than once. */
 #include "explore/check.h"
 #include "explore/strategies.h"
 
@@ -32,12 +36,12 @@ struct node {
     uint64_t step_count;
     size_t option_first; /* into options */
     uint32_t option_count, current;
-    uint64_t asleep;   /* explored elsewhere */
-    uint64_t left;     /* to be tried */
-    uint64_t whole;    /* tried, and nothing below was left out */
-    uint64_t costly;   /* a preemption each */
-    uint32_t spent;    /* preemptions before this decision */
-    bool leaves_out;   /* below options that were tried, or of the options themselves */
+    uint64_t asleep; /* explored elsewhere */
+    uint64_t left;   /* to be tried */
+    uint64_t whole;  /* tried, and nothing below was left out */
+    uint64_t costly; /* a preemption each */
+    uint32_t spent;  /* preemptions before this decision */
+    bool leaves_out; /* below options that were tried, or of the options themselves */
     bool current_leaves_out;
 };
 
@@ -76,7 +80,8 @@ static void exhaustive_begin(void *state, uint64_t run)
     search->is_redundant = false;
 }
 
-/* items has room for count more of item_bytes each; *room grows to twice what is needed, so that it seldom does. */
+/* items has room for count more of item_bytes each; *room grows to twice what is needed, so that it
+ * seldom does. */
 static void *room_make(void *items, size_t *room, size_t count, size_t item_bytes)
 {
     if (count <= *room) {
@@ -88,11 +93,12 @@ static void *room_make(void *items, size_t *room, size_t count, size_t item_byte
     return moved;
 }
 
-/* --- options ------------------------------------------------------------------------------------- */
+/* --- options --- */
 
 static bool option_equal(const struct option *a, const struct option *b)
 {
-    return decision_equal(&a->decision, &b->decision) && a->footprint.object == b->footprint.object &&
+    return decision_equal(&a->decision, &b->decision) &&
+           a->footprint.object == b->footprint.object &&
            a->footprint.reads_only == b->footprint.reads_only;
 }
 
@@ -104,7 +110,8 @@ static bool option_is_independent(const struct option *a, const struct option *b
     if (a->footprint.object == 0 || b->footprint.object == 0) {
         return false;
     }
-    return a->footprint.object != b->footprint.object || (a->footprint.reads_only && b->footprint.reads_only);
+    return a->footprint.object != b->footprint.object ||
+           (a->footprint.reads_only && b->footprint.reads_only);
 }
 
 /* Behind those of all nodes; returns how many.  Time-outs only when there is nothing else. */
@@ -112,7 +119,8 @@ static uint32_t options_add(struct exhaustive *search, const struct choice *choi
 {
     EXPLORE_CHECK(choice->event_count <= EVENT_COUNT_MAX);
     const size_t room = search->option_count + OPTION_COUNT_MAX;
-    search->options = room_make(search->options, &search->option_room, room, sizeof *search->options);
+    search->options = room_make(search->options, &search->option_room, room,
+                                sizeof *search->options);
     struct option *options = &search->options[search->option_count];
     uint32_t count = 0;
     for (uint64_t lanes = choice->lanes; lanes != 0; lanes &= lanes - 1) {
@@ -120,7 +128,8 @@ static uint32_t options_add(struct exhaustive *search, const struct choice *choi
         options[count++] = (struct option){.decision.lane = lane, .footprint = choice->next[lane]};
     }
     for (uint32_t i = 0; i < choice->event_count; i++) {
-        options[count++] = (struct option){.decision = {.completes = true, .event = choice->events[i]}};
+        options[count++] = (struct option){
+            .decision = {.completes = true, .event = choice->events[i]}};
     }
     if (count > 0) {
         return count;
@@ -132,7 +141,7 @@ static uint32_t options_add(struct exhaustive *search, const struct choice *choi
     return count;
 }
 
-/* --- nodes --------------------------------------------------------------------------------------- */
+/* --- nodes --- */
 
 static bool point_equal(const struct point *a, const struct point *b)
 {
@@ -145,16 +154,19 @@ static const struct option *node_current(const struct exhaustive *search, const 
 }
 
 /* The option of the node that is the same as this one; option_count: there is none. */
-static uint32_t node_find(const struct exhaustive *search, const struct node *node, const struct option *option)
+static uint32_t node_find(const struct exhaustive *search, const struct node *node,
+                          const struct option *option)
 {
     uint32_t i = 0;
-    while (i < node->option_count && !option_equal(&search->options[node->option_first + i], option)) {
+    while (i < node->option_count &&
+           !option_equal(&search->options[node->option_first + i], option)) {
         i++;
     }
     return i;
 }
 
-static uint64_t node_costly(const struct exhaustive *search, const struct node *node, const struct choice *choice)
+static uint64_t node_costly(const struct exhaustive *search, const struct node *node,
+                            const struct choice *choice)
 {
     const bool could_go_on = (choice->lanes >> choice->at.lane & 1) != 0;
     uint64_t costly = 0;
@@ -168,31 +180,36 @@ static uint64_t node_costly(const struct exhaustive *search, const struct node *
     return costly;
 }
 
-/* What still sleeps once the current option was taken: what slept or was explored whole, and is independent of it. */
+/* What still sleeps once the current option was taken: what slept or was explored whole, and is
+ * independent of it. */
 static uint64_t node_sleepers(const struct exhaustive *search, const struct node *node)
 {
     uint64_t sleepers = 0;
     for (uint64_t rest = node->asleep | node->whole; rest != 0; rest &= rest - 1) {
         const uint32_t i = (uint32_t)__builtin_ctzll(rest);
-        if (option_is_independent(&search->options[node->option_first + i], node_current(search, node))) {
+        if (option_is_independent(&search->options[node->option_first + i],
+                                  node_current(search, node))) {
             sleepers |= UINT64_C(1) << i;
         }
     }
     return sleepers;
 }
 
-/* What sleeps at the node that follows parent.  A step without a decision was the only thing that could happen, and
- * what slept still could: so it was the one that slept, and the whole run is redundant.  When that is not
- * borne out, nothing sleeps: that never loses a run. */
-static uint64_t node_inherit(struct exhaustive *search, const struct node *parent, const struct node *node)
+/* What sleeps at the node that follows parent.  A step without a decision was the only thing that
+ * could happen, and what slept still could: so it was the one that slept, and the whole run is
+ * redundant.  When that is not borne out, nothing sleeps: that never loses a run. */
+static uint64_t node_inherit(struct exhaustive *search, const struct node *parent,
+                             const struct node *node)
 {
     const uint64_t sleepers = node_sleepers(search, parent);
     const bool was_left_behind = node->step_count != parent->step_count + 1;
     uint64_t asleep = 0;
     for (uint64_t rest = sleepers; rest != 0; rest &= rest - 1) {
-        const struct option *option = &search->options[parent->option_first + (uint32_t)__builtin_ctzll(rest)];
+        const struct option
+            *option = &search->options[parent->option_first + (uint32_t)__builtin_ctzll(rest)];
         const uint32_t found = node_find(search, node, option);
-        const bool has_gone_on = !option->decision.completes && option->decision.lane == node->at.lane;
+        const bool has_gone_on = !option->decision.completes &&
+                                 option->decision.lane == node->at.lane;
         if (!was_left_behind && found < node->option_count) {
             asleep |= UINT64_C(1) << found;
         } else if (was_left_behind && (sleepers & (sleepers - 1)) == 0) {
@@ -203,7 +220,8 @@ static uint64_t node_inherit(struct exhaustive *search, const struct node *paren
 }
 
 /* The default comes first, so that the first run is the one that nobody disturbs. */
-static void node_take_first(struct exhaustive *search, struct node *node, const struct choice *choice)
+static void node_take_first(struct exhaustive *search, struct node *node,
+                            const struct choice *choice)
 {
     const struct decision first = decision_default(choice);
     node->current = (uint32_t)__builtin_ctzll(node->left);
@@ -233,15 +251,19 @@ static void node_fill(struct exhaustive *search, struct node *node, struct node 
     node->leaves_out = (all & ~node->asleep & beyond) != 0;
 }
 
-/* A decision that no run has met before.  False: there is nothing to try, and the run is redundant. */
+/* A decision that no run has met before.  False: there is nothing to try, and the run is redundant.
+ */
 static bool node_push(struct exhaustive *search, const struct choice *choice)
 {
     const uint32_t count = options_add(search, choice);
-    search->nodes = room_make(search->nodes, &search->node_room, search->node_count + 1, sizeof *search->nodes);
+    search->nodes = room_make(search->nodes, &search->node_room, search->node_count + 1,
+                              sizeof *search->nodes);
     struct node *node = &search->nodes[search->node_count];
     struct node *parent = search->node_count > 0 ? node - 1 : NULL;
-    *node = (struct node){.at = choice->at, .step_count = choice->step_count,
-                          .option_first = search->option_count, .option_count = count};
+    *node = (struct node){.at = choice->at,
+                          .step_count = choice->step_count,
+                          .option_first = search->option_count,
+                          .option_count = count};
     node->costly = node_costly(search, node, choice);
     node_fill(search, node, parent);
     if (search->is_redundant) {
@@ -259,17 +281,19 @@ static bool node_push(struct exhaustive *search, const struct choice *choice)
     return true;
 }
 
-/* --- the search ---------------------------------------------------------------------------------- */
+/* --- the search --- */
 
 /* The choice is the one that the node was made of. */
-static bool node_is_met_again(struct exhaustive *search, const struct node *node, const struct choice *choice)
+static bool node_is_met_again(struct exhaustive *search, const struct node *node,
+                              const struct choice *choice)
 {
     if (options_add(search, choice) != node->option_count || !point_equal(&node->at, &choice->at) ||
         node->step_count != choice->step_count) {
         return false;
     }
     for (uint32_t i = 0; i < node->option_count; i++) {
-        if (!option_equal(&search->options[node->option_first + i], &search->options[search->option_count + i])) {
+        if (!option_equal(&search->options[node->option_first + i],
+                          &search->options[search->option_count + i])) {
             return false;
         }
     }
@@ -293,7 +317,8 @@ static struct decision exhaustive_choose(void *state, const struct choice *choic
     return node_current(search, &search->nodes[search->depth++])->decision;
 }
 
-/* What sleeps after the last decision could still go on, so it did: then the run is equivalent to another one. */
+/* What sleeps after the last decision could still go on, so it did: then the run is equivalent to
+ * another one. */
 static void exhaustive_count_run(struct exhaustive *search, bool is_cut)
 {
     struct node *last = search->node_count > 0 ? &search->nodes[search->node_count - 1] : NULL;

@@ -1,5 +1,6 @@
-/* Probabilistic concurrency testing: who has the highest priority goes on; priorities are random, d - 1 of them change.
- * A decision counts as a step of the paper: where only one thing can happen, no priority matters. */
+/* Probabilistic concurrency testing: who has the highest priority goes on; priorities are random, d
+ * - 1 of them change. A decision counts as a step of the paper: where only one thing can happen, no
+ * priority matters. */
 #include "explore/participants.h"
 #include "explore/strategies.h"
 
@@ -12,16 +13,18 @@ struct pct {
     uint32_t participant_count_max; /* of the runs that have ended */
     /* Of this run: */
     struct chance chance;
-    uint64_t known;                           /* bit per participant that has a priority */
-    int64_t priority[PARTICIPANT_COUNT_MAX];  /* all distinct: random ones above d, 1..d-1 by change points, then */
-    int64_t lowest;                           /* those of lanes that gave way: each below all others */
-    uint32_t change[STRATEGY_PCT_DEPTH_MAX];  /* [depth - 1]: decisions, counted from 1 */
+    uint64_t known;                          /* bit per participant that has a priority */
+    int64_t priority[PARTICIPANT_COUNT_MAX]; /* all distinct: random ones above d, 1..d-1 by change
+                                                points, then */
+    int64_t lowest; /* those of lanes that gave way: each below all others */
+    uint32_t change[STRATEGY_PCT_DEPTH_MAX]; /* [depth - 1]: decisions, counted from 1 */
 };
 
 static void pct_init(void *state, uint64_t seed, uint64_t argument)
 {
     const uint64_t asked = argument == 0 ? PCT_DEPTH_DEFAULT : argument;
-    const uint32_t depth = asked < STRATEGY_PCT_DEPTH_MAX ? (uint32_t)asked : STRATEGY_PCT_DEPTH_MAX;
+    const uint32_t depth = asked < STRATEGY_PCT_DEPTH_MAX ? (uint32_t)asked
+                                                          : STRATEGY_PCT_DEPTH_MAX;
     *(struct pct *)state = (struct pct){.seed = seed, .depth = depth};
 }
 
@@ -41,7 +44,8 @@ static void pct_meet(struct pct *pct, uint64_t participants)
 {
     for (uint64_t fresh = participants & ~pct->known; fresh != 0; fresh &= fresh - 1) {
         const uint64_t number = (uint64_t)__builtin_ctzll(fresh);
-        pct->priority[number] = (int64_t)(chance_next(&pct->chance) >> 8 << 6 | number) + STRATEGY_PCT_DEPTH_MAX;
+        pct->priority[number] = (int64_t)(chance_next(&pct->chance) >> 8 << 6 | number) +
+                                STRATEGY_PCT_DEPTH_MAX;
     }
     pct->known |= participants;
 }
@@ -88,7 +92,8 @@ static bool pct_end(void *state, const struct run_summary *summary)
 {
     struct pct *pct = state;
     const uint32_t count = (uint32_t)__builtin_popcountll(pct->known);
-    pct->participant_count_max = count > pct->participant_count_max ? count : pct->participant_count_max;
+    pct->participant_count_max = count > pct->participant_count_max ? count
+                                                                    : pct->participant_count_max;
     run_length_learn(&pct->length, summary);
     return true;
 }
@@ -100,7 +105,8 @@ bool strategy_pct_bound(const void *state, struct strategy_bound *bound)
         return false;
     }
     const uint32_t n = pct->participant_count_max > 0 ? pct->participant_count_max : 1;
-    *bound = (struct strategy_bound){.n = n, .k = run_length_expected(&pct->length), .depth = pct->depth};
+    *bound = (struct strategy_bound){
+        .n = n, .k = run_length_expected(&pct->length), .depth = pct->depth};
     bound->probability = 1.0 / (double)bound->n;
     for (uint32_t i = 1; i < pct->depth; i++) {
         bound->probability /= (double)bound->k;
@@ -110,7 +116,8 @@ bool strategy_pct_bound(const void *state, struct strategy_bound *bound)
 
 const struct strategy_kind strategy_pct = {
     .name = "pct",
-    .summary = "Random priorities that change a few times; finds a defect of its depth with a known probability.",
+    .summary =
+        "Random priorities that change a few times; finds a defect of its depth with a known probability.",
     .state_bytes = sizeof(struct pct),
     .init = pct_init,
     .begin = pct_begin,

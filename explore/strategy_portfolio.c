@@ -1,4 +1,5 @@
-/* The default: no strategy finds everything, so the runs are dealt to several, each with a state of its own. */
+/* The default: no strategy finds everything, so the runs are dealt to several, each with a state of
+ * its own. */
 #include "explore/check.h"
 #include "explore/participants.h"
 #include "explore/strategies.h"
@@ -11,7 +12,8 @@ struct hand {
     uint32_t share; /* runs of each round */
 };
 
-/* The random walk has no blind spot, so it has the most; what takes four orderings at once is rare. */
+/* The random walk has no blind spot, so it has the most; what takes four orderings at once is rare.
+ */
 static const struct hand hands[] = {
     {&strategy_random, 0, 3}, {&strategy_pct, 2, 2},   {&strategy_pct, 3, 2},
     {&strategy_pct, 4, 1},    {&strategy_delay, 3, 2},
@@ -114,7 +116,8 @@ static bool portfolio_end(void *state, const struct run_summary *summary)
 
 const struct strategy_kind strategy_portfolio = {
     .name = "portfolio",
-    .summary = "Deals the runs in turn to random, pct of depth 2, 3 and 4, and delay; the first to round_robin.",
+    .summary =
+        "Deals the runs in turn to random, pct of depth 2, 3 and 4, and delay; the first to round_robin.",
     .state_bytes = sizeof(struct portfolio),
     .init = portfolio_init,
     .deinit = portfolio_deinit,

@@ -26,7 +26,8 @@ static struct decision random_choose(void *state, const struct choice *choice)
     if (participants_time_out(choice, &walk->chance, &time_out)) {
         return time_out;
     }
-    return participant_decision(choice, participant_draw(participants_of(choice), &walk->chance), &walk->chance);
+    return participant_decision(choice, participant_draw(participants_of(choice), &walk->chance),
+                                &walk->chance);
 }
 
 static bool random_end(void *state, const struct run_summary *summary)

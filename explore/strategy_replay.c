@@ -1,4 +1,5 @@
-/* The switches are chained by point, and the chains found by hashing, so that a decision looks at few of them. */
+/* The switches are chained by point, and the chains found by hashing, so that a decision looks at
+ * few of them. */
 #include "explore/strategy_replay.h"
 
 #include "explore/check.h"
@@ -111,7 +112,8 @@ uint64_t strategy_replay_dropped(const void *state)
 static bool choice_offers(const struct choice *choice, const struct schedule_switch *entry)
 {
     if (!entry->completes) {
-        return entry->to < LANE_COUNT_MAX && ((choice->lanes | choice->sleepers) >> entry->to & 1) != 0;
+        return entry->to < LANE_COUNT_MAX &&
+               ((choice->lanes | choice->sleepers) >> entry->to & 1) != 0;
     }
     for (uint32_t i = 0; i < choice->event_count; i++) {
         if (choice->events[i] == entry->event) {
@@ -121,7 +123,8 @@ static bool choice_offers(const struct choice *choice, const struct schedule_swi
     return false;
 }
 
-/* When no lane can go on, an event completes and the point is asked again: the lane of the switch may be able then. */
+/* When no lane can go on, an event completes and the point is asked again: the lane of the switch
+ * may be able then. */
 static bool switch_can_wait(const struct choice *choice, const struct schedule_switch *entry)
 {
     return !entry->completes && choice->lanes == 0 && choice->event_count > 0;
@@ -142,7 +145,8 @@ static struct decision replay_choose(void *state, const struct choice *choice)
         }
         chain->next = replay->after[chain->next];
         if (is_offered) {
-            return (struct decision){.completes = entry->completes, .lane = entry->to, .event = entry->event};
+            return (struct decision){
+                .completes = entry->completes, .lane = entry->to, .event = entry->event};
         }
         replay->dropped++;
     }
@@ -158,7 +162,8 @@ static bool replay_end(void *state, const struct run_summary *summary)
 
 const struct strategy_kind strategy_replay = {
     .name = "replay",
-    .summary = "Repeats the switches of a recorded schedule, and takes the default everywhere else.",
+    .summary =
+        "Repeats the switches of a recorded schedule, and takes the default everywhere else.",
     .state_bytes = sizeof(struct replay),
     .init = replay_init,
     .deinit = replay_deinit,

@@ -20,11 +20,13 @@ static void round_robin_begin(void *state, uint64_t run)
     *(struct round_robin *)state = (struct round_robin){0};
 }
 
-/* Whose turn it was.  A completion leaves the lane where it stands, so the choice alone does not tell. */
+/* Whose turn it was.  A completion leaves the lane where it stands, so the choice alone does not
+ * tell. */
 static uint8_t round_robin_last(const struct round_robin *round, const struct choice *choice)
 {
     const struct point *at = &choice->at;
-    const bool is_same = at->lane == round->at.lane && at->op == round->at.op && at->number == round->at.number;
+    const bool is_same = at->lane == round->at.lane && at->op == round->at.op &&
+                         at->number == round->at.number;
     return round->has_completed && is_same ? (uint8_t)PARTICIPANT_DEVICE : at->lane;
 }
 

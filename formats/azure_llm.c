@@ -1,6 +1,7 @@
-/* Request traces of Azure's LLM services.  They have no memory in them, but they imply the KV cache of each request: as
- * many bytes as its tokens take, from its arrival to its last token.  How many bytes a token takes, and how fast tokens
- * come, is the model's and the service's; the options say it, or the notes say what was assumed. */
+/* Request traces of Azure's LLM services.  They have no memory in them, but they imply the KV cache
+ * of each request: as many bytes as its tokens take, from its arrival to its last token.  How many
+ * bytes a token takes, and how fast tokens come, is the model's and the service's; the options say
+ * it, or the notes say what was assumed. */
 #include "formats/cursor.h"
 #include "formats/lifetimes.h"
 #include "formats/trace.h"
@@ -15,8 +16,8 @@ enum {
     REQUEST_COUNT_MAX = LIFETIME_COUNT_MAX,
     DATE_BYTES = 11,    /* "2023-11-16 " */
     ROW_BYTES_MIN = 24, /* "2023-11-16 18:15:46,0,1\n" */
-    /* Keys and values of 80 layers with 8 heads of 128 numbers of 2 bytes, as Llama 2 70B has them.  The trace does not
-     * say which model was served: an assumption, which the notes name. */
+    /* Keys and values of 80 layers with 8 heads of 128 numbers of 2 bytes, as Llama 2 70B has them.
+     * The trace does not say which model was served: an assumption, which the notes name. */
     TOKEN_BYTES_DEFAULT = 2 * 80 * 8 * 128 * 2,
     /* 40 ms from token to token: as much an assumption. */
     TOKENS_PER_SECOND_DEFAULT = 25
@@ -33,10 +34,10 @@ struct reader {
     struct import_error *error;
     const char *text;
     uint64_t token_bytes, tokens_per_second;
-    uint64_t tokens_max; /* of a request: LIFETIME_BYTES_MAX in all */
+    uint64_t tokens_max;        /* of a request: LIFETIME_BYTES_MAX in all */
     struct lifetimes lifetimes; /* times are ticks */
-    uint64_t empty_count; /* requests without a token */
-    bool is_open_ended;   /* the last line has no end */
+    uint64_t empty_count;       /* requests without a token */
+    bool is_open_ended;         /* the last line has no end */
 };
 
 static bool take_header(struct cursor *cursor)
@@ -51,10 +52,11 @@ static unsigned azure_llm_recognise(const char *text, size_t length)
     return take_header(&cursor) ? 95 : 0;
 }
 
-/* --- times --------------------------------------------------------------------------------------------------- */
+/* --- times --- */
 
 /* So many digits, a number from low to high, and the character behind. */
-CURSOR_INLINE bool take_digits(struct cursor *cursor, int count, uint64_t low, uint64_t high, uint64_t *value)
+CURSOR_INLINE bool take_digits(struct cursor *cursor, int count, uint64_t low, uint64_t high,
+                               uint64_t *value)
 {
     uint64_t sum = 0;
     if (cursor->end - cursor->at < count) {
@@ -72,7 +74,8 @@ CURSOR_INLINE bool take_digits(struct cursor *cursor, int count, uint64_t low, u
     return sum >= low && sum <= high;
 }
 
-/* Days since 1 March of year 0 in the calendar of Gregory, counted from March so that the leap day is a year's last. */
+/* Days since 1 March of year 0 in the calendar of Gregory, counted from March so that the leap day
+ * is a year's last. */
 static uint64_t day_number(uint64_t year, uint64_t month, uint64_t day)
 {
     const uint64_t from_march = (month + 9) % 12;
@@ -83,7 +86,8 @@ static uint64_t day_number(uint64_t year, uint64_t month, uint64_t day)
 /* Digits behind the point, up to nine, as ticks; none is 0. */
 CURSOR_INLINE uint64_t take_fraction(struct cursor *cursor)
 {
-    static const uint32_t units[] = {10000000, 1000000, 100000, 10000, 1000, 100, 10, 1}; /* by count of digits */
+    static const uint32_t units[] = {10000000, 1000000, 100000, 10000,
+                                     1000,     100,     10,     1}; /* by count of digits */
     uint64_t ticks = 0;
     if (!cursor_take(cursor, '.')) {
         return 0;
@@ -95,7 +99,8 @@ CURSOR_INLINE uint64_t take_fraction(struct cursor *cursor)
     }
     uint64_t unit = TICKS_PER_SECOND / 10;
     ticks = 0;
-    for (int i = 0; i < 9 && cursor->at < cursor->end && (unsigned)(*cursor->at - '0') <= 9; i++, unit /= 10) {
+    for (int i = 0; i < 9 && cursor->at < cursor->end && (unsigned)(*cursor->at - '0') <= 9;
+         i++, unit /= 10) {
         ticks += (unsigned)(*cursor->at++ - '0') * unit;
     }
     return ticks;
@@ -106,7 +111,8 @@ CURSOR_INLINE bool take_date(struct cursor *cursor, struct date *last)
 {
     uint64_t year, month, day;
     const char *text = cursor->at;
-    if (last->text != NULL && cursor->end - text >= DATE_BYTES && cursor_eight(text) == cursor_eight(last->text) &&
+    if (last->text != NULL && cursor->end - text >= DATE_BYTES &&
+        cursor_eight(text) == cursor_eight(last->text) &&
         cursor_eight(text + DATE_BYTES - 8) == cursor_eight(last->text + DATE_BYTES - 8)) {
         cursor->at += DATE_BYTES;
         return true;
@@ -149,7 +155,7 @@ CURSOR_INLINE bool take_time(struct cursor *cursor, struct date *last, uint64_t 
     return true;
 }
 
-/* --- requests ------------------------------------------------------------------------------------------------ */
+/* --- requests --- */
 
 static enum import_result no_host_memory(const struct reader *reader)
 {
@@ -171,16 +177,18 @@ static enum import_result add_request(struct reader *reader, const struct row *r
         return IMPORT_OK;
     }
     if (reader->lifetimes.count == REQUEST_COUNT_MAX) {
-        return import_fail(reader->error, IMPORT_INVALID, line, 0, "more than %d requests", REQUEST_COUNT_MAX);
+        return import_fail(reader->error, IMPORT_INVALID, line, 0, "more than %d requests",
+                           REQUEST_COUNT_MAX);
     }
     if (tokens > reader->tokens_max) {
-        return import_fail(reader->error, IMPORT_INVALID, line, 0, "%" PRIu64 " tokens of %" PRIu64
-                           " bytes: more than 2^50 bytes", tokens, reader->token_bytes);
+        return import_fail(reader->error, IMPORT_INVALID, line, 0,
+                           "%" PRIu64 " tokens of %" PRIu64 " bytes: more than 2^50 bytes", tokens,
+                           reader->token_bytes);
     }
     const uint64_t lifetime = row->generated_tokens * TICKS_PER_SECOND / reader->tokens_per_second;
     const uint64_t size_bytes = tokens * reader->token_bytes;
-    *lifetimes_add(&reader->lifetimes, row->ticks, row->ticks + (lifetime > 0 ? lifetime : 1), size_bytes) =
-        (struct lifetime){.size_bytes = size_bytes, .offset = row->offset};
+    *lifetimes_add(&reader->lifetimes, row->ticks, row->ticks + (lifetime > 0 ? lifetime : 1),
+                   size_bytes) = (struct lifetime){.size_bytes = size_bytes, .offset = row->offset};
     return IMPORT_OK;
 }
 
@@ -190,14 +198,17 @@ CURSOR_INLINE const char *take_row(struct cursor *cursor, struct date *date, str
     if (!take_time(cursor, date, &row->ticks) || !cursor_take(cursor, ',')) {
         return "the time is not YYYY-MM-DD HH:MM:SS.fffffff";
     }
-    if (!cursor_take_number(cursor, &row->context_tokens) || row->context_tokens > TOKEN_COUNT_MAX ||
-        !cursor_take(cursor, ',')) {
+    if (!cursor_take_number(cursor, &row->context_tokens) ||
+        row->context_tokens > TOKEN_COUNT_MAX || !cursor_take(cursor, ',')) {
         return "the context tokens are not a number up to 2^30";
     }
-    if (!cursor_take_number(cursor, &row->generated_tokens) || row->generated_tokens > TOKEN_COUNT_MAX) {
+    if (!cursor_take_number(cursor, &row->generated_tokens) ||
+        row->generated_tokens > TOKEN_COUNT_MAX) {
         return "the generated tokens are not a number up to 2^30";
     }
-    return cursor->at == cursor->end || cursor_take_line_end(cursor) ? NULL : "something follows the generated tokens";
+    return cursor->at == cursor->end || cursor_take_line_end(cursor)
+               ? NULL
+               : "something follows the generated tokens";
 }
 
 static enum import_result read_rows(struct reader *reader)
@@ -221,49 +232,60 @@ static enum import_result read_rows(struct reader *reader)
         }
     }
     reader->is_open_ended = cursor.line_begin != cursor.end;
-    return reader->lifetimes.count > 0
-               ? IMPORT_OK
-               : import_fail(reader->error, IMPORT_INCOMPLETE, cursor.line, 0, "there is no request in it");
+    return reader->lifetimes.count > 0 ? IMPORT_OK
+                                       : import_fail(reader->error, IMPORT_INCOMPLETE, cursor.line,
+                                                     0, "there is no request in it");
 }
 
-/* --- the whole ----------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
-static void add_notes(const struct reader *reader, const struct import_input *input, struct import *import)
+static void add_notes(const struct reader *reader, const struct import_input *input,
+                      struct import *import)
 {
-    import_note(import, "%zu requests; at most %" PRIu64 " bytes of KV cache live at a time", reader->lifetimes.count,
-                reader->lifetimes.peak_bytes);
-    import_note(import, "%" PRIu64 " bytes per token%s", reader->token_bytes, input->kv_bytes_per_token != 0 ? ""
-                : ": assumed (80 layers, 8 heads of 128 keys and values of 2 bytes); --kv-bytes-per-token says "
-                  "another");
-    import_note(import, "a request is there from its arrival to its last token, at %" PRIu64 " tokens a second%s",
-                reader->tokens_per_second, input->kv_tokens_per_second != 0 ? ""
-                : ": assumed; --kv-tokens-per-second says another");
+    import_note(import, "%zu requests; at most %" PRIu64 " bytes of KV cache live at a time",
+                reader->lifetimes.count, reader->lifetimes.peak_bytes);
+    import_note(
+        import, "%" PRIu64 " bytes per token%s", reader->token_bytes,
+        input->kv_bytes_per_token != 0
+            ? ""
+            : ": assumed (80 layers, 8 heads of 128 keys and values of 2 bytes); --kv-bytes-per-token says "
+              "another");
+    import_note(
+        import,
+        "a request is there from its arrival to its last token, at %" PRIu64 " tokens a second%s",
+        reader->tokens_per_second,
+        input->kv_tokens_per_second != 0 ? "" : ": assumed; --kv-tokens-per-second says another");
     import_note(import, "its cache is reserved whole when it arrives; times only order the ops");
     if (reader->empty_count > 0) {
         import_note(import, "left out: %" PRIu64 " requests without a token", reader->empty_count);
     }
     if (reader->is_open_ended) {
-        import_note(import, "the last line has no line end: if it is cut, its last number is wrong");
+        import_note(import,
+                    "the last line has no line end: if it is cut, its last number is wrong");
     }
 }
 
 /* In the order of time. */
-static enum import_result make_ops(struct reader *reader, const struct import_input *input, struct import *import)
+static enum import_result make_ops(struct reader *reader, const struct import_input *input,
+                                   struct import *import)
 {
     struct lifetimes *lifetimes = &reader->lifetimes;
     const uint64_t granule_bytes = input->fixed->granule_bytes;
     size_t excess, line, column;
-    if (!lifetimes_replay(lifetimes, granule_bytes == 0 ? 0 : granule_bytes - 1, &import->ops, &excess)) {
+    if (!lifetimes_replay(lifetimes, granule_bytes == 0 ? 0 : granule_bytes - 1, &import->ops,
+                          &excess)) {
         return no_host_memory(reader);
     }
     if (excess == lifetimes->count) {
         return IMPORT_OK;
     }
     import_position(input->text, lifetimes->all[excess].offset, &line, &column);
-    return import_fail(reader->error, IMPORT_INVALID, line, 0, "with this request more than 2^50 bytes are live");
+    return import_fail(reader->error, IMPORT_INVALID, line, 0,
+                       "with this request more than 2^50 bytes are live");
 }
 
-static enum import_result convert(struct reader *reader, const struct import_input *input, struct import *import)
+static enum import_result convert(struct reader *reader, const struct import_input *input,
+                                  struct import *import)
 {
     if (!take_header(&reader->cursor)) {
         return import_fail(reader->error, IMPORT_INVALID, 1, 0, "the header is not '%s'", HEADER);
@@ -276,23 +298,27 @@ static enum import_result convert(struct reader *reader, const struct import_inp
         return result;
     }
     add_notes(reader, input, import);
-    return trace_choose_device(input, reader->lifetimes.size_bits, reader->lifetimes.peak_rounded, import,
-                               reader->error);
+    return trace_choose_device(input, reader->lifetimes.size_bits, reader->lifetimes.peak_rounded,
+                               import, reader->error);
 }
 
 static enum import_result azure_llm_import(const struct import_input *input, struct import *import,
                                            struct import_error *error)
 {
     struct reader reader = {
-        .cursor = cursor_make(input->text, input->length), .error = error, .text = input->text,
-        .token_bytes = input->kv_bytes_per_token != 0 ? input->kv_bytes_per_token : TOKEN_BYTES_DEFAULT,
-        .tokens_per_second =
-            input->kv_tokens_per_second != 0 ? input->kv_tokens_per_second : TOKENS_PER_SECOND_DEFAULT};
+        .cursor = cursor_make(input->text, input->length),
+        .error = error,
+        .text = input->text,
+        .token_bytes = input->kv_bytes_per_token != 0 ? input->kv_bytes_per_token
+                                                      : TOKEN_BYTES_DEFAULT,
+        .tokens_per_second = input->kv_tokens_per_second != 0 ? input->kv_tokens_per_second
+                                                              : TOKENS_PER_SECOND_DEFAULT};
     reader.tokens_max = LIFETIME_BYTES_MAX / reader.token_bytes;
     const size_t row_count_max = input->length / ROW_BYTES_MIN + 1;
     const size_t room = row_count_max < REQUEST_COUNT_MAX ? row_count_max : REQUEST_COUNT_MAX;
-    const enum import_result result =
-        lifetimes_init(&reader.lifetimes, room) ? convert(&reader, input, import) : no_host_memory(&reader);
+    const enum import_result result = lifetimes_init(&reader.lifetimes, room)
+                                          ? convert(&reader, input, import)
+                                          : no_host_memory(&reader);
     lifetimes_deinit(&reader.lifetimes);
     return result;
 }

@@ -1,4 +1,5 @@
-/* The format: finds the dumps of a log, takes the first that is complete, and says how many there are. */
+/* The format: finds the dumps of a log, takes the first that is complete, and says how many there
+ * are. */
 #include "formats/bfc.h"
 #include "formats/phrase.h"
 
@@ -27,14 +28,16 @@ static bool lines_next(struct lines *lines, const char **line, size_t *length)
     return true;
 }
 
-/* What a dump may stand between; where nothing of it does, the log may say more in another format. */
+/* What a dump may stand between; where nothing of it does, the log may say more in another format.
+ */
 static bool is_around_dump(enum bfc_line_kind kind)
 {
     return kind == BFC_LINE_REQUEST || kind == BFC_LINE_EPILOGUE || kind == BFC_LINE_MAP;
 }
 
-/* How sure the line at byte *at is, which begins at or after byte `from`, and *at becomes where it ends: one that no
- * other program prints is enough, a sentence that a dump may follow, or the map behind it, is a hint. */
+/* How sure the line at byte *at is, which begins at or after byte `from`, and *at becomes where it
+ * ends: one that no other program prints is enough, a sentence that a dump may follow, or the map
+ * behind it, is a hint. */
 static unsigned line_score(const char *text, size_t length, size_t from, size_t *at)
 {
     const char *before = memrchr(text + from, '\n', *at - from);
@@ -56,10 +59,12 @@ static size_t next_prefix(const char *text, size_t length, size_t at)
     return found == NULL ? length : (size_t)(found - text);
 }
 
-/* The next line that may be known without a prefix: bins and summaries, the sum of these, the pool, names, requests. */
+/* The next line that may be known without a prefix: bins and summaries, the sum of these, the pool,
+ * names, requests. */
 static size_t next_words(const char *text, size_t length, size_t at)
 {
-    static const char *const words[] = {"Chunks", "Sum Total of", "Total bytes in pool", "Allocator", "Ran out of"};
+    static const char *const words[] = {"Chunks", "Sum Total of", "Total bytes in pool",
+                                        "Allocator", "Ran out of"};
     for (; (at = phrase_next_beginning(text, length, at)) < length; at++) {
         for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
             if (text[at] == words[i][0] && length - at >= strlen(words[i]) &&
@@ -71,14 +76,16 @@ static size_t next_words(const char *text, size_t length, size_t at)
     return length;
 }
 
-/* Whole texts are searched, not lines one by one: logs of gigabytes without a dump are passed over quickly.  Linear:
- * each line is read at most twice. */
+/* Whole texts are searched, not lines one by one: logs of gigabytes without a dump are passed over
+ * quickly.  Linear: each line is read at most twice. */
 static unsigned bfc_recognise(const char *text, size_t length)
 {
-    static size_t (*const searches[])(const char *text, size_t length, size_t at) = {next_prefix, next_words};
+    static size_t (*const searches[])(const char *text, size_t length, size_t at) = {next_prefix,
+                                                                                     next_words};
     unsigned best = 0;
     for (size_t i = 0; i < sizeof searches / sizeof searches[0]; i++) {
-        for (size_t from = 0, at; best < 90 && (at = searches[i](text, length, from)) < length; from = at) {
+        for (size_t from = 0, at; best < 90 && (at = searches[i](text, length, from)) < length;
+             from = at) {
             const unsigned score = line_score(text, length, from, &at);
             best = score > best ? score : best;
         }
@@ -86,11 +93,11 @@ static unsigned bfc_recognise(const char *text, size_t length)
     return best;
 }
 
-/* --- dumps of a log ------------------------------------------------------------------------------------- */
+/* --- dumps of a log --- */
 
 struct survey {
-    struct bfc_dump dump;      /* being read */
-    struct bfc_dump chosen;    /* the first that is complete */
+    struct bfc_dump dump;   /* being read */
+    struct bfc_dump chosen; /* the first that is complete */
     size_t complete_count;
     size_t unused_count;       /* cut, or at odds with themselves */
     size_t bare_count;         /* requests without a dump */
@@ -113,7 +120,8 @@ static void survey_deinit(struct survey *survey)
 }
 
 /* A contradiction says more than a cut, and a cut dump more than a request without one. */
-static void keep_failure(struct survey *survey, enum import_result result, const struct import_error *error)
+static void keep_failure(struct survey *survey, enum import_result result,
+                         const struct import_error *error)
 {
     const bool is_of_chunks = survey->dump.last > BFC_LINE_NAME;
     const bool is_better = survey->result == IMPORT_OK ||
@@ -149,8 +157,9 @@ static void end_dump(struct survey *survey)
 /* A last line without its end may have lost digits: only what closes a dump is taken from it. */
 static bool is_usable(const struct bfc_line *line, bool is_open)
 {
-    return line->kind != BFC_LINE_NONE && (!is_open || line->kind == BFC_LINE_MAP || line->kind == BFC_LINE_SHAPE ||
-                                           line->kind == BFC_LINE_EPILOGUE);
+    return line->kind != BFC_LINE_NONE &&
+           (!is_open || line->kind == BFC_LINE_MAP || line->kind == BFC_LINE_SHAPE ||
+            line->kind == BFC_LINE_EPILOGUE);
 }
 
 static void survey_log(const char *text, size_t length, struct survey *survey)
@@ -175,7 +184,8 @@ static void note_others(const struct survey *survey, struct import *import)
         import_note(import, "%zu dumps in the log; this is the first", survey->complete_count);
     }
     if (survey->unused_count > 0) {
-        import_note(import, "%zu dumps in the log are cut or contradict themselves and are not used",
+        import_note(import,
+                    "%zu dumps in the log are cut or contradict themselves and are not used",
                     survey->unused_count);
     }
     if (survey->bare_count > 0) {
@@ -183,7 +193,8 @@ static void note_others(const struct survey *survey, struct import *import)
     }
 }
 
-/* A contradiction before the first complete dump is not passed over: it may be the same dump, mixed with another. */
+/* A contradiction before the first complete dump is not passed over: it may be the same dump, mixed
+ * with another. */
 static enum import_result bfc_import(const struct import_input *input, struct import *import,
                                      struct import_error *error)
 {
@@ -194,7 +205,8 @@ static enum import_result bfc_import(const struct import_input *input, struct im
     if (result == IMPORT_INVALID || (result != IMPORT_OK && survey.complete_count == 0)) {
         *error = survey.error;
     } else if (survey.complete_count == 0) {
-        result = import_fail(error, IMPORT_INCOMPLETE, 0, 0, "no out-of-memory dump of a BFC allocator in this text");
+        result = import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                             "no out-of-memory dump of a BFC allocator in this text");
     } else {
         result = bfc_dump_build(&survey.chosen, input, import, error);
         note_others(&survey, import);

@@ -1,5 +1,5 @@
-/* From a checked dump to ops: its heap, chunk by chunk, then the request that failed.  The operations that chunks
- * belong to become tags. */
+/* From a checked dump to ops: its heap, chunk by chunk, then the request that failed.  The
+ * operations that chunks belong to become tags. */
 #include "formats/bfc.h"
 #include "formats/heap_image.h"
 #include "harness/check.h"
@@ -11,7 +11,7 @@
 
 enum { TAG_NAMED_MAX = 254, TAG_OTHER = 255 };
 
-/* --- tags --------------------------------------------------------------------------------------------- */
+/* --- tags --- */
 
 /* One operation, and what it holds. */
 struct holder {
@@ -57,9 +57,10 @@ static bool is_used(const struct bfc_chunk *chunk)
 static uint8_t tag_of(const struct holders *holders, const struct bfc_text *name)
 {
     const struct holder key = {.name = *name};
-    const struct holder *holder =
-        holders->count == 0 ? NULL
-                            : bsearch(&key, holders->holders, holders->count, sizeof key, compare_names);
+    const struct holder *holder = holders->count == 0
+                                      ? NULL
+                                      : bsearch(&key, holders->holders, holders->count, sizeof key,
+                                                compare_names);
     return holder == NULL ? 0 : holder->tag;
 }
 
@@ -77,8 +78,8 @@ static void merge(struct holders *holders, size_t count)
     }
 }
 
-/* Operations with chunks in use, and the one that asked.  Chunks of which no operation is said share a name without
- * letters. */
+/* Operations with chunks in use, and the one that asked.  Chunks of which no operation is said
+ * share a name without letters. */
 static void collect(const struct bfc_dump *dump, struct holders *holders)
 {
     struct holder unnamed = {0};
@@ -96,7 +97,8 @@ static void collect(const struct bfc_dump *dump, struct holders *holders)
         if (chunk->operation.length == 0) {
             unnamed.size_bytes += chunk->size_bytes;
         } else {
-            holders->holders[count++] = (struct holder){.name = chunk->operation, .size_bytes = chunk->size_bytes};
+            holders->holders[count++] = (struct holder){.name = chunk->operation,
+                                                        .size_bytes = chunk->size_bytes};
         }
     }
     if (unnamed.size_bytes > 0) {
@@ -114,7 +116,8 @@ static void name_tag(struct import *import, const struct holder *holder)
     if (text->length <= room) {
         snprintf(name, sizeof name, "%.*s", (int)text->length, text->at);
     } else {
-        snprintf(name, sizeof name, "...%.*s", (int)(room - 3), text->at + text->length - (room - 3));
+        snprintf(name, sizeof name, "...%.*s", (int)(room - 3),
+                 text->at + text->length - (room - 3));
     }
     setup_set_tag(&import->setup, holder->tag, text->length == 0 ? "in use" : name);
 }
@@ -136,13 +139,15 @@ static void give_tags(struct holders *holders, struct import *import)
     }
     if (holders->count > TAG_NAMED_MAX) {
         setup_set_tag(&import->setup, TAG_OTHER, "other");
-        import_note(import, "of %zu operations the %d that hold most have a tag of their own, the rest is 'other'",
-                    holders->count, TAG_NAMED_MAX);
+        import_note(
+            import,
+            "of %zu operations the %d that hold most have a tag of their own, the rest is 'other'",
+            holders->count, TAG_NAMED_MAX);
     }
     free(order);
 }
 
-/* --- heap ------------------------------------------------------------------------------------------------ */
+/* --- heap --- */
 
 static enum import_result add_spans(const struct bfc_dump *dump, const struct holders *holders,
                                     struct heap_image *image, struct import_error *error)
@@ -165,7 +170,8 @@ static enum import_result add_spans(const struct bfc_dump *dump, const struct ho
     return result;
 }
 
-/* The granule of the allocator, unless the user fixed one or a size of the dump is no multiple of it. */
+/* The granule of the allocator, unless the user fixed one or a size of the dump is no multiple of
+ * it. */
 static void fix_granule(const struct bfc_dump *dump, const struct setup *fixed, struct setup *setup)
 {
     setup_init(setup);
@@ -195,7 +201,8 @@ static enum import_result build_heap(const struct bfc_dump *dump, const struct h
     return result;
 }
 
-static void append_request(const struct bfc_dump *dump, const struct holders *holders, struct import *import)
+static void append_request(const struct bfc_dump *dump, const struct holders *holders,
+                           struct import *import)
 {
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = dump->request_bytes;
@@ -204,40 +211,49 @@ static void append_request(const struct bfc_dump *dump, const struct holders *ho
     const uint32_t request = (uint32_t)(import->ops.count - 1);
     import_say(import, request, SAID_FAILED, 0);
     if (dump->border_count == 0 && dump->pending_count == 0) {
-        /* Else what is retired and what is pending counts as in use in a run, but not in the statistics. */
+        /* Else what is retired and what is pending counts as in use in a run, but not in the
+         * statistics. */
         import_say(import, request, SAID_IN_USE_BYTES, dump->in_use_bytes);
     }
     import_say(import, request, SAID_FREE_BYTES, dump->free_bytes);
     import_say(import, request, SAID_LARGEST_HOLE_BYTES, dump->largest_free_bytes);
 }
 
-/* --- notes ------------------------------------------------------------------------------------------------- */
+/* --- notes --- */
 
 static void note_request(const struct bfc_dump *dump, struct import *import)
 {
     const int name_length = (int)(dump->name.length > 60 ? 60 : dump->name.length);
     const int operation_length = (int)(dump->operation.length > 120 ? 120 : dump->operation.length);
     import_note(import, "line %zu: %.*s%sran out of memory: %" PRIu64 " bytes were asked for%s%.*s",
-                dump->request_line != 0 ? dump->request_line : dump->bin_for_line, name_length, dump->name.at,
-                name_length == 0 ? "the allocator " : " ", dump->request_bytes, operation_length == 0 ? "" : " by ",
-                operation_length, dump->operation.at);
+                dump->request_line != 0 ? dump->request_line : dump->bin_for_line, name_length,
+                dump->name.at, name_length == 0 ? "the allocator " : " ", dump->request_bytes,
+                operation_length == 0 ? "" : " by ", operation_length, dump->operation.at);
     if (!dump->is_request_exact) {
-        import_note(import, "the log prints the request rounded: %" PRIu64 " bytes were chosen of those that print so",
+        import_note(import,
+                    "the log prints the request rounded: %" PRIu64
+                    " bytes were chosen of those that print so",
                     dump->request_bytes);
     } else if (dump->rounded_bytes == 0) {
-        import_note(import, "the exact size of the request is that of the tensor in the message behind the dump");
+        import_note(
+            import,
+            "the exact size of the request is that of the tensor in the message behind the dump");
     }
 }
 
 static void note_heap(const struct bfc_dump *dump, struct import *import)
 {
     import_note(import,
-                "chunks in use: %zu, of %" PRIu64 " bytes; free: %zu, of %" PRIu64 " bytes, the largest of %" PRIu64,
-                dump->in_use_count, dump->in_use_bytes, dump->free_count, dump->free_bytes, dump->largest_free_bytes);
+                "chunks in use: %zu, of %" PRIu64 " bytes; free: %zu, of %" PRIu64
+                " bytes, the largest of %" PRIu64,
+                dump->in_use_count, dump->in_use_bytes, dump->free_count, dump->free_bytes,
+                dump->largest_free_bytes);
     import_note(import, "option defrag=none: this allocator moves nothing");
     if (dump->border_count > 0) {
-        import_note(import, "%zu regions: a granule between them is retired, since no chunk crosses a border",
-                    dump->border_count + 1);
+        import_note(
+            import,
+            "%zu regions: a granule between them is retired, since no chunk crosses a border",
+            dump->border_count + 1);
     }
     if (dump->pending_count > 0) {
         import_note(import,
@@ -246,7 +262,8 @@ static void note_heap(const struct bfc_dump *dump, struct import *import)
                     dump->pending_count, dump->pending_bytes);
     }
     if (dump->stat_lines[BFC_STAT_MAX_IN_USE] != 0) {
-        import_note(import, "the most ever in use was %" PRIu64 " bytes", dump->stats[BFC_STAT_MAX_IN_USE]);
+        import_note(import, "the most ever in use was %" PRIu64 " bytes",
+                    dump->stats[BFC_STAT_MAX_IN_USE]);
     }
 }
 
@@ -256,16 +273,19 @@ static void note_limit(const struct bfc_dump *dump, struct import *import)
     if (beyond_bytes >= dump->request_bytes) {
         import_note(import,
                     "the capacity is that of the regions: the limit allows %" PRIu64
-                    " bytes more, but the device did not give them", beyond_bytes);
+                    " bytes more, but the device did not give them",
+                    beyond_bytes);
     } else if (beyond_bytes >= BFC_GRANULE_BYTES) {
-        import_note(import,
-                    "the capacity is that of the regions: the limit allows %" PRIu64
-                    " bytes more, too few for the request; whether the device had them is not known", beyond_bytes);
+        import_note(
+            import,
+            "the capacity is that of the regions: the limit allows %" PRIu64
+            " bytes more, too few for the request; whether the device had them is not known",
+            beyond_bytes);
     }
 }
 
-enum import_result bfc_dump_build(const struct bfc_dump *dump, const struct import_input *input, struct import *import,
-                                  struct import_error *error)
+enum import_result bfc_dump_build(const struct bfc_dump *dump, const struct import_input *input,
+                                  struct import *import, struct import_error *error)
 {
     struct holders holders = {0};
     note_request(dump, import);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- parts ---------------------------------------------------------------------------------------- */
+/* --- parts --- */
 
 static void append_missing(char *text, size_t size, bool is_there, const char *what)
 {
@@ -21,11 +21,15 @@ static enum import_result check_parts(const struct bfc_dump *dump, struct import
     char missing[IMPORT_REASON_BYTES / 2] = "";
     append_missing(missing, sizeof missing, dump->request_line != 0 || dump->bin_for_line != 0,
                    "the request ('ran out of memory trying to allocate')");
-    append_missing(missing, sizeof missing, dump->chunk_count > 0, "the list of chunks ('InUse at', 'Chunk at')");
-    append_missing(missing, sizeof missing, dump->stat_lines[BFC_STAT_LIMIT] != 0, "Limit of 'Stats:'");
-    append_missing(missing, sizeof missing, dump->stat_lines[BFC_STAT_IN_USE] != 0, "InUse of 'Stats:'");
+    append_missing(missing, sizeof missing, dump->chunk_count > 0,
+                   "the list of chunks ('InUse at', 'Chunk at')");
+    append_missing(missing, sizeof missing, dump->stat_lines[BFC_STAT_LIMIT] != 0,
+                   "Limit of 'Stats:'");
+    append_missing(missing, sizeof missing, dump->stat_lines[BFC_STAT_IN_USE] != 0,
+                   "InUse of 'Stats:'");
     if (missing[0] != '\0') {
-        return import_fail(error, IMPORT_INCOMPLETE, dump->line, 0, "the dump is cut: it lacks %s", missing);
+        return import_fail(error, IMPORT_INCOMPLETE, dump->line, 0, "the dump is cut: it lacks %s",
+                           missing);
     }
     if (dump->wrong != NULL) {
         return import_fail(error, IMPORT_INVALID, dump->wrong_line, 0, "%s", dump->wrong);
@@ -33,7 +37,7 @@ static enum import_result check_parts(const struct bfc_dump *dump, struct import
     return IMPORT_OK;
 }
 
-/* --- chunks ----------------------------------------------------------------------------------------- */
+/* --- chunks --- */
 
 static enum import_result check_chunk(const struct bfc_chunk *chunk, uint64_t listed_bytes,
                                       struct import_error *error)
@@ -42,11 +46,12 @@ static enum import_result check_chunk(const struct bfc_chunk *chunk, uint64_t li
         return import_fail(error, IMPORT_INVALID, chunk->line, 0, "a chunk of 0 bytes");
     }
     if (chunk->size_bytes > BFC_BYTES_MAX - listed_bytes) {
-        return import_fail(error, IMPORT_INVALID, chunk->line, 0, "with this chunk more than 2^50 bytes are listed");
+        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
+                           "with this chunk more than 2^50 bytes are listed");
     }
     if (chunk->address > INT64_MAX - chunk->size_bytes) {
-        return import_fail(error, IMPORT_INVALID, chunk->line, 0, "the chunk at 0x%" PRIx64 " ends above 2^63",
-                           chunk->address);
+        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
+                           "the chunk at 0x%" PRIx64 " ends above 2^63", chunk->address);
     }
     return IMPORT_OK;
 }
@@ -66,13 +71,15 @@ static enum import_result check_sizes(struct bfc_dump *dump, struct import_error
 }
 
 /* A chunk of a region must begin where the one before it ends. */
-static enum import_result check_place(const struct bfc_chunk *chunk, const struct bfc_region *region, uint64_t first,
+static enum import_result check_place(const struct bfc_chunk *chunk,
+                                      const struct bfc_region *region, uint64_t first,
                                       struct import_error *error)
 {
     const uint64_t end = chunk[-1].address + chunk[-1].size_bytes;
     if (chunk->address > end) {
         const bool is_outside = chunk->address - first >= region->size_bytes;
-        const uint64_t missing_bytes = is_outside ? region->size_bytes - (end - first) : chunk->address - end;
+        const uint64_t missing_bytes = is_outside ? region->size_bytes - (end - first)
+                                                  : chunk->address - end;
         return import_fail(error, IMPORT_INCOMPLETE, chunk->line, 0,
                            "lines are missing before this one: %" PRIu64 " bytes from 0x%" PRIx64
                            " on, of the region of %" PRIu64 " bytes (line %zu)",
@@ -80,13 +87,15 @@ static enum import_result check_place(const struct bfc_chunk *chunk, const struc
     }
     if (chunk->address < end) {
         return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                           "the chunk at 0x%" PRIx64 " begins before the one above ends, at 0x%" PRIx64,
+                           "the chunk at 0x%" PRIx64
+                           " begins before the one above ends, at 0x%" PRIx64,
                            chunk->address, end);
     }
     return IMPORT_OK;
 }
 
-static enum import_result check_next(const struct bfc_chunk *chunk, bool is_last, struct import_error *error)
+static enum import_result check_next(const struct bfc_chunk *chunk, bool is_last,
+                                     struct import_error *error)
 {
     if (chunk->has_next && is_last != (chunk->next == BFC_NEXT_NONE)) {
         return import_fail(error, IMPORT_INVALID, chunk->line, 0,
@@ -97,10 +106,12 @@ static enum import_result check_next(const struct bfc_chunk *chunk, bool is_last
 }
 
 /* A region's own size tells whether all of its chunks are listed. */
-static enum import_result check_region(struct bfc_dump *dump, size_t index, struct import_error *error)
+static enum import_result check_region(struct bfc_dump *dump, size_t index,
+                                       struct import_error *error)
 {
     const struct bfc_region *region = &dump->regions[index];
-    const size_t end_chunk = index + 1 < dump->region_count ? region[1].first_chunk : dump->chunk_count;
+    const size_t end_chunk = index + 1 < dump->region_count ? region[1].first_chunk
+                                                            : dump->chunk_count;
     uint64_t listed_bytes = 0;
     enum import_result result = IMPORT_OK;
     for (size_t i = region->first_chunk; result == IMPORT_OK && i < end_chunk; i++) {
@@ -112,7 +123,8 @@ static enum import_result check_region(struct bfc_dump *dump, size_t index, stru
         listed_bytes += chunk->size_bytes;
         if (result == IMPORT_OK && listed_bytes > region->size_bytes) {
             return import_fail(error, IMPORT_INVALID, chunk->line, 0,
-                               "with this chunk the region of %" PRIu64 " bytes (line %zu) has %" PRIu64,
+                               "with this chunk the region of %" PRIu64
+                               " bytes (line %zu) has %" PRIu64,
                                region->size_bytes, region->line, listed_bytes);
         }
         if (result == IMPORT_OK) {
@@ -121,7 +133,8 @@ static enum import_result check_region(struct bfc_dump *dump, size_t index, stru
     }
     if (result == IMPORT_OK && listed_bytes < region->size_bytes) {
         return import_fail(error, IMPORT_INCOMPLETE, region->line, 0,
-                           "lines are missing: of the region of %" PRIu64 " bytes only %" PRIu64 " are listed",
+                           "lines are missing: of the region of %" PRIu64 " bytes only %" PRIu64
+                           " are listed",
                            region->size_bytes, listed_bytes);
     }
     return result;
@@ -153,8 +166,8 @@ static bool is_free(const struct bfc_chunk *chunk)
     return !chunk->is_in_use && !chunk->is_pending;
 }
 
-/* Sorts by address and marks where regions begin.  Old dumps do not say: there a region ends where memory is missing.
- * Two free chunks that touch would be one if they were of one region. */
+/* Sorts by address and marks where regions begin.  Old dumps do not say: there a region ends where
+ * memory is missing. Two free chunks that touch would be one if they were of one region. */
 static enum import_result find_borders(struct bfc_dump *dump, struct import_error *error)
 {
     sort_chunks(dump);
@@ -163,9 +176,10 @@ static enum import_result find_borders(struct bfc_dump *dump, struct import_erro
         const uint64_t end = chunk[-1].address + chunk[-1].size_bytes;
         if (end > chunk->address) {
             const struct bfc_chunk *later = chunk->line > chunk[-1].line ? chunk : chunk - 1;
-            return import_fail(error, IMPORT_INVALID, later->line, 0,
-                               "the chunk at 0x%" PRIx64 " of %" PRIu64 " bytes overlaps another one (line %zu)",
-                               later->address, later->size_bytes, later == chunk ? chunk[-1].line : chunk->line);
+            return import_fail(
+                error, IMPORT_INVALID, later->line, 0,
+                "the chunk at 0x%" PRIx64 " of %" PRIu64 " bytes overlaps another one (line %zu)",
+                later->address, later->size_bytes, later == chunk ? chunk[-1].line : chunk->line);
         }
         chunk->begins_region |= end < chunk->address || (is_free(chunk) && is_free(chunk - 1));
         dump->border_count += chunk->begins_region;
@@ -181,8 +195,9 @@ static enum import_result check_chunks(struct bfc_dump *dump, struct import_erro
     }
     const bool has_regions = dump->region_count > 0 || dump->chunks[0].has_next;
     if (has_regions && (dump->region_count == 0 || dump->regions[0].first_chunk > 0)) {
-        return import_fail(error, IMPORT_INCOMPLETE, dump->chunks[0].line, 0,
-                           "lines are missing: there is no 'Next region of size' before this chunk");
+        return import_fail(
+            error, IMPORT_INCOMPLETE, dump->chunks[0].line, 0,
+            "lines are missing: there is no 'Next region of size' before this chunk");
     }
     for (size_t i = 0; result == IMPORT_OK && i < dump->region_count; i++) {
         result = check_region(dump, i, error);
@@ -203,8 +218,9 @@ static void add_up(struct bfc_dump *dump)
         } else {
             dump->free_bytes += chunk->size_bytes;
             dump->free_count++;
-            dump->largest_free_bytes =
-                chunk->size_bytes > dump->largest_free_bytes ? chunk->size_bytes : dump->largest_free_bytes;
+            dump->largest_free_bytes = chunk->size_bytes > dump->largest_free_bytes
+                                           ? chunk->size_bytes
+                                           : dump->largest_free_bytes;
         }
     }
 }

@@ -1,5 +1,5 @@
-/* One line of a log: what is in front of the allocator's own words is passed over, then each kind is matched word by
- * word. */
+/* One line of a log: what is in front of the allocator's own words is passed over, then each kind
+ * is matched word by word. */
 #include "formats/bfc.h"
 #include "formats/phrase.h"
 #include "harness/size.h"
@@ -71,7 +71,8 @@ static int hexadecimal_digit(char letter)
     return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-/* With "0x" or without, in either case, with any number of zeros in front, as Windows prints them. */
+/* With "0x" or without, in either case, with any number of zeros in front, as Windows prints them.
+ */
 static bool take_address(struct cursor *cursor, uint64_t *address)
 {
     if (!take(cursor, "0x")) {
@@ -79,7 +80,8 @@ static bool take_address(struct cursor *cursor, uint64_t *address)
     }
     const char *begin = cursor->at;
     uint64_t value = 0;
-    for (int digit; cursor->at < cursor->end && (digit = hexadecimal_digit(*cursor->at)) >= 0; cursor->at++) {
+    for (int digit; cursor->at < cursor->end && (digit = hexadecimal_digit(*cursor->at)) >= 0;
+         cursor->at++) {
         if (value >> 60 != 0) {
             return false;
         }
@@ -93,7 +95,8 @@ static bool take_address(struct cursor *cursor, uint64_t *address)
 static bool take_size(struct cursor *cursor, struct bfc_text *size)
 {
     const char *begin = cursor->at;
-    while (cursor->at < cursor->end && *cursor->at != ' ' && *cursor->at != '\t' && *cursor->at != ',') {
+    while (cursor->at < cursor->end && *cursor->at != ' ' && *cursor->at != '\t' &&
+           *cursor->at != ',') {
         cursor->at++;
     }
     const char *end = cursor->at;
@@ -114,19 +117,20 @@ bool bfc_prints_as(uint64_t size_bytes, const struct bfc_text *text)
            (is_bytes || memcmp(text->at + length, "iB", 2) == 0);
 }
 
-/* --- one function for each kind ------------------------------------------------------------------- */
+/* --- one function for each kind --- */
 
 /* Each returns NULL, or what is wrong behind the words by which the kind is known. */
 
-/* "SIZE [ (rounded to N)] [requested by op OPERATION]"; the last word need not have a blank before it. */
+/* "SIZE [ (rounded to N)] [requested by op OPERATION]"; the last word need not have a blank before
+ * it. */
 static const char *read_request(struct cursor cursor, struct bfc_line *line)
 {
     struct bfc_text passed;
     if (!take_size(&cursor, &line->sizes[0])) {
         return "the request has no size";
     }
-    if (take_loosely(&cursor, "(rounded to ") &&
-        (!take_decimal(&cursor, &line->size_bytes) || !take(&cursor, ")") || line->size_bytes == 0)) {
+    if (take_loosely(&cursor, "(rounded to ") && (!take_decimal(&cursor, &line->size_bytes) ||
+                                                  !take(&cursor, ")") || line->size_bytes == 0)) {
         return "the rounded size is not a number of bytes";
     }
     if (take_up_to(&cursor, "requested by op ", &passed)) {
@@ -159,22 +163,26 @@ static const char *read_bin(struct cursor cursor, struct bfc_line *line)
 
 static const char *read_bin_for(struct cursor cursor, struct bfc_line *line)
 {
-    return take_size(&cursor, &line->sizes[0]) && take_loosely(&cursor, "was") ? NULL : "the bin is of no size";
+    return take_size(&cursor, &line->sizes[0]) && take_loosely(&cursor, "was")
+               ? NULL
+               : "the bin is of no size";
 }
 
 static const char *read_region(struct cursor cursor, struct bfc_line *line)
 {
     const bool is_number = take_decimal(&cursor, &line->size_bytes);
-    return is_number && cursor.at == cursor.end ? NULL : "the size of the region is not a number of bytes";
+    return is_number && cursor.at == cursor.end ? NULL
+                                                : "the size of the region is not a number of bytes";
 }
 
-/* " by op OPERATION action_count N step N", "next K" and "freed_at_count F" come in this or another order.  A name may
- * hold blanks, so it ends where the counters begin. */
+/* " by op OPERATION action_count N step N", "next K" and "freed_at_count F" come in this or another
+ * order.  A name may hold blanks, so it ends where the counters begin. */
 static const char *read_chunk_rest(struct cursor cursor, struct bfc_line *line)
 {
     uint64_t freed_at_count = 0;
     struct bfc_text passed;
-    if (take_loosely(&cursor, "by op ") && !take_up_to(&cursor, " action_count ", &line->operation)) {
+    if (take_loosely(&cursor, "by op ") &&
+        !take_up_to(&cursor, " action_count ", &line->operation)) {
         return "the operation of the chunk has no action_count behind it";
     }
     if (take_up_to(&cursor, "next ", &passed)) {
@@ -183,7 +191,8 @@ static const char *read_chunk_rest(struct cursor cursor, struct bfc_line *line)
             return "the number of the next chunk is not a number";
         }
     }
-    if (take_up_to(&cursor, "freed_at_count ", &passed) && !take_decimal(&cursor, &freed_at_count)) {
+    if (take_up_to(&cursor, "freed_at_count ", &passed) &&
+        !take_decimal(&cursor, &freed_at_count)) {
         return "the chunk's freed_at_count is not a number";
     }
     line->is_pending = freed_at_count > 0 && !line->is_in_use;
@@ -221,13 +230,15 @@ static const char *read_summary(struct cursor cursor, struct bfc_line *line)
 
 static const char *read_sum_total(struct cursor cursor, struct bfc_line *line)
 {
-    return take_size(&cursor, &line->sizes[0]) ? NULL : "the sum of the chunks in use is not a size";
+    return take_size(&cursor, &line->sizes[0]) ? NULL
+                                               : "the sum of the chunks in use is not a size";
 }
 
 static const char *read_pool(struct cursor cursor, struct bfc_line *line)
 {
     return take_decimal(&cursor, &line->size_bytes) && take_loosely(&cursor, "memory_limit_:") &&
-                   take_decimal(&cursor, &line->limit_bytes) && take_loosely(&cursor, "available bytes:") &&
+                   take_decimal(&cursor, &line->limit_bytes) &&
+                   take_loosely(&cursor, "available bytes:") &&
                    take_decimal(&cursor, &line->available_bytes)
                ? NULL
                : "the bytes of the pool, its limit and what is available are not all numbers";
@@ -305,8 +316,8 @@ static bool read_counted(struct cursor cursor, struct bfc_line *line)
     return true;
 }
 
-/* "Key:   N" at the end of a line, whatever stands before it: launchers glue a tag to each line ("[1,0]<stderr>:").
- * "MaxInUse:" is not the key "InUse:". */
+/* "Key:   N" at the end of a line, whatever stands before it: launchers glue a tag to each line
+ * ("[1,0]<stderr>:"). "MaxInUse:" is not the key "InUse:". */
 static bool read_stat(struct cursor cursor, struct bfc_line *line)
 {
     static const char *const keys[] = {"Limit:", "InUse:", "MaxInUse:"};
@@ -355,13 +366,15 @@ static bool is_map(const struct cursor *cursor)
     return cursor->end - cursor->at == BFC_MAP_LENGTH;
 }
 
-/* "... bfc_allocator.cc:643] ": the words of the allocator come behind it.  False: there is none. */
+/* "... bfc_allocator.cc:643] ": the words of the allocator come behind it.  False: there is none.
+ */
 static bool take_prefix(struct cursor *cursor)
 {
     struct cursor rest = *cursor;
     struct bfc_text before;
     uint64_t number = 0;
-    if (!take_up_to(&rest, "bfc_allocator.cc:", &before) || !take_decimal(&rest, &number) || !take(&rest, "]")) {
+    if (!take_up_to(&rest, "bfc_allocator.cc:", &before) || !take_decimal(&rest, &number) ||
+        !take(&rest, "]")) {
         return false;
     }
     *cursor = rest;
@@ -395,7 +408,8 @@ void bfc_line_read(const char *text, size_t length, bool is_behind_stats, struct
 {
     struct cursor cursor = {.at = text, .end = text + length};
     *line = (struct bfc_line){.kind = BFC_LINE_NONE};
-    while (cursor.end > cursor.at && strchr(" \t\r", cursor.end[-1]) != NULL && cursor.end[-1] != '\0') {
+    while (cursor.end > cursor.at && strchr(" \t\r", cursor.end[-1]) != NULL &&
+           cursor.end[-1] != '\0') {
         cursor.end--;
     }
     const bool has_prefix = take_prefix(&cursor);

@@ -1,4 +1,5 @@
-/* From lines to a dump.  The parts of a dump come in one order, so a line of an earlier part begins another dump. */
+/* From lines to a dump.  The parts of a dump come in one order, so a line of an earlier part begins
+ * another dump. */
 #include "formats/bfc.h"
 #include "harness/array.h"
 
@@ -30,7 +31,7 @@ void bfc_dump_clear(struct bfc_dump *dump)
     };
 }
 
-/* --- the parts -------------------------------------------------------------------------------------- */
+/* --- the parts --- */
 
 static void set_wrong(struct bfc_dump *dump, const char *reason, size_t number)
 {
@@ -77,14 +78,16 @@ static void take_bin(struct bfc_dump *dump, const struct bfc_line *line, size_t 
 
 static void take_region(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
 {
-    dump->regions = array_grown(dump->regions, dump->region_count, &dump->region_room, sizeof *dump->regions);
-    dump->regions[dump->region_count++] =
-        (struct bfc_region){.size_bytes = line->size_bytes, .first_chunk = dump->chunk_count, .line = number};
+    dump->regions = array_grown(dump->regions, dump->region_count, &dump->region_room,
+                                sizeof *dump->regions);
+    dump->regions[dump->region_count++] = (struct bfc_region){
+        .size_bytes = line->size_bytes, .first_chunk = dump->chunk_count, .line = number};
 }
 
 static void take_chunk(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
 {
-    dump->chunks = array_grown(dump->chunks, dump->chunk_count, &dump->chunk_room, sizeof *dump->chunks);
+    dump->chunks = array_grown(dump->chunks, dump->chunk_count, &dump->chunk_room,
+                               sizeof *dump->chunks);
     dump->chunks[dump->chunk_count++] = (struct bfc_chunk){
         .address = line->address,
         .size_bytes = line->size_bytes,
@@ -99,10 +102,12 @@ static void take_chunk(struct bfc_dump *dump, const struct bfc_line *line, size_
 
 static void take_summary(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
 {
-    dump->summaries =
-        array_grown(dump->summaries, dump->summary_count, &dump->summary_room, sizeof *dump->summaries);
-    dump->summaries[dump->summary_count++] = (struct bfc_summary){
-        .size_bytes = line->size_bytes, .count = line->count, .total = line->sizes[0], .line = number};
+    dump->summaries = array_grown(dump->summaries, dump->summary_count, &dump->summary_room,
+                                  sizeof *dump->summaries);
+    dump->summaries[dump->summary_count++] = (struct bfc_summary){.size_bytes = line->size_bytes,
+                                                                  .count = line->count,
+                                                                  .total = line->sizes[0],
+                                                                  .line = number};
 }
 
 static void take_pool(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
@@ -166,7 +171,7 @@ static void take_part(struct bfc_dump *dump, const struct bfc_line *line, size_t
     }
 }
 
-/* --- which dump ---------------------------------------------------------------------------------------- */
+/* --- which dump --- */
 
 /* Chunks and regions take turns, and so do a heading and what stands below it. */
 static enum bfc_line_kind part_of(enum bfc_line_kind kind)
@@ -225,7 +230,8 @@ bool bfc_dump_take(struct bfc_dump *dump, const struct bfc_line *line, size_t nu
                                    (line->kind == BFC_LINE_MAP && !is_in_statistics))) {
         return true;
     }
-    if (!is_empty && (line->kind == BFC_LINE_WRONG ? dump->last == BFC_LINE_MAP : begins_another(dump, line))) {
+    if (!is_empty &&
+        (line->kind == BFC_LINE_WRONG ? dump->last == BFC_LINE_MAP : begins_another(dump, line))) {
         return false;
     }
     dump->line = is_empty ? number : dump->line;

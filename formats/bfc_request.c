@@ -1,5 +1,5 @@
-/* How many bytes were asked for.  Newer dumps print the rounded size; older ones print it as people read it, which many
- * sizes share, and sometimes name the tensor. */
+/* How many bytes were asked for.  Newer dumps print the rounded size; older ones print it as people
+ * read it, which many sizes share, and sometimes name the tensor. */
 #include "formats/bfc.h"
 #include "formats/printed_size.h"
 
@@ -18,7 +18,8 @@ static bool request_is_possible(const struct bfc_dump *dump, uint64_t rounded_by
     }
     const struct bfc_text *text = &dump->requested; /* "112.5KiB" */
     char number[SETUP_NAME_BYTES];
-    const size_t length = text->length >= 3 && text->at[text->length - 2] == 'i' ? text->length - 2 : text->length;
+    const size_t length = text->length >= 3 && text->at[text->length - 2] == 'i' ? text->length - 2
+                                                                                 : text->length;
     if (length >= sizeof number) {
         return false;
     }
@@ -33,7 +34,8 @@ static uint64_t round_up(uint64_t size_bytes)
     return (size_bytes + mask) & ~mask;
 }
 
-/* What was asked for is a tensor of so many elements: of the sizes of elements, only one agrees with the text. */
+/* What was asked for is a tensor of so many elements: of the sizes of elements, only one agrees
+ * with the text. */
 static uint64_t request_of_shape(const struct bfc_dump *dump)
 {
     uint64_t found_bytes = 0;
@@ -82,13 +84,15 @@ enum import_result bfc_check_request(struct bfc_dump *dump, struct import_error 
     }
     if (dump->request_bytes == 0 || dump->request_bytes > BFC_BYTES_MAX ||
         !request_is_possible(dump, dump->request_bytes)) {
-        return import_fail(error, IMPORT_INVALID, line, 0,
-                           "the sizes of the request contradict each other, or are none up to 2^50");
+        return import_fail(
+            error, IMPORT_INVALID, line, 0,
+            "the sizes of the request contradict each other, or are none up to 2^50");
     }
     if (dump->request_bytes <= dump->largest_free_bytes) {
         return import_fail(error, IMPORT_INVALID, line, 0,
-                           "the request of %" PRIu64 " bytes would have found room: a chunk of %" PRIu64
-                           " bytes is free", dump->request_bytes, dump->largest_free_bytes);
+                           "the request of %" PRIu64
+                           " bytes would have found room: a chunk of %" PRIu64 " bytes is free",
+                           dump->request_bytes, dump->largest_free_bytes);
     }
     return IMPORT_OK;
 }

@@ -34,9 +34,10 @@ static const char *quoted_end(const char *begin, const char *line_end)
     return NULL;
 }
 
-/* Takes one field from *at and leaves *at at its comma or at line_end.  False: a quote is not closed, or
- * something follows the closing one. */
-static bool take_field(const char **at, const char *line, const char *line_end, struct csv_field *field)
+/* Takes one field from *at and leaves *at at its comma or at line_end.  False: a quote is not
+ * closed, or something follows the closing one. */
+static bool take_field(const char **at, const char *line, const char *line_end,
+                       struct csv_field *field)
 {
     const char *begin = *at;
     while (begin < line_end && is_blank(*begin)) {
@@ -63,12 +64,13 @@ static bool take_field(const char **at, const char *line, const char *line_end, 
         *at = end;
         trim(&begin, &end);
     }
-    *field = (struct csv_field){.text = begin, .length = (size_t)(end - begin), .column = (size_t)(begin - line) + 1};
+    *field = (struct csv_field){
+        .text = begin, .length = (size_t)(end - begin), .column = (size_t)(begin - line) + 1};
     return true;
 }
 
-static enum csv_result split(const char *line, const char *line_end, struct csv_row *row, const char **reason,
-                             size_t *column)
+static enum csv_result split(const char *line, const char *line_end, struct csv_row *row,
+                             const char **reason, size_t *column)
 {
     const char *at = line;
     for (;;) {
@@ -91,7 +93,8 @@ static enum csv_result split(const char *line, const char *line_end, struct csv_
     }
 }
 
-enum csv_result csv_next(struct cursor *cursor, struct csv_row *row, const char **reason, size_t *column)
+enum csv_result csv_next(struct cursor *cursor, struct csv_row *row, const char **reason,
+                         size_t *column)
 {
     while (cursor->at < cursor->end) {
         const char *line = cursor->at;

@@ -1,6 +1,7 @@
-/* Rows of comma-separated text (RFC 4180, leniently): LF or CRLF, quoted fields, blanks around a field
- * dropped, empty lines skipped.  Fields point into the text; nothing is copied.  A reader that knows which rows it
- * expects reads these itself, at the same cursor, and leaves here what is different. */
+/* Rows of comma-separated text (RFC 4180, leniently): LF or CRLF, quoted fields, blanks around a
+ * field dropped, empty lines skipped.  Fields point into the text; nothing is copied.  A reader
+ * that knows which rows it expects reads these itself, at the same cursor, and leaves here what is
+ * different. */
 #ifndef FORMATS_CSV_H
 #define FORMATS_CSV_H
 
@@ -22,9 +23,11 @@ struct csv_row {
 
 enum csv_result { CSV_ROW, CSV_END, CSV_BAD };
 
-/* Takes the next row, from the beginning of a line.  CSV_BAD: *reason (a constant) and *column say what is wrong in
- * row->line: a NUL byte, a quote that is not closed on its line, more than CSV_FIELD_COUNT_MAX fields. */
-enum csv_result csv_next(struct cursor *cursor, struct csv_row *row, const char **reason, size_t *column);
+/* Takes the next row, from the beginning of a line.  CSV_BAD: *reason (a constant) and *column say
+ * what is wrong in row->line: a NUL byte, a quote that is not closed on its line, more than
+ * CSV_FIELD_COUNT_MAX fields. */
+enum csv_result csv_next(struct cursor *cursor, struct csv_row *row, const char **reason,
+                         size_t *column);
 
 /* Whether a field is this word, letter case aside. */
 bool csv_field_is(const struct csv_field *field, const char *word);

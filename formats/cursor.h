@@ -1,5 +1,5 @@
-/* Where a reader of lines stands: what importers of line formats share to read hundreds of megabytes a second.
- * Nothing is copied, and every byte is looked at once. */
+/* Where a reader of lines stands: what importers of line formats share to read hundreds of
+ * megabytes a second. Nothing is copied, and every byte is looked at once. */
 #ifndef FORMATS_CURSOR_H
 #define FORMATS_CURSOR_H
 
@@ -47,7 +47,8 @@ CURSOR_INLINE bool cursor_take_word(struct cursor *cursor, const char *word, siz
 /* Takes the end of the line, LF or CRLF. */
 CURSOR_INLINE bool cursor_take_line_end(struct cursor *cursor)
 {
-    const bool has_return = cursor_is_at(cursor, '\r') && cursor->at + 1 < cursor->end && cursor->at[1] == '\n';
+    const bool has_return = cursor_is_at(cursor, '\r') && cursor->at + 1 < cursor->end &&
+                            cursor->at[1] == '\n';
     cursor->at += has_return;
     if (!cursor_take(cursor, '\n')) {
         return false;
@@ -65,15 +66,15 @@ CURSOR_INLINE uint64_t cursor_eight(const char *at)
     return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? bytes : __builtin_bswap64(bytes);
 }
 
-/* Of 8 bytes from which '0' is taken: the high bit of each that is no digit, as far as the first such; what is above it
- * means nothing. */
+/* Of 8 bytes from which '0' is taken: the high bit of each that is no digit, as far as the first
+ * such; what is above it means nothing. */
 CURSOR_INLINE uint64_t no_digits(uint64_t bytes)
 {
     return ((bytes + UINT64_C(0x7676767676767676)) | bytes) & UINT64_C(0x8080808080808080);
 }
 
-/* Up to 8 digits, all at once: neighbours are joined to pairs, these to fours, these to the number.  Returns how
- * many. */
+/* Up to 8 digits, all at once: neighbours are joined to pairs, these to fours, these to the number.
+ * Returns how many. */
 CURSOR_INLINE unsigned digits_join(const char *at, uint64_t *value)
 {
     uint64_t bytes = cursor_eight(at) ^ UINT64_C(0x3030303030303030);
@@ -89,8 +90,8 @@ CURSOR_INLINE unsigned digits_join(const char *at, uint64_t *value)
     return count;
 }
 
-/* Takes a decimal number, at least one digit.  False: there is none, or it is above UINT64_MAX; the cursor then stands
- * where it stood. */
+/* Takes a decimal number, at least one digit.  False: there is none, or it is above UINT64_MAX; the
+ * cursor then stands where it stood. */
 CURSOR_INLINE bool cursor_take_number(struct cursor *cursor, uint64_t *value)
 {
     const char *at = cursor->at;
@@ -105,7 +106,8 @@ CURSOR_INLINE bool cursor_take_number(struct cursor *cursor, uint64_t *value)
         at += count;
     }
     for (; at < cursor->end && (unsigned)(*at - '0') <= 9; at++) {
-        if (__builtin_mul_overflow(sum, 10, &sum) || __builtin_add_overflow(sum, (unsigned)(*at - '0'), &sum)) {
+        if (__builtin_mul_overflow(sum, 10, &sum) ||
+            __builtin_add_overflow(sum, (unsigned)(*at - '0'), &sum)) {
             return false;
         }
     }
@@ -120,7 +122,8 @@ CURSOR_INLINE bool cursor_take_number(struct cursor *cursor, uint64_t *value)
 /* Takes HH:MM:SS, a time of day, of which all 8 bytes are looked at together. */
 CURSOR_INLINE bool cursor_take_clock(struct cursor *cursor, uint32_t *second)
 {
-    static const uint64_t pattern = UINT64_C(0x30303A30303A3030); /* "00:00:00", the first byte lowest */
+    static const uint64_t pattern = UINT64_C(
+        0x30303A30303A3030); /* "00:00:00", the first byte lowest */
     if (cursor->end - cursor->at < 8) {
         return false;
     }
@@ -128,8 +131,8 @@ CURSOR_INLINE bool cursor_take_clock(struct cursor *cursor, uint32_t *second)
     const uint32_t hours = (uint32_t)(bytes & 15) * 10 + (uint32_t)(bytes >> 8 & 15);
     const uint32_t minutes = (uint32_t)(bytes >> 24 & 15) * 10 + (uint32_t)(bytes >> 32 & 15);
     const uint32_t seconds = (uint32_t)(bytes >> 48 & 15) * 10 + (uint32_t)(bytes >> 56 & 15);
-    if (no_digits(bytes) != 0 || (bytes & UINT64_C(0x0000FF0000FF0000)) != 0 || hours > 23 || minutes > 59 ||
-        seconds > 60) {
+    if (no_digits(bytes) != 0 || (bytes & UINT64_C(0x0000FF0000FF0000)) != 0 || hours > 23 ||
+        minutes > 59 || seconds > 60) {
         return false;
     }
     cursor->at += 8;
@@ -168,8 +171,9 @@ static inline int cursor_rest_length(const struct cursor *cursor)
     return length;
 }
 
-/* What is at the cursor is not what must be there: IMPORT_INCOMPLETE where the text ends, so that it may be cut off,
- * else IMPORT_INVALID.  what: "the size is not a number". */
-enum import_result cursor_fail(const struct cursor *cursor, struct import_error *error, const char *what);
+/* What is at the cursor is not what must be there: IMPORT_INCOMPLETE where the text ends, so that
+ * it may be cut off, else IMPORT_INVALID.  what: "the size is not a number". */
+enum import_result cursor_fail(const struct cursor *cursor, struct import_error *error,
+                               const char *what);
 
 #endif

@@ -53,8 +53,9 @@ static const struct double_name *find_in(const struct double_name **names, size_
 }
 
 /* order: the numbers of all names by their hashes.  sorted: room for as many. */
-static const struct double_name *find_in_all(const struct double_name *names, size_t count, const uint64_t *hashes,
-                                             const uint64_t *order, const struct double_name **sorted)
+static const struct double_name *find_in_all(const struct double_name *names, size_t count,
+                                             const uint64_t *hashes, const uint64_t *order,
+                                             const struct double_name **sorted)
 {
     const struct double_name *twice = NULL;
     for (size_t i = 0; i < count; i++) {

@@ -10,8 +10,9 @@ struct double_name {
     size_t length;
 };
 
-/* *number becomes the lowest number of a name in names[count] (1 to 2^32 - 1) that came before, or count when none did.
- * False: no host memory.  O(bytes), and count log count where somebody chose names of the same hash. */
+/* *number becomes the lowest number of a name in names[count] (1 to 2^32 - 1) that came before, or
+ * count when none did. False: no host memory.  O(bytes), and count log count where somebody chose
+ * names of the same hash. */
 bool doubles_find(const struct double_name *names, size_t count, size_t *number);
 
 #endif

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-const struct exporter *const exporters[] = {&exporter_csv, &exporter_rmm, &exporter_torch_snapshot, &exporter_ops,
-                                            NULL};
+const struct exporter *const exporters[] = {&exporter_csv, &exporter_rmm, &exporter_torch_snapshot,
+                                            &exporter_ops, NULL};
 
 const struct exporter *exporter_find(const char *name)
 {
@@ -18,10 +18,14 @@ const struct exporter *exporter_find(const char *name)
 const char *export_action_name(enum export_action action)
 {
     static const char *const names[EXPORT_ACTION_COUNT] = {
-        [EXPORT_ALLOC] = "alloc",          [EXPORT_FREE_REQUESTED] = "free_requested",
-        [EXPORT_FREE_COMPLETED] = "free_completed", [EXPORT_EVICTED] = "evicted",
-        [EXPORT_MOVED_OUT] = "moved_out",  [EXPORT_MOVED_IN] = "moved_in",
-        [EXPORT_RETIRED] = "retired",      [EXPORT_FAILED] = "failed"};
+        [EXPORT_ALLOC] = "alloc",
+        [EXPORT_FREE_REQUESTED] = "free_requested",
+        [EXPORT_FREE_COMPLETED] = "free_completed",
+        [EXPORT_EVICTED] = "evicted",
+        [EXPORT_MOVED_OUT] = "moved_out",
+        [EXPORT_MOVED_IN] = "moved_in",
+        [EXPORT_RETIRED] = "retired",
+        [EXPORT_FAILED] = "failed"};
     return names[action];
 }
 

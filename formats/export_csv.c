@@ -17,16 +17,18 @@ static void csv_event(struct export *export, const struct export_event *event)
         snprintf(address, sizeof address, "%" PRIu64, event->address);
     }
     /* Names have neither quotes nor line breaks: setup_set_tag sees to it. */
-    fprintf(export->stream, "%" PRIu32 ",%s,%s,%" PRIu64 ",%" PRIu64 ",%u,%u,\"%s\",%" PRIu64 ",%" PRIu64 "\n",
-            event->op, export_action_name(event->action), address, event->size_bytes, event->requested_bytes,
-            event->lane, event->host, export_tag(export->setup, event->tag, tag), event->in_use_bytes,
+    fprintf(export->stream,
+            "%" PRIu32 ",%s,%s,%" PRIu64 ",%" PRIu64 ",%u,%u,\"%s\",%" PRIu64 ",%" PRIu64 "\n",
+            event->op, export_action_name(event->action), address, event->size_bytes,
+            event->requested_bytes, event->lane, event->host,
+            export_tag(export->setup, event->tag, tag), event->in_use_bytes,
             event->largest_hole_bytes);
 }
 
 static bool csv_end(struct export *export, const struct export_final *final)
 {
     (void)export;
-    (void)final;
+    (void) final;
     return true;
 }
 

@@ -1,10 +1,12 @@
-/* RAPIDS RMM's log (logging_resource_adaptor), which its replay benchmark and its scripts read.  It knows nothing of
- * queued frees and moves: a free is there when it is complete, and a move is a free and an allocation. */
+/* RAPIDS RMM's log (logging_resource_adaptor), which its replay benchmark and its scripts read.  It
+ * knows nothing of queued frees and moves: a free is there when it is complete, and a move is a
+ * free and an allocation. */
 #include "formats/export.h"
 
 #include <inttypes.h>
 
-/* A pointer is never null, and devices of several hosts never share one: each has 2^52 bytes of addresses. */
+/* A pointer is never null, and devices of several hosts never share one: each has 2^52 bytes of
+ * addresses. */
 enum { HOST_ADDRESS_BITS = 52 };
 #define DAY_US (UINT64_C(24) * 60 * 60 * 1000000)
 
@@ -46,15 +48,16 @@ static void rmm_event(struct export *export, const struct export_event *event)
         snprintf(pointer, sizeof pointer, "0x%" PRIx64,
                  event->address + ((uint64_t)(event->host + 1u) << HOST_ADDRESS_BITS));
     }
-    fprintf(export->stream, "%u,%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64 ".%06" PRIu64 ",%s,%s,%" PRIu64 ",0x%x\n",
-            event->lane, seconds / 3600, seconds / 60 % 60, seconds % 60, time_us % 1000000, action, pointer,
-            event->requested_bytes, event->lane);
+    fprintf(export->stream,
+            "%u,%02" PRIu64 ":%02" PRIu64 ":%02" PRIu64 ".%06" PRIu64 ",%s,%s,%" PRIu64 ",0x%x\n",
+            event->lane, seconds / 3600, seconds / 60 % 60, seconds % 60, time_us % 1000000, action,
+            pointer, event->requested_bytes, event->lane);
 }
 
 static bool rmm_end(struct export *export, const struct export_final *final)
 {
     (void)export;
-    (void)final;
+    (void) final;
     return true;
 }
 

@@ -1,5 +1,6 @@
-/* PyTorch's memory snapshot as JSON, as torch.cuda.memory._dump_snapshot has it, for the memory viewer of PyTorch: one
- * segment a host, which is all of its device, with blocks that tile it, and the events that led there. */
+/* PyTorch's memory snapshot as JSON, as torch.cuda.memory._dump_snapshot has it, for the memory
+ * viewer of PyTorch: one segment a host, which is all of its device, with blocks that tile it, and
+ * the events that led there. */
 #include "formats/export.h"
 #include "formats/formats.h"
 
@@ -7,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Addresses as a process has them, and below 2^53, above which JavaScript's numbers are not exact. */
+/* Addresses as a process has them, and below 2^53, above which JavaScript's numbers are not exact.
+ */
 #define BASE_ADDRESS UINT64_C(0x7F0000000000)
 
 /* The traces come before the segments are known. */
@@ -64,10 +66,11 @@ static bool torch_begin(struct export *export)
     return true;
 }
 
-/* PyTorch has versions in which a free says what was asked for, and such in which it says what the block took: here it
- * does the latter, which no other event tells.  Free on the device is what lies outside of all segments, and the one
- * here covers the device. */
-static void put_event(FILE *stream, const struct export *export, const struct export_event *event, const char *action)
+/* PyTorch has versions in which a free says what was asked for, and such in which it says what the
+ * block took: here it does the latter, which no other event tells.  Free on the device is what lies
+ * outside of all segments, and the one here covers the device. */
+static void put_event(FILE *stream, const struct export *export, const struct export_event *event,
+                      const char *action)
 {
     const bool is_free = strncmp(action, "free", strlen("free")) == 0;
     fprintf(stream, ",\n{\"action\":\"%s\",", action);
@@ -77,7 +80,8 @@ static void put_event(FILE *stream, const struct export *export, const struct ex
         fprintf(stream, "\"addr\":%" PRIu64, BASE_ADDRESS + event->address);
     }
     fprintf(stream, ",\"size\":%" PRIu64 ",\"stream\":%u,\"time_us\":%" PRIu64 ",",
-            is_free ? event->size_bytes : event->requested_bytes, event->lane, event->now_ns / 1000);
+            is_free ? event->size_bytes : event->requested_bytes, event->lane,
+            event->now_ns / 1000);
     put_frames(stream, export->setup, event->tag, event->op);
     (void)fputc('}', stream);
 }
@@ -90,7 +94,8 @@ static void put_end(FILE *stream, const struct export *export, const struct expo
     put_event(stream, export, event, "free_completed");
 }
 
-/* What a move leaves and takes is freed and allocated; what is freed in host memory was freed when it left. */
+/* What a move leaves and takes is freed and allocated; what is freed in host memory was freed when
+ * it left. */
 static void torch_event(struct export *export, const struct export_event *event)
 {
     struct torch_state *state = export->state;
@@ -124,8 +129,10 @@ static void torch_event(struct export *export, const struct export_event *event)
     }
 }
 
-/* The blocks at the end have one for the stack of programs, which no event of a run tells: it comes last. */
-static const char stack_frames[] = "\"frames\":[{\"filename\":\"ops\",\"line\":0,\"name\":\"stack of programs\"}]";
+/* The blocks at the end have one for the stack of programs, which no event of a run tells: it comes
+ * last. */
+static const char stack_frames[] =
+    "\"frames\":[{\"filename\":\"ops\",\"line\":0,\"name\":\"stack of programs\"}]";
 
 static void put_stack_event(FILE *stream, const struct export_final *final, uint32_t host)
 {
@@ -137,7 +144,7 @@ static void put_stack_event(FILE *stream, const struct export_final *final, uint
     }
 }
 
-/* --- segments -------------------------------------------------------------------------------------------- */
+/* --- segments --- */
 
 struct segment {
     FILE *stream;
@@ -145,12 +152,14 @@ struct segment {
     bool is_first;
 };
 
-static void put_block(struct segment *segment, uint64_t address, uint64_t size_bytes, uint64_t requested_bytes,
-                      const char *state)
+static void put_block(struct segment *segment, uint64_t address, uint64_t size_bytes,
+                      uint64_t requested_bytes, const char *state)
 {
     fprintf(segment->stream,
-            "%s{\"address\":%" PRIu64 ",\"size\":%" PRIu64 ",\"requested_size\":%" PRIu64 ",\"state\":\"%s\",",
-            segment->is_first ? "" : ",\n", BASE_ADDRESS + address, size_bytes, requested_bytes, state);
+            "%s{\"address\":%" PRIu64 ",\"size\":%" PRIu64 ",\"requested_size\":%" PRIu64
+            ",\"state\":\"%s\",",
+            segment->is_first ? "" : ",\n", BASE_ADDRESS + address, size_bytes, requested_bytes,
+            state);
     segment->is_first = false;
     segment->end = address + size_bytes;
 }
@@ -167,7 +176,8 @@ static void put_blocks(const struct export *export, const struct export_final *f
 {
     struct segment segment = {.stream = export->stream, .is_first = true};
     if (final->reserved_bytes[host] > 0) {
-        put_block(&segment, 0, final->reserved_bytes[host], final->reserved_bytes[host], "active_allocated");
+        put_block(&segment, 0, final->reserved_bytes[host], final->reserved_bytes[host],
+                  "active_allocated");
         fprintf(export->stream, "%s}", stack_frames);
     }
     for (size_t i = 0; i < final->block_count; i++) {
@@ -184,7 +194,8 @@ static void put_blocks(const struct export *export, const struct export_final *f
     put_hole(&segment, export->setup->capacity_bytes);
 }
 
-static void put_segment(const struct export *export, const struct export_final *final, uint32_t host)
+static void put_segment(const struct export *export, const struct export_final *final,
+                        uint32_t host)
 {
     uint64_t allocated = final->reserved_bytes[host];
     uint64_t active = allocated;
@@ -197,17 +208,20 @@ static void put_segment(const struct export *export, const struct export_final *
             requested += block->requested_bytes;
         }
     }
-    fprintf(export->stream,
-            "%s{\"device\":%" PRIu32 ",\"address\":%" PRIu64 ",\"total_size\":%" PRIu64 ",\"allocated_size\":%" PRIu64
-            ",\"active_size\":%" PRIu64 ",\"requested_size\":%" PRIu64
-            ",\"stream\":0,\"segment_type\":\"large\",\"segment_pool_id\":[0,0],\"is_expandable\":false,"
-            "\"frames\":[],\"blocks\":[\n",
-            host == 0 ? "" : ",\n", host, BASE_ADDRESS, export->setup->capacity_bytes, allocated, active, requested);
+    fprintf(
+        export->stream,
+        "%s{\"device\":%" PRIu32 ",\"address\":%" PRIu64 ",\"total_size\":%" PRIu64
+        ",\"allocated_size\":%" PRIu64 ",\"active_size\":%" PRIu64 ",\"requested_size\":%" PRIu64
+        ",\"stream\":0,\"segment_type\":\"large\",\"segment_pool_id\":[0,0],\"is_expandable\":false,"
+        "\"frames\":[],\"blocks\":[\n",
+        host == 0 ? "" : ",\n", host, BASE_ADDRESS, export->setup->capacity_bytes, allocated,
+        active, requested);
     put_blocks(export, final, host);
     (void)fputs("\n]}", export->stream);
 }
 
-static void put_snapshot(const struct export *export, const struct torch_state *state, const struct export_final *final)
+static void put_snapshot(const struct export *export, const struct torch_state *state,
+                         const struct export_final *final)
 {
     (void)fputs("{\"segments\":[\n", export->stream);
     for (uint32_t i = 0; i < export->setup->host_count; i++) {

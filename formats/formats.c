@@ -9,10 +9,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct format *const formats[] = {
-    &format_ops, &format_azure_llm, &format_bfc, &format_hbm_allocations, &format_hbm_report,
-    &format_jax_device_memory, &format_malloc_lab, &format_rmm, &format_static_planning, &format_torch_snapshot,
-    &format_torch_state, &format_tpu_message, &format_trace_json, &format_xplane, NULL};
+const struct format *const formats[] = {&format_ops,
+                                        &format_azure_llm,
+                                        &format_bfc,
+                                        &format_hbm_allocations,
+                                        &format_hbm_report,
+                                        &format_jax_device_memory,
+                                        &format_malloc_lab,
+                                        &format_rmm,
+                                        &format_static_planning,
+                                        &format_torch_snapshot,
+                                        &format_torch_state,
+                                        &format_tpu_message,
+                                        &format_trace_json,
+                                        &format_xplane,
+                                        NULL};
 
 const struct format *format_find(const char *name)
 {
@@ -60,8 +71,9 @@ void import_deinit(struct import *import)
 void import_say(struct import *import, uint32_t op, enum said_kind kind, uint64_t value)
 {
     CHECK(op < import->ops.count);
-    if (import->said_count > 0)
+    if (import->said_count > 0) {
         CHECK(import->said[import->said_count - 1].op <= op);
+    }
     if (import->said_count == import->said_room) {
         import->said_room = import->said_room == 0 ? 64 : import->said_room * 2;
         import->said = realloc(import->said, import->said_room * sizeof *import->said);
@@ -75,19 +87,23 @@ static void format_names(char *text, size_t size)
     size_t used = 0;
     text[0] = '\0';
     for (size_t i = 0; formats[i] != NULL && used < size; i++) {
-        used += (size_t)snprintf(text + used, size - used, "%s%s", i == 0 ? "" : ", ", formats[i]->name);
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i == 0 ? "" : ", ",
+                                 formats[i]->name);
     }
 }
 
-static void fail_unrecognised(const char *text, size_t length, const char *names, struct import_error *error)
+static void fail_unrecognised(const char *text, size_t length, const char *names,
+                              struct import_error *error)
 {
     static const char own[] = EXPORT_CSV_HEADER;
     if (length >= strlen(own) && memcmp(text, own, strlen(own)) == 0) {
-        import_fail(error, IMPORT_UNRECOGNISED, 0, 0, "this is a table that 'export --format csv' wrote: it does not "
+        import_fail(error, IMPORT_UNRECOGNISED, 0, 0,
+                    "this is a table that 'export --format csv' wrote: it does not "
                     "come in again; the formats ops, torch_snapshot and rmm of export do");
         return;
     }
-    import_fail(error, IMPORT_UNRECOGNISED, 0, 0, "no format recognises this text; known are %s", names);
+    import_fail(error, IMPORT_UNRECOGNISED, 0, 0, "no format recognises this text; known are %s",
+                names);
 }
 
 static const struct format *format_choose(const char *text, size_t length, const char *name,
@@ -98,7 +114,8 @@ static const struct format *format_choose(const char *text, size_t length, const
     if (name != NULL && strcmp(name, "auto") != 0) {
         const struct format *format = format_find(name);
         if (format == NULL) {
-            import_fail(error, IMPORT_UNRECOGNISED, 0, 0, "there is no format '%s'; one of auto, %s", name, names);
+            import_fail(error, IMPORT_UNRECOGNISED, 0, 0,
+                        "there is no format '%s'; one of auto, %s", name, names);
         }
         return format;
     }
@@ -134,7 +151,8 @@ enum import_result import_text(const char *text, size_t length, const char *form
     import_init(import);
     const uint64_t granule_bytes = input.fixed->granule_bytes;
     if ((granule_bytes & (granule_bytes - 1)) != 0 || granule_bytes > GRANULE_BYTES_MAX) {
-        return import_fail(error, IMPORT_INVALID, 0, 0, "the granule is not a power of two up to 64K");
+        return import_fail(error, IMPORT_INVALID, 0, 0,
+                           "the granule is not a power of two up to 64K");
     }
     if (input.length == 0) {
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "the file is empty");
@@ -144,7 +162,8 @@ enum import_result import_text(const char *text, size_t length, const char *form
         return IMPORT_UNRECOGNISED;
     }
     enum import_result result = format->import(&input, import, error);
-    if (result == IMPORT_OK && import->ops.count == 0 && format != &format_ops) { /* an empty .ops is a run of no ops */
+    if (result == IMPORT_OK && import->ops.count == 0 &&
+        format != &format_ops) { /* an empty .ops is a run of no ops */
         result = import_fail(error, IMPORT_INCOMPLETE, 0, 0,
                              "there is nothing in it to replay: no memory in use, and no request");
     }
@@ -157,8 +176,9 @@ enum import_result import_text(const char *text, size_t length, const char *form
     return IMPORT_OK;
 }
 
-enum import_result import_file(const char *path, const char *format_name, const struct import_options *options,
-                               struct import *import, struct import_error *error)
+enum import_result import_file(const char *path, const char *format_name,
+                               const struct import_options *options, struct import *import,
+                               struct import_error *error)
 {
     struct text text;
     enum import_result result = text_read(path, IMPORT_BYTES_MAX, &text, error);
@@ -169,7 +189,8 @@ enum import_result import_file(const char *path, const char *format_name, const 
     return result;
 }
 
-const char *import_error_print(const char *path, const struct import_error *error, char *text, size_t size)
+const char *import_error_print(const char *path, const struct import_error *error, char *text,
+                               size_t size)
 {
     if (error->line == 0) {
         snprintf(text, size, "%s: %s", path, error->reason);
@@ -181,7 +202,8 @@ const char *import_error_print(const char *path, const struct import_error *erro
     return text;
 }
 
-/* The character of the form that its first byte has, as a number; UINT32_MAX: bytes of it are missing. */
+/* The character of the form that its first byte has, as a number; UINT32_MAX: bytes of it are
+ * missing. */
 static uint32_t character_decode(const char *text, size_t length, uint32_t first_bits)
 {
     uint32_t character = first_bits;
@@ -209,22 +231,27 @@ size_t import_character_length(const char *text)
         if ((first & forms[i].mask) != forms[i].lead) {
             continue;
         }
-        const uint32_t character =
-            character_decode(text, forms[i].length, first & (unsigned char)~forms[i].mask);
+        const uint32_t character = character_decode(text, forms[i].length,
+                                                    first & (unsigned char)~forms[i].mask);
         const bool is_surrogate = character >= 0xD800 && character <= 0xDFFF;
-        return character >= forms[i].lowest && character <= forms[i].highest && !is_surrogate ? forms[i].length : 0;
+        return character >= forms[i].lowest && character <= forms[i].highest && !is_surrogate
+                   ? forms[i].length
+                   : 0;
     }
     return 0;
 }
 
-/* C1 controls are two bytes in UTF-8, and terminals obey some of them: U+009B begins a command as ESC [ does. */
+/* C1 controls are two bytes in UTF-8, and terminals obey some of them: U+009B begins a command as
+ * ESC [ does. */
 static bool is_control(const char *text, size_t length)
 {
     const unsigned char first = (unsigned char)text[0];
-    return first < 0x20 || first == 0x7F || (length == 2 && first == 0xC2 && (unsigned char)text[1] < 0xA0);
+    return first < 0x20 || first == 0x7F ||
+           (length == 2 && first == 0xC2 && (unsigned char)text[1] < 0xA0);
 }
 
-/* Reasons and notes quote what was read: bytes that could upset a terminal or break the line become '?'. */
+/* Reasons and notes quote what was read: bytes that could upset a terminal or break the line become
+ * '?'. */
 static void make_printable(char *text)
 {
     while (*text != '\0') {
@@ -236,8 +263,8 @@ static void make_printable(char *text)
     }
 }
 
-enum import_result import_fail(struct import_error *error, enum import_result result, size_t line, size_t column,
-                               const char *reason, ...)
+enum import_result import_fail(struct import_error *error, enum import_result result, size_t line,
+                               size_t column, const char *reason, ...)
 {
     CHECK(result != IMPORT_OK);
     va_list arguments;
@@ -261,7 +288,8 @@ void import_note(struct import *import, const char *note, ...)
     const size_t used = strlen(import->notes);
     const size_t separator = used > 0 ? 1 : 0;
     if (used + separator + strlen(line) < sizeof import->notes) {
-        snprintf(import->notes + used, sizeof import->notes - used, "%s%s", used > 0 ? "\n" : "", line);
+        snprintf(import->notes + used, sizeof import->notes - used, "%s%s", used > 0 ? "\n" : "",
+                 line);
     }
 }
 
@@ -269,7 +297,8 @@ void import_position(const char *text, size_t offset, size_t *line, size_t *colu
 {
     size_t lines = 1;
     size_t line_start = 0;
-    for (const char *end; (end = memchr(text + line_start, '\n', offset - line_start)) != NULL; lines++) {
+    for (const char *end; (end = memchr(text + line_start, '\n', offset - line_start)) != NULL;
+         lines++) {
         line_start = (size_t)(end - text) + 1;
     }
     *line = lines;
@@ -279,8 +308,10 @@ void import_position(const char *text, size_t offset, size_t *line, size_t *colu
 uint64_t import_fixed_capacity(const struct setup *fixed, uint64_t granule_bytes)
 {
     const struct chip *chip = chip_find(fixed->chip);
-    if (chip != NULL && (fixed->capacity_bytes == 0 || fixed->capacity_bytes == chip->capacity_bytes)) {
-        return granule_bytes == 0 ? chip->capacity_bytes : chip->capacity_bytes / granule_bytes * granule_bytes;
+    if (chip != NULL &&
+        (fixed->capacity_bytes == 0 || fixed->capacity_bytes == chip->capacity_bytes)) {
+        return granule_bytes == 0 ? chip->capacity_bytes
+                                  : chip->capacity_bytes / granule_bytes * granule_bytes;
     }
     return fixed->capacity_bytes;
 }

@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* Drawn by the system, and another one each time.  What is in a table and in which order never depends on it, only how
- * long it takes to be found. */
+/* Drawn by the system, and another one each time.  What is in a table and in which order never
+ * depends on it, only how long it takes to be found. */
 uint64_t hash_seed_draw(void);
 
 #endif

@@ -10,8 +10,8 @@
 enum { PREFIX_BYTES_MAX = 1024 };
 
 static const char header_words[] = "HBM allocations:";
-static const char *const state_names[HBM_ROW_STATE_COUNT] = {"movable",      "held",         "dying",
-                                                             "program idle", "program busy", "retired"};
+static const char *const state_names[HBM_ROW_STATE_COUNT] = {
+    "movable", "held", "dying", "program idle", "program busy", "retired"};
 
 /* A line of the text, without its end. */
 struct line {
@@ -51,7 +51,7 @@ bool hbm_allocations_find(const char *text, size_t length, size_t *offset)
     return false;
 }
 
-/* --- lines ------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 
 /* Takes a size and the words behind it, all on this line. */
 static bool take_size_and(struct phrase_cursor *cursor, struct size_range *range, const char *words)
@@ -64,9 +64,11 @@ static bool parse_header(const struct line *line, struct hbm_allocations *alloca
 {
     struct phrase_cursor cursor = {.text = line->text, .length = line->length};
     struct size_range used;
-    return phrase_take(&cursor, header_words) && phrase_take_count(&cursor, &allocations->block_count) &&
+    return phrase_take(&cursor, header_words) &&
+           phrase_take_count(&cursor, &allocations->block_count) &&
            phrase_take(&cursor, "blocks,") && take_size_and(&cursor, &used, "in use (") &&
-           phrase_take_count(&cursor, &allocations->used_bytes) && phrase_take(&cursor, "bytes),") &&
+           phrase_take_count(&cursor, &allocations->used_bytes) &&
+           phrase_take(&cursor, "bytes),") &&
            take_size_and(&cursor, &allocations->padding, "of it padding,") &&
            take_size_and(&cursor, &allocations->reserved, "reserved,") &&
            take_size_and(&cursor, &allocations->free, "free,") &&
@@ -78,13 +80,16 @@ static bool parse_state(const struct line *line, struct hbm_allocations *allocat
 {
     for (int i = 0; i < HBM_ROW_STATE_COUNT; i++) {
         const size_t name_length = strlen(state_names[i]);
-        const char *at = memmem(line->text, line->length < PREFIX_BYTES_MAX ? line->length : PREFIX_BYTES_MAX,
+        const char *at = memmem(line->text,
+                                line->length < PREFIX_BYTES_MAX ? line->length : PREFIX_BYTES_MAX,
                                 state_names[i], name_length);
-        if (at == NULL || (size_t)(at - line->text) + name_length >= line->length || at[name_length] != ':') {
+        if (at == NULL || (size_t)(at - line->text) + name_length >= line->length ||
+            at[name_length] != ':') {
             continue;
         }
-        struct phrase_cursor cursor = {.text = line->text, .length = line->length,
-                                .at = (size_t)(at - line->text) + name_length + 1};
+        struct phrase_cursor cursor = {.text = line->text,
+                                       .length = line->length,
+                                       .at = (size_t)(at - line->text) + name_length + 1};
         struct size_range size;
         uint64_t count = 0, bytes = 0;
         if (phrase_take_count(&cursor, &count) && phrase_take(&cursor, "blocks,") &&
@@ -112,8 +117,8 @@ static const char *find_last(const char *text, size_t length, const char *words)
     return NULL;
 }
 
-/* ", shape X, unpadded S, padding S, N bytes": from the end, because names may have commas.  *end becomes where it
- * begins. */
+/* ", shape X, unpadded S, padding S, N bytes": from the end, because names may have commas.  *end
+ * becomes where it begins. */
 static bool parse_row_end(const char *text, size_t length, struct hbm_row *row, size_t *end)
 {
     const char *unpadded = find_last(text, length, ", unpadded ");
@@ -128,8 +133,8 @@ static bool parse_row_end(const char *text, size_t length, struct hbm_row *row, 
         .text = text, .length = length, .at = (size_t)(unpadded - text) + strlen(", unpadded ")};
     *end = (size_t)(shape - text);
     return take_size_and(&cursor, &row->unpadded, ",") && phrase_take(&cursor, "padding") &&
-           take_size_and(&cursor, &row->padding, ",") && phrase_take_count(&cursor, &row->size_bytes) &&
-           phrase_take(&cursor, "bytes");
+           take_size_and(&cursor, &row->padding, ",") &&
+           phrase_take_count(&cursor, &row->size_bytes) && phrase_take(&cursor, "bytes");
 }
 
 static bool take_address(struct phrase_cursor *cursor, uint64_t *address)
@@ -178,12 +183,14 @@ static bool parse_row_middle(struct phrase_cursor *cursor, size_t end, struct hb
             row->state = (enum hbm_row_state)i;
         }
     }
-    if (row->state == HBM_ROW_STATE_COUNT || !phrase_take_character(&middle, ',') || !phrase_take(&middle, "tag")) {
+    if (row->state == HBM_ROW_STATE_COUNT || !phrase_take_character(&middle, ',') ||
+        !phrase_take(&middle, "tag")) {
         return false;
     }
     phrase_skip_gap(&middle);
     const bool is_negative = phrase_take_character(&middle, '-');
-    if (!phrase_take_count(&middle, &tag) || tag > INT32_MAX + (uint64_t)1 || !phrase_take_character(&middle, ' ')) {
+    if (!phrase_take_count(&middle, &tag) || tag > INT32_MAX + (uint64_t)1 ||
+        !phrase_take_character(&middle, ' ')) {
         return false;
     }
     row->tag = is_negative ? -(int64_t)tag : (int64_t)tag;
@@ -199,15 +206,18 @@ static bool parse_row_middle(struct phrase_cursor *cursor, size_t end, struct hb
 static bool parse_row(const struct line *line, struct hbm_row *row)
 {
     const char *begin = line->text;
-    const char *stop = line->text + (line->length < PREFIX_BYTES_MAX ? line->length : PREFIX_BYTES_MAX);
+    const char *stop = line->text +
+                       (line->length < PREFIX_BYTES_MAX ? line->length : PREFIX_BYTES_MAX);
     const char *at = memmem(begin, (size_t)(stop - begin), " at ", 4);
     size_t end = 0;
     if (at == NULL || !parse_row_end(line->text, line->length, row, &end)) {
         return false;
     }
     for (; at != NULL; at = memmem(at + 1, (size_t)(stop - at - 1), " at ", 4)) {
-        struct phrase_cursor cursor = {.text = line->text, .length = line->length, .at = (size_t)(at - line->text) + 4};
-        if (cursor.at < end && take_address(&cursor, &row->address) && parse_row_middle(&cursor, end, row)) {
+        struct phrase_cursor cursor = {
+            .text = line->text, .length = line->length, .at = (size_t)(at - line->text) + 4};
+        if (cursor.at < end && take_address(&cursor, &row->address) &&
+            parse_row_middle(&cursor, end, row)) {
             row->line = line->number;
             return true;
         }
@@ -215,7 +225,7 @@ static bool parse_row(const struct line *line, struct hbm_row *row)
     return false;
 }
 
-/* --- the whole report ----------------------------------------------------------------------------------- */
+/* --- the whole report --- */
 
 static enum import_result add_row(struct hbm_allocations *allocations, const struct hbm_row *row,
                                   struct import_error *error)
@@ -224,7 +234,8 @@ static enum import_result add_row(struct hbm_allocations *allocations, const str
         const size_t room = allocations->row_room == 0 ? 64 : allocations->row_room * 2;
         struct hbm_row *rows = realloc(allocations->rows, room * sizeof *rows);
         if (rows == NULL) {
-            return import_fail(error, IMPORT_UNREADABLE, row->line, 0, "no host memory for the blocks");
+            return import_fail(error, IMPORT_UNREADABLE, row->line, 0,
+                               "no host memory for the blocks");
         }
         allocations->rows = rows;
         allocations->row_room = room;
@@ -233,7 +244,8 @@ static enum import_result add_row(struct hbm_allocations *allocations, const str
     return IMPORT_OK;
 }
 
-static enum import_result check_states(const struct hbm_allocations *allocations, struct import_error *error)
+static enum import_result check_states(const struct hbm_allocations *allocations,
+                                       struct import_error *error)
 {
     uint64_t counts[HBM_ROW_STATE_COUNT] = {0};
     uint64_t bytes[HBM_ROW_STATE_COUNT] = {0};
@@ -242,42 +254,46 @@ static enum import_result check_states(const struct hbm_allocations *allocations
         bytes[allocations->rows[i].state] += allocations->rows[i].size_bytes;
     }
     for (int i = 0; i < HBM_ROW_STATE_COUNT; i++) {
-        if (allocations->states[i].is_said &&
-            (counts[i] != allocations->states[i].count || bytes[i] != allocations->states[i].bytes)) {
+        if (allocations->states[i].is_said && (counts[i] != allocations->states[i].count ||
+                                               bytes[i] != allocations->states[i].bytes)) {
             return import_fail(error, IMPORT_INVALID, allocations->states[i].line, 0,
-                               "%" PRIu64 " blocks of %" PRIu64 " bytes are %s, and %" PRIu64 " of %" PRIu64
-                               " bytes are listed",
-                               allocations->states[i].count, allocations->states[i].bytes, state_names[i], counts[i],
-                               bytes[i]);
+                               "%" PRIu64 " blocks of %" PRIu64 " bytes are %s, and %" PRIu64
+                               " of %" PRIu64 " bytes are listed",
+                               allocations->states[i].count, allocations->states[i].bytes,
+                               state_names[i], counts[i], bytes[i]);
         }
     }
     return IMPORT_OK;
 }
 
-static enum import_result check_sums(const struct hbm_allocations *allocations, struct import_error *error)
+static enum import_result check_sums(const struct hbm_allocations *allocations,
+                                     struct import_error *error)
 {
     uint64_t sum_bytes = 0;
     if (allocations->row_count < allocations->block_count) {
         return import_fail(error, IMPORT_INCOMPLETE, allocations->line, 0,
-                           "the report is cut off: of its %" PRIu64 " blocks %zu are listed", allocations->block_count,
-                           allocations->row_count);
+                           "the report is cut off: of its %" PRIu64 " blocks %zu are listed",
+                           allocations->block_count, allocations->row_count);
     }
     for (size_t i = 0; i < allocations->row_count; i++) {
         if (__builtin_add_overflow(sum_bytes, allocations->rows[i].size_bytes, &sum_bytes)) {
-            return import_fail(error, IMPORT_INVALID, allocations->rows[i].line, 0, "the blocks' sizes overflow");
+            return import_fail(error, IMPORT_INVALID, allocations->rows[i].line, 0,
+                               "the blocks' sizes overflow");
         }
     }
     if (sum_bytes != allocations->used_bytes) {
         return import_fail(error, IMPORT_INVALID, allocations->line, 0,
-                           "%" PRIu64 " bytes are said to be in use, and the blocks sum to %" PRIu64,
+                           "%" PRIu64
+                           " bytes are said to be in use, and the blocks sum to %" PRIu64,
                            allocations->used_bytes, sum_bytes);
     }
     return check_states(allocations, error);
 }
 
 /* Lines up to the last block that the first line counts, none behind `end`. */
-static enum import_result parse_lines(const struct import_input *input, size_t offset, struct line *line,
-                                      struct hbm_allocations *allocations, struct import_error *error)
+static enum import_result parse_lines(const struct import_input *input, size_t offset,
+                                      struct line *line, struct hbm_allocations *allocations,
+                                      struct import_error *error)
 {
     while (allocations->row_count < allocations->block_count && next_line(input, &offset, line)) {
         struct hbm_row row = {0};
@@ -293,13 +309,15 @@ static enum import_result parse_lines(const struct import_input *input, size_t o
     return check_sums(allocations, error);
 }
 
-enum import_result hbm_allocations_parse(const struct import_input *input, struct hbm_allocations *allocations,
+enum import_result hbm_allocations_parse(const struct import_input *input,
+                                         struct hbm_allocations *allocations,
                                          struct import_error *error)
 {
     const struct import_input own = {.text = input->text, .length = allocations->end};
     struct line line = {.number = allocations->line - 1};
     size_t offset = allocations->begin;
-    *allocations = (struct hbm_allocations){.begin = offset, .end = offset, .line = allocations->line};
+    *allocations = (struct hbm_allocations){
+        .begin = offset, .end = offset, .line = allocations->line};
     if (!next_line(&own, &offset, &line) || !parse_header(&line, allocations)) {
         return import_fail(error, IMPORT_INCOMPLETE, allocations->line, 0,
                            "the first line of the allocations report is cut off or damaged");
@@ -329,8 +347,9 @@ static size_t count_lines(const char *text, size_t length)
     return count;
 }
 
-/* The next report behind the one before, for which *allocations is zero at first.  A report ends where another one
- * begins, and lines are counted from one to the next: a log of nothing but first lines takes no longer than others. */
+/* The next report behind the one before, for which *allocations is zero at first.  A report ends
+ * where another one begins, and lines are counted from one to the next: a log of nothing but first
+ * lines takes no longer than others. */
 static bool next_report(const struct import_input *input, struct hbm_allocations *allocations)
 {
     const bool is_first = allocations->line == 0;
@@ -345,15 +364,16 @@ static bool next_report(const struct import_input *input, struct hbm_allocations
     const size_t line = is_first ? 1 + count_lines(input->text, begin)
                                  : allocations->line + count_lines(input->text + allocations->begin,
                                                                    begin - allocations->begin);
-    const bool has_next = hbm_allocations_find(input->text + behind, input->length - behind, &found);
-    *allocations =
-        (struct hbm_allocations){.begin = begin, .end = has_next ? behind + found : input->length, .line = line};
+    const bool has_next = hbm_allocations_find(input->text + behind, input->length - behind,
+                                               &found);
+    *allocations = (struct hbm_allocations){
+        .begin = begin, .end = has_next ? behind + found : input->length, .line = line};
     return true;
 }
 
 /* Reports that are not used: cut ones before this one, and any behind it. */
-static void note_others(const struct import_input *input, struct hbm_allocations place, size_t cut_count,
-                        struct import *import)
+static void note_others(const struct import_input *input, struct hbm_allocations place,
+                        size_t cut_count, struct import *import)
 {
     size_t later_count = 0;
     while (next_report(input, &place)) {
@@ -368,8 +388,8 @@ static void note_others(const struct import_input *input, struct hbm_allocations
 }
 
 /* The first report that is whole; when none is, what the first lacks is told. */
-static enum import_result hbm_allocations_import(const struct import_input *input, struct import *import,
-                                                 struct import_error *error)
+static enum import_result hbm_allocations_import(const struct import_input *input,
+                                                 struct import *import, struct import_error *error)
 {
     enum import_result first = IMPORT_OK;
     struct hbm_allocations place = {0};
@@ -394,8 +414,9 @@ static enum import_result hbm_allocations_import(const struct import_input *inpu
         }
         cut_count++;
     }
-    return first != IMPORT_OK ? first
-                              : import_fail(error, IMPORT_INCOMPLETE, 0, 0, "no allocations report in this text");
+    return first != IMPORT_OK
+               ? first
+               : import_fail(error, IMPORT_INCOMPLETE, 0, 0, "no allocations report in this text");
 }
 
 const struct format format_hbm_allocations = {

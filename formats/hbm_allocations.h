@@ -1,9 +1,9 @@
-/* The allocations report that libhbm prints on an out-of-memory (log_allocations_on_oom), taken apart, and the ops that
- * reach exactly the heap that it shows.
+/* The allocations report that libhbm prints on an out-of-memory (log_allocations_on_oom), taken
+ * apart, and the ops that reach exactly the heap that it shows.
  *
- *     HBM allocations: 1 blocks, 1.0K in use (1024 bytes), 24B of it padding, 0B reserved, 15.0K free, 16.0K limit
- *       movable: 1 blocks, 1.0K (1024 bytes)
- *       1.0K at 0x3c00: buffer, movable, tag 1 weights, shape -, unpadded 1000B, padding 24B, 1024 bytes
+ *     HBM allocations: 1 blocks, 1.0K in use (1024 bytes), 24B of it padding, 0B reserved, 15.0K
+ * free, 16.0K limit movable: 1 blocks, 1.0K (1024 bytes) 1.0K at 0x3c00: buffer, movable, tag 1
+ * weights, shape -, unpadded 1000B, padding 24B, 1024 bytes
  *
  * A log prefix may stand before each line, and other lines between them. */
 #ifndef FORMATS_HBM_ALLOCATIONS_H
@@ -52,16 +52,19 @@ struct hbm_allocations {
 /* Whether the text has the first line of a report; *offset becomes where it begins.  Linear. */
 bool hbm_allocations_find(const char *text, size_t length, size_t *offset);
 
-/* Reads the report between bytes ->begin and ->end, which begins in line ->line; all else is set, and ->end becomes
- * where its last block ends.  Deinit in every case.  IMPORT_INCOMPLETE: lines of it are missing; IMPORT_INVALID: sums
- * that do not agree; IMPORT_UNREADABLE: no host memory.  Linear. */
-enum import_result hbm_allocations_parse(const struct import_input *input, struct hbm_allocations *allocations,
+/* Reads the report between bytes ->begin and ->end, which begins in line ->line; all else is set,
+ * and ->end becomes where its last block ends.  Deinit in every case.  IMPORT_INCOMPLETE: lines of
+ * it are missing; IMPORT_INVALID: sums that do not agree; IMPORT_UNREADABLE: no host memory.
+ * Linear. */
+enum import_result hbm_allocations_parse(const struct import_input *input,
+                                         struct hbm_allocations *allocations,
                                          struct import_error *error);
 void hbm_allocations_deinit(struct hbm_allocations *allocations);
 
-/* Fills *import: the heap, and the request of the message that stands beside the report, if one does.
- * IMPORT_INCOMPLETE: a block has no address; else as heap_image_build. */
-enum import_result hbm_allocations_build(const struct hbm_allocations *allocations, const struct import_input *input,
-                                         struct import *import, struct import_error *error);
+/* Fills *import: the heap, and the request of the message that stands beside the report, if one
+ * does. IMPORT_INCOMPLETE: a block has no address; else as heap_image_build. */
+enum import_result hbm_allocations_build(const struct hbm_allocations *allocations,
+                                         const struct import_input *input, struct import *import,
+                                         struct import_error *error);
 
 #endif

@@ -1,5 +1,5 @@
-/* From a report to the heap that it shows.  Blocks go where they were; programs are loaded again, and one that was busy
- * is executed for ever, with all of the reserved stack. */
+/* From a report to the heap that it shows.  Blocks go where they were; programs are loaded again,
+ * and one that was busy is executed for ever, with all of the reserved stack. */
 #include "formats/hbm_allocations.h"
 #include "formats/heap_image.h"
 #include "formats/tpu_message.h"
@@ -18,19 +18,21 @@ struct building {
     struct import *import;
     struct import_error *error;
     struct heap_image image;
-    uint64_t end_bytes;      /* of the highest block */
+    uint64_t end_bytes; /* of the highest block */
     uint64_t capacity_bytes;
     uint8_t own_tag;         /* from it on up to 255 are tags of our own; 0 = none is */
     uint64_t untagged_count; /* blocks whose name got none, because there are no more */
 };
 
-/* --- tags ------------------------------------------------------------------------------------------------ */
+/* --- tags --- */
 
-/* Names without a number that a setup can have get one, from 255 downward, as long as there are any. */
+/* Names without a number that a setup can have get one, from 255 downward, as long as there are
+ * any. */
 static uint8_t own_tag(struct building *building, const char *name)
 {
     struct setup *setup = &building->import->setup;
-    for (unsigned i = building->own_tag == 0 ? OP_TAG_COUNT : building->own_tag; i < OP_TAG_COUNT; i++) {
+    for (unsigned i = building->own_tag == 0 ? OP_TAG_COUNT : building->own_tag; i < OP_TAG_COUNT;
+         i++) {
         if (strcmp(setup->tags[i], name) == 0) {
             return (uint8_t)i;
         }
@@ -49,13 +51,15 @@ static uint8_t tag_of(struct building *building, const struct hbm_row *row)
 {
     struct setup *setup = &building->import->setup;
     char name[SETUP_NAME_BYTES];
-    snprintf(name, sizeof name, "%.*s", (int)(row->name_length < sizeof name ? row->name_length : sizeof name - 1),
-             row->name);
-    for (char *c = name; *c != '\0'; c++) { /* as setup_set_tag does, so that names are found again */
+    snprintf(name, sizeof name, "%.*s",
+             (int)(row->name_length < sizeof name ? row->name_length : sizeof name - 1), row->name);
+    for (char *c = name; *c != '\0';
+         c++) { /* as setup_set_tag does, so that names are found again */
         const unsigned char byte = (unsigned char)*c;
         *c = byte < 0x20 || byte >= 0x7F || byte == '"' || byte == '\\' ? '_' : *c;
     }
-    if (row->tag > 0 && row->tag < OP_TAG_COUNT && (building->own_tag == 0 || row->tag < building->own_tag)) {
+    if (row->tag > 0 && row->tag < OP_TAG_COUNT &&
+        (building->own_tag == 0 || row->tag < building->own_tag)) {
         if (setup->tags[row->tag][0] == '\0' && name[0] != '\0') {
             setup_set_tag(setup, (uint8_t)row->tag, name);
         }
@@ -67,18 +71,21 @@ static uint8_t tag_of(struct building *building, const struct hbm_row *row)
     return name[0] == '\0' ? 0 : own_tag(building, name);
 }
 
-/* --- the device ------------------------------------------------------------------------------------------ */
+/* --- the device --- */
 
 /* Bytes without padding that agree with both of what is printed, as far as any do. */
 static uint64_t unpadded_bytes(const struct hbm_row *row)
 {
-    const uint64_t low = row->size_bytes > row->padding.high ? row->size_bytes - row->padding.high : 0;
-    const uint64_t high = row->size_bytes > row->padding.low ? row->size_bytes - row->padding.low : 0;
+    const uint64_t low = row->size_bytes > row->padding.high ? row->size_bytes - row->padding.high
+                                                             : 0;
+    const uint64_t high = row->size_bytes > row->padding.low ? row->size_bytes - row->padding.low
+                                                             : 0;
     const uint64_t bytes = row->unpadded.nominal;
     return bytes < low ? low : bytes > high ? high : bytes;
 }
 
-/* What is in use, reserved and free is the limit; all but the first are rounded.  False: they contradict each other. */
+/* What is in use, reserved and free is the limit; all but the first are rounded.  False: they
+ * contradict each other. */
 static bool choose_capacity(struct building *building)
 {
     const struct hbm_allocations *said = building->allocations;
@@ -97,9 +104,13 @@ static bool choose_capacity(struct building *building)
             return true;
         }
     }
-    const uint64_t wish = said->limit.nominal < low ? low : said->limit.nominal > high ? high : said->limit.nominal;
+    const uint64_t wish = said->limit.nominal < low    ? low
+                          : said->limit.nominal > high ? high
+                                                       : said->limit.nominal;
     const uint64_t rounded = (wish + mask) & ~mask;
-    building->capacity_bytes = rounded <= high ? rounded : (high & ~mask) >= low ? high & ~mask : wish;
+    building->capacity_bytes = rounded <= high         ? rounded
+                               : (high & ~mask) >= low ? high & ~mask
+                                                       : wish;
     return true;
 }
 
@@ -109,26 +120,30 @@ static enum import_result check_rows(struct building *building)
     for (size_t i = 0; i < said->row_count; i++) {
         const struct hbm_row *row = &said->rows[i];
         if (row->address == UINT64_MAX) {
-            return import_fail(building->error, IMPORT_INCOMPLETE, row->line, 0,
-                               "the contents of this block are on the host: it is not known where its place is");
+            return import_fail(
+                building->error, IMPORT_INCOMPLETE, row->line, 0,
+                "the contents of this block are on the host: it is not known where its place is");
         }
         uint64_t end_bytes = 0;
-        if (row->size_bytes == 0 || __builtin_add_overflow(row->address, row->size_bytes, &end_bytes) ||
+        if (row->size_bytes == 0 ||
+            __builtin_add_overflow(row->address, row->size_bytes, &end_bytes) ||
             end_bytes > (uint64_t)1 << 50) {
             return import_fail(building->error, IMPORT_INVALID, row->line, 0,
-                               "a block of %" PRIu64 " bytes at 0x%" PRIx64, row->size_bytes, row->address);
+                               "a block of %" PRIu64 " bytes at 0x%" PRIx64, row->size_bytes,
+                               row->address);
         }
         building->end_bytes = end_bytes > building->end_bytes ? end_bytes : building->end_bytes;
     }
     if (said->reserved.high > (uint64_t)1 << 50 || said->free.high > (uint64_t)1 << 50 ||
         said->limit.high > (uint64_t)1 << 50 || !choose_capacity(building)) {
-        return import_fail(building->error, IMPORT_INVALID, said->line, 0,
-                           "what is in use, reserved and free is not the limit, or blocks lie above it");
+        return import_fail(
+            building->error, IMPORT_INVALID, said->line, 0,
+            "what is in use, reserved and free is not the limit, or blocks lie above it");
     }
     return IMPORT_OK;
 }
 
-/* --- spans ----------------------------------------------------------------------------------------------- */
+/* --- spans --- */
 
 static int compare_spans(const void *a, const void *b)
 {
@@ -139,7 +154,8 @@ static int compare_spans(const void *a, const void *b)
 
 static enum import_result add_free(struct building *building, uint64_t begin, uint64_t end)
 {
-    const struct heap_span span = {.address = begin, .size_bytes = end - begin, .state = HEAP_SPAN_FREE};
+    const struct heap_span span = {
+        .address = begin, .size_bytes = end - begin, .state = HEAP_SPAN_FREE};
     return end > begin ? heap_image_add(&building->image, &span, building->error) : IMPORT_OK;
 }
 
@@ -183,9 +199,10 @@ static enum import_result add_holes(struct building *building)
     return result == IMPORT_OK ? add_free(building, end, building->capacity_bytes) : result;
 }
 
-/* --- programs and the request ------------------------------------------------------------------------------- */
+/* --- programs and the request --- */
 
-/* Blocks that are programs' images are loaded instead of allocated; the first busy one has the reserved stack. */
+/* Blocks that are programs' images are loaded instead of allocated; the first busy one has the
+ * reserved stack. */
 static void make_programs(struct building *building)
 {
     const struct hbm_allocations *said = building->allocations;
@@ -221,9 +238,10 @@ static bool is_of_report(const struct building *building, const struct tpu_messa
     return message->has_free && message->free.low <= free->high && message->free.high >= free->low;
 }
 
-/* The first complete message behind the report, else the last one before it.  must_agree: of those only that are of
- * the report, since a log may have more failures. */
-static bool find_message(const struct building *building, bool must_agree, struct tpu_message *found)
+/* The first complete message behind the report, else the last one before it.  must_agree: of those
+ * only that are of the report, since a log may have more failures. */
+static bool find_message(const struct building *building, bool must_agree,
+                         struct tpu_message *found)
 {
     const struct import_input *input = building->input;
     struct tpu_message message;
@@ -247,7 +265,9 @@ static void append_request(struct building *building)
     struct tpu_message message;
     const bool agrees = find_message(building, true, &message);
     if ((!agrees && !find_message(building, false, &message)) || message.requested.nominal == 0) {
-        import_note(import, "no message of the runtime stands beside the report: the heap alone is rebuilt");
+        import_note(
+            import,
+            "no message of the runtime stands beside the report: the heap alone is rebuilt");
         return;
     }
     struct op op = op_make(message.form == TPU_MESSAGE_BUFFER ? OP_ALLOC : OP_LOAD);
@@ -259,8 +279,10 @@ static void append_request(struct building *building)
     }
     op_list_append(&import->ops, &op);
     import_say(import, (uint32_t)import->ops.count - 1, SAID_FAILED, 0);
-    import_note(import, "the request is that of the message beside the report: %" PRIu64 " bytes as printed%s",
-                message.requested.nominal, agrees ? "" : "; but it says other free bytes than the report");
+    import_note(
+        import,
+        "the request is that of the message beside the report: %" PRIu64 " bytes as printed%s",
+        message.requested.nominal, agrees ? "" : "; but it says other free bytes than the report");
 }
 
 static void add_notes(const struct building *building)
@@ -270,17 +292,20 @@ static void add_notes(const struct building *building)
     for (size_t i = 0; i < said->row_count; i++) {
         counts[said->rows[i].state]++;
     }
-    import_note(building->import, "line %zu: %" PRIu64 " blocks, %" PRIu64 " bytes; limit %" PRIu64 " bytes",
+    import_note(building->import,
+                "line %zu: %" PRIu64 " blocks, %" PRIu64 " bytes; limit %" PRIu64 " bytes",
                 said->line, said->block_count, said->used_bytes, building->capacity_bytes);
     if (counts[HBM_ROW_PROGRAM_IDLE] > 0) {
         import_note(building->import, "stacks of idle programs are not said: none are assumed");
     }
     if (counts[HBM_ROW_PROGRAM_BUSY] > 1) {
-        import_note(building->import, "%" PRIu64 " programs are busy: the first listed has the reserved stack",
+        import_note(building->import,
+                    "%" PRIu64 " programs are busy: the first listed has the reserved stack",
                     counts[HBM_ROW_PROGRAM_BUSY]);
     }
     if (counts[HBM_ROW_PROGRAM_BUSY] == 0 && said->reserved.high > 0) {
-        import_note(building->import, "a stack is reserved, and no program is busy: it is left free");
+        import_note(building->import,
+                    "a stack is reserved, and no program is busy: it is left free");
     }
     if (counts[HBM_ROW_RETIRED] > 0) {
         import_note(building->import, "memory that went bad is a block that is held");
@@ -301,7 +326,8 @@ static enum import_result build(struct building *building)
         result = add_holes(building);
     }
     if (result == IMPORT_OK) {
-        result = heap_image_build(&building->image, building->input->fixed, building->import, building->error);
+        result = heap_image_build(&building->image, building->input->fixed, building->import,
+                                  building->error);
     }
     if (result != IMPORT_OK) {
         return result;
@@ -318,10 +344,12 @@ static enum import_result build(struct building *building)
     return IMPORT_OK;
 }
 
-enum import_result hbm_allocations_build(const struct hbm_allocations *allocations, const struct import_input *input,
-                                         struct import *import, struct import_error *error)
+enum import_result hbm_allocations_build(const struct hbm_allocations *allocations,
+                                         const struct import_input *input, struct import *import,
+                                         struct import_error *error)
 {
-    struct building building = {.allocations = allocations, .input = input, .import = import, .error = error};
+    struct building building = {
+        .allocations = allocations, .input = input, .import = import, .error = error};
     heap_image_init(&building.image);
     const enum import_result result = build(&building);
     heap_image_deinit(&building.image);

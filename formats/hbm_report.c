@@ -1,4 +1,5 @@
-/* The format: finds the reports of a log, takes the first from which a run can be made, and says how many there were.
+/* The format: finds the reports of a log, takes the first from which a run can be made, and says
+ * how many there were.
  */
 #include "formats/hbm_report.h"
 
@@ -12,8 +13,8 @@ enum { SCORE_MAX = 85 };
 /* Less than this behind a report may be an entry of its list that is cut before its size. */
 enum { TAIL_BYTES_MAX = 256 };
 
-/* Sections without their beginning may stand under a message of the runtime, which says more, and reports on a core's
- * scratchpad anywhere before it. */
+/* Sections without their beginning may stand under a message of the runtime, which says more, and
+ * reports on a core's scratchpad anywhere before it. */
 static unsigned score_of(const struct hbm_report *report)
 {
     if (report->form == HBM_REPORT_ENTRIES) {
@@ -30,7 +31,9 @@ static unsigned hbm_report_recognise(const char *text, size_t length)
     struct hbm_report report;
     size_t offset = 0;
     unsigned best = 0;
-    for (size_t i = 0; i < REPORT_COUNT_MAX && best < SCORE_MAX && hbm_report_next(text, length, &offset, &report); i++) {
+    for (size_t i = 0; i < REPORT_COUNT_MAX && best < SCORE_MAX &&
+                       hbm_report_next(text, length, &offset, &report);
+         i++) {
         best = score_of(&report) > best ? score_of(&report) : best;
     }
     return best;
@@ -63,7 +66,8 @@ static void survey_log(const struct import_input *input, struct survey *survey)
 static void quote(const char *text, size_t length, char to[QUOTE_BYTES])
 {
     size_t used = 0;
-    for (size_t i = 0; i < length && used < QUOTE_BYTES - 1 && text[i] != '\n' && text[i] != '\\'; i++) {
+    for (size_t i = 0; i < length && used < QUOTE_BYTES - 1 && text[i] != '\n' && text[i] != '\\';
+         i++) {
         const bool is_blank = strchr(" \t\r", text[i]) != NULL; /* a NUL, too */
         if (!is_blank || (used > 0 && to[used - 1] != ' ')) {
             to[used++] = is_blank ? ' ' : text[i];
@@ -79,16 +83,21 @@ static void note_report(const struct import_input *input, const struct survey *s
     quote(input->text + survey->first.begin, survey->first.end - survey->first.begin, quoted);
     import_note(import, "line %zu: %s", line, quoted);
     if (survey->count > 1) {
-        import_note(import, "%zu%s reports in the log, %zu of them complete; this is the first of these", survey->count,
-                    survey->count >= REPORT_COUNT_MAX ? " or more" : "", survey->complete_count);
+        import_note(import,
+                    "%zu%s reports in the log, %zu of them complete; this is the first of these",
+                    survey->count, survey->count >= REPORT_COUNT_MAX ? " or more" : "",
+                    survey->complete_count);
     }
     if (survey->first.cut_count > 0) {
-        import_note(import, "%zu entries of the report's lists are not used: cut off, or more than %d",
+        import_note(import,
+                    "%zu entries of the report's lists are not used: cut off, or more than %d",
                     survey->first.cut_count, HBM_REPORT_ENTRY_COUNT_MAX);
     }
     if (survey->first.has_list && input->text[input->length - 1] != '\n' &&
         input->length - survey->first.end < TAIL_BYTES_MAX) {
-        import_note(import, "the last line has no line end: if it is cut, entries of the report's list are missing");
+        import_note(
+            import,
+            "the last line has no line end: if it is cut, entries of the report's list are missing");
     }
 }
 
@@ -98,12 +107,14 @@ static enum import_result hbm_report_import(const struct import_input *input, st
     struct survey survey;
     survey_log(input, &survey);
     if (survey.count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "no report of the compiler on device memory in this text");
+        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                           "no report of the compiler on device memory in this text");
     }
     import_position(input->text, survey.first.begin, &error->line, &error->column);
     if (survey.complete_count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, error->line, error->column, "%s",
-                           hbm_report_missing(&survey.first, import_fixed_capacity(input->fixed, 0) != 0));
+        return import_fail(
+            error, IMPORT_INCOMPLETE, error->line, error->column, "%s",
+            hbm_report_missing(&survey.first, import_fixed_capacity(input->fixed, 0) != 0));
     }
     note_report(input, &survey, error->line, import);
     return hbm_report_build(&survey.first, input, import, error);

@@ -1,10 +1,11 @@
 /* From a report to the shortest ops that end as it says.
  *
- *     top   [ reserved, held ][ arguments ][ parts of the program ... ]  free  [ the rest of the program: must fail ] 0
+ *     top   [ reserved, held ][ arguments ][ parts of the program ... ]  free  [ the rest of the
+ * program: must fail ] 0
  *
- * Allocations that the report lists become blocks of their own, so that their names and their padding are there to be
- * looked at, as long as they find a place; what is left of the program is loaded, and does not fit by exactly what the
- * report says. */
+ * Allocations that the report lists become blocks of their own, so that their names and their
+ * padding are there to be looked at, as long as they find a place; what is left of the program is
+ * loaded, and does not fit by exactly what the report says. */
 #include "formats/hbm_report_plan.h"
 
 #include "harness/check.h"
@@ -24,12 +25,12 @@ struct building {
     uint64_t taken_bytes; /* by the blocks so far */
     size_t part_count;    /* entries that are blocks of their own */
     uint8_t tag_count;
-    bool is_over;         /* the request that must fail is there */
-    bool is_of_peak;      /* the listed temporaries can be there all at once */
-    char refusal[128];    /* a reason with numbers in it */
+    bool is_over;      /* the request that must fail is there */
+    bool is_of_peak;   /* the listed temporaries can be there all at once */
+    char refusal[128]; /* a reason with numbers in it */
 };
 
-/* --- what is missing --------------------------------------------------------------------------------- */
+/* --- what is missing --- */
 
 static const char *missing_gpu(const struct hbm_report *report, bool capacity_is_fixed)
 {
@@ -39,7 +40,9 @@ static const char *missing_gpu(const struct hbm_report *report, bool capacity_is
     if (!report->numbers[HBM_GPU_TOTAL].is_said) {
         return "the statistics are cut off: they do not say the total allocation";
     }
-    return capacity_is_fixed ? NULL : "the statistics do not say how large the device's memory is: give --capacity";
+    return capacity_is_fixed
+               ? NULL
+               : "the statistics do not say how large the device's memory is: give --capacity";
 }
 
 static const char *missing_space(const struct hbm_report *report)
@@ -50,8 +53,10 @@ static const char *missing_space(const struct hbm_report *report)
     } spaces[] = {
         {"hbm", NULL},
         {"", "the report is cut off: it does not say the memory space"},
-        {"vmem", "the report is on memory space vmem, a core's scratchpad: no allocator of device memory takes part"},
-        {"smem", "the report is on memory space smem, a core's scratchpad: no allocator of device memory takes part"},
+        {"vmem",
+         "the report is on memory space vmem, a core's scratchpad: no allocator of device memory takes part"},
+        {"smem",
+         "the report is on memory space smem, a core's scratchpad: no allocator of device memory takes part"},
     };
     for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
         if (strcmp(report->space, spaces[i].space) == 0) {
@@ -71,7 +76,8 @@ const char *hbm_report_missing(const struct hbm_report *report, bool capacity_is
     if (report->form == HBM_REPORT_GPU) {
         return missing_gpu(report, capacity_is_fixed);
     }
-    if (report->form != HBM_REPORT_COMPILE || numbers[HBM_USED].is_said || report->space[0] != '\0') {
+    if (report->form != HBM_REPORT_COMPILE || numbers[HBM_USED].is_said ||
+        report->space[0] != '\0') {
         const char *reason = missing_space(report);
         if (reason != NULL) {
             return reason;
@@ -87,11 +93,12 @@ const char *hbm_report_missing(const struct hbm_report *report, bool capacity_is
                      "give --chip or --capacity"
                    : "the report is cut off: it does not say what is used";
     }
-    return numbers[HBM_CAPACITY].is_said || capacity_is_fixed ? NULL
-                                                              : "the report is cut off: it does not say the capacity";
+    return numbers[HBM_CAPACITY].is_said || capacity_is_fixed
+               ? NULL
+               : "the report is cut off: it does not say the capacity";
 }
 
-/* --- ops ------------------------------------------------------------------------------------------------ */
+/* --- ops --- */
 
 static uint8_t tag_of(struct building *building, const char *name)
 {
@@ -126,7 +133,8 @@ static bool fits(const struct building *building, uint64_t size_bytes)
 }
 
 /* A block; one that finds no place is the request that the report is about. */
-static uint32_t append_block(struct building *building, uint64_t size_bytes, uint64_t unpadded_bytes, const char *name)
+static uint32_t append_block(struct building *building, uint64_t size_bytes,
+                             uint64_t unpadded_bytes, const char *name)
 {
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = size_bytes;
@@ -154,7 +162,7 @@ static void append_reserved(struct building *building)
     }
 }
 
-/* --- entries ------------------------------------------------------------------------------------------ */
+/* --- entries --- */
 
 /* Its size without padding: of the shape, where that is known, to the byte. */
 static uint64_t entry_unpadded_bytes(const struct hbm_report_entry *entry)
@@ -168,14 +176,15 @@ static uint64_t entry_bytes(const struct hbm_report_entry *entry, uint64_t granu
     const uint64_t mask = granule_bytes - 1;
     struct size_range range = entry->size;
     const uint64_t exact_bytes = (entry->shape_bytes + mask) & ~mask;
-    if (!entry->padding.is_said && entry->shape_bytes != 0 && exact_bytes >= range.low && exact_bytes <= range.high) {
+    if (!entry->padding.is_said && entry->shape_bytes != 0 && exact_bytes >= range.low &&
+        exact_bytes <= range.high) {
         return exact_bytes;
     }
     return printed_size_align(&range, granule_bytes) ? range.nominal : (range.high + mask) & ~mask;
 }
 
-/* What the entry says of itself: dimensions times element size is the unpadded size, and that with the padding is the
- * size. */
+/* What the entry says of itself: dimensions times element size is the unpadded size, and that with
+ * the padding is the size. */
 static const char *entry_wrong(const struct hbm_report_entry *entry)
 {
     const struct size_range *size = &entry->size;
@@ -204,7 +213,8 @@ static void append_arguments(struct building *building)
     for (size_t i = 0; i < report->entry_count && !building->is_over; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
         const uint64_t size_bytes = entry_bytes(entry, building->plan.granule_bytes);
-        if (entry->is_argument && size_bytes > 0 && size_bytes <= left_bytes && fits(building, size_bytes)) {
+        if (entry->is_argument && size_bytes > 0 && size_bytes <= left_bytes &&
+            fits(building, size_bytes)) {
             (void)append_block(building, size_bytes, entry_unpadded_bytes(entry), entry->name);
             left_bytes -= size_bytes;
             building->part_count++;
@@ -219,11 +229,13 @@ static void append_arguments(struct building *building)
 /* Whether the entry is part of what is in the program's stack. */
 static bool is_in_stack(const struct hbm_report_entry *entry)
 {
-    return !entry->is_argument && (strcmp(entry->type, "HLO temp") == 0 || strcmp(entry->type, "global") == 0 ||
-                                   strcmp(entry->type, "scoped") == 0);
+    return !entry->is_argument &&
+           (strcmp(entry->type, "HLO temp") == 0 || strcmp(entry->type, "global") == 0 ||
+            strcmp(entry->type, "scoped") == 0);
 }
 
-/* Whether all temporaries of the list can be there at once, as they are at the peak that the report is about. */
+/* Whether all temporaries of the list can be there at once, as they are at the peak that the report
+ * is about. */
 static bool list_is_of_peak(const struct building *building)
 {
     const struct hbm_report *report = building->report;
@@ -244,7 +256,8 @@ static void append_parts(struct building *building)
     for (size_t i = 0; i < report->entry_count && !building->is_over && building->is_of_peak; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
         const uint64_t size_bytes = entry_bytes(entry, plan->granule_bytes);
-        if (is_in_stack(entry) && size_bytes > 0 && size_bytes <= plan->stack_bytes && fits(building, size_bytes)) {
+        if (is_in_stack(entry) && size_bytes > 0 && size_bytes <= plan->stack_bytes &&
+            fits(building, size_bytes)) {
             (void)append_block(building, size_bytes, entry_unpadded_bytes(entry), entry->name);
             plan->stack_bytes -= size_bytes;
             building->part_count++;
@@ -279,7 +292,7 @@ static void append_ops(struct building *building)
     append_program(building);
 }
 
-/* --- notes ------------------------------------------------------------------------------------------- */
+/* --- notes --- */
 
 static void note_capacity(const struct building *building, const struct setup *fixed)
 {
@@ -288,9 +301,12 @@ static void note_capacity(const struct building *building, const struct setup *f
     size_print_field(plan->capacity_bytes, size);
     if (import_fixed_capacity(fixed, plan->granule_bytes) != 0) {
         import_note(building->import, "capacity %s: as asked%s", size,
-                    plan->used_bytes <= plan->capacity_bytes ? "; what the report is about fits there" : "");
+                    plan->used_bytes <= plan->capacity_bytes
+                        ? "; what the report is about fits there"
+                        : "");
     } else if (plan->chip != NULL) {
-        import_note(building->import, "capacity %s: said by the report; to the byte that of chip %s, which prints so",
+        import_note(building->import,
+                    "capacity %s: said by the report; to the byte that of chip %s, which prints so",
                     size, plan->chip);
     } else {
         import_note(building->import, "capacity %s: said by the report", size);
@@ -302,23 +318,31 @@ static void note_use(const struct building *building)
     const struct hbm_report_plan *plan = &building->plan;
     struct import *import = building->import;
     import_note(import,
-                "printed sizes are rounded; chosen: %" PRIu64 " used, of them %" PRIu64 " reserved, %" PRIu64
-                " arguments, %" PRIu64 " image, %" PRIu64 " other than these and the stack",
-                plan->used_bytes, plan->reserved_bytes, plan->argument_bytes, plan->image_bytes, plan->other_bytes);
+                "printed sizes are rounded; chosen: %" PRIu64 " used, of them %" PRIu64
+                " reserved, %" PRIu64 " arguments, %" PRIu64 " image, %" PRIu64
+                " other than these and the stack",
+                plan->used_bytes, plan->reserved_bytes, plan->argument_bytes, plan->image_bytes,
+                plan->other_bytes);
     if (building->report->numbers[HBM_RESERVED].is_said && plan->reserved_bytes == 0) {
-        import_note(import, "what is reserved is not part of what is used: the capacity is what is left without it");
+        import_note(
+            import,
+            "what is reserved is not part of what is used: the capacity is what is left without it");
     }
     if (plan->has_other_total) {
         import_note(import, "\"Total\" is not \"Used\" and what is reserved: \"Used\" is taken");
     }
     if (plan->rows_disagree) {
-        import_note(import, "the rows of the program's requirement sum to more than it: the requirement is taken");
+        import_note(
+            import,
+            "the rows of the program's requirement sum to more than it: the requirement is taken");
     }
-    if (!building->report->numbers[HBM_ARGUMENTS].is_said && building->report->form == HBM_REPORT_COMPILE) {
+    if (!building->report->numbers[HBM_ARGUMENTS].is_said &&
+        building->report->form == HBM_REPORT_COMPILE) {
         import_note(import, "the size of the arguments is not said: none are assumed");
     }
     if (plan->image_is_assumed) {
-        import_note(import, "the program's image is not told apart from its stack: one granule is assumed");
+        import_note(import,
+                    "the program's image is not told apart from its stack: one granule is assumed");
     }
 }
 
@@ -340,13 +364,15 @@ static void note_entries(const struct building *building)
     if (report->entry_count > 0) {
         size_print_field(padding_bytes, padding);
         size_print_field(size_bytes, size);
-        import_note(building->import,
-                    "listed allocations: %zu, %s; %s of that is padding, in %zu; blocks of their own: %zu",
-                    report->entry_count, size, padding, padded_count, building->part_count);
+        import_note(
+            building->import,
+            "listed allocations: %zu, %s; %s of that is padding, in %zu; blocks of their own: %zu",
+            report->entry_count, size, padding, padded_count, building->part_count);
     }
     if (report->entry_count > 0 && !building->is_of_peak) {
-        import_note(building->import,
-                    "the listed temporaries are more than the program has at once: they stay in its stack");
+        import_note(
+            building->import,
+            "the listed temporaries are more than the program has at once: they stay in its stack");
     }
 }
 
@@ -361,7 +387,7 @@ static void fill_setup(const struct building *building, const struct setup *fixe
     }
 }
 
-/* --- forms ---------------------------------------------------------------------------------------------- */
+/* --- forms --- */
 
 /* One buffer that is larger than the memory. */
 static void append_allocation(struct building *building)
@@ -371,7 +397,8 @@ static void append_allocation(struct building *building)
     import_say(building->import, append(building, &op), SAID_FAILED, 0);
 }
 
-/* What it is that found no place: the temporaries, one block, or a result, which then is not there yet. */
+/* What it is that found no place: the temporaries, one block, or a result, which then is not there
+ * yet. */
 static const char *gpu_request_name(struct building *building, uint64_t *live_out_bytes)
 {
     const struct hbm_report_size *numbers = building->report->numbers;
@@ -379,18 +406,22 @@ static const char *gpu_request_name(struct building *building, uint64_t *live_ou
     const struct size_range *temp = &numbers[HBM_GPU_TEMP].range;
     const uint64_t mask = building->plan.granule_bytes - 1;
     if (!numbers[HBM_GPU_REQUEST].is_said) {
-        import_note(building->import, "what was asked for is not said: assumed to be the preallocated temporaries");
+        import_note(building->import,
+                    "what was asked for is not said: assumed to be the preallocated temporaries");
         return "temporaries";
     }
     if (request->low <= temp->high + mask && request->high >= temp->low) {
         return "temporaries";
     }
     if (request->low > *live_out_bytes + mask) {
-        import_note(building->import, "what was asked for is neither the temporaries nor one of the results");
+        import_note(building->import,
+                    "what was asked for is neither the temporaries nor one of the results");
         return "request";
     }
     import_note(building->import, "what was asked for is taken for a result%s",
-                temp->high > 0 ? "; whether the temporaries were there is not said: they are left out" : "");
+                temp->high > 0
+                    ? "; whether the temporaries were there is not said: they are left out"
+                    : "");
     *live_out_bytes -= request->nominal < *live_out_bytes ? request->nominal : *live_out_bytes;
     return "results";
 }
@@ -402,8 +433,8 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
     const uint64_t mask = building->plan.granule_bytes - 1;
     const uint64_t request_bytes =
         numbers[numbers[HBM_GPU_REQUEST].is_said ? HBM_GPU_REQUEST : HBM_GPU_TEMP].range.nominal;
-    const uint64_t before_bytes =
-        numbers[HBM_GPU_PARAMETERS].range.nominal + numbers[HBM_GPU_CONSTANTS].range.nominal;
+    const uint64_t before_bytes = numbers[HBM_GPU_PARAMETERS].range.nominal +
+                                  numbers[HBM_GPU_CONSTANTS].range.nominal;
     const uint64_t without_bytes = before_bytes + numbers[HBM_GPU_TEMP].range.nominal;
     uint64_t live_out_bytes = numbers[HBM_GPU_LIVE_OUT].range.nominal;
     const uint64_t total_bytes = numbers[HBM_GPU_TOTAL].range.high;
@@ -430,30 +461,34 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
     }
     if (!fits(building, need_bytes)) {
         snprintf(building->refusal, sizeof building->refusal,
-                 "the capacity of %" PRIu64 " bytes is below the %" PRIu64 " bytes that the report needs",
+                 "the capacity of %" PRIu64 " bytes is below the %" PRIu64
+                 " bytes that the report needs",
                  building->plan.capacity_bytes, need_bytes);
         return building->refusal;
     }
     for (size_t i = 0; i < block_count; i++) {
         if (blocks[i].bytes > 0) {
-            (void)append_block(building, (blocks[i].bytes + mask) & ~mask, blocks[i].bytes, blocks[i].name);
+            (void)append_block(building, (blocks[i].bytes + mask) & ~mask, blocks[i].bytes,
+                               blocks[i].name);
         }
     }
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = request_bytes;
     op.tag = tag_of(building, request_name);
     if (numbers[HBM_GPU_REQUEST].range.low != numbers[HBM_GPU_REQUEST].range.high) {
-        import_note(building->import, "what was asked for is printed rounded: %" PRIu64 " bytes are assumed",
+        import_note(building->import,
+                    "what was asked for is printed rounded: %" PRIu64 " bytes are assumed",
                     request_bytes);
     }
     import_say(building->import, append(building, &op), SAID_FAILED, 0);
-    import_note(building->import,
-                "the capacity is as asked; what else was on the device is not said: nothing is assumed");
+    import_note(
+        building->import,
+        "the capacity is as asked; what else was on the device is not said: nothing is assumed");
     return NULL;
 }
 
-static enum import_result invalid(const struct import_input *input, struct import_error *error, size_t at,
-                                  const char *reason)
+static enum import_result invalid(const struct import_input *input, struct import_error *error,
+                                  size_t at, const char *reason)
 {
     size_t line = 0;
     size_t column = 0;
@@ -477,7 +512,8 @@ static const char *check_entries(const struct hbm_report *report, size_t *at)
 {
     for (size_t i = 0; i < report->entry_count; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
-        const char *reason = entry->size.high > CAPACITY_BYTES_MAX ? "a size above 1P" : entry_wrong(entry);
+        const char *reason = entry->size.high > CAPACITY_BYTES_MAX ? "a size above 1P"
+                                                                   : entry_wrong(entry);
         *at = entry->begin;
         if (reason != NULL) {
             return reason;
@@ -486,11 +522,13 @@ static const char *check_entries(const struct hbm_report *report, size_t *at)
     return NULL;
 }
 
-static enum import_result build_gpu_report(struct building *building, const struct import_input *input,
+static enum import_result build_gpu_report(struct building *building,
+                                           const struct import_input *input,
                                            struct import_error *error)
 {
     size_t at = building->report->begin;
-    building->plan.granule_bytes = input->fixed->granule_bytes != 0 ? input->fixed->granule_bytes : 256; /* BFC's */
+    building->plan.granule_bytes = input->fixed->granule_bytes != 0 ? input->fixed->granule_bytes
+                                                                    : 256; /* BFC's */
     const char *reason = check_gpu(building, &at);
     if (reason == NULL) {
         reason = build_gpu(building, input->fixed);
@@ -502,8 +540,9 @@ static enum import_result build_gpu_report(struct building *building, const stru
     return IMPORT_OK;
 }
 
-enum import_result hbm_report_build(const struct hbm_report *report, const struct import_input *input,
-                                    struct import *import, struct import_error *error)
+enum import_result hbm_report_build(const struct hbm_report *report,
+                                    const struct import_input *input, struct import *import,
+                                    struct import_error *error)
 {
     struct building building = {.report = report, .import = import};
     size_t at = report->begin;
@@ -514,7 +553,8 @@ enum import_result hbm_report_build(const struct hbm_report *report, const struc
     if (reason == NULL) {
         reason = hbm_report_choose(report, input->fixed, &building.plan, &at);
     }
-    if (reason == NULL && input->fixed->chip[0] != '\0') { /* its capacity is without what it keeps to itself */
+    if (reason == NULL &&
+        input->fixed->chip[0] != '\0') { /* its capacity is without what it keeps to itself */
         building.plan.used_bytes -= building.plan.reserved_bytes;
         building.plan.reserved_bytes = 0;
     }

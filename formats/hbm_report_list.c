@@ -2,10 +2,16 @@
 
 #include <string.h>
 
-enum { LINE_BYTES_MAX = 65536, ENTRY_NUMBER_MAX = 100000, FILLER_BYTES_MAX = 256, FILLER_COUNT_MAX = 4 };
+enum {
+    LINE_BYTES_MAX = 65536,
+    ENTRY_NUMBER_MAX = 100000,
+    FILLER_BYTES_MAX = 256,
+    FILLER_COUNT_MAX = 4
+};
 
-static const char *const field_names[] = {"Operator:", "Shape:",     "Unpadded size:",   "Extra memory due to padding:",
-                                          "Tag:",      "XLA label:", "Allocation type:", "=========================="};
+static const char *const field_names[] = {
+    "Operator:", "Shape:",     "Unpadded size:",   "Extra memory due to padding:",
+    "Tag:",      "XLA label:", "Allocation type:", "=========================="};
 enum field {
     FIELD_OPERATOR,
     FIELD_SHAPE,
@@ -29,15 +35,16 @@ static enum field field_here(const struct phrase_cursor *cursor, struct phrase_c
     return FIELD_COUNT;
 }
 
-/* Where the value that begins here ends: at the line's end, or where a line break as text ("\n") is followed by a
- * field; names of ops have such breaks, too. */
+/* Where the value that begins here ends: at the line's end, or where a line break as text ("\n") is
+ * followed by a field; names of ops have such breaks, too. */
 static size_t value_end(const struct phrase_cursor *cursor)
 {
     struct phrase_cursor ahead = *cursor;
-    for (; !phrase_at_end(&ahead) && phrase_peek(&ahead) != '\n' && ahead.at - cursor->at < LINE_BYTES_MAX;
+    for (; !phrase_at_end(&ahead) && phrase_peek(&ahead) != '\n' &&
+           ahead.at - cursor->at < LINE_BYTES_MAX;
          ahead.at++) {
-        const bool is_break =
-            phrase_peek(&ahead) == '\\' && ahead.at + 1 < ahead.length && ahead.text[ahead.at + 1] == 'n';
+        const bool is_break = phrase_peek(&ahead) == '\\' && ahead.at + 1 < ahead.length &&
+                              ahead.text[ahead.at + 1] == 'n';
         if (!is_break) {
             continue;
         }
@@ -154,7 +161,8 @@ static void skip_expansion(struct phrase_cursor *cursor)
 }
 
 /* One field behind its name.  False: its value is cut off. */
-static bool take_field(struct phrase_cursor *cursor, enum field field, struct hbm_report_entry *entry)
+static bool take_field(struct phrase_cursor *cursor, enum field field,
+                       struct hbm_report_entry *entry)
 {
     if (field == FIELD_UNPADDED) {
         return take_size(cursor, &entry->unpadded);
@@ -188,8 +196,8 @@ static bool take_entry_begin(struct phrase_cursor *cursor, struct hbm_report_ent
     struct phrase_cursor ahead = *cursor;
     if (!phrase_take(&ahead, "Size:")) {
         uint64_t number = 0;
-        if (!phrase_take_count(&ahead, &number) || number > ENTRY_NUMBER_MAX || !phrase_take_character(&ahead, '.') ||
-            !phrase_take(&ahead, "Size:")) {
+        if (!phrase_take_count(&ahead, &number) || number > ENTRY_NUMBER_MAX ||
+            !phrase_take_character(&ahead, '.') || !phrase_take(&ahead, "Size:")) {
             return false;
         }
     }
@@ -226,10 +234,12 @@ static bool is_list_of_arguments(struct phrase_cursor *cursor, bool *is_argument
     return *is_argument || phrase_take(cursor, "allocations in");
 }
 
-/* Whether a line says nothing of a report: what is between a heading and its entries, with a log prefix before it. */
+/* Whether a line says nothing of a report: what is between a heading and its entries, with a log
+ * prefix before it. */
 static bool is_filler(const char *line, size_t length)
 {
-    static const char *const words[] = {"Largest", "Size:", "Total ", "Program ", "Ran out", "Used "};
+    static const char *const words[] = {"Largest",  "Size:",   "Total ",
+                                        "Program ", "Ran out", "Used "};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (memmem(line, length, words[i], strlen(words[i])) != NULL) {
             return false;
@@ -238,7 +248,8 @@ static bool is_filler(const char *line, size_t length)
     return true;
 }
 
-/* The beginning of an entry, here or behind a few lines of nothing.  The cursor stands at the end of a line, or in it.
+/* The beginning of an entry, here or behind a few lines of nothing.  The cursor stands at the end
+ * of a line, or in it.
  */
 static bool find_entry(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
 {
@@ -251,11 +262,13 @@ static bool find_entry(struct phrase_cursor *cursor, struct hbm_report_entry *en
         ahead.at += !phrase_at_end(&ahead) && phrase_peek(&ahead) == '\n' ? 1 : 0;
         const char *line = ahead.text + ahead.at;
         const size_t left = ahead.length - ahead.at;
-        const char *end = memchr(line, '\n', left <= FILLER_BYTES_MAX ? left : FILLER_BYTES_MAX + 1);
+        const char *end = memchr(line, '\n',
+                                 left <= FILLER_BYTES_MAX ? left : FILLER_BYTES_MAX + 1);
         if (end == NULL || !is_filler(line, (size_t)(end - line))) {
             return false;
         }
-        ahead.at = (size_t)(end - ahead.text); /* the line break shows that a line begins behind it */
+        ahead.at = (size_t)(end -
+                            ahead.text); /* the line break shows that a line begins behind it */
     }
     return false;
 }
@@ -295,8 +308,8 @@ bool hbm_report_parse_list(struct phrase_cursor *cursor, struct hbm_report *repo
     return true;
 }
 
-/* Where another program's line stands in an entry, or its first line is missing, the entry is lost; those behind it
- * are not. */
+/* Where another program's line stands in an entry, or its first line is missing, the entry is lost;
+ * those behind it are not. */
 bool hbm_report_parse_entry_end(struct phrase_cursor *cursor, struct hbm_report *report)
 {
     struct hbm_report_entry rest = {0};

@@ -1,4 +1,5 @@
-/* Finds reports in any noise, and takes their sections apart.  The lists of allocations are in hbm_report_list.c. */
+/* Finds reports in any noise, and takes their sections apart.  The lists of allocations are in
+ * hbm_report_list.c. */
 #include "formats/hbm_report_list.h"
 
 #include <string.h>
@@ -19,7 +20,8 @@ struct parsing {
 
 static bool begins_here(const struct phrase_cursor *cursor);
 
-static bool take_number(struct phrase_cursor *cursor, struct hbm_report *report, enum hbm_report_number number)
+static bool take_number(struct phrase_cursor *cursor, struct hbm_report *report,
+                        enum hbm_report_number number)
 {
     struct hbm_report_size *size = &report->numbers[number];
     struct size_range range;
@@ -49,7 +51,7 @@ static bool take_space(struct phrase_cursor *cursor, char space[HBM_REPORT_SPACE
     return true;
 }
 
-/* --- sections ------------------------------------------------------------------------------------ */
+/* --- sections --- */
 
 /* "Used S of S hbm. Exceeded hbm capacity by S" */
 static bool parse_used(struct phrase_cursor *cursor, struct hbm_report *report)
@@ -74,7 +76,8 @@ static bool parse_used(struct phrase_cursor *cursor, struct hbm_report *report)
 /* "Ran out of memory in memory space hbm." */
 static bool parse_ran_out(struct phrase_cursor *cursor, struct hbm_report *report)
 {
-    if (!phrase_take(cursor, "Ran out of memory in memory space") || !take_space(cursor, report->space)) {
+    if (!phrase_take(cursor, "Ran out of memory in memory space") ||
+        !take_space(cursor, report->space)) {
         return false;
     }
     (void)phrase_take_character(cursor, '.');
@@ -89,8 +92,10 @@ struct row {
     enum hbm_report_number number;
 };
 
-/* "reserved S", "program unknown size": rows of these names, as long as they come; others are passed over. */
-static bool take_row(struct phrase_cursor *cursor, struct hbm_report *report, const struct row *rows, size_t row_count)
+/* "reserved S", "program unknown size": rows of these names, as long as they come; others are
+ * passed over. */
+static bool take_row(struct phrase_cursor *cursor, struct hbm_report *report,
+                     const struct row *rows, size_t row_count)
 {
     for (size_t i = 0; i < row_count; i++) {
         struct phrase_cursor ahead = *cursor;
@@ -146,8 +151,8 @@ static bool skip_row(struct phrase_cursor *cursor)
     return true;
 }
 
-static void parse_rows(struct phrase_cursor *cursor, struct hbm_report *report, const struct row *rows,
-                       size_t row_count)
+static void parse_rows(struct phrase_cursor *cursor, struct hbm_report *report,
+                       const struct row *rows, size_t row_count)
 {
     while (take_row(cursor, report, rows, row_count) || skip_row(cursor)) {
         skip_parentheses(cursor);
@@ -160,7 +165,8 @@ static bool parse_total(struct phrase_cursor *cursor, struct hbm_report *report)
         {"reserved", HBM_RESERVED}, {"program", HBM_PROGRAM}, {"arguments", HBM_ARGUMENTS}};
     char space[HBM_REPORT_SPACE_BYTES];
     if (!phrase_take(cursor, "Total") || !take_space(cursor, space) ||
-        !(phrase_take(cursor, "usage >=") || phrase_take(cursor, "usage \\u003e=")) || /* as some write it in JSON */
+        !(phrase_take(cursor, "usage >=") ||
+          phrase_take(cursor, "usage \\u003e=")) || /* as some write it in JSON */
         !take_number(cursor, report, HBM_TOTAL)) {
         return false;
     }
@@ -202,32 +208,36 @@ static bool parse_requirement(struct phrase_cursor *cursor, struct hbm_report *r
     return true;
 }
 
-/* --- short forms ----------------------------------------------------------------------------------- */
+/* --- short forms --- */
 
-static bool take_exact(struct phrase_cursor *cursor, struct hbm_report *report, enum hbm_report_number number)
+static bool take_exact(struct phrase_cursor *cursor, struct hbm_report *report,
+                       enum hbm_report_number number)
 {
     uint64_t count = 0;
     if (!phrase_take_count(cursor, &count)) {
         return false;
     }
-    report->numbers[number] =
-        (struct hbm_report_size){.is_said = true, .range = printed_size_exact(count), .at = cursor->at - 1};
+    report->numbers[number] = (struct hbm_report_size){
+        .is_said = true, .range = printed_size_exact(count), .at = cursor->at - 1};
     return true;
 }
 
-/* "Allocation (size=N) would exceed memory (size=N) :: #allocation25 [shape = 'u8[...]', space=vmem, size = ...] ..."
+/* "Allocation (size=N) would exceed memory (size=N) :: #allocation25 [shape = 'u8[...]',
+ * space=vmem, size = ...] ..."
  */
 static bool parse_allocation(struct phrase_cursor *cursor, struct hbm_report *report)
 {
     report->form = HBM_REPORT_ALLOCATION;
     if (!phrase_take(cursor, "Allocation (size=") || !take_exact(cursor, report, HBM_USED) ||
-        !phrase_take(cursor, ") would exceed memory (size=") || !take_exact(cursor, report, HBM_CAPACITY)) {
+        !phrase_take(cursor, ") would exceed memory (size=") ||
+        !take_exact(cursor, report, HBM_CAPACITY)) {
         report->numbers[HBM_USED].is_said = false;
         return false;
     }
     const size_t left = cursor->length - cursor->at;
     const size_t stop = cursor->at + (left < 512 ? left : 512);
-    for (struct phrase_cursor ahead = *cursor; ahead.at < stop && phrase_peek(&ahead) != '\n'; ahead.at++) {
+    for (struct phrase_cursor ahead = *cursor; ahead.at < stop && phrase_peek(&ahead) != '\n';
+         ahead.at++) {
         if (phrase_word_is_here(&ahead, "space=", 6)) {
             ahead.at += 6;
             (void)take_space(&ahead, report->space);
@@ -257,11 +267,13 @@ static bool parse_cores(struct phrase_cursor *cursor, struct hbm_report *report)
     return true;
 }
 
-/* "Aborting compilation early because it's unlikely to have enough memory. Requires S, has S available" */
+/* "Aborting compilation early because it's unlikely to have enough memory. Requires S, has S
+ * available" */
 static bool parse_early(struct phrase_cursor *cursor, struct hbm_report *report)
 {
     report->form = HBM_REPORT_EARLY;
-    if (!phrase_take(cursor, "Aborting compilation early because it's unlikely to have enough memory")) {
+    if (!phrase_take(cursor,
+                     "Aborting compilation early because it's unlikely to have enough memory")) {
         return false;
     }
     (void)phrase_take_character(cursor, '.');
@@ -275,7 +287,7 @@ static bool parse_early(struct phrase_cursor *cursor, struct hbm_report *report)
     return true;
 }
 
-/* --- XLA:GPU ----------------------------------------------------------------------------------------- */
+/* --- XLA:GPU --- */
 
 /* "10.04GiB", "24.6KiB", "112B": the same numbers with other units. */
 static bool take_gpu_size(struct phrase_cursor *cursor, struct hbm_report_size *size)
@@ -284,7 +296,8 @@ static bool take_gpu_size(struct phrase_cursor *cursor, struct hbm_report_size *
     char text[SETUP_NAME_BYTES];
     size_t used = 0;
     phrase_skip_gap(&ahead);
-    while (used < sizeof text - 1 && (phrase_is_word(phrase_peek(&ahead)) || phrase_peek(&ahead) == '.')) {
+    while (used < sizeof text - 1 &&
+           (phrase_is_word(phrase_peek(&ahead)) || phrase_peek(&ahead) == '.')) {
         text[used++] = phrase_peek(&ahead);
         ahead.at++;
     }
@@ -317,7 +330,8 @@ static bool parse_gpu(struct phrase_cursor *cursor, struct hbm_report *report)
     }
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct phrase_cursor ahead = *cursor;
-        if (phrase_take(&ahead, rows[i].name) && take_gpu_size(&ahead, &report->numbers[rows[i].number])) {
+        if (phrase_take(&ahead, rows[i].name) &&
+            take_gpu_size(&ahead, &report->numbers[rows[i].number])) {
             skip_parentheses(&ahead);
             *cursor = ahead;
         }
@@ -325,8 +339,8 @@ static bool parse_gpu(struct phrase_cursor *cursor, struct hbm_report *report)
     return true;
 }
 
-/* "Out of memory while trying to allocate N bytes", later "1.97GiB."; "Failed to allocate request for 154.06GiB
- * (165425291480B)" */
+/* "Out of memory while trying to allocate N bytes", later "1.97GiB."; "Failed to allocate request
+ * for 154.06GiB (165425291480B)" */
 static bool parse_gpu_request(struct phrase_cursor *cursor, struct hbm_report_size *request)
 {
     struct phrase_cursor ahead = *cursor;
@@ -351,12 +365,13 @@ static bool parse_gpu_request(struct phrase_cursor *cursor, struct hbm_report_si
     } else {
         return false;
     }
-    *request = (struct hbm_report_size){.is_said = true, .range = printed_size_exact(count), .at = cursor->at};
+    *request = (struct hbm_report_size){
+        .is_said = true, .range = printed_size_exact(count), .at = cursor->at};
     *cursor = ahead;
     return true;
 }
 
-/* --- finding them -------------------------------------------------------------------------------------- */
+/* --- finding them --- */
 
 /* How a section may begin. */
 static const struct beginning {
@@ -376,9 +391,13 @@ static const struct beginning {
     {"Aborting", HBM_SECTION_NONE, parse_early},
     {"BufferAssignment", HBM_SECTION_NONE, parse_gpu},
 };
-enum { BEGINNING_COUNT = sizeof beginnings / sizeof beginnings[0], BEGINNING_BYTES_MIN = 3 /* "Ran" */ };
+enum {
+    BEGINNING_COUNT = sizeof beginnings / sizeof beginnings[0],
+    BEGINNING_BYTES_MIN = 3 /* "Ran" */
+};
 
-/* Whether a word begins here: not in the middle of one, but behind a line break as text ("\nTotal"), too. */
+/* Whether a word begins here: not in the middle of one, but behind a line break as text
+ * ("\nTotal"), too. */
 static bool is_word_start(const struct phrase_cursor *cursor)
 {
     return cursor->at == 0 || !phrase_is_word(cursor->text[cursor->at - 1]) ||
@@ -393,8 +412,8 @@ static const struct beginning *beginning_here(const struct phrase_cursor *cursor
     const char *here = cursor->text + cursor->at;
     for (int i = 0; i < BEGINNING_COUNT; i++) {
         const char *word = beginnings[i].word;
-        if (here[0] == word[0] && here[1] == word[1] && phrase_word_is_here(cursor, word, strlen(word)) &&
-            is_word_start(cursor)) {
+        if (here[0] == word[0] && here[1] == word[1] &&
+            phrase_word_is_here(cursor, word, strlen(word)) && is_word_start(cursor)) {
             return &beginnings[i];
         }
     }
@@ -411,14 +430,16 @@ static bool space_agrees(const struct hbm_report *report, const struct phrase_cu
 {
     struct phrase_cursor ahead = *cursor;
     char space[HBM_REPORT_SPACE_BYTES];
-    if (report->space[0] == '\0' || !(phrase_take(&ahead, "Program") || phrase_take(&ahead, "Total")) ||
+    if (report->space[0] == '\0' ||
+        !(phrase_take(&ahead, "Program") || phrase_take(&ahead, "Total")) ||
         !take_space(&ahead, space)) {
         return true;
     }
     return strcmp(report->space, space) == 0;
 }
 
-/* Whether a section that begins here goes on with the report; a list may be followed by another list. */
+/* Whether a section that begins here goes on with the report; a list may be followed by another
+ * list. */
 static bool is_next(const struct parsing *parsing, const struct beginning *beginning)
 {
     const struct hbm_report *report = parsing->report;
@@ -426,23 +447,28 @@ static bool is_next(const struct parsing *parsing, const struct beginning *begin
         return true;
     }
     const bool is_later = beginning->section > parsing->section ||
-                          (beginning->section == HBM_SECTION_LIST && parsing->section == HBM_SECTION_LIST);
-    return report->form == HBM_REPORT_COMPILE && beginning->section != HBM_SECTION_NONE && is_later &&
-           parsing->cursor.at - report->end <= SECTION_GAP_BYTES_MAX && space_agrees(report, &parsing->cursor);
+                          (beginning->section == HBM_SECTION_LIST &&
+                           parsing->section == HBM_SECTION_LIST);
+    return report->form == HBM_REPORT_COMPILE && beginning->section != HBM_SECTION_NONE &&
+           is_later && parsing->cursor.at - report->end <= SECTION_GAP_BYTES_MAX &&
+           space_agrees(report, &parsing->cursor);
 }
 
-static void take_section(struct parsing *parsing, const struct beginning *beginning, const struct phrase_cursor *ahead)
+static void take_section(struct parsing *parsing, const struct beginning *beginning,
+                         const struct phrase_cursor *ahead)
 {
     struct hbm_report *report = parsing->report;
     if (parsing->section == HBM_SECTION_NONE) {
         report->begin = parsing->cursor.at;
     }
-    if (report->form == HBM_REPORT_GPU && parsing->cursor.at - parsing->request.at <= SECTION_GAP_BYTES_MAX) {
+    if (report->form == HBM_REPORT_GPU &&
+        parsing->cursor.at - parsing->request.at <= SECTION_GAP_BYTES_MAX) {
         report->numbers[HBM_GPU_REQUEST] = parsing->request;
     }
     report->sections |= 1u << beginning->section;
     report->end = ahead->at;
-    parsing->section = beginning->section == HBM_SECTION_NONE ? HBM_SECTION_LIST : beginning->section;
+    parsing->section = beginning->section == HBM_SECTION_NONE ? HBM_SECTION_LIST
+                                                              : beginning->section;
     parsing->cursor = *ahead;
 }
 
@@ -454,7 +480,8 @@ static bool parse_here(struct parsing *parsing)
     if (phrase_at_end(cursor)) {
         return true;
     }
-    if ((phrase_peek(cursor) == 'O' || phrase_peek(cursor) == 'F') && parse_gpu_request(cursor, &parsing->request)) {
+    if ((phrase_peek(cursor) == 'O' || phrase_peek(cursor) == 'F') &&
+        parse_gpu_request(cursor, &parsing->request)) {
         return true;
     }
     const struct beginning *beginning = beginning_here(cursor);
@@ -475,7 +502,8 @@ static bool parse_here(struct parsing *parsing)
 
 bool hbm_report_next(const char *text, size_t length, size_t *offset, struct hbm_report *report)
 {
-    struct parsing parsing = {.cursor = {.text = text, .length = length, .at = *offset}, .report = report};
+    struct parsing parsing = {.cursor = {.text = text, .length = length, .at = *offset},
+                              .report = report};
     memset(report, 0, sizeof *report);
     while (!phrase_at_end(&parsing.cursor) && parse_here(&parsing)) {
         continue;

@@ -12,7 +12,8 @@ struct bounds {
 
 static struct bounds bounds_of(const struct hbm_report_size *size)
 {
-    return size->is_said ? (struct bounds){size->range.low, size->range.high} : (struct bounds){0, BYTES_MAX};
+    return size->is_said ? (struct bounds){size->range.low, size->range.high}
+                         : (struct bounds){0, BYTES_MAX};
 }
 
 static bool is_within(uint64_t bytes, struct bounds bounds)
@@ -35,7 +36,8 @@ static bool nearest(uint64_t wish, struct bounds bounds, uint64_t granule_bytes,
     return true;
 }
 
-/* 0 where nothing is said; printed sizes are at most 2^63, and are held to BYTES_MAX before any sum. */
+/* 0 where nothing is said; printed sizes are at most 2^63, and are held to BYTES_MAX before any
+ * sum. */
 static uint64_t nominal(const struct hbm_report *report, enum hbm_report_number number)
 {
     return report->numbers[number].range.nominal;
@@ -43,12 +45,14 @@ static uint64_t nominal(const struct hbm_report *report, enum hbm_report_number 
 
 static bool prints_alike(const struct hbm_report_size *a, const struct hbm_report_size *b)
 {
-    return a->is_said && b->is_said && a->range.low == b->range.low && a->range.high == b->range.high;
+    return a->is_said && b->is_said && a->range.low == b->range.low &&
+           a->range.high == b->range.high;
 }
 
-/* --- capacity and use --------------------------------------------------------------------------------- */
+/* --- capacity and use --- */
 
-/* "Used" of that capacity: what the report exceeds it by narrows it down.  False: no such byte count. */
+/* "Used" of that capacity: what the report exceeds it by narrows it down.  False: no such byte
+ * count. */
 static bool choose_used(const struct hbm_report *report, struct hbm_report_plan *plan)
 {
     const struct hbm_report_size *exceeded = &report->numbers[HBM_EXCEEDED];
@@ -80,8 +84,8 @@ static bool choose_said_capacity(const struct hbm_report *report, struct hbm_rep
     }
     for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
         plan->chip = NULL;
-        if (nearest(wishes[i], bounds, plan->granule_bytes, &plan->capacity_bytes) && plan->capacity_bytes > 0 &&
-            choose_used(report, plan)) {
+        if (nearest(wishes[i], bounds, plan->granule_bytes, &plan->capacity_bytes) &&
+            plan->capacity_bytes > 0 && choose_used(report, plan)) {
             return true;
         }
     }
@@ -94,8 +98,9 @@ static bool exceeded_agrees(const struct hbm_report *report)
     const struct hbm_report_size *exceeded = &report->numbers[HBM_EXCEEDED];
     const struct bounds used = bounds_of(&report->numbers[HBM_USED]);
     const struct bounds capacity = bounds_of(&report->numbers[HBM_CAPACITY]);
-    return !exceeded->is_said || (used.high >= capacity.low && used.high - capacity.low >= exceeded->range.low &&
-                                  used.low <= capacity.high + exceeded->range.high);
+    return !exceeded->is_said ||
+           (used.high >= capacity.low && used.high - capacity.low >= exceeded->range.low &&
+            used.low <= capacity.high + exceeded->range.high);
 }
 
 static const char *choose_capacity(const struct hbm_report *report, const struct setup *fixed,
@@ -119,13 +124,15 @@ static const char *choose_capacity(const struct hbm_report *report, const struct
     if (used.high <= report->numbers[HBM_CAPACITY].range.low) {
         return "what is used is not above the capacity";
     }
-    return choose_said_capacity(report, plan) ? NULL
-                                              : "no multiples of the granule print as what is used and the capacity";
+    return choose_said_capacity(report, plan)
+               ? NULL
+               : "no multiples of the granule print as what is used and the capacity";
 }
 
-/* --- parts ------------------------------------------------------------------------------------------- */
+/* --- parts --- */
 
-/* Whether "Used" has what is reserved in it: until 2020 it had, and the capacity was all of the chip's memory. */
+/* Whether "Used" has what is reserved in it: until 2020 it had, and the capacity was all of the
+ * chip's memory. */
 static bool counts_reserved(const struct hbm_report *report, struct hbm_report_plan *plan)
 {
     const struct hbm_report_size *total = &report->numbers[HBM_TOTAL];
@@ -137,7 +144,8 @@ static bool counts_reserved(const struct hbm_report *report, struct hbm_report_p
     if (prints_alike(total, used)) {
         return true;
     }
-    const struct bounds without = {used->range.low + reserved->range.low, used->range.high + reserved->range.high};
+    const struct bounds without = {used->range.low + reserved->range.low,
+                                   used->range.high + reserved->range.high};
     plan->has_other_total = total->range.high < without.low || total->range.low > without.high;
     return false;
 }
@@ -164,20 +172,24 @@ static uint64_t less(uint64_t bytes, uint64_t a, uint64_t b)
     return bytes > a && bytes - a > b ? bytes - a - b : 0;
 }
 
-/* Reserved, arguments, program: the multiples of the granule nearest to what is said that sum up to what is used, if
- * any do; else the nearest, and what is left over is something else. */
-static const char *choose_parts(const struct hbm_report *report, struct hbm_report_plan *plan, uint64_t *program_bytes)
+/* Reserved, arguments, program: the multiples of the granule nearest to what is said that sum up to
+ * what is used, if any do; else the nearest, and what is left over is something else. */
+static const char *choose_parts(const struct hbm_report *report, struct hbm_report_plan *plan,
+                                uint64_t *program_bytes)
 {
     const uint64_t granule_bytes = plan->granule_bytes;
     const struct bounds program = bounds_of(program_of(report));
     const struct bounds arguments = argument_bounds(report);
     const struct bounds none = {0, 0};
-    const struct bounds reserved = counts_reserved(report, plan) ? bounds_of(&report->numbers[HBM_RESERVED]) : none;
+    const struct bounds reserved = counts_reserved(report, plan)
+                                       ? bounds_of(&report->numbers[HBM_RESERVED])
+                                       : none;
     const uint64_t used_bytes = plan->used_bytes;
     if (!nearest(reserved.high == 0 ? 0 : nominal(report, HBM_RESERVED), reserved, granule_bytes,
                  &plan->reserved_bytes) ||
         !nearest(nominal(report, HBM_ARGUMENTS), arguments, granule_bytes, &plan->argument_bytes) ||
-        !nearest(less(used_bytes, plan->reserved_bytes, plan->argument_bytes), program, granule_bytes, program_bytes) ||
+        !nearest(less(used_bytes, plan->reserved_bytes, plan->argument_bytes), program,
+                 granule_bytes, program_bytes) ||
         !nearest(less(used_bytes, plan->reserved_bytes, *program_bytes), arguments, granule_bytes,
                  &plan->argument_bytes) ||
         !nearest(less(used_bytes, plan->argument_bytes, *program_bytes), reserved, granule_bytes,
@@ -192,9 +204,11 @@ static const char *choose_parts(const struct hbm_report *report, struct hbm_repo
     return NULL;
 }
 
-/* Temporaries, scoped and global memory are the stack; the rest, such as overlays, is the image, at least one granule.
+/* Temporaries, scoped and global memory are the stack; the rest, such as overlays, is the image, at
+ * least one granule.
  */
-static void choose_stack(const struct hbm_report *report, uint64_t program_bytes, struct hbm_report_plan *plan)
+static void choose_stack(const struct hbm_report *report, uint64_t program_bytes,
+                         struct hbm_report_plan *plan)
 {
     static const enum hbm_report_number rows[] = {HBM_ROW_TEMP, HBM_ROW_GLOBAL, HBM_ROW_SCOPED};
     const uint64_t mask = plan->granule_bytes - 1;
@@ -219,7 +233,8 @@ static void choose_stack(const struct hbm_report *report, uint64_t program_bytes
     plan->image_is_assumed = plan->image_bytes == plan->granule_bytes;
 }
 
-/* The whole report in one unit: where it does not say "Used", that is the program and the arguments. */
+/* The whole report in one unit: where it does not say "Used", that is the program and the
+ * arguments. */
 static void complete(struct hbm_report *report)
 {
     struct hbm_report_size *used = &report->numbers[HBM_USED];
@@ -230,14 +245,16 @@ static void complete(struct hbm_report *report)
         return;
     }
     const struct hbm_report_size *arguments = &report->numbers[HBM_ARGUMENTS];
-    *used = (struct hbm_report_size){.is_said = true, .at = program->at,
-                                     .range = {.low = program->range.low + arguments->range.low,
-                                               .high = program->range.high + arguments->range.high,
-                                               .nominal = program->range.nominal + arguments->range.nominal}};
+    *used = (struct hbm_report_size){
+        .is_said = true,
+        .at = program->at,
+        .range = {.low = program->range.low + arguments->range.low,
+                  .high = program->range.high + arguments->range.high,
+                  .nominal = program->range.nominal + arguments->range.nominal}};
 }
 
-static const char *choose(const struct hbm_report *report, const struct setup *fixed, struct hbm_report_plan *plan,
-                          size_t *at)
+static const char *choose(const struct hbm_report *report, const struct setup *fixed,
+                          struct hbm_report_plan *plan, size_t *at)
 {
     uint64_t program_bytes = 0;
     const char *reason = choose_capacity(report, fixed, plan, at);
@@ -246,7 +263,8 @@ static const char *choose(const struct hbm_report *report, const struct setup *f
     }
     if (reason == NULL) {
         choose_stack(report, program_bytes, plan);
-        CHECK(plan->reserved_bytes + plan->argument_bytes + plan->other_bytes + plan->image_bytes + plan->stack_bytes ==
+        CHECK(plan->reserved_bytes + plan->argument_bytes + plan->other_bytes + plan->image_bytes +
+                  plan->stack_bytes ==
               plan->used_bytes);
     }
     return reason;
@@ -264,8 +282,8 @@ static bool sizes_are_possible(const struct hbm_report *report, size_t *at)
     return true;
 }
 
-const char *hbm_report_choose(const struct hbm_report *said, const struct setup *fixed, struct hbm_report_plan *plan,
-                              size_t *at)
+const char *hbm_report_choose(const struct hbm_report *said, const struct setup *fixed,
+                              struct hbm_report_plan *plan, size_t *at)
 {
     const uint64_t first = fixed->granule_bytes != 0 ? fixed->granule_bytes : GRANULE_BYTES_DEFAULT;
     const uint64_t last = fixed->granule_bytes != 0 ? fixed->granule_bytes : 1;

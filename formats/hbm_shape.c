@@ -5,14 +5,15 @@
 
 #include <string.h>
 
-/* pred and the types below a byte are left out: reports of different years count them differently. */
+/* pred and the types below a byte are left out: reports of different years count them differently.
+ */
 static const struct {
     const char *name;
     uint64_t bytes;
 } elements[] = {
-    {"s8", 1},  {"u8", 1},   {"s16", 2},  {"u16", 2}, {"f16", 2}, {"bf16", 2},  {"s32", 4},
-    {"u32", 4}, {"f32", 4},  {"s64", 8},  {"u64", 8}, {"f64", 8}, {"c64", 8},   {"c128", 16},
-    {"f8e4m3fn", 1}, {"f8e5m2", 1},
+    {"s8", 1},  {"u8", 1},    {"s16", 2},      {"u16", 2},    {"f16", 2}, {"bf16", 2},
+    {"s32", 4}, {"u32", 4},   {"f32", 4},      {"s64", 8},    {"u64", 8}, {"f64", 8},
+    {"c64", 8}, {"c128", 16}, {"f8e4m3fn", 1}, {"f8e5m2", 1},
 };
 
 static uint64_t element_bytes(const char *name, size_t length)

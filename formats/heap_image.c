@@ -1,4 +1,5 @@
-/* Spans are sorted by host and address; each host's device is laid out from the bottom, then filled from the top. */
+/* Spans are sorted by host and address; each host's device is laid out from the bottom, then filled
+ * from the top. */
 #include "formats/heap_image.h"
 
 #include "harness/array.h"
@@ -22,13 +23,15 @@ void heap_image_deinit(struct heap_image *image)
     heap_image_init(image);
 }
 
-enum import_result heap_image_add(struct heap_image *image, const struct heap_span *span, struct import_error *error)
+enum import_result heap_image_add(struct heap_image *image, const struct heap_span *span,
+                                  struct import_error *error)
 {
     if (image->count == image->room) {
         const size_t room = image->room == 0 ? 64 : image->room * 2;
         struct heap_span *spans = realloc(image->spans, room * sizeof *spans);
         if (spans == NULL) {
-            return import_fail(error, IMPORT_UNREADABLE, span->line, 0, "no host memory for the spans of the heap");
+            return import_fail(error, IMPORT_UNREADABLE, span->line, 0,
+                               "no host memory for the spans of the heap");
         }
         image->spans = spans;
         image->room = room;
@@ -37,7 +40,7 @@ enum import_result heap_image_add(struct heap_image *image, const struct heap_sp
     return IMPORT_OK;
 }
 
-/* --- what the spans say ----------------------------------------------------------------------- */
+/* --- what the spans say --- */
 
 /* Total as far as it matters: two spans that are equal here overlap, and are refused. */
 static int compare_spans(const void *a, const void *b)
@@ -64,7 +67,8 @@ static void sort_spans(struct heap_image *image)
     }
 }
 
-/* Whether memory is missing, or a region ends, between span `index` and the one before it on the same host. */
+/* Whether memory is missing, or a region ends, between span `index` and the one before it on the
+ * same host. */
 static bool is_behind_gap(const struct heap_image *image, size_t index)
 {
     const struct heap_span *span = &image->spans[index];
@@ -77,16 +81,18 @@ static bool is_behind_gap(const struct heap_image *image, size_t index)
 static enum import_result check_span(const struct heap_span *span, struct import_error *error)
 {
     if (span->size_bytes == 0) {
-        return import_fail(error, IMPORT_INVALID, span->line, 0, "a span of 0 bytes at 0x%" PRIx64, span->address);
+        return import_fail(error, IMPORT_INVALID, span->line, 0, "a span of 0 bytes at 0x%" PRIx64,
+                           span->address);
     }
     if (span->address >= ADDRESS_END_MAX || span->size_bytes > ADDRESS_END_MAX - span->address) {
         return import_fail(error, IMPORT_INVALID, span->line, 0,
-                           "the span at 0x%" PRIx64 " of %" PRIu64 " bytes ends above 2^63", span->address,
-                           span->size_bytes);
+                           "the span at 0x%" PRIx64 " of %" PRIu64 " bytes ends above 2^63",
+                           span->address, span->size_bytes);
     }
     if (span->requested_bytes > span->size_bytes) {
         return import_fail(error, IMPORT_INVALID, span->line, 0,
-                           "%" PRIu64 " bytes are requested of the span at 0x%" PRIx64 ", which has only %" PRIu64,
+                           "%" PRIu64 " bytes are requested of the span at 0x%" PRIx64
+                           ", which has only %" PRIu64,
                            span->requested_bytes, span->address, span->size_bytes);
     }
     CHECK(span->host < OP_HOST_COUNT_MAX);
@@ -102,8 +108,9 @@ static enum import_result check_overlaps(const struct heap_image *image, struct 
             const struct heap_span *later = below->line > span->line ? below : span;
             const struct heap_span *earlier = later == span ? below : span;
             return import_fail(error, IMPORT_INVALID, later->line, 0,
-                               "the span at 0x%" PRIx64 " of %" PRIu64 " bytes overlaps the one at 0x%" PRIx64
-                               " of %" PRIu64 " bytes", later->address, later->size_bytes, earlier->address,
+                               "the span at 0x%" PRIx64 " of %" PRIu64
+                               " bytes overlaps the one at 0x%" PRIx64 " of %" PRIu64 " bytes",
+                               later->address, later->size_bytes, earlier->address,
                                earlier->size_bytes);
         }
     }
@@ -145,11 +152,13 @@ static enum import_result choose_granule(const struct heap_image *image, const s
     return IMPORT_OK;
 }
 
-/* --- where they lie ---------------------------------------------------------------------------- */
+/* --- where they lie --- */
 
-/* Sets the offsets of the spans from *index on that are of one host, from 0 up; moves *index behind them. */
-static enum import_result lay_out_host(struct heap_image *image, uint64_t granule_bytes, size_t *index,
-                                       uint64_t *device_bytes, struct import_error *error)
+/* Sets the offsets of the spans from *index on that are of one host, from 0 up; moves *index behind
+ * them. */
+static enum import_result lay_out_host(struct heap_image *image, uint64_t granule_bytes,
+                                       size_t *index, uint64_t *device_bytes,
+                                       struct import_error *error)
 {
     const uint8_t host = image->spans[*index].host;
     uint64_t end_bytes = 0;
@@ -172,22 +181,24 @@ static enum import_result lay_out_host(struct heap_image *image, uint64_t granul
 struct layout {
     uint64_t device_bytes[OP_HOST_COUNT_MAX];
     uint64_t largest_bytes;
-    uint64_t spare_bytes; /* at the bottom: what the capacity that is fixed has above the largest device */
+    uint64_t spare_bytes; /* at the bottom: what the capacity that is fixed has above the largest
+                             device */
     uint32_t host_count;
 };
 
-static enum import_result lay_out(struct heap_image *image, struct import *import, struct layout *layout,
-                                  struct import_error *error)
+static enum import_result lay_out(struct heap_image *image, struct import *import,
+                                  struct layout *layout, struct import_error *error)
 {
     for (size_t index = 0; index < image->count;) {
         const uint8_t host = image->spans[index].host;
         uint64_t *device_bytes = &layout->device_bytes[host];
-        const enum import_result result =
-            lay_out_host(image, import->setup.granule_bytes, &index, device_bytes, error);
+        const enum import_result result = lay_out_host(image, import->setup.granule_bytes, &index,
+                                                       device_bytes, error);
         if (result != IMPORT_OK) {
             return result;
         }
-        layout->largest_bytes = *device_bytes > layout->largest_bytes ? *device_bytes : layout->largest_bytes;
+        layout->largest_bytes = *device_bytes > layout->largest_bytes ? *device_bytes
+                                                                      : layout->largest_bytes;
         layout->host_count = host + UINT32_C(1);
     }
     return IMPORT_OK;
@@ -201,18 +212,20 @@ static enum import_result choose_capacity(const struct layout *layout, struct im
     }
     if (import->setup.capacity_bytes < layout->largest_bytes) {
         return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "the capacity of %" PRIu64 " bytes is below the %" PRIu64 " bytes of the snapshot",
+                           "the capacity of %" PRIu64 " bytes is below the %" PRIu64
+                           " bytes of the snapshot",
                            import->setup.capacity_bytes, layout->largest_bytes);
     }
     if (import->setup.capacity_bytes % import->setup.granule_bytes != 0) {
         return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "the capacity of %" PRIu64 " bytes is no multiple of the granule of %" PRIu64,
+                           "the capacity of %" PRIu64
+                           " bytes is no multiple of the granule of %" PRIu64,
                            import->setup.capacity_bytes, import->setup.granule_bytes);
     }
     return IMPORT_OK;
 }
 
-/* --- the ops ------------------------------------------------------------------------------------ */
+/* --- the ops --- */
 
 /* Importers that have more names than tags keep it for the rest. */
 enum { TAG_OTHER = OP_TAG_COUNT - 1 };
@@ -224,7 +237,8 @@ static uint32_t append(struct import *import, const struct op *op)
     return (uint32_t)(import->ops.count - 1);
 }
 
-static void append_retire(struct import *import, uint8_t host, uint64_t address, uint64_t size_bytes)
+static void append_retire(struct import *import, uint8_t host, uint64_t address,
+                          uint64_t size_bytes)
 {
     struct op op = op_make(OP_RETIRE);
     op.host = host;
@@ -233,7 +247,8 @@ static void append_retire(struct import *import, uint8_t host, uint64_t address,
     (void)append(import, &op);
 }
 
-static uint32_t append_alloc(struct import *import, const struct heap_span *span, uint64_t size_bytes)
+static uint32_t append_alloc(struct import *import, const struct heap_span *span,
+                             uint64_t size_bytes)
 {
     struct op op = op_make(OP_ALLOC);
     op.host = span->host;
@@ -243,7 +258,8 @@ static uint32_t append_alloc(struct import *import, const struct heap_span *span
     return append(import, &op);
 }
 
-static void append_on(struct import *import, enum op_kind kind, const struct heap_span *span, uint64_t delay_ns)
+static void append_on(struct import *import, enum op_kind kind, const struct heap_span *span,
+                      uint64_t delay_ns)
 {
     struct op op = op_make(kind);
     op.host = span->host;
@@ -261,19 +277,21 @@ static uint8_t choose_filler_tag(const struct heap_image *image, const struct se
         return (uint8_t)tag;
     }
     for (size_t i = 0; i < image->count; i++) {
-        is_taken[image->spans[i].tag] = is_taken[image->spans[i].tag] || image->spans[i].state != HEAP_SPAN_FREE;
+        is_taken[image->spans[i].tag] = is_taken[image->spans[i].tag] ||
+                                        image->spans[i].state != HEAP_SPAN_FREE;
     }
     for (tag = TAG_OTHER - 1; tag > 0 && (is_taken[tag] || setup->tags[tag][0] != '\0'); tag--) {
     }
     return (uint8_t)tag;
 }
 
-/* Fills what the free spans that end with number `index` cover; their lowest keeps the op.  Returns that one's index.
- * At the bottom of the device there is nothing to fill. */
+/* Fills what the free spans that end with number `index` cover; their lowest keeps the op.  Returns
+ * that one's index. At the bottom of the device there is nothing to fill. */
 static size_t fill_free(struct heap_image *image, struct import *import, size_t first, size_t index)
 {
     uint64_t size_bytes = image->spans[index].size_bytes;
-    while (index > first && !is_behind_gap(image, index) && image->spans[index - 1].state == HEAP_SPAN_FREE) {
+    while (index > first && !is_behind_gap(image, index) &&
+           image->spans[index - 1].state == HEAP_SPAN_FREE) {
         size_bytes += image->spans[--index].size_bytes;
     }
     if (index > first) {
@@ -295,7 +313,8 @@ static void fill_used(struct heap_image *image, struct import *import, size_t in
     import_say(import, span->op, SAID_ADDRESS, span->offset);
 }
 
-/* From the top down.  There is one hole all the time, at the bottom, so each block goes to the top of it. */
+/* From the top down.  There is one hole all the time, at the bottom, so each block goes to the top
+ * of it. */
 static void fill_host(struct heap_image *image, struct import *import, size_t first, size_t end)
 {
     const uint64_t granule_bytes = import->setup.granule_bytes;
@@ -329,8 +348,8 @@ static void set_states(struct heap_image *image, struct import *import, size_t f
 }
 
 /* The host's spans begin at number `first`; returns the number behind its last. */
-static size_t build_host(struct heap_image *image, struct import *import, const struct layout *layout, uint8_t host,
-                         size_t first)
+static size_t build_host(struct heap_image *image, struct import *import,
+                         const struct layout *layout, uint8_t host, size_t first)
 {
     const uint64_t top_bytes = layout->device_bytes[host] + layout->spare_bytes;
     size_t end = first;
@@ -345,8 +364,8 @@ static size_t build_host(struct heap_image *image, struct import *import, const 
     return end;
 }
 
-enum import_result heap_image_build(struct heap_image *image, const struct setup *fixed, struct import *import,
-                                    struct import_error *error)
+enum import_result heap_image_build(struct heap_image *image, const struct setup *fixed,
+                                    struct import *import, struct import_error *error)
 {
     struct layout layout = {0};
     CHECK(import->ops.count == 0);
@@ -376,7 +395,8 @@ enum import_result heap_image_build(struct heap_image *image, const struct setup
     return IMPORT_OK;
 }
 
-const struct heap_span *heap_image_find(const struct heap_image *image, uint8_t host, uint64_t address)
+const struct heap_span *heap_image_find(const struct heap_image *image, uint8_t host,
+                                        uint64_t address)
 {
     size_t low = 0;
     size_t high = image->count;

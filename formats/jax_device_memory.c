@@ -1,6 +1,6 @@
-/* What jax.profiler.save_device_memory_profile writes: a pprof profile of the buffers and executables that were
- * live at one moment, by the Python stack that made them.  It has sums without addresses: each sample becomes as
- * many blocks of the same size. */
+/* What jax.profiler.save_device_memory_profile writes: a pprof profile of the buffers and
+ * executables that were live at one moment, by the Python stack that made them.  It has sums
+ * without addresses: each sample becomes as many blocks of the same size. */
 #include "formats/formats.h"
 #include "formats/jax_device_memory_parts.h"
 #include "harness/array.h"
@@ -12,7 +12,7 @@
 
 enum { BLOCK_COUNT_MAX = 1 << 22, FILE_BYTES_EXAMINED = 4096, TAG_TEXT_BYTES = 512 };
 
-/* --- whose code it was ------------------------------------------------------------------------------------------- */
+/* --- whose code it was --- */
 
 static bool contains(const struct protobuf *text, const char *word)
 {
@@ -24,8 +24,9 @@ static bool contains(const struct protobuf *text, const char *word)
 /* Not of a package that was installed, of Python itself, or made while running ("<string>"). */
 static bool is_user_file(const struct protobuf *file)
 {
-    return file->end > file->offset && file->text[file->offset] != '<' && !contains(file, "site-packages") &&
-           !contains(file, "dist-packages") && !contains(file, "/lib/python");
+    return file->end > file->offset && file->text[file->offset] != '<' &&
+           !contains(file, "site-packages") && !contains(file, "dist-packages") &&
+           !contains(file, "/lib/python");
 }
 
 /* "function file.py:12", without the folders. */
@@ -33,15 +34,18 @@ static uint32_t tag_of(struct snapshot *snapshot, const struct pprof_frame *fram
 {
     char text[TAG_TEXT_BYTES];
     size_t start = frame->file.end;
-    const size_t lowest = frame->file.end - frame->file.offset < 128 ? frame->file.offset : frame->file.end - 128;
-    while (start > lowest && frame->file.text[start - 1] != '/' && frame->file.text[start - 1] != '\\') {
+    const size_t lowest = frame->file.end - frame->file.offset < 128 ? frame->file.offset
+                                                                     : frame->file.end - 128;
+    while (start > lowest && frame->file.text[start - 1] != '/' &&
+           frame->file.text[start - 1] != '\\') {
         start--;
     }
     const size_t function_length = frame->function.end - frame->function.offset;
     const int length = snprintf(text, sizeof text, "%.*s %.*s:%" PRIu64,
                                 (int)(function_length < 256 ? function_length : 256),
-                                frame->function.text + frame->function.offset, (int)(frame->file.end - start),
-                                frame->file.text + start, frame->line);
+                                frame->function.text + frame->function.offset,
+                                (int)(frame->file.end - start), frame->file.text + start,
+                                frame->line);
     return name_table_add(&snapshot->tags, text, (size_t)length);
 }
 
@@ -53,8 +57,8 @@ static enum import_result look_at(struct snapshot *snapshot, size_t location)
     *place = (struct place){.is_known = true, .tag = JAX_NO_TAG};
     while (!place->is_user) {
         bool is_end = false;
-        const enum import_result result =
-            pprof_frame_next(&snapshot->profile, &reader, &frame, &is_end, snapshot->error);
+        const enum import_result result = pprof_frame_next(&snapshot->profile, &reader, &frame,
+                                                           &is_end, snapshot->error);
         if (result != IMPORT_OK || is_end) {
             return result;
         }
@@ -89,50 +93,53 @@ static enum import_result visit(void *context, size_t location, bool *is_over)
     return IMPORT_OK;
 }
 
-/* --- samples ----------------------------------------------------------------------------------------------------- */
+/* --- samples --- */
 
-static enum import_result wrong(const struct snapshot *snapshot, const struct pprof_sample *sample, const char *reason,
-                                int64_t value)
+static enum import_result wrong(const struct snapshot *snapshot, const struct pprof_sample *sample,
+                                const char *reason, int64_t value)
 {
     char text[IMPORT_REASON_BYTES / 2];
     snprintf(text, sizeof text, reason, value);
-    return import_fail(snapshot->error, IMPORT_INVALID, 0, 0, "the sample at byte %zu: %s", sample->at, text);
+    return import_fail(snapshot->error, IMPORT_INVALID, 0, 0, "the sample at byte %zu: %s",
+                       sample->at, text);
 }
 
-static enum import_result read_kind(const struct snapshot *snapshot, const struct pprof_sample *sample,
-                                    bool *is_program)
+static enum import_result read_kind(const struct snapshot *snapshot,
+                                    const struct pprof_sample *sample, bool *is_program)
 {
     const struct protobuf *kind = pprof_label_find(sample, "kind");
     if (kind == NULL) {
-        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0, "the sample at byte %zu has no label 'kind'",
-                           sample->at);
+        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
+                           "the sample at byte %zu has no label 'kind'", sample->at);
     }
     *is_program = protobuf_is_text(kind, "executable");
     if (!*is_program && !protobuf_is_text(kind, "buffer")) {
         const size_t length = kind->end - kind->offset;
-        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
-                           "the sample at byte %zu: kind '%.*s' is neither 'buffer' nor 'executable'", sample->at,
-                           (int)(length < 40 ? length : 40), kind->text + kind->offset);
+        return import_fail(
+            snapshot->error, IMPORT_INVALID, 0, 0,
+            "the sample at byte %zu: kind '%.*s' is neither 'buffer' nor 'executable'", sample->at,
+            (int)(length < 40 ? length : 40), kind->text + kind->offset);
     }
     return IMPORT_OK;
 }
 
-static enum import_result add_group(struct snapshot *snapshot, const struct pprof_sample *sample, struct group *group)
+static enum import_result add_group(struct snapshot *snapshot, const struct pprof_sample *sample,
+                                    struct group *group)
 {
     struct walk walk = {.snapshot = snapshot, .tag = JAX_NO_TAG};
     const struct protobuf *device = pprof_label_find(sample, "device");
     static const struct protobuf none = {.text = "no device", .end = sizeof "no device" - 1};
     device = device != NULL ? device : &none;
     if (!group->is_program) {
-        group->device =
-            name_table_add_whole(&snapshot->devices, device->text + device->offset, device->end - device->offset);
+        group->device = name_table_add_whole(&snapshot->devices, device->text + device->offset,
+                                             device->end - device->offset);
         if (group->device >= OP_HOST_COUNT_MAX) {
             return wrong(snapshot, sample, "more than %" PRId64 " devices", OP_HOST_COUNT_MAX);
         }
         snapshot->device_bytes[group->device] += group->bytes;
     }
-    const enum import_result result =
-        pprof_stack(&snapshot->profile, sample, visit, &walk, snapshot->error);
+    const enum import_result result = pprof_stack(&snapshot->profile, sample, visit, &walk,
+                                                  snapshot->error);
     if (result != IMPORT_OK) {
         return result;
     }
@@ -143,17 +150,18 @@ static enum import_result add_group(struct snapshot *snapshot, const struct ppro
     snapshot->size_bits |= group->bytes / group->count;
     snapshot->size_bits |= group->bytes % group->count == 0 ? 0 : group->bytes / group->count + 1;
     snapshot->uneven_count += group->bytes % group->count != 0;
-    snapshot->groups =
-        array_grown(snapshot->groups, snapshot->group_count, &snapshot->group_room, sizeof *snapshot->groups);
+    snapshot->groups = array_grown(snapshot->groups, snapshot->group_count, &snapshot->group_room,
+                                   sizeof *snapshot->groups);
     snapshot->groups[snapshot->group_count++] = *group;
     return IMPORT_OK;
 }
 
 /* Sizes below 0 are "not known", -1 for each block. */
-static enum import_result check_values(struct snapshot *snapshot, const struct pprof_sample *sample, int64_t count,
-                                       int64_t bytes)
+static enum import_result check_values(struct snapshot *snapshot, const struct pprof_sample *sample,
+                                       int64_t count, int64_t bytes)
 {
-    const int needed = snapshot->count_value > snapshot->bytes_value ? snapshot->count_value : snapshot->bytes_value;
+    const int needed = snapshot->count_value > snapshot->bytes_value ? snapshot->count_value
+                                                                     : snapshot->bytes_value;
     if (sample->value_count <= (size_t)needed) {
         return wrong(snapshot, sample, "%" PRId64 " values, fewer than the profile has types",
                      (int64_t)sample->value_count);
@@ -169,11 +177,13 @@ static enum import_result check_values(struct snapshot *snapshot, const struct p
     }
     if (bytes > (int64_t)JAX_BYTES_MAX ||
         snapshot->buffer_bytes + snapshot->program_bytes + (uint64_t)(bytes > 0 ? bytes : 0) >
-                                          JAX_BYTES_MAX) {
+            JAX_BYTES_MAX) {
         return wrong(snapshot, sample, "with it there are more than 2^50 bytes: %" PRId64, bytes);
     }
-    if (bytes > 0 && (uint64_t)count > BLOCK_COUNT_MAX - snapshot->buffer_count - snapshot->program_count) {
-        return wrong(snapshot, sample, "with it there are more than 4194304 blocks: %" PRId64, count);
+    if (bytes > 0 &&
+        (uint64_t)count > BLOCK_COUNT_MAX - snapshot->buffer_count - snapshot->program_count) {
+        return wrong(snapshot, sample, "with it there are more than 4194304 blocks: %" PRId64,
+                     count);
     }
     return IMPORT_OK;
 }
@@ -209,14 +219,18 @@ static enum import_result read_samples(struct snapshot *snapshot)
     struct protobuf reader = protobuf_of(snapshot->profile.text, snapshot->profile.length);
     struct pprof_sample sample;
     bool is_end = false;
-    if (snapshot->profile.type_count > 2) { /* numbers of texts in the second would mean those of the first */
-        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0, "the profile has %zu types of values, not 2: two "
-                           "profiles in one file?", snapshot->profile.type_count);
+    if (snapshot->profile.type_count >
+        2) { /* numbers of texts in the second would mean those of the first */
+        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
+                           "the profile has %zu types of values, not 2: two "
+                           "profiles in one file?",
+                           snapshot->profile.type_count);
     }
     snapshot->count_value = pprof_value_find(&snapshot->profile, "allocations", "count");
     snapshot->bytes_value = pprof_value_find(&snapshot->profile, "space", "bytes");
     if (snapshot->count_value < 0 || snapshot->bytes_value < 0) {
-        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0, "the profile does not count 'allocations' and "
+        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
+                           "the profile does not count 'allocations' and "
                            "'space' in bytes: it is not one of device memory");
     }
     enum import_result result = IMPORT_OK;
@@ -229,21 +243,24 @@ static enum import_result read_samples(struct snapshot *snapshot)
     return result;
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------------- */
+/* --- the file --- */
 
-static enum import_result convert(struct snapshot *snapshot, const struct import_input *input, struct import *import)
+static enum import_result convert(struct snapshot *snapshot, const struct import_input *input,
+                                  struct import *import)
 {
     enum import_result result = read_samples(snapshot);
     if (result != IMPORT_OK) {
         return result;
     }
     if (snapshot->group_count == 0) {
-        return import_fail(snapshot->error, IMPORT_INCOMPLETE, 0, 0, "nothing in the profile has a known size");
+        return import_fail(snapshot->error, IMPORT_INCOMPLETE, 0, 0,
+                           "nothing in the profile has a known size");
     }
     return jax_device_memory_build(snapshot, input, import);
 }
 
-static enum import_result jax_device_memory_import(const struct import_input *input, struct import *import,
+static enum import_result jax_device_memory_import(const struct import_input *input,
+                                                   struct import *import,
                                                    struct import_error *error)
 {
     struct snapshot snapshot = {.error = error};
@@ -296,14 +313,16 @@ static bool add_field(struct outline *outline, const struct protobuf_field *fiel
     }
     if (field->number == TEXT && field->type == PROTOBUF_BYTES) {
         outline->text_count++;
-        outline->has_allocations = outline->has_allocations || protobuf_is_text(&field->bytes, "allocations");
+        outline->has_allocations = outline->has_allocations ||
+                                   protobuf_is_text(&field->bytes, "allocations");
         outline->has_space = outline->has_space || protobuf_is_text(&field->bytes, "space");
         outline->has_kind = outline->has_kind || protobuf_is_text(&field->bytes, "kind");
     }
     return outline->type_count > 0 && field->number <= LAST;
 }
 
-/* Texts stand behind everything else: a file that is cut off before them is known by its beginning only. */
+/* Texts stand behind everything else: a file that is cut off before them is known by its beginning
+ * only. */
 static unsigned jax_device_memory_recognise(const char *text, size_t length)
 {
     struct protobuf reader = protobuf_of(text, length);
@@ -326,7 +345,8 @@ static unsigned jax_device_memory_recognise(const char *text, size_t length)
 
 const struct format format_jax_device_memory = {
     .name = "jax_device_memory",
-    .summary = "live buffers and executables by Python stack, from jax.profiler.save_device_memory_profile (pprof)",
+    .summary =
+        "live buffers and executables by Python stack, from jax.profiler.save_device_memory_profile (pprof)",
     .recognise = jax_device_memory_recognise,
     .import = jax_device_memory_import,
 };

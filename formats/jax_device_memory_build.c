@@ -10,7 +10,8 @@
 
 enum { GRANULE_BYTES_MAX = 512, TAG_COUNT_MAX = 254, TAG_OTHER = 255 };
 
-/* The first number in a device's name: 5 of "TPU_5(process=0,(0,1,0,1))" and of "gpu:5".  UINT64_MAX: it has none. */
+/* The first number in a device's name: 5 of "TPU_5(process=0,(0,1,0,1))" and of "gpu:5".
+ * UINT64_MAX: it has none. */
 static uint64_t device_number(const char *name)
 {
     const char *digit = strpbrk(name, "_:");
@@ -51,13 +52,15 @@ static void make_tags(const struct snapshot *snapshot, struct setup *setup, uint
     for (size_t i = 0; i < snapshot->tags.count && snapshot->tags.names[order[i]].bytes > 0; i++) {
         tags[order[i]] = i < TAG_COUNT_MAX ? (uint8_t)(i + 1) : TAG_OTHER;
         if (i <= TAG_COUNT_MAX) {
-            setup_set_tag(setup, tags[order[i]], i < TAG_COUNT_MAX ? snapshot->tags.names[order[i]].text : "other");
+            setup_set_tag(setup, tags[order[i]],
+                          i < TAG_COUNT_MAX ? snapshot->tags.names[order[i]].text : "other");
         }
     }
     free(order);
 }
 
-static void append_group(struct import *import, const struct group *group, uint8_t host, uint8_t tag)
+static void append_group(struct import *import, const struct group *group, uint8_t host,
+                         uint8_t tag)
 {
     for (uint64_t i = 0; i < group->count; i++) {
         struct op op = op_make(group->is_program ? OP_LOAD : OP_ALLOC);
@@ -96,8 +99,8 @@ static uint64_t largest_device(const struct import *import)
     return largest;
 }
 
-static enum import_result choose_device(const struct snapshot *snapshot, const struct import_input *input,
-                                        struct import *import)
+static enum import_result choose_device(const struct snapshot *snapshot,
+                                        const struct import_input *input, struct import *import)
 {
     const uint64_t bits = snapshot->size_bits | GRANULE_BYTES_MAX;
     import->setup.host_count = snapshot->devices.count == 0 ? 1 : (uint32_t)snapshot->devices.count;
@@ -108,16 +111,21 @@ static enum import_result choose_device(const struct snapshot *snapshot, const s
     }
     import->setup.capacity_bytes = largest_device(import);
     if (import->setup.capacity_bytes > JAX_BYTES_MAX) {
-        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0, "in granules of %" PRIu64 " it is more than 2^50 "
+        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
+                           "in granules of %" PRIu64 " it is more than 2^50 "
                            "bytes",
                            import->setup.granule_bytes);
     }
-    import_note(import, "capacity %" PRIu64 ": assumed, the most that a device holds: nothing is to spare, and which "
-                "chip it was is not in the profile", import->setup.capacity_bytes);
+    import_note(import,
+                "capacity %" PRIu64
+                ": assumed, the most that a device holds: nothing is to spare, and which "
+                "chip it was is not in the profile",
+                import->setup.capacity_bytes);
     return IMPORT_OK;
 }
 
-static void note_devices(const struct snapshot *snapshot, const uint8_t *hosts, struct import *import)
+static void note_devices(const struct snapshot *snapshot, const uint8_t *hosts,
+                         struct import *import)
 {
     char list[400];
     size_t used = 0;
@@ -127,8 +135,9 @@ static void note_devices(const struct snapshot *snapshot, const uint8_t *hosts, 
         while (hosts[device] != host) {
             device++;
         }
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%zu = %s, %" PRIu64, host == 0 ? "" : "; ", host,
-                                 snapshot->devices.names[device].text, snapshot->device_bytes[device]);
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%zu = %s, %" PRIu64,
+                                 host == 0 ? "" : "; ", host, snapshot->devices.names[device].text,
+                                 snapshot->device_bytes[device]);
     }
     if (used >= sizeof list) {
         memcpy(list + sizeof list - sizeof "...", "...", sizeof "...");
@@ -140,14 +149,20 @@ static void note_devices(const struct snapshot *snapshot, const uint8_t *hosts, 
 
 static void add_notes(const struct snapshot *snapshot, const uint8_t *hosts, struct import *import)
 {
-    import_note(import, "live at one moment: %" PRIu64 " buffers of %" PRIu64 " bytes, %" PRIu64 " executables of "
-                "%" PRIu64 " bytes", snapshot->buffer_count, snapshot->buffer_bytes, snapshot->program_count,
+    import_note(import,
+                "live at one moment: %" PRIu64 " buffers of %" PRIu64 " bytes, %" PRIu64
+                " executables of "
+                "%" PRIu64 " bytes",
+                snapshot->buffer_count, snapshot->buffer_bytes, snapshot->program_count,
                 snapshot->program_bytes);
     note_devices(snapshot, hosts, import);
-    import_note(import, "their places and order are not known, nor which request failed, if any; the buffers of one "
-                "stack are taken to be of one size");
+    import_note(
+        import,
+        "their places and order are not known, nor which request failed, if any; the buffers of one "
+        "stack are taken to be of one size");
     if (snapshot->program_count > 0) {
-        import_note(import, "on which devices an executable is loaded is not known: all are on device 0");
+        import_note(import,
+                    "on which devices an executable is loaded is not known: all are on device 0");
     }
     if (snapshot->unknown_count > 0) {
         import_note(import, "left out: %" PRIu64 " executables or buffers of unknown size (-1)",
@@ -157,14 +172,16 @@ static void add_notes(const struct snapshot *snapshot, const uint8_t *hosts, str
         import_note(import, "left out: %" PRIu64 " of 0 bytes", snapshot->empty_count);
     }
     if (snapshot->uneven_count > 0) {
-        import_note(import, "of %" PRIu64 " stacks the bytes are no multiple of the blocks: some of these have one "
+        import_note(import,
+                    "of %" PRIu64
+                    " stacks the bytes are no multiple of the blocks: some of these have one "
                     "byte more",
                     snapshot->uneven_count);
     }
 }
 
-enum import_result jax_device_memory_build(const struct snapshot *snapshot, const struct import_input *input,
-                                           struct import *import)
+enum import_result jax_device_memory_build(const struct snapshot *snapshot,
+                                           const struct import_input *input, struct import *import)
 {
     uint8_t hosts[OP_HOST_COUNT_MAX];
     uint8_t *tags = malloc(snapshot->tags.count + 1);

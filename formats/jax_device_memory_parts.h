@@ -1,5 +1,5 @@
-/* A device-memory profile while it is read, as jax_device_memory*.c share it: samples become groups of blocks, and
- * these become ops. */
+/* A device-memory profile while it is read, as jax_device_memory*.c share it: samples become groups
+ * of blocks, and these become ops. */
 #ifndef FORMATS_JAX_DEVICE_MEMORY_PARTS_H
 #define FORMATS_JAX_DEVICE_MEMORY_PARTS_H
 
@@ -12,7 +12,8 @@
 /* The first frame of the user's own code at a location, once it was looked for. */
 struct place {
     bool is_known, is_user;
-    uint32_t tag; /* index into tags: of that frame, or else of the innermost; JAX_NO_TAG: there is none */
+    uint32_t tag; /* index into tags: of that frame, or else of the innermost; JAX_NO_TAG: there is
+                     none */
 };
 
 /* Blocks of one size, or two: bytes / count, and one byte more for bytes % count of them. */
@@ -37,9 +38,9 @@ struct snapshot {
     uint64_t size_bits; /* all sizes, or-ed */
 };
 
-/* The ops, setup and notes of all groups, of which there is one at least.  IMPORT_INVALID: in granules that are
- * fixed they are more than 2^50 bytes. */
-enum import_result jax_device_memory_build(const struct snapshot *snapshot, const struct import_input *input,
-                                           struct import *import);
+/* The ops, setup and notes of all groups, of which there is one at least.  IMPORT_INVALID: in
+ * granules that are fixed they are more than 2^50 bytes. */
+enum import_result jax_device_memory_build(const struct snapshot *snapshot,
+                                           const struct import_input *input, struct import *import);
 
 #endif

@@ -9,7 +9,8 @@
 bool lifetimes_init(struct lifetimes *lifetimes, size_t room)
 {
     CHECK(room > 0 && room <= LIFETIME_COUNT_MAX);
-    *lifetimes = (struct lifetimes){.room = room, .all = room_make(room * sizeof *lifetimes->all),
+    *lifetimes = (struct lifetimes){.room = room,
+                                    .all = room_make(room * sizeof *lifetimes->all),
                                     .begins = room_make(room * sizeof *lifetimes->begins),
                                     .ends = room_make(room * sizeof *lifetimes->ends)};
     return lifetimes->all != NULL && lifetimes->begins != NULL && lifetimes->ends != NULL;
@@ -34,15 +35,21 @@ static uint64_t rounded(const struct live *live, uint64_t size_bytes)
 }
 
 /* False: more is live than may be. */
-static inline bool begin(struct lifetimes *lifetimes, struct lifetime *lifetime, struct live *live, struct op_list *ops)
+static inline bool begin(struct lifetimes *lifetimes, struct lifetime *lifetime, struct live *live,
+                         struct op_list *ops)
 {
     lifetime->op = (uint32_t)ops->count;
-    *room_next(ops) = (struct op){.kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE,
-                                  .size_bytes = lifetime->size_bytes, .align_log2 = lifetime->align_log2};
+    *room_next(ops) = (struct op){.kind = OP_ALLOC,
+                                  .ref = OP_NONE,
+                                  .event = OP_NONE,
+                                  .size_bytes = lifetime->size_bytes,
+                                  .align_log2 = lifetime->align_log2};
     live->bytes += lifetime->size_bytes;
     live->rounded += rounded(live, lifetime->size_bytes); /* at most 2^51 + granule: no overflow */
-    lifetimes->peak_bytes = live->bytes > lifetimes->peak_bytes ? live->bytes : lifetimes->peak_bytes;
-    lifetimes->peak_rounded = live->rounded > lifetimes->peak_rounded ? live->rounded : lifetimes->peak_rounded;
+    lifetimes->peak_bytes = live->bytes > lifetimes->peak_bytes ? live->bytes
+                                                                : lifetimes->peak_bytes;
+    lifetimes->peak_rounded = live->rounded > lifetimes->peak_rounded ? live->rounded
+                                                                      : lifetimes->peak_rounded;
     return live->rounded <= LIFETIME_BYTES_MAX;
 }
 
@@ -58,9 +65,10 @@ struct orders {
     uint64_t *begins, *ends, *other;
 };
 
-/* The lifetime that is needed soon, and its time.  Orders jump in arrays that are larger than the caches. */
-static inline void prefetch(const struct lifetime *all, const uint64_t *times, const uint64_t *order, size_t count,
-                            size_t at)
+/* The lifetime that is needed soon, and its time.  Orders jump in arrays that are larger than the
+ * caches. */
+static inline void prefetch(const struct lifetime *all, const uint64_t *times,
+                            const uint64_t *order, size_t count, size_t at)
 {
     enum { AHEAD = 16 };
     if (at + AHEAD < count) {
@@ -69,8 +77,8 @@ static inline void prefetch(const struct lifetime *all, const uint64_t *times, c
     }
 }
 
-static size_t replay(struct lifetimes *lifetimes, const struct orders *orders, uint64_t granule_mask,
-                     struct op_list *ops)
+static size_t replay(struct lifetimes *lifetimes, const struct orders *orders,
+                     uint64_t granule_mask, struct op_list *ops)
 {
     const size_t count = lifetimes->count;
     struct live live = {.granule_mask = granule_mask};
@@ -89,7 +97,8 @@ static size_t replay(struct lifetimes *lifetimes, const struct orders *orders, u
     return count;
 }
 
-bool lifetimes_replay(struct lifetimes *lifetimes, uint64_t granule_mask, struct op_list *ops, size_t *excess)
+bool lifetimes_replay(struct lifetimes *lifetimes, uint64_t granule_mask, struct op_list *ops,
+                      size_t *excess)
 {
     const size_t count = lifetimes->count;
     const size_t bytes = count * sizeof(uint64_t);

@@ -44,8 +44,8 @@ static void set_fact(struct memory_event *event, size_t fact, uint64_t value)
     event->known |= 1u << fact;
 }
 
-bool memory_event_take_number(struct memory_event *event, const char *name, size_t name_length, uint64_t number,
-                              bool is_negative)
+bool memory_event_take_number(struct memory_event *event, const char *name, size_t name_length,
+                              uint64_t number, bool is_negative)
 {
     const size_t fact = find(fact_names, MEMORY_FACT_COUNT, name, name_length);
     const size_t which = find(text_names, MEMORY_TEXT_COUNT, name, name_length);
@@ -55,8 +55,9 @@ bool memory_event_take_number(struct memory_event *event, const char *name, size
     }
     if (which != MEMORY_TEXT_COUNT) {
         char digits[24];
-        const int length = is_negative ? snprintf(digits, sizeof digits, "%" PRId64, (int64_t)number)
-                                       : snprintf(digits, sizeof digits, "%" PRIu64, number);
+        const int length = is_negative
+                               ? snprintf(digits, sizeof digits, "%" PRId64, (int64_t)number)
+                               : snprintf(digits, sizeof digits, "%" PRIu64, number);
         name_keep(digits, (size_t)length, event->texts[which], MEMORY_TEXT_BYTES);
     }
     return true;
@@ -77,13 +78,14 @@ static bool parse_digits(const char *text, size_t length, uint64_t *number)
     return length > 0;
 }
 
-bool memory_event_take_text(struct memory_event *event, const char *name, size_t name_length, const char *text,
-                            size_t length)
+bool memory_event_take_text(struct memory_event *event, const char *name, size_t name_length,
+                            const char *text, size_t length)
 {
     const size_t fact = find(fact_names, MEMORY_FACT_COUNT, name, name_length);
     const size_t which = find(text_names, MEMORY_TEXT_COUNT, name, name_length);
     if (fact != MEMORY_FACT_COUNT) {
-        const bool is_negative = fact == MEMORY_ADDR && length > 0 && text[0] == '-'; /* pointers as signed numbers */
+        const bool is_negative = fact == MEMORY_ADDR && length > 0 &&
+                                 text[0] == '-'; /* pointers as signed numbers */
         uint64_t number = 0;
         const bool is_number = parse_digits(text + is_negative, length - is_negative, &number);
         set_fact(event, fact, is_negative ? 0 - number : number);
@@ -112,8 +114,8 @@ void memory_events_destroy(struct memory_events *events)
     free(events);
 }
 
-enum import_result memory_fail(const struct memory_events *events, size_t at, struct import_error *error,
-                               const char *reason, ...)
+enum import_result memory_fail(const struct memory_events *events, size_t at,
+                               struct import_error *error, const char *reason, ...)
 {
     char text[IMPORT_REASON_BYTES];
     va_list arguments;
@@ -130,13 +132,13 @@ enum import_result memory_fail(const struct memory_events *events, size_t at, st
 }
 
 /* What is refused of one event by itself. */
-static enum import_result check_event(const struct memory_events *events, const struct memory_event *event,
-                                      struct import_error *error)
+static enum import_result check_event(const struct memory_events *events,
+                                      const struct memory_event *event, struct import_error *error)
 {
     for (int fact = MEMORY_REQUESTED_BYTES; fact <= MEMORY_BYTES_ALLOCATED; fact++) {
         if (event->facts[fact] > MEMORY_BYTES_MAX) {
-            return memory_fail(events, event->at, error, "%s is %" PRIu64 ", more than 2^50", fact_names[fact],
-                               event->facts[fact]);
+            return memory_fail(events, event->at, error, "%s is %" PRIu64 ", more than 2^50",
+                               fact_names[fact], event->facts[fact]);
         }
     }
     if ((event->known & 1u << MEMORY_ADDR) == 0) {
@@ -144,9 +146,11 @@ static enum import_result check_event(const struct memory_events *events, const 
     }
     const bool has_size = (event->known & 1u << MEMORY_ALLOCATION_BYTES) != 0;
     if (has_size && event->facts[MEMORY_REQUESTED_BYTES] > event->facts[MEMORY_ALLOCATION_BYTES]) {
-        return memory_fail(events, event->at, error, "requested_bytes is %" PRIu64 ", more than allocation_bytes, "
+        return memory_fail(events, event->at, error,
+                           "requested_bytes is %" PRIu64 ", more than allocation_bytes, "
                            "%" PRIu64,
-                           event->facts[MEMORY_REQUESTED_BYTES], event->facts[MEMORY_ALLOCATION_BYTES]);
+                           event->facts[MEMORY_REQUESTED_BYTES],
+                           event->facts[MEMORY_ALLOCATION_BYTES]);
     }
     if (event->is_allocation && !has_size && (event->known & 1u << MEMORY_REQUESTED_BYTES) == 0) {
         return memory_fail(events, event->at, error, "an allocation without 'allocation_bytes'");
@@ -154,7 +158,8 @@ static enum import_result check_event(const struct memory_events *events, const 
     return IMPORT_OK;
 }
 
-static uint32_t device_of(struct memory_events *events, const struct memory_event *event, const char *device)
+static uint32_t device_of(struct memory_events *events, const struct memory_event *event,
+                          const char *device)
 {
     char name[MEMORY_TEXT_BYTES + 16];
     const char *given = event->texts[MEMORY_ALLOCATOR_NAME];
@@ -182,14 +187,15 @@ static uint32_t tag_of(struct memory_events *events, const struct memory_event *
     if (region[0] == '\0' && shape[0] == '\0' && !has_type) {
         return UINT32_MAX;
     }
-    const int length = snprintf(name, sizeof name, "%s%s%s%s%s%s", region, region[0] != '\0' && has_type ? " " : "",
-                                has_type ? "type " : "", has_type ? type : "",
-                                (region[0] != '\0' || has_type) && shape[0] != '\0' ? " " : "", shape);
+    const int length = snprintf(
+        name, sizeof name, "%s%s%s%s%s%s", region, region[0] != '\0' && has_type ? " " : "",
+        has_type ? "type " : "", has_type ? type : "",
+        (region[0] != '\0' || has_type) && shape[0] != '\0' ? " " : "", shape);
     return name_table_add(&events->tags, name, (size_t)length);
 }
 
-enum import_result memory_events_add(struct memory_events *events, const struct memory_event *event, const char *device,
-                                     struct import_error *error)
+enum import_result memory_events_add(struct memory_events *events, const struct memory_event *event,
+                                     const char *device, struct import_error *error)
 {
     const enum import_result result = check_event(events, event, error);
     if (result != IMPORT_OK) {
@@ -208,12 +214,17 @@ enum import_result memory_events_add(struct memory_events *events, const struct 
             return IMPORT_OK;
         }
     }
-    events->events = array_grown(events->events, events->count, &events->room, sizeof *events->events);
+    events->events = array_grown(events->events, events->count, &events->room,
+                                 sizeof *events->events);
     struct kept_event *kept = &events->events[events->count++];
-    *kept = (struct kept_event){
-        .time_ns = event->time_ns, .at = event->at, .size_bytes = size_bytes, .time_ps = (uint16_t)event->time_ps,
-        .host = (uint8_t)host, .known = (uint8_t)event->known, .is_allocation = event->is_allocation,
-        .tag = event->is_allocation ? tag_of(events, event) : UINT32_MAX};
+    *kept = (struct kept_event){.time_ns = event->time_ns,
+                                .at = event->at,
+                                .size_bytes = size_bytes,
+                                .time_ps = (uint16_t)event->time_ps,
+                                .host = (uint8_t)host,
+                                .known = (uint8_t)event->known,
+                                .is_allocation = event->is_allocation,
+                                .tag = event->is_allocation ? tag_of(events, event) : UINT32_MAX};
     memcpy(kept->facts, event->facts, sizeof kept->facts);
     if (event->is_allocation && kept->tag != UINT32_MAX) {
         name_table_weigh(&events->tags, kept->tag, size_bytes);

@@ -12,7 +12,7 @@
 
 enum { NO_TAG = 0 };
 
-/* --- order --------------------------------------------------------------------------------------------------- */
+/* --- order --- */
 
 static int compare_times(const void *a, const void *b)
 {
@@ -27,7 +27,8 @@ static int compare_times(const void *a, const void *b)
     return left->at < right->at ? -1 : left->at > right->at;
 }
 
-/* Hosts in the order of their first events.  hosts[i] is the device that became host i; returns how many. */
+/* Hosts in the order of their first events.  hosts[i] is the device that became host i; returns how
+ * many. */
 static size_t number_hosts(struct memory_events *events, uint8_t hosts[OP_HOST_COUNT_MAX])
 {
     int number[OP_HOST_COUNT_MAX];
@@ -46,7 +47,7 @@ static size_t number_hosts(struct memory_events *events, uint8_t hosts[OP_HOST_C
     return count;
 }
 
-/* --- the trace ------------------------------------------------------------------------------------------------- */
+/* --- the trace --- */
 
 /* What the trace is made with. */
 struct feed {
@@ -82,7 +83,8 @@ static void say(const struct feed *feed, const struct kept_event *event)
         import_say(feed->import, op, SAID_IN_USE_BYTES, event->facts[MEMORY_BYTES_ALLOCATED]);
     }
     const uint64_t first = feed->events->allocators[event->host].first_peak_bytes;
-    if (memory_has(event, MEMORY_PEAK_BYTES_IN_USE) && event->facts[MEMORY_PEAK_BYTES_IN_USE] > first) {
+    if (memory_has(event, MEMORY_PEAK_BYTES_IN_USE) &&
+        event->facts[MEMORY_PEAK_BYTES_IN_USE] > first) {
         /* It rose, so the most in use lies in the window. */
         import_say(feed->import, op, SAID_PEAK_BYTES, event->facts[MEMORY_PEAK_BYTES_IN_USE]);
     }
@@ -95,13 +97,15 @@ static enum import_result feed_one(struct feed *feed, const struct kept_event *e
         .size_bytes = event->size_bytes,
         .requested_bytes = event->facts[MEMORY_REQUESTED_BYTES],
         .host = event->host,
-        .tag = event->was_there ? feed->before_tag : event->tag == UINT32_MAX ? NO_TAG : feed->tags[event->tag],
+        .tag = event->was_there           ? feed->before_tag
+               : event->tag == UINT32_MAX ? NO_TAG
+                                          : feed->tags[event->tag],
     };
     if (event->is_left_out) {
         return IMPORT_OK;
     }
-    const enum import_result result =
-        event->is_allocation ? trace_alloc(feed->trace, &what) : trace_free(feed->trace, &what);
+    const enum import_result result = event->is_allocation ? trace_alloc(feed->trace, &what)
+                                                           : trace_free(feed->trace, &what);
     if (result != IMPORT_OK) {
         const struct import_error inner = *feed->error;
         (void)memory_fail(feed->events, event->at, feed->error, "%s", inner.reason);
@@ -123,8 +127,10 @@ static enum import_result feed_rests(struct feed *feed, size_t host_count)
     for (size_t host = 0; host < host_count && result == IMPORT_OK; host++) {
         const struct allocator *allocator = &feed->events->allocators[host];
         if (rest_of(allocator) > 0) {
-            const struct trace_event rest = {.address = allocator->unused_address, .size_bytes = rest_of(allocator),
-                                             .host = (uint8_t)host, .tag = feed->before_tag};
+            const struct trace_event rest = {.address = allocator->unused_address,
+                                             .size_bytes = rest_of(allocator),
+                                             .host = (uint8_t)host,
+                                             .tag = feed->before_tag};
             result = trace_was_there(feed->trace, &rest);
             feed->rest_count++;
         }
@@ -142,10 +148,10 @@ static enum import_result feed_all(struct feed *feed, size_t host_count)
     return result == IMPORT_OK ? feed_rests(feed, host_count) : result;
 }
 
-/* --- devices ---------------------------------------------------------------------------------------------------- */
+/* --- devices --- */
 
-/* All bytes of an allocator, 0 where it does not say: what is in use and free, and reserved, where that is what
- * stays the same. */
+/* All bytes of an allocator, 0 where it does not say: what is in use and free, and reserved, where
+ * that is what stays the same. */
 static uint64_t capacity_of(const struct allocator *allocator)
 {
     const bool has_stack = allocator->reserved_max > 0;
@@ -155,8 +161,8 @@ static uint64_t capacity_of(const struct allocator *allocator)
     return allocator->heap_max;
 }
 
-/* The largest; 0 where no allocator says, or one of those that do not does not say either what is in use.  The
- * others need as much as they had in use. */
+/* The largest; 0 where no allocator says, or one of those that do not does not say either what is
+ * in use.  The others need as much as they had in use. */
 static uint64_t largest_capacity(const struct memory_events *events, size_t host_count)
 {
     uint64_t largest = 0;
@@ -174,7 +180,8 @@ static uint64_t largest_capacity(const struct memory_events *events, size_t host
     return is_said ? largest : 0;
 }
 
-/* Nobody knows where the rest lies or who holds it: it stays where it is.  Rests are the last of the missing start. */
+/* Nobody knows where the rest lies or who holds it: it stays where it is.  Rests are the last of
+ * the missing start. */
 static void hold_rests(const struct feed *feed, const struct trace_totals *totals)
 {
     struct import *import = feed->import;
@@ -198,7 +205,7 @@ static void hold_rests(const struct feed *feed, const struct trace_totals *total
     op_list_deinit(&holds);
 }
 
-/* --- notes ------------------------------------------------------------------------------------------------------- */
+/* --- notes --- */
 
 static void note_hosts(const struct feed *feed, const uint8_t *hosts, size_t host_count)
 {
@@ -206,7 +213,8 @@ static void note_hosts(const struct feed *feed, const uint8_t *hosts, size_t hos
     size_t used = 0;
     list[0] = '\0';
     for (size_t host = 0; host < host_count && used < sizeof list; host++) {
-        used += (size_t)snprintf(list + used, sizeof list - used, "%s%zu = %s", host == 0 ? "" : ", ", host,
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%zu = %s",
+                                 host == 0 ? "" : ", ", host,
                                  feed->events->devices.names[hosts[host]].text);
     }
     if (used >= sizeof list) {
@@ -217,7 +225,8 @@ static void note_hosts(const struct feed *feed, const uint8_t *hosts, size_t hos
 
 static void note_sums(const struct feed *feed, size_t host_count)
 {
-    uint64_t rest_bytes = 0, silent_count = 0, unlimited_count = 0, other_peaks = 0, stack_bytes = 0;
+    uint64_t rest_bytes = 0, silent_count = 0, unlimited_count = 0, other_peaks = 0,
+             stack_bytes = 0;
     for (size_t host = 0; host < host_count; host++) {
         const struct allocator *allocator = &feed->events->allocators[host];
         rest_bytes += rest_of(allocator);
@@ -227,28 +236,40 @@ static void note_sums(const struct feed *feed, size_t host_count)
         stack_bytes = allocator->reserved_max > stack_bytes ? allocator->reserved_max : stack_bytes;
     }
     if (feed->rest_count > 0) {
-        import_note(feed->import, "tag '" SETUP_BEFORE_NAME "': %" PRIu64 " bytes on %" PRIu64 " devices were in use, and "
-                    "no event "
-                    "makes or frees them: one held block each; their sum is known, their places and number are not",
-                    rest_bytes, feed->rest_count);
+        import_note(
+            feed->import,
+            "tag '" SETUP_BEFORE_NAME "': %" PRIu64 " bytes on %" PRIu64
+            " devices were in use, and "
+            "no event "
+            "makes or frees them: one held block each; their sum is known, their places and number are not",
+            rest_bytes, feed->rest_count);
     }
     if (silent_count > 0) {
-        import_note(feed->import, "of %" PRIu64 " devices no event says what is in use: what was there before is not "
+        import_note(feed->import,
+                    "of %" PRIu64
+                    " devices no event says what is in use: what was there before is not "
                     "known",
                     silent_count);
     }
     if (unlimited_count > 0) {
-        import_note(feed->import, "of %" PRIu64 " devices no event says a capacity of up to 2^50 bytes: they have "
+        import_note(feed->import,
+                    "of %" PRIu64
+                    " devices no event says a capacity of up to 2^50 bytes: they have "
                     "that of "
-                    "the others, or as much as they need", unlimited_count);
+                    "the others, or as much as they need",
+                    unlimited_count);
     }
     if (other_peaks > 0) {
-        import_note(feed->import, "%" PRIu64 " events say another peak than the most in use in the window",
+        import_note(feed->import,
+                    "%" PRIu64 " events say another peak than the most in use in the window",
                     other_peaks);
     }
     if (stack_bytes > 0) {
-        import_note(feed->import, "up to %" PRIu64 " bytes were reserved for the stack of programs: not replayed, "
-                    "since no event says for which", stack_bytes);
+        import_note(feed->import,
+                    "up to %" PRIu64
+                    " bytes were reserved for the stack of programs: not replayed, "
+                    "since no event says for which",
+                    stack_bytes);
     }
 }
 
@@ -258,25 +279,28 @@ static void add_notes(const struct feed *feed, const uint8_t *hosts, size_t host
     note_hosts(feed, hosts, host_count);
     note_sums(feed, host_count);
     if (events->empty_count > 0) {
-        import_note(feed->import, "%" PRIu64 " allocations of 0 bytes are left out", events->empty_count);
+        import_note(feed->import, "%" PRIu64 " allocations of 0 bytes are left out",
+                    events->empty_count);
     }
     if (events->unsized_count > 0) {
-        import_note(feed->import, "%" PRIu64 " frees of blocks that were there before are left out: nothing says "
+        import_note(feed->import,
+                    "%" PRIu64 " frees of blocks that were there before are left out: nothing says "
                     "their size",
                     events->unsized_count);
     }
     import_note(feed->import, "a profile has no requests that failed");
 }
 
-/* --- all --------------------------------------------------------------------------------------------------------- */
+/* --- all --- */
 
-static enum import_result make_ops(struct feed *feed, const struct import_input *input, const uint8_t *hosts,
-                                   size_t host_count)
+static enum import_result make_ops(struct feed *feed, const struct import_input *input,
+                                   const uint8_t *hosts, size_t host_count)
 {
     struct trace_totals totals = {0};
     const uint64_t capacity_bytes = largest_capacity(feed->events, host_count);
     feed->import->setup.capacity_bytes = capacity_bytes;
-    feed->import->setup.host_count = (uint32_t)host_count; /* those whose events are left out, too */
+    feed->import->setup.host_count = (uint32_t)
+        host_count; /* those whose events are left out, too */
     feed->trace = trace_begin(input, feed->import, feed->error);
     if (feed->trace == NULL) {
         return import_fail(feed->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
@@ -297,13 +321,15 @@ static enum import_result make_ops(struct feed *feed, const struct import_input 
     return result;
 }
 
-enum import_result memory_events_import(struct memory_events *events, const struct import_input *input,
-                                        struct import *import, struct import_error *error)
+enum import_result memory_events_import(struct memory_events *events,
+                                        const struct import_input *input, struct import *import,
+                                        struct import_error *error)
 {
     uint8_t hosts[OP_HOST_COUNT_MAX];
     struct feed feed = {.events = events, .import = import, .error = error};
     if (events->count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "there is no memory event in it: was the profile taken "
+        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                           "there is no memory event in it: was the profile taken "
                            "with host tracing on?");
     }
     qsort(events->events, events->count, sizeof *events->events, compare_times);

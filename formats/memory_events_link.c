@@ -1,4 +1,5 @@
-/* What the events of one file say together: which free ends which allocation, and whether the sums agree. */
+/* What the events of one file say together: which free ends which allocation, and whether the sums
+ * agree. */
 #include "formats/memory_events_parts.h"
 
 #include "harness/check.h"
@@ -6,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* --- one address after the other ------------------------------------------------------------------------- */
+/* --- one address after the other --- */
 
 static int compare_addresses(const void *a, const void *b)
 {
@@ -26,25 +27,29 @@ static enum import_result free_live(const struct memory_events *events, struct k
                                     const struct kept_event *live, struct import_error *error)
 {
     if (event->size_bytes != 0 && event->size_bytes != live->size_bytes) {
-        return memory_fail(events, event->at, error, "address %" PRIu64 " is freed with %" PRIu64
-                           " bytes, and was allocated with %" PRIu64, event->facts[MEMORY_ADDR], event->size_bytes,
-                           live->size_bytes);
+        return memory_fail(events, event->at, error,
+                           "address %" PRIu64 " is freed with %" PRIu64
+                           " bytes, and was allocated with %" PRIu64,
+                           event->facts[MEMORY_ADDR], event->size_bytes, live->size_bytes);
     }
     event->size_bytes = live->size_bytes;
     return IMPORT_OK;
 }
 
 /* *live: what the event before left at its address.  was_seen: there was one. */
-static enum import_result link_one(struct memory_events *events, struct kept_event *event, bool was_seen,
-                                   const struct kept_event **live, struct import_error *error)
+static enum import_result link_one(struct memory_events *events, struct kept_event *event,
+                                   bool was_seen, const struct kept_event **live,
+                                   struct import_error *error)
 {
     const struct kept_event *before = *live;
     *live = NULL;
     if (event->is_allocation) {
         *live = event;
-        return before == NULL ? IMPORT_OK
-                              : memory_fail(events, event->at, error, "address %" PRIu64
-                                            " is allocated, and the block there is live", event->facts[MEMORY_ADDR]);
+        return before == NULL
+                   ? IMPORT_OK
+                   : memory_fail(events, event->at, error,
+                                 "address %" PRIu64 " is allocated, and the block there is live",
+                                 event->facts[MEMORY_ADDR]);
     }
     if (before != NULL) {
         return free_live(events, event, before, error);
@@ -87,7 +92,7 @@ enum import_result memory_events_link(struct memory_events *events, struct impor
     return result;
 }
 
-/* --- one event after the other ------------------------------------------------------------------------------ */
+/* --- one event after the other --- */
 
 static void range_add(uint64_t value, bool is_first, uint64_t *min, uint64_t *max)
 {
@@ -106,7 +111,8 @@ static void sum_capacity(struct allocator *allocator, const struct kept_event *e
         return; /* an allocator without a limit has 2^63 */
     }
     const bool is_first = allocator->capacity_events++ == 0;
-    const uint64_t heap = event->facts[MEMORY_BYTES_ALLOCATED] + event->facts[MEMORY_BYTES_AVAILABLE];
+    const uint64_t heap = event->facts[MEMORY_BYTES_ALLOCATED] +
+                          event->facts[MEMORY_BYTES_AVAILABLE];
     const uint64_t reserved = event->facts[MEMORY_BYTES_RESERVED];
     range_add(heap, is_first, &allocator->heap_min, &allocator->heap_max);
     range_add(heap + reserved, is_first, &allocator->total_min, &allocator->total_max);
@@ -123,7 +129,8 @@ static void sum_peak(struct allocator *allocator, const struct kept_event *event
         allocator->says_peak = true;
         allocator->first_peak_bytes = peak;
     }
-    if (peak < allocator->in_use_max || (peak > allocator->first_peak_bytes && peak != allocator->in_use_max)) {
+    if (peak < allocator->in_use_max ||
+        (peak > allocator->first_peak_bytes && peak != allocator->in_use_max)) {
         allocator->other_peak_count++;
     }
 }
@@ -135,7 +142,8 @@ static int64_t in_use(const struct allocator *allocator)
 }
 
 /* A free of a block of which nobody said the size. */
-static void find_size(struct memory_events *events, const struct allocator *allocator, struct kept_event *event)
+static void find_size(struct memory_events *events, const struct allocator *allocator,
+                      struct kept_event *event)
 {
     if (!allocator->says_in_use || !memory_has(event, MEMORY_BYTES_ALLOCATED)) {
         events->unsized_count++;
@@ -148,8 +156,9 @@ static void find_size(struct memory_events *events, const struct allocator *allo
     event->was_there = taken > 0;
 }
 
-static enum import_result check_in_use(const struct memory_events *events, struct allocator *allocator,
-                                       const struct kept_event *event, struct import_error *error)
+static enum import_result check_in_use(const struct memory_events *events,
+                                       struct allocator *allocator, const struct kept_event *event,
+                                       struct import_error *error)
 {
     if (!memory_has(event, MEMORY_BYTES_ALLOCATED)) {
         return IMPORT_OK;
@@ -157,7 +166,8 @@ static enum import_result check_in_use(const struct memory_events *events, struc
     const int64_t said = (int64_t)event->facts[MEMORY_BYTES_ALLOCATED];
     if (!allocator->says_in_use) {
         if (said < allocator->live_bytes) {
-            return memory_fail(events, event->at, error, "bytes_allocated is %" PRId64 ", less than its blocks, "
+            return memory_fail(events, event->at, error,
+                               "bytes_allocated is %" PRId64 ", less than its blocks, "
                                "%" PRId64,
                                said, allocator->live_bytes);
         }
@@ -166,14 +176,18 @@ static enum import_result check_in_use(const struct memory_events *events, struc
         return IMPORT_OK;
     }
     if (said != in_use(allocator)) {
-        return memory_fail(events, event->at, error, "bytes_allocated is %" PRId64 ", and the events so far make it "
-                           "%" PRId64 ": some are missing%s", said, in_use(allocator),
-                           events->is_text ? " (a trace.json keeps a part only; the .xplane.pb has all)" : "");
+        return memory_fail(
+            events, event->at, error,
+            "bytes_allocated is %" PRId64 ", and the events so far make it "
+            "%" PRId64 ": some are missing%s",
+            said, in_use(allocator),
+            events->is_text ? " (a trace.json keeps a part only; the .xplane.pb has all)" : "");
     }
     return IMPORT_OK;
 }
 
-static enum import_result sum_one(struct memory_events *events, struct kept_event *event, struct import_error *error)
+static enum import_result sum_one(struct memory_events *events, struct kept_event *event,
+                                  struct import_error *error)
 {
     struct allocator *allocator = &events->allocators[event->host];
     allocator->event_count++;
@@ -185,8 +199,10 @@ static enum import_result sum_one(struct memory_events *events, struct kept_even
     const bool knew = allocator->says_in_use;
     allocator->live_bytes += event->is_allocation ? size : -size;
     allocator->freed_start_bytes += event->was_there ? (uint64_t)size : 0;
-    if (allocator->live_bytes > (int64_t)MEMORY_BYTES_MAX || allocator->freed_start_bytes > MEMORY_BYTES_MAX) {
-        return memory_fail(events, event->at, error, "the blocks together are more than 2^50 bytes");
+    if (allocator->live_bytes > (int64_t)MEMORY_BYTES_MAX ||
+        allocator->freed_start_bytes > MEMORY_BYTES_MAX) {
+        return memory_fail(events, event->at, error,
+                           "the blocks together are more than 2^50 bytes");
     }
     if (!allocator->says_peak) {
         allocator->first_peak_bytes = UINT64_MAX; /* until an event says one, none rises above it */
@@ -196,12 +212,14 @@ static enum import_result sum_one(struct memory_events *events, struct kept_even
         return result;
     }
     if (allocator->freed_start_bytes > allocator->base_bytes) {
-        return memory_fail(events, event->at, error, "blocks that were there before the profile are %" PRIu64
-                           " bytes, and %" PRIu64 " were in use then", allocator->freed_start_bytes,
-                           allocator->base_bytes);
+        return memory_fail(events, event->at, error,
+                           "blocks that were there before the profile are %" PRIu64
+                           " bytes, and %" PRIu64 " were in use then",
+                           allocator->freed_start_bytes, allocator->base_bytes);
     }
     const int64_t most = knew && before > in_use(allocator) ? before : in_use(allocator);
-    allocator->in_use_max = (uint64_t)most > allocator->in_use_max ? (uint64_t)most : allocator->in_use_max;
+    allocator->in_use_max = (uint64_t)most > allocator->in_use_max ? (uint64_t)most
+                                                                   : allocator->in_use_max;
     sum_peak(allocator, event);
     sum_capacity(allocator, event);
     return IMPORT_OK;

@@ -50,7 +50,8 @@ void name_keep(const char *text, size_t length, char *to, size_t room)
     copy_without_nul(to + used, text + length - kept, kept);
 }
 
-/* Long names keep their end, from the beginning of a UTF-8 character on; a NUL would end the name. */
+/* Long names keep their end, from the beginning of a UTF-8 character on; a NUL would end the name.
+ */
 static void shorten(const char *text, size_t length, char name[SETUP_NAME_BYTES])
 {
     size_t used = 0;
@@ -74,7 +75,8 @@ static uint32_t *slot_of(const struct name_table *table, const struct name *name
     size_t i = (size_t)(hash_of(name->text, strlen(name->text), table->seed) + name->whole) & mask;
     for (int probes = 0; probes < PROBE_COUNT_MAX; probes++, i = (i + 1) & mask) {
         const struct name *known = table->slots[i] == 0 ? NULL : &table->names[table->slots[i] - 1];
-        if (known == NULL || (known->whole == name->whole && strcmp(known->text, name->text) == 0)) {
+        if (known == NULL ||
+            (known->whole == name->whole && strcmp(known->text, name->text) == 0)) {
             return &table->slots[i];
         }
     }

@@ -16,15 +16,16 @@ static unsigned ops_recognise(const char *text, size_t length)
         }
         at = (size_t)(newline - text) + 1;
     }
-    return length - at >= sizeof head - 1 && memcmp(text + at, head, sizeof head - 1) == 0 ? 100 : 0;
+    return length - at >= sizeof head - 1 && memcmp(text + at, head, sizeof head - 1) == 0 ? 100
+                                                                                           : 0;
 }
 
 static enum import_result ops_import(const struct import_input *input, struct import *import,
                                      struct import_error *error)
 {
     struct ops_file_error wrong = {0};
-    const enum ops_file_result result =
-        ops_file_parse(input->text, input->length, &import->setup, &import->ops, &wrong);
+    const enum ops_file_result result = ops_file_parse(input->text, input->length, &import->setup,
+                                                       &import->ops, &wrong);
     if (result != OPS_FILE_OK) {
         return import_fail(error, IMPORT_INVALID, wrong.line, wrong.column, "%s", wrong.reason);
     }

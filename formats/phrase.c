@@ -10,8 +10,8 @@ enum {
     NUMBER_BYTES_MAX = 24
 };
 
-/* Eight bytes at a time: of each, the three highest bits say whether it is a capital letter ('@' to '_'), or a small
- * one ('`' to DEL). */
+/* Eight bytes at a time: of each, the three highest bits say whether it is a capital letter ('@' to
+ * '_'), or a small one ('`' to DEL). */
 #define EIGHT(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 /* The high bit of each of the eight bytes that is a capital letter with a small one behind it. */
@@ -39,8 +39,9 @@ size_t phrase_next_beginning(const char *text, size_t length, size_t at)
     return length;
 }
 
-/* Behind a line that is a string in a line of JSON: what follows the string there, {"log":"...\n","stream":"stderr"},
- * goes as far as the line.  Returns how much that is; 0: it is no such place. */
+/* Behind a line that is a string in a line of JSON: what follows the string there,
+ * {"log":"...\n","stream":"stderr"}, goes as far as the line.  Returns how much that is; 0: it is
+ * no such place. */
 static size_t json_rest(const struct phrase_cursor *cursor)
 {
     const char *here = cursor->text + cursor->at;
@@ -60,7 +61,8 @@ bool phrase_skip_gap(struct phrase_cursor *cursor)
         if (!phrase_at_end(cursor) && (c == ' ' || c == '\t' || c == '\r' || c == '\n')) {
             is_new_line = is_new_line || c == '\n';
             cursor->at++;
-        } else if (c == '\\' && cursor->at + 1 < cursor->length && cursor->text[cursor->at + 1] != '\0' &&
+        } else if (c == '\\' && cursor->at + 1 < cursor->length &&
+                   cursor->text[cursor->at + 1] != '\0' &&
                    strchr("nrt", cursor->text[cursor->at + 1]) != NULL) {
             cursor->at += 2;
             cursor->at += json_rest(cursor);
@@ -72,7 +74,8 @@ bool phrase_skip_gap(struct phrase_cursor *cursor)
 
 bool phrase_word_is_here(const struct phrase_cursor *cursor, const char *word, size_t word_length)
 {
-    if (cursor->length - cursor->at < word_length || memcmp(cursor->text + cursor->at, word, word_length) != 0) {
+    if (cursor->length - cursor->at < word_length ||
+        memcmp(cursor->text + cursor->at, word, word_length) != 0) {
         return false;
     }
     const size_t after = cursor->at + word_length;
@@ -85,14 +88,16 @@ static bool ends_prefix(char c)
     return c != '\0' && strchr(" \t]>:|\"", c) != NULL;
 }
 
-/* Goes behind a log prefix ("I0101 12:00:00 file.cc:33] ") when the word follows it on this line. */
+/* Goes behind a log prefix ("I0101 12:00:00 file.cc:33] ") when the word follows it on this line.
+ */
 static bool skip_prefix(struct phrase_cursor *cursor, const char *word, size_t word_length)
 {
     struct phrase_cursor ahead = *cursor;
     const size_t left = cursor->length - cursor->at;
     const size_t stop = cursor->at + (left < PREFIX_BYTES_MAX ? left : PREFIX_BYTES_MAX);
     for (; ahead.at < stop && ahead.text[ahead.at] != '\n'; ahead.at++) {
-        if (ahead.text[ahead.at] == word[0] && ends_prefix(ahead.at > 0 ? ahead.text[ahead.at - 1] : '\n') &&
+        if (ahead.text[ahead.at] == word[0] &&
+            ends_prefix(ahead.at > 0 ? ahead.text[ahead.at - 1] : '\n') &&
             phrase_word_is_here(&ahead, word, word_length)) {
             *cursor = ahead;
             return true;
@@ -134,7 +139,8 @@ bool phrase_take_size(struct phrase_cursor *cursor, struct size_range *range)
     phrase_skip_gap(&ahead);
     const size_t begin = ahead.at;
     while (!phrase_at_end(&ahead) && ahead.at - begin < NUMBER_BYTES_MAX &&
-           ((phrase_peek(&ahead) >= '0' && phrase_peek(&ahead) <= '9') || phrase_peek(&ahead) == '.')) {
+           ((phrase_peek(&ahead) >= '0' && phrase_peek(&ahead) <= '9') ||
+            phrase_peek(&ahead) == '.')) {
         ahead.at++;
     }
     if (ahead.at == begin || phrase_at_end(&ahead)) {
@@ -158,7 +164,8 @@ bool phrase_take_count(struct phrase_cursor *cursor, uint64_t *count)
     for (;;) {
         const char c = phrase_peek(&ahead);
         const bool is_separator = c == ',' && digit_count > 0 && ahead.at + 1 < ahead.length &&
-                                  ahead.text[ahead.at + 1] >= '0' && ahead.text[ahead.at + 1] <= '9';
+                                  ahead.text[ahead.at + 1] >= '0' &&
+                                  ahead.text[ahead.at + 1] <= '9';
         if (c >= '0' && c <= '9' && digit_count < NUMBER_BYTES_MAX) {
             digits[digit_count++] = c;
         } else if (!is_separator) {

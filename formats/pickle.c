@@ -7,10 +7,7 @@
 
 typedef enum import_result opcode_run(struct pickle_reader *reader);
 
-enum {
-    OPCODE_PROTO = PICKLE_FIRST_BYTE,
-    FRAME_LENGTH_BYTES = 8
-};
+enum { OPCODE_PROTO = PICKLE_FIRST_BYTE, FRAME_LENGTH_BYTES = 8 };
 
 static enum import_result run_proto(struct pickle_reader *reader)
 {
@@ -20,19 +17,21 @@ static enum import_result run_proto(struct pickle_reader *reader)
     }
     const enum import_result result = pickle_take_number(reader, 1, &version);
     if (result == IMPORT_OK && (version < PICKLE_PROTOCOL_MIN || version > PICKLE_PROTOCOL_MAX)) {
-        return pickle_fail(reader, IMPORT_INVALID, "protocol %u is not one of %d to %d", (unsigned)version,
-                           PICKLE_PROTOCOL_MIN, PICKLE_PROTOCOL_MAX);
+        return pickle_fail(reader, IMPORT_INVALID, "protocol %u is not one of %d to %d",
+                           (unsigned)version, PICKLE_PROTOCOL_MIN, PICKLE_PROTOCOL_MAX);
     }
     return result;
 }
 
-/* Frames only help to read ahead, but one that is longer than the file says that the file was cut. */
+/* Frames only help to read ahead, but one that is longer than the file says that the file was cut.
+ */
 static enum import_result run_frame(struct pickle_reader *reader)
 {
     uint64_t length = 0;
     const enum import_result result = pickle_take_number(reader, FRAME_LENGTH_BYTES, &length);
     if (result == IMPORT_OK && length > reader->length - reader->at) {
-        return pickle_fail(reader, IMPORT_INCOMPLETE, "it has %llu bytes, and %zu follow (a cut file?)",
+        return pickle_fail(reader, IMPORT_INCOMPLETE,
+                           "it has %llu bytes, and %zu follow (a cut file?)",
                            (unsigned long long)length, reader->length - reader->at);
     }
     return result;
@@ -41,11 +40,13 @@ static enum import_result run_frame(struct pickle_reader *reader)
 static enum import_result run_stop(struct pickle_reader *reader)
 {
     if (reader->mark_count != 0 || reader->stack_count != 1) {
-        return pickle_fail(reader, IMPORT_INVALID, "%zu values and %zu marks are left where one value should be",
+        return pickle_fail(reader, IMPORT_INVALID,
+                           "%zu values and %zu marks are left where one value should be",
                            reader->stack_count, reader->mark_count);
     }
     if (reader->at != reader->length) {
-        return pickle_fail(reader, IMPORT_INVALID, "%zu bytes follow the end", reader->length - reader->at);
+        return pickle_fail(reader, IMPORT_INVALID, "%zu bytes follow the end",
+                           reader->length - reader->at);
     }
     reader->is_ended = true;
     return IMPORT_OK;
@@ -70,7 +71,7 @@ static enum import_result run_pop_mark(struct pickle_reader *reader)
     return result;
 }
 
-/* --- numbers and texts ----------------------------------------------------------------------------- */
+/* --- numbers and texts --- */
 
 static enum import_result run_none(struct pickle_reader *reader)
 {
@@ -118,7 +119,8 @@ static enum import_result push_long(struct pickle_reader *reader, unsigned lengt
     uint64_t number = 0;
     enum import_result result = pickle_take_number(reader, length_bytes, &length);
     if (result == IMPORT_OK && length > sizeof number) {
-        return pickle_fail(reader, IMPORT_INVALID, "an integer of %llu bytes, which is beyond 64 bits",
+        return pickle_fail(reader, IMPORT_INVALID,
+                           "an integer of %llu bytes, which is beyond 64 bits",
                            (unsigned long long)length);
     }
     if (result == IMPORT_OK) {
@@ -180,7 +182,8 @@ static enum import_result push_text(struct pickle_reader *reader, unsigned lengt
     /* Without a look at the letters it can only be host memory that is missing. */
     text = json_stringn_nocheck((const char *)bytes, (size_t)length);
     json_decref(text);
-    return text == NULL ? pickle_push(reader, NULL) : pickle_fail(reader, IMPORT_INVALID, "a text that is not UTF-8");
+    return text == NULL ? pickle_push(reader, NULL)
+                        : pickle_fail(reader, IMPORT_INVALID, "a text that is not UTF-8");
 }
 
 static enum import_result run_short_binunicode(struct pickle_reader *reader)
@@ -198,7 +201,7 @@ static enum import_result run_binunicode8(struct pickle_reader *reader)
     return push_text(reader, 8);
 }
 
-/* --- containers ------------------------------------------------------------------------------------ */
+/* --- containers --- */
 
 static enum import_result run_empty_list(struct pickle_reader *reader)
 {
@@ -269,7 +272,7 @@ static enum import_result run_setitems(struct pickle_reader *reader)
     return result != IMPORT_OK ? result : pickle_fill_dict(reader, count);
 }
 
-/* --- the memo -------------------------------------------------------------------------------------- */
+/* --- the memo --- */
 
 static enum import_result run_memoize(struct pickle_reader *reader)
 {
@@ -310,7 +313,7 @@ static enum import_result run_long_binget(struct pickle_reader *reader)
     return get(reader, 4);
 }
 
-/* --- the table ------------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 /* By opcode, with the names of Python's pickletools; run == NULL: refused. */
 static const struct opcode {
@@ -394,7 +397,8 @@ static enum import_result run_next(struct pickle_reader *reader)
     reader->begin = reader->at;
     reader->name = "the end";
     if (reader->at == reader->length) {
-        return pickle_fail(reader, IMPORT_INCOMPLETE, "the file ends before the pickle does (a cut file?)");
+        return pickle_fail(reader, IMPORT_INCOMPLETE,
+                           "the file ends before the pickle does (a cut file?)");
     }
     const unsigned char code = (unsigned char)reader->text[reader->at++];
     const struct opcode *opcode = &opcodes[code];
@@ -403,17 +407,20 @@ static enum import_result run_next(struct pickle_reader *reader)
         return pickle_fail(reader, IMPORT_INVALID, "0x%02x", code);
     }
     if (reader->begin == 0 && code != OPCODE_PROTO) {
-        return pickle_fail(reader, IMPORT_INVALID, "a pickle of protocol %d to %d begins with PROTO",
-                           PICKLE_PROTOCOL_MIN, PICKLE_PROTOCOL_MAX);
+        return pickle_fail(reader, IMPORT_INVALID,
+                           "a pickle of protocol %d to %d begins with PROTO", PICKLE_PROTOCOL_MIN,
+                           PICKLE_PROTOCOL_MAX);
     }
     if (opcode->run == NULL) {
-        return pickle_fail(reader, IMPORT_INVALID, "refused: a memory snapshot has plain data only, and nothing of a "
+        return pickle_fail(reader, IMPORT_INVALID,
+                           "refused: a memory snapshot has plain data only, and nothing of a "
                            "pickle is executed here");
     }
     return opcode->run(reader);
 }
 
-enum import_result pickle_read(const char *text, size_t length, json_t **root, struct import_error *error)
+enum import_result pickle_read(const char *text, size_t length, json_t **root,
+                               struct import_error *error)
 {
     struct pickle_reader reader;
     enum import_result result = IMPORT_OK;

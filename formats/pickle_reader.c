@@ -6,14 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
-enum import_result pickle_fail(struct pickle_reader *reader, enum import_result result, const char *reason, ...)
+enum import_result pickle_fail(struct pickle_reader *reader, enum import_result result,
+                               const char *reason, ...)
 {
     char text[IMPORT_REASON_BYTES / 2];
     va_list arguments;
     va_start(arguments, reason);
     vsnprintf(text, sizeof text, reason, arguments);
     va_end(arguments);
-    return import_fail(reader->error, result, 0, 0, "byte %zu: %s: %s", reader->begin, reader->name, text);
+    return import_fail(reader->error, result, 0, 0, "byte %zu: %s: %s", reader->begin, reader->name,
+                       text);
 }
 
 static enum import_result no_host_memory(struct pickle_reader *reader)
@@ -21,7 +23,8 @@ static enum import_result no_host_memory(struct pickle_reader *reader)
     return pickle_fail(reader, IMPORT_UNREADABLE, "no host memory for its value");
 }
 
-void pickle_reader_init(struct pickle_reader *reader, const char *text, size_t length, struct import_error *error)
+void pickle_reader_init(struct pickle_reader *reader, const char *text, size_t length,
+                        struct import_error *error)
 {
     *reader = (struct pickle_reader){.text = text, .length = length, .name = "", .error = error};
     reader->empty_list = json_array();
@@ -45,20 +48,22 @@ void pickle_reader_deinit(struct pickle_reader *reader)
     free(reader->containers);
 }
 
-/* --- bytes ----------------------------------------------------------------------------------------- */
+/* --- bytes --- */
 
-enum import_result pickle_take(struct pickle_reader *reader, uint64_t count, const unsigned char **bytes)
+enum import_result pickle_take(struct pickle_reader *reader, uint64_t count,
+                               const unsigned char **bytes)
 {
     if (count > reader->length - reader->at) {
-        return pickle_fail(reader, IMPORT_INCOMPLETE, "the file ends inside, after %zu bytes (a cut file?)",
-                           reader->length);
+        return pickle_fail(reader, IMPORT_INCOMPLETE,
+                           "the file ends inside, after %zu bytes (a cut file?)", reader->length);
     }
     *bytes = (const unsigned char *)reader->text + reader->at;
     reader->at += (size_t)count;
     return IMPORT_OK;
 }
 
-enum import_result pickle_take_number(struct pickle_reader *reader, unsigned byte_count, uint64_t *number)
+enum import_result pickle_take_number(struct pickle_reader *reader, unsigned byte_count,
+                                      uint64_t *number)
 {
     const unsigned char *bytes = NULL;
     const enum import_result result = pickle_take(reader, byte_count, &bytes);
@@ -72,15 +77,17 @@ enum import_result pickle_take_number(struct pickle_reader *reader, unsigned byt
     return IMPORT_OK;
 }
 
-/* --- the stack ------------------------------------------------------------------------------------- */
+/* --- the stack --- */
 
 static enum import_result push_slot(struct pickle_reader *reader, struct pickle_slot slot)
 {
     if (reader->stack_count == PICKLE_STACK_MAX) {
         json_decref(slot.value);
-        return pickle_fail(reader, IMPORT_INVALID, "more than %d values wait on the stack", PICKLE_STACK_MAX);
+        return pickle_fail(reader, IMPORT_INVALID, "more than %d values wait on the stack",
+                           PICKLE_STACK_MAX);
     }
-    reader->stack = array_grown(reader->stack, reader->stack_count, &reader->stack_room, sizeof slot);
+    reader->stack = array_grown(reader->stack, reader->stack_count, &reader->stack_room,
+                                sizeof slot);
     reader->stack[reader->stack_count++] = slot;
     return IMPORT_OK;
 }
@@ -90,7 +97,8 @@ enum import_result pickle_push(struct pickle_reader *reader, json_t *value)
     if (value == NULL) {
         return no_host_memory(reader);
     }
-    return push_slot(reader, (struct pickle_slot){.value = value, .container = PICKLE_NO_CONTAINER});
+    return push_slot(reader,
+                     (struct pickle_slot){.value = value, .container = PICKLE_NO_CONTAINER});
 }
 
 enum import_result pickle_push_container(struct pickle_reader *reader, bool is_list)
@@ -98,10 +106,12 @@ enum import_result pickle_push_container(struct pickle_reader *reader, bool is_l
     if (reader->container_count == PICKLE_NO_CONTAINER) {
         return pickle_fail(reader, IMPORT_INVALID, "more than %u containers", PICKLE_NO_CONTAINER);
     }
-    reader->containers = array_grown(reader->containers, reader->container_count, &reader->container_room,
-                                     sizeof *reader->containers);
-    reader->containers[reader->container_count] = (struct pickle_container){.depth = 1, .is_list = is_list};
-    return push_slot(reader, (struct pickle_slot){.container = (uint32_t)reader->container_count++});
+    reader->containers = array_grown(reader->containers, reader->container_count,
+                                     &reader->container_room, sizeof *reader->containers);
+    reader->containers[reader->container_count] = (struct pickle_container){.depth = 1,
+                                                                            .is_list = is_list};
+    return push_slot(reader,
+                     (struct pickle_slot){.container = (uint32_t)reader->container_count++});
 }
 
 void pickle_drop(struct pickle_reader *reader, size_t count)
@@ -113,7 +123,8 @@ void pickle_drop(struct pickle_reader *reader, size_t count)
 
 size_t pickle_above_mark(const struct pickle_reader *reader)
 {
-    return reader->stack_count - (reader->mark_count == 0 ? 0 : reader->marks[reader->mark_count - 1]);
+    return reader->stack_count -
+           (reader->mark_count == 0 ? 0 : reader->marks[reader->mark_count - 1]);
 }
 
 enum import_result pickle_need(struct pickle_reader *reader, size_t count)
@@ -130,7 +141,8 @@ enum import_result pickle_mark(struct pickle_reader *reader)
     if (reader->mark_count == PICKLE_STACK_MAX) {
         return pickle_fail(reader, IMPORT_INVALID, "more than %d marks", PICKLE_STACK_MAX);
     }
-    reader->marks = array_grown(reader->marks, reader->mark_count, &reader->mark_room, sizeof *reader->marks);
+    reader->marks = array_grown(reader->marks, reader->mark_count, &reader->mark_room,
+                                sizeof *reader->marks);
     reader->marks[reader->mark_count++] = reader->stack_count;
     return IMPORT_OK;
 }
@@ -145,7 +157,7 @@ enum import_result pickle_unmark(struct pickle_reader *reader, size_t *count)
     return IMPORT_OK;
 }
 
-/* --- containers ------------------------------------------------------------------------------------ */
+/* --- containers --- */
 
 /* The value of a slot with one reference for the caller. */
 static json_t *slot_value(const struct pickle_reader *reader, const struct pickle_slot *slot)
@@ -165,7 +177,8 @@ static unsigned slot_depth(const struct pickle_reader *reader, const struct pick
     return slot->container == PICKLE_NO_CONTAINER ? 0 : reader->containers[slot->container].depth;
 }
 
-/* The container below the topmost count values, ready to take them; *container is untouched on failure. */
+/* The container below the topmost count values, ready to take them; *container is untouched on
+ * failure. */
 static enum import_result open_container(struct pickle_reader *reader, size_t count, bool is_list,
                                          struct pickle_container **container)
 {
@@ -174,14 +187,18 @@ static enum import_result open_container(struct pickle_reader *reader, size_t co
         return result;
     }
     const struct pickle_slot *slot = &reader->stack[reader->stack_count - count - 1];
-    struct pickle_container *found =
-        slot->container == PICKLE_NO_CONTAINER ? NULL : &reader->containers[slot->container];
+    struct pickle_container *found = slot->container == PICKLE_NO_CONTAINER
+                                         ? NULL
+                                         : &reader->containers[slot->container];
     if (found == NULL || found->is_list != is_list) {
-        return pickle_fail(reader, IMPORT_INVALID, "below its values lies no %s", is_list ? "list" : "dict");
+        return pickle_fail(reader, IMPORT_INVALID, "below its values lies no %s",
+                           is_list ? "list" : "dict");
     }
     if (found->is_closed) {
-        return pickle_fail(reader, IMPORT_INVALID, "it adds to a %s that is in use elsewhere already, and could "
-                           "come to contain itself", is_list ? "list" : "dict");
+        return pickle_fail(reader, IMPORT_INVALID,
+                           "it adds to a %s that is in use elsewhere already, and could "
+                           "come to contain itself",
+                           is_list ? "list" : "dict");
     }
     if (found->value == NULL && count > 0) {
         found->value = is_list ? json_array() : json_object();
@@ -209,7 +226,8 @@ enum import_result pickle_fill_list(struct pickle_reader *reader, size_t count)
 {
     struct pickle_container *container = NULL;
     enum import_result result = open_container(reader, count, true, &container);
-    for (size_t i = reader->stack_count - count; result == IMPORT_OK && i < reader->stack_count; i++) {
+    for (size_t i = reader->stack_count - count; result == IMPORT_OK && i < reader->stack_count;
+         i++) {
         result = deepen(reader, container, &reader->stack[i]);
         if (result != IMPORT_OK) {
             break;
@@ -235,7 +253,8 @@ static enum import_result set_item(struct pickle_reader *reader, struct pickle_c
         return pickle_fail(reader, IMPORT_INVALID, "the key '%.40s' is given twice", text);
     }
     const enum import_result result = deepen(reader, container, value);
-    if (result == IMPORT_OK && json_object_set_new(container->value, text, slot_value(reader, value)) != 0) {
+    if (result == IMPORT_OK &&
+        json_object_set_new(container->value, text, slot_value(reader, value)) != 0) {
         return no_host_memory(reader);
     }
     return result;
@@ -248,7 +267,8 @@ enum import_result pickle_fill_dict(struct pickle_reader *reader, size_t count)
         return pickle_fail(reader, IMPORT_INVALID, "a key without a value");
     }
     enum import_result result = open_container(reader, count, false, &container);
-    for (size_t i = reader->stack_count - count; result == IMPORT_OK && i < reader->stack_count; i += 2) {
+    for (size_t i = reader->stack_count - count; result == IMPORT_OK && i < reader->stack_count;
+         i += 2) {
         result = set_item(reader, container, &reader->stack[i], &reader->stack[i + 1]);
     }
     if (result == IMPORT_OK) {
@@ -276,7 +296,7 @@ enum import_result pickle_gather(struct pickle_reader *reader, size_t count, boo
     return result;
 }
 
-/* --- the memo -------------------------------------------------------------------------------------- */
+/* --- the memo --- */
 
 enum import_result pickle_memo_put(struct pickle_reader *reader, uint64_t index)
 {
@@ -290,11 +310,13 @@ enum import_result pickle_memo_put(struct pickle_reader *reader, uint64_t index)
     }
     const struct pickle_slot *top = &reader->stack[reader->stack_count - 1];
     if (index == reader->memo_count) {
-        reader->memo = array_grown(reader->memo, reader->memo_count, &reader->memo_room, sizeof *top);
+        reader->memo = array_grown(reader->memo, reader->memo_count, &reader->memo_room,
+                                   sizeof *top);
         reader->memo[reader->memo_count++] = (struct pickle_slot){.container = PICKLE_NO_CONTAINER};
     }
     json_decref(reader->memo[index].value);
-    reader->memo[index] = (struct pickle_slot){.value = json_incref(top->value), .container = top->container};
+    reader->memo[index] = (struct pickle_slot){.value = json_incref(top->value),
+                                               .container = top->container};
     return IMPORT_OK;
 }
 
@@ -308,7 +330,8 @@ enum import_result pickle_memo_get(struct pickle_reader *reader, uint64_t index)
     if (kept->container != PICKLE_NO_CONTAINER) {
         reader->containers[kept->container].is_closed = true;
     }
-    return push_slot(reader, (struct pickle_slot){.value = json_incref(kept->value), .container = kept->container});
+    return push_slot(reader, (struct pickle_slot){.value = json_incref(kept->value),
+                                                  .container = kept->container});
 }
 
 json_t *pickle_top(const struct pickle_reader *reader)

@@ -1,5 +1,5 @@
-/* What the opcodes of a pickle work on: the stack, its marks, the memo, and the containers that are being filled.
- * Internal to formats/pickle*.c. */
+/* What the opcodes of a pickle work on: the stack, its marks, the memo, and the containers that are
+ * being filled. Internal to formats/pickle*.c. */
 #ifndef FORMATS_PICKLE_READER_H
 #define FORMATS_PICKLE_READER_H
 
@@ -9,13 +9,13 @@
 
 enum { PICKLE_NO_CONTAINER = UINT32_MAX };
 
-/* A list, tuple or dict.  It may be filled as long as one slot of the stack is the only thing that refers to it: one
- * that was fetched from the memo is closed, and one that was put into another can only be fetched, which is why nothing
- * can come to contain itself. */
+/* A list, tuple or dict.  It may be filled as long as one slot of the stack is the only thing that
+ * refers to it: one that was fetched from the memo is closed, and one that was put into another can
+ * only be fetched, which is why nothing can come to contain itself. */
 struct pickle_container {
-    json_t *value;   /* one reference; NULL as long as it is empty: most never become anything */
-    uint8_t depth;   /* 1 + that of the deepest container in it */
-    bool is_list;    /* or a tuple; else a dict */
+    json_t *value; /* one reference; NULL as long as it is empty: most never become anything */
+    uint8_t depth; /* 1 + that of the deepest container in it */
+    bool is_list;  /* or a tuple; else a dict */
     bool is_closed;
 };
 
@@ -45,16 +45,19 @@ struct pickle_reader {
 };
 
 /* Sets *error: "byte N: NAME: reason". */
-enum import_result pickle_fail(struct pickle_reader *reader, enum import_result result, const char *reason, ...)
-    __attribute__((format(printf, 3, 4)));
+enum import_result pickle_fail(struct pickle_reader *reader, enum import_result result,
+                               const char *reason, ...) __attribute__((format(printf, 3, 4)));
 
-void pickle_reader_init(struct pickle_reader *reader, const char *text, size_t length, struct import_error *error);
+void pickle_reader_init(struct pickle_reader *reader, const char *text, size_t length,
+                        struct import_error *error);
 void pickle_reader_deinit(struct pickle_reader *reader);
 
 /* The next count bytes.  IMPORT_INCOMPLETE: so many are not there. */
-enum import_result pickle_take(struct pickle_reader *reader, uint64_t count, const unsigned char **bytes);
+enum import_result pickle_take(struct pickle_reader *reader, uint64_t count,
+                               const unsigned char **bytes);
 /* An unsigned number of 1 to 8 bytes, the lowest first. */
-enum import_result pickle_take_number(struct pickle_reader *reader, unsigned byte_count, uint64_t *number);
+enum import_result pickle_take_number(struct pickle_reader *reader, unsigned byte_count,
+                                      uint64_t *number);
 
 /* Takes over a scalar; NULL: it could not be made for want of host memory. */
 enum import_result pickle_push(struct pickle_reader *reader, json_t *value);
@@ -70,12 +73,12 @@ enum import_result pickle_mark(struct pickle_reader *reader);
 /* Takes the last mark away; *count: the values above it. */
 enum import_result pickle_unmark(struct pickle_reader *reader, size_t *count);
 
-/* The topmost count values go into the container right below them, a list or a dict (keys and values in turn), and off
- * the stack. */
+/* The topmost count values go into the container right below them, a list or a dict (keys and
+ * values in turn), and off the stack. */
 enum import_result pickle_fill_list(struct pickle_reader *reader, size_t count);
 enum import_result pickle_fill_dict(struct pickle_reader *reader, size_t count);
-/* The topmost count values become one list, tuple or dict in their place, which is closed: the pickler adds nothing to
- * it. */
+/* The topmost count values become one list, tuple or dict in their place, which is closed: the
+ * pickler adds nothing to it. */
 enum import_result pickle_gather(struct pickle_reader *reader, size_t count, bool is_list);
 
 /* The topmost value is kept under that number, which is at most the next one. */

@@ -6,10 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROFILE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5, PROFILE_STRING = 6 };
+enum {
+    PROFILE_TYPE = 1,
+    PROFILE_SAMPLE = 2,
+    PROFILE_LOCATION = 4,
+    PROFILE_FUNCTION = 5,
+    PROFILE_STRING = 6
+};
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum { LABEL_KEY = 1, LABEL_TEXT = 2 };
-enum { LOCATION_ID = 1, LOCATION_ADDRESS = 3, LOCATION_LINE = 4, LINE_FUNCTION = 1, LINE_NUMBER = 2 };
+enum {
+    LOCATION_ID = 1,
+    LOCATION_ADDRESS = 3,
+    LOCATION_LINE = 4,
+    LINE_FUNCTION = 1,
+    LINE_NUMBER = 2
+};
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
 
 static struct protobuf part(const struct pprof *profile, size_t at, size_t end)
@@ -17,7 +29,7 @@ static struct protobuf part(const struct pprof *profile, size_t at, size_t end)
     return (struct protobuf){.text = profile->text, .offset = at, .end = end};
 }
 
-/* --- the index --------------------------------------------------------------------------------------------------- */
+/* --- the index --- */
 
 static int compare_functions(const void *a, const void *b)
 {
@@ -71,8 +83,9 @@ static size_t location_find(const struct pprof *profile, uint64_t id)
 }
 
 /* Two numbers of a message; those that are not there stay. */
-static enum import_result read_two(struct protobuf reader, uint32_t first_field, uint32_t second_field, uint64_t *first,
-                                   uint64_t *second, struct import_error *error)
+static enum import_result read_two(struct protobuf reader, uint32_t first_field,
+                                   uint32_t second_field, uint64_t *first, uint64_t *second,
+                                   struct import_error *error)
 {
     struct protobuf_field field;
     enum import_result result;
@@ -105,10 +118,10 @@ static enum import_result add_location(struct pprof *profile, const struct proto
 {
     struct pprof_location location = {.at = field->bytes.offset, .end = field->bytes.end};
     uint64_t address = 0; /* 0 in a profile of Python */
-    const enum import_result result =
-        read_two(field->bytes, LOCATION_ID, LOCATION_ADDRESS, &location.id, &address, error);
-    profile->locations = array_grown(profile->locations, profile->location_count, &profile->location_room,
-                                     sizeof *profile->locations);
+    const enum import_result result = read_two(field->bytes, LOCATION_ID, LOCATION_ADDRESS,
+                                               &location.id, &address, error);
+    profile->locations = array_grown(profile->locations, profile->location_count,
+                                     &profile->location_room, sizeof *profile->locations);
     profile->locations[profile->location_count++] = location;
     return result;
 }
@@ -118,13 +131,14 @@ static enum import_result add_function(struct pprof *profile, const struct proto
 {
     struct pprof_function function = {.name = 0};
     uint64_t system_name = 0;
-    enum import_result result =
-        read_two(field->bytes, FUNCTION_ID, FUNCTION_SYSTEM_NAME, &function.id, &system_name, error);
+    enum import_result result = read_two(field->bytes, FUNCTION_ID, FUNCTION_SYSTEM_NAME,
+                                         &function.id, &system_name, error);
     if (result == IMPORT_OK) {
-        result = read_two(field->bytes, FUNCTION_NAME, FUNCTION_FILE, &function.name, &function.file, error);
+        result = read_two(field->bytes, FUNCTION_NAME, FUNCTION_FILE, &function.name,
+                          &function.file, error);
     }
-    profile->functions = array_grown(profile->functions, profile->function_count, &profile->function_room,
-                                     sizeof *profile->functions);
+    profile->functions = array_grown(profile->functions, profile->function_count,
+                                     &profile->function_room, sizeof *profile->functions);
     profile->functions[profile->function_count++] = function;
     return result;
 }
@@ -146,8 +160,8 @@ static enum import_result add_field(struct pprof *profile, const struct protobuf
     case PROFILE_FUNCTION:
         return add_function(profile, field, error);
     case PROFILE_STRING:
-        profile->strings =
-            array_grown(profile->strings, profile->string_count, &profile->string_room, sizeof *profile->strings);
+        profile->strings = array_grown(profile->strings, profile->string_count,
+                                       &profile->string_room, sizeof *profile->strings);
         profile->strings[profile->string_count++] = field->at;
         return IMPORT_OK;
     default:
@@ -156,10 +170,13 @@ static enum import_result add_field(struct pprof *profile, const struct protobuf
 }
 
 /* Texts come last: where one is not there, the end of the file is missing most likely. */
-static enum import_result absent_text(const struct pprof *profile, uint64_t number, struct import_error *error)
+static enum import_result absent_text(const struct pprof *profile, uint64_t number,
+                                      struct import_error *error)
 {
-    return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "text %" PRIu64 " is not in the profile, which has %zu: it "
-                       "was cut off, or is damaged", number, profile->string_count);
+    return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                       "text %" PRIu64 " is not in the profile, which has %zu: it "
+                       "was cut off, or is damaged",
+                       number, profile->string_count);
 }
 
 /* Whether all that samples may name has its texts. */
@@ -185,20 +202,24 @@ static enum import_result check_texts(const struct pprof *profile, struct import
 static void sort_index(struct pprof *profile)
 {
     if (profile->location_count > 0) {
-        qsort(profile->locations, profile->location_count, sizeof *profile->locations, compare_locations);
+        qsort(profile->locations, profile->location_count, sizeof *profile->locations,
+              compare_locations);
     }
     if (profile->function_count > 0) {
-        qsort(profile->functions, profile->function_count, sizeof *profile->functions, compare_functions);
+        qsort(profile->functions, profile->function_count, sizeof *profile->functions,
+              compare_functions);
     }
 }
 
-enum import_result pprof_read(const char *text, size_t length, struct pprof *profile, struct import_error *error)
+enum import_result pprof_read(const char *text, size_t length, struct pprof *profile,
+                              struct import_error *error)
 {
     struct protobuf reader = protobuf_of(text, length);
     struct protobuf_field field;
     enum import_result result = IMPORT_OK;
     *profile = (struct pprof){.text = text, .length = length};
-    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, error)) == IMPORT_OK && field.number != 0) {
+    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, error)) == IMPORT_OK &&
+           field.number != 0) {
         result = add_field(profile, &field, error);
     }
     if (result == IMPORT_OK) {
@@ -239,25 +260,29 @@ int pprof_value_find(const struct pprof *profile, const char *type, const char *
     for (size_t i = 0; i < profile->type_count; i++) {
         struct protobuf names[2];
         if (pprof_text(profile, profile->types[i][0], &names[0]) &&
-            pprof_text(profile, profile->types[i][1], &names[1]) && protobuf_is_text(&names[0], type) &&
-            protobuf_is_text(&names[1], unit)) {
+            pprof_text(profile, profile->types[i][1], &names[1]) &&
+            protobuf_is_text(&names[0], type) && protobuf_is_text(&names[1], unit)) {
             return (int)i;
         }
     }
     return -1;
 }
 
-/* --- samples ----------------------------------------------------------------------------------------------------- */
+/* --- samples --- */
 
-static enum import_result absent(struct import_error *error, size_t at, const char *what, uint64_t number)
+static enum import_result absent(struct import_error *error, size_t at, const char *what,
+                                 uint64_t number)
 {
-    return import_fail(error, IMPORT_INVALID, 0, 0, "byte %zu: %s %" PRIu64 " is not in the profile", at, what, number);
+    return import_fail(error, IMPORT_INVALID, 0, 0,
+                       "byte %zu: %s %" PRIu64 " is not in the profile", at, what, number);
 }
 
-static enum import_result add_value(struct pprof_sample *sample, uint64_t value, struct import_error *error)
+static enum import_result add_value(struct pprof_sample *sample, uint64_t value,
+                                    struct import_error *error)
 {
     if (sample->value_count == PPROF_VALUE_COUNT_MAX) {
-        return import_fail(error, IMPORT_INVALID, 0, 0, "the sample at byte %zu has more than %d values", sample->at,
+        return import_fail(error, IMPORT_INVALID, 0, 0,
+                           "the sample at byte %zu has more than %d values", sample->at,
                            PPROF_VALUE_COUNT_MAX);
     }
     sample->values[sample->value_count++] = (int64_t)value;
@@ -265,8 +290,8 @@ static enum import_result add_value(struct pprof_sample *sample, uint64_t value,
 }
 
 /* Numbers are packed; one by one is the older form. */
-static enum import_result add_values(struct pprof_sample *sample, const struct protobuf_field *field,
-                                     struct import_error *error)
+static enum import_result add_values(struct pprof_sample *sample,
+                                     const struct protobuf_field *field, struct import_error *error)
 {
     if (field->type != PROTOBUF_BYTES) {
         return add_value(sample, field->value, error);
@@ -287,19 +312,22 @@ static enum import_result add_label(const struct pprof *profile, struct pprof_sa
                                     const struct protobuf_field *field, struct import_error *error)
 {
     uint64_t numbers[2] = {0, 0}; /* text 0 is empty */
-    const enum import_result result = read_two(field->bytes, LABEL_KEY, LABEL_TEXT, &numbers[0], &numbers[1], error);
+    const enum import_result result = read_two(field->bytes, LABEL_KEY, LABEL_TEXT, &numbers[0],
+                                               &numbers[1], error);
     if (result != IMPORT_OK) {
         return result;
     }
     if (sample->label_count == PPROF_LABEL_COUNT_MAX) {
-        return import_fail(error, IMPORT_INVALID, 0, 0, "the sample at byte %zu has more than %d labels", sample->at,
+        return import_fail(error, IMPORT_INVALID, 0, 0,
+                           "the sample at byte %zu has more than %d labels", sample->at,
                            PPROF_LABEL_COUNT_MAX);
     }
     struct pprof_label *label = &sample->labels[sample->label_count++];
     if (!pprof_text(profile, numbers[0], &label->key)) {
         return absent_text(profile, numbers[0], error);
     }
-    return pprof_text(profile, numbers[1], &label->text) ? IMPORT_OK : absent_text(profile, numbers[1], error);
+    return pprof_text(profile, numbers[1], &label->text) ? IMPORT_OK
+                                                         : absent_text(profile, numbers[1], error);
 }
 
 static enum import_result read_sample(const struct pprof *profile, struct pprof_sample *sample,
@@ -308,7 +336,8 @@ static enum import_result read_sample(const struct pprof *profile, struct pprof_
     struct protobuf reader = sample->message;
     struct protobuf_field field;
     enum import_result result = IMPORT_OK;
-    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, error)) == IMPORT_OK && field.number != 0) {
+    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, error)) == IMPORT_OK &&
+           field.number != 0) {
         if (field.number == SAMPLE_VALUE) {
             result = add_values(sample, &field, error);
         } else if (field.number == SAMPLE_LABEL && field.type == PROTOBUF_BYTES) {
@@ -318,8 +347,9 @@ static enum import_result read_sample(const struct pprof *profile, struct pprof_
     return result;
 }
 
-enum import_result pprof_sample_next(const struct pprof *profile, struct protobuf *reader, struct pprof_sample *sample,
-                                     bool *is_end, struct import_error *error)
+enum import_result pprof_sample_next(const struct pprof *profile, struct protobuf *reader,
+                                     struct pprof_sample *sample, bool *is_end,
+                                     struct import_error *error)
 {
     struct protobuf_field field;
     enum import_result result;
@@ -343,10 +373,11 @@ const struct protobuf *pprof_label_find(const struct pprof_sample *sample, const
     return NULL;
 }
 
-/* --- stacks ------------------------------------------------------------------------------------------------------ */
+/* --- stacks --- */
 
-static enum import_result visit_location(const struct pprof *profile, size_t at, uint64_t id, pprof_visit *visit,
-                                         void *context, bool *is_over, struct import_error *error)
+static enum import_result visit_location(const struct pprof *profile, size_t at, uint64_t id,
+                                         pprof_visit *visit, void *context, bool *is_over,
+                                         struct import_error *error)
 {
     const size_t location = location_find(profile, id);
     if (location == profile->location_count || profile->locations[location].id != id) {
@@ -355,20 +386,21 @@ static enum import_result visit_location(const struct pprof *profile, size_t at,
     return visit(context, location, is_over);
 }
 
-enum import_result pprof_stack(const struct pprof *profile, const struct pprof_sample *sample, pprof_visit *visit,
-                               void *context, struct import_error *error)
+enum import_result pprof_stack(const struct pprof *profile, const struct pprof_sample *sample,
+                               pprof_visit *visit, void *context, struct import_error *error)
 {
     struct protobuf reader = sample->message;
     struct protobuf_field field;
     bool is_over = false;
     enum import_result result = IMPORT_OK;
-    while (result == IMPORT_OK && !is_over && (result = protobuf_next(&reader, &field, error)) == IMPORT_OK &&
-           field.number != 0) {
+    while (result == IMPORT_OK && !is_over &&
+           (result = protobuf_next(&reader, &field, error)) == IMPORT_OK && field.number != 0) {
         if (field.number != SAMPLE_LOCATION) {
             continue;
         }
         if (field.type != PROTOBUF_BYTES) {
-            result = visit_location(profile, field.at, field.value, visit, context, &is_over, error);
+            result = visit_location(profile, field.at, field.value, visit, context, &is_over,
+                                    error);
         }
         while (result == IMPORT_OK && !is_over && field.bytes.offset < field.bytes.end) {
             uint64_t id = 0;
@@ -386,12 +418,14 @@ struct protobuf pprof_location(const struct pprof *profile, size_t location)
     return part(profile, profile->locations[location].at, profile->locations[location].end);
 }
 
-static enum import_result read_frame(const struct pprof *profile, const struct protobuf_field *field,
-                                     struct pprof_frame *frame, struct import_error *error)
+static enum import_result read_frame(const struct pprof *profile,
+                                     const struct protobuf_field *field, struct pprof_frame *frame,
+                                     struct import_error *error)
 {
     uint64_t id = 0;
     *frame = (struct pprof_frame){.line = 0};
-    const enum import_result result = read_two(field->bytes, LINE_FUNCTION, LINE_NUMBER, &id, &frame->line, error);
+    const enum import_result result = read_two(field->bytes, LINE_FUNCTION, LINE_NUMBER, &id,
+                                               &frame->line, error);
     if (result != IMPORT_OK) {
         return result;
     }
@@ -406,8 +440,9 @@ static enum import_result read_frame(const struct pprof *profile, const struct p
     return IMPORT_OK;
 }
 
-enum import_result pprof_frame_next(const struct pprof *profile, struct protobuf *reader, struct pprof_frame *frame,
-                                    bool *is_end, struct import_error *error)
+enum import_result pprof_frame_next(const struct pprof *profile, struct protobuf *reader,
+                                    struct pprof_frame *frame, bool *is_end,
+                                    struct import_error *error)
 {
     struct protobuf_field field;
     enum import_result result;

@@ -1,5 +1,5 @@
-/* A profile of pprof (github.com/google/pprof, proto/profile.proto) in memory: samples with values, labels and stacks.
- * Texts, functions and locations are found by number; nothing is copied. */
+/* A profile of pprof (github.com/google/pprof, proto/profile.proto) in memory: samples with values,
+ * labels and stacks. Texts, functions and locations are found by number; nothing is copied. */
 #ifndef FORMATS_PPROF_H
 #define FORMATS_PPROF_H
 
@@ -15,7 +15,8 @@ struct pprof_location {
     size_t at, end; /* its bytes */
 };
 
-/* The whole profile: opaque but for what is said here.  Holds positions in the text, which must outlive it. */
+/* The whole profile: opaque but for what is said here.  Holds positions in the text, which must
+ * outlive it. */
 struct pprof {
     const char *text;
     size_t length;
@@ -30,9 +31,11 @@ struct pprof {
     size_t type_count;    /* at most 8 are kept */
 };
 
-/* IMPORT_OK: the profile is indexed, and pprof_deinit is due.  Else *error says which byte is wrong, where the file
- * was cut off, or which text of a type or function is not there (IMPORT_INCOMPLETE: texts come last). */
-enum import_result pprof_read(const char *text, size_t length, struct pprof *profile, struct import_error *error);
+/* IMPORT_OK: the profile is indexed, and pprof_deinit is due.  Else *error says which byte is
+ * wrong, where the file was cut off, or which text of a type or function is not there
+ * (IMPORT_INCOMPLETE: texts come last). */
+enum import_result pprof_read(const char *text, size_t length, struct pprof *profile,
+                              struct import_error *error);
 void pprof_deinit(struct pprof *profile);
 
 /* The text of that number.  False: there is none. */
@@ -54,29 +57,32 @@ struct pprof_sample {
     struct protobuf message; /* for pprof_stack */
 };
 
-/* Each sample in the order of the file.  Begin with protobuf_of(profile->text, profile->length).  IMPORT_OK:
- * *sample is set, or *is_end.  IMPORT_INCOMPLETE: a text that is not there.  IMPORT_INVALID: more values or labels
- * than PPROF_*_COUNT_MAX. */
-enum import_result pprof_sample_next(const struct pprof *profile, struct protobuf *reader, struct pprof_sample *sample,
-                                     bool *is_end, struct import_error *error);
+/* Each sample in the order of the file.  Begin with protobuf_of(profile->text, profile->length).
+ * IMPORT_OK: *sample is set, or *is_end.  IMPORT_INCOMPLETE: a text that is not there.
+ * IMPORT_INVALID: more values or labels than PPROF_*_COUNT_MAX. */
+enum import_result pprof_sample_next(const struct pprof *profile, struct protobuf *reader,
+                                     struct pprof_sample *sample, bool *is_end,
+                                     struct import_error *error);
 
 /* The label of that key, or NULL. */
 const struct protobuf *pprof_label_find(const struct pprof_sample *sample, const char *key);
 
-/* Calls visit with the index of each location of the stack, the innermost first, until it does not return IMPORT_OK
- * or sets *is_over. IMPORT_INVALID: a location that is not there.  O(locations of the sample x log). */
+/* Calls visit with the index of each location of the stack, the innermost first, until it does not
+ * return IMPORT_OK or sets *is_over. IMPORT_INVALID: a location that is not there.  O(locations of
+ * the sample x log). */
 typedef enum import_result pprof_visit(void *context, size_t location, bool *is_over);
-enum import_result pprof_stack(const struct pprof *profile, const struct pprof_sample *sample, pprof_visit *visit,
-                               void *context, struct import_error *error);
+enum import_result pprof_stack(const struct pprof *profile, const struct pprof_sample *sample,
+                               pprof_visit *visit, void *context, struct import_error *error);
 
 struct pprof_frame {
     struct protobuf function, file;
     uint64_t line; /* 0 = not known */
 };
-/* The next function at a location, the innermost first.  Begin with pprof_location().  IMPORT_OK: *frame is set, or
- * *is_end. IMPORT_INVALID: a function that is not there. */
+/* The next function at a location, the innermost first.  Begin with pprof_location().  IMPORT_OK:
+ * *frame is set, or *is_end. IMPORT_INVALID: a function that is not there. */
 struct protobuf pprof_location(const struct pprof *profile, size_t location);
-enum import_result pprof_frame_next(const struct pprof *profile, struct protobuf *reader, struct pprof_frame *frame,
-                                    bool *is_end, struct import_error *error);
+enum import_result pprof_frame_next(const struct pprof *profile, struct protobuf *reader,
+                                    struct pprof_frame *frame, bool *is_end,
+                                    struct import_error *error);
 
 #endif

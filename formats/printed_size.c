@@ -17,9 +17,9 @@ struct field {
     unsigned unit;
 };
 
-/* The smallest size that prints in this unit with these digits or more; without one, the first of the next unit.
- * size_print_field cuts sizes down to whole 1/1024 of the unit, and rounds these to tenths of K and hundredths of
- * larger units; half goes to even. */
+/* The smallest size that prints in this unit with these digits or more; without one, the first of
+ * the next unit. size_print_field cuts sizes down to whole 1/1024 of the unit, and rounds these to
+ * tenths of K and hundredths of larger units; half goes to even. */
 static uint64_t first_of(unsigned unit, uint64_t digits)
 {
     if (unit == 0) {
@@ -42,7 +42,8 @@ static uint64_t first_of(unsigned unit, uint64_t digits)
     return size_bytes < first ? first : size_bytes < end ? size_bytes : end;
 }
 
-static bool take_digits(const char **at, const char *end, uint64_t *number, size_t count_max, size_t *count)
+static bool take_digits(const char **at, const char *end, uint64_t *number, size_t count_max,
+                        size_t *count)
 {
     *count = 0;
     while (*at < end && **at >= '0' && **at <= '9') {
@@ -96,7 +97,8 @@ bool printed_size_parse(const char *text, size_t length, struct size_range *rang
     struct field field;
     uint64_t nominal = 0;
     char printed[SIZE_TEXT_BYTES];
-    if (!field_read(text, length, &field) || !nominal_bytes(&field, &nominal) || length >= sizeof printed) {
+    if (!field_read(text, length, &field) || !nominal_bytes(&field, &nominal) ||
+        length >= sizeof printed) {
         return false;
     }
     uint64_t low = first_of(field.unit, field.digits);
@@ -109,7 +111,8 @@ bool printed_size_parse(const char *text, size_t length, struct size_range *rang
     const uint64_t high = first_of(field.unit, field.digits + 1) - 1;
     CHECK(low <= high);
     nominal = nominal < low ? low : nominal;
-    *range = (struct size_range){.low = low, .high = high, .nominal = nominal > high ? high : nominal};
+    *range = (struct size_range){
+        .low = low, .high = high, .nominal = nominal > high ? high : nominal};
     return true;
 }
 
@@ -121,13 +124,15 @@ struct size_range printed_size_exact(uint64_t size_bytes)
 bool printed_size_align(struct size_range *range, uint64_t granule_bytes)
 {
     const uint64_t mask = granule_bytes - 1;
-    const uint64_t low = (range->low + mask) & ~mask; /* low <= 2^63 and small granules: no overflow */
+    const uint64_t low = (range->low + mask) &
+                         ~mask; /* low <= 2^63 and small granules: no overflow */
     const uint64_t high = range->high & ~mask;
     if (low > high) {
         return false;
     }
     uint64_t nominal = (range->nominal + granule_bytes / 2) & ~mask;
     nominal = nominal < low ? low : nominal;
-    *range = (struct size_range){.low = low, .high = high, .nominal = nominal > high ? high : nominal};
+    *range = (struct size_range){
+        .low = low, .high = high, .nominal = nominal > high ? high : nominal};
     return true;
 }

@@ -16,16 +16,20 @@ static enum import_result invalid(struct import_error *error, size_t at, const c
     return import_fail(error, IMPORT_INVALID, 0, 0, "byte %zu: %s", at, what);
 }
 
-/* Where the file itself ends too early it was cut off; where a message does, its length is wrong. */
-static enum import_result ended(const struct protobuf *reader, size_t at, struct import_error *error)
+/* Where the file itself ends too early it was cut off; where a message does, its length is wrong.
+ */
+static enum import_result ended(const struct protobuf *reader, size_t at,
+                                struct import_error *error)
 {
     if (reader->is_file) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "byte %zu: the file is cut off: it ends within a field", at);
+        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                           "byte %zu: the file is cut off: it ends within a field", at);
     }
     return invalid(error, at, "a message ends within a field");
 }
 
-enum import_result protobuf_number(struct protobuf *reader, uint64_t *value, struct import_error *error)
+enum import_result protobuf_number(struct protobuf *reader, uint64_t *value,
+                                   struct import_error *error)
 {
     const size_t at = reader->offset;
     uint64_t number = 0;
@@ -47,8 +51,8 @@ enum import_result protobuf_number(struct protobuf *reader, uint64_t *value, str
     return invalid(error, at, "a number of more than 64 bits");
 }
 
-static enum import_result read_fixed(struct protobuf *reader, size_t bytes, struct protobuf_field *field,
-                                     struct import_error *error)
+static enum import_result read_fixed(struct protobuf *reader, size_t bytes,
+                                     struct protobuf_field *field, struct import_error *error)
 {
     if (reader->end - reader->offset < bytes) {
         return ended(reader, field->at, error);
@@ -60,7 +64,8 @@ static enum import_result read_fixed(struct protobuf *reader, size_t bytes, stru
     return IMPORT_OK;
 }
 
-static enum import_result read_bytes(struct protobuf *reader, struct protobuf_field *field, struct import_error *error)
+static enum import_result read_bytes(struct protobuf *reader, struct protobuf_field *field,
+                                     struct import_error *error)
 {
     uint64_t length = 0;
     const enum import_result result = protobuf_number(reader, &length, error);
@@ -69,12 +74,15 @@ static enum import_result read_bytes(struct protobuf *reader, struct protobuf_fi
     }
     if (length > reader->end - reader->offset) {
         if (!reader->is_file) {
-            return import_fail(error, IMPORT_INVALID, 0, 0, "byte %zu: a field of %" PRIu64
-                               " bytes in a message that has %zu left", field->at, length,
-                               reader->end - reader->offset);
+            return import_fail(error, IMPORT_INVALID, 0, 0,
+                               "byte %zu: a field of %" PRIu64
+                               " bytes in a message that has %zu left",
+                               field->at, length, reader->end - reader->offset);
         }
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "byte %zu: the file is cut off: a field of %" PRIu64
-                           " bytes, and %zu are left", field->at, length, reader->end - reader->offset);
+        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                           "byte %zu: the file is cut off: a field of %" PRIu64
+                           " bytes, and %zu are left",
+                           field->at, length, reader->end - reader->offset);
     }
     field->bytes = *reader;
     field->bytes.end = reader->offset + (size_t)length;
@@ -83,7 +91,8 @@ static enum import_result read_bytes(struct protobuf *reader, struct protobuf_fi
     return IMPORT_OK;
 }
 
-static enum import_result read_value(struct protobuf *reader, struct protobuf_field *field, struct import_error *error)
+static enum import_result read_value(struct protobuf *reader, struct protobuf_field *field,
+                                     struct import_error *error)
 {
     switch (field->type) {
     case PROTOBUF_VARINT:
@@ -98,7 +107,8 @@ static enum import_result read_value(struct protobuf *reader, struct protobuf_fi
     return invalid(error, field->at, "a wire type that does not exist");
 }
 
-enum import_result protobuf_next(struct protobuf *reader, struct protobuf_field *field, struct import_error *error)
+enum import_result protobuf_next(struct protobuf *reader, struct protobuf_field *field,
+                                 struct import_error *error)
 {
     *field = (struct protobuf_field){.at = reader->offset};
     if (reader->offset == reader->end) {

@@ -1,6 +1,6 @@
-/* The wire format of Protocol Buffers, read in place: one field after the other of a message that lies in memory,
- * without a schema.  Nothing is copied or allocated, and every length is held against the bytes that are there.
- * Source: protobuf.dev/programming-guides/encoding. */
+/* The wire format of Protocol Buffers, read in place: one field after the other of a message that
+ * lies in memory, without a schema.  Nothing is copied or allocated, and every length is held
+ * against the bytes that are there. Source: protobuf.dev/programming-guides/encoding. */
 #ifndef FORMATS_PROTOBUF_H
 #define FORMATS_PROTOBUF_H
 
@@ -31,14 +31,17 @@ struct protobuf_field {
 /* The file as one message. */
 struct protobuf protobuf_of(const char *text, size_t length);
 
-/* Reads the next field.  IMPORT_OK: *field is set; its number is 0 behind the last one.  IMPORT_INCOMPLETE: the
- * file ends within the field.  IMPORT_INVALID: its message ends within it, a number of more than 64 bits, a group
- * (obsolete since 2008), a wire type or a field number that does not exist.  *error names the byte.  O(1). */
-enum import_result protobuf_next(struct protobuf *reader, struct protobuf_field *field, struct import_error *error);
+/* Reads the next field.  IMPORT_OK: *field is set; its number is 0 behind the last one.
+ * IMPORT_INCOMPLETE: the file ends within the field.  IMPORT_INVALID: its message ends within it, a
+ * number of more than 64 bits, a group (obsolete since 2008), a wire type or a field number that
+ * does not exist.  *error names the byte.  O(1). */
+enum import_result protobuf_next(struct protobuf *reader, struct protobuf_field *field,
+                                 struct import_error *error);
 
-/* The next number of packed varints, which are the whole of a PROTOBUF_BYTES field; failures are as above.  Call it
- * while reader->offset < reader->end. */
-enum import_result protobuf_number(struct protobuf *reader, uint64_t *value, struct import_error *error);
+/* The next number of packed varints, which are the whole of a PROTOBUF_BYTES field; failures are as
+ * above.  Call it while reader->offset < reader->end. */
+enum import_result protobuf_number(struct protobuf *reader, uint64_t *value,
+                                   struct import_error *error);
 
 /* Whether a field is PROTOBUF_BYTES and exactly this text. */
 bool protobuf_is_text(const struct protobuf *bytes, const char *text);

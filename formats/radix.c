@@ -1,8 +1,10 @@
-/* An item is a number of 64 bits: bits of a key, and below them the key's index.  Where the bits in which keys differ
- * do not fit, the lower ones are sorted by first, and then the others: equal items keep their order.
+/* An item is a number of 64 bits: bits of a key, and below them the key's index.  Where the bits in
+ * which keys differ do not fit, the lower ones are sorted by first, and then the others: equal
+ * items keep their order.
  *
- * Many items are split by their highest bits, until a part is so small that it is sorted in the first cache: each pass
- * over memory that is larger than the caches takes as long as all the passes inside. */
+ * Many items are split by their highest bits, until a part is so small that it is sorted in the
+ * first cache: each pass over memory that is larger than the caches takes as long as all the passes
+ * inside. */
 #include "formats/radix.h"
 
 #include "harness/check.h"
@@ -33,18 +35,20 @@ static void sum_up(uint32_t *places, size_t count)
     }
 }
 
-/* By the bits under the mask, from number `shift` on.  Items go where places say, which then are the ends. */
-static void move_items(const uint64_t *from, uint64_t *to, size_t count, unsigned shift, uint64_t mask,
-                       uint32_t *places)
+/* By the bits under the mask, from number `shift` on.  Items go where places say, which then are
+ * the ends. */
+static void move_items(const uint64_t *from, uint64_t *to, size_t count, unsigned shift,
+                       uint64_t mask, uint32_t *places)
 {
     for (size_t i = 0; i < count; i++) {
         to[places[from[i] >> shift & mask]++] = from[i];
     }
 }
 
-/* A few items, digit by digit from the lowest on: bit_count bits from number `shift` on.  Returns where they are then:
- * in items, or in other. */
-static uint64_t *sort_part(uint64_t *items, uint64_t *other, size_t count, unsigned shift, unsigned bit_count)
+/* A few items, digit by digit from the lowest on: bit_count bits from number `shift` on.  Returns
+ * where they are then: in items, or in other. */
+static uint64_t *sort_part(uint64_t *items, uint64_t *other, size_t count, unsigned shift,
+                           unsigned bit_count)
 {
     enum { VALUE_COUNT = 1 << DIGIT_BITS };
     const unsigned digit_count = (bit_count + DIGIT_BITS - 1) / DIGIT_BITS;
@@ -78,9 +82,10 @@ static uint64_t differences(const uint64_t *items, size_t count)
     return some ^ all;
 }
 
-/* Sorts items by all bits from number `shift` on; they end in `other` if that is wanted.  Each split takes away a bit
- * at least, and ten of many items. */
-static void sort_items(uint64_t *items, uint64_t *other, size_t count, unsigned shift, bool in_other)
+/* Sorts items by all bits from number `shift` on; they end in `other` if that is wanted.  Each
+ * split takes away a bit at least, and ten of many items. */
+static void sort_items(uint64_t *items, uint64_t *other, size_t count, unsigned shift,
+                       bool in_other)
 {
     const unsigned bit_count = count < 2 ? 0 : bit_width(differences(items, count) >> shift);
     if (bit_count == 0 || count <= (size_t)2 << PART_BITS) {
@@ -128,9 +133,10 @@ static struct range range_of(const uint64_t *keys, size_t count)
     return range;
 }
 
-/* Where keys are less than twice as many as there are: by counting each.  counts: a number for each key. */
-static void order_by_counting(const uint64_t *keys, size_t count, const struct range *range, uint64_t *order,
-                              uint32_t *counts)
+/* Where keys are less than twice as many as there are: by counting each.  counts: a number for each
+ * key. */
+static void order_by_counting(const uint64_t *keys, size_t count, const struct range *range,
+                              uint64_t *order, uint32_t *counts)
 {
     const size_t value_count = (size_t)(range->max - range->min) + 1;
     memset(counts, 0, value_count * sizeof *counts);
@@ -143,8 +149,8 @@ static void order_by_counting(const uint64_t *keys, size_t count, const struct r
     }
 }
 
-static void order_by_digits(const uint64_t *keys, size_t count, const struct range *range, uint64_t *order,
-                            uint64_t *other)
+static void order_by_digits(const uint64_t *keys, size_t count, const struct range *range,
+                            uint64_t *order, uint64_t *other)
 {
     const unsigned key_bits = bit_width(range->max - range->min);
     const unsigned index_bits = bit_width(count - 1);

@@ -1,6 +1,6 @@
-/* The CSV of RAPIDS RMM's logging_resource_adaptor.  The order of the lines is the order of the events; the time of
- * day only has to be one.  A thread and a stream together are a lane: RMM's own replay groups by thread, and a
- * device orders by stream. */
+/* The CSV of RAPIDS RMM's logging_resource_adaptor.  The order of the lines is the order of the
+ * events; the time of day only has to be one.  A thread and a stream together are a lane: RMM's own
+ * replay groups by thread, and a device orders by stream. */
 #include "formats/cursor.h"
 #include "formats/room.h"
 #include "formats/trace.h"
@@ -43,14 +43,15 @@ static unsigned rmm_recognise(const char *text, size_t length)
     return take_header(&cursor) ? 95 : 0;
 }
 
-/* --- fields -------------------------------------------------------------------------------------------------- */
+/* --- fields --- */
 
 /* HH:MM:SS.uuuuuu, or HH:MM:SS:uuuuuu in old files. */
 CURSOR_INLINE bool take_time(struct cursor *cursor, uint32_t *second)
 {
     const char *begin = cursor->at;
     uint64_t fraction;
-    if (!cursor_take_clock(cursor, second) || !(cursor_take(cursor, '.') || cursor_take(cursor, ':'))) {
+    if (!cursor_take_clock(cursor, second) ||
+        !(cursor_take(cursor, '.') || cursor_take(cursor, ':'))) {
         cursor->at = begin;
         return false;
     }
@@ -119,10 +120,11 @@ CURSOR_INLINE const char *take_row(struct cursor *cursor, struct row *row)
     return cursor_take_line_end(cursor) ? NULL : "something follows the stream";
 }
 
-/* --- events -------------------------------------------------------------------------------------------------- */
+/* --- events --- */
 
-/* A number for thread and stream together.  The first ones, as many as can be lanes and more, are told apart
- * exactly; of so many more two may get the same number by chance, and none becomes a lane. */
+/* A number for thread and stream together.  The first ones, as many as can be lanes and more, are
+ * told apart exactly; of so many more two may get the same number by chance, and none becomes a
+ * lane. */
 static uint64_t pair_number(struct reader *reader, const struct row *row)
 {
     const uint32_t last = reader->pair_last;
@@ -147,7 +149,9 @@ static uint64_t pair_number(struct reader *reader, const struct row *row)
 
 static enum import_result take_event(struct reader *reader, const struct row *row, size_t line)
 {
-    const struct trace_event event = {.address = row->pointer, .size_bytes = row->size_bytes, .line = line,
+    const struct trace_event event = {.address = row->pointer,
+                                      .size_bytes = row->size_bytes,
+                                      .line = line,
                                       .stream = pair_number(reader, row)};
     if (row->action == 'x') {
         return trace_failed(reader->trace, &event);
@@ -157,10 +161,11 @@ static enum import_result take_event(struct reader *reader, const struct row *ro
         return IMPORT_OK;
     }
     if (row->is_null) {
-        return import_fail(reader->error, IMPORT_INVALID, line, 0, "%" PRIu64
-                           " bytes are allocated at the null pointer", row->size_bytes);
+        return import_fail(reader->error, IMPORT_INVALID, line, 0,
+                           "%" PRIu64 " bytes are allocated at the null pointer", row->size_bytes);
     }
-    return row->action == 'a' ? trace_alloc(reader->trace, &event) : trace_free(reader->trace, &event);
+    return row->action == 'a' ? trace_alloc(reader->trace, &event)
+                              : trace_free(reader->trace, &event);
 }
 
 static enum import_result read_rows(struct reader *reader)
@@ -190,12 +195,16 @@ static enum import_result read_rows(struct reader *reader)
 static void add_notes(const struct reader *reader, struct import *import)
 {
     if (reader->empty_count > 0) {
-        import_note(import, "left out: %" PRIu64 " rows of 0 bytes or of a free of the null pointer",
+        import_note(import,
+                    "left out: %" PRIu64 " rows of 0 bytes or of a free of the null pointer",
                     reader->empty_count);
     }
     if (reader->back_count > 0) {
-        import_note(import, "the time goes back %" PRIu64 " times (midnight, or threads that wrote late): the order is "
-                    "that of the lines", reader->back_count);
+        import_note(import,
+                    "the time goes back %" PRIu64
+                    " times (midnight, or threads that wrote late): the order is "
+                    "that of the lines",
+                    reader->back_count);
     }
 }
 

@@ -1,6 +1,6 @@
-/* Static planning: buffers with known lifetimes, as offline planners (minimalloc, IREE) read them.  A row is
- * one buffer, live on [lower, upper); in the older spelling [start, end], both ends included.  At each time the
- * frees come before the allocs, each in file order. */
+/* Static planning: buffers with known lifetimes, as offline planners (minimalloc, IREE) read them.
+ * A row is one buffer, live on [lower, upper); in the older spelling [start, end], both ends
+ * included.  At each time the frees come before the allocs, each in file order. */
 #include "formats/csv.h"
 #include "formats/doubles.h"
 #include "formats/formats.h"
@@ -13,9 +13,9 @@
 #include <string.h>
 
 enum {
-    BUFFER_COUNT_MAX = 1 << 28,  /* 2^28 rows: some 5 GB of text, 40 GB of host memory */
-    ROW_BYTES_MIN = 8,           /* "a,0,1,1\n" */
-    GRANULE_BYTES_DEFAULT = 512  /* what `hbm` uses when nobody says otherwise */
+    BUFFER_COUNT_MAX = 1 << 28, /* 2^28 rows: some 5 GB of text, 40 GB of host memory */
+    ROW_BYTES_MIN = 8,          /* "a,0,1,1\n" */
+    GRANULE_BYTES_DEFAULT = 512 /* what `hbm` uses when nobody says otherwise */
 };
 
 enum column {
@@ -35,18 +35,26 @@ static const struct {
     const char *name;
     enum column column;
 } column_names[] = {
-    {"id", COLUMN_ID},       {"buffer", COLUMN_ID},           {"buffer_id", COLUMN_ID},
-    {"lower", COLUMN_LOWER}, {"start", COLUMN_LOWER},         {"begin", COLUMN_LOWER},
-    {"upper", COLUMN_UPPER}, {"end", COLUMN_END},             {"size", COLUMN_SIZE},
-    {"offset", COLUMN_OFFSET}, {"alignment", COLUMN_ALIGNMENT}, {"gaps", COLUMN_GAPS},
+    {"id", COLUMN_ID},
+    {"buffer", COLUMN_ID},
+    {"buffer_id", COLUMN_ID},
+    {"lower", COLUMN_LOWER},
+    {"start", COLUMN_LOWER},
+    {"begin", COLUMN_LOWER},
+    {"upper", COLUMN_UPPER},
+    {"end", COLUMN_END},
+    {"size", COLUMN_SIZE},
+    {"offset", COLUMN_OFFSET},
+    {"alignment", COLUMN_ALIGNMENT},
+    {"gaps", COLUMN_GAPS},
     {"hint", COLUMN_HINT},
 };
 enum { COLUMN_NAME_COUNT = sizeof column_names / sizeof column_names[0], COLUMN_ABSENT = -1 };
 
 /* Which field of a row holds which column. */
 struct header {
-    int fields[COLUMN_COUNT];                      /* index, or COLUMN_ABSENT */
-    enum column columns[CSV_FIELD_COUNT_MAX];      /* by field; COLUMN_COUNT: of another name */
+    int fields[COLUMN_COUNT];                 /* index, or COLUMN_ABSENT */
+    enum column columns[CSV_FIELD_COUNT_MAX]; /* by field; COLUMN_COUNT: of another name */
     size_t field_count;
     size_t unknown_count; /* columns of other names: ignored */
 };
@@ -69,7 +77,8 @@ struct instance {
     struct header header;
     struct lifetimes lifetimes;
     struct double_name last_id;
-    bool ids_rise;    /* each is longer than the one before, or as long and greater: no two are equal */
+    bool
+        ids_rise; /* each is longer than the one before, or as long and greater: no two are equal */
     size_t gap_count; /* buffers with gaps */
     struct import_error *error;
 };
@@ -105,7 +114,8 @@ static const char *header_read(const struct csv_row *row, struct header *header,
         header->fields[found] = (int)i;
     }
     *column = 0;
-    if (header->fields[COLUMN_UPPER] != COLUMN_ABSENT && header->fields[COLUMN_END] != COLUMN_ABSENT) {
+    if (header->fields[COLUMN_UPPER] != COLUMN_ABSENT &&
+        header->fields[COLUMN_END] != COLUMN_ABSENT) {
         return "both 'upper' (excluded) and 'end' (included) are there";
     }
     if (header->fields[COLUMN_ID] == COLUMN_ABSENT) {
@@ -114,7 +124,8 @@ static const char *header_read(const struct csv_row *row, struct header *header,
     if (header->fields[COLUMN_LOWER] == COLUMN_ABSENT) {
         return "no column 'lower' (or 'start', 'begin')";
     }
-    if (header->fields[COLUMN_UPPER] == COLUMN_ABSENT && header->fields[COLUMN_END] == COLUMN_ABSENT) {
+    if (header->fields[COLUMN_UPPER] == COLUMN_ABSENT &&
+        header->fields[COLUMN_END] == COLUMN_ABSENT) {
         return "no column 'upper' (or 'end')";
     }
     return header->fields[COLUMN_SIZE] == COLUMN_ABSENT ? "no column 'size'" : NULL;
@@ -141,22 +152,24 @@ static size_t line_of(const struct instance *instance, const char *row)
     return line;
 }
 
-/* --- rows, whatever they look like -------------------------------------------------------------------------- */
+/* --- rows, whatever they look like --- */
 
-static const struct csv_field *field_of(const struct instance *instance, const struct csv_row *row, enum column column)
+static const struct csv_field *field_of(const struct instance *instance, const struct csv_row *row,
+                                        enum column column)
 {
     const int index = instance->header.fields[column];
     return index == COLUMN_ABSENT ? NULL : &row->fields[index];
 }
 
-static enum import_result wrong(struct instance *instance, const struct csv_row *row, const struct csv_field *field,
-                                const char *reason)
+static enum import_result wrong(struct instance *instance, const struct csv_row *row,
+                                const struct csv_field *field, const char *reason)
 {
-    return import_fail(instance->error, IMPORT_INVALID, row->line, field->column, "%s: '%.*s'", reason,
-                       (int)(field->length > 40 ? 40 : field->length), field->text);
+    return import_fail(instance->error, IMPORT_INVALID, row->line, field->column, "%s: '%.*s'",
+                       reason, (int)(field->length > 40 ? 40 : field->length), field->text);
 }
 
-static enum import_result read_lifetime(struct instance *instance, const struct csv_row *row, struct buffer *buffer)
+static enum import_result read_lifetime(struct instance *instance, const struct csv_row *row,
+                                        struct buffer *buffer)
 {
     const struct csv_field *lower = field_of(instance, row, COLUMN_LOWER);
     const struct csv_field *upper = field_of(instance, row, COLUMN_UPPER);
@@ -177,7 +190,8 @@ static enum import_result read_lifetime(struct instance *instance, const struct 
     return IMPORT_OK;
 }
 
-static enum import_result read_size(struct instance *instance, const struct csv_row *row, struct buffer *buffer)
+static enum import_result read_size(struct instance *instance, const struct csv_row *row,
+                                    struct buffer *buffer)
 {
     const struct csv_field *field = field_of(instance, row, COLUMN_SIZE);
     int64_t size = 0;
@@ -198,7 +212,8 @@ static uint8_t align_log2_of(uint64_t align)
 }
 
 /* An empty field, 0 and 1 ask for nothing. */
-static enum import_result read_alignment(struct instance *instance, const struct csv_row *row, struct buffer *buffer)
+static enum import_result read_alignment(struct instance *instance, const struct csv_row *row,
+                                         struct buffer *buffer)
 {
     const struct csv_field *field = field_of(instance, row, COLUMN_ALIGNMENT);
     int64_t align = 0;
@@ -213,7 +228,8 @@ static enum import_result read_alignment(struct instance *instance, const struct
     return IMPORT_OK;
 }
 
-static enum import_result read_buffer(struct instance *instance, const struct csv_row *row, struct buffer *buffer)
+static enum import_result read_buffer(struct instance *instance, const struct csv_row *row,
+                                      struct buffer *buffer)
 {
     if (row->field_count != instance->header.field_count) {
         return import_fail(instance->error, IMPORT_INVALID, row->line, 0,
@@ -222,7 +238,8 @@ static enum import_result read_buffer(struct instance *instance, const struct cs
     }
     const struct csv_field *id = field_of(instance, row, COLUMN_ID);
     const struct csv_field *gaps = field_of(instance, row, COLUMN_GAPS);
-    *buffer = (struct buffer){.row = row->fields[0].text + 1 - row->fields[0].column, .id = {id->text, id->length},
+    *buffer = (struct buffer){.row = row->fields[0].text + 1 - row->fields[0].column,
+                              .id = {id->text, id->length},
                               .has_gaps = gaps != NULL && gaps->length > 0};
     if (id->length == 0) {
         return wrong(instance, row, id, "the id is empty");
@@ -234,7 +251,7 @@ static enum import_result read_buffer(struct instance *instance, const struct cs
     return result == IMPORT_OK ? read_alignment(instance, row, buffer) : result;
 }
 
-/* --- rows as they are usually ------------------------------------------------------------------------------- */
+/* --- rows as they are usually --- */
 
 CURSOR_INLINE bool column_is_number(enum column column)
 {
@@ -251,9 +268,11 @@ CURSOR_INLINE struct double_name take_word(struct cursor *cursor)
     return (struct double_name){begin, (size_t)(cursor->at - begin)};
 }
 
-/* Takes the row at the cursor where it is plain: digits in the columns of numbers, words in the others, and nothing
- * wrong with it.  False: read_buffer() takes it or says what is wrong, and the cursor stands anywhere. */
-CURSOR_INLINE bool take_plain_buffer(struct cursor *cursor, const struct header *header, struct buffer *buffer)
+/* Takes the row at the cursor where it is plain: digits in the columns of numbers, words in the
+ * others, and nothing wrong with it.  False: read_buffer() takes it or says what is wrong, and the
+ * cursor stands anywhere. */
+CURSOR_INLINE bool take_plain_buffer(struct cursor *cursor, const struct header *header,
+                                     struct buffer *buffer)
 {
     uint64_t numbers[COLUMN_COUNT + 1] = {0};
     *buffer = (struct buffer){.row = cursor->at};
@@ -272,7 +291,8 @@ CURSOR_INLINE bool take_plain_buffer(struct cursor *cursor, const struct header 
         buffer->id = column == COLUMN_ID ? word : buffer->id;
         buffer->has_gaps |= column == COLUMN_GAPS && word.length > 0;
     }
-    const uint64_t upper = numbers[COLUMN_UPPER] + numbers[COLUMN_END] + (header->fields[COLUMN_END] != COLUMN_ABSENT);
+    const uint64_t upper = numbers[COLUMN_UPPER] + numbers[COLUMN_END] +
+                           (header->fields[COLUMN_END] != COLUMN_ABSENT);
     const uint64_t align = numbers[COLUMN_ALIGNMENT];
     buffer->lower = (int64_t)numbers[COLUMN_LOWER];
     buffer->upper = (int64_t)upper;
@@ -280,13 +300,15 @@ CURSOR_INLINE bool take_plain_buffer(struct cursor *cursor, const struct header 
     buffer->align_log2 = align_log2_of(align);
     return buffer->id.length > 0 && numbers[COLUMN_LOWER] < upper && upper <= INT64_MAX &&
            buffer->size_bytes - 1 < LIFETIME_BYTES_MAX && (align & (align - 1)) == 0 &&
-           align <= UINT64_C(1) << OP_ALIGN_LOG2_MAX && (cursor->at == cursor->end || cursor_take_line_end(cursor));
+           align <= UINT64_C(1) << OP_ALIGN_LOG2_MAX &&
+           (cursor->at == cursor->end || cursor_take_line_end(cursor));
 }
 
-/* --- the file ------------------------------------------------------------------------------------------------ */
+/* --- the file --- */
 
 /* Takes the next row that is not plain; *is_end: there is none. */
-static enum import_result take_any_buffer(struct instance *instance, struct buffer *buffer, bool *is_end)
+static enum import_result take_any_buffer(struct instance *instance, struct buffer *buffer,
+                                          bool *is_end)
 {
     struct csv_row row;
     const char *reason = NULL;
@@ -300,8 +322,8 @@ static enum import_result take_any_buffer(struct instance *instance, struct buff
 }
 
 /* Takes the next row; *is_end: there is none. */
-CURSOR_INLINE enum import_result take_buffer(struct instance *instance, struct cursor *cursor, struct buffer *buffer,
-                                             bool *is_end)
+CURSOR_INLINE enum import_result take_buffer(struct instance *instance, struct cursor *cursor,
+                                             struct buffer *buffer, bool *is_end)
 {
     const struct cursor begin = *cursor;
     *is_end = false;
@@ -328,9 +350,11 @@ static bool id_is_above(const struct double_name *id, const struct double_name *
 
 CURSOR_INLINE void add_buffer(struct instance *instance, const struct buffer *buffer)
 {
-    *lifetimes_add(&instance->lifetimes, key_of_time(buffer->lower), key_of_time(buffer->upper), buffer->size_bytes) =
-        (struct lifetime){.size_bytes = buffer->size_bytes, .align_log2 = buffer->align_log2,
-                          .offset = (size_t)(buffer->row - instance->text)};
+    *lifetimes_add(&instance->lifetimes, key_of_time(buffer->lower), key_of_time(buffer->upper),
+                   buffer->size_bytes) = (struct lifetime){
+        .size_bytes = buffer->size_bytes,
+        .align_log2 = buffer->align_log2,
+        .offset = (size_t)(buffer->row - instance->text)};
     instance->ids_rise = instance->ids_rise && id_is_above(&buffer->id, &instance->last_id);
     instance->last_id = buffer->id;
     instance->gap_count += buffer->has_gaps;
@@ -358,7 +382,8 @@ static enum import_result read_rows(struct instance *instance)
     const size_t line_count = cursor.line - (cursor.at == cursor.line_begin);
     return instance->lifetimes.count > 0
                ? IMPORT_OK
-               : import_fail(instance->error, IMPORT_INCOMPLETE, line_count, 0, "there is no buffer after the header");
+               : import_fail(instance->error, IMPORT_INCOMPLETE, line_count, 0,
+                             "there is no buffer after the header");
 }
 
 static enum import_result read_header(struct instance *instance)
@@ -373,15 +398,17 @@ static enum import_result read_header(struct instance *instance)
     if (got == CSV_ROW) {
         reason = header_read(&row, &instance->header, &column);
     }
-    return reason == NULL ? IMPORT_OK
-                          : import_fail(instance->error, IMPORT_INVALID, row.line, column, "%s", reason);
+    return reason == NULL
+               ? IMPORT_OK
+               : import_fail(instance->error, IMPORT_INVALID, row.line, column, "%s", reason);
 }
 
-/* --- what needs all buffers ----------------------------------------------------------------------------------- */
+/* --- what needs all buffers --- */
 
 static enum import_result no_host_memory(const struct instance *instance)
 {
-    return import_fail(instance->error, IMPORT_UNREADABLE, 0, 0, "no host memory to sort the buffers");
+    return import_fail(instance->error, IMPORT_UNREADABLE, 0, 0,
+                       "no host memory to sort the buffers");
 }
 
 /* The buffer of that number, read once more: what is rarely needed is not kept. */
@@ -413,16 +440,19 @@ static enum import_result refuse_doubles(struct instance *instance)
         return IMPORT_OK;
     }
     const struct buffer twice = buffer_at(instance, number);
-    return import_fail(instance->error, IMPORT_INVALID, line_of(instance, twice.row), 0, "the id '%.*s' came before",
+    return import_fail(instance->error, IMPORT_INVALID, line_of(instance, twice.row), 0,
+                       "the id '%.*s' came before",
                        (int)(twice.id.length > 40 ? 40 : twice.id.length), twice.id.text);
 }
 
-static enum import_result make_ops(struct instance *instance, const struct import_input *input, struct import *import)
+static enum import_result make_ops(struct instance *instance, const struct import_input *input,
+                                   struct import *import)
 {
     struct setup *setup = &import->setup;
     size_t excess = 0;
-    setup->granule_bytes =
-        instance->lifetimes.size_bits % GRANULE_BYTES_DEFAULT == 0 ? GRANULE_BYTES_DEFAULT : 1;
+    setup->granule_bytes = instance->lifetimes.size_bits % GRANULE_BYTES_DEFAULT == 0
+                               ? GRANULE_BYTES_DEFAULT
+                               : 1;
     import_apply_fixed(input->fixed, setup);
     import_suggest_option(setup, "defrag", "repack");
     if (!lifetimes_replay(&instance->lifetimes, setup->granule_bytes - 1, &import->ops, &excess)) {
@@ -433,7 +463,8 @@ static enum import_result make_ops(struct instance *instance, const struct impor
     }
     const struct buffer buffer = buffer_at(instance, excess);
     return import_fail(instance->error, IMPORT_INVALID, line_of(instance, buffer.row), 0,
-                       "with this buffer more than 2^50 bytes are live at time %" PRId64, buffer.lower);
+                       "with this buffer more than 2^50 bytes are live at time %" PRId64,
+                       buffer.lower);
 }
 
 static void add_notes(const struct instance *instance, struct import *import)
@@ -441,20 +472,24 @@ static void add_notes(const struct instance *instance, struct import *import)
     import_note(import, "static planning: %zu buffers, at most %" PRIu64 " bytes live at a time",
                 instance->lifetimes.count, instance->lifetimes.peak_rounded);
     if (instance->gap_count > 0) {
-        import_note(import, "%zu buffers have gaps: they are live throughout here", instance->gap_count);
+        import_note(import, "%zu buffers have gaps: they are live throughout here",
+                    instance->gap_count);
     }
     if (instance->header.fields[COLUMN_OFFSET] != COLUMN_ABSENT) {
         import_note(import, "the offsets, a solution of another planner, are not used");
     }
     if (instance->header.unknown_count > 0) {
-        import_note(import, "%zu columns of unknown names are not used", instance->header.unknown_count);
+        import_note(import, "%zu columns of unknown names are not used",
+                    instance->header.unknown_count);
     }
     if (instance->cursor.end[-1] != '\n') {
-        import_note(import, "the last line has no line end: if it is cut, its last number is wrong");
+        import_note(import,
+                    "the last line has no line end: if it is cut, its last number is wrong");
     }
 }
 
-static enum import_result convert(struct instance *instance, const struct import_input *input, struct import *import)
+static enum import_result convert(struct instance *instance, const struct import_input *input,
+                                  struct import *import)
 {
     enum import_result result = read_header(instance);
     if (result == IMPORT_OK) {
@@ -469,29 +504,35 @@ static enum import_result convert(struct instance *instance, const struct import
     if (result != IMPORT_OK) {
         return result;
     }
-    if (import->setup.capacity_bytes == 0) { /* every size is rounded, so that it is a multiple of the granule */
+    if (import->setup.capacity_bytes ==
+        0) { /* every size is rounded, so that it is a multiple of the granule */
         import->setup.capacity_bytes = instance->lifetimes.peak_rounded;
     }
     add_notes(instance, import);
     return IMPORT_OK;
 }
 
-static enum import_result static_planning_import(const struct import_input *input, struct import *import,
-                                                 struct import_error *error)
+static enum import_result static_planning_import(const struct import_input *input,
+                                                 struct import *import, struct import_error *error)
 {
-    struct instance instance = {.text = input->text, .length = input->length, .ids_rise = true, .error = error,
+    struct instance instance = {.text = input->text,
+                                .length = input->length,
+                                .ids_rise = true,
+                                .error = error,
                                 .cursor = cursor_make(input->text, input->length)};
     const size_t row_count_max = input->length / ROW_BYTES_MIN + 1;
     const size_t room = row_count_max < BUFFER_COUNT_MAX ? row_count_max : BUFFER_COUNT_MAX;
-    const enum import_result result =
-        lifetimes_init(&instance.lifetimes, room) ? convert(&instance, input, import) : no_host_memory(&instance);
+    const enum import_result result = lifetimes_init(&instance.lifetimes, room)
+                                          ? convert(&instance, input, import)
+                                          : no_host_memory(&instance);
     lifetimes_deinit(&instance.lifetimes);
     return result;
 }
 
 const struct format format_static_planning = {
     .name = "static_planning",
-    .summary = "CSV of buffers with sizes and lifetimes, as offline planners read it (minimalloc, IREE)",
+    .summary =
+        "CSV of buffers with sizes and lifetimes, as offline planners read it (minimalloc, IREE)",
     .recognise = static_planning_recognise,
     .import = static_planning_import,
 };

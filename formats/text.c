@@ -34,10 +34,11 @@ static enum import_result unreadable(const struct source *source, const char *re
 static enum import_result next_chunk(struct source *source)
 {
     source->chunk_length = fread(source->chunk, 1, CHUNK_BYTES, source->stream);
-    return source->chunk_length == 0 && ferror(source->stream) ? unreadable(source, strerror(errno)) : IMPORT_OK;
+    return source->chunk_length == 0 && ferror(source->stream) ? unreadable(source, strerror(errno))
+                                                               : IMPORT_OK;
 }
 
-/* --- plain --------------------------------------------------------------------------------------------------- */
+/* --- plain --- */
 
 static enum import_result copy_all(struct source *source)
 {
@@ -65,7 +66,7 @@ static enum import_result copy_all(struct source *source)
     return IMPORT_OK;
 }
 
-/* --- gzip ---------------------------------------------------------------------------------------------------- */
+/* --- gzip --- */
 
 /* Whether what is decompressed ends here is said by the end of the file: *is_done. */
 static enum import_result inflate_more(struct source *source, z_stream *stream, bool *is_done)
@@ -82,8 +83,8 @@ static enum import_result inflate_more(struct source *source, z_stream *stream, 
 
 static enum import_result gzip_fail(const struct source *source, const char *what)
 {
-    return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0, "the gzip stream is %s after %zu bytes of text",
-                       what, source->store.length);
+    return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0,
+                       "the gzip stream is %s after %zu bytes of text", what, source->store.length);
 }
 
 /* One step; *is_between: a member is complete. */
@@ -106,11 +107,14 @@ static enum import_result inflate_step(struct source *source, z_stream *stream, 
     stream->avail_out = room_before;
     const int code = inflate(stream, Z_NO_FLUSH);
     *is_between = code == Z_STREAM_END;
-    const enum import_result added = text_store_add(&source->store, room_before - stream->avail_out);
+    const enum import_result added = text_store_add(&source->store,
+                                                    room_before - stream->avail_out);
     if (added != IMPORT_OK) {
         return added;
     }
-    return code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR ? IMPORT_OK : gzip_fail(source, "damaged");
+    return code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR
+               ? IMPORT_OK
+               : gzip_fail(source, "damaged");
 }
 
 static enum import_result inflate_all(struct source *source)
@@ -133,20 +137,22 @@ static enum import_result inflate_all(struct source *source)
     return result == IMPORT_OK && !is_between ? gzip_fail(source, "cut off") : result;
 }
 
-/* --- zstd ---------------------------------------------------------------------------------------------------- */
+/* --- zstd --- */
 
 static enum import_result zstd_fail(const struct source *source, size_t code)
 {
     if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge) {
-        return unreadable(source, "the zstd stream needs a window above 128 MiB (zstd --long): decompress it first");
+        return unreadable(
+            source,
+            "the zstd stream needs a window above 128 MiB (zstd --long): decompress it first");
     }
     return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0,
-                       "the zstd stream is damaged after %zu bytes of text: %s", source->store.length,
-                       ZSTD_getErrorName(code));
+                       "the zstd stream is damaged after %zu bytes of text: %s",
+                       source->store.length, ZSTD_getErrorName(code));
 }
 
-static enum import_result zstd_step(struct source *source, ZSTD_DStream *stream, ZSTD_inBuffer *in, bool *is_between,
-                                    bool *is_full)
+static enum import_result zstd_step(struct source *source, ZSTD_DStream *stream, ZSTD_inBuffer *in,
+                                    bool *is_between, bool *is_full)
 {
     char *at = NULL;
     size_t room = 0;
@@ -187,12 +193,13 @@ static enum import_result zstd_all(struct source *source)
     (void)ZSTD_freeDStream(stream);
     if (result == IMPORT_OK && !is_between) {
         return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0,
-                           "the zstd stream is cut off after %zu bytes of text", source->store.length);
+                           "the zstd stream is cut off after %zu bytes of text",
+                           source->store.length);
     }
     return result;
 }
 
-/* --- a file -------------------------------------------------------------------------------------------------- */
+/* --- a file --- */
 
 static bool begins_with(const struct source *source, const char *magic, size_t length)
 {
@@ -232,8 +239,9 @@ static enum import_result finish(struct source *source, struct text *text)
 {
     char *at = NULL;
     size_t room = 0;
-    const enum import_result result =
-        source->store.length == 0 ? text_store_room(&source->store, &at, &room) : IMPORT_OK;
+    const enum import_result result = source->store.length == 0
+                                          ? text_store_room(&source->store, &at, &room)
+                                          : IMPORT_OK;
     return result == IMPORT_OK ? text_store_finish(&source->store, text) : result;
 }
 
@@ -241,23 +249,27 @@ static enum import_result finish(struct source *source, struct text *text)
 static bool is_device(FILE *stream)
 {
     struct stat status;
-    return fstat(fileno(stream), &status) == 0 && S_ISCHR(status.st_mode) && !isatty(fileno(stream));
+    return fstat(fileno(stream), &status) == 0 && S_ISCHR(status.st_mode) &&
+           !isatty(fileno(stream));
 }
 
 static FILE *open_file(const char *path)
 {
-    return strcmp(path, "-") == 0 ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb") : fopen(path, "rb");
+    return strcmp(path, "-") == 0 ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb")
+                                  : fopen(path, "rb");
 }
 
-enum import_result text_read(const char *path, size_t bytes_max, struct text *text, struct import_error *error)
+enum import_result text_read(const char *path, size_t bytes_max, struct text *text,
+                             struct import_error *error)
 {
     struct source source = {.stream = open_file(path)};
     text_store_init(&source.store, bytes_max, error);
     if (source.stream == NULL) {
         return unreadable(&source, strerror(errno));
     }
-    enum import_result result = is_device(source.stream) ? unreadable(&source, "it is a device, not a file")
-                                                         : read_all(&source);
+    enum import_result result = is_device(source.stream)
+                                    ? unreadable(&source, "it is a device, not a file")
+                                    : read_all(&source);
     (void)fclose(source.stream);
     free(source.chunk);
     if (result == IMPORT_OK) {

@@ -26,7 +26,7 @@ void text_store_deinit(struct text_store *store)
     *store = (struct text_store){.file = -1};
 }
 
-/* --- the file ------------------------------------------------------------------------------------------------ */
+/* --- the file --- */
 
 static const char *directory_of_files(void)
 {
@@ -36,13 +36,14 @@ static const char *directory_of_files(void)
 
 static enum import_result no_file(const struct text_store *store, int code)
 {
-    return import_fail(store->error, IMPORT_UNREADABLE, 0, 0,
-                       "its text is above %zu bytes and cannot be kept in a temporary file in %s (TMPDIR): %s",
-                       TEXT_HEAP_BYTES_MAX, directory_of_files(), strerror(code));
+    return import_fail(
+        store->error, IMPORT_UNREADABLE, 0, 0,
+        "its text is above %zu bytes and cannot be kept in a temporary file in %s (TMPDIR): %s",
+        TEXT_HEAP_BYTES_MAX, directory_of_files(), strerror(code));
 }
 
-/* Others need the place, too, and what comes without end is told from a long text by nothing else.  A file system that
- * says it has no blocks at all does not say what is free. */
+/* Others need the place, too, and what comes without end is told from a long text by nothing else.
+ * A file system that says it has no blocks at all does not say what is free. */
 static uint64_t half_of_free(int file)
 {
     struct statvfs status;
@@ -52,10 +53,11 @@ static uint64_t half_of_free(int file)
 
 static enum import_result no_half(const struct text_store *store)
 {
-    return import_fail(store->error, IMPORT_UNREADABLE, 0, 0,
-                       "its text is above %zu bytes, and takes more than half of what was free for temporary files in "
-                       "%s (TMPDIR): %" PRIu64 " bytes", TEXT_HEAP_BYTES_MAX, directory_of_files(),
-                       store->file_bytes_max);
+    return import_fail(
+        store->error, IMPORT_UNREADABLE, 0, 0,
+        "its text is above %zu bytes, and takes more than half of what was free for temporary files in "
+        "%s (TMPDIR): %" PRIu64 " bytes",
+        TEXT_HEAP_BYTES_MAX, directory_of_files(), store->file_bytes_max);
 }
 
 /* -1: none can be made; errno says why. */
@@ -67,7 +69,8 @@ static int file_without_name(void)
         return file;
     }
     /* Not every file system knows O_TMPFILE. */
-    if (snprintf(path, sizeof path, "%s/hbmstress_text_XXXXXX", directory_of_files()) >= (int)sizeof path) {
+    if (snprintf(path, sizeof path, "%s/hbmstress_text_XXXXXX", directory_of_files()) >=
+        (int)sizeof path) {
         errno = ENAMETOOLONG;
         return -1;
     }
@@ -105,15 +108,17 @@ static enum import_result begin_file(struct text_store *store)
     return write_out(store);
 }
 
-/* --- host memory --------------------------------------------------------------------------------------------- */
+/* --- host memory --- */
 
-/* One byte more than the text: the NUL, and one beyond the limit, by which exactly the limit is told from more. */
+/* One byte more than the text: the NUL, and one beyond the limit, by which exactly the limit is
+ * told from more. */
 static enum import_result grow_heap(struct text_store *store)
 {
     const size_t capacity = store->heap_capacity == 0 ? HEAP_BYTES_MIN : store->heap_capacity * 2;
     char *heap = realloc(store->heap, capacity + 1);
     if (heap == NULL) {
-        return import_fail(store->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the file's text");
+        return import_fail(store->error, IMPORT_UNREADABLE, 0, 0,
+                           "no host memory for the file's text");
     }
     store->heap = heap;
     store->heap_capacity = capacity;
@@ -145,13 +150,13 @@ enum import_result text_store_add(struct text_store *store, size_t count)
     store->heap_length += count;
     store->length += count;
     if (store->length > store->bytes_max) {
-        return import_fail(store->error, IMPORT_UNREADABLE, 0, 0, "more than %zu bytes of text, which is the limit",
-                           store->bytes_max);
+        return import_fail(store->error, IMPORT_UNREADABLE, 0, 0,
+                           "more than %zu bytes of text, which is the limit", store->bytes_max);
     }
     return IMPORT_OK;
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 static enum import_result map_file(struct text_store *store, struct text *text)
 {

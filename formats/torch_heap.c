@@ -38,9 +38,10 @@ static uint8_t tag_of(const struct builder *builder, uint32_t name)
     return name == TORCH_NO_NAME || builder->tags == NULL ? 0 : builder->tags[name];
 }
 
-/* Of the failures after which nothing was allocated or freed on their devices the latest: the final state of its device
- * is that of the failure. */
-static const struct torch_event *find_failure(const struct torch_snapshot *snapshot, struct import *import)
+/* Of the failures after which nothing was allocated or freed on their devices the latest: the final
+ * state of its device is that of the failure. */
+static const struct torch_event *find_failure(const struct torch_snapshot *snapshot,
+                                              struct import *import)
 {
     const struct torch_event *found = NULL;
     unsigned count = 0;
@@ -53,15 +54,18 @@ static const struct torch_event *find_failure(const struct torch_snapshot *snaps
         }
     }
     if (count > 1) {
-        import_note(import, "on %u more devices a request failed at last; only the latest of all is made, on device %u",
-                    count - 1, found->host);
+        import_note(
+            import,
+            "on %u more devices a request failed at last; only the latest of all is made, on device %u",
+            count - 1, found->host);
     }
     return found;
 }
 
 static enum import_result add_blocks(struct builder *builder)
 {
-    static const enum heap_span_state states[] = {HEAP_SPAN_FREE, HEAP_SPAN_IN_USE, HEAP_SPAN_DYING};
+    static const enum heap_span_state states[] = {HEAP_SPAN_FREE, HEAP_SPAN_IN_USE,
+                                                  HEAP_SPAN_DYING};
     enum import_result result = IMPORT_OK;
     for (size_t i = 0; result == IMPORT_OK && i < builder->snapshot->block_count; i++) {
         const struct torch_block *block = &builder->snapshot->blocks[i];
@@ -79,7 +83,8 @@ static enum import_result add_blocks(struct builder *builder)
     return result;
 }
 
-/* What the device still had besides the segments is one region more; where is not known, and nothing depends on it. */
+/* What the device still had besides the segments is one region more; where is not known, and
+ * nothing depends on it. */
 static enum import_result add_free(struct builder *builder)
 {
     const struct torch_event *asked = builder->asked;
@@ -88,7 +93,8 @@ static enum import_result add_free(struct builder *builder)
         return IMPORT_OK;
     }
     struct heap_span span = {.size_bytes = asked->free_bytes / granule_bytes * granule_bytes,
-                             .host = asked->host, .begins_region = true};
+                             .host = asked->host,
+                             .begins_region = true};
     const struct torch_block *first = NULL;
     for (size_t i = 0; i < builder->snapshot->block_count; i++) {
         const struct torch_block *block = &builder->snapshot->blocks[i];
@@ -98,9 +104,11 @@ static enum import_result add_free(struct builder *builder)
         }
     }
     if (first != NULL && first->address >= span.size_bytes) {
-        span.address = first->address - span.size_bytes; /* free memory at the bottom needs no ops */
+        span.address = first->address -
+                       span.size_bytes; /* free memory at the bottom needs no ops */
     }
-    import_note(builder->import, "device %u has %" PRIu64 " bytes more that are free outside of the segments",
+    import_note(builder->import,
+                "device %u has %" PRIu64 " bytes more that are free outside of the segments",
                 asked->host, span.size_bytes);
     return heap_image_add(&builder->image, &span, builder->error);
 }
@@ -118,7 +126,8 @@ static void append_request(struct builder *builder)
     op.size_bytes = is_huge ? TORCH_SIZE_MAX : torch_rounded(builder->snapshot, asked->size_bytes);
     op.unpadded_bytes = asked->size_bytes < op.size_bytes ? asked->size_bytes : 0;
     if (is_huge) {
-        import_note(builder->import, "the request of %" PRIu64 " bytes is cut to 2^50", asked->size_bytes);
+        import_note(builder->import, "the request of %" PRIu64 " bytes is cut to 2^50",
+                    asked->size_bytes);
     }
     op.tag = tag_of(builder, asked->name);
     const uint32_t index = (uint32_t)builder->import->ops.count;
@@ -126,16 +135,23 @@ static void append_request(struct builder *builder)
     import_say(builder->import, index, SAID_FAILED, 0);
 }
 
-enum import_result torch_build_heap(const struct torch_snapshot *snapshot, const struct import_input *input,
-                                    struct import *import, struct import_error *error)
+enum import_result torch_build_heap(const struct torch_snapshot *snapshot,
+                                    const struct import_input *input, struct import *import,
+                                    struct import_error *error)
 {
-    struct builder builder = {.snapshot = snapshot, .import = import, .fixed = input->fixed, .error = error,
+    struct builder builder = {.snapshot = snapshot,
+                              .import = import,
+                              .fixed = input->fixed,
+                              .error = error,
                               .asked = find_failure(snapshot, import)};
     if (snapshot->block_count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "there is no block in a segment, and no event of one");
+        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                           "there is no block in a segment, and no event of one");
     }
-    import_note(import, "the final state: %zu blocks in %zu segments; no block crosses the border of a segment",
-                snapshot->block_count, snapshot->segment_count);
+    import_note(
+        import,
+        "the final state: %zu blocks in %zu segments; no block crosses the border of a segment",
+        snapshot->block_count, snapshot->segment_count);
     heap_image_init(&builder.image);
     choose_tags(&builder);
     enum import_result result = add_blocks(&builder);

@@ -1,5 +1,5 @@
-/* The life of each block: from the event that made it, or from before the ring begins, to the event that freed it, or
- * into the final state; and whether two that live at the same time overlap. */
+/* The life of each block: from the event that made it, or from before the ring begins, to the event
+ * that freed it, or into the final state; and whether two that live at the same time overlap. */
 #include "formats/torch.h"
 
 #include "harness/array.h"
@@ -15,7 +15,7 @@ struct use {
 };
 
 enum life_state {
-    LIFE_UNSEEN,    /* no event yet */
+    LIFE_UNSEEN, /* no event yet */
     LIFE_LIVE,
     LIFE_REQUESTED, /* to be freed */
     LIFE_OVER
@@ -49,7 +49,8 @@ static struct use *uses_sorted(const struct torch_snapshot *snapshot, size_t *co
     for (size_t i = 0; i < snapshot->event_count; i++) {
         const struct torch_event *event = &snapshot->events[i];
         if (event->action <= TORCH_FREE_COMPLETED) {
-            uses[(*count)++] = (struct use){.host = event->host, .address = event->address, .event = (uint32_t)i};
+            uses[(*count)++] = (struct use){
+                .host = event->host, .address = event->address, .event = (uint32_t)i};
         }
     }
     qsort(uses, *count, sizeof *uses, compare_uses);
@@ -63,9 +64,12 @@ static enum import_result check_freed_size(struct lives *lives, const struct tor
     if (event->size_bytes == begun->size_bytes) {
         return IMPORT_OK;
     }
-    if (event->size_bytes < begun->taken_bytes || event->size_bytes % lives->snapshot->granule_bytes != 0) {
-        return torch_fail_event(lives->error, event, "it frees %" PRIu64 " bytes at %" PRIu64 ", and [%" PRIu32
-                                "] says %" PRIu64, event->size_bytes, event->address, begun->index, begun->size_bytes);
+    if (event->size_bytes < begun->taken_bytes ||
+        event->size_bytes % lives->snapshot->granule_bytes != 0) {
+        return torch_fail_event(lives->error, event,
+                                "it frees %" PRIu64 " bytes at %" PRIu64 ", and [%" PRIu32
+                                "] says %" PRIu64,
+                                event->size_bytes, event->address, begun->index, begun->size_bytes);
     }
     begun->taken_bytes = event->size_bytes;
     return IMPORT_OK;
@@ -74,8 +78,10 @@ static enum import_result check_freed_size(struct lives *lives, const struct tor
 static enum import_result take_alloc(struct lives *lives, struct torch_event *event, uint32_t index)
 {
     if (lives->state == LIFE_LIVE || lives->state == LIFE_REQUESTED) {
-        return torch_fail_event(lives->error, event, "a block at %" PRIu64 ", where the one of [%" PRIu32
-                                "] is not yet free", event->address, lives->snapshot->events[lives->life].index);
+        return torch_fail_event(lives->error, event,
+                                "a block at %" PRIu64 ", where the one of [%" PRIu32
+                                "] is not yet free",
+                                event->address, lives->snapshot->events[lives->life].index);
     }
     lives->state = LIFE_LIVE;
     lives->life = index;
@@ -87,8 +93,8 @@ static enum import_result take_free(struct lives *lives, struct torch_event *eve
 {
     const bool is_request = event->action == TORCH_FREE_REQUESTED;
     if (lives->state == LIFE_OVER || (is_request && lives->state == LIFE_REQUESTED)) {
-        return torch_fail_event(lives->error, event, "it frees the block at %" PRIu64 " a second time",
-                                event->address);
+        return torch_fail_event(lives->error, event,
+                                "it frees the block at %" PRIu64 " a second time", event->address);
     }
     if (lives->state == LIFE_UNSEEN) {
         event->is_there_before = true;
@@ -99,25 +105,30 @@ static enum import_result take_free(struct lives *lives, struct torch_event *eve
     return check_freed_size(lives, event);
 }
 
-static enum import_result check_last(struct lives *lives, const struct torch_event *last, struct torch_block *block)
+static enum import_result check_last(struct lives *lives, const struct torch_event *last,
+                                     struct torch_block *block)
 {
     struct torch_event *begun = &lives->snapshot->events[lives->life];
     static const char *const what[] = {"", "never freed", "still to be freed", "freed at last"};
     static const char *const shown[] = {"inactive", "active_allocated", "active_awaiting_free"};
-    static const enum torch_state wanted[] = {TORCH_INACTIVE, TORCH_ALLOCATED, TORCH_AWAITING_FREE, TORCH_INACTIVE};
+    static const enum torch_state wanted[] = {TORCH_INACTIVE, TORCH_ALLOCATED, TORCH_AWAITING_FREE,
+                                              TORCH_INACTIVE};
     const enum torch_state found = block == NULL ? TORCH_INACTIVE : block->state;
     if (found != wanted[lives->state]) {
-        return torch_fail_event(lives->error, last, "the block at %" PRIu64 " is %s, and the final state has %s%s",
-                                last->address, what[lives->state], block == NULL ? "no block there" : "it as ",
-                                block == NULL ? "" : shown[found]);
+        return torch_fail_event(
+            lives->error, last, "the block at %" PRIu64 " is %s, and the final state has %s%s",
+            last->address, what[lives->state], block == NULL ? "no block there" : "it as ",
+            block == NULL ? "" : shown[found]);
     }
     if (found == TORCH_INACTIVE) {
         return IMPORT_OK;
     }
     if (begun->taken_bytes > block->size_bytes || begun->size_bytes > block->requested_bytes) {
-        return torch_fail_block(lives->error, block, "it has %" PRIu64 " bytes, %" PRIu64 " of them requested, and "
-                                "device_traces[%u][%" PRIu32 "] says %" PRIu64, block->size_bytes,
-                                block->requested_bytes, begun->host, begun->index, begun->size_bytes);
+        return torch_fail_block(lives->error, block,
+                                "it has %" PRIu64 " bytes, %" PRIu64 " of them requested, and "
+                                "device_traces[%u][%" PRIu32 "] says %" PRIu64,
+                                block->size_bytes, block->requested_bytes, begun->host,
+                                begun->index, begun->size_bytes);
     }
     begun->taken_bytes = block->size_bytes;
     block->is_in_trace = true;
@@ -130,8 +141,9 @@ static enum import_result follow(struct lives *lives, const struct use *uses, si
     lives->state = LIFE_UNSEEN;
     for (size_t i = 0; i < count; i++) {
         struct torch_event *event = &lives->snapshot->events[uses[i].event];
-        const enum import_result result = event->action == TORCH_ALLOC ? take_alloc(lives, event, uses[i].event)
-                                                                       : take_free(lives, event, uses[i].event);
+        const enum import_result result = event->action == TORCH_ALLOC
+                                              ? take_alloc(lives, event, uses[i].event)
+                                              : take_free(lives, event, uses[i].event);
         if (result != IMPORT_OK) {
             return result;
         }
@@ -147,7 +159,8 @@ static enum import_result follow_all(struct lives *lives)
     enum import_result result = IMPORT_OK;
     struct use *uses = uses_sorted(lives->snapshot, &count);
     for (size_t i = 0, end = 0; result == IMPORT_OK && i < count; i = end) {
-        while (end < count && uses[end].host == uses[i].host && uses[end].address == uses[i].address) {
+        while (end < count && uses[end].host == uses[i].host &&
+               uses[end].address == uses[i].address) {
             end++;
         }
         result = follow(lives, &uses[i], end - i);
@@ -156,7 +169,7 @@ static enum import_result follow_all(struct lives *lives)
     return result;
 }
 
-/* --- overlaps ------------------------------------------------------------------------------------------ */
+/* --- overlaps --- */
 
 /* begun: an event that begins a life. */
 static enum import_result put(struct lives *lives, struct span_map *map, uint32_t begun)
@@ -168,19 +181,22 @@ static enum import_result put(struct lives *lives, struct span_map *map, uint32_
     if (span_map_insert_if_free(map, &span, &other)) {
         return IMPORT_OK;
     }
-    return torch_fail_event(lives->error, event, "its block of %" PRIu64 " bytes at %" PRIu64
-                            " overlaps the one that lives at %" PRIu64, event->taken_bytes, event->address,
-                            other.start);
+    return torch_fail_event(lives->error, event,
+                            "its block of %" PRIu64 " bytes at %" PRIu64
+                            " overlaps the one that lives at %" PRIu64,
+                            event->taken_bytes, event->address, other.start);
 }
 
 /* What was there when the ring begins. */
-static enum import_result put_first(struct lives *lives, struct span_map *map, uint8_t host, size_t first, size_t end)
+static enum import_result put_first(struct lives *lives, struct span_map *map, uint8_t host,
+                                    size_t first, size_t end)
 {
     const struct torch_snapshot *snapshot = lives->snapshot;
     for (size_t i = 0; i < snapshot->block_count; i++) {
         const struct torch_block *block = &snapshot->blocks[i];
         if (block->host == host && block->state != TORCH_INACTIVE && !block->is_in_trace) {
-            span_map_insert(map, &(struct span){.start = block->address, .end = block->address + block->size_bytes});
+            span_map_insert(map, &(struct span){.start = block->address,
+                                                .end = block->address + block->size_bytes});
         }
     }
     enum import_result result = IMPORT_OK;
@@ -197,7 +213,8 @@ static enum import_result refuse_overlaps(struct lives *lives, size_t first, siz
 {
     struct span_map map;
     span_map_init(&map);
-    enum import_result result = put_first(lives, &map, lives->snapshot->events[first].host, first, end);
+    enum import_result result = put_first(lives, &map, lives->snapshot->events[first].host, first,
+                                          end);
     for (size_t i = first; result == IMPORT_OK && i < end; i++) {
         struct torch_event *event = &lives->snapshot->events[i];
         if (event->life == TORCH_NO_EVENT) {
@@ -214,7 +231,7 @@ static enum import_result refuse_overlaps(struct lives *lives, size_t first, siz
     return result;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------ */
+/* --- all of it --- */
 
 /* Sizes of events are those of requests, which need not be multiples. */
 static uint64_t granule_of(const struct torch_snapshot *snapshot)
@@ -224,7 +241,8 @@ static uint64_t granule_of(const struct torch_snapshot *snapshot)
         bits |= snapshot->blocks[i].address | snapshot->blocks[i].size_bytes;
     }
     for (size_t i = 0; i < snapshot->event_count; i++) {
-        bits |= snapshot->events[i].action <= TORCH_FREE_COMPLETED ? snapshot->events[i].address : 0;
+        bits |= snapshot->events[i].action <= TORCH_FREE_COMPLETED ? snapshot->events[i].address
+                                                                   : 0;
     }
     return bits & ~(bits - 1);
 }
@@ -235,7 +253,8 @@ enum import_result torch_lives(struct torch_snapshot *snapshot, struct import_er
     snapshot->granule_bytes = granule_of(snapshot);
     enum import_result result = follow_all(&lives);
     for (size_t i = 0, end = 0; result == IMPORT_OK && i < snapshot->event_count; i = end) {
-        while (end < snapshot->event_count && snapshot->events[end].host == snapshot->events[i].host) {
+        while (end < snapshot->event_count &&
+               snapshot->events[end].host == snapshot->events[i].host) {
             end++;
         }
         result = refuse_overlaps(&lives, i, end);

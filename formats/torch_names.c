@@ -40,8 +40,9 @@ struct text {
 static struct text text_of(const json_t *frame, const char *key)
 {
     const json_t *value = json_object_get(frame, key);
-    return json_is_string(value) ? (struct text){json_string_value(value), json_string_length(value)}
-                                 : (struct text){"", 0};
+    return json_is_string(value)
+               ? (struct text){json_string_value(value), json_string_length(value)}
+               : (struct text){"", 0};
 }
 
 static bool begins_with(const struct text *text, const char *begin)
@@ -54,7 +55,8 @@ static bool ends_with(const struct text *text, const char *end)
     return text->length >= strlen(end) && strcmp(text->at + text->length - strlen(end), end) == 0;
 }
 
-/* Files, and what notebooks and -c call their sources; not what is generated inside of Python or of torch. */
+/* Files, and what notebooks and -c call their sources; not what is generated inside of Python or of
+ * torch. */
 static bool is_python(const struct text *file)
 {
     if (file->at[0] == '<') {
@@ -68,14 +70,16 @@ static bool is_separator(char letter)
     return letter == '/' || letter == '\\';
 }
 
-/* Whether torch's own sources are there: "site-packages/torch/", and what distributions and checkouts call it. */
+/* Whether torch's own sources are there: "site-packages/torch/", and what distributions and
+ * checkouts call it. */
 static bool is_torch(const struct text *file)
 {
     static const char *const folders[] = {"site-packages", "dist-packages", "pytorch"};
     const char *end = file->at + (file->length < TEXT_BYTES_MAX ? file->length : TEXT_BYTES_MAX);
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         const size_t length = strlen(folders[i]);
-        for (const char *at = file->at; (at = memmem(at, (size_t)(end - at), folders[i], length)) != NULL;) {
+        for (const char *at = file->at;
+             (at = memmem(at, (size_t)(end - at), folders[i], length)) != NULL;) {
             at += length;
             if (is_separator(at[0]) && strncmp(at + 1, "torch", 5) == 0 && is_separator(at[6])) {
                 return true;
@@ -123,9 +127,10 @@ static void frame_print(const json_t *frame, char text[SETUP_NAME_BYTES])
     snprintf(text, SETUP_NAME_BYTES, "%.*s", SETUP_NAME_BYTES - 1, whole);
 }
 
-/* Where the list stands, or belongs.  Its address decides the place, and so nothing but time: by a list of which
- * another one says the same, the same is found. */
-static struct torch_stack *stack_look(const struct torch_stack *stacks, size_t room, const json_t *frames)
+/* Where the list stands, or belongs.  Its address decides the place, and so nothing but time: by a
+ * list of which another one says the same, the same is found. */
+static struct torch_stack *stack_look(const struct torch_stack *stacks, size_t room,
+                                      const json_t *frames)
 {
     uint64_t hash = (uint64_t)(uintptr_t)frames * UINT64_C(0x9E3779B97F4A7C15);
     size_t place = (size_t)(hash >> 32) & (room - 1);
@@ -165,7 +170,8 @@ static uint32_t name_by_frames(struct torch_names *names, const json_t *frames)
     names->names = array_grown(names->names, names->count, &names->room, sizeof name);
     names->names[names->count++] = name;
     /* Cutting a name to its length may have cut a character in two, which is no matter here. */
-    CHECK(json_object_set_new_nocheck(names->index, name.text, json_integer((json_int_t)name.number)) == 0);
+    CHECK(json_object_set_new_nocheck(names->index, name.text,
+                                      json_integer((json_int_t)name.number)) == 0);
     return name.number;
 }
 
@@ -185,7 +191,8 @@ uint32_t torch_name_of(struct torch_names *names, const json_t *frames)
 
 void torch_name_count(struct torch_names *names, uint32_t name, uint64_t bytes)
 {
-    if (name != TORCH_NO_NAME && __builtin_add_overflow(names->names[name].bytes, bytes, &names->names[name].bytes)) {
+    if (name != TORCH_NO_NAME &&
+        __builtin_add_overflow(names->names[name].bytes, bytes, &names->names[name].bytes)) {
         names->names[name].bytes = UINT64_MAX;
     }
 }
@@ -206,7 +213,8 @@ const struct torch_name **torch_names_by_bytes(const struct torch_names *names)
     if (names->count == 0) {
         return NULL;
     }
-    const struct torch_name **order = array_resized(NULL, names->count * sizeof(const struct torch_name *));
+    const struct torch_name **order = array_resized(NULL, names->count *
+                                                              sizeof(const struct torch_name *));
     for (size_t i = 0; i < names->count; i++) {
         order[i] = &names->names[i];
     }

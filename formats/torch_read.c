@@ -1,5 +1,5 @@
-/* From the decoded file to plain numbers, every one of them checked, and held to what each segment says of its
- * blocks. */
+/* From the decoded file to plain numbers, every one of them checked, and held to what each segment
+ * says of its blocks. */
 #include "formats/torch.h"
 
 #include "harness/array.h"
@@ -19,7 +19,8 @@ struct reader {
     struct import_error *error;
 };
 
-static enum import_result __attribute__((format(printf, 2, 3))) fail(struct reader *reader, const char *reason, ...)
+static enum import_result __attribute__((format(printf, 2, 3)))
+fail(struct reader *reader, const char *reason, ...)
 {
     char text[IMPORT_REASON_BYTES / 2];
     char path[96] = "";
@@ -55,7 +56,9 @@ static enum import_result enter(struct reader *reader, const json_t *value, enum
     }
     reader->visit_count += 1 + json_object_size(value);
     if (reader->visit_count > reader->visit_count_max) {
-        return fail(reader, "the values before it are shared so often that they are more than the file has bytes");
+        return fail(
+            reader,
+            "the values before it are shared so often that they are more than the file has bytes");
     }
     return IMPORT_OK;
 }
@@ -79,8 +82,8 @@ static void count_unknown(struct reader *reader, const json_t *object, const cha
 }
 
 /* A whole number of 0..max; *number is untouched where the key is not there and need not be. */
-static enum import_result read_number(struct reader *reader, const json_t *object, const char *key, bool is_needed,
-                                      uint64_t max, uint64_t *number)
+static enum import_result read_number(struct reader *reader, const json_t *object, const char *key,
+                                      bool is_needed, uint64_t max, uint64_t *number)
 {
     const json_t *value = json_object_get(object, key);
     if (value == NULL && is_needed) {
@@ -94,7 +97,8 @@ static enum import_result read_number(struct reader *reader, const json_t *objec
     }
     const json_int_t read = json_integer_value(value);
     if (read < 0 || (uint64_t)read > max) {
-        return fail(reader, "'%s' is %" JSON_INTEGER_FORMAT ", which is not in 0 to %" PRIu64, key, read, max);
+        return fail(reader, "'%s' is %" JSON_INTEGER_FORMAT ", which is not in 0 to %" PRIu64, key,
+                    read, max);
     }
     *number = (uint64_t)read;
     return IMPORT_OK;
@@ -103,18 +107,20 @@ static enum import_result read_number(struct reader *reader, const json_t *objec
 static enum import_result read_host(struct reader *reader, const json_t *object, uint8_t *host)
 {
     uint64_t device = 0;
-    const enum import_result result = read_number(reader, object, "device", false, OP_HOST_COUNT_MAX - 1, &device);
+    const enum import_result result = read_number(reader, object, "device", false,
+                                                  OP_HOST_COUNT_MAX - 1, &device);
     *host = (uint8_t)device;
     return result;
 }
 
-/* --- segments and blocks ----------------------------------------------------------------------------- */
+/* --- segments and blocks --- */
 
 struct sums {
     uint64_t total, allocated, active, requested;
 };
 
-static enum import_result read_state(struct reader *reader, const json_t *object, enum torch_state *state)
+static enum import_result read_state(struct reader *reader, const json_t *object,
+                                     enum torch_state *state)
 {
     static const struct {
         const char *name;
@@ -142,20 +148,23 @@ static enum import_result read_state(struct reader *reader, const json_t *object
 static const json_t *frames_of(const json_t *object)
 {
     const json_t *frames = json_object_get(object, "frames");
-    return frames != NULL ? frames : json_object_get(json_array_get(json_object_get(object, "history"), 0), "frames");
+    return frames != NULL
+               ? frames
+               : json_object_get(json_array_get(json_object_get(object, "history"), 0), "frames");
 }
 
-static enum import_result read_requested(struct reader *reader, const json_t *object, struct torch_block *block)
+static enum import_result read_requested(struct reader *reader, const json_t *object,
+                                         struct torch_block *block)
 {
     block->requested_bytes = block->size_bytes;
-    const enum import_result result = read_number(reader, object, "requested_size", false, TORCH_SIZE_MAX,
-                                                  &block->requested_bytes);
+    const enum import_result result = read_number(reader, object, "requested_size", false,
+                                                  TORCH_SIZE_MAX, &block->requested_bytes);
     if (result != IMPORT_OK || block->state == TORCH_INACTIVE) {
         return result; /* of a block that is not active it is what its last use had asked for */
     }
     if (block->requested_bytes == 0 || block->requested_bytes > block->size_bytes) {
-        return fail(reader, "%" PRIu64 " bytes were requested of a block that has %" PRIu64, block->requested_bytes,
-                    block->size_bytes);
+        return fail(reader, "%" PRIu64 " bytes were requested of a block that has %" PRIu64,
+                    block->requested_bytes, block->size_bytes);
     }
     return IMPORT_OK;
 }
@@ -164,7 +173,8 @@ static enum import_result read_requested(struct reader *reader, const json_t *ob
 static enum import_result read_block(struct reader *reader, const json_t *object, uint64_t at,
                                      struct torch_block *block)
 {
-    static const char *const known[] = {"address", "size", "requested_size", "state", "frames", "history", NULL};
+    static const char *const known[] = {"address", "size", "requested_size", "state", "frames",
+                                        "history", NULL};
     enum import_result result = enter(reader, object, PLACE_BLOCK);
     if (result == IMPORT_OK) {
         count_unknown(reader, object, known);
@@ -172,7 +182,8 @@ static enum import_result read_block(struct reader *reader, const json_t *object
         result = read_number(reader, object, "address", false, TORCH_ADDRESS_MAX, &block->address);
     }
     if (result == IMPORT_OK && block->address != at) {
-        return fail(reader, "it begins at %" PRIu64 ", and what comes before it ends at %" PRIu64, block->address, at);
+        return fail(reader, "it begins at %" PRIu64 ", and what comes before it ends at %" PRIu64,
+                    block->address, at);
     }
     if (result == IMPORT_OK) {
         result = read_number(reader, object, "size", true, TORCH_SIZE_MAX, &block->size_bytes);
@@ -186,8 +197,8 @@ static enum import_result read_block(struct reader *reader, const json_t *object
     return result == IMPORT_OK ? read_requested(reader, object, block) : result;
 }
 
-static void add_block(struct torch_snapshot *snapshot, const json_t *object, struct torch_block *block,
-                      struct sums *sums)
+static void add_block(struct torch_snapshot *snapshot, const json_t *object,
+                      struct torch_block *block, struct sums *sums)
 {
     block->name = TORCH_NO_NAME;
     sums->total += block->size_bytes;
@@ -198,21 +209,25 @@ static void add_block(struct torch_snapshot *snapshot, const json_t *object, str
         sums->requested += block->requested_bytes;
         sums->allocated += block->state == TORCH_ALLOCATED ? block->size_bytes : 0;
     }
-    snapshot->blocks = array_grown(snapshot->blocks, snapshot->block_count, &snapshot->block_room, sizeof *block);
+    snapshot->blocks = array_grown(snapshot->blocks, snapshot->block_count, &snapshot->block_room,
+                                   sizeof *block);
     snapshot->blocks[snapshot->block_count++] = *block;
 }
 
-static enum import_result check_sum(struct reader *reader, const json_t *object, const char *key, uint64_t sum)
+static enum import_result check_sum(struct reader *reader, const json_t *object, const char *key,
+                                    uint64_t sum)
 {
     uint64_t said = sum;
-    const enum import_result result = read_number(reader, object, key, false, TORCH_SIZE_MAX, &said);
+    const enum import_result result = read_number(reader, object, key, false, TORCH_SIZE_MAX,
+                                                  &said);
     if (result == IMPORT_OK && said != sum) {
         return fail(reader, "'%s' is %" PRIu64 ", and its blocks have %" PRIu64, key, said, sum);
     }
     return result;
 }
 
-static enum import_result check_sums(struct reader *reader, const json_t *object, const struct sums *sums)
+static enum import_result check_sums(struct reader *reader, const json_t *object,
+                                     const struct sums *sums)
 {
     reader->place = PLACE_SEGMENT;
     enum import_result result = check_sum(reader, object, "total_size", sums->total);
@@ -222,15 +237,18 @@ static enum import_result check_sums(struct reader *reader, const json_t *object
     if (result == IMPORT_OK) {
         result = check_sum(reader, object, "active_size", sums->active);
     }
-    return result == IMPORT_OK ? check_sum(reader, object, "requested_size", sums->requested) : result;
+    return result == IMPORT_OK ? check_sum(reader, object, "requested_size", sums->requested)
+                               : result;
 }
 
-static enum import_result read_blocks(struct reader *reader, const json_t *blocks, uint64_t address, uint8_t host,
-                                      struct sums *sums)
+static enum import_result read_blocks(struct reader *reader, const json_t *blocks, uint64_t address,
+                                      uint8_t host, struct sums *sums)
 {
     for (size_t i = 0; i < json_array_size(blocks); i++) {
-        struct torch_block block = {
-            .segment = (uint32_t)reader->outer, .index = (uint32_t)i, .host = host, .begins_segment = i == 0};
+        struct torch_block block = {.segment = (uint32_t)reader->outer,
+                                    .index = (uint32_t)i,
+                                    .host = host,
+                                    .begins_segment = i == 0};
         const json_t *object = json_array_get(blocks, i);
         reader->inner = i;
         const enum import_result result = read_block(reader, object, address + sums->total, &block);
@@ -240,7 +258,8 @@ static enum import_result read_blocks(struct reader *reader, const json_t *block
         add_block(reader->snapshot, object, &block, sums);
         reader->snapshot->segment_bytes[host] += block.size_bytes;
         if (reader->snapshot->segment_bytes[host] > TORCH_SIZE_MAX) {
-            return fail(reader, "with it the segments of device %u have more than 2^50 bytes", host);
+            return fail(reader, "with it the segments of device %u have more than 2^50 bytes",
+                        host);
         }
     }
     return IMPORT_OK;
@@ -248,9 +267,10 @@ static enum import_result read_blocks(struct reader *reader, const json_t *block
 
 static enum import_result read_segment(struct reader *reader, const json_t *object)
 {
-    static const char *const known[] = {"device", "address", "total_size", "allocated_size", "active_size", "blocks",
-                                        "requested_size", "stream", "segment_type", "segment_pool_id", "is_expandable",
-                                        "frames", NULL};
+    static const char *const known[] = {
+        "device",        "address",        "total_size", "allocated_size", "active_size",
+        "blocks",        "requested_size", "stream",     "segment_type",   "segment_pool_id",
+        "is_expandable", "frames",         NULL};
     uint64_t address = 0;
     uint8_t host = 0;
     struct sums sums = {0};
@@ -288,9 +308,10 @@ static enum import_result read_segments(struct reader *reader, const json_t *seg
     return IMPORT_OK;
 }
 
-/* --- events ------------------------------------------------------------------------------------------- */
+/* --- events --- */
 
-static enum import_result read_action(struct reader *reader, const json_t *object, struct torch_event *event)
+static enum import_result read_action(struct reader *reader, const json_t *object,
+                                      struct torch_event *event)
 {
     static const struct {
         const char *name;
@@ -326,7 +347,8 @@ static enum import_result read_action(struct reader *reader, const json_t *objec
     return IMPORT_OK;
 }
 
-static enum import_result read_times(struct reader *reader, const json_t *object, struct torch_event *event)
+static enum import_result read_times(struct reader *reader, const json_t *object,
+                                     struct torch_event *event)
 {
     const json_t *stream = json_object_get(object, "stream");
     const json_t *time = json_object_get(object, "time_us");
@@ -336,33 +358,39 @@ static enum import_result read_times(struct reader *reader, const json_t *object
     if (time != NULL && !json_is_integer(time)) {
         return fail(reader, "'time_us' is not a whole number");
     }
-    event->stream = (uint64_t)json_integer_value(stream); /* a pointer that the file prints with a sign */
+    event->stream = (uint64_t)json_integer_value(
+        stream); /* a pointer that the file prints with a sign */
     event->time_us = time == NULL ? TORCH_NO_TIME : json_integer_value(time);
     return IMPORT_OK;
 }
 
 /* What has no size, and what needs an address. */
-static enum import_result read_place(struct reader *reader, const json_t *object, struct torch_event *event)
+static enum import_result read_place(struct reader *reader, const json_t *object,
+                                     struct torch_event *event)
 {
     const bool is_oom = event->action == TORCH_OOM;
     /* What was asked for in vain may be any number: a negative count of elements does that. */
-    enum import_result result = read_number(reader, object, "size", true, is_oom ? INT64_MAX : TORCH_SIZE_MAX,
-                                            &event->size_bytes);
+    enum import_result result = read_number(
+        reader, object, "size", true, is_oom ? INT64_MAX : TORCH_SIZE_MAX, &event->size_bytes);
     if (result == IMPORT_OK && event->size_bytes == 0) {
         return fail(reader, "an event of 0 bytes");
     }
     if (result == IMPORT_OK && is_oom) {
         event->free_bytes = UINT64_MAX;
-        return read_number(reader, object, "device_free", false, TORCH_SIZE_MAX, &event->free_bytes);
+        return read_number(reader, object, "device_free", false, TORCH_SIZE_MAX,
+                           &event->free_bytes);
     }
-    return result != IMPORT_OK ? result
-                               : read_number(reader, object, "addr", true, TORCH_ADDRESS_MAX, &event->address);
+    return result != IMPORT_OK
+               ? result
+               : read_number(reader, object, "addr", true, TORCH_ADDRESS_MAX, &event->address);
 }
 
-static enum import_result read_event(struct reader *reader, const json_t *object, struct torch_event *event)
+static enum import_result read_event(struct reader *reader, const json_t *object,
+                                     struct torch_event *event)
 {
-    static const char *const known[] = {"action", "addr", "size", "stream", "time_us", "frames", "device_free",
-                                        "compile_context", "user_metadata", NULL};
+    static const char *const known[] = {"action",        "addr",   "size",        "stream",
+                                        "time_us",       "frames", "device_free", "compile_context",
+                                        "user_metadata", NULL};
     enum import_result result = enter(reader, object, PLACE_EVENT);
     if (result == IMPORT_OK) {
         count_unknown(reader, object, known);
@@ -375,15 +403,20 @@ static enum import_result read_event(struct reader *reader, const json_t *object
     return result == IMPORT_OK ? read_times(reader, object, event) : result;
 }
 
-static void add_event(struct torch_snapshot *snapshot, const json_t *object, struct torch_event *event)
+static void add_event(struct torch_snapshot *snapshot, const json_t *object,
+                      struct torch_event *event)
 {
     event->name = TORCH_NO_NAME;
     if (event->action == TORCH_ALLOC || event->action == TORCH_OOM) {
         event->name = torch_name_of(&snapshot->names, json_object_get(object, "frames"));
         torch_name_count(&snapshot->names, event->name, event->size_bytes);
     }
-    snapshot->segment_events += event->action == TORCH_SEGMENT_ALLOC || event->action == TORCH_SEGMENT_FREE ? 1 : 0;
-    snapshot->events = array_grown(snapshot->events, snapshot->event_count, &snapshot->event_room, sizeof *event);
+    snapshot->segment_events += event->action == TORCH_SEGMENT_ALLOC ||
+                                        event->action == TORCH_SEGMENT_FREE
+                                    ? 1
+                                    : 0;
+    snapshot->events = array_grown(snapshot->events, snapshot->event_count, &snapshot->event_room,
+                                   sizeof *event);
     snapshot->events[snapshot->event_count++] = *event;
 }
 
@@ -393,7 +426,8 @@ static enum import_result read_trace(struct reader *reader, const json_t *events
         return fail(reader, "it is no list");
     }
     for (size_t i = 0; i < json_array_size(events); i++) {
-        struct torch_event event = {.host = (uint8_t)reader->outer, .index = (uint32_t)i, .life = TORCH_NO_EVENT};
+        struct torch_event event = {
+            .host = (uint8_t)reader->outer, .index = (uint32_t)i, .life = TORCH_NO_EVENT};
         const json_t *object = json_array_get(events, i);
         reader->inner = i;
         const enum import_result result = read_event(reader, object, &event);
@@ -426,12 +460,13 @@ static enum import_result read_traces(struct reader *reader, const json_t *trace
     return IMPORT_OK;
 }
 
-enum import_result torch_read(const json_t *root, size_t visit_count_max, struct torch_snapshot *snapshot,
-                              struct import_error *error)
+enum import_result torch_read(const json_t *root, size_t visit_count_max,
+                              struct torch_snapshot *snapshot, struct import_error *error)
 {
-    static const char *const known[] = {"segments", "device_traces", "allocator_settings", "external_annotations",
-                                        NULL};
-    struct reader reader = {.snapshot = snapshot, .visit_count_max = visit_count_max, .error = error};
+    static const char *const known[] = {"segments", "device_traces", "allocator_settings",
+                                        "external_annotations", NULL};
+    struct reader reader = {
+        .snapshot = snapshot, .visit_count_max = visit_count_max, .error = error};
     if (!json_is_object(root) && !json_is_array(root)) {
         return fail(&reader, "the file is neither a dict with 'segments' nor a list of segments");
     }
@@ -439,7 +474,8 @@ enum import_result torch_read(const json_t *root, size_t visit_count_max, struct
         count_unknown(&reader, root, known);
     }
     /* torch.cuda.memory_snapshot gives the segments alone. */
-    enum import_result result = read_segments(&reader, json_is_array(root) ? root : json_object_get(root, "segments"));
+    enum import_result result = read_segments(
+        &reader, json_is_array(root) ? root : json_object_get(root, "segments"));
     if (result == IMPORT_OK) {
         reader.place = PLACE_ROOT;
         result = read_traces(&reader, json_object_get(root, "device_traces"));

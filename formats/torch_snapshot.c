@@ -1,4 +1,5 @@
-/* What the parts of the importer share: the snapshot itself, its places in the file, its blocks by address. */
+/* What the parts of the importer share: the snapshot itself, its places in the file, its blocks by
+ * address. */
 #include "formats/torch.h"
 
 #include "harness/array.h"
@@ -23,31 +24,32 @@ void torch_snapshot_deinit(struct torch_snapshot *snapshot)
 
 uint64_t torch_rounded(const struct torch_snapshot *snapshot, uint64_t size_bytes)
 {
-    return (size_bytes + snapshot->granule_bytes - 1) / snapshot->granule_bytes * snapshot->granule_bytes;
+    return (size_bytes + snapshot->granule_bytes - 1) / snapshot->granule_bytes *
+           snapshot->granule_bytes;
 }
 
-enum import_result torch_fail_event(struct import_error *error, const struct torch_event *event, const char *reason,
-                                    ...)
+enum import_result torch_fail_event(struct import_error *error, const struct torch_event *event,
+                                    const char *reason, ...)
 {
     char text[IMPORT_REASON_BYTES / 2];
     va_list arguments;
     va_start(arguments, reason);
     vsnprintf(text, sizeof text, reason, arguments);
     va_end(arguments);
-    return import_fail(error, IMPORT_INVALID, 0, 0, "device_traces[%u][%" PRIu32 "]: %s", event->host, event->index,
-                       text);
+    return import_fail(error, IMPORT_INVALID, 0, 0, "device_traces[%u][%" PRIu32 "]: %s",
+                       event->host, event->index, text);
 }
 
-enum import_result torch_fail_block(struct import_error *error, const struct torch_block *block, const char *reason,
-                                    ...)
+enum import_result torch_fail_block(struct import_error *error, const struct torch_block *block,
+                                    const char *reason, ...)
 {
     char text[IMPORT_REASON_BYTES / 2];
     va_list arguments;
     va_start(arguments, reason);
     vsnprintf(text, sizeof text, reason, arguments);
     va_end(arguments);
-    return import_fail(error, IMPORT_INVALID, 0, 0, "segments[%" PRIu32 "].blocks[%" PRIu32 "]: %s", block->segment,
-                       block->index, text);
+    return import_fail(error, IMPORT_INVALID, 0, 0, "segments[%" PRIu32 "].blocks[%" PRIu32 "]: %s",
+                       block->segment, block->index, text);
 }
 
 /* A total order: places in the file break ties. */
@@ -76,14 +78,17 @@ enum import_result torch_sort_blocks(struct torch_snapshot *snapshot, struct imp
         const struct torch_block *before = &snapshot->blocks[i - 1];
         const struct torch_block *block = &snapshot->blocks[i];
         if (before->host == block->host && block->address - before->address < before->size_bytes) {
-            return torch_fail_block(error, block, "it begins at %" PRIu64 ", inside segments[%" PRIu32 "].blocks[%"
-                                    PRIu32 "]", block->address, before->segment, before->index);
+            return torch_fail_block(error, block,
+                                    "it begins at %" PRIu64 ", inside segments[%" PRIu32
+                                    "].blocks[%" PRIu32 "]",
+                                    block->address, before->segment, before->index);
         }
     }
     return IMPORT_OK;
 }
 
-struct torch_block *torch_find_block(const struct torch_snapshot *snapshot, uint8_t host, uint64_t address)
+struct torch_block *torch_find_block(const struct torch_snapshot *snapshot, uint8_t host,
+                                     uint64_t address)
 {
     size_t low = 0;
     size_t high = snapshot->block_count;

@@ -1,5 +1,5 @@
-/* The events of a snapshot as ops: what was there at the start, the events of all devices in order of time, and what
- * was there all the time. */
+/* The events of a snapshot as ops: what was there at the start, the events of all devices in order
+ * of time, and what was there all the time. */
 #include "formats/torch.h"
 
 #include "formats/trace.h"
@@ -11,8 +11,9 @@
 struct player {
     struct torch_snapshot *snapshot;
     struct trace *trace;
-    uint8_t *tags;   /* by number of the name */
-    size_t at[OP_HOST_COUNT_MAX], end[OP_HOST_COUNT_MAX]; /* the events of each device that are still to come */
+    uint8_t *tags; /* by number of the name */
+    size_t at[OP_HOST_COUNT_MAX],
+        end[OP_HOST_COUNT_MAX]; /* the events of each device that are still to come */
 };
 
 static uint8_t tag_of(const struct player *player, uint32_t name)
@@ -27,12 +28,13 @@ static void choose_tags(struct player *player)
     const struct torch_name **order = torch_names_by_bytes(names);
     player->tags = calloc(names->count + 1, 1);
     for (size_t i = 0; player->tags != NULL && i < names->count; i++) {
-        player->tags[order[i]->number] = trace_tag(player->trace, order[i]->text, strlen(order[i]->text));
+        player->tags[order[i]->number] = trace_tag(player->trace, order[i]->text,
+                                                   strlen(order[i]->text));
     }
     free(order);
 }
 
-/* --- capacity -------------------------------------------------------------------------------------------- */
+/* --- capacity --- */
 
 /* What the file says that a device had for the allocator. */
 struct device_bytes {
@@ -80,7 +82,8 @@ static uint64_t largest_device(const struct device_bytes devices[OP_HOST_COUNT_M
     return is_said ? most : 0;
 }
 
-static void choose_capacity(const struct player *player, const struct import_input *input, struct import *import)
+static void choose_capacity(const struct player *player, const struct import_input *input,
+                            struct import *import)
 {
     const struct torch_snapshot *snapshot = player->snapshot;
     struct device_bytes devices[OP_HOST_COUNT_MAX];
@@ -88,8 +91,9 @@ static void choose_capacity(const struct player *player, const struct import_inp
         devices[host] = device_bytes_of(snapshot, (uint8_t)host);
     }
     uint64_t most = largest_device(devices);
-    const uint64_t granule = input->fixed->granule_bytes > snapshot->granule_bytes ? input->fixed->granule_bytes
-                                                                                   : snapshot->granule_bytes;
+    const uint64_t granule = input->fixed->granule_bytes > snapshot->granule_bytes
+                                 ? input->fixed->granule_bytes
+                                 : snapshot->granule_bytes;
     most = most / granule * granule;
     if (most == 0 || most > TORCH_SIZE_MAX) {
         return;
@@ -99,19 +103,21 @@ static void choose_capacity(const struct player *player, const struct import_inp
         trace_limit_host(player->trace, (uint8_t)host, devices[host].all);
     }
     if (import_fixed_capacity(input->fixed, 0) == 0) {
-        import_note(import, "capacity: the segments and what the device had free when a request failed");
+        import_note(import,
+                    "capacity: the segments and what the device had free when a request failed");
     }
 }
 
-/* --- events ---------------------------------------------------------------------------------------------- */
+/* --- events --- */
 
 static struct trace_event event_of(const struct player *player, const struct torch_event *event)
 {
     const bool is_request = event->action == TORCH_ALLOC || event->action == TORCH_OOM;
     struct trace_event made = {
         .address = event->address,
-        .size_bytes = event->action == TORCH_OOM ? torch_rounded(player->snapshot, event->size_bytes)
-                                                 : event->taken_bytes,
+        .size_bytes = event->action == TORCH_OOM
+                          ? torch_rounded(player->snapshot, event->size_bytes)
+                          : event->taken_bytes,
         .stream = event->stream,
         .host = event->host,
         .tag = tag_of(player, event->name),
@@ -119,11 +125,13 @@ static struct trace_event event_of(const struct player *player, const struct tor
     if (event->size_bytes > TORCH_SIZE_MAX) {
         made.size_bytes = event->size_bytes; /* a failure: trace_failed knows what to do */
     }
-    made.requested_bytes = is_request && event->size_bytes < made.size_bytes ? event->size_bytes : 0;
+    made.requested_bytes = is_request && event->size_bytes < made.size_bytes ? event->size_bytes
+                                                                             : 0;
     return made;
 }
 
-static struct trace_event event_of_block(const struct player *player, const struct torch_block *block)
+static struct trace_event event_of_block(const struct player *player,
+                                         const struct torch_block *block)
 {
     return (struct trace_event){
         .address = block->address,
@@ -164,7 +172,8 @@ static bool is_free_at_once(const struct torch_snapshot *snapshot, size_t i)
         return false;
     }
     const struct torch_event *next = &snapshot->events[i + 1];
-    return next->action == TORCH_FREE_COMPLETED && next->host == event->host && next->address == event->address;
+    return next->action == TORCH_FREE_COMPLETED && next->host == event->host &&
+           next->address == event->address;
 }
 
 /* Plays the next event of that device. */
@@ -204,8 +213,8 @@ static void find_ends(struct player *player)
     }
 }
 
-/* The device whose next event is the earliest, the first of them when the file gives no times.  OP_HOST_COUNT_MAX:
- * none has one. */
+/* The device whose next event is the earliest, the first of them when the file gives no times.
+ * OP_HOST_COUNT_MAX: none has one. */
 static unsigned earliest(const struct player *player)
 {
     unsigned found = OP_HOST_COUNT_MAX;
@@ -227,7 +236,8 @@ static enum import_result play_events(struct player *player)
 {
     enum import_result result = IMPORT_OK;
     find_ends(player);
-    for (unsigned host = earliest(player); result == IMPORT_OK && host < OP_HOST_COUNT_MAX; host = earliest(player)) {
+    for (unsigned host = earliest(player); result == IMPORT_OK && host < OP_HOST_COUNT_MAX;
+         host = earliest(player)) {
         result = play_next(player, host);
     }
     return result;
@@ -262,14 +272,17 @@ static void note_slack(const struct torch_snapshot *snapshot, struct import *imp
         }
     }
     if (count > 0) {
-        import_note(import, "%" PRIu64 " blocks of the final state have %" PRIu64 " bytes more than their requests, "
-                    "rounded up to %" PRIu64 "; of blocks that were freed before it is not known", count, bytes,
-                    snapshot->granule_bytes);
+        import_note(import,
+                    "%" PRIu64 " blocks of the final state have %" PRIu64
+                    " bytes more than their requests, "
+                    "rounded up to %" PRIu64 "; of blocks that were freed before it is not known",
+                    count, bytes, snapshot->granule_bytes);
     }
 }
 
-enum import_result torch_build_trace(struct torch_snapshot *snapshot, const struct import_input *input,
-                                     struct import *import, struct import_error *error)
+enum import_result torch_build_trace(struct torch_snapshot *snapshot,
+                                     const struct import_input *input, struct import *import,
+                                     struct import_error *error)
 {
     import->setup.granule_bytes = snapshot->granule_bytes;
     struct player player = {.snapshot = snapshot, .trace = trace_begin(input, import, error)};

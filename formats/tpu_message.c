@@ -1,4 +1,5 @@
-/* The format: finds the messages of a log, takes the first complete one, and says how many there were. */
+/* The format: finds the messages of a log, takes the first complete one, and says how many there
+ * were. */
 #include "formats/tpu_message.h"
 
 #include <string.h>
@@ -12,7 +13,8 @@ static unsigned tpu_message_recognise(const char *text, size_t length)
 
 /* What a log holds. */
 struct survey {
-    struct tpu_message first; /* the first complete message; a cut one when there is no complete one */
+    struct tpu_message
+        first; /* the first complete message; a cut one when there is no complete one */
     size_t complete_count;
     size_t cut_count;
 };
@@ -23,7 +25,8 @@ static void survey_log(const char *text, size_t length, struct survey *survey)
     *survey = (struct survey){0};
     for (size_t offset = 0; tpu_message_next(text, length, &offset, &message);) {
         const bool is_complete = message.missing == NULL;
-        const bool is_first = survey->complete_count == 0 && (is_complete || survey->cut_count == 0);
+        const bool is_first = survey->complete_count == 0 &&
+                              (is_complete || survey->cut_count == 0);
         if (is_first) {
             survey->first = message;
         }
@@ -63,13 +66,14 @@ static void note_message(const struct import_input *input, const struct survey *
     }
 }
 
-static enum import_result tpu_message_import(const struct import_input *input, struct import *import,
-                                             struct import_error *error)
+static enum import_result tpu_message_import(const struct import_input *input,
+                                             struct import *import, struct import_error *error)
 {
     struct survey survey;
     survey_log(input->text, input->length, &survey);
     if (survey.complete_count + survey.cut_count == 0) {
-        return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "no runtime out-of-memory message in this text");
+        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                           "no runtime out-of-memory message in this text");
     }
     import_position(input->text, survey.first.begin, &error->line, &error->column);
     if (survey.complete_count > 0) {

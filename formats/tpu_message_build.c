@@ -1,10 +1,11 @@
 /* From a message to the shortest ops that end in it.
  *
- * The device is filled from the top down, and what the message calls free is left over: all of it at the bottom,
- * or, when the message says that it is in pieces, one piece at the bottom and the others above, each a buffer
- * that is freed at the end.  Then comes the request.
+ * The device is filled from the top down, and what the message calls free is left over: all of it
+ * at the bottom, or, when the message says that it is in pieces, one piece at the bottom and the
+ * others above, each a buffer that is freed at the end.  Then comes the request.
  *
- *     top   [ busy image ][ piece ][ separator ][ piece ][ separator ... ][ free at the bottom ][ stack ]   0 */
+ *     top   [ busy image ][ piece ][ separator ][ piece ][ separator ... ][ free at the bottom ][
+ * stack ]   0 */
 #include "formats/tpu_message.h"
 #include "harness/check.h"
 #include "harness/size.h"
@@ -26,7 +27,8 @@ enum {
 
 enum { REFUSAL_BYTES = 128 };
 
-/* The exact byte counts that are chosen, all but `requested` and `stack` multiples of the granule. */
+/* The exact byte counts that are chosen, all but `requested` and `stack` multiples of the granule.
+ */
 struct plan {
     uint64_t granule_bytes;
     uint64_t capacity_bytes;
@@ -36,9 +38,9 @@ struct plan {
     uint64_t bottom_bytes; /* of free, in one piece at the bottom */
     uint64_t piece_bytes;  /* the other pieces are at most so large; 0 = there are none */
     uint64_t image_bytes;  /* of the program that is loaded */
-    bool is_loaded_first;  /* its image has no place any more at the end: load first, execute last */
-    bool is_piece_assumed; /* the message does not say how large the pieces are */
-    const char *chip;      /* assumed; NULL = fixed, or said by the message */
+    bool is_loaded_first; /* its image has no place any more at the end: load first, execute last */
+    bool is_piece_assumed;       /* the message does not say how large the pieces are */
+    const char *chip;            /* assumed; NULL = fixed, or said by the message */
     char refusal[REFUSAL_BYTES]; /* a reason with numbers in it */
 };
 
@@ -54,10 +56,11 @@ static uint64_t candidate(const struct size_range *range, int index)
     return index == 0 ? range->nominal : index == 1 ? range->low : range->high;
 }
 
-/* --- choosing bytes ------------------------------------------------------------------------- */
+/* --- choosing bytes --- */
 
 /* A request above all that is free. */
-static bool choose_plain(struct plan *plan, const struct size_range *requested, const struct size_range *free)
+static bool choose_plain(struct plan *plan, const struct size_range *requested,
+                         const struct size_range *free)
 {
     for (int i = 0; i < CANDIDATE_COUNT * CANDIDATE_COUNT; i++) {
         plan->requested_bytes = candidate(requested, i % CANDIDATE_COUNT);
@@ -78,9 +81,10 @@ static uint64_t piece_count(const struct plan *plan)
     return above_bytes == 0 ? 0 : (above_bytes - 1) / plan->piece_bytes + 1;
 }
 
-/* A request that is free in sum but not in one piece: of the candidates, those that need the fewest pieces. */
-static bool choose_pieces(struct plan *plan, const struct size_range *requested, const struct size_range *free,
-                          const struct size_range *largest)
+/* A request that is free in sum but not in one piece: of the candidates, those that need the fewest
+ * pieces. */
+static bool choose_pieces(struct plan *plan, const struct size_range *requested,
+                          const struct size_range *free, const struct size_range *largest)
 {
     const int count = CANDIDATE_COUNT * CANDIDATE_COUNT * CANDIDATE_COUNT;
     struct plan try = *plan;
@@ -90,8 +94,8 @@ static bool choose_pieces(struct plan *plan, const struct size_range *requested,
         try.free_bytes = candidate(free, i / CANDIDATE_COUNT % CANDIDATE_COUNT);
         try.piece_bytes = candidate(largest, i / CANDIDATE_COUNT / CANDIDATE_COUNT);
         try.bottom_bytes = try.piece_bytes;
-        const bool is_possible = try.requested_bytes > try.piece_bytes && try.requested_bytes <= try.free_bytes &&
-                                 try.piece_bytes > 0;
+        const bool is_possible = try.requested_bytes > try.piece_bytes &&
+                                 try.requested_bytes <= try.free_bytes && try.piece_bytes > 0;
         if (is_possible && (!is_found || piece_count(&try) < piece_count(plan))) {
             *plan = try;
             is_found = true;
@@ -102,7 +106,8 @@ static bool choose_pieces(struct plan *plan, const struct size_range *requested,
 
 /* "Attempting to allocate".  NULL, or why not. */
 static const char *choose_allocate(const struct tpu_message *message, struct plan *plan,
-                                   const struct size_range *requested, const struct size_range *free)
+                                   const struct size_range *requested,
+                                   const struct size_range *free)
 {
     struct size_range largest = message->largest;
     if (message->has_largest && printed_size_align(&largest, plan->granule_bytes) &&
@@ -127,7 +132,8 @@ static const char *choose_allocate(const struct tpu_message *message, struct pla
     return "the request would fit in what is free";
 }
 
-/* Whether these numbers can be built: the piece at the bottom is what could be reserved beyond what is. */
+/* Whether these numbers can be built: the piece at the bottom is what could be reserved beyond what
+ * is. */
 static bool reserve_is_possible(struct plan *plan, uint64_t reservable_bytes)
 {
     if (reservable_bytes < plan->reserved_bytes ||
@@ -141,7 +147,8 @@ static bool reserve_is_possible(struct plan *plan, uint64_t reservable_bytes)
     if (plan->requested_bytes > reservable_bytes) {
         return true;
     }
-    /* The stack alone would fit: the image must have been in the way, and must have had a place itself. */
+    /* The stack alone would fit: the image must have been in the way, and must have had a place
+     * itself. */
     const uint64_t rounded_bytes = round_up(plan->requested_bytes, plan->granule_bytes);
     if (plan->piece_bytes != 0 || rounded_bytes < plan->reserved_bytes + plan->granule_bytes) {
         return false;
@@ -150,8 +157,8 @@ static bool reserve_is_possible(struct plan *plan, uint64_t reservable_bytes)
     return true;
 }
 
-/* "Attempting to reserve".  NULL, or why not.  Whole free memory comes before pieces, a stack that is too large
- * by itself before one that its image displaces. */
+/* "Attempting to reserve".  NULL, or why not.  Whole free memory comes before pieces, a stack that
+ * is too large by itself before one that its image displaces. */
 static const char *choose_reserve(const struct tpu_message *message, struct plan *plan,
                                   const struct size_range *requested, const struct size_range *free)
 {
@@ -168,8 +175,8 @@ static const char *choose_reserve(const struct tpu_message *message, struct plan
             plan->requested_bytes = candidate(requested, i % 3);
             plan->free_bytes = candidate(free, i / 3 % 3);
             plan->reserved_bytes = candidate(&reserved, i / 9 % 3);
-            const uint64_t reservable_bytes =
-                is_whole ? plan->free_bytes + plan->reserved_bytes : candidate(&reservable, i / 27);
+            const uint64_t reservable_bytes = is_whole ? plan->free_bytes + plan->reserved_bytes
+                                                       : candidate(&reservable, i / 27);
             if (reservable_bytes >= reservable.low && reservable_bytes <= reservable.high &&
                 (plan->requested_bytes > reservable_bytes) == is_too_large &&
                 reserve_is_possible(plan, reservable_bytes)) {
@@ -191,7 +198,8 @@ static uint64_t in_use_bytes_min(const struct plan *plan)
     return granules * plan->granule_bytes;
 }
 
-static const char *choose_capacity(const struct tpu_message *message, const struct setup *fixed, struct plan *plan)
+static const char *choose_capacity(const struct tpu_message *message, const struct setup *fixed,
+                                   struct plan *plan)
 {
     uint64_t need_bytes = plan->free_bytes + plan->reserved_bytes + in_use_bytes_min(plan);
     if (plan->is_loaded_first && need_bytes < plan->requested_bytes + plan->granule_bytes) {
@@ -211,16 +219,20 @@ static const char *choose_capacity(const struct tpu_message *message, const stru
         }
         if (plan->capacity_bytes < need_bytes) {
             snprintf(plan->refusal, sizeof plan->refusal,
-                     "the capacity of %" PRIu64 " bytes is below the %" PRIu64 " bytes that the message needs",
+                     "the capacity of %" PRIu64 " bytes is below the %" PRIu64
+                     " bytes that the message needs",
                      plan->capacity_bytes, need_bytes);
             return plan->refusal;
         }
         return NULL;
     }
     for (size_t i = 0; chips[i] != NULL; i++) {
-        /* A compiled program was within its chip's memory, so the request was too, if any chip is so large. */
-        const uint64_t usable_bytes = chips[i]->capacity_bytes / plan->granule_bytes * plan->granule_bytes;
-        if (usable_bytes >= need_bytes && (plan->chip == NULL || plan->capacity_bytes < plan->requested_bytes)) {
+        /* A compiled program was within its chip's memory, so the request was too, if any chip is
+         * so large. */
+        const uint64_t usable_bytes = chips[i]->capacity_bytes / plan->granule_bytes *
+                                      plan->granule_bytes;
+        if (usable_bytes >= need_bytes &&
+            (plan->chip == NULL || plan->capacity_bytes < plan->requested_bytes)) {
             plan->capacity_bytes = usable_bytes;
             plan->chip = chips[i]->name;
         }
@@ -231,14 +243,16 @@ static const char *choose_capacity(const struct tpu_message *message, const stru
     return NULL;
 }
 
-static const char *choose(const struct tpu_message *message, const struct setup *fixed, struct plan *plan)
+static const char *choose(const struct tpu_message *message, const struct setup *fixed,
+                          struct plan *plan)
 {
     struct size_range requested = message->requested;
     struct size_range free = message->free;
     if (!printed_size_align(&free, plan->granule_bytes)) {
         return "no multiple of the granule prints as the free bytes";
     }
-    (void)printed_size_align(&requested, plan->granule_bytes); /* a request need not be a multiple */
+    (void)printed_size_align(&requested,
+                             plan->granule_bytes); /* a request need not be a multiple */
     const char *reason = message->form == TPU_MESSAGE_PROGRAM_STACK
                              ? choose_reserve(message, plan, &requested, &free)
                              : choose_allocate(message, plan, &requested, &free);
@@ -248,7 +262,8 @@ static const char *choose(const struct tpu_message *message, const struct setup 
     if (plan->requested_bytes == 0) {
         return "a request of 0 bytes";
     }
-    if (plan->free_bytes > CAPACITY_BYTES_MAX / 4 || plan->reserved_bytes > CAPACITY_BYTES_MAX / 4) {
+    if (plan->free_bytes > CAPACITY_BYTES_MAX / 4 ||
+        plan->reserved_bytes > CAPACITY_BYTES_MAX / 4) {
         return "more than 256T are free or reserved";
     }
     if (plan->piece_bytes > 0 && piece_count(plan) > PIECE_COUNT_MAX) {
@@ -257,10 +272,10 @@ static const char *choose(const struct tpu_message *message, const struct setup 
     return choose_capacity(message, fixed, plan);
 }
 
-/* The largest granule for which the numbers can be had: the printed sizes leave little room for odd ones.  False:
- * there is none, and reason is what is wrong with the largest. */
-static bool choose_granule(const struct tpu_message *message, const struct setup *fixed, struct plan *plan,
-                           char reason[REFUSAL_BYTES])
+/* The largest granule for which the numbers can be had: the printed sizes leave little room for odd
+ * ones.  False: there is none, and reason is what is wrong with the largest. */
+static bool choose_granule(const struct tpu_message *message, const struct setup *fixed,
+                           struct plan *plan, char reason[REFUSAL_BYTES])
 {
     const uint64_t first = fixed->granule_bytes != 0 ? fixed->granule_bytes : GRANULE_BYTES_DEFAULT;
     const uint64_t last = fixed->granule_bytes != 0 ? fixed->granule_bytes : 1;
@@ -277,7 +292,7 @@ static bool choose_granule(const struct tpu_message *message, const struct setup
     return false;
 }
 
-/* --- making ops ------------------------------------------------------------------------------ */
+/* --- making ops --- */
 
 static uint32_t append(struct import *import, const struct op *op)
 {
@@ -293,7 +308,8 @@ static uint32_t append_alloc(struct import *import, uint64_t size_bytes, uint8_t
     return append(import, &op);
 }
 
-static uint32_t append_load(struct import *import, uint64_t image_bytes, uint64_t stack_bytes, uint8_t tag)
+static uint32_t append_load(struct import *import, uint64_t image_bytes, uint64_t stack_bytes,
+                            uint8_t tag)
 {
     struct op op = op_make(OP_LOAD);
     op.size_bytes = image_bytes;
@@ -313,11 +329,13 @@ static void append_execute(struct import *import, uint32_t program, uint64_t del
 /* A program that executes for ever keeps its stack reserved. */
 static void append_busy_program(struct import *import, const struct plan *plan)
 {
-    const uint32_t program = append_load(import, plan->granule_bytes, plan->reserved_bytes, TAG_BUSY);
+    const uint32_t program = append_load(import, plan->granule_bytes, plan->reserved_bytes,
+                                         TAG_BUSY);
     append_execute(import, program, DELAY_NEVER);
 }
 
-/* Fills what is in use, from the top down, with the pieces between; the rest stays free at the bottom. */
+/* Fills what is in use, from the top down, with the pieces between; the rest stays free at the
+ * bottom. */
 static void append_contents(struct import *import, const struct plan *plan)
 {
     uint64_t above_bytes = plan->free_bytes - plan->bottom_bytes;
@@ -326,7 +344,8 @@ static void append_contents(struct import *import, const struct plan *plan)
     rest_bytes -= plan->is_loaded_first ? plan->granule_bytes : 0;
     const size_t first = import->ops.count;
     while (above_bytes > 0) {
-        const uint64_t piece_bytes = above_bytes < plan->piece_bytes ? above_bytes : plan->piece_bytes;
+        const uint64_t piece_bytes = above_bytes < plan->piece_bytes ? above_bytes
+                                                                     : plan->piece_bytes;
         above_bytes -= piece_bytes;
         const uint64_t separator_bytes = above_bytes > 0 ? plan->granule_bytes : rest_bytes;
         CHECK(separator_bytes > 0 && separator_bytes <= rest_bytes);
@@ -347,7 +366,8 @@ static void append_contents(struct import *import, const struct plan *plan)
     }
 }
 
-static void append_ops(const struct tpu_message *message, const struct plan *plan, struct import *import)
+static void append_ops(const struct tpu_message *message, const struct plan *plan,
+                       struct import *import)
 {
     const uint8_t tag = message->name[0] != '\0' ? TAG_PROGRAM : 0;
     uint32_t program = OP_NONE;
@@ -380,7 +400,7 @@ static void say(const struct tpu_message *message, const struct plan *plan, stru
     }
 }
 
-/* --- setup and notes ------------------------------------------------------------------------- */
+/* --- setup and notes --- */
 
 static bool tag_is_used(const struct import *import, uint8_t tag)
 {
@@ -398,9 +418,10 @@ static void name_tags(const struct tpu_message *message, struct import *import)
     const struct {
         uint8_t tag;
         const char *name;
-    } names[] = {
-        {TAG_PROGRAM, message->name}, {TAG_IN_USE, "in use"}, {TAG_PIECE, SETUP_FILLER_NAME},
-        {TAG_BUSY, "busy program"}};
+    } names[] = {{TAG_PROGRAM, message->name},
+                 {TAG_IN_USE, "in use"},
+                 {TAG_PIECE, SETUP_FILLER_NAME},
+                 {TAG_BUSY, "busy program"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (tag_is_used(import, names[i].tag)) {
             setup_set_tag(&import->setup, names[i].tag, names[i].name);
@@ -411,8 +432,8 @@ static void name_tags(const struct tpu_message *message, struct import *import)
     }
 }
 
-static void fill_setup(const struct tpu_message *message, const struct setup *fixed, const struct plan *plan,
-                       struct import *import)
+static void fill_setup(const struct tpu_message *message, const struct setup *fixed,
+                       const struct plan *plan, struct import *import)
 {
     import_apply_fixed(fixed, &import->setup);
     import->setup.capacity_bytes = plan->capacity_bytes;
@@ -428,8 +449,8 @@ static void fill_setup(const struct tpu_message *message, const struct setup *fi
     }
 }
 
-static void note_capacity(const struct tpu_message *message, const struct setup *fixed, const struct plan *plan,
-                          struct import *import)
+static void note_capacity(const struct tpu_message *message, const struct setup *fixed,
+                          const struct plan *plan, struct import *import)
 {
     char size[SIZE_TEXT_BYTES];
     size_print_field(plan->capacity_bytes, size);
@@ -438,38 +459,48 @@ static void note_capacity(const struct tpu_message *message, const struct setup 
     } else if (message->has_capacity) {
         import_note(import, "capacity %s: said by the message", size);
     } else if (plan->chip != NULL) {
-        import_note(import, "capacity %s: assumed, the smallest known chip (%s) that holds what the message says", size,
-                    plan->chip);
+        import_note(
+            import,
+            "capacity %s: assumed, the smallest known chip (%s) that holds what the message says",
+            size, plan->chip);
     } else {
-        import_note(import, "capacity %s: assumed, the least that holds what the message says", size);
+        import_note(import, "capacity %s: assumed, the least that holds what the message says",
+                    size);
     }
 }
 
-static void note_form(const struct tpu_message *message, const struct plan *plan, struct import *import)
+static void note_form(const struct tpu_message *message, const struct plan *plan,
+                      struct import *import)
 {
     if (message->form == TPU_MESSAGE_PROGRAM_STACK && plan->image_bytes > plan->granule_bytes) {
-        import_note(import, "the stack alone would fit: an image of %" PRIu64 " bytes is assumed beside it",
+        import_note(import,
+                    "the stack alone would fit: an image of %" PRIu64 " bytes is assumed beside it",
                     plan->image_bytes);
     } else if (message->form == TPU_MESSAGE_PROGRAM_STACK) {
         import_note(import, "the image's size is not said: one granule is assumed");
     }
     if (plan->is_piece_assumed) {
-        import_note(import, "the request is not above what is free: it is assumed that the largest piece is just "
-                            "smaller, and the message then says so");
+        import_note(
+            import,
+            "the request is not above what is free: it is assumed that the largest piece is just "
+            "smaller, and the message then says so");
     }
     if (message->has_largest && plan->piece_bytes == 0) {
-        import_note(import, "the request is above all that is free: the sentence on fragmentation is left out");
+        import_note(
+            import,
+            "the request is above all that is free: the sentence on fragmentation is left out");
     }
     if (plan->piece_bytes > 0) {
         import_note(import, "free memory was in pieces: no defragmentation (defrag=none)");
     }
 }
 
-static void add_notes(const struct tpu_message *message, const struct setup *fixed, const struct plan *plan,
-                      struct import *import)
+static void add_notes(const struct tpu_message *message, const struct setup *fixed,
+                      const struct plan *plan, struct import *import)
 {
     note_capacity(message, fixed, plan, import);
-    import_note(import, "printed sizes are rounded; chosen: %" PRIu64 " requested, %" PRIu64 " free",
+    import_note(import,
+                "printed sizes are rounded; chosen: %" PRIu64 " requested, %" PRIu64 " free",
                 plan->requested_bytes, plan->free_bytes);
     note_form(message, plan, import);
     if (message->has_cut_coordinate) {
@@ -483,7 +514,8 @@ enum import_result tpu_message_build(const struct tpu_message *message, const st
     struct plan plan;
     if (message->missing != NULL) {
         return import_fail(error, IMPORT_INCOMPLETE, error->line, error->column,
-                           "the message is cut off or damaged: it does not say %s", message->missing);
+                           "the message is cut off or damaged: it does not say %s",
+                           message->missing);
     }
     char reason[REFUSAL_BYTES];
     if (!choose_granule(message, fixed, &plan, reason)) {

@@ -1,4 +1,5 @@
-/* Finds runtime messages in any noise: log prefixes, line breaks inside a message, escaped line breaks. */
+/* Finds runtime messages in any noise: log prefixes, line breaks inside a message, escaped line
+ * breaks. */
 #include "formats/phrase.h"
 #include "formats/tpu_message.h"
 
@@ -74,13 +75,15 @@ static void parse_tail_coordinate(struct phrase_cursor *cursor, struct tpu_messa
     while (phrase_peek(&ahead) >= '0' && phrase_peek(&ahead) <= '9') {
         ahead.at++;
     }
-    message->has_cut_coordinate = message->has_cut_coordinate && (phrase_at_end(&ahead) || phrase_peek(&ahead) == 'x');
+    message->has_cut_coordinate = message->has_cut_coordinate &&
+                                  (phrase_at_end(&ahead) || phrase_peek(&ahead) == 'x');
 }
 
 /* " Due to fragmentation, ... is S." */
 static void parse_fragmentation(struct phrase_cursor *cursor, struct tpu_message *message)
 {
-    static const char phrase[] = "Due to fragmentation, the largest contiguous region of free memory is";
+    static const char phrase[] =
+        "Due to fragmentation, the largest contiguous region of free memory is";
     struct phrase_cursor ahead = *cursor;
     (void)phrase_take_character(&ahead, '.');
     const struct phrase_cursor before = ahead;
@@ -131,16 +134,18 @@ static void parse_reserved(struct phrase_cursor *cursor, struct tpu_message *mes
     *cursor = ahead;
 }
 
-/* A row of the old table: "Currently allocated: 6.08G ( 6,532,939,776 bytes)"; narrows a range that prints the
- * same to the exact count. */
-static bool take_table_row(struct phrase_cursor *cursor, const char *label, struct size_range *printed, uint64_t *count)
+/* A row of the old table: "Currently allocated: 6.08G ( 6,532,939,776 bytes)"; narrows a range that
+ * prints the same to the exact count. */
+static bool take_table_row(struct phrase_cursor *cursor, const char *label,
+                           struct size_range *printed, uint64_t *count)
 {
     struct phrase_cursor ahead = *cursor;
     for (; !phrase_at_end(&ahead); ahead.at++) {
         struct phrase_cursor row = ahead;
         if (phrase_word_is_here(&row, label, strcspn(label, " ")) && phrase_take(&row, label) &&
-            phrase_take_character(&row, ':') && phrase_take_size(&row, printed) && phrase_take(&row, "(") &&
-            phrase_take_count(&row, count) && phrase_take(&row, "bytes)")) {
+            phrase_take_character(&row, ':') && phrase_take_size(&row, printed) &&
+            phrase_take(&row, "(") && phrase_take_count(&row, count) &&
+            phrase_take(&row, "bytes)")) {
             *cursor = row;
             return *count >= printed->low && *count <= printed->high;
         }
@@ -180,8 +185,8 @@ static void parse_table(struct phrase_cursor *cursor, struct tpu_message *messag
             message->free.nominal = free_bytes;
         }
     }
-    if (take_table_row(&table, "Program requirement", &printed, &count) && count >= message->requested.low &&
-        count <= message->requested.high) {
+    if (take_table_row(&table, "Program requirement", &printed, &count) &&
+        count >= message->requested.low && count <= message->requested.high) {
         message->requested.nominal = count;
     }
 }
@@ -205,7 +210,8 @@ static bool parse_attempt(struct phrase_cursor *cursor, struct tpu_message *mess
         (void)phrase_take(cursor, "at the bottom of memory");
     }
     if (!parse_free(cursor, message)) {
-        message->missing = is_reserve ? "the free, reserved and reservable bytes" : "the free bytes";
+        message->missing = is_reserve ? "the free, reserved and reservable bytes"
+                                      : "the free bytes";
         return true;
     }
     if (!is_reserve) {
@@ -215,22 +221,24 @@ static bool parse_attempt(struct phrase_cursor *cursor, struct tpu_message *mess
     }
     parse_reserved(cursor, message);
     if (!message->has_reservable) {
-        message->missing = message->has_reserved ? "the reservable bytes" : "the reserved and reservable bytes";
+        message->missing = message->has_reserved ? "the reservable bytes"
+                                                 : "the reserved and reservable bytes";
         return true;
     }
     parse_table(cursor, message);
     return true;
 }
 
-/* "Error loading program 'name':".  A name of any length; it is passed once, because the next one begins behind its
- * quote. */
+/* "Error loading program 'name':".  A name of any length; it is passed once, because the next one
+ * begins behind its quote. */
 static void parse_program_name(struct phrase_cursor *cursor, struct tpu_message *message)
 {
     struct phrase_cursor ahead = *cursor;
     phrase_skip_gap(&ahead);
     if (phrase_take_character(&ahead, '\'')) {
         const size_t begin = ahead.at;
-        while (!phrase_at_end(&ahead) && phrase_peek(&ahead) != '\'' && phrase_peek(&ahead) != '\n') {
+        while (!phrase_at_end(&ahead) && phrase_peek(&ahead) != '\'' &&
+               phrase_peek(&ahead) != '\n') {
             ahead.at++;
         }
         if (phrase_peek(&ahead) == '\'' && !phrase_at_end(&ahead)) {
@@ -256,7 +264,8 @@ static bool parse_program(struct phrase_cursor *cursor, struct tpu_message *mess
 
 static bool parse_code(struct phrase_cursor *cursor, struct tpu_message *message)
 {
-    return phrase_take(cursor, "RuntimeProgramAllocationFailure:") && parse_program(cursor, message);
+    return phrase_take(cursor, "RuntimeProgramAllocationFailure:") &&
+           parse_program(cursor, message);
 }
 
 static bool parse_plain(struct phrase_cursor *cursor, struct tpu_message *message)
@@ -265,8 +274,8 @@ static bool parse_plain(struct phrase_cursor *cursor, struct tpu_message *messag
     return phrase_take(cursor, "Attempting to") && parse_attempt(cursor, message);
 }
 
-/* tpu_driver: "Could not allocate N bytes in memory 0x0x0_HBM0; N bytes allocatable, N bytes available".
- * Source: jax#14304; allocatable is the largest region, available the total. */
+/* tpu_driver: "Could not allocate N bytes in memory 0x0x0_HBM0; N bytes allocatable, N bytes
+ * available". Source: jax#14304; allocatable is the largest region, available the total. */
 static bool parse_driver(struct phrase_cursor *cursor, struct tpu_message *message)
 {
     uint64_t requested = 0;

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct trace *trace_begin(const struct import_input *input, struct import *import, struct import_error *error)
+struct trace *trace_begin(const struct import_input *input, struct import *import,
+                          struct import_error *error)
 {
     struct trace *trace = calloc(1, sizeof *trace);
     if (trace == NULL) {
@@ -21,7 +22,8 @@ struct trace *trace_begin(const struct import_input *input, struct import *impor
     trace->import = import;
     trace->error = error;
     trace->host_count = 1;
-    trace->granule_bytes = input->fixed->granule_bytes != 0 ? input->fixed->granule_bytes : import->setup.granule_bytes;
+    trace->granule_bytes = input->fixed->granule_bytes != 0 ? input->fixed->granule_bytes
+                                                            : import->setup.granule_bytes;
     op_list_init(&trace->start);
     return trace;
 }
@@ -37,12 +39,12 @@ void trace_abandon(struct trace *trace)
     }
 }
 
-/* --- tags ---------------------------------------------------------------------------------------------------- */
-
+/* --- tags --- */
 
 enum { TAG_COUNT_MAX = TRACE_TAG_OTHER - 1, TAG_PLACE_COUNT = 512 };
 
-/* As setup_set_tag() would print it: two names that print alike are one.  Returns an FNV-1a hash. */
+/* As setup_set_tag() would print it: two names that print alike are one.  Returns an FNV-1a hash.
+ */
 static uint32_t tag_text(const char *name, size_t length, char text[SETUP_NAME_BYTES])
 {
     uint32_t hash = 2166136261u;
@@ -79,14 +81,15 @@ uint8_t trace_tag(struct trace *trace, const char *name, size_t length)
     return trace->tag_count;
 }
 
-/* --- what events share --------------------------------------------------------------------------------------- */
+/* --- what events share --- */
 
 static enum import_result no_host_memory(const struct trace *trace)
 {
     return import_fail(trace->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
 }
 
-static enum import_result wrong(const struct trace *trace, const struct trace_event *event, const char *reason)
+static enum import_result wrong(const struct trace *trace, const struct trace_event *event,
+                                const char *reason)
 {
     return import_fail(trace->error, IMPORT_INVALID, event->line, 0, reason, event->address);
 }
@@ -111,11 +114,13 @@ static bool find_stream(struct trace *trace, uint64_t stream, uint32_t *number)
 }
 
 /* Appends an op in the lane of the event's stream. */
-static enum import_result add_op(struct trace *trace, const struct trace_event *event, struct op *op)
+static enum import_result add_op(struct trace *trace, const struct trace_event *event,
+                                 struct op *op)
 {
     uint32_t stream = 0;
     if (trace->import->ops.count >= TRACE_OPS_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0, "more than %" PRIu32 " ops", TRACE_OPS_MAX);
+        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
+                           "more than %" PRIu32 " ops", TRACE_OPS_MAX);
     }
     if (!find_stream(trace, event->stream, &stream)) {
         return no_host_memory(trace);
@@ -129,10 +134,11 @@ static enum import_result add_op(struct trace *trace, const struct trace_event *
 static enum import_result check_host(struct trace *trace, const struct trace_event *event)
 {
     if (event->host >= OP_HOST_COUNT_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0, "device %u: there are at most %d", event->host,
-                           OP_HOST_COUNT_MAX);
+        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
+                           "device %u: there are at most %d", event->host, OP_HOST_COUNT_MAX);
     }
-    trace->host_count = event->host >= trace->host_count ? (uint8_t)(event->host + 1) : trace->host_count;
+    trace->host_count = event->host >= trace->host_count ? (uint8_t)(event->host + 1)
+                                                         : trace->host_count;
     return IMPORT_OK;
 }
 
@@ -142,13 +148,13 @@ static enum import_result check_size(struct trace *trace, const struct trace_eve
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0, "a block of 0 bytes");
     }
     if (event->size_bytes > TRACE_BYTES_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0, "a block of %" PRIu64 " bytes, more than 2^50",
-                           event->size_bytes);
+        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
+                           "a block of %" PRIu64 " bytes, more than 2^50", event->size_bytes);
     }
     return check_host(trace, event);
 }
 
-/* --- sums ---------------------------------------------------------------------------------------------------- */
+/* --- sums --- */
 
 static uint64_t rounded(const struct trace *trace, uint64_t size_bytes)
 {
@@ -167,7 +173,8 @@ static enum import_result check_sum(const struct trace *trace, const struct trac
     const struct trace_sum *sum = &trace->hosts[event->host].rounded;
     if (sum->base + (uint64_t)sum->peak > TRACE_BYTES_MAX) {
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                           "with this block of %" PRIu64 " bytes more than 2^50 bytes are live", event->size_bytes);
+                           "with this block of %" PRIu64 " bytes more than 2^50 bytes are live",
+                           event->size_bytes);
     }
     return IMPORT_OK;
 }
@@ -190,7 +197,7 @@ static void count_out(struct trace *trace, const struct trace_block *block)
     trace->totals.live_count--;
 }
 
-/* --- blocks that are made ------------------------------------------------------------------------------------ */
+/* --- blocks that are made --- */
 
 static struct op alloc_op(const struct trace_event *event)
 {
@@ -241,25 +248,29 @@ enum import_result trace_failed(struct trace *trace, const struct trace_event *e
         return result;
     }
     const uint32_t number = (uint32_t)trace->import->ops.count - 1;
-    trace->failures = array_grown(trace->failures, trace->failure_count, &trace->failure_room, sizeof *trace->failures);
-    trace->failures[trace->failure_count++] = (struct trace_failure){number, trace->hosts[event->host].rounded.now};
+    trace->failures = array_grown(trace->failures, trace->failure_count, &trace->failure_room,
+                                  sizeof *trace->failures);
+    trace->failures[trace->failure_count++] = (struct trace_failure){
+        number, trace->hosts[event->host].rounded.now};
     trace->size_bits |= cut.size_bytes;
     trace->totals.failures++;
     import_say(trace->import, number, SAID_FAILED, 0);
     return IMPORT_OK;
 }
 
-/* --- blocks of the missing start ----------------------------------------------------------------------------- */
+/* --- blocks of the missing start --- */
 
 /* The event shows that the block was there before the log began. */
-static enum import_result add_to_start(struct trace *trace, const struct trace_event *event, struct trace_block *block)
+static enum import_result add_to_start(struct trace *trace, const struct trace_event *event,
+                                       struct trace_block *block)
 {
     const enum import_result result = check_size(trace, event);
     if (result != IMPORT_OK) {
         return result;
     }
     if (trace->start.count >= TRACE_OPS_MAX) {
-        return import_fail(trace->error, IMPORT_INVALID, event->line, 0, "more than %" PRIu32 " ops", TRACE_OPS_MAX);
+        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
+                           "more than %" PRIu32 " ops", TRACE_OPS_MAX);
     }
     const struct op op = alloc_op(event);
     block->op = TRACE_START_REF | (uint32_t)trace->start.count;
@@ -289,7 +300,8 @@ enum import_result trace_was_there(struct trace *trace, const struct trace_event
         return add_to_start(trace, event, block);
     }
     if (block->state != TRACE_LIVE || block->size_bytes != event->size_bytes) {
-        return wrong(trace, event, "the events leave another block than the final state shows at 0x%" PRIx64);
+        return wrong(trace, event,
+                     "the events leave another block than the final state shows at 0x%" PRIx64);
     }
     return IMPORT_OK;
 }
@@ -302,12 +314,12 @@ void trace_limit_host(struct trace *trace, uint8_t host, uint64_t bytes)
     }
 }
 
-/* --- frees --------------------------------------------------------------------------------------------------- */
+/* --- frees --- */
 
 enum how { HOW_AT_ONCE, HOW_REQUESTED, HOW_COMPLETED };
 
-static enum import_result free_live(struct trace *trace, const struct trace_event *event, struct trace_block *block,
-                                    enum how how)
+static enum import_result free_live(struct trace *trace, const struct trace_event *event,
+                                    struct trace_block *block, enum how how)
 {
     struct op op = op_make(how == HOW_REQUESTED ? OP_FREE_AFTER : OP_FREE);
     op.ref = block->op;
@@ -324,7 +336,8 @@ static enum import_result free_live(struct trace *trace, const struct trace_even
 }
 
 /* With nothing between, a free that was requested and completes is a free. */
-static enum import_result complete(struct trace *trace, const struct trace_event *event, struct trace_block *block)
+static enum import_result complete(struct trace *trace, const struct trace_event *event,
+                                   struct trace_block *block)
 {
     struct op_list *ops = &trace->import->ops;
     count_out(trace, block);
@@ -339,8 +352,8 @@ static enum import_result complete(struct trace *trace, const struct trace_event
     return add_op(trace, event, &op);
 }
 
-static enum import_result free_unseen(struct trace *trace, const struct trace_event *event, struct trace_block *block,
-                                      enum how how)
+static enum import_result free_unseen(struct trace *trace, const struct trace_event *event,
+                                      struct trace_block *block, enum how how)
 {
     if (event->size_bytes == 0) {
         block->state = how == HOW_REQUESTED ? TRACE_UNKNOWN_QUEUED : TRACE_FREED;
@@ -360,11 +373,13 @@ static enum import_result wrong_size(const struct trace *trace, const struct tra
                                      const struct trace_block *block)
 {
     return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
-                       "the free of 0x%" PRIx64 " says %" PRIu64 " bytes; the block was made with %" PRIu64,
+                       "the free of 0x%" PRIx64 " says %" PRIu64
+                       " bytes; the block was made with %" PRIu64,
                        event->address, event->size_bytes, block->size_bytes);
 }
 
-static enum import_result free_block(struct trace *trace, const struct trace_event *event, enum how how)
+static enum import_result free_block(struct trace *trace, const struct trace_event *event,
+                                     enum how how)
 {
     const enum import_result result = check_host(trace, event);
     if (result != IMPORT_OK) {
@@ -378,13 +393,15 @@ static enum import_result free_block(struct trace *trace, const struct trace_eve
     case TRACE_NEVER_SEEN:
         return free_unseen(trace, event, block, how);
     case TRACE_LIVE:
-        return is_same_size(block, event) ? free_live(trace, event, block, how) : wrong_size(trace, event, block);
+        return is_same_size(block, event) ? free_live(trace, event, block, how)
+                                          : wrong_size(trace, event, block);
     case TRACE_QUEUED:
         if (!is_same_size(block, event)) {
             return wrong_size(trace, event, block);
         }
-        return how == HOW_COMPLETED ? complete(trace, event, block)
-                                    : wrong(trace, event, "0x%" PRIx64 " is freed, and its free is queued already");
+        return how == HOW_COMPLETED
+                   ? complete(trace, event, block)
+                   : wrong(trace, event, "0x%" PRIx64 " is freed, and its free is queued already");
     case TRACE_UNKNOWN_QUEUED:
         if (how == HOW_COMPLETED) {
             block->state = TRACE_FREED;

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-/* At most half full and well mixed, one table of 2^40 has a probe as long as this: a longer one is somebody's
- * intention. */
+/* At most half full and well mixed, one table of 2^40 has a probe as long as this: a longer one is
+ * somebody's intention. */
 enum { PROBE_MAX = 128, ROOM_LOG2_MIN = 8 };
 
 void trace_blocks_deinit(struct trace_blocks *blocks)
@@ -14,8 +14,8 @@ void trace_blocks_deinit(struct trace_blocks *blocks)
     *blocks = (struct trace_blocks){0};
 }
 
-/* Multiplications and shifts of SplitMix64 (Steele, Lea and Flood, 2014), which is a bijection: the high bits decide
- * the place. */
+/* Multiplications and shifts of SplitMix64 (Steele, Lea and Flood, 2014), which is a bijection: the
+ * high bits decide the place. */
 static size_t place_of(const struct trace_blocks *blocks, uint8_t host, uint64_t address)
 {
     uint64_t hash = (address ^ blocks->seed) + ((uint64_t)host + 1) * UINT64_C(0x9E3779B97F4A7C15);
@@ -25,13 +25,15 @@ static size_t place_of(const struct trace_blocks *blocks, uint8_t host, uint64_t
 }
 
 /* Where the block is or belongs; *probe_count says how many places were looked at. */
-static struct trace_block *look(const struct trace_blocks *blocks, uint8_t host, uint64_t address, size_t *probe_count)
+static struct trace_block *look(const struct trace_blocks *blocks, uint8_t host, uint64_t address,
+                                size_t *probe_count)
 {
     size_t place = place_of(blocks, host, address);
     *probe_count = 1;
     for (;;) {
         struct trace_block *block = &blocks->blocks[place];
-        if (block->state == TRACE_NEVER_SEEN || (block->address == address && block->host == host)) {
+        if (block->state == TRACE_NEVER_SEEN ||
+            (block->address == address && block->host == host)) {
             return block;
         }
         place = (place + 1) & (blocks->room - 1);
@@ -42,7 +44,9 @@ static struct trace_block *look(const struct trace_blocks *blocks, uint8_t host,
 /* Moves all to a new table.  False: no host memory, and nothing has changed. */
 static bool rebuild(struct trace_blocks *blocks, unsigned room_log2)
 {
-    struct trace_blocks fresh = {.room = (size_t)1 << room_log2, .room_log2 = room_log2, .seed = blocks->seed,
+    struct trace_blocks fresh = {.room = (size_t)1 << room_log2,
+                                 .room_log2 = room_log2,
+                                 .seed = blocks->seed,
                                  .count = blocks->count};
     fresh.blocks = calloc(fresh.room, sizeof *fresh.blocks);
     if (fresh.blocks == NULL) {
@@ -91,7 +95,8 @@ struct trace_block *trace_blocks_at(struct trace_blocks *blocks, uint8_t host, u
     return block;
 }
 
-const struct trace_block *trace_blocks_find(const struct trace_blocks *blocks, uint8_t host, uint64_t address)
+const struct trace_block *trace_blocks_find(const struct trace_blocks *blocks, uint8_t host,
+                                            uint64_t address)
 {
     size_t probe_count = 0;
     if (blocks->room == 0) {

@@ -1,5 +1,6 @@
-/* What a log calls its blocks: a hash table by (host, address), which remembers blocks that are gone, too, so that a
- * second free is told from the free of a block that was never seen.  Only trace*.c include it. */
+/* What a log calls its blocks: a hash table by (host, address), which remembers blocks that are
+ * gone, too, so that a second free is told from the free of a block that was never seen.  Only
+ * trace*.c include it. */
 #ifndef FORMATS_TRACE_BLOCKS_H
 #define FORMATS_TRACE_BLOCKS_H
 
@@ -21,8 +22,9 @@ struct trace_block {
     uint8_t host, state;
 };
 
-/* Open addressing, at most half full.  A probe that is longer than chance makes it hashes all anew with another
- * seed, which is drawn, so that no choice of addresses makes it slow.  Zero is an empty table. */
+/* Open addressing, at most half full.  A probe that is longer than chance makes it hashes all anew
+ * with another seed, which is drawn, so that no choice of addresses makes it slow.  Zero is an
+ * empty table. */
 struct trace_blocks {
     struct trace_block *blocks; /* room of them, a power of two */
     size_t count, room;
@@ -31,10 +33,11 @@ struct trace_blocks {
 };
 void trace_blocks_deinit(struct trace_blocks *blocks);
 
-/* The block of that name, valid until the next call.  If there was none it is TRACE_NEVER_SEEN, and the caller gives
- * it another state.  NULL: no host memory.  O(1). */
+/* The block of that name, valid until the next call.  If there was none it is TRACE_NEVER_SEEN, and
+ * the caller gives it another state.  NULL: no host memory.  O(1). */
 struct trace_block *trace_blocks_at(struct trace_blocks *blocks, uint8_t host, uint64_t address);
 /* NULL: never seen.  O(1). */
-const struct trace_block *trace_blocks_find(const struct trace_blocks *blocks, uint8_t host, uint64_t address);
+const struct trace_block *trace_blocks_find(const struct trace_blocks *blocks, uint8_t host,
+                                            uint64_t address);
 
 #endif

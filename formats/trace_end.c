@@ -1,4 +1,5 @@
-/* What needs the whole log: the missing start goes to the front, references become indices, and the setup is chosen. */
+/* What needs the whole log: the missing start goes to the front, references become indices, and the
+ * setup is chosen. */
 #include "formats/trace_parts.h"
 
 #include "harness/align.h"
@@ -9,7 +10,7 @@
 
 enum { GRANULE_BYTES_DEFAULT = 512 }; /* what `hbm` uses when nobody says otherwise */
 
-/* --- devices ------------------------------------------------------------------------------------------------- */
+/* --- devices --- */
 
 /* Of the capacity that is chosen, what the device of that host has. */
 static uint64_t device_bytes_of(const struct trace *trace, uint8_t host)
@@ -20,8 +21,8 @@ static uint64_t device_bytes_of(const struct trace *trace, uint8_t host)
     return limit_bytes == 0 || bytes > setup->capacity_bytes ? setup->capacity_bytes : bytes;
 }
 
-/* All hosts have a device of the same capacity: of those that have less the top is retired, before anything is made.
- * Returns of how many. */
+/* All hosts have a device of the same capacity: of those that have less the top is retired, before
+ * anything is made. Returns of how many. */
 static uint32_t retire_rests(struct trace *trace)
 {
     const struct setup *setup = &trace->import->setup;
@@ -38,8 +39,11 @@ static uint32_t retire_rests(struct trace *trace)
         }
     }
     if (retired.count > 0) {
-        import_note(trace->import, "%zu allocators have less memory than the largest: the rest of their devices is "
-                    "retired", retired.count);
+        import_note(
+            trace->import,
+            "%zu allocators have less memory than the largest: the rest of their devices is "
+            "retired",
+            retired.count);
         op_list_insert(&trace->start, 0, retired.ops, retired.count);
     }
     const uint32_t count = (uint32_t)retired.count;
@@ -47,7 +51,7 @@ static uint32_t retire_rests(struct trace *trace)
     return count;
 }
 
-/* --- the list ------------------------------------------------------------------------------------------------ */
+/* --- the list --- */
 
 /* The list in the making. */
 struct builder {
@@ -55,8 +59,8 @@ struct builder {
     struct op_list list;
     uint32_t *numbers; /* by op of the events: its index now */
     uint32_t last[LANES_CLIENT_COUNT_MAX];
-    size_t failure;    /* the next of trace->failures */
-    uint32_t retired;  /* ops before the missing start */
+    size_t failure;   /* the next of trace->failures */
+    uint32_t retired; /* ops before the missing start */
     uint64_t freed_failures;
 };
 
@@ -82,7 +86,8 @@ static struct op pause_of(uint8_t lane)
     return op;
 }
 
-/* Who asked and got nothing has nothing to free; where a replay may grant it, it must not keep it. */
+/* Who asked and got nothing has nothing to free; where a replay may grant it, it must not keep it.
+ */
 static void free_failure(struct builder *builder, const struct op *failed)
 {
     const struct trace_failure *failure = &builder->trace->failures[builder->failure++];
@@ -131,7 +136,8 @@ static void renumber_said(struct import *import, const uint32_t *numbers)
     }
 }
 
-bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned, uint64_t *freed_failures)
+bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
+                       uint64_t *freed_failures)
 {
     struct import *import = trace->import;
     struct builder builder = {.trace = trace, .list = trace->start, .retired = retired};
@@ -160,7 +166,7 @@ bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned, uin
     return true;
 }
 
-/* --- the setup ----------------------------------------------------------------------------------------------- */
+/* --- the setup --- */
 
 static uint64_t peak_of(const struct trace *trace, bool is_rounded)
 {
@@ -187,52 +193,66 @@ static void choose_capacity(const struct setup *fixed, uint64_t peak_bytes, stru
 {
     struct setup *setup = &import->setup;
     if (setup->capacity_bytes == 0 && setup->chip[0] == '\0') {
-        setup->capacity_bytes = peak_bytes > setup->granule_bytes ? peak_bytes : setup->granule_bytes;
-        import_note(import, "capacity %" PRIu64 ": assumed, the most bytes that are live at a time in granules of %"
-                    PRIu64 ": nothing is to spare", setup->capacity_bytes, setup->granule_bytes);
+        setup->capacity_bytes = peak_bytes > setup->granule_bytes ? peak_bytes
+                                                                  : setup->granule_bytes;
+        import_note(import,
+                    "capacity %" PRIu64
+                    ": assumed, the most bytes that are live at a time in granules of %" PRIu64
+                    ": nothing is to spare",
+                    setup->capacity_bytes, setup->granule_bytes);
         import_suggest_option(setup, "defrag", "repack");
         return;
     }
     if (fixed->capacity_bytes == 0) {
-        setup->capacity_bytes = align_down(import_fixed_capacity(setup, setup->granule_bytes), setup->granule_bytes);
+        setup->capacity_bytes = align_down(import_fixed_capacity(setup, setup->granule_bytes),
+                                           setup->granule_bytes);
     }
     if (setup->capacity_bytes < peak_bytes) {
-        import_note(import, "at most %" PRIu64 " bytes are live at a time: more than the capacity", peak_bytes);
+        import_note(import, "at most %" PRIu64 " bytes are live at a time: more than the capacity",
+                    peak_bytes);
     }
 }
 
-enum import_result trace_choose_device(const struct import_input *input, uint64_t size_bits, uint64_t peak_bytes,
-                                       struct import *import, struct import_error *error)
+enum import_result trace_choose_device(const struct import_input *input, uint64_t size_bits,
+                                       uint64_t peak_bytes, struct import *import,
+                                       struct import_error *error)
 {
     choose_granule(input->fixed, size_bits, &import->setup);
     choose_capacity(input->fixed, peak_bytes, import);
     const uint64_t capacity_bytes = import->setup.capacity_bytes;
     if (capacity_bytes > TRACE_BYTES_MAX || capacity_bytes == 0) {
-        return import_fail(error, IMPORT_INVALID, 0, 0, "a device of %" PRIu64
-                           " bytes: not 1 to 2^50 in whole granules", capacity_bytes);
+        return import_fail(error, IMPORT_INVALID, 0, 0,
+                           "a device of %" PRIu64 " bytes: not 1 to 2^50 in whole granules",
+                           capacity_bytes);
     }
     return IMPORT_OK;
 }
 
-/* --- notes --------------------------------------------------------------------------------------------------- */
+/* --- notes --- */
 
 static void note_contents(const struct trace *trace, const struct trace_totals *totals)
 {
     struct import *import = trace->import;
-    import_note(import, "%" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64 " failures; at most %" PRIu64
-                " bytes live at a time; %" PRIu64 " bytes in %" PRIu64 " blocks at the end", totals->allocs,
-                totals->frees, totals->failures, totals->peak_bytes, totals->live_bytes, totals->live_count);
+    import_note(import,
+                "%" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64 " failures; at most %" PRIu64
+                " bytes live at a time; %" PRIu64 " bytes in %" PRIu64 " blocks at the end",
+                totals->allocs, totals->frees, totals->failures, totals->peak_bytes,
+                totals->live_bytes, totals->live_count);
     if (totals->at_start > 0) {
-        import_note(import, "the log begins in the middle: %" PRIu64 " blocks of %" PRIu64
-                    " bytes in all, whose making it does not show, are made first", totals->at_start,
-                    trace->start_bytes);
+        import_note(import,
+                    "the log begins in the middle: %" PRIu64 " blocks of %" PRIu64
+                    " bytes in all, whose making it does not show, are made first",
+                    totals->at_start, trace->start_bytes);
     }
     if (totals->unknown_frees > 0) {
-        import_note(import, "left out: %" PRIu64 " frees of blocks whose making and size the log does not show",
+        import_note(import,
+                    "left out: %" PRIu64
+                    " frees of blocks whose making and size the log does not show",
                     totals->unknown_frees);
     }
     if (trace->cut_request_count > 0) {
-        import_note(import, "%" PRIu64 " requests that failed asked for more than 2^50 bytes: 2^50 here",
+        import_note(import,
+                    "%" PRIu64 " requests that failed asked for more than 2^50 bytes: 2^50 here",
                     trace->cut_request_count);
     }
 }
@@ -240,8 +260,11 @@ static void note_contents(const struct trace *trace, const struct trace_totals *
 static void note_failures(const struct trace *trace, uint64_t freed_failures)
 {
     if (freed_failures > 0) {
-        import_note(trace->import, "%" PRIu64 " requests that failed would fit by their bytes: a free follows each, "
-                    "because nobody frees what the log did not grant", freed_failures);
+        import_note(trace->import,
+                    "%" PRIu64
+                    " requests that failed would fit by their bytes: a free follows each, "
+                    "because nobody frees what the log did not grant",
+                    freed_failures);
     }
 }
 
@@ -254,26 +277,34 @@ static bool choose_lanes(const struct trace *trace, uint32_t retired)
         return false;
     }
     if (trace->stream_count > LANES_CLIENT_COUNT_MAX) {
-        import_note(import, "%" PRIu32 " streams are not told apart: more than %d lanes cannot be run",
+        import_note(import,
+                    "%" PRIu32 " streams are not told apart: more than %d lanes cannot be run",
                     trace->stream_count, LANES_CLIENT_COUNT_MAX);
     } else if (import->ops.count + trace->start.count > TRACE_LANE_OPS_MAX) {
-        import_note(import, "%" PRIu32 " streams are not told apart: a replay with lanes of more than %d ops is slow",
+        import_note(import,
+                    "%" PRIu32
+                    " streams are not told apart: a replay with lanes of more than %d ops is slow",
                     trace->stream_count, TRACE_LANE_OPS_MAX);
     } else if (retired > 0) {
-        import_note(import, "%" PRIu32 " streams are not told apart: a replay with lanes retires nothing",
+        import_note(import,
+                    "%" PRIu32 " streams are not told apart: a replay with lanes retires nothing",
                     trace->stream_count);
     } else if (target[0] != '\0' && strcmp(target, "hbm") != 0) {
-        import_note(import, "%" PRIu32 " streams are not told apart: the target that is asked for may not take lanes",
+        import_note(import,
+                    "%" PRIu32
+                    " streams are not told apart: the target that is asked for may not take lanes",
                     trace->stream_count);
     } else {
-        import_note(import, "%" PRIu32 " streams became lanes, with the schedule that keeps the order of the log",
+        import_note(import,
+                    "%" PRIu32
+                    " streams became lanes, with the schedule that keeps the order of the log",
                     trace->stream_count);
         return true;
     }
     return false;
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 static void complete_totals(struct trace *trace, struct trace_totals *totals)
 {
@@ -289,17 +320,20 @@ static enum import_result finish(struct trace *trace, struct trace_totals *total
 {
     struct import *import = trace->import;
     if (import->ops.count + trace->start.count == 0) {
-        return import_fail(trace->error, IMPORT_INCOMPLETE, 0, 0, "%s", trace->totals.unknown_frees == 0
-                           ? "there is no allocation in it"
-                           : "there is no allocation in it, only frees of blocks whose size it does not say");
+        return import_fail(
+            trace->error, IMPORT_INCOMPLETE, 0, 0, "%s",
+            trace->totals.unknown_frees == 0
+                ? "there is no allocation in it"
+                : "there is no allocation in it, only frees of blocks whose size it does not say");
     }
     uint64_t freed_failures = 0;
     complete_totals(trace, totals);
     note_contents(trace, totals);
     struct setup *setup = &import->setup;
-    setup->host_count = trace->host_count > setup->host_count ? trace->host_count : setup->host_count;
-    const enum import_result result =
-        trace_choose_device(trace->input, trace->size_bits, peak_of(trace, true), import, trace->error);
+    setup->host_count = trace->host_count > setup->host_count ? trace->host_count
+                                                              : setup->host_count;
+    const enum import_result result = trace_choose_device(
+        trace->input, trace->size_bits, peak_of(trace, true), import, trace->error);
     if (result != IMPORT_OK) {
         return result;
     }

@@ -1,6 +1,7 @@
 /* Memory events of a profile in the trace viewer's form, trace.json:
- * {"traceEvents":[{"ph":"X","name":"MemoryAllocation", "ts":microseconds,"args":{"addr":"...", ...}}, ...]}.
- * Events of other names are passed over by their brackets, so that files of any size are read one event at a time. */
+ * {"traceEvents":[{"ph":"X","name":"MemoryAllocation", "ts":microseconds,"args":{"addr":"...",
+ * ...}}, ...]}. Events of other names are passed over by their brackets, so that files of any size
+ * are read one event at a time. */
 #include "formats/formats.h"
 #include "formats/memory_events.h"
 
@@ -27,7 +28,8 @@ static enum import_result wrong(const struct reader *reader, size_t at, const ch
     size_t column = 0;
     import_position(reader->text, at, &line, &column);
     if (at >= reader->length) {
-        return import_fail(reader->error, IMPORT_INCOMPLETE, line, column, "the file is cut off here");
+        return import_fail(reader->error, IMPORT_INCOMPLETE, line, column,
+                           "the file is cut off here");
     }
     return import_fail(reader->error, IMPORT_INVALID, line, column, "%s", reason);
 }
@@ -111,13 +113,14 @@ static enum import_result skip_value(struct reader *reader)
     return reader->offset > start ? IMPORT_OK : wrong(reader, start, "a value is missing here");
 }
 
-/* --- events ------------------------------------------------------------------------------------------------------ */
+/* --- events --- */
 
 static bool take_argument(struct memory_event *event, const char *name, const json_t *value)
 {
     const size_t length = strlen(name);
     if (json_is_string(value)) {
-        return memory_event_take_text(event, name, length, json_string_value(value), json_string_length(value));
+        return memory_event_take_text(event, name, length, json_string_value(value),
+                                      json_string_length(value));
     }
     if (json_is_integer(value)) {
         const json_int_t number = json_integer_value(value);
@@ -143,7 +146,8 @@ static enum import_result take_event(struct reader *reader, size_t at, const jso
     char device[64];
     const char *name = json_string_value(json_object_get(value, "name"));
     const json_t *arguments = json_object_get(value, "args");
-    if (name == NULL || (strcmp(name, "MemoryAllocation") != 0 && strcmp(name, "MemoryDeallocation") != 0)) {
+    if (name == NULL ||
+        (strcmp(name, "MemoryAllocation") != 0 && strcmp(name, "MemoryDeallocation") != 0)) {
         return IMPORT_OK;
     }
     event.is_allocation = strcmp(name, "MemoryAllocation") == 0;
@@ -159,7 +163,8 @@ static enum import_result take_event(struct reader *reader, size_t at, const jso
             return wrong(reader, at, reason);
         }
     }
-    snprintf(device, sizeof device, "process %" JSON_INTEGER_FORMAT, json_integer_value(json_object_get(value, "pid")));
+    snprintf(device, sizeof device, "process %" JSON_INTEGER_FORMAT,
+             json_integer_value(json_object_get(value, "pid")));
     return memory_events_add(reader->events, &event, device, reader->error);
 }
 
@@ -182,8 +187,10 @@ static enum import_result read_event(struct reader *reader)
         return wrong(reader, at, "a memory event of more than 64 KiB");
     }
     json_error_t error;
-    json_t *value = json_loadb(reader->text + at, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    if (value == NULL && (error.text[0] == '\0' || json_error_code(&error) == json_error_out_of_memory)) {
+    json_t *value = json_loadb(reader->text + at, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
+                               &error);
+    if (value == NULL &&
+        (error.text[0] == '\0' || json_error_code(&error) == json_error_out_of_memory)) {
         return import_fail(reader->error, IMPORT_UNREADABLE, 0, 0, "no host memory for its JSON");
     }
     if (value == NULL) {
@@ -228,7 +235,7 @@ static enum import_result read_events(struct reader *reader)
     return result;
 }
 
-/* --- the file ---------------------------------------------------------------------------------------------------- */
+/* --- the file --- */
 
 static enum import_result read_member(struct reader *reader)
 {
@@ -287,12 +294,16 @@ static unsigned trace_json_recognise(const char *text, size_t length)
     if (peek(&reader) != '{' || !contains(text, length, "\"traceEvents\"")) {
         return 0;
     }
-    return contains(text, length, "\"MemoryAllocation\"") || contains(text, length, "\"MemoryDeallocation\"") ? 85 : 20;
+    return contains(text, length, "\"MemoryAllocation\"") ||
+                   contains(text, length, "\"MemoryDeallocation\"")
+               ? 85
+               : 20;
 }
 
 const struct format format_trace_json = {
     .name = "trace_json",
-    .summary = "memory events of an XLA or TensorFlow profile in the trace viewer's form (trace.json)",
+    .summary =
+        "memory events of an XLA or TensorFlow profile in the trace viewer's form (trace.json)",
     .recognise = trace_json_recognise,
     .import = trace_json_import,
 };

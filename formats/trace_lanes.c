@@ -1,10 +1,11 @@
 /* A schedule under which lanes execute a list in its own order.
  *
- * A lane that goes on stands at point 0 of its next op, and there, and only there, the turn can be passed on: an op
- * that waits inside, or a lane that ends, passes the turn by default, from a point whose number is the target's
- * business.  So nobody may wait inside, and nobody may end before the last op of the log: an op that would wait for
- * what another lane has yet to make is preceded by a pause of its lane (time advances by nothing), and each lane
- * whose ops end early gets one at the end of the list. */
+ * A lane that goes on stands at point 0 of its next op, and there, and only there, the turn can be
+ * passed on: an op that waits inside, or a lane that ends, passes the turn by default, from a point
+ * whose number is the target's business.  So nobody may wait inside, and nobody may end before the
+ * last op of the log: an op that would wait for what another lane has yet to make is preceded by a
+ * pause of its lane (time advances by nothing), and each lane whose ops end early gets one at the
+ * end of the list. */
 #include "formats/trace_parts.h"
 
 #include "harness/check.h"
@@ -20,10 +21,12 @@ static bool waits_for(const struct op_list *ops, const struct op *op, uint32_t l
 bool trace_lanes_would_wait(const struct op_list *ops, const struct op *op, uint32_t last)
 {
     /* A lane begins when the turn is passed to it first: what it names is there by then. */
-    return last != OP_NONE && (waits_for(ops, op, last, op->ref) || waits_for(ops, op, last, op->event));
+    return last != OP_NONE &&
+           (waits_for(ops, op, last, op->ref) || waits_for(ops, op, last, op->event));
 }
 
-/* Pauses at the end, in the order in which lanes end by default: the next by number, round and round. */
+/* Pauses at the end, in the order in which lanes end by default: the next by number, round and
+ * round. */
 static void keep_alive(struct op_list *ops)
 {
     uint32_t seen = 0;
@@ -64,7 +67,8 @@ void trace_lanes_schedule(struct op_list *ops)
         const uint8_t lane = ops->ops[i].lane;
         if (i + 1 < count && ops->ops[i + 1].lane != lane) {
             CHECK(next[lane] != OP_NONE && left > 0);
-            switches[--left] = (struct schedule_switch){.lane = lane, .op = next[lane], .to = ops->ops[i + 1].lane};
+            switches[--left] = (struct schedule_switch){
+                .lane = lane, .op = next[lane], .to = ops->ops[i + 1].lane};
         }
         next[lane] = (uint32_t)i;
     }

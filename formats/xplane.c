@@ -1,8 +1,8 @@
 /* Memory events of an XLA or TensorFlow profile, *.xplane.pb.  Source of the numbers of fields:
  * tsl/profiler/protobuf/xplane.proto.
  *
- *     XSpace 1: XPlane  2: name  3: XLine  3: timestamp_ns  4: XEvent  1: metadata  2: offset_ps  4: XStat
- *                       4, 5: names of events and of stats by number, which stand behind the lines */
+ *     XSpace 1: XPlane  2: name  3: XLine  3: timestamp_ns  4: XEvent  1: metadata  2: offset_ps 4:
+ * XStat 4, 5: names of events and of stats by number, which stand behind the lines */
 #include "formats/formats.h"
 #include "formats/memory_events.h"
 #include "formats/name_table.h"
@@ -20,7 +20,15 @@ enum { MAP_KEY = 1, MAP_VALUE = 2 };
 enum { METADATA_NAME = 2 };
 enum { LINE_TIMESTAMP = 3, LINE_EVENT = 4 };
 enum { EVENT_METADATA = 1, EVENT_OFFSET = 2, EVENT_STAT = 4 };
-enum { STAT_METADATA = 1, STAT_DOUBLE = 2, STAT_UINT = 3, STAT_INT = 4, STAT_TEXT = 5, STAT_BYTES = 6, STAT_REF = 7 };
+enum {
+    STAT_METADATA = 1,
+    STAT_DOUBLE = 2,
+    STAT_UINT = 3,
+    STAT_INT = 4,
+    STAT_TEXT = 5,
+    STAT_BYTES = 6,
+    STAT_REF = 7
+};
 enum { PS_PER_NS = 1000 };
 
 /* The name that stands for a number. */
@@ -44,7 +52,7 @@ struct plane {
     char name[MEMORY_TEXT_BYTES];
 };
 
-/* --- names ------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 static int compare_entries(const void *a, const void *b)
 {
@@ -73,11 +81,13 @@ static const struct protobuf *entries_find(const struct entries *entries, uint64
 }
 
 /* Metadata is a message of its own; of it only the name is of interest. */
-static enum import_result read_metadata(struct protobuf metadata, struct protobuf *name, struct import_error *error)
+static enum import_result read_metadata(struct protobuf metadata, struct protobuf *name,
+                                        struct import_error *error)
 {
     struct protobuf_field field;
     enum import_result result;
-    *name = (struct protobuf){.text = metadata.text, .offset = metadata.offset, .end = metadata.offset};
+    *name = (struct protobuf){
+        .text = metadata.text, .offset = metadata.offset, .end = metadata.offset};
     while ((result = protobuf_next(&metadata, &field, error)) == IMPORT_OK && field.number != 0) {
         if (field.number == METADATA_NAME && field.type == PROTOBUF_BYTES) {
             *name = field.bytes;
@@ -86,7 +96,8 @@ static enum import_result read_metadata(struct protobuf metadata, struct protobu
     return result;
 }
 
-static enum import_result read_entry(struct protobuf map, struct entry *entry, struct import_error *error)
+static enum import_result read_entry(struct protobuf map, struct entry *entry,
+                                     struct import_error *error)
 {
     struct protobuf_field field;
     enum import_result result;
@@ -106,13 +117,15 @@ static enum import_result read_entry(struct protobuf map, struct entry *entry, s
 
 static void entries_add(struct entries *entries, const struct entry *entry)
 {
-    entries->entries = array_grown(entries->entries, entries->count, &entries->room, sizeof *entries->entries);
+    entries->entries = array_grown(entries->entries, entries->count, &entries->room,
+                                   sizeof *entries->entries);
     entries->entries[entries->count++] = *entry;
 }
 
 static bool is_memory_event(const struct protobuf *name)
 {
-    return protobuf_is_text(name, "MemoryAllocation") || protobuf_is_text(name, "MemoryDeallocation");
+    return protobuf_is_text(name, "MemoryAllocation") ||
+           protobuf_is_text(name, "MemoryDeallocation");
 }
 
 static enum import_result add_name(struct plane *plane, const struct protobuf_field *field)
@@ -135,13 +148,14 @@ static enum import_result read_names(struct plane *plane, struct protobuf reader
 {
     struct protobuf_field field;
     enum import_result result;
-    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK && field.number != 0) {
+    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
+           field.number != 0) {
         if (field.type != PROTOBUF_BYTES) {
             continue;
         }
         if (field.number == PLANE_NAME) {
-            name_keep(field.bytes.text + field.bytes.offset, field.bytes.end - field.bytes.offset, plane->name,
-                      sizeof plane->name);
+            name_keep(field.bytes.text + field.bytes.offset, field.bytes.end - field.bytes.offset,
+                      plane->name, sizeof plane->name);
         } else if (field.number == PLANE_EVENT_NAMES || field.number == PLANE_STAT_NAMES) {
             result = add_name(plane, &field);
             if (result != IMPORT_OK) {
@@ -150,15 +164,17 @@ static enum import_result read_names(struct plane *plane, struct protobuf reader
         }
     }
     if (plane->event_names.count > 0) {
-        qsort(plane->event_names.entries, plane->event_names.count, sizeof(struct entry), compare_entries);
+        qsort(plane->event_names.entries, plane->event_names.count, sizeof(struct entry),
+              compare_entries);
     }
     if (plane->stat_names.count > 0) {
-        qsort(plane->stat_names.entries, plane->stat_names.count, sizeof(struct entry), compare_entries);
+        qsort(plane->stat_names.entries, plane->stat_names.count, sizeof(struct entry),
+              compare_entries);
     }
     return result;
 }
 
-/* --- events ------------------------------------------------------------------------------------------------------ */
+/* --- events --- */
 
 /* A stat as its file has it. */
 struct stat {
@@ -167,15 +183,18 @@ struct stat {
     bool is_number, is_negative, is_text;
 };
 
-static void set_stat(const struct plane *plane, const struct protobuf_field *field, struct stat *stat)
+static void set_stat(const struct plane *plane, const struct protobuf_field *field,
+                     struct stat *stat)
 {
     if (field->number == STAT_METADATA && field->type == PROTOBUF_VARINT) {
         stat->metadata = field->value;
-    } else if ((field->number == STAT_UINT || field->number == STAT_INT) && field->type == PROTOBUF_VARINT) {
+    } else if ((field->number == STAT_UINT || field->number == STAT_INT) &&
+               field->type == PROTOBUF_VARINT) {
         stat->number = field->value;
         stat->is_number = true;
         stat->is_negative = field->number == STAT_INT && field->value >> 63 != 0;
-    } else if ((field->number == STAT_TEXT || field->number == STAT_BYTES) && field->type == PROTOBUF_BYTES) {
+    } else if ((field->number == STAT_TEXT || field->number == STAT_BYTES) &&
+               field->type == PROTOBUF_BYTES) {
         stat->text = field->bytes;
         stat->is_text = true;
     } else if (field->number == STAT_REF && field->type == PROTOBUF_VARINT) {
@@ -186,7 +205,8 @@ static void set_stat(const struct plane *plane, const struct protobuf_field *fie
 }
 
 /* False: a number is needed, and it is none. */
-static bool take_stat(const struct protobuf *name, const struct stat *stat, struct memory_event *event)
+static bool take_stat(const struct protobuf *name, const struct stat *stat,
+                      struct memory_event *event)
 {
     const char *text = name->text + name->offset;
     const size_t length = name->end - name->offset;
@@ -206,16 +226,18 @@ static enum import_result read_stat(const struct plane *plane, size_t at, struct
     struct protobuf_field field;
     struct stat stat = {0};
     enum import_result result;
-    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK && field.number != 0) {
+    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
+           field.number != 0) {
         set_stat(plane, &field, &stat);
     }
     const struct protobuf *name = entries_find(&plane->stat_names, stat.metadata);
     if (result != IMPORT_OK || name == NULL || take_stat(name, &stat, event)) {
         return result;
     }
-    return import_fail(plane->error, IMPORT_INVALID, 0, 0, "byte %zu: %.*s of a memory event is not a number from 0 "
-                       "on", at,
-                       (int)(name->end - name->offset), name->text + name->offset);
+    return import_fail(plane->error, IMPORT_INVALID, 0, 0,
+                       "byte %zu: %.*s of a memory event is not a number from 0 "
+                       "on",
+                       at, (int)(name->end - name->offset), name->text + name->offset);
 }
 
 /* The line's time and the event's offset in it.  False: beyond 2^63 ns. */
@@ -232,12 +254,13 @@ static bool add_times(int64_t line_ns, int64_t offset_ps, struct memory_event *e
 }
 
 /* What of an event comes first: its kind decides whether the rest is read. */
-static enum import_result read_head(const struct plane *plane, struct protobuf reader, uint64_t *metadata,
-                                    int64_t *offset_ps)
+static enum import_result read_head(const struct plane *plane, struct protobuf reader,
+                                    uint64_t *metadata, int64_t *offset_ps)
 {
     struct protobuf_field field;
     enum import_result result;
-    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK && field.number != 0) {
+    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
+           field.number != 0) {
         if (field.number == EVENT_METADATA && field.type == PROTOBUF_VARINT) {
             *metadata = field.value;
         } else if (field.number == EVENT_OFFSET && field.type == PROTOBUF_VARINT) {
@@ -247,7 +270,8 @@ static enum import_result read_head(const struct plane *plane, struct protobuf r
     return result;
 }
 
-static enum import_result read_event(struct plane *plane, size_t at, int64_t line_ns, struct protobuf reader)
+static enum import_result read_event(struct plane *plane, size_t at, int64_t line_ns,
+                                     struct protobuf reader)
 {
     struct memory_event event = {.at = at};
     struct protobuf_field field;
@@ -259,10 +283,12 @@ static enum import_result read_event(struct plane *plane, size_t at, int64_t lin
         return result;
     }
     if (!add_times(line_ns, offset_ps, &event)) {
-        return import_fail(plane->error, IMPORT_INVALID, 0, 0, "byte %zu: the time of an event is beyond 2^63 ns", at);
+        return import_fail(plane->error, IMPORT_INVALID, 0, 0,
+                           "byte %zu: the time of an event is beyond 2^63 ns", at);
     }
     event.is_allocation = protobuf_is_text(name, "MemoryAllocation");
-    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK && field.number != 0) {
+    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
+           field.number != 0) {
         if (field.number == EVENT_STAT && field.type == PROTOBUF_BYTES) {
             result = read_stat(plane, field.at, field.bytes, &event);
             if (result != IMPORT_OK) {
@@ -270,7 +296,8 @@ static enum import_result read_event(struct plane *plane, size_t at, int64_t lin
             }
         }
     }
-    return result == IMPORT_OK ? memory_events_add(plane->events, &event, plane->name, plane->error) : result;
+    return result == IMPORT_OK ? memory_events_add(plane->events, &event, plane->name, plane->error)
+                               : result;
 }
 
 static enum import_result read_line(struct plane *plane, struct protobuf reader)
@@ -279,12 +306,14 @@ static enum import_result read_line(struct plane *plane, struct protobuf reader)
     struct protobuf_field field;
     int64_t line_ns = 0;
     enum import_result result;
-    while ((result = protobuf_next(&again, &field, plane->error)) == IMPORT_OK && field.number != 0) {
+    while ((result = protobuf_next(&again, &field, plane->error)) == IMPORT_OK &&
+           field.number != 0) {
         if (field.number == LINE_TIMESTAMP && field.type == PROTOBUF_VARINT) {
             line_ns = (int64_t)field.value;
         }
     }
-    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
+    while (result == IMPORT_OK &&
+           (result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
            field.number != 0) {
         if (field.number == LINE_EVENT && field.type == PROTOBUF_BYTES) {
             result = read_event(plane, field.at, line_ns, field.bytes);
@@ -297,7 +326,8 @@ static enum import_result read_lines(struct plane *plane, struct protobuf reader
 {
     struct protobuf_field field;
     enum import_result result = IMPORT_OK;
-    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
+    while (result == IMPORT_OK &&
+           (result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
            field.number != 0) {
         if (field.number == PLANE_LINE && field.type == PROTOBUF_BYTES) {
             result = read_line(plane, field.bytes);
@@ -306,14 +336,16 @@ static enum import_result read_lines(struct plane *plane, struct protobuf reader
     return result;
 }
 
-/* --- the file ---------------------------------------------------------------------------------------------------- */
+/* --- the file --- */
 
-static enum import_result read_plane(struct memory_events *events, struct protobuf reader, struct import_error *error)
+static enum import_result read_plane(struct memory_events *events, struct protobuf reader,
+                                     struct import_error *error)
 {
     struct plane plane = {.events = events, .error = error};
     enum import_result result = read_names(&plane, reader);
     if (result == IMPORT_OK) {
-        result = read_lines(&plane, reader); /* also where there is no memory event: damage is damage */
+        result = read_lines(&plane,
+                            reader); /* also where there is no memory event: damage is damage */
     }
     free(plane.event_names.entries);
     free(plane.stat_names.entries);
@@ -326,7 +358,8 @@ static enum import_result read_space(const struct import_input *input, struct me
     struct protobuf reader = protobuf_of(input->text, input->length);
     struct protobuf_field field;
     enum import_result result = IMPORT_OK;
-    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, error)) == IMPORT_OK && field.number != 0) {
+    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, error)) == IMPORT_OK &&
+           field.number != 0) {
         if (field.number == SPACE_PLANE && field.type == PROTOBUF_BYTES) {
             result = read_plane(events, field.bytes, error);
         }
@@ -362,8 +395,8 @@ static bool is_plane(struct protobuf reader)
     return false;
 }
 
-/* Messages have no first bytes of their own: all fields of the file must be those of a space, and the first a plane
- * with a name. */
+/* Messages have no first bytes of their own: all fields of the file must be those of a space, and
+ * the first a plane with a name. */
 static unsigned xplane_recognise(const char *text, size_t length)
 {
     struct protobuf reader = protobuf_of(text, length);
@@ -382,7 +415,8 @@ static unsigned xplane_recognise(const char *text, size_t length)
             }
         }
     }
-    if (result == IMPORT_INCOMPLETE && !has_plane && field.number == SPACE_PLANE && field.type == PROTOBUF_BYTES) {
+    if (result == IMPORT_INCOMPLETE && !has_plane && field.number == SPACE_PLANE &&
+        field.type == PROTOBUF_BYTES) {
         has_plane = is_plane(reader); /* cut off in its first plane, whose bytes come next */
     }
     return !has_plane ? 0 : result == IMPORT_OK ? 80 : 60;

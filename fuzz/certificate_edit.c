@@ -10,7 +10,8 @@ struct part {
 };
 
 /* Replaces the part by length bytes, which are not in the text. */
-static void replace(struct certificate_text *text, struct part part, const char *bytes, size_t length)
+static void replace(struct certificate_text *text, struct part part, const char *bytes,
+                    size_t length)
 {
     if (text->length - (part.end - part.begin) + length >= CERTIFICATE_TEXT_BYTES) {
         return;
@@ -20,7 +21,8 @@ static void replace(struct certificate_text *text, struct part part, const char 
     text->length = text->length - (part.end - part.begin) + length;
 }
 
-/* --- parts of a kind: each finder gives the first one at or behind *at, and false where there is none ------- */
+/* --- parts of a kind: each finder gives the first one at or behind *at, and false where there is
+ * none --- */
 
 typedef bool find_part(const struct certificate_text *text, size_t at, struct part *part);
 
@@ -46,15 +48,17 @@ static bool find_digit(const struct certificate_text *text, size_t at, struct pa
 
 static bool find_line(const struct certificate_text *text, size_t at, struct part *part)
 {
-    const char *line_end = at < text->length ? memchr(text->bytes + at, '\n', text->length - at) : NULL;
+    const char *line_end = at < text->length ? memchr(text->bytes + at, '\n', text->length - at)
+                                             : NULL;
     part->begin = at;
     part->end = line_end == NULL ? text->length : (size_t)(line_end - text->bytes) + 1;
     return at < text->length;
 }
 
-static const char *const words[] = {"true",  "false",     "none",      "slide",   "repack",    "buffer",
-                                    "program", "output",  "retired",   "live",    "dying",     "justified",
-                                    "premature", "unknown", "rounding", "search",  "spans",     "stack"};
+static const char *const words[] = {"true",   "false",     "none",      "slide",   "repack",
+                                    "buffer", "program",   "output",    "retired", "live",
+                                    "dying",  "justified", "premature", "unknown", "rounding",
+                                    "search", "spans",     "stack"};
 enum { WORD_COUNT = sizeof words / sizeof words[0] };
 
 static bool find_word(const struct certificate_text *text, size_t at, struct part *part)
@@ -67,7 +71,8 @@ static bool find_word(const struct certificate_text *text, size_t at, struct par
             const size_t length = strlen(words[i]);
             if (text->bytes[at] == words[i][0] && length < text->length - at &&
                 memcmp(text->bytes + at, words[i], length) == 0 &&
-                !isalpha((unsigned char)text->bytes[at + length]) && text->bytes[at + length] != '_') {
+                !isalpha((unsigned char)text->bytes[at + length]) &&
+                text->bytes[at + length] != '_') {
                 *part = (struct part){at, at + length};
                 return true;
             }
@@ -90,7 +95,8 @@ static bool find_log_letter(const struct certificate_text *text, size_t at, stru
 }
 
 /* The n-th part of the kind, modulo how many there are.  False: there is none. */
-static bool choose(const struct certificate_text *text, find_part *find, size_t n, struct part *part)
+static bool choose(const struct certificate_text *text, find_part *find, size_t n,
+                   struct part *part)
 {
     size_t count = 0;
     for (size_t at = 0; find(text, at, part); at = part->end) {
@@ -107,7 +113,7 @@ static bool choose(const struct certificate_text *text, find_part *find, size_t 
     return true;
 }
 
-/* --- the edits ---------------------------------------------------------------------------------------- */
+/* --- the edits --- */
 
 /* The line and one that comes after it change places. */
 static void swap_lines(struct certificate_text *text, struct part first, size_t distance)
@@ -140,14 +146,22 @@ static void edit_log(struct certificate_text *text, struct part letter, uint8_t 
     static const char letters[] = {'f', 'c', 'b'};
     const char *to = &letters[value / 3 % sizeof letters];
     const struct part before = {letter.begin, letter.begin};
-    replace(text, value % 3 == 0 ? letter : value % 3 == 1 ? before : letter, to, value % 3 == 2 ? 0 : 1);
+    replace(text,
+            value % 3 == 0   ? letter
+            : value % 3 == 1 ? before
+                             : letter,
+            to, value % 3 == 2 ? 0 : 1);
 }
 
-static void edit_number(struct certificate_text *text, unsigned how, struct part part, uint8_t value)
+static void edit_number(struct certificate_text *text, unsigned how, struct part part,
+                        uint8_t value)
 {
     const char digit = (char)('0' + value % 10);
     const struct part before = {part.begin, part.begin};
-    replace(text, how == 1 ? before : part, how == 3 ? "-1" : &digit, how == 2 ? 0 : how == 3 ? 2 : 1);
+    replace(text, how == 1 ? before : part, how == 3 ? "-1" : &digit,
+            how == 2   ? 0
+            : how == 3 ? 2
+                       : 1);
 }
 
 static void edit_line(struct certificate_text *text, unsigned how, struct part line, uint8_t value)

@@ -1,4 +1,5 @@
-/* Small changes of a certificate's text, each chosen by four bytes: a digit, a line, a word, a letter of a log. */
+/* Small changes of a certificate's text, each chosen by four bytes: a digit, a line, a word, a
+ * letter of a log. */
 #ifndef FUZZ_CERTIFICATE_EDIT_H
 #define FUZZ_CERTIFICATE_EDIT_H
 
@@ -13,8 +14,8 @@ struct certificate_text {
     size_t length;
 };
 
-/* Changes the text as the edit says, or not, where it has nothing of the kind.  A change that would make it too long is
- * left out.  O(length). */
+/* Changes the text as the edit says, or not, where it has nothing of the kind.  A change that would
+ * make it too long is left out.  O(length). */
 void certificate_edit(struct certificate_text *text, const uint8_t edit[CERTIFICATE_EDIT_BYTES]);
 
 #endif

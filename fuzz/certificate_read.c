@@ -28,7 +28,8 @@ static bool is_power_of_two(uint64_t value)
 
 static bool is_align(const struct oom *oom, uint64_t align_bytes)
 {
-    return is_power_of_two(align_bytes) && align_bytes >= oom->granule_bytes && align_bytes <= ALIGN_BYTES_MAX;
+    return is_power_of_two(align_bytes) && align_bytes >= oom->granule_bytes &&
+           align_bytes <= ALIGN_BYTES_MAX;
 }
 
 static bool is_stack(const struct oom *oom, uint64_t stack_bytes)
@@ -36,18 +37,20 @@ static bool is_stack(const struct oom *oom, uint64_t stack_bytes)
     return stack_bytes % oom->granule_bytes == 0 && stack_bytes <= SIZE_BYTES_MAX;
 }
 
-/* --- what is read --------------------------------------------------------------------------------- */
+/* --- what is read --- */
 
 static bool read_device(const json_t *root, struct oom *oom)
 {
     json_int_t capacity, granule;
-    if (json_unpack((json_t *)root, "{s:{s:I,s:I}}", "device", "capacity", &capacity, "granule", &granule) != 0) {
+    if (json_unpack((json_t *)root, "{s:{s:I,s:I}}", "device", "capacity", &capacity, "granule",
+                    &granule) != 0) {
         return false;
     }
     oom->capacity_bytes = (uint64_t)capacity;
     oom->granule_bytes = (uint64_t)granule;
-    return is_power_of_two(oom->granule_bytes) && oom->granule_bytes <= ALIGN_BYTES_MAX && oom->capacity_bytes > 0 &&
-           oom->capacity_bytes <= CAPACITY_BYTES_MAX && oom->capacity_bytes % oom->granule_bytes == 0;
+    return is_power_of_two(oom->granule_bytes) && oom->granule_bytes <= ALIGN_BYTES_MAX &&
+           oom->capacity_bytes > 0 && oom->capacity_bytes <= CAPACITY_BYTES_MAX &&
+           oom->capacity_bytes % oom->granule_bytes == 0;
 }
 
 static bool read_contract(const json_t *root, struct oom *oom)
@@ -56,9 +59,10 @@ static bool read_contract(const json_t *root, struct oom *oom)
     const char *word = NULL;
     unsigned defrag;
     int drains, evicts, program_evicts, refused[FAULT_CALL_COUNT];
-    if (json_unpack((json_t *)root, "{s:{s:s,s:b,s:b,s:b},s:{s:b,s:b,s:b,s:b}}", "contract", "defrag", &word, "drains",
-                    &drains, "evicts", &evicts, "program_evicts_program", &program_evicts, "refused", "copy",
-                    &refused[FAULT_COPY], "wait", &refused[FAULT_WAIT], "unload", &refused[FAULT_UNLOAD], "host_memory",
+    if (json_unpack((json_t *)root, "{s:{s:s,s:b,s:b,s:b},s:{s:b,s:b,s:b,s:b}}", "contract",
+                    "defrag", &word, "drains", &drains, "evicts", &evicts, "program_evicts_program",
+                    &program_evicts, "refused", "copy", &refused[FAULT_COPY], "wait",
+                    &refused[FAULT_WAIT], "unload", &refused[FAULT_UNLOAD], "host_memory",
                     &refused[FAULT_HOST_MEMORY]) != 0 ||
         !find_word(word, defrags, 3, &defrag)) {
         return false;
@@ -79,21 +83,22 @@ static bool read_request(const json_t *root, struct oom *oom)
     const char *word = NULL;
     unsigned class;
     json_int_t bytes, align, stack, program;
-    if (json_unpack((json_t *)root, "{s:{s:s,s:I,s:I,s:I,s:I}}", "request", "class", &word, "bytes", &bytes, "align",
-                    &align, "stack", &stack, "program", &program) != 0 ||
+    if (json_unpack((json_t *)root, "{s:{s:s,s:I,s:I,s:I,s:I}}", "request", "class", &word, "bytes",
+                    &bytes, "align", &align, "stack", &stack, "program", &program) != 0 ||
         !find_word(word, classes, 2, &class)) {
         return false;
     }
     const json_int_t block_count = (json_int_t)json_array_size(json_object_get(root, "blocks"));
     const bool is_program = class == REQUEST_PROGRAM;
-    oom->request = (struct oom_request){.class = (enum request_class)class,
+    oom->request = (struct oom_request){.class = (enum request_class) class,
                                         .size_bytes = (uint64_t)bytes,
                                         .align_bytes = (uint64_t)align,
                                         .stack_bytes = (uint64_t)stack,
                                         .own_op = program == -1 ? OP_NONE : (uint32_t)program};
     return bytes >= (is_program ? 0 : 1) && oom->request.size_bytes <= SIZE_BYTES_MAX &&
            is_align(oom, oom->request.align_bytes) && is_stack(oom, oom->request.stack_bytes) &&
-           (is_program || stack == 0) && program >= -1 && program < block_count && (program == -1 || bytes == 0);
+           (is_program || stack == 0) && program >= -1 && program < block_count &&
+           (program == -1 || bytes == 0);
 }
 
 /* -1 is never. */
@@ -110,9 +115,10 @@ static bool read_block(const json_t *json, struct oom_block *block)
     const char *kind_word = NULL, *state_word = NULL;
     json_int_t address, size, align, stack, holds, used_until, freed_at;
     unsigned kind, state;
-    if (json_unpack((json_t *)json, "{s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "kind", &kind_word, "state", &state_word,
-                    "address", &address, "size", &size, "align", &align, "stack", &stack, "holds", &holds, "used_until",
-                    &used_until, "freed_at", &freed_at) != 0 ||
+    if (json_unpack((json_t *)json, "{s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "kind", &kind_word,
+                    "state", &state_word, "address", &address, "size", &size, "align", &align,
+                    "stack", &stack, "holds", &holds, "used_until", &used_until, "freed_at",
+                    &freed_at) != 0 ||
         !find_word(kind_word, kinds, 4, &kind) || !find_word(state_word, states, 2, &state)) {
         return false;
     }
@@ -123,15 +129,19 @@ static bool read_block(const json_t *json, struct oom_block *block)
     block->hold_count = holds < UINT32_MAX ? (uint32_t)holds : UINT32_MAX;
     block->kind = (uint8_t)kind;
     block->state = state == 0 ? BLOCK_LIVE : BLOCK_DYING;
-    return holds >= 0 && read_time(used_until, &block->used_until_ns) && read_time(freed_at, &block->freed_at_ns);
+    return holds >= 0 && read_time(used_until, &block->used_until_ns) &&
+           read_time(freed_at, &block->freed_at_ns);
 }
 
-static bool is_block_possible(const struct oom *oom, const struct oom_block *block, uint64_t floor_bytes)
+static bool is_block_possible(const struct oom *oom, const struct oom_block *block,
+                              uint64_t floor_bytes)
 {
     return is_align(oom, block->align_bytes) && block->address % block->align_bytes == 0 &&
-           block->address >= floor_bytes && block->address <= oom->capacity_bytes && block->size_bytes > 0 &&
-           block->size_bytes % oom->granule_bytes == 0 && block->size_bytes <= oom->capacity_bytes - block->address &&
-           is_stack(oom, block->stack_bytes) && (block->kind == BLOCK_PROGRAM || block->stack_bytes == 0) &&
+           block->address >= floor_bytes && block->address <= oom->capacity_bytes &&
+           block->size_bytes > 0 && block->size_bytes % oom->granule_bytes == 0 &&
+           block->size_bytes <= oom->capacity_bytes - block->address &&
+           is_stack(oom, block->stack_bytes) &&
+           (block->kind == BLOCK_PROGRAM || block->stack_bytes == 0) &&
            (block->state == BLOCK_DYING || block->freed_at_ns == 0);
 }
 
@@ -144,7 +154,8 @@ static bool read_blocks(const json_t *root, struct oom *oom)
     CHECK(oom->blocks != NULL);
     for (size_t i = 0; i < count; i++) {
         struct oom_block *block = &oom->blocks[i];
-        if (!read_block(json_array_get(blocks, i), block) || !is_block_possible(oom, block, floor_bytes)) {
+        if (!read_block(json_array_get(blocks, i), block) ||
+            !is_block_possible(oom, block, floor_bytes)) {
             return false;
         }
         block->op = (uint32_t)i;
@@ -157,15 +168,17 @@ static bool read_blocks(const json_t *root, struct oom *oom)
 static bool read_claim(const json_t *root, struct certificate_claim *claim)
 {
     static const char *const names[] = {"justified", "premature", "unknown"};
-    static const enum verdict_kind kinds[] = {VERDICT_JUSTIFIED, VERDICT_PREMATURE, VERDICT_UNKNOWN};
+    static const enum verdict_kind kinds[] = {VERDICT_JUSTIFIED, VERDICT_PREMATURE,
+                                              VERDICT_UNKNOWN};
     const char *word = NULL;
     unsigned index;
-    if (json_unpack((json_t *)root, "{s:s}", "claim", &word) != 0 || !find_word(word, names, 3, &index)) {
+    if (json_unpack((json_t *)root, "{s:s}", "claim", &word) != 0 ||
+        !find_word(word, names, 3, &index)) {
         return false;
     }
     claim->kind = kinds[index];
-    return read_device(root, &claim->oom) && read_contract(root, &claim->oom) && read_request(root, &claim->oom) &&
-           read_blocks(root, &claim->oom);
+    return read_device(root, &claim->oom) && read_contract(root, &claim->oom) &&
+           read_request(root, &claim->oom) && read_blocks(root, &claim->oom);
 }
 
 bool certificate_read(const char *text, size_t length, struct certificate_claim *claim)

@@ -5,7 +5,8 @@
 #include <assert.h>
 
 /* No lane is among the sleepers, too. */
-static_assert(LANE_COUNT_MAX + EVENT_COUNT_MAX <= UINT8_MAX + 1, "one byte can take each possibility");
+static_assert(LANE_COUNT_MAX + EVENT_COUNT_MAX <= UINT8_MAX + 1,
+              "one byte can take each possibility");
 
 static uint32_t count_bits(uint64_t bits)
 {
@@ -79,7 +80,8 @@ static struct decision choices_choose(void *state, const struct choice *choice)
         return otherwise;
     }
     const uint8_t byte = choices->bytes[choices->used++];
-    return byte == 0 ? otherwise : possibility_at(choice, (place_of(choice, &otherwise) + byte) % count);
+    return byte == 0 ? otherwise
+                     : possibility_at(choice, (place_of(choice, &otherwise) + byte) % count);
 }
 
 static bool choices_end(void *state, const struct run_summary *summary)

@@ -10,19 +10,21 @@ static uint32_t bucket_of(uint64_t number, uint32_t count)
     return bucket < count ? bucket : count - 1;
 }
 
-/* --- cells ---------------------------------------------------------------------------------------- */
+/* --- cells --- */
 
 static uint32_t heap_cell(const struct feedback_sight *sight)
 {
     const uint64_t largest = sight->largest_hole_bytes == 0 ? 1 : sight->largest_hole_bytes;
     const uint32_t level = bucket_of(sight->free_bytes / largest, FEEDBACK_LEVEL_COUNT);
     return FEEDBACK_HEAP +
-           (level * FEEDBACK_MITIGATIONS_COUNT + sight->mitigations) * FEEDBACK_OUTCOME_COUNT + sight->outcome;
+           (level * FEEDBACK_MITIGATIONS_COUNT + sight->mitigations) * FEEDBACK_OUTCOME_COUNT +
+           sight->outcome;
 }
 
 static uint32_t spans_cell(const struct feedback_sight *sight)
 {
-    return FEEDBACK_SPANS + bucket_of(sight->span_count, FEEDBACK_BUCKET_COUNT) * FEEDBACK_MITIGATIONS_COUNT +
+    return FEEDBACK_SPANS +
+           bucket_of(sight->span_count, FEEDBACK_BUCKET_COUNT) * FEEDBACK_MITIGATIONS_COUNT +
            sight->mitigations;
 }
 
@@ -35,7 +37,8 @@ static uint32_t distance_cell(const struct feedback_sight *sight)
     return FEEDBACK_DISTANCE + (bucket * 2 + is_short) * FEEDBACK_OUTCOME_COUNT + sight->outcome;
 }
 
-uint32_t feedback_cells(const struct feedback_sight *sight, uint32_t cells[FEEDBACK_CELLS_PER_OP_MAX])
+uint32_t feedback_cells(const struct feedback_sight *sight,
+                        uint32_t cells[FEEDBACK_CELLS_PER_OP_MAX])
 {
     CHECK(sight->outcome < FEEDBACK_OUTCOME_COUNT);
     CHECK(sight->mitigations < FEEDBACK_MITIGATIONS_COUNT);
@@ -44,7 +47,8 @@ uint32_t feedback_cells(const struct feedback_sight *sight, uint32_t cells[FEEDB
     cells[count++] = heap_cell(sight);
     cells[count++] = spans_cell(sight);
     if (sight->outcome == FEEDBACK_JUSTIFIED || sight->outcome == FEEDBACK_UNJUDGED) {
-        cells[count++] = FEEDBACK_QUEUED + bucket_of(sight->queued_free_count, FEEDBACK_BUCKET_COUNT);
+        cells[count++] = FEEDBACK_QUEUED +
+                         bucket_of(sight->queued_free_count, FEEDBACK_BUCKET_COUNT);
     }
     if (sight->request_bytes != 0) {
         cells[count++] = distance_cell(sight);
@@ -52,15 +56,16 @@ uint32_t feedback_cells(const struct feedback_sight *sight, uint32_t cells[FEEDB
     return count;
 }
 
-/* --- what an op left behind ----------------------------------------------------------------------- */
+/* --- what an op left behind --- */
 
 static bool is_request(const struct op *op)
 {
-    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD || op->kind == OP_EXECUTE ||
-           op->kind == OP_DEFRAGMENT;
+    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ||
+           op->kind == OP_EXECUTE || op->kind == OP_DEFRAGMENT;
 }
 
-static enum feedback_outcome outcome_of(const struct observation *seen, const struct verdict *verdict)
+static enum feedback_outcome outcome_of(const struct observation *seen,
+                                        const struct verdict *verdict)
 {
     if (seen->result == TARGET_NO_MEMORY) {
         return verdict->kind == VERDICT_JUSTIFIED ? FEEDBACK_JUSTIFIED : FEEDBACK_UNJUDGED;
@@ -76,7 +81,8 @@ static uint8_t mitigations_of(const struct observation *seen)
 }
 
 /* [from, to) between unmovable blocks, of which movable_bytes are taken. */
-static void take_span(struct feedback_sight *sight, uint64_t from, uint64_t to, uint64_t movable_bytes)
+static void take_span(struct feedback_sight *sight, uint64_t from, uint64_t to,
+                      uint64_t movable_bytes)
 {
     if (to <= from) {
         return;
@@ -106,7 +112,8 @@ static void see_spans(const struct model *model, struct feedback_sight *sight)
     take_span(sight, from, model_capacity_bytes(model), movable_bytes);
 }
 
-bool feedback_see(const struct run *run, const struct verdict *verdict, struct feedback_sight *sight)
+bool feedback_see(const struct run *run, const struct verdict *verdict,
+                  struct feedback_sight *sight)
 {
     const struct observation *seen = run_observation(run);
     const struct op_list *ops = run_ops(run);
@@ -120,7 +127,8 @@ bool feedback_see(const struct run *run, const struct verdict *verdict, struct f
         .outcome = outcome_of(seen, verdict),
         .mitigations = mitigations_of(seen),
         .granule_bytes = model_granule_bytes(model),
-        .request_bytes = seen->result == TARGET_NO_MEMORY ? verdict->requested_bytes : op->size_bytes,
+        .request_bytes = seen->result == TARGET_NO_MEMORY ? verdict->requested_bytes
+                                                          : op->size_bytes,
         .free_bytes = model_free_bytes(model),
         .largest_hole_bytes = model_largest_hole_bytes(model),
         .queued_free_count = model_dying_count(model),
@@ -129,7 +137,7 @@ bool feedback_see(const struct run *run, const struct verdict *verdict, struct f
     return true;
 }
 
-/* --- the play of an input ------------------------------------------------------------------------- */
+/* --- the play of an input --- */
 
 /* What broke a rule was not taken in, and the input ends there. */
 static void judged(void *context, const struct run *run, const struct verdict *verdict)
@@ -159,7 +167,8 @@ void feedback_take_schedule(const struct op_list *ops)
         const struct op *at = &ops->ops[i];
         if (at->kind == OP_SWITCH && at->ref < ops->count) {
             const uint32_t point = bucket_of(at->size_bytes, FEEDBACK_POINT_COUNT);
-            feedback_note(FEEDBACK_SWITCHES + (ops->ops[at->ref].kind * FEEDBACK_POINT_COUNT + point) * 2 +
+            feedback_note(FEEDBACK_SWITCHES +
+                          (ops->ops[at->ref].kind * FEEDBACK_POINT_COUNT + point) * 2 +
                           (at->event != OP_NONE));
         }
     }

@@ -1,8 +1,10 @@
-/* What a fuzz engine is told beside the code that ran: in which states the ops of an input left the heap.  Code is much
- * the same whether three holes are left or thirty, and so an engine that sees code alone keeps no input for thirty.
+/* What a fuzz engine is told beside the code that ran: in which states the ops of an input left the
+ * heap.  Code is much the same whether three holes are left or thirty, and so an engine that sees
+ * code alone keeps no input for thirty.
  *
- * A state is a cell, one of a fixed number; an input has noted a cell or not.  How the engine gets to see that is the
- * business of one of fuzz/feedback_libfuzzer.c, fuzz/feedback_afl.c and, where no engine is, fuzz/feedback_none.c. */
+ * A state is a cell, one of a fixed number; an input has noted a cell or not.  How the engine gets
+ * to see that is the business of one of fuzz/feedback_libfuzzer.c, fuzz/feedback_afl.c and, where
+ * no engine is, fuzz/feedback_none.c. */
 #ifndef FUZZ_FEEDBACK_H
 #define FUZZ_FEEDBACK_H
 
@@ -17,17 +19,23 @@ enum feedback_outcome {
     FEEDBACK_OUTCOME_COUNT
 };
 /* Bits: what was done for a request. */
-enum { FEEDBACK_DRAINED = 1, FEEDBACK_MOVED = 2, FEEDBACK_EVICTED = 4, FEEDBACK_MITIGATIONS_COUNT = 8 };
+enum {
+    FEEDBACK_DRAINED = 1,
+    FEEDBACK_MOVED = 2,
+    FEEDBACK_EVICTED = 4,
+    FEEDBACK_MITIGATIONS_COUNT = 8
+};
 
 /* What one request left behind. */
 struct feedback_sight {
     enum feedback_outcome outcome;
-    uint8_t mitigations;     /* FEEDBACK_DRAINED... */
-    uint64_t granule_bytes;  /* at least 1 */
-    uint64_t request_bytes;  /* 0 = not known */
+    uint8_t mitigations;    /* FEEDBACK_DRAINED... */
+    uint64_t granule_bytes; /* at least 1 */
+    uint64_t request_bytes; /* 0 = not known */
     uint64_t free_bytes, largest_hole_bytes;
-    uint64_t best_span_bytes;   /* free in the span that has most of it: what moves inside of it could make one hole */
-    uint64_t span_count;        /* between unmovable blocks */
+    uint64_t best_span_bytes; /* free in the span that has most of it: what moves inside of it could
+                                 make one hole */
+    uint64_t span_count;      /* between unmovable blocks */
     uint64_t queued_free_count; /* blocks that die */
 };
 
@@ -40,28 +48,32 @@ enum {
 /* Where each group of cells begins. */
 enum {
     FEEDBACK_HEAP = 0, /* fragmentation x mitigations x outcome */
-    FEEDBACK_SPANS = FEEDBACK_HEAP + FEEDBACK_LEVEL_COUNT * FEEDBACK_MITIGATIONS_COUNT * FEEDBACK_OUTCOME_COUNT,
+    FEEDBACK_SPANS = FEEDBACK_HEAP +
+                     FEEDBACK_LEVEL_COUNT * FEEDBACK_MITIGATIONS_COUNT * FEEDBACK_OUTCOME_COUNT,
     FEEDBACK_QUEUED = FEEDBACK_SPANS + FEEDBACK_BUCKET_COUNT * FEEDBACK_MITIGATIONS_COUNT,
     FEEDBACK_DISTANCE = FEEDBACK_QUEUED + FEEDBACK_BUCKET_COUNT,
     FEEDBACK_SWITCHES = FEEDBACK_DISTANCE + 2 * FEEDBACK_DISTANCE_COUNT * FEEDBACK_OUTCOME_COUNT,
-    FEEDBACK_POINT_COUNT = 16, /* of an op, in buckets; switches: kind of op x point x whether an event completed */
+    FEEDBACK_POINT_COUNT =
+        16, /* of an op, in buckets; switches: kind of op x point x whether an event completed */
     FEEDBACK_CELL_COUNT = FEEDBACK_SWITCHES + OP_KIND_COUNT * FEEDBACK_POINT_COUNT * 2
 };
 enum { FEEDBACK_CELLS_PER_OP_MAX = 4 };
 
 /* The cells of one request, each below FEEDBACK_CELL_COUNT; returns how many. */
-uint32_t feedback_cells(const struct feedback_sight *sight, uint32_t cells[FEEDBACK_CELLS_PER_OP_MAX]);
-/* What the last op of the run left behind; verdict is that on it.  False: it was no request, or one that was placed
- * without a call into the device.  O(blocks). */
-bool feedback_see(const struct run *run, const struct verdict *verdict, struct feedback_sight *sight);
+uint32_t feedback_cells(const struct feedback_sight *sight,
+                        uint32_t cells[FEEDBACK_CELLS_PER_OP_MAX]);
+/* What the last op of the run left behind; verdict is that on it.  False: it was no request, or one
+ * that was placed without a call into the device.  O(blocks). */
+bool feedback_see(const struct run *run, const struct verdict *verdict,
+                  struct feedback_sight *sight);
 
-/* For the player of an input: feedback_begin() before it, the listener while it plays, and after a run in lanes the list
- * that was recorded, with its schedule. */
+/* For the player of an input: feedback_begin() before it, the listener while it plays, and after a
+ * run in lanes the list that was recorded, with its schedule. */
 void feedback_begin(void);
 extern const struct run_listener feedback_listener;
 void feedback_take_schedule(const struct op_list *ops);
 
-/* --- towards the engine: one file for each --------------------------------------------------------- */
+/* --- towards the engine: one file for each --- */
 
 /* A new input: no cell is noted. */
 void feedback_forget(void);

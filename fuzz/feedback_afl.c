@@ -1,4 +1,5 @@
-/* The cells as guards of edges, as if each were one: AFL++ numbers whatever lies in their section, and counts calls. */
+/* The cells as guards of edges, as if each were one: AFL++ numbers whatever lies in their section,
+ * and counts calls. */
 #include "fuzz/feedback.h"
 
 #include "harness/check.h"

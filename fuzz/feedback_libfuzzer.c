@@ -1,4 +1,5 @@
-/* The cells as extra counters of libFuzzer, which clears them before each input.  honggfuzz and others do not look. */
+/* The cells as extra counters of libFuzzer, which clears them before each input.  honggfuzz and
+ * others do not look. */
 #include "fuzz/feedback.h"
 
 #include "harness/check.h"
@@ -7,7 +8,8 @@
 enum { COUNTER_COUNT = (FEEDBACK_CELL_COUNT + 7) / 8 * 8 };
 
 /* Nobody here reads them, so without `used` a compiler takes them out, without a word. */
-__attribute__((section("__libfuzzer_extra_counters"), used, aligned(8))) static uint8_t counters[COUNTER_COUNT];
+__attribute__((section("__libfuzzer_extra_counters"), used,
+               aligned(8))) static uint8_t counters[COUNTER_COUNT];
 
 void feedback_forget(void)
 {

@@ -17,8 +17,9 @@
 #include <unistd.h>
 
 enum { SHRINK_REPLAYS_MAX = 4000, SEARCH_COUNT_MAX = 500, PATH_BYTES = 1024, SLUG_BYTES = 64 };
-/* The clock on the wall goes on while others have the processor, and a lane that waits in vain takes none.  After half of
- * this no list is tried any more: the rest is for one that does not return. */
+/* The clock on the wall goes on while others have the processor, and a lane that waits in vain
+ * takes none.  After half of this no list is tried any more: the rest is for one that does not
+ * return. */
 enum { WALL_TIMES_PROCESSOR = 10 };
 
 /* The finding as it is written down: the list, shrunk or not, and what it breaks. */
@@ -44,14 +45,16 @@ static uint64_t wall_ms(void)
 }
 
 /* Once time is up no list is tried any more, and what was found by then stays. */
-static bool replay_in_time(void *context, const struct setup *setup, struct op_list *ops, struct verdict *first)
+static bool replay_in_time(void *context, const struct setup *setup, struct op_list *ops,
+                           struct verdict *first)
 {
     struct timed_replaying *timed = context;
     return clock() < timed->end && wall_ms() < timed->wall_end_ms &&
            shrink_replay(&timed->replaying, setup, ops, first);
 }
 
-/* What is said when a list that is tried does not end.  Made beforehand: all that can be done then is to write it. */
+/* What is said when a list that is tried does not end.  Made beforehand: all that can be done then
+ * is to write it. */
 static struct {
     char *text;
     size_t length;
@@ -71,8 +74,9 @@ static void end_late(int signal)
     end_in_rule(late.rule);
 }
 
-/* An engine's alarm is for an input that does not end.  This one has, and what follows may take longer; but a list that
- * is tried may not end either, and nobody looks at the clock in it.  0: no alarm. */
+/* An engine's alarm is for an input that does not end.  This one has, and what follows may take
+ * longer; but a list that is tried may not end either, and nobody looks at the clock in it.  0: no
+ * alarm. */
 static void set_alarm(uint64_t ms)
 {
     const struct sigaction action = {.sa_handler = end_late};
@@ -89,9 +93,11 @@ static void shrink_list(const struct finding *finding, uint32_t ms_max, struct w
         .end = clock() + (clock_t)ms_max * (CLOCKS_PER_SEC / 1000),
         .wall_end_ms = wall_ms() + (uint64_t)ms_max * WALL_TIMES_PROCESSOR / 2,
     };
-    const struct shrink_try attempt = {
-        .context = &timed, .is_same = replay_in_time, .setup = &written->setup,
-        .cost = &timed.replaying.cost, .search_count_max = SEARCH_COUNT_MAX};
+    const struct shrink_try attempt = {.context = &timed,
+                                       .is_same = replay_in_time,
+                                       .setup = &written->setup,
+                                       .cost = &timed.replaying.cost,
+                                       .search_count_max = SEARCH_COUNT_MAX};
     struct shrink_result result;
     (void)snprintf(timed.replaying.signature, SIGNATURE_BYTES, "%s", written->signature);
     set_alarm((uint64_t)ms_max * WALL_TIMES_PROCESSOR);
@@ -106,8 +112,8 @@ static void shrink_list(const struct finding *finding, uint32_t ms_max, struct w
     op_list_deinit(&result.ops);
 }
 
-/* A shorter list need not be regretted in the same way, and a list that differs the second time is not seen to differ
- * when it is run once. */
+/* A shorter list need not be regretted in the same way, and a list that differs the second time is
+ * not seen to differ when it is run once. */
 static bool can_shrink(const struct verdict *verdict)
 {
     return verdict->rule != RULE_REGRET && verdict->rule != RULE_REPLAY;
@@ -175,7 +181,8 @@ static bool write_list(const struct written *written)
     char path[PATH_BYTES + 8];
     struct ops_file_error error;
     (void)snprintf(path, sizeof path, "%s.ops", written->stem);
-    if (ops_file_write(path, &written->setup, &written->ops, written->signature, &error) != OPS_FILE_OK) {
+    if (ops_file_write(path, &written->setup, &written->ops, written->signature, &error) !=
+        OPS_FILE_OK) {
         (void)fprintf(stderr, "hbmstress: %s\n", error.reason);
         return false;
     }
@@ -203,16 +210,18 @@ static bool write_files(const struct finding *finding, const struct written *wri
     return true;
 }
 
-static void print_finding(FILE *stream, const struct finding *finding, const struct written *written)
+static void print_finding(FILE *stream, const struct finding *finding,
+                          const struct written *written)
 {
-    (void)fprintf(stream, "\nhbmstress: %s found: %s (rule %s, op %" PRIu32 ")\nreason: %s\n", finding->fuzz_target,
-                  written->signature, rule_info(written->verdict.rule)->name, written->verdict.op,
-                  written->verdict.reason);
+    (void)fprintf(stream, "\nhbmstress: %s found: %s (rule %s, op %" PRIu32 ")\nreason: %s\n",
+                  finding->fuzz_target, written->signature, rule_info(written->verdict.rule)->name,
+                  written->verdict.op, written->verdict.reason);
     ops_file_print(stream, &written->setup, &written->ops, written->signature);
 }
 
 /* The list as it was found stays if that takes too long, or does not return at all. */
-static void shrink_in_time(const struct finding *finding, const char *folder, uint32_t ms_max, struct written *written)
+static void shrink_in_time(const struct finding *finding, const char *folder, uint32_t ms_max,
+                           struct written *written)
 {
     name_files(folder, finding, written);
     if (written->stem[0] == '\0' || !write_list(written)) {
@@ -224,7 +233,9 @@ static void shrink_in_time(const struct finding *finding, const char *folder, ui
     CHECK(stream != NULL);
     late.rule = written->verdict.rule;
     print_finding(stream, finding, written);
-    (void)fprintf(stream, "hbmstress: a shorter list did not end, so it is as it was found\nrepro:  %s\n", found);
+    (void)fprintf(stream,
+                  "hbmstress: a shorter list did not end, so it is as it was found\nrepro:  %s\n",
+                  found);
     print_repeat(stream, written);
     CHECK(fclose(stream) == 0);
     shrink_list(finding, ms_max, written);
@@ -248,8 +259,10 @@ _Noreturn void finding_end_within(const struct finding *finding, uint32_t shrink
     }
     print_finding(stderr, finding, &written);
     if (written.stem[0] == '\0' || !write_files(finding, &written)) {
-        (void)fprintf(stderr, "repeat: save the lines from 'hbmstress-ops 1' to the last op as crash.ops, then\n"
-                              "        hbmstress replay crash.ops\n");
+        (void)fprintf(
+            stderr,
+            "repeat: save the lines from 'hbmstress-ops 1' to the last op as crash.ops, then\n"
+            "        hbmstress replay crash.ops\n");
     }
     (void)fflush(stderr);
     end_in_rule(written.verdict.rule);

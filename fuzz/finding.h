@@ -1,5 +1,6 @@
-/* The end of an input that breaks a promise: it is said, written down as an .ops file, and the process ends in a function
- * of that rule alone, so that engines which compare stacks tell one finding from another. */
+/* The end of an input that breaks a promise: it is said, written down as an .ops file, and the
+ * process ends in a function of that rule alone, so that engines which compare stacks tell one
+ * finding from another. */
 #ifndef FUZZ_FINDING_H
 #define FUZZ_FINDING_H
 
@@ -23,13 +24,15 @@ struct finding {
 /* A shrunk list is worth a minute of processor time, and no more: hbmstress shrink goes on. */
 enum { FINDING_SHRINK_MS_MAX = 60 * 1000 };
 
-/* Prints the finding with its list, shrunk where that is asked for, and the line that repeats it to standard error.
- * Where the environment names a folder in HBMSTRESS_FUZZ_OUT, the list is shrunk and it and, of a premature verdict, the
- * certificate go to files there.  The list as it was found lies there meanwhile, in case this process is ended. */
+/* Prints the finding with its list, shrunk where that is asked for, and the line that repeats it to
+ * standard error. Where the environment names a folder in HBMSTRESS_FUZZ_OUT, the list is shrunk
+ * and it and, of a premature verdict, the certificate go to files there.  The list as it was found
+ * lies there meanwhile, in case this process is ended. */
 _Noreturn void finding_end(const struct finding *finding);
 
-/* The same; shrinking may take so much processor time (at least 1), whatever list is under way then is the last one.
- * When one of them has not ended after ten times as long by the clock on the wall, it is printed as it was found. */
+/* The same; shrinking may take so much processor time (at least 1), whatever list is under way then
+ * is the last one. When one of them has not ended after ten times as long by the clock on the wall,
+ * it is printed as it was found. */
 _Noreturn void finding_end_within(const struct finding *finding, uint32_t shrink_ms_max);
 
 #endif

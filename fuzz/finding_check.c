@@ -6,14 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* One function a check.  Each notes its own number, so that no compiler takes two of them for one. */
+/* One function a check.  Each notes its own number, so that no compiler takes two of them for one.
+ */
 static volatile enum finding_check ended_in;
 
-#define END_IN(name, check)                                \
+#define END_IN(name, check)                                    \
     __attribute__((noinline)) static _Noreturn void name(void) \
-    {                                                      \
-        ended_in = check;                                  \
-        abort();                                           \
+    {                                                          \
+        ended_in = check;                                      \
+        abort();                                               \
     }
 
 END_IN(finding_judges_differ, FINDING_JUDGES_DIFFER)
@@ -54,7 +55,8 @@ const char *finding_check_name(enum finding_check check)
     return checks[check].name;
 }
 
-_Noreturn void finding_end_check(const char *fuzz_target, enum finding_check check, const char *reason, ...)
+_Noreturn void finding_end_check(const char *fuzz_target, enum finding_check check,
+                                 const char *reason, ...)
 {
     va_list arguments;
     (void)fprintf(stderr, "\nhbmstress: %s found: %s\nreason: ", fuzz_target, checks[check].name);
@@ -67,7 +69,8 @@ _Noreturn void finding_end_check(const char *fuzz_target, enum finding_check che
     abort(); /* not reached: no end returns */
 }
 
-void finding_print_ops(const char *target_name, const struct setup *setup, const struct op_list *ops)
+void finding_print_ops(const char *target_name, const struct setup *setup,
+                       const struct op_list *ops)
 {
     struct setup named = *setup;
     (void)snprintf(named.target, sizeof named.target, "%s", target_name);

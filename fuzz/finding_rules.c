@@ -2,14 +2,15 @@
 
 #include <stdlib.h>
 
-/* One function a rule.  Each notes its own number, so that no compiler takes two of them for one. */
+/* One function a rule.  Each notes its own number, so that no compiler takes two of them for one.
+ */
 static volatile enum rule ended_in;
 
-#define END_IN(name, rule)                                \
+#define END_IN(name, rule)                                     \
     __attribute__((noinline)) static _Noreturn void name(void) \
-    {                                                      \
-        ended_in = rule;                                   \
-        abort();                                           \
+    {                                                          \
+        ended_in = rule;                                       \
+        abort();                                               \
     }
 
 END_IN(finding_none, RULE_NONE)

@@ -1,5 +1,6 @@
-/* Whether any log with a dump of a BFC allocator is refused with a place and a reason, or becomes ops
- * that are legal, print and read the same, and end in an out-of-memory, as the dump says (formats/bfc.h). */
+/* Whether any log with a dump of a BFC allocator is refused with a place and a reason, or becomes
+ * ops that are legal, print and read the same, and end in an out-of-memory, as the dump says
+ * (formats/bfc.h). */
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
 #include "fuzz/subject.h"
@@ -15,7 +16,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     const bool is_played = text_check_import(name, &format_bfc, bytes, length, &last);
     /* The ops are chosen for libhbm: another allocator may find room where it finds none. */
     if (is_played && last != TARGET_NO_MEMORY && strcmp(subject_name(), "hbm") == 0) {
-        finding_end_check(name, FINDING_MESSAGE_NOT_REPEATED, "the last op was answered with %d", (int)last);
+        finding_end_check(name, FINDING_MESSAGE_NOT_REPEATED, "the last op was answered with %d",
+                          (int)last);
     }
     return 0;
 }

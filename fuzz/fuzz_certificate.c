@@ -1,9 +1,11 @@
-/* Whether the checker of certificates stands any text, accepts ours, and accepts none that claims what is not so.
+/* Whether the checker of certificates stands any text, accepts ours, and accepts none that claims
+ * what is not so.
  *
- * An input whose first byte is even is a text behind that byte.  The others are a small out-of-memory and a few edits:
- * how many, four bytes each (fuzz/certificate_edit.h), then the state (fuzz/oom_input.h).  Its certificate must be
- * accepted.  After the edits it may be accepted only when its claim is true of the state that it has then, which the
- * oracle and, where that is small, trying everything decide.  A claim that nothing is known is never false. */
+ * An input whose first byte is even is a text behind that byte.  The others are a small
+ * out-of-memory and a few edits: how many, four bytes each (fuzz/certificate_edit.h), then the
+ * state (fuzz/oom_input.h).  Its certificate must be accepted.  After the edits it may be accepted
+ * only when its claim is true of the state that it has then, which the oracle and, where that is
+ * small, trying everything decide.  A claim that nothing is known is never false. */
 #include "checker/certificate_check.h"
 #include "fuzz/certificate_edit.h"
 #include "fuzz/certificate_read.h"
@@ -19,12 +21,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first budget is small, so that some searches end early; the second settles nearly all of them. */
+/* The first budget is small, so that some searches end early; the second settles nearly all of
+ * them. */
 enum { NODES_MAX = 2000, TRUTH_NODES_MAX = 100000, EDIT_COUNT_MAX = 8 };
 
 static const char name[] = "fuzz_certificate";
 
-static enum certificate_result check(const char *text, size_t length, char reason[CERTIFICATE_REASON_BYTES])
+static enum certificate_result check(const char *text, size_t length,
+                                     char reason[CERTIFICATE_REASON_BYTES])
 {
     /* What is not written stands out: it is not printable. */
     memset(reason, 1, CERTIFICATE_REASON_BYTES);
@@ -46,7 +50,8 @@ static bool print(struct oracle *oracle, const struct oom *oom, struct certifica
     return text->length > 0;
 }
 
-static _Noreturn void end(const struct certificate_text *text, enum finding_check what, const char *reason)
+static _Noreturn void end(const struct certificate_text *text, enum finding_check what,
+                          const char *reason)
 {
     (void)fwrite(text->bytes, 1, text->length, stderr);
     finding_end_check(name, what, "%s", reason);
@@ -57,16 +62,19 @@ static void check_claim(struct oracle *oracle, const struct certificate_text *te
     struct certificate_claim claim;
     struct verdict judged = {.kind = VERDICT_NONE};
     if (!certificate_read(text->bytes, text->length, &claim)) {
-        end(text, FINDING_FALSE_CLAIM_ACCEPTED, "accepted, and no certificate of a state that can be");
+        end(text, FINDING_FALSE_CLAIM_ACCEPTED,
+            "accepted, and no certificate of a state that can be");
     }
     if (claim.kind != VERDICT_UNKNOWN) {
         oracle_judge(oracle, &claim.oom, TRUTH_NODES_MAX, &judged);
         const enum verdict_kind tried = exhaustive_judge(&claim.oom);
         if (judged.kind != VERDICT_UNKNOWN && judged.kind != claim.kind) {
-            end(text, FINDING_FALSE_CLAIM_ACCEPTED, "accepted, and the oracle says that its claim is false");
+            end(text, FINDING_FALSE_CLAIM_ACCEPTED,
+                "accepted, and the oracle says that its claim is false");
         }
         if (tried != VERDICT_NONE && tried != claim.kind) {
-            end(text, FINDING_FALSE_CLAIM_ACCEPTED, "accepted, and trying everything says that its claim is false");
+            end(text, FINDING_FALSE_CLAIM_ACCEPTED,
+                "accepted, and trying everything says that its claim is false");
         }
     }
     oom_deinit(&claim.oom);

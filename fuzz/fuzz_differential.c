@@ -1,24 +1,29 @@
-/* Whether one list of ops, played on several allocators, gets answers that fit each other: on the allocator that is
- * fuzzed with defrag=none, slide and repack, and on first_fit, which awaits, moves and evicts nothing.
+/* Whether one list of ops, played on several allocators, gets answers that fit each other: on the
+ * allocator that is fuzzed with defrag=none, slide and repack, and on first_fit, which awaits,
+ * moves and evicts nothing.
  *
- * The contract that the input names leads: relative references and fits are resolved in its run, and the others play
- * what it recorded.  Faults and retirements are taken out, because what they strike depends on the device calls that an
- * allocator makes.  What is implied, of any two of them:
+ * The contract that the input names leads: relative references and fits are resolved in its run,
+ * and the others play what it recorded.  Faults and retirements are taken out, because what they
+ * strike depends on the device calls that an allocator makes.  What is implied, of any two of them:
  *
  *  1. Each run alone keeps every rule.
- *  2. Each verdict on an out-of-memory is what trying everything says, where the state is small enough.
- *  3. Room.  When both are in the same state (the blocks, where each is, and until when it is used, held, dying) and
- *     the right one promises all that the left one does, then the mitigations of the right one reach every state that
- *     those of the left one reach.  Where the left one found room, an out-of-memory of the right one is premature.
- *     The left one comes before the right one among first_fit, none, slide, repack.  Only the same state counts:
- *     contracts alone imply nothing about states that moves or another choice of holes have driven apart.  Neither does
- *     it count when the left one waited longer than the last queued free takes, which nobody promises.
- *  4. A request is invalid because of what is asked, whatever is in the heap: it is for all, or for none.
- *  5. As long as all answers were the same, at the same time, with the same events done, with blocks of the same size
- *     and without an eviction (after which images differ), the same bytes are in use and reserved, wherever blocks are.
+ *  2. Each verdict on an out-of-memory is what trying everything says, where the state is small
+ * enough.
+ *  3. Room.  When both are in the same state (the blocks, where each is, and until when it is used,
+ * held, dying) and the right one promises all that the left one does, then the mitigations of the
+ * right one reach every state that those of the left one reach.  Where the left one found room, an
+ * out-of-memory of the right one is premature. The left one comes before the right one among
+ * first_fit, none, slide, repack.  Only the same state counts: contracts alone imply nothing about
+ * states that moves or another choice of holes have driven apart.  Neither does it count when the
+ * left one waited longer than the last queued free takes, which nobody promises.
+ *  4. A request is invalid because of what is asked, whatever is in the heap: it is for all, or for
+ * none.
+ *  5. As long as all answers were the same, at the same time, with the same events done, with
+ * blocks of the same size and without an eviction (after which images differ), the same bytes are
+ * in use and reserved, wherever blocks are.
  *
- * Not implied, and not checked: that a stronger contract meets more requests over a whole list (what it met before may
- * stand in the way), and anything about addresses. */
+ * Not implied, and not checked: that a stronger contract meets more requests over a whole list
+ * (what it met before may stand in the way), and anything about addresses. */
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
 #include "fuzz/subject.h"
@@ -45,7 +50,8 @@ static void open_variants(void)
     for (unsigned i = 0; i < VARIANT_COUNT; i++) {
         variants[i] = (struct variant){.fuzz_target = name,
                                        .target = defrags[i] == NULL ? &target_first_fit : subject(),
-                                       .target_name = defrags[i] == NULL ? target_first_fit.name : subject_name(),
+                                       .target_name = defrags[i] == NULL ? target_first_fit.name
+                                                                         : subject_name(),
                                        .defrag = defrags[i]};
     }
 }
@@ -68,7 +74,8 @@ static void reduce(struct input *input)
     struct op_list *ops = &input->ops;
     bool drops = false;
     input->faults = (struct fault_wish){0};
-    input->setup.host_count = input->setup.host_count < HOSTS_MAX ? input->setup.host_count : HOSTS_MAX;
+    input->setup.host_count = input->setup.host_count < HOSTS_MAX ? input->setup.host_count
+                                                                  : HOSTS_MAX;
     ops->count = ops->count < OPS_MAX ? ops->count : OPS_MAX;
     for (size_t i = 0; i < ops->count; i++) {
         const uint8_t kind = ops->ops[i].kind;
@@ -81,7 +88,7 @@ static void reduce(struct input *input)
     }
 }
 
-/* --- two of them ----------------------------------------------------------------------------------- */
+/* --- two of them --- */
 
 struct pair {
     struct variant *left, *right;
@@ -89,7 +96,8 @@ struct pair {
 };
 
 _Noreturn __attribute__((format(printf, 4, 5))) static void end(const struct pair *pair, size_t op,
-                                                                enum finding_check check, const char *reason, ...)
+                                                                enum finding_check check,
+                                                                const char *reason, ...)
 {
     char text[256];
     va_list arguments;
@@ -99,28 +107,31 @@ _Noreturn __attribute__((format(printf, 4, 5))) static void end(const struct pai
     pair->input->ops.count = op + 1;
     finding_print_ops(pair->left->target_name, &pair->left->setup, &pair->input->ops);
     finding_print_ops(pair->right->target_name, &pair->right->setup, &pair->input->ops);
-    finding_end_check(name, check, "op %zu, %s %s on the left, %s %s on the right: %s", op, pair->left->target_name,
-                      pair->left->defrag == NULL ? "" : pair->left->defrag, pair->right->target_name,
+    finding_end_check(name, check, "op %zu, %s %s on the left, %s %s on the right: %s", op,
+                      pair->left->target_name, pair->left->defrag == NULL ? "" : pair->left->defrag,
+                      pair->right->target_name,
                       pair->right->defrag == NULL ? "" : pair->right->defrag, text);
 }
 
 static bool blocks_equal(const struct oom *a, const struct oom *b)
 {
-    bool are_equal = a->capacity_bytes == b->capacity_bytes && a->granule_bytes == b->granule_bytes &&
-                     a->block_count == b->block_count;
+    bool are_equal = a->capacity_bytes == b->capacity_bytes &&
+                     a->granule_bytes == b->granule_bytes && a->block_count == b->block_count;
     for (size_t i = 0; are_equal && i < a->block_count; i++) {
         const struct oom_block *x = &a->blocks[i], *y = &b->blocks[i];
-        are_equal = x->address == y->address && x->size_bytes == y->size_bytes && x->align_bytes == y->align_bytes &&
-                    x->stack_bytes == y->stack_bytes && x->used_until_ns == y->used_until_ns &&
-                    x->freed_at_ns == y->freed_at_ns && x->op == y->op && x->hold_count == y->hold_count &&
-                    x->kind == y->kind && x->state == y->state;
+        are_equal = x->address == y->address && x->size_bytes == y->size_bytes &&
+                    x->align_bytes == y->align_bytes && x->stack_bytes == y->stack_bytes &&
+                    x->used_until_ns == y->used_until_ns && x->freed_at_ns == y->freed_at_ns &&
+                    x->op == y->op && x->hold_count == y->hold_count && x->kind == y->kind &&
+                    x->state == y->state;
     }
     return are_equal;
 }
 
 static bool promises_all_of(const struct oom *right, const struct oom *left)
 {
-    return right->defrag >= left->defrag && right->drains >= left->drains && right->evicts >= left->evicts &&
+    return right->defrag >= left->defrag && right->drains >= left->drains &&
+           right->evicts >= left->evicts &&
            right->program_evicts_program >= left->program_evicts_program;
 }
 
@@ -137,7 +148,8 @@ static uint64_t last_free_ns(const struct oom *oom)
     return last_ns;
 }
 
-/* The left one has found room and the right one has not, in what may be the same state: looks at it whole. */
+/* The left one has found room and the right one has not, in what may be the same state: looks at it
+ * whole. */
 static void check_room(const struct pair *pair, size_t op)
 {
     static struct oom left, right;
@@ -145,9 +157,11 @@ static void check_room(const struct pair *pair, size_t op)
     const uint64_t now_ns = variant_state(pair->left, pair->input, op, host, &left);
     (void)variant_state(pair->right, pair->input, op, host, &right);
     const uint64_t last_ns = last_free_ns(&left);
-    const bool has_waited_too_long = pair->left->notes[op].now_ns > (last_ns > now_ns ? last_ns : now_ns);
+    const bool has_waited_too_long = pair->left->notes[op].now_ns >
+                                     (last_ns > now_ns ? last_ns : now_ns);
     if (blocks_equal(&left, &right) && promises_all_of(&right, &left) && !has_waited_too_long) {
-        end(pair, op, FINDING_CONTRACT_LOSES_ROOM, "room there, an out-of-memory here, in the same state");
+        end(pair, op, FINDING_CONTRACT_LOSES_ROOM,
+            "room there, an out-of-memory here, in the same state");
     }
 }
 
@@ -158,20 +172,23 @@ static void check_op(const struct pair *pair, size_t i)
     if (!variant_op_is_request(op) || left->is_skipped || right->is_skipped) {
         return;
     }
-    if (op->kind != OP_EXECUTE && (left->result == TARGET_INVALID) != (right->result == TARGET_INVALID)) {
+    if (op->kind != OP_EXECUTE &&
+        (left->result == TARGET_INVALID) != (right->result == TARGET_INVALID)) {
         end(pair, i, FINDING_INVALID_DIFFERS, "one of them says that it can never be right");
     }
-    if (left->state == right->state && left->result == TARGET_OK && right->result == TARGET_NO_MEMORY) {
+    if (left->state == right->state && left->result == TARGET_OK &&
+        right->result == TARGET_NO_MEMORY) {
         check_room(pair, i);
     }
 }
 
-/* Whether the op leaves the same live and dying blocks on both sides when they had the same before. */
+/* Whether the op leaves the same live and dying blocks on both sides when they had the same before.
+ */
 static bool keeps_together(const struct variant_note *left, const struct variant_note *right)
 {
     return left->is_skipped == right->is_skipped && left->result == right->result &&
-           left->size_bytes == right->size_bytes && left->now_ns == right->now_ns && left->pending == right->pending &&
-           left->unload_count == 0 && right->unload_count == 0;
+           left->size_bytes == right->size_bytes && left->now_ns == right->now_ns &&
+           left->pending == right->pending && left->unload_count == 0 && right->unload_count == 0;
 }
 
 static void compare(const struct pair *pair)
@@ -184,15 +201,17 @@ static void compare(const struct pair *pair)
         const struct variant_note *left = &pair->left->notes[i], *right = &pair->right->notes[i];
         check_op(pair, i);
         are_together = are_together && keeps_together(left, right);
-        if (are_together &&
-            (left->in_use_bytes != right->in_use_bytes || left->reserved_bytes != right->reserved_bytes)) {
-            end(pair, i, FINDING_COUNTERS_DIFFER, "in use %" PRIu64 " and %" PRIu64 " bytes, reserved %" PRIu64
-                " and %" PRIu64, left->in_use_bytes, right->in_use_bytes, left->reserved_bytes, right->reserved_bytes);
+        if (are_together && (left->in_use_bytes != right->in_use_bytes ||
+                             left->reserved_bytes != right->reserved_bytes)) {
+            end(pair, i, FINDING_COUNTERS_DIFFER,
+                "in use %" PRIu64 " and %" PRIu64 " bytes, reserved %" PRIu64 " and %" PRIu64,
+                left->in_use_bytes, right->in_use_bytes, left->reserved_bytes,
+                right->reserved_bytes);
         }
     }
 }
 
-/* --- all of them ----------------------------------------------------------------------------------- */
+/* --- all of them --- */
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {

@@ -1,5 +1,5 @@
-/* Whether a device that does not do what it should makes the allocator break a promise: ops in one lane, and faults
- * slipped in between them beside those of the list. */
+/* Whether a device that does not do what it should makes the allocator break a promise: ops in one
+ * lane, and faults slipped in between them beside those of the list. */
 #include "fuzz/engine.h"
 #include "fuzz/play.h"
 

@@ -14,7 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_BAD_INPUT = 2, EXIT_OUR_FAULT = 4, SEED_OP_COUNT_MAX = 160, INPUT_FILE_BYTES_MAX = 1 << 24 };
+enum {
+    EXIT_BAD_INPUT = 2,
+    EXIT_OUR_FAULT = 4,
+    SEED_OP_COUNT_MAX = 160,
+    INPUT_FILE_BYTES_MAX = 1 << 24
+};
 
 static const char help[] =
     "usage: fuzz_input from-ops FOLDER FILE.ops ...   each list as an input, in FOLDER under its own name\n"
@@ -71,10 +76,12 @@ static int from_ops(const char *folder, const char *path)
     input_init(&input);
     int status = 0;
     if (ops_file_read(path, &setup, &ops, &error) != OPS_FILE_OK) {
-        (void)fprintf(stderr, "fuzz_input: %s:%zu:%zu: %s\n", path, error.line, error.column, error.reason);
+        (void)fprintf(stderr, "fuzz_input: %s:%zu:%zu: %s\n", path, error.line, error.column,
+                      error.reason);
         status = EXIT_BAD_INPUT;
     } else if (!input_from_ops(&setup, &ops, &input)) {
-        status = fail(path, "an input cannot say its capacity, or it has more than 100000 ops", EXIT_BAD_INPUT);
+        status = fail(path, "an input cannot say its capacity, or it has more than 100000 ops",
+                      EXIT_BAD_INPUT);
     } else {
         name_input(folder, path, name, sizeof name);
         status = write_input(name, &input);
@@ -113,7 +120,9 @@ static int to_ops(const char *path)
     ops_file_print(stdout, &input.setup, &input.ops, NULL);
     input_deinit(&input);
     free(bytes);
-    return fflush(stdout) == 0 && ferror(stdout) == 0 ? 0 : fail("standard output", "cannot be written", EXIT_OUR_FAULT);
+    return fflush(stdout) == 0 && ferror(stdout) == 0
+               ? 0
+               : fail("standard output", "cannot be written", EXIT_OUR_FAULT);
 }
 
 /* Small devices: a fuzzer's lists are short, and states that matter are full ones. */

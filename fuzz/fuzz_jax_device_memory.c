@@ -1,11 +1,12 @@
-/* Whether any JAX device-memory profile is refused with a place and a reason, or becomes ops that are legal, print
- * and read the same, and make the allocator break no promise. */
+/* Whether any JAX device-memory profile is refused with a place and a reason, or becomes ops that
+ * are legal, print and read the same, and make the allocator break no promise. */
 #include "fuzz/engine.h"
 #include "fuzz/text_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     enum target_result last;
-    (void)text_check_import("fuzz_jax_device_memory", &format_jax_device_memory, bytes, length, &last);
+    (void)text_check_import("fuzz_jax_device_memory", &format_jax_device_memory, bytes, length,
+                            &last);
     return 0;
 }

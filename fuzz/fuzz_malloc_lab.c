@@ -1,5 +1,5 @@
-/* Whether any .rep trace is refused with a place and a reason, or becomes ops that are legal, print and read the
- * same, and make the allocator break no promise. */
+/* Whether any .rep trace is refused with a place and a reason, or becomes ops that are legal, print
+ * and read the same, and make the allocator break no promise. */
 #include "fuzz/engine.h"
 #include "fuzz/text_check.h"
 

@@ -1,5 +1,5 @@
-/* Whether a list of ops makes the allocator break a promise: one lane, the faults that are ops of the list, every
- * rule. */
+/* Whether a list of ops makes the allocator break a promise: one lane, the faults that are ops of
+ * the list, every rule. */
 #include "fuzz/engine.h"
 #include "fuzz/play.h"
 

@@ -1,11 +1,13 @@
-/* Whether the judges of out-of-memories agree on any small state: the oracle, trying everything, and the checker of
- * certificates; and whether the oracle's verdicts are those of one promise.
+/* Whether the judges of out-of-memories agree on any small state: the oracle, trying everything,
+ * and the checker of certificates; and whether the oracle's verdicts are those of one promise.
  *
- *  1. Where the state is small enough to try everything, and the oracle's budget lasts, both say the same.
+ *  1. Where the state is small enough to try everything, and the oracle's budget lasts, both say
+ * the same.
  *  2. The oracle says the same when it is asked for its proof (harness/oracle.h).
  *  3. The checker accepts each certificate.
- *  4. Who may not move blocks reaches no state that who may move them does not: what is justified under repack is
- *     justified under slide, and that under none.  This holds where states are too large to try everything. */
+ *  4. Who may not move blocks reaches no state that who may move them does not: what is justified
+ * under repack is justified under slide, and that under none.  This holds where states are too
+ * large to try everything. */
 #include "checker/certificate_check.h"
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
@@ -23,7 +25,8 @@ enum { NODES_MAX = 20000 };
 static const char name[] = "fuzz_packing";
 
 /* The certificate is printed first, so that a finding says what it is about. */
-static void check_certificate(struct oracle *oracle, const struct oom *oom, enum verdict_kind judged)
+static void check_certificate(struct oracle *oracle, const struct oom *oom,
+                              enum verdict_kind judged)
 {
     static struct text_stream stream;
     char reason[CERTIFICATE_REASON_BYTES];
@@ -34,13 +37,14 @@ static void check_certificate(struct oracle *oracle, const struct oom *oom, enum
     const enum verdict_kind tried = exhaustive_judge(oom);
     if (verdict.kind != judged) {
         (void)fputs(stream.text, stderr);
-        finding_end_check(name, FINDING_VERDICT_UNSTABLE, "judged %s, proved %s", verdict_name(judged),
-                          verdict_name(verdict.kind));
+        finding_end_check(name, FINDING_VERDICT_UNSTABLE, "judged %s, proved %s",
+                          verdict_name(judged), verdict_name(verdict.kind));
     }
     if (judged != VERDICT_UNKNOWN && tried != VERDICT_NONE && tried != judged) {
         (void)fputs(stream.text, stderr);
-        finding_end_check(name, FINDING_JUDGES_DIFFER, "the oracle says %s, trying everything says %s",
-                          verdict_name(judged), verdict_name(tried));
+        finding_end_check(name, FINDING_JUDGES_DIFFER,
+                          "the oracle says %s, trying everything says %s", verdict_name(judged),
+                          verdict_name(tried));
     }
     if (certificate_check(stream.text, stream.length, reason) != CERTIFICATE_VALID) {
         (void)fputs(stream.text, stderr);
@@ -71,8 +75,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     for (enum verdict_kind stronger = verdict.kind; weaken(&oom); stronger = verdict.kind) {
         oracle_judge(oracle, &oom, NODES_MAX, &verdict);
         if (stronger == VERDICT_JUSTIFIED && verdict.kind == VERDICT_PREMATURE) {
-            finding_end_check(name, FINDING_CONTRACT_LOSES_ROOM, "justified, and with fewer moves premature: %s",
-                              verdict.reason);
+            finding_end_check(name, FINDING_CONTRACT_LOSES_ROOM,
+                              "justified, and with fewer moves premature: %s", verdict.reason);
         }
     }
     return 0;

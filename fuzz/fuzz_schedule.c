@@ -1,5 +1,5 @@
-/* Whether some interleaving of the calls of several clients makes the allocator break a promise: ops, and bytes that
- * choose who goes on. */
+/* Whether some interleaving of the calls of several clients makes the allocator break a promise:
+ * ops, and bytes that choose who goes on. */
 #include "fuzz/engine.h"
 #include "fuzz/feedback.h"
 #include "fuzz/finding.h"
@@ -12,9 +12,10 @@
 /* A fuzzer of schedules that runs none must not look as if it found nothing. */
 static _Noreturn void refuse(void)
 {
-    (void)fprintf(stderr,
-                  "fuzz_schedule: target '%s' cannot be run with lanes; it must be thread-safe and queue frees\n",
-                  subject_name());
+    (void)fprintf(
+        stderr,
+        "fuzz_schedule: target '%s' cannot be run with lanes; it must be thread-safe and queue frees\n",
+        subject_name());
     _exit(2); /* engines take a plain exit for a crash */
 }
 
@@ -29,10 +30,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     }
     input_decode(bytes, length, &input);
     feedback_begin();
-    const enum lane_player_result result = lane_player_play(player, &input, &feedback_listener, &trial);
+    const enum lane_player_result result = lane_player_play(player, &input, &feedback_listener,
+                                                            &trial);
     if (result == LANE_PLAYER_BROKEN) {
-        finding_end(
-            &(struct finding){"fuzz_schedule", subject(), subject_name(), &trial.setup, &trial.ops, &trial.first});
+        finding_end(&(struct finding){"fuzz_schedule", subject(), subject_name(), &trial.setup,
+                                      &trial.ops, &trial.first});
     }
     if (result == LANE_PLAYER_CANNOT) {
         refuse();

@@ -1,5 +1,6 @@
-/* Whether any file, packed or not, is refused with a reason or becomes a text: the file's own bytes where it is not
- * packed, the same text at each reading, and not a byte more than is allowed (formats/text.h). */
+/* Whether any file, packed or not, is refused with a reason or becomes a text: the file's own bytes
+ * where it is not packed, the same text at each reading, and not a byte more than is allowed
+ * (formats/text.h). */
 #include "formats/text.h"
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
@@ -23,7 +24,8 @@ static void fill(const uint8_t *bytes, size_t length, char path[FILE_NAME_BYTES]
     if (file < 0) {
         file = memfd_create(name, MFD_CLOEXEC);
     }
-    CHECK(file >= 0 && ftruncate(file, 0) == 0 && pwrite(file, bytes, length, 0) == (ssize_t)length);
+    CHECK(file >= 0 && ftruncate(file, 0) == 0 &&
+          pwrite(file, bytes, length, 0) == (ssize_t)length);
     snprintf(path, FILE_NAME_BYTES, "/proc/self/fd/%d", file);
 }
 
@@ -45,8 +47,9 @@ static bool read_text(const char *path, size_t bytes_max, struct text *text)
         return false;
     }
     if (text->length > bytes_max || text->bytes[text->length] != '\0') {
-        finding_end_check(name, FINDING_TEXT_CHANGED, "%zu bytes where %zu are allowed, or no NUL behind them",
-                          text->length, bytes_max);
+        finding_end_check(name, FINDING_TEXT_CHANGED,
+                          "%zu bytes where %zu are allowed, or no NUL behind them", text->length,
+                          bytes_max);
     }
     return true;
 }
@@ -65,14 +68,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         return 0;
     }
     if (!is_packed(bytes, length) && !is_same(&text, bytes, length)) {
-        finding_end_check(name, FINDING_TEXT_CHANGED, "%zu plain bytes became %zu others", length, text.length);
+        finding_end_check(name, FINDING_TEXT_CHANGED, "%zu plain bytes became %zu others", length,
+                          text.length);
     }
     if (!read_text(path, text.length, &again) || !is_same(&again, text.bytes, text.length)) {
-        finding_end_check(name, FINDING_TEXT_CHANGED, "%zu bytes, read again, are not the same", text.length);
+        finding_end_check(name, FINDING_TEXT_CHANGED, "%zu bytes, read again, are not the same",
+                          text.length);
     }
     text_deinit(&again);
     if (text.length > 0 && read_text(path, text.length - 1, &again)) {
-        finding_end_check(name, FINDING_TEXT_CHANGED, "a text of %zu bytes was taken for one of a byte less", text.length);
+        finding_end_check(name, FINDING_TEXT_CHANGED,
+                          "a text of %zu bytes was taken for one of a byte less", text.length);
     }
     text_deinit(&text);
     return 0;

@@ -1,5 +1,6 @@
-/* Whether any pickle or JSON that claims to be a memory snapshot of PyTorch is refused with a reason, or becomes ops
- * that are legal, print and read the same, and make the allocator break no promise: as events, and as a final heap. */
+/* Whether any pickle or JSON that claims to be a memory snapshot of PyTorch is refused with a
+ * reason, or becomes ops that are legal, print and read the same, and make the allocator break no
+ * promise: as events, and as a final heap. */
 #include "fuzz/engine.h"
 #include "fuzz/text_check.h"
 

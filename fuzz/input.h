@@ -1,7 +1,9 @@
-/* The one decoder: the bytes of a fuzz input as a setup, a list of ops and the choices of a schedule, and back.
+/* The one decoder: the bytes of a fuzz input as a setup, a list of ops and the choices of a
+ * schedule, and back.
  *
- * Every input is legal: where bytes are missing they count as zero, and what a field cannot say is folded into what it
- * can.  The form is stable: byte 0 is its version, kinds and fits are only ever appended (docs/fuzzing.md). */
+ * Every input is legal: where bytes are missing they count as zero, and what a field cannot say is
+ * folded into what it can.  The form is stable: byte 0 is its version, kinds and fits are only ever
+ * appended (docs/fuzzing.md). */
 #ifndef FUZZ_INPUT_H
 #define FUZZ_INPUT_H
 
@@ -16,8 +18,8 @@
 enum {
     INPUT_VERSION = 1,
     INPUT_HEADER_BYTES = 32,
-    INPUT_SHORT_BYTES = 8,       /* an op in its short form, */
-    INPUT_WIDE_BYTES = 40,       /* in its wide form, which can say everything */
+    INPUT_SHORT_BYTES = 8,     /* an op in its short form, */
+    INPUT_WIDE_BYTES = 40,     /* in its wide form, which can say everything */
     INPUT_LANE_COUNT_MAX = 16, /* as many as can be run */
     INPUT_HOST_COUNT_MAX = 64,
     INPUT_OP_COUNT_MAX = 100000, /* what is behind is not read */
@@ -29,14 +31,15 @@ enum {
 
 /* An input as its parts.  ops is owned: input_init, input_deinit. */
 struct input {
-    /* Chip or capacity, granule, hosts, seed, and these options where they are set: defrag, order, drains, evicts,
-     * program_evicts_program, message_code.  The target and everything else are not the input's to say: as
-     * setup_init() leaves them. */
+    /* Chip or capacity, granule, hosts, seed, and these options where they are set: defrag, order,
+     * drains, evicts, program_evicts_program, message_code.  The target and everything else are not
+     * the input's to say: as setup_init() leaves them. */
     struct setup setup;
-    struct fault_wish faults;   /* slipped in between the ops, from the seed */
-    uint8_t lane_count;         /* to which the ops are dealt where lanes are run: 1..INPUT_LANE_COUNT_MAX */
-    struct op_list ops;         /* references and sizes may be relative; lanes and hosts in range */
-    uint8_t *choices;           /* choice_count of them: each decides a step of the schedule */
+    struct fault_wish faults; /* slipped in between the ops, from the seed */
+    uint8_t
+        lane_count; /* to which the ops are dealt where lanes are run: 1..INPUT_LANE_COUNT_MAX */
+    struct op_list ops; /* references and sizes may be relative; lanes and hosts in range */
+    uint8_t *choices;   /* choice_count of them: each decides a step of the schedule */
     size_t choice_count, choice_capacity;
 };
 void input_init(struct input *input);
@@ -48,15 +51,15 @@ void input_set_choice_count(struct input *input, size_t count);
 /* Any bytes at all.  input is initialised, and replaced; it keeps its memory.  O(length). */
 void input_decode(const uint8_t *bytes, size_t length, struct input *input);
 
-/* Bytes from which input_decode() makes the same input again.  Returns how many are needed; those below capacity are
- * written, so 0 asks for the number alone. */
+/* Bytes from which input_decode() makes the same input again.  Returns how many are needed; those
+ * below capacity are written, so 0 asks for the number alone. */
 size_t input_encode(const struct input *input, uint8_t *bytes, size_t capacity);
 /* How many bytes the op takes in that input. */
 size_t input_op_bytes(const struct input *input, const struct op *op);
 
-/* Takes a setup and a list from elsewhere, as an .ops file has them.  ops are the same, those of lanes that an input does
- * not have excepted; of the setup what an input can say is kept.  False: capacity or granule cannot be said, and *input is
- * unspecified. */
+/* Takes a setup and a list from elsewhere, as an .ops file has them.  ops are the same, those of
+ * lanes that an input does not have excepted; of the setup what an input can say is kept.  False:
+ * capacity or granule cannot be said, and *input is unspecified. */
 bool input_from_ops(const struct setup *setup, const struct op_list *ops, struct input *input);
 
 #endif

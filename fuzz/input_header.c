@@ -16,12 +16,10 @@
  *   6      hosts less one: below 192 modulo 4, from there on less 192
  *   7      lanes less one
  *   8-11   kinds of fault that are slipped in, a bit each
- *   12-15  capacity in granules: 31 bits when the highest bit is set, else 16; 0 = that of the chip, or
- *          INPUT_CAPACITY_GRANULES_DEFAULT
- *   16-23  seed
- *   24-25  how many bytes at the end of the input choose the schedule
- *   26     drains (low half) and evicts (high half), as in byte 3
- *   27-31  not used */
+ *   12-15  capacity in granules: 31 bits when the highest bit is set, else 16; 0 = that of the
+ * chip, or INPUT_CAPACITY_GRANULES_DEFAULT 16-23  seed 24-25  how many bytes at the end of the
+ * input choose the schedule 26     drains (low half) and evicts (high half), as in byte 3 27-31 not
+ * used */
 
 /* What version 1 knows, whatever is appended later. */
 enum { CHIPS_V1 = 8, GRANULE_LOG2_MAX = 16, FEW_HOSTS = 4, MANY_HOSTS_FROM = 192 };
@@ -62,7 +60,8 @@ static void decode_capacity(struct setup *setup, uint64_t granules)
         setup->capacity_bytes = chip->capacity_bytes / unit_bytes(setup) * unit_bytes(setup);
         return;
     }
-    setup->capacity_bytes = (granules == 0 ? INPUT_CAPACITY_GRANULES_DEFAULT : granules) * unit_bytes(setup);
+    setup->capacity_bytes = (granules == 0 ? INPUT_CAPACITY_GRANULES_DEFAULT : granules) *
+                            unit_bytes(setup);
 }
 
 static const struct setup *blank_setup(void)
@@ -80,7 +79,8 @@ void header_decode(const uint8_t header[INPUT_HEADER_BYTES], struct input *input
     setup_copy(setup, blank_setup());
     for (unsigned i = 0; i < OPTION_COUNT; i++) {
         const char *value =
-            options[i].values[(header[options[i].byte] >> options[i].shift & options[i].mask) % options[i].value_count];
+            options[i].values[(header[options[i].byte] >> options[i].shift & options[i].mask) %
+                              options[i].value_count];
         if (value != NULL) {
             CHECK(setup_set_option(setup, options[i].key, value));
         }
@@ -88,11 +88,13 @@ void header_decode(const uint8_t header[INPUT_HEADER_BYTES], struct input *input
     const unsigned granule = header[4] % (GRANULE_LOG2_MAX + 2);
     setup->granule_bytes = granule == 0 ? 0 : UINT64_C(1) << (granule - 1);
     (void)snprintf(setup->chip, sizeof setup->chip, "%s", chip_names[header[5] % CHIPS_V1]);
-    setup->host_count = 1u + (header[6] < MANY_HOSTS_FROM ? header[6] % FEW_HOSTS : header[6] - MANY_HOSTS_FROM);
+    setup->host_count = 1u + (header[6] < MANY_HOSTS_FROM ? header[6] % FEW_HOSTS
+                                                          : header[6] - MANY_HOSTS_FROM);
     input->lane_count = (uint8_t)(1 + header[7] % INPUT_LANE_COUNT_MAX);
     input->faults.kinds = (uint32_t)read_number(header + 8, 4) & FAULTING_ALL;
     const uint64_t granules = read_number(header + 12, 4);
-    decode_capacity(setup, granules & ((granules & LARGE_CAPACITY) != 0 ? LARGE_CAPACITY - 1 : UINT16_MAX));
+    decode_capacity(
+        setup, granules & ((granules & LARGE_CAPACITY) != 0 ? LARGE_CAPACITY - 1 : UINT16_MAX));
     setup->seed = read_number(header + 16, 8);
 }
 
@@ -124,9 +126,11 @@ void header_encode(const struct input *input, uint8_t header[INPUT_HEADER_BYTES]
     for (unsigned i = 0; i < OPTION_COUNT; i++) {
         header[options[i].byte] |= (uint8_t)(index_of_option(setup, i) << options[i].shift);
     }
-    header[4] = setup->granule_bytes == 0 ? 0 : (uint8_t)(1 + __builtin_ctzll(setup->granule_bytes));
+    header[4] = setup->granule_bytes == 0 ? 0
+                                          : (uint8_t)(1 + __builtin_ctzll(setup->granule_bytes));
     header[5] = index_of_chip(setup);
-    header[6] = (uint8_t)(setup->host_count - 1 + (setup->host_count <= FEW_HOSTS ? 0 : MANY_HOSTS_FROM));
+    header[6] = (uint8_t)(setup->host_count - 1 +
+                          (setup->host_count <= FEW_HOSTS ? 0 : MANY_HOSTS_FROM));
     header[7] = (uint8_t)(input->lane_count - 1);
     write_number(header + 8, 4, input->faults.kinds);
     struct setup default_setup = *setup;
@@ -158,12 +162,14 @@ bool header_take_setup(const struct setup *from, struct setup *to)
             CHECK(setup_set_option(to, options[i].key, value));
         }
     }
-    if (to->granule_bytes != 0 && (!is_power_of_two(to->granule_bytes) || to->granule_bytes >> GRANULE_LOG2_MAX > 1)) {
+    if (to->granule_bytes != 0 &&
+        (!is_power_of_two(to->granule_bytes) || to->granule_bytes >> GRANULE_LOG2_MAX > 1)) {
         return false;
     }
     if (to->capacity_bytes == 0) {
         decode_capacity(to, 0);
         return true;
     }
-    return to->capacity_bytes % unit_bytes(to) == 0 && to->capacity_bytes / unit_bytes(to) < LARGE_CAPACITY;
+    return to->capacity_bytes % unit_bytes(to) == 0 &&
+           to->capacity_bytes / unit_bytes(to) < LARGE_CAPACITY;
 }

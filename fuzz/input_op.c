@@ -4,10 +4,11 @@
 
 #include <string.h>
 
-/* --- numbers of the short form ------------------------------------------------------------------ */
+/* --- numbers of the short form --- */
 
-/* A size in 16 bits: below 2^15 granules; above that 11 bits of bytes, shifted by an even number of bits.  What is too
- * large for the device is cut to a few granules more than it has, so that any bytes ask for something. */
+/* A size in 16 bits: below 2^15 granules; above that 11 bits of bytes, shifted by an even number of
+ * bits.  What is too large for the device is cut to a few granules more than it has, so that any
+ * bytes ask for something. */
 enum { SIZE_IN_BYTES = 0x8000, SIZE_MANTISSA = 0x7FF, SIZE_SHIFT_AT = 11, GRANULES_BEYOND = 4 };
 
 static uint64_t decode_size(const struct setup *setup, uint64_t code)
@@ -49,7 +50,8 @@ static uint64_t decode_fit(uint64_t code)
 static uint64_t encode_fit(uint64_t packed)
 {
     const struct fit fit = fit_unpack(packed);
-    return fit.kind | (uint64_t)(fit.index & 0xFF) << 3 | (uint64_t)((uint32_t)fit.granules & 31) << 11;
+    return fit.kind | (uint64_t)(fit.index & 0xFF) << 3 |
+           (uint64_t)((uint32_t)fit.granules & 31) << 11;
 }
 
 /* A delay in 8 bits: nothing, never, or 1, 2 or 5 times a power of ten. */
@@ -80,19 +82,21 @@ static uint64_t encode_delay(uint64_t delay_ns)
 
 /* --- ops ----------------------------------------------------------------------------------------
  *
- * The short form: kind, then flag bits (named or for ever, fitted), lane and host, two numbers of 16 bits, two of 8.
- * The wide form: a byte that is no kind, then every field as it is. */
+ * The short form: kind, then flag bits (named or for ever, fitted), lane and host, two numbers of
+ * 16 bits, two of 8. The wide form: a byte that is no kind, then every field as it is. */
 
-/* What version 1 knows, whatever is appended later: a new kind of op is out of reach until a version 2 counts it. */
+/* What version 1 knows, whatever is appended later: a new kind of op is out of reach until a
+ * version 2 counts it. */
 enum { KINDS_V1 = 19 };
 static_assert((int)KINDS_V1 <= (int)OP_KIND_COUNT, "kinds of op are only ever appended");
 
 enum {
     KIND_CODES = KINDS_V1 * (256 / KINDS_V1), /* byte 0 below it: a kind, modulo */
     WIDE_MARK = 255,
-    SHORT_FLAG = 1,   /* not OP_RELATIVE; of a fault OP_FOR_EVER */
+    SHORT_FLAG = 1, /* not OP_RELATIVE; of a fault OP_FOR_EVER */
     SHORT_FITTED = 2,
-    SHORT_LANES = 8, SHORT_HOSTS = 8,
+    SHORT_LANES = 8,
+    SHORT_HOSTS = 8,
     ALIGN_FROM = 234, /* most codes are no alignment at all */
 };
 
@@ -110,23 +114,28 @@ static bool has_reference(const struct op *op)
 void op_fold(const struct setup *setup, uint8_t lane_count, struct op *op)
 {
     const struct op_kind_info *info = op_kind_info(op->kind);
-    const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded || info->has_address;
+    const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded ||
+                            info->has_address;
     op->lane = (uint8_t)(op->lane % lane_count);
     op->host = (uint8_t)(op->host % setup->host_count);
     op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER : OP_FLAG_MASK & ~OP_FOR_EVER;
-    op->flags &= (uint8_t)~((has_reference(op) ? 0 : OP_RELATIVE) | (info->can_be_fitted ? 0 : OP_FITTED) |
-                            (op->kind == OP_EXECUTE ? 0 : OP_COLLECTIVE) | (op->kind == OP_SWITCH ? OP_FLAG_MASK : 0));
+    op->flags &= (uint8_t) ~(
+        (has_reference(op) ? 0 : OP_RELATIVE) | (info->can_be_fitted ? 0 : OP_FITTED) |
+        (op->kind == OP_EXECUTE ? 0 : OP_COLLECTIVE) | (op->kind == OP_SWITCH ? OP_FLAG_MASK : 0));
     op->ref = info->has_block || info->has_program || info->has_point ? op->ref : OP_NONE;
     op->event = info->has_event || info->has_point ? op->event : OP_NONE;
     op->size_bytes = info->has_size || info->has_point ? op->size_bytes : 0;
-    op->size_bytes = op->kind == OP_FAULT || op->kind == OP_SWITCH ? op->size_bytes & UINT32_MAX : op->size_bytes;
-    op->size_bytes = (op->flags & OP_FITTED) == 0 ? op->size_bytes
-                                                  : fit_pack(&(struct fit){fit_unpack(op->size_bytes).kind,
-                                                                           fit_unpack(op->size_bytes).index,
-                                                                           fit_unpack(op->size_bytes).granules});
+    op->size_bytes = op->kind == OP_FAULT || op->kind == OP_SWITCH ? op->size_bytes & UINT32_MAX
+                                                                   : op->size_bytes;
+    op->size_bytes = (op->flags & OP_FITTED) == 0
+                         ? op->size_bytes
+                         : fit_pack(&(struct fit){fit_unpack(op->size_bytes).kind,
+                                                  fit_unpack(op->size_bytes).index,
+                                                  fit_unpack(op->size_bytes).granules});
     op->tag = info->has_tag || info->has_point ? op->tag : 0;
-    op->tag = op->kind == OP_FAULT ? op->tag % FAULT_KIND_COUNT : op->kind == OP_SWITCH ? op->tag % OP_LANE_COUNT_MAX
-                                                                                         : op->tag;
+    op->tag = op->kind == OP_FAULT    ? op->tag % FAULT_KIND_COUNT
+              : op->kind == OP_SWITCH ? op->tag % OP_LANE_COUNT_MAX
+                                      : op->tag;
     op->align_log2 = info->has_align ? op->align_log2 % (OP_ALIGN_LOG2_MAX + 1) : 0;
     op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD)) != 0 ? op->group : 0;
     const bool waits = op->kind != OP_FAULT || fault_info((enum fault_kind)op->tag)->has_delay;
@@ -138,7 +147,8 @@ static uint64_t decode_short_size(const struct setup *setup, const struct op *op
     return (op->flags & OP_FITTED) != 0 ? decode_fit(code) : decode_size(setup, code);
 }
 
-static void decode_short(const struct setup *setup, const uint8_t bytes[INPUT_SHORT_BYTES], struct op *op)
+static void decode_short(const struct setup *setup, const uint8_t bytes[INPUT_SHORT_BYTES],
+                         struct op *op)
 {
     const uint64_t a = read_number(bytes + 2, 2);
     const uint64_t b = read_number(bytes + 4, 2);
@@ -146,7 +156,8 @@ static void decode_short(const struct setup *setup, const uint8_t bytes[INPUT_SH
     const uint8_t d = bytes[7];
     *op = op_make((enum op_kind)(bytes[0] % KINDS_V1));
     op->flags = (bytes[1] & SHORT_FLAG) == 0 ? OP_RELATIVE : op->kind == OP_FAULT ? OP_FOR_EVER : 0;
-    op->flags |= (bytes[1] & SHORT_FITTED) != 0 && op_kind_info(op->kind)->can_be_fitted ? OP_FITTED : 0;
+    op->flags |= (bytes[1] & SHORT_FITTED) != 0 && op_kind_info(op->kind)->can_be_fitted ? OP_FITTED
+                                                                                         : 0;
     op->lane = bytes[1] >> 2 & (SHORT_LANES - 1);
     op->host = bytes[1] >> 5;
     switch ((enum op_kind)op->kind) {
@@ -177,7 +188,8 @@ static void decode_short(const struct setup *setup, const uint8_t bytes[INPUT_SH
         op->ref = (uint32_t)a;
         op->group = (uint16_t)b;
         op->delay_ns = decode_delay(c);
-        op->flags |= (uint8_t)((d & 1) != 0 ? OP_COLLECTIVE : 0) | (uint8_t)((d & 2) != 0 ? OP_SPMD : 0);
+        op->flags |= (uint8_t)((d & 1) != 0 ? OP_COLLECTIVE : 0) |
+                     (uint8_t)((d & 2) != 0 ? OP_SPMD : 0);
         return;
     case OP_COMPLETE:
         op->event = (uint32_t)a;
@@ -198,16 +210,19 @@ static void decode_short(const struct setup *setup, const uint8_t bytes[INPUT_SH
         op->event = (d & 1) != 0 ? c : OP_NONE;
         op->tag = (d & 1) != 0 ? 0 : c;
         return;
-    default: /* those that name a block or program alone, and those that wait alone or name nothing */
+    default: /* those that name a block or program alone, and those that wait alone or name nothing
+              */
         op->ref = (uint32_t)a;
         op->delay_ns = decode_delay(c);
         return;
     }
 }
 
-static void encode_short(const struct setup *setup, const struct op *op, uint8_t bytes[INPUT_SHORT_BYTES])
+static void encode_short(const struct setup *setup, const struct op *op,
+                         uint8_t bytes[INPUT_SHORT_BYTES])
 {
-    const uint64_t size = (op->flags & OP_FITTED) != 0 ? encode_fit(op->size_bytes) : encode_size(setup, op->size_bytes);
+    const uint64_t size = (op->flags & OP_FITTED) != 0 ? encode_fit(op->size_bytes)
+                                                       : encode_size(setup, op->size_bytes);
     uint64_t a = op->ref & UINT16_MAX;
     uint64_t b = 0;
     uint64_t c = op->tag;
@@ -257,9 +272,11 @@ static void encode_short(const struct setup *setup, const struct op *op, uint8_t
         c = encode_delay(op->delay_ns);
         break;
     }
-    const bool flag = op->kind == OP_FAULT ? (op->flags & OP_FOR_EVER) != 0 : (op->flags & OP_RELATIVE) == 0;
+    const bool flag = op->kind == OP_FAULT ? (op->flags & OP_FOR_EVER) != 0
+                                           : (op->flags & OP_RELATIVE) == 0;
     bytes[0] = op->kind;
-    bytes[1] = (uint8_t)((flag ? SHORT_FLAG : 0) | ((op->flags & OP_FITTED) != 0 ? SHORT_FITTED : 0) |
+    bytes[1] = (uint8_t)((flag ? SHORT_FLAG : 0) |
+                         ((op->flags & OP_FITTED) != 0 ? SHORT_FITTED : 0) |
                          (op->lane & (SHORT_LANES - 1)) << 2 | (op->host & (SHORT_HOSTS - 1)) << 5);
     write_number(bytes + 2, 2, a);
     write_number(bytes + 4, 2, b);
@@ -300,7 +317,8 @@ static void encode_wide(const struct op *op, uint8_t bytes[INPUT_WIDE_BYTES])
 }
 
 /* Whether the short form says the op, in which case bytes has it. */
-static bool try_short(const struct input *input, const struct op *op, uint8_t bytes[INPUT_SHORT_BYTES])
+static bool try_short(const struct input *input, const struct op *op,
+                      uint8_t bytes[INPUT_SHORT_BYTES])
 {
     struct op back;
     encode_short(&input->setup, op, bytes);

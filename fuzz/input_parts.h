@@ -29,11 +29,12 @@ static inline uint64_t unit_bytes(const struct setup *setup)
 /* Everything but the number of choices, which is in bytes 24 and 25. */
 void header_decode(const uint8_t header[INPUT_HEADER_BYTES], struct input *input);
 void header_encode(const struct input *input, uint8_t header[INPUT_HEADER_BYTES]);
-/* What a header can say of a setup from elsewhere; the options that it cannot say are left out.  False: the capacity or
- * the granule is not among it. */
+/* What a header can say of a setup from elsewhere; the options that it cannot say are left out.
+ * False: the capacity or the granule is not among it. */
 bool header_take_setup(const struct setup *from, struct setup *to);
 
-/* The op that begins at bytes, of which length (at least 1) are there; returns how many of them it took. */
+/* The op that begins at bytes, of which length (at least 1) are there; returns how many of them it
+ * took. */
 size_t op_decode(const struct input *input, const uint8_t *bytes, size_t length, struct op *op);
 /* Clears what the kind does not have, so that equal ops are equal bytes. */
 void op_fold(const struct setup *setup, uint8_t lane_count, struct op *op);

@@ -18,8 +18,8 @@ struct lane_player {
     struct player *player; /* of the ops one after the other */
     struct lanes *lanes;   /* NULL: none yet, or the last run left them in the middle of a call */
     struct choices choices;
-    void *replay;          /* the state of strategy_replay */
-    struct op_list plain;  /* the ops without their schedule */
+    void *replay;         /* the state of strategy_replay */
+    struct op_list plain; /* the ops without their schedule */
     struct schedule_switch *switches;
     size_t switch_count;
     bool keep[INPUT_OP_COUNT_MAX];
@@ -54,7 +54,7 @@ void lane_player_destroy(struct lane_player *player)
     free(player);
 }
 
-/* --- the list ----------------------------------------------------------------------------------- */
+/* --- the list --- */
 
 /* What is free when a retirement comes depends on the schedule. */
 static void drop_ops(struct lane_player *player, struct op_list *ops)
@@ -62,7 +62,8 @@ static void drop_ops(struct lane_player *player, struct op_list *ops)
     size_t kept_count = 0;
     for (size_t i = 0; i < ops->count; i++) {
         const uint8_t kind = ops->ops[i].kind;
-        player->keep[i] = kind == OP_SWITCH || (kind != OP_RETIRE && kept_count < LANE_PLAYER_OP_COUNT_MAX);
+        player->keep[i] = kind == OP_SWITCH ||
+                          (kind != OP_RETIRE && kept_count < LANE_PLAYER_OP_COUNT_MAX);
         kept_count += kind != OP_SWITCH && player->keep[i];
     }
     op_list_filter(ops, player->keep);
@@ -85,7 +86,8 @@ static bool take_apart(struct lane_player *player, struct input *input)
     return has_lanes;
 }
 
-/* What another host made, no op of this host can name: in one lane such an op was skipped, and so it is in several. */
+/* What another host made, no op of this host can name: in one lane such an op was skipped, and so
+ * it is in several. */
 static void forget_other_hosts(struct op_list *ops)
 {
     for (size_t i = 0; i < ops->count; i++) {
@@ -96,7 +98,8 @@ static void forget_other_hosts(struct op_list *ops)
     }
 }
 
-static void give_lanes(const struct lane_player *player, const struct input *input, bool has_lanes, struct op_list *ops)
+static void give_lanes(const struct lane_player *player, const struct input *input, bool has_lanes,
+                       struct op_list *ops)
 {
     struct random random;
     if (has_lanes || player->switch_count > 0) {
@@ -109,7 +112,7 @@ static void give_lanes(const struct lane_player *player, const struct input *inp
     deal(ops, input->lane_count < 2 ? LANE_PLAYER_LANE_COUNT_DEFAULT : input->lane_count, &random);
 }
 
-/* --- runs --------------------------------------------------------------------------------------- */
+/* --- runs --- */
 
 /* Copies what the play of one client broke. */
 static void take_play(const struct run *run, const struct verdict *verdict, struct trial *trial)
@@ -121,8 +124,9 @@ static void take_play(const struct run *run, const struct verdict *verdict, stru
     op_list_copy(&trial->ops, run_ops(run));
 }
 
-static bool run_in_lanes(struct lane_player *player, const struct input *input, const struct setup *setup,
-                         const struct run_listener *listener, struct trial *trial)
+static bool run_in_lanes(struct lane_player *player, const struct input *input,
+                         const struct setup *setup, const struct run_listener *listener,
+                         struct trial *trial)
 {
     char reason[RUN_REASON_BYTES];
     struct scheduler_report report;
@@ -145,9 +149,10 @@ static bool run_in_lanes(struct lane_player *player, const struct input *input, 
     return was_run;
 }
 
-/* A target that was given few nodes may answer too early: only without that bound it is held to it, in a trial that takes
- * the place of this one. */
-static bool is_for_lack_of_nodes(const struct lane_player *player, const struct setup *bounded, struct trial *trial)
+/* A target that was given few nodes may answer too early: only without that bound it is held to it,
+ * in a trial that takes the place of this one. */
+static bool is_for_lack_of_nodes(const struct lane_player *player, const struct setup *bounded,
+                                 struct trial *trial)
 {
     struct setup setup = *bounded;
     struct trial again;
@@ -158,7 +163,8 @@ static bool is_for_lack_of_nodes(const struct lane_player *player, const struct 
     }
     /* A search without a bound may take so long that it looks like a hang. */
     const bool is_found_again = again.first.kind == VERDICT_PREMATURE ||
-                                (again.first.kind == VERDICT_BROKEN && again.first.rule != RULE_HANG);
+                                (again.first.kind == VERDICT_BROKEN &&
+                                 again.first.rule != RULE_HANG);
     trial_deinit(trial);
     if (is_found_again) {
         *trial = again;
@@ -169,18 +175,19 @@ static bool is_for_lack_of_nodes(const struct lane_player *player, const struct 
 }
 
 static enum lane_player_result play_lanes(struct lane_player *player, const struct input *input,
-                                          const struct setup *bounded, const struct run_listener *listener,
-                                          struct trial *trial)
+                                          const struct setup *bounded,
+                                          const struct run_listener *listener, struct trial *trial)
 {
     if (!run_in_lanes(player, input, bounded, listener, trial)) {
         return LANE_PLAYER_REFUSED;
     }
-    return trial->first.kind == VERDICT_NONE             ? LANE_PLAYER_KEPT
+    return trial->first.kind == VERDICT_NONE              ? LANE_PLAYER_KEPT
            : is_for_lack_of_nodes(player, bounded, trial) ? LANE_PLAYER_REFUSED
                                                           : LANE_PLAYER_BROKEN;
 }
 
-/* The clock of a lane is virtual.  An engine that is woken there, to see how long the input takes, would read it. */
+/* The clock of a lane is virtual.  An engine that is woken there, to see how long the input takes,
+ * would read it. */
 static sigset_t keep_alarm_back(void)
 {
     sigset_t alarm;

@@ -1,5 +1,6 @@
-/* Plays inputs on a target in several lanes, one input after the other, each under one schedule: that which the bytes
- * of the input choose.  It keeps its memory and its lanes from one input to the next, and never ends the process. */
+/* Plays inputs on a target in several lanes, one input after the other, each under one schedule:
+ * that which the bytes of the input choose.  It keeps its memory and its lanes from one input to
+ * the next, and never ends the process. */
 #ifndef FUZZ_LANE_PLAYER_H
 #define FUZZ_LANE_PLAYER_H
 
@@ -7,7 +8,8 @@
 #include "harness/run.h"
 
 enum {
-    LANE_PLAYER_OP_COUNT_MAX = 64, /* of an input; the rest is not played.  Each op costs its points, in every run */
+    LANE_PLAYER_OP_COUNT_MAX =
+        64, /* of an input; the rest is not played.  Each op costs its points, in every run */
     LANE_PLAYER_LANE_COUNT_DEFAULT = 3, /* where the header says one lane, and no op says another */
 };
 
@@ -18,14 +20,16 @@ void lane_player_destroy(struct lane_player *player);
 
 enum lane_player_result {
     LANE_PLAYER_KEPT = 0, /* every promise */
-    LANE_PLAYER_BROKEN,   /* trial->first says which; trial->ops is the list that breaks it again, with its schedule */
+    LANE_PLAYER_BROKEN,   /* trial->first says which; trial->ops is the list that breaks it again,
+                             with its schedule */
     LANE_PLAYER_REFUSED,  /* the target refused the setup */
     LANE_PLAYER_CANNOT    /* the target's contract rules lanes out: lanes_why_not() */
 };
-/* First the ops are played one after the other in lane 0, which also resolves what is relative; then they are run in
- * lanes: their own, or dealt from the seed where they have none.  Retirements are left out.  The choices decide; where
- * there are none and the list has a schedule (OP_SWITCH), that one does.  *input is used up.  KEPT: trial holds the
- * totals of the run in lanes, and its list.  The caller deinits the trial after KEPT and BROKEN. */
+/* First the ops are played one after the other in lane 0, which also resolves what is relative;
+ * then they are run in lanes: their own, or dealt from the seed where they have none.  Retirements
+ * are left out.  The choices decide; where there are none and the list has a schedule (OP_SWITCH),
+ * that one does.  *input is used up.  KEPT: trial holds the totals of the run in lanes, and its
+ * list.  The caller deinits the trial after KEPT and BROKEN. */
 enum lane_player_result lane_player_play(struct lane_player *player, struct input *input,
                                          const struct run_listener *listener, struct trial *trial);
 

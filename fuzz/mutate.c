@@ -7,9 +7,9 @@
 #include <string.h>
 
 enum {
-    EDITS_MAX = 4,         /* for one change: each one more is half as likely */
-    TRIES_MAX = 16,        /* edits drawn until one applies */
-    EDIT_COUNT_MAX = 64,   /* rows of all tables */
+    EDITS_MAX = 4,       /* for one change: each one more is half as likely */
+    TRIES_MAX = 16,      /* edits drawn until one applies */
+    EDIT_COUNT_MAX = 64, /* rows of all tables */
 };
 
 struct mutator {
@@ -20,11 +20,12 @@ struct mutator {
     uint32_t edit_count;
 };
 
-/* The weights in the tables are compared by how many pairs of probes (harness/probe.h) 3000 executions from one
- * request reach, and at what cost: without swarm blocks it is a quarter fewer, with one edit at a time a fifth, and
- * one mutation in ten by bytes changes nothing. */
-const struct edit *const edit_tables[] = {list_edits,  copy_edits,  size_edits,  state_edits,
-                                          heap_edits, swarm_edits, host_edits,  setup_edits, NULL};
+/* The weights in the tables are compared by how many pairs of probes (harness/probe.h) 3000
+ * executions from one request reach, and at what cost: without swarm blocks it is a quarter fewer,
+ * with one edit at a time a fifth, and one mutation in ten by bytes changes nothing. */
+const struct edit *const edit_tables[] = {list_edits,  copy_edits,  size_edits,
+                                          state_edits, heap_edits,  swarm_edits,
+                                          host_edits,  setup_edits, NULL};
 
 const struct edit *edit_find(const char *name)
 {
@@ -38,7 +39,8 @@ const struct edit *edit_find(const char *name)
     return NULL;
 }
 
-void editing_init(struct editing *editing, struct input *input, struct random *random, size_t op_count_max)
+void editing_init(struct editing *editing, struct input *input, struct random *random,
+                  size_t op_count_max)
 {
     *editing = (struct editing){.input = input, .random = random, .op_count_max = op_count_max};
     op_list_init(&editing->block);
@@ -49,7 +51,7 @@ void editing_deinit(struct editing *editing)
     op_list_deinit(&editing->block);
 }
 
-/* --- mutators ----------------------------------------------------------------------------------- */
+/* --- mutators --- */
 
 struct mutator *mutator_create(void)
 {
@@ -75,12 +77,13 @@ void mutator_destroy(struct mutator *mutator)
     free(mutator);
 }
 
-/* One edit.  Where TRIES_MAX of them did not apply the input stays as it is: of an empty list at its full length that
- * can be. */
+/* One edit.  Where TRIES_MAX of them did not apply the input stays as it is: of an empty list at
+ * its full length that can be. */
 static void edit_once(struct mutator *mutator)
 {
     for (int i = 0; i < TRIES_MAX; i++) {
-        const uint32_t drawn = random_weighted(&mutator->random, mutator->weights, mutator->edit_count);
+        const uint32_t drawn = random_weighted(&mutator->random, mutator->weights,
+                                               mutator->edit_count);
         op_list_clear(&mutator->editing.block);
         if (mutator->edits[drawn]->apply(&mutator->editing)) {
             return;
@@ -100,7 +103,8 @@ static void edit_some(struct mutator *mutator)
 static void cut_to(struct input *input, size_t bytes_max)
 {
     struct op_list *ops = &input->ops;
-    const size_t choices = input->choice_count < bytes_max / 2 ? input->choice_count : bytes_max / 2;
+    const size_t choices = input->choice_count < bytes_max / 2 ? input->choice_count
+                                                               : bytes_max / 2;
     size_t length = INPUT_HEADER_BYTES;
     size_t kept = 0;
     while (kept < ops->count && kept < MUTATE_OP_COUNT_MAX) {
@@ -116,7 +120,8 @@ static void cut_to(struct input *input, size_t bytes_max)
     input_set_choice_count(input, input->choice_count < spare ? input->choice_count : spare);
 }
 
-static void begin(struct mutator *mutator, struct input *input, const struct input *other, uint64_t seed)
+static void begin(struct mutator *mutator, struct input *input, const struct input *other,
+                  uint64_t seed)
 {
     mutator->editing.input = input;
     mutator->editing.other = other;
@@ -131,8 +136,8 @@ void mutator_change(struct mutator *mutator, struct input *input, size_t bytes_m
     cut_to(input, bytes_max);
 }
 
-void mutator_cross(struct mutator *mutator, const struct input *one, const struct input *other, size_t bytes_max,
-                   uint64_t seed, struct input *out)
+void mutator_cross(struct mutator *mutator, const struct input *one, const struct input *other,
+                   size_t bytes_max, uint64_t seed, struct input *out)
 {
     CHECK(bytes_max >= INPUT_HEADER_BYTES);
     CHECK(out != one && out != other);

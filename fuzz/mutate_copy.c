@@ -2,9 +2,10 @@
 
 enum { REPEAT_OPS_MAX = 24, REPEAT_COUNT_MAX = 32 };
 
-/* Of a reference in a copy that stands at `at`: inside of the copied run it names the copy, and in the same list what
- * it named.  false: it can name nothing here. */
-static bool shift_reference(uint32_t *reference, const struct part *part, size_t at, size_t grows_by, bool is_same_list)
+/* Of a reference in a copy that stands at `at`: inside of the copied run it names the copy, and in
+ * the same list what it named.  false: it can name nothing here. */
+static bool shift_reference(uint32_t *reference, const struct part *part, size_t at,
+                            size_t grows_by, bool is_same_list)
 {
     if (*reference == OP_NONE) {
         return true;
@@ -17,9 +18,10 @@ static bool shift_reference(uint32_t *reference, const struct part *part, size_t
     return is_same_list;
 }
 
-/* Appends to the block a copy of a run that will stand at `at`; the list grows there by grows_by in all. */
-static void block_copy(struct editing *editing, const struct op_list *from, const struct part *part, size_t at,
-                       size_t grows_by)
+/* Appends to the block a copy of a run that will stand at `at`; the list grows there by grows_by in
+ * all. */
+static void block_copy(struct editing *editing, const struct op_list *from, const struct part *part,
+                       size_t at, size_t grows_by)
 {
     const bool is_same_list = from == &editing->input->ops;
     const size_t start = at + editing->block.count;
@@ -51,7 +53,8 @@ static bool duplicate_ops(struct editing *editing)
     return block_insert(editing, at);
 }
 
-/* A short run again and again, behind itself: what it asks for fills the device, what it does adds up. */
+/* A short run again and again, behind itself: what it asks for fills the device, what it does adds
+ * up. */
 static bool repeat_ops(struct editing *editing)
 {
     const struct op_list *ops = &editing->input->ops;
@@ -61,7 +64,8 @@ static bool repeat_ops(struct editing *editing)
     }
     part.count = part.count < REPEAT_OPS_MAX ? part.count : REPEAT_OPS_MAX;
     const size_t room = (editing->op_count_max - ops->count) / part.count;
-    const size_t count = draw_count(editing->random, room < REPEAT_COUNT_MAX ? room : REPEAT_COUNT_MAX);
+    const size_t count = draw_count(editing->random,
+                                    room < REPEAT_COUNT_MAX ? room : REPEAT_COUNT_MAX);
     const size_t at = part.first + part.count;
     for (size_t i = 0; i < count; i++) {
         block_copy(editing, ops, &part, at, part.count * count);
@@ -100,5 +104,9 @@ static bool join_ops(struct editing *editing)
 }
 
 const struct edit copy_edits[] = {
-    {"duplicate", 6, duplicate_ops}, {"repeat", 5, repeat_ops}, {"splice", 6, splice_ops}, {"join", 3, join_ops}, {0},
+    {"duplicate", 6, duplicate_ops},
+    {"repeat", 5, repeat_ops},
+    {"splice", 6, splice_ops},
+    {"join", 3, join_ops},
+    {0},
 };

@@ -4,15 +4,15 @@
 #include "harness/fault.h"
 
 enum {
-    SHORT_UNITS = 0x8000,    /* multiples of the unit that are said as such, */
-    SHORT_MANTISSA = 0x7FF,  /* and what is left of the other sizes: fuzz/input.c */
+    SHORT_UNITS = 0x8000,   /* multiples of the unit that are said as such, */
+    SHORT_MANTISSA = 0x7FF, /* and what is left of the other sizes: fuzz/input.c */
     TAG_COUNT = 4,
     DELAY_LOW_NS = 1000,
     DELAY_HIGH_NS = 1000000000,
     EDGE_ONE_IN = 32,
 };
 
-/* --- numbers ------------------------------------------------------------------------------------ */
+/* --- numbers --- */
 
 uint64_t draw_unit_bytes(const struct setup *setup)
 {
@@ -28,7 +28,8 @@ uint64_t draw_capacity_units(const struct setup *setup)
 uint64_t draw_short_size(const struct setup *setup, uint64_t size_bytes)
 {
     const uint64_t unit = draw_unit_bytes(setup);
-    if (size_bytes % unit == 0 && size_bytes / unit < SHORT_UNITS && size_bytes / unit <= draw_capacity_units(setup)) {
+    if (size_bytes % unit == 0 && size_bytes / unit < SHORT_UNITS &&
+        size_bytes / unit <= draw_capacity_units(setup)) {
         return size_bytes;
     }
     unsigned shift = 0;
@@ -53,7 +54,8 @@ uint64_t draw_short_delay(uint64_t delay_ns)
 
 static uint64_t draw_units(struct random *random, uint64_t capacity)
 {
-    if (random_chance(random, 1, 4)) { /* a part of the device, and what just does not fit beside the others */
+    if (random_chance(random, 1,
+                      4)) { /* a part of the device, and what just does not fit beside the others */
         const uint64_t part = capacity / random_between(random, 1, 16);
         const uint64_t units = part + random_below(random, 3);
         return units <= 1 ? 1 : units - 1;
@@ -79,21 +81,23 @@ uint64_t draw_edge_size(const struct editing *editing)
     const uint64_t capacity = setup->capacity_bytes;
     const uint64_t half = UINT64_C(1) << 63;
     const uint64_t below = capacity > unit ? capacity - unit : unit;
-    const uint64_t sizes[] = {0, 1, unit - 1, unit + 1, below, capacity, capacity + 1, half, half + 1,
-                              -unit, UINT64_MAX};
+    const uint64_t sizes[] = {0,    1,        unit - 1, unit + 1,  below, capacity, capacity + 1,
+                              half, half + 1, -unit,    UINT64_MAX};
     return sizes[random_below(editing->random, sizeof sizes / sizeof sizes[0])];
 }
 
 uint64_t draw_delay(struct random *random)
 {
-    return random_chance(random, 1, 16) ? DELAY_NEVER
-                                        : draw_short_delay(random_log_uniform(random, DELAY_LOW_NS, DELAY_HIGH_NS));
+    return random_chance(random, 1, 16)
+               ? DELAY_NEVER
+               : draw_short_delay(random_log_uniform(random, DELAY_LOW_NS, DELAY_HIGH_NS));
 }
 
 struct fit draw_fit(struct random *random)
 {
     struct fit fit = {.kind = (uint8_t)random_below(random, FIT_KIND_COUNT)};
-    fit.index = fit_has_index((enum fit_kind)fit.kind) ? (uint32_t)random_below(random, UINT8_MAX) : 0;
+    fit.index = fit_has_index((enum fit_kind)fit.kind) ? (uint32_t)random_below(random, UINT8_MAX)
+                                                       : 0;
     fit.granules = (int32_t)random_below(random, 3) - 1;
     return fit;
 }
@@ -104,12 +108,13 @@ size_t draw_count(struct random *random, size_t bound)
     return (size_t)random_log_uniform(random, 1, bound);
 }
 
-/* --- ops ---------------------------------------------------------------------------------------- */
+/* --- ops --- */
 
 static const uint32_t kind_weights[OP_KIND_COUNT] = {
-    [OP_ALLOC] = 24,  [OP_OUTPUT] = 8,  [OP_FREE] = 16, [OP_FREE_AFTER] = 12, [OP_USE] = 8,     [OP_HOLD] = 6,
-    [OP_RELEASE] = 4, [OP_DONATE] = 4,  [OP_LOAD] = 6,  [OP_UNLOAD] = 2,      [OP_EXECUTE] = 6, [OP_DEFRAGMENT] = 2,
-    [OP_COMPLETE] = 6, [OP_ADVANCE] = 4, [OP_TOUCH] = 2, [OP_REPORT] = 1,      [OP_FAULT] = 3,   [OP_RETIRE] = 1,
+    [OP_ALLOC] = 24,  [OP_OUTPUT] = 8,     [OP_FREE] = 16,    [OP_FREE_AFTER] = 12, [OP_USE] = 8,
+    [OP_HOLD] = 6,    [OP_RELEASE] = 4,    [OP_DONATE] = 4,   [OP_LOAD] = 6,        [OP_UNLOAD] = 2,
+    [OP_EXECUTE] = 6, [OP_DEFRAGMENT] = 2, [OP_COMPLETE] = 6, [OP_ADVANCE] = 4,     [OP_TOUCH] = 2,
+    [OP_REPORT] = 1,  [OP_FAULT] = 3,      [OP_RETIRE] = 1,
 };
 
 enum op_kind draw_kind(struct random *random)
@@ -121,13 +126,16 @@ static void draw_request(const struct editing *editing, struct op *op)
 {
     struct random *random = editing->random;
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
-    op->size_bytes = random_chance(random, 1, EDGE_ONE_IN) ? draw_edge_size(editing) : draw_size(editing);
+    op->size_bytes = random_chance(random, 1, EDGE_ONE_IN) ? draw_edge_size(editing)
+                                                           : draw_size(editing);
     if (random_chance(random, 1, 4)) {
         const struct fit fit = draw_fit(random);
         op->flags |= OP_FITTED;
         op->size_bytes = fit_pack(&fit);
     }
-    op->align_log2 = info->has_align && random_chance(random, 1, 12) ? (uint8_t)random_between(random, 6, 14) : 0;
+    op->align_log2 = info->has_align && random_chance(random, 1, 12)
+                         ? (uint8_t)random_between(random, 6, 14)
+                         : 0;
     op->stack_bytes = info->has_stack && random_chance(random, 1, 2) ? draw_size(editing) : 0;
 }
 
@@ -151,9 +159,13 @@ struct op draw_op(const struct editing *editing, enum op_kind kind)
         draw_fault(random, &op);
         return op;
     }
-    const bool shares_event = info->has_event && (info->event_required || random_chance(random, 1, 4));
-    op.flags = info->has_block || info->has_program || info->has_address || shares_event ? OP_RELATIVE : 0;
-    op.ref = info->has_block || info->has_program ? (uint32_t)random_below(random, UINT16_MAX) : OP_NONE;
+    const bool shares_event = info->has_event &&
+                              (info->event_required || random_chance(random, 1, 4));
+    op.flags = info->has_block || info->has_program || info->has_address || shares_event
+                   ? OP_RELATIVE
+                   : 0;
+    op.ref = info->has_block || info->has_program ? (uint32_t)random_below(random, UINT16_MAX)
+                                                  : OP_NONE;
     op.event = shares_event ? (uint32_t)random_below(random, UINT8_MAX) : OP_NONE;
     op.delay_ns = info->has_delay && !shares_event ? draw_delay(random) : 0;
     if (info->can_be_fitted) {
@@ -165,7 +177,7 @@ struct op draw_op(const struct editing *editing, enum op_kind kind)
     return op;
 }
 
-/* --- places ------------------------------------------------------------------------------------- */
+/* --- places --- */
 
 size_t draw_place(const struct editing *editing)
 {
@@ -182,7 +194,8 @@ bool draw_part(const struct editing *editing, const struct op_list *ops, struct 
     return true;
 }
 
-bool draw_op_where(const struct editing *editing, size_t before, bool (*is_one)(const struct op *op), size_t *at)
+bool draw_op_where(const struct editing *editing, size_t before,
+                   bool (*is_one)(const struct op *op), size_t *at)
 {
     const struct op_list *ops = &editing->input->ops;
     uint64_t count = 0;
@@ -213,7 +226,7 @@ void op_loosen(struct op *op)
     op->flags |= OP_RELATIVE;
 }
 
-/* --- the block ---------------------------------------------------------------------------------- */
+/* --- the block --- */
 
 struct op *block_add(struct editing *editing, enum op_kind kind)
 {

@@ -2,7 +2,8 @@
 
 enum { BLOCKS_MIN = 4, BLOCKS_MAX = 64, STEP_MAX = 5 };
 
-/* Appends equal requests, about count of them, which together take the whole device, or one part in `parts` of it. */
+/* Appends equal requests, about count of them, which together take the whole device, or one part in
+ * `parts` of it. */
 static size_t block_equal(struct editing *editing, size_t count, uint64_t parts)
 {
     const struct setup *setup = &editing->input->setup;
@@ -22,19 +23,21 @@ static size_t block_equal(struct editing *editing, size_t count, uint64_t parts)
 /* The device fills up with equal blocks. */
 static bool fill_heap(struct editing *editing)
 {
-    (void)block_equal(editing, (size_t)random_log_uniform(editing->random, BLOCKS_MIN, BLOCKS_MAX), 1);
+    (void)block_equal(editing, (size_t)random_log_uniform(editing->random, BLOCKS_MIN, BLOCKS_MAX),
+                      1);
     return block_insert(editing, draw_place(editing));
 }
 
-/* How the teeth of a comb go: most simply they are freed; or each behind an event of its own, or they stay and the
- * others are freed around them, held. */
+/* How the teeth of a comb go: most simply they are freed; or each behind an event of its own, or
+ * they stay and the others are freed around them, held. */
 static enum op_kind draw_tooth(struct random *random)
 {
     static const uint8_t kinds[] = {OP_FREE, OP_FREE, OP_FREE, OP_FREE_AFTER, OP_HOLD, OP_USE};
     return (enum op_kind)kinds[random_below(random, sizeof kinds)];
 }
 
-/* Equal blocks side by side, every so-manieth of which is freed, held or used: holes none of which is large. */
+/* Equal blocks side by side, every so-manieth of which is freed, held or used: holes none of which
+ * is large. */
 static bool comb_heap(struct editing *editing)
 {
     struct random *random = editing->random;

@@ -7,12 +7,13 @@
 enum { HOSTS_FEW = 2, HOSTS_MANY = 4, FACTOR_LOG10_MAX = 3 };
 #define LATEST_NS UINT64_C(5000000000000) /* what a short op can say */
 
-/* --- the same on all hosts ---------------------------------------------------------------------- */
+/* --- the same on all hosts --- */
 
-/* What becomes of an op of the list: it goes, stays, or stands there once for each host from now on. */
+/* What becomes of an op of the list: it goes, stays, or stands there once for each host from now
+ * on. */
 struct fate {
-    uint32_t at;         /* its number, or that of the first of its copies */
-    uint8_t first_host;  /* whose copy that is; the others follow in a circle */
+    uint32_t at;        /* its number, or that of the first of its copies */
+    uint8_t first_host; /* whose copy that is; the others follow in a circle */
     bool is_copied, goes;
 };
 
@@ -21,19 +22,21 @@ struct sharing {
     struct part part;
     uint8_t host;
     uint32_t host_count;
-    bool is_collective;  /* its executions, too, wait for each other */
-    struct fate *fates;  /* of each op of the list */
+    bool is_collective; /* its executions, too, wait for each other */
+    struct fate *fates; /* of each op of the list */
 };
 
 static uint32_t number_on(const struct sharing *sharing, uint32_t old, uint32_t host)
 {
     const struct fate *fate = &sharing->fates[old];
-    return fate->at + (fate->is_copied ? (host + sharing->host_count - fate->first_host) % sharing->host_count : 0);
+    return fate->at + (fate->is_copied
+                           ? (host + sharing->host_count - fate->first_host) % sharing->host_count
+                           : 0);
 }
 
 /* What the op names, as the copy for a host names it.  False: that host has no such thing. */
-static bool rename_reference(const struct sharing *sharing, const struct op_list *ops, uint32_t host,
-                             uint32_t *reference)
+static bool rename_reference(const struct sharing *sharing, const struct op_list *ops,
+                             uint32_t host, uint32_t *reference)
 {
     const uint32_t old = *reference;
     if (old >= ops->count) {
@@ -46,7 +49,8 @@ static bool rename_reference(const struct sharing *sharing, const struct op_list
 }
 
 /* The op as the host has it. */
-static struct op op_on(const struct sharing *sharing, const struct op_list *ops, const struct op *op, uint32_t host)
+static struct op op_on(const struct sharing *sharing, const struct op_list *ops,
+                       const struct op *op, uint32_t host)
 {
     struct op renamed = *op;
     renamed.host = (uint8_t)host;
@@ -68,7 +72,7 @@ static void mark_group(const struct sharing *sharing, uint32_t first, struct op 
 {
     const bool is_execution = op->kind == OP_EXECUTE;
     const bool is_request = draw_is_request(op) || is_execution;
-    op->flags &= (uint8_t)~(OP_SPMD | OP_COLLECTIVE);
+    op->flags &= (uint8_t) ~(OP_SPMD | OP_COLLECTIVE);
     op->flags |= is_request ? OP_SPMD : 0;
     op->flags |= is_execution && sharing->is_collective ? OP_COLLECTIVE : 0;
     op->group = is_request ? (uint16_t)first : 0;
@@ -82,7 +86,9 @@ static void choose_part(const struct editing *editing, struct sharing *sharing)
     if (random_chance(editing->random, 1, 2)) {
         sharing->part = (struct part){.count = ops->count};
     }
-    sharing->host = ops->ops[sharing->part.first + (size_t)random_below(editing->random, sharing->part.count)].host;
+    sharing->host =
+        ops->ops[sharing->part.first + (size_t)random_below(editing->random, sharing->part.count)]
+            .host;
 }
 
 static bool is_copied(const struct sharing *sharing, const struct op *op)
@@ -116,11 +122,14 @@ static void decide_fates(const struct editing *editing, struct sharing *sharing)
     uint32_t at = 0;
     for (size_t i = 0; i < ops->count; i++) {
         struct fate *fate = &sharing->fates[i];
-        const bool is_inside = i - sharing->part.first < sharing->part.count && ops->ops[i].kind != OP_SWITCH;
+        const bool is_inside = i - sharing->part.first < sharing->part.count &&
+                               ops->ops[i].kind != OP_SWITCH;
         *fate = (struct fate){.at = at,
                               .is_copied = is_inside && is_copied(sharing, &ops->ops[i]),
                               .goes = is_inside && !is_copied(sharing, &ops->ops[i])};
-        fate->first_host = fate->is_copied ? (uint8_t)random_below(editing->random, sharing->host_count) : 0;
+        fate->first_host = fate->is_copied
+                               ? (uint8_t)random_below(editing->random, sharing->host_count)
+                               : 0;
         at += fate->is_copied ? sharing->host_count : !fate->goes;
     }
 }
@@ -151,8 +160,9 @@ static uint32_t draw_host_count(const struct editing *editing)
     return before > 1 ? before : random_chance(editing->random, 3, 4) ? HOSTS_FEW : HOSTS_MANY;
 }
 
-/* What one host does in a run of ops all hosts do, one after the other, and now one and then another is the first: its
- * requests are requests of all of them as one, which must get the same answer. */
+/* What one host does in a run of ops all hosts do, one after the other, and now one and then
+ * another is the first: its requests are requests of all of them as one, which must get the same
+ * answer. */
 static bool share_ops(struct editing *editing)
 {
     struct input *input = editing->input;
@@ -174,12 +184,12 @@ static bool share_ops(struct editing *editing)
     return true;
 }
 
-/* --- one host is another ------------------------------------------------------------------------ */
+/* --- one host is another --- */
 
 static bool has_own_event(const struct op *op)
 {
-    return op_kind_info((enum op_kind)op->kind)->makes_event && op->event == OP_NONE && op->delay_ns != DELAY_NEVER &&
-           op->delay_ns != 0;
+    return op_kind_info((enum op_kind)op->kind)->makes_event && op->event == OP_NONE &&
+           op->delay_ns != DELAY_NEVER && op->delay_ns != 0;
 }
 
 static uint64_t later(uint64_t delay_ns, uint64_t factor)
@@ -187,13 +197,14 @@ static uint64_t later(uint64_t delay_ns, uint64_t factor)
     return delay_ns < LATEST_NS / factor ? delay_ns * factor : LATEST_NS;
 }
 
-/* From some op on the work of one host takes ten times as long, or a thousandth: what is done there when the others
- * ask is not what is done with them. */
+/* From some op on the work of one host takes ten times as long, or a thousandth: what is done there
+ * when the others ask is not what is done with them. */
 static bool skew_host(struct editing *editing)
 {
     struct op_list *ops = &editing->input->ops;
     size_t at = 0;
-    if (editing->input->setup.host_count < 2 || !draw_op_where(editing, ops->count, has_own_event, &at)) {
+    if (editing->input->setup.host_count < 2 ||
+        !draw_op_where(editing, ops->count, has_own_event, &at)) {
         return false;
     }
     const uint8_t host = ops->ops[at].host;
@@ -205,7 +216,8 @@ static bool skew_host(struct editing *editing)
     for (size_t left = draw_count(editing->random, ops->count - at); left > 0; left--, at++) {
         struct op *op = &ops->ops[at];
         if (op->host == host && has_own_event(op)) {
-            op->delay_ns = draw_short_delay(is_late ? later(op->delay_ns, factor) : op->delay_ns / factor);
+            op->delay_ns = draw_short_delay(is_late ? later(op->delay_ns, factor)
+                                                    : op->delay_ns / factor);
         }
     }
     return true;

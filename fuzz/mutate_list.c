@@ -7,7 +7,7 @@
 
 enum { INSERT_COUNT_MAX = 6 };
 
-/* --- insert, delete ----------------------------------------------------------------------------- */
+/* --- insert, delete --- */
 
 static bool insert_ops(struct editing *editing)
 {
@@ -24,7 +24,8 @@ static bool names_part(const struct op *op, const struct part *part)
             (op->event != OP_NONE && op->event - part->first < part->count));
 }
 
-/* What named a deleted op acts on another one: an op that is skipped would only make the list longer. */
+/* What named a deleted op acts on another one: an op that is skipped would only make the list
+ * longer. */
 static bool delete_ops(struct editing *editing)
 {
     struct op_list *ops = &editing->input->ops;
@@ -45,7 +46,7 @@ static bool delete_ops(struct editing *editing)
     return true;
 }
 
-/* --- the same ops in another order -------------------------------------------------------------- */
+/* --- the same ops in another order --- */
 
 /* The op that was number order[i] becomes number i; references keep naming what they named. */
 static void reorder(struct op_list *ops, const size_t *order)
@@ -102,7 +103,8 @@ static bool swap_ops(struct editing *editing)
         order[i] = i;
     }
     const size_t one = (size_t)random_below(editing->random, ops->count);
-    const size_t other = (one + 1 + (size_t)random_below(editing->random, ops->count - 1)) % ops->count;
+    const size_t other = (one + 1 + (size_t)random_below(editing->random, ops->count - 1)) %
+                         ops->count;
     order[one] = other;
     order[other] = one;
     reorder(ops, order);
@@ -110,7 +112,7 @@ static bool swap_ops(struct editing *editing)
     return true;
 }
 
-/* --- one op ------------------------------------------------------------------------------------- */
+/* --- one op --- */
 
 static bool has_reference(const struct op *op)
 {
@@ -209,6 +211,11 @@ static bool change_op(struct editing *editing)
 }
 
 const struct edit list_edits[] = {
-    {"insert", 10, insert_ops}, {"delete", 10, delete_ops}, {"move", 4, move_ops},     {"swap", 3, swap_ops},
-    {"loosen", 2, loosen_ops},  {"change", 12, change_op},  {0},
+    {"insert", 10, insert_ops},
+    {"delete", 10, delete_ops},
+    {"move", 4, move_ops},
+    {"swap", 3, swap_ops},
+    {"loosen", 2, loosen_ops},
+    {"change", 12, change_op},
+    {0},
 };

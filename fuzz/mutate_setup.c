@@ -2,9 +2,10 @@
 
 enum { HOSTS_MAX = 4, CHOICES_ADDED_MAX = 64, GRANULE_LOG2_LOW = 6, GRANULE_LOG2_HIGH = 12 };
 
-/* --- the allocator's options -------------------------------------------------------------------- */
+/* --- the allocator's options --- */
 
-static bool set_option(const struct editing *editing, const char *key, const char *const *values, size_t count)
+static bool set_option(const struct editing *editing, const char *key, const char *const *values,
+                       size_t count)
 {
     struct setup *setup = &editing->input->setup;
     return setup_set_option(setup, key, values[random_below(editing->random, count)]);
@@ -18,8 +19,9 @@ static bool change_defrag(struct editing *editing)
 
 static bool change_order(struct editing *editing)
 {
-    static const char *const values[] = {"drain,defragment,evict", "drain,evict,defragment", "defragment,drain,evict",
-                                         "defragment,evict,drain", "evict,drain,defragment", "evict,defragment,drain"};
+    static const char *const values[] = {"drain,defragment,evict", "drain,evict,defragment",
+                                         "defragment,drain,evict", "defragment,evict,drain",
+                                         "evict,drain,defragment", "evict,defragment,drain"};
     return set_option(editing, "order", values, 6);
 }
 
@@ -45,7 +47,7 @@ static bool change_mitigations(struct editing *editing)
     return change_flag(editing, random_chance(editing->random, 1, 2) ? "drains" : "evicts");
 }
 
-/* --- the device --------------------------------------------------------------------------------- */
+/* --- the device --- */
 
 /* Small devices: full ones are what matters, and few ops fill them. */
 static bool change_capacity(struct editing *editing)
@@ -65,7 +67,8 @@ static bool change_granule(struct editing *editing)
     if (setup->chip[0] != '\0' || units > UINT16_MAX) {
         return false;
     }
-    setup->granule_bytes = UINT64_C(1) << random_between(editing->random, GRANULE_LOG2_LOW, GRANULE_LOG2_HIGH);
+    setup->granule_bytes = UINT64_C(1)
+                           << random_between(editing->random, GRANULE_LOG2_LOW, GRANULE_LOG2_HIGH);
     setup->capacity_bytes = units * setup->granule_bytes;
     return true;
 }
@@ -78,11 +81,12 @@ static bool change_seed(struct editing *editing)
 
 static bool change_faults(struct editing *editing)
 {
-    editing->input->faults.kinds ^= UINT32_C(1) << random_below(editing->random, FAULTING_KIND_COUNT);
+    editing->input->faults.kinds ^= UINT32_C(1)
+                                    << random_below(editing->random, FAULTING_KIND_COUNT);
     return true;
 }
 
-/* --- hosts and lanes ---------------------------------------------------------------------------- */
+/* --- hosts and lanes --- */
 
 /* The ops are dealt out to the hosts. */
 static bool change_hosts(struct editing *editing)
@@ -125,7 +129,7 @@ static bool change_lane(struct editing *editing)
     return true;
 }
 
-/* --- the schedule ------------------------------------------------------------------------------- */
+/* --- the schedule --- */
 
 static bool change_choices(struct editing *editing)
 {
@@ -134,7 +138,8 @@ static bool change_choices(struct editing *editing)
         return false;
     }
     const size_t first = (size_t)random_below(editing->random, input->choice_count);
-    for (size_t i = first + draw_count(editing->random, input->choice_count - first); i-- > first;) {
+    for (size_t i = first + draw_count(editing->random, input->choice_count - first);
+         i-- > first;) {
         input->choices[i] = (uint8_t)random_bits(editing->random);
     }
     return true;
@@ -154,12 +159,22 @@ static bool extend_choices(struct editing *editing)
     return true;
 }
 
-/* The header is rarely changed: with another device most of what the list had reached is gone.  Edits of the schedule
- * apply to lists in lanes alone, and then they are what matters. */
+/* The header is rarely changed: with another device most of what the list had reached is gone.
+ * Edits of the schedule apply to lists in lanes alone, and then they are what matters. */
 const struct edit setup_edits[] = {
-    {"defrag", 2, change_defrag}, {"order", 2, change_order}, {"mitigations", 1, change_mitigations},
-    {"program_evicts", 2, change_eviction}, {"message_code", 1, change_message}, {"capacity", 4, change_capacity},
-    {"granule", 2, change_granule}, {"seed", 1, change_seed}, {"fault_kinds", 1, change_faults},
-    {"hosts", 2, change_hosts}, {"lanes", 1, change_lanes}, {"lane", 12, change_lane}, {"choices", 20, change_choices},
-    {"more_choices", 10, extend_choices}, {0},
+    {"defrag", 2, change_defrag},
+    {"order", 2, change_order},
+    {"mitigations", 1, change_mitigations},
+    {"program_evicts", 2, change_eviction},
+    {"message_code", 1, change_message},
+    {"capacity", 4, change_capacity},
+    {"granule", 2, change_granule},
+    {"seed", 1, change_seed},
+    {"fault_kinds", 1, change_faults},
+    {"hosts", 2, change_hosts},
+    {"lanes", 1, change_lanes},
+    {"lane", 12, change_lane},
+    {"choices", 20, change_choices},
+    {"more_choices", 10, extend_choices},
+    {0},
 };

@@ -18,7 +18,8 @@ static bool fit_size(struct editing *editing)
     const struct fit fit = draw_fit(editing->random);
     op->flags |= OP_FITTED;
     op->size_bytes = fit_pack(&fit);
-    op->unpadded_bytes = op_kind_info((enum op_kind)op->kind)->has_unpadded ? 0 : op->unpadded_bytes;
+    op->unpadded_bytes = op_kind_info((enum op_kind)op->kind)->has_unpadded ? 0
+                                                                            : op->unpadded_bytes;
     return true;
 }
 
@@ -44,8 +45,8 @@ static bool nudge_size(struct editing *editing)
     }
     const uint64_t unit = draw_unit_bytes(&editing->input->setup);
     const uint64_t size = op->size_bytes;
-    const uint64_t sizes[] = {size + unit, size > unit ? size - unit : unit, size + 1, size / 2, size * 2,
-                              draw_edge_size(editing)};
+    const uint64_t sizes[] = {size + unit, size > unit ? size - unit : unit, size + 1, size / 2,
+                              size * 2,    draw_edge_size(editing)};
     op->size_bytes = sizes[random_below(editing->random, sizeof sizes / sizeof sizes[0])];
     return op->size_bytes != size;
 }
@@ -72,15 +73,18 @@ static bool align_size(struct editing *editing)
     if ((op->flags & OP_FITTED) == 0 && random_chance(editing->random, 1, 2)) {
         const uint64_t unit = draw_unit_bytes(setup);
         const uint64_t align = UINT64_C(1) << op->align_log2;
-        op->size_bytes = align + unit * random_below(editing->random, 3) - (align > unit ? unit : 0);
+        op->size_bytes = align + unit * random_below(editing->random, 3) -
+                         (align > unit ? unit : 0);
     }
     return true;
 }
 
-/* A new request for what fits, anywhere: the question that a heap answers wrongly when it is broken. */
+/* A new request for what fits, anywhere: the question that a heap answers wrongly when it is
+ * broken. */
 static bool ask_fit(struct editing *editing)
 {
-    struct op *op = block_draw(editing, random_chance(editing->random, 1, 4) ? OP_OUTPUT : OP_ALLOC);
+    struct op *op = block_draw(editing,
+                               random_chance(editing->random, 1, 4) ? OP_OUTPUT : OP_ALLOC);
     const struct fit fit = draw_fit(editing->random);
     op->flags |= OP_FITTED;
     op->size_bytes = fit_pack(&fit);
@@ -89,6 +93,6 @@ static bool ask_fit(struct editing *editing)
 }
 
 const struct edit size_edits[] = {
-    {"fit", 5, fit_size}, {"same_size", 3, copy_size}, {"nudge", 4, nudge_size},
-    {"align", 2, align_size}, {"ask_fit", 6, ask_fit}, {0},
+    {"fit", 5, fit_size},     {"same_size", 3, copy_size}, {"nudge", 4, nudge_size},
+    {"align", 2, align_size}, {"ask_fit", 6, ask_fit},     {0},
 };

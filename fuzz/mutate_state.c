@@ -10,8 +10,9 @@ enum {
 
 static uint64_t long_delay(struct random *random)
 {
-    return random_chance(random, 1, 3) ? DELAY_NEVER
-                                       : draw_short_delay(random_log_uniform(random, LONG_LOW_NS, LONG_HIGH_NS));
+    return random_chance(random, 1, 3)
+               ? DELAY_NEVER
+               : draw_short_delay(random_log_uniform(random, LONG_LOW_NS, LONG_HIGH_NS));
 }
 
 /* Before or behind which op something has to happen: a request where there is one. */
@@ -25,12 +26,14 @@ static bool draw_request(const struct editing *editing, size_t *at)
     return count > 0;
 }
 
-/* The op names a block that one before `at` made, or any one that is alive on the host of the op that stands there. */
+/* The op names a block that one before `at` made, or any one that is alive on the host of the op
+ * that stands there. */
 static void name_block(const struct editing *editing, size_t at, struct op *op)
 {
     const struct op_list *ops = &editing->input->ops;
     size_t maker = 0;
-    if (random_chance(editing->random, 1, 2) && draw_op_where(editing, at, draw_makes_block, &maker)) {
+    if (random_chance(editing->random, 1, 2) &&
+        draw_op_where(editing, at, draw_makes_block, &maker)) {
         op->flags &= (uint8_t)~OP_RELATIVE;
         op->ref = (uint32_t)maker;
         op->host = ops->ops[maker].host;
@@ -41,7 +44,7 @@ static void name_block(const struct editing *editing, size_t at, struct op *op)
     op->host = at < ops->count ? ops->ops[at].host : 0;
 }
 
-/* --- events ------------------------------------------------------------------------------------- */
+/* --- events --- */
 
 static bool add_complete(struct editing *editing, size_t behind)
 {
@@ -63,7 +66,8 @@ static bool complete_after(struct editing *editing)
     return add_complete(editing, 1);
 }
 
-/* Just before a request a block is freed behind an event that is due while the request waits for it. */
+/* Just before a request a block is freed behind an event that is due while the request waits for
+ * it. */
 static bool complete_during(struct editing *editing)
 {
     size_t at = 0;
@@ -73,9 +77,11 @@ static bool complete_during(struct editing *editing)
     }
     struct op *freed = block_add(editing, OP_FREE_AFTER);
     name_block(editing, at, freed);
-    freed->delay_ns = draw_short_delay(random_log_uniform(editing->random, AWAITED_LOW_NS, AWAITED_HIGH_NS));
+    freed->delay_ns = draw_short_delay(
+        random_log_uniform(editing->random, AWAITED_LOW_NS, AWAITED_HIGH_NS));
     struct op *request = &editing->input->ops.ops[at];
-    const struct fit more = {.kind = random_chance(editing->random, 1, 2) ? FIT_HOLE : FIT_FREE, .granules = 1};
+    const struct fit more = {.kind = random_chance(editing->random, 1, 2) ? FIT_HOLE : FIT_FREE,
+                             .granules = 1};
     request->flags |= OP_FITTED;
     request->size_bytes = fit_pack(&more);
     return block_insert(editing, at);
@@ -83,7 +89,8 @@ static bool complete_during(struct editing *editing)
 
 static bool can_be_lost(const struct op *op)
 {
-    return op_kind_info((enum op_kind)op->kind)->makes_event && op->event == OP_NONE && op->delay_ns != DELAY_NEVER;
+    return op_kind_info((enum op_kind)op->kind)->makes_event && op->event == OP_NONE &&
+           op->delay_ns != DELAY_NEVER;
 }
 
 static bool lose_event(struct editing *editing)
@@ -98,7 +105,8 @@ static bool lose_event(struct editing *editing)
 
 static bool has_delay(const struct op *op)
 {
-    return op_kind_info((enum op_kind)op->kind)->has_delay && op->event == OP_NONE && op->kind != OP_FAULT;
+    return op_kind_info((enum op_kind)op->kind)->has_delay && op->event == OP_NONE &&
+           op->kind != OP_FAULT;
 }
 
 /* Two delays of one length: both are due at once. */
@@ -107,7 +115,8 @@ static bool copy_delay(struct editing *editing)
     struct op_list *ops = &editing->input->ops;
     size_t to = 0;
     size_t from = 0;
-    if (!draw_op_where(editing, ops->count, has_delay, &to) || !draw_op_where(editing, ops->count, has_delay, &from) ||
+    if (!draw_op_where(editing, ops->count, has_delay, &to) ||
+        !draw_op_where(editing, ops->count, has_delay, &from) ||
         ops->ops[to].delay_ns == ops->ops[from].delay_ns) {
         return false;
     }
@@ -115,7 +124,7 @@ static bool copy_delay(struct editing *editing)
     return true;
 }
 
-/* --- what cannot move or go --------------------------------------------------------------------- */
+/* --- what cannot move or go --- */
 
 /* A block is held, and mostly given back some ops later. */
 static bool hold_block(struct editing *editing)
@@ -176,7 +185,7 @@ static bool make_used(struct editing *editing)
     return block_insert(editing, at);
 }
 
-/* --- what goes wrong ---------------------------------------------------------------------------- */
+/* --- what goes wrong --- */
 
 static bool add_fault(struct editing *editing)
 {
@@ -195,8 +204,15 @@ static bool retire_range(struct editing *editing)
 }
 
 const struct edit state_edits[] = {
-    {"complete_before", 2, complete_before}, {"complete_after", 2, complete_after},
-    {"complete_during", 4, complete_during}, {"lose", 2, lose_event}, {"same_delay", 1, copy_delay},
-    {"hold", 3, hold_block}, {"busy", 3, make_busy}, {"use", 2, make_used},
-    {"fault", 4, add_fault}, {"retire", 1, retire_range}, {0},
+    {"complete_before", 2, complete_before},
+    {"complete_after", 2, complete_after},
+    {"complete_during", 4, complete_during},
+    {"lose", 2, lose_event},
+    {"same_delay", 1, copy_delay},
+    {"hold", 3, hold_block},
+    {"busy", 3, make_busy},
+    {"use", 2, make_used},
+    {"fault", 4, add_fault},
+    {"retire", 1, retire_range},
+    {0},
 };

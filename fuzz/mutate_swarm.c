@@ -6,8 +6,8 @@ enum { SWARM_OPS_MIN = 8, SWARM_OPS_MAX = 120, FIT_ONE_IN = 12 };
 /* One swarm in so many asks for edges of what a size can be, and in it one request in so many. */
 enum { EDGE_SWARM_ONE_IN = 8, EDGE_ONE_IN = 8 };
 
-/* How full the device would be if every request were granted and every free took the mean block: what steers a swarm
- * towards a full device without a target that could say. */
+/* How full the device would be if every request were granted and every free took the mean block:
+ * what steers a swarm towards a full device without a target that could say. */
 struct tally {
     uint64_t in_use_bytes, block_count;
 };
@@ -19,16 +19,19 @@ struct swarm {
     uint8_t host;        /* of most of them */
 };
 
-static bool is_full(const struct editing *editing, const struct generate *generate, const struct tally *tally)
+static bool is_full(const struct editing *editing, const struct generate *generate,
+                    const struct tally *tally)
 {
-    return tally->in_use_bytes >= editing->input->setup.capacity_bytes / 100 * generate->fill_percent;
+    return tally->in_use_bytes >=
+           editing->input->setup.capacity_bytes / 100 * generate->fill_percent;
 }
 
 static enum op_kind draw_swarm_kind(const struct editing *editing, const struct generate *generate,
                                     const struct tally *tally)
 {
     struct random *random = editing->random;
-    const enum op_kind kind = (enum op_kind)random_weighted(random, generate->weights, OP_KIND_COUNT);
+    const enum op_kind kind = (enum op_kind)random_weighted(random, generate->weights,
+                                                            OP_KIND_COUNT);
     const bool is_request = kind == OP_ALLOC || kind == OP_OUTPUT || kind == OP_LOAD;
     const bool is_free = kind == OP_FREE || kind == OP_FREE_AFTER || kind == OP_UNLOAD;
     if (is_request && is_full(editing, generate, tally) && random_chance(random, 4, 5)) {
@@ -71,7 +74,9 @@ static void set_sizes(const struct editing *editing, const struct swarm *swarm, 
         const bool is_edge = swarm->asks_for_edges && random_chance(random, 1, EDGE_ONE_IN);
         op->size_bytes = is_edge ? draw_edge_size(editing) : draw_class_size(editing, generate);
     }
-    op->stack_bytes = op->kind == OP_LOAD && random_chance(random, 3, 4) ? draw_class_size(editing, generate) : 0;
+    op->stack_bytes = op->kind == OP_LOAD && random_chance(random, 3, 4)
+                          ? draw_class_size(editing, generate)
+                          : 0;
 }
 
 static void set_delay(struct random *random, const struct generate *generate, struct op *op)
@@ -115,10 +120,10 @@ static void add_op(struct editing *editing, const struct swarm *swarm, struct ta
     count_op(editing, tally, op);
 }
 
-/* A run of ops with weights, sizes and delays of its own, which leave much out: that reaches states that runs with a
- * bit of everything never do (harness/generate.h).  What was there before it is as full as its requests say: to play it
- * first and draw against its state was measured to find no more, and would run an allocator that may crash in the
- * engine's own process. */
+/* A run of ops with weights, sizes and delays of its own, which leave much out: that reaches states
+ * that runs with a bit of everything never do (harness/generate.h).  What was there before it is as
+ * full as its requests say: to play it first and draw against its state was measured to find no
+ * more, and would run an allocator that may crash in the engine's own process. */
 static bool draw_swarm(struct editing *editing)
 {
     struct random *random = editing->random;
@@ -134,7 +139,8 @@ static bool draw_swarm(struct editing *editing)
     for (size_t i = 0; i < at; i++) {
         count_op(editing, &tally, &ops->ops[i]);
     }
-    for (size_t left = (size_t)random_log_uniform(random, SWARM_OPS_MIN, SWARM_OPS_MAX); left > 0; left--) {
+    for (size_t left = (size_t)random_log_uniform(random, SWARM_OPS_MIN, SWARM_OPS_MAX); left > 0;
+         left--) {
         add_op(editing, &swarm, &tally);
     }
     return block_insert(editing, at);

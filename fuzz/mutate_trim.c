@@ -36,9 +36,10 @@ void trim_begin(struct trim *trim, const struct input *input)
     trim->step_count = 0;
 }
 
-/* --- lists -------------------------------------------------------------------------------------- */
+/* --- lists --- */
 
-/* Where the last chunk has been tried, chunks of half the size are next; behind single ops, numbers. */
+/* Where the last chunk has been tried, chunks of half the size are next; behind single ops,
+ * numbers. */
 static void settle_chunk(struct trim *trim)
 {
     while (trim->chunk > 0 && trim->end == 0) {
@@ -73,7 +74,7 @@ static const struct input *without_chunk(struct trim *trim)
     return &trim->candidate;
 }
 
-/* --- numbers ------------------------------------------------------------------------------------ */
+/* --- numbers --- */
 
 static uint64_t power_at_most(uint64_t number)
 {
@@ -113,7 +114,8 @@ static const struct input *with_simpler_number(struct trim *trim)
         for (; trim->field < FIELD_COUNT; trim->field++) {
             const struct op op = simpler(&ops->ops[trim->end], trim->field);
             if (!op_equal(&op, &ops->ops[trim->end]) &&
-                input_op_bytes(&trim->best, &op) <= input_op_bytes(&trim->best, &ops->ops[trim->end])) {
+                input_op_bytes(&trim->best, &op) <=
+                    input_op_bytes(&trim->best, &ops->ops[trim->end])) {
                 input_copy(&trim->candidate, &trim->best);
                 trim->candidate.ops.ops[trim->end] = op;
                 return &trim->candidate;
@@ -123,7 +125,7 @@ static const struct input *with_simpler_number(struct trim *trim)
     return NULL;
 }
 
-/* --- steps -------------------------------------------------------------------------------------- */
+/* --- steps --- */
 
 const struct input *trim_next(struct trim *trim)
 {
@@ -131,7 +133,8 @@ const struct input *trim_next(struct trim *trim)
         return NULL;
     }
     settle_chunk(trim);
-    const struct input *next = trim->chunk > 0 && trim->end > 0 ? without_chunk(trim) : with_simpler_number(trim);
+    const struct input *next = trim->chunk > 0 && trim->end > 0 ? without_chunk(trim)
+                                                                : with_simpler_number(trim);
     trim->step_count += next != NULL;
     return next;
 }

@@ -1,7 +1,8 @@
-/* The mutators as AFL++ loads them: AFL_CUSTOM_MUTATOR_LIBRARY names this module (docs/fuzzing.md). */
+/* The mutators as AFL++ loads them: AFL_CUSTOM_MUTATOR_LIBRARY names this module (docs/fuzzing.md).
+ */
+#include "fuzz/mutator_afl.h"
 #include "fuzz/mutate.h"
 #include "fuzz/mutate_trim.h"
-#include "fuzz/mutator_afl.h"
 #include "harness/check.h"
 #include "harness/random.h"
 
@@ -13,7 +14,7 @@ struct afl_mutator {
     struct input input, other, crossed;
     struct trim trim;
     const struct input *step; /* of trim, that AFL++ is to try; NULL: there is none */
-    uint8_t *bytes; /* what the last call gave out: bytes_capacity of them */
+    uint8_t *bytes;           /* what the last call gave out: bytes_capacity of them */
     size_t bytes_capacity;
 };
 
@@ -46,7 +47,8 @@ void afl_custom_deinit(void *data)
 }
 
 /* Gives out the front of the input, all of it where length_max allows. */
-static size_t give_out(struct afl_mutator *state, const struct input *input, size_t length_max, uint8_t **out)
+static size_t give_out(struct afl_mutator *state, const struct input *input, size_t length_max,
+                       uint8_t **out)
 {
     const size_t length = input_encode(input, NULL, 0);
     if (length > state->bytes_capacity) {
@@ -60,13 +62,14 @@ static size_t give_out(struct afl_mutator *state, const struct input *input, siz
     return length < length_max ? length : length_max;
 }
 
-size_t afl_custom_fuzz(void *data, uint8_t *bytes, size_t length, uint8_t **out, uint8_t *other, size_t other_length,
-                       size_t length_max)
+size_t afl_custom_fuzz(void *data, uint8_t *bytes, size_t length, uint8_t **out, uint8_t *other,
+                       size_t other_length, size_t length_max)
 {
     struct afl_mutator *state = data;
     const size_t room = length_max < INPUT_HEADER_BYTES ? INPUT_HEADER_BYTES : length_max;
     const uint64_t seed = random_bits(&state->random);
-    const bool crosses = other != NULL && other_length > 0 && random_chance(&state->random, 1, CROSS_ONE_IN);
+    const bool crosses = other != NULL && other_length > 0 &&
+                         random_chance(&state->random, 1, CROSS_ONE_IN);
     input_decode(bytes, length, &state->input);
     if (!crosses) {
         mutator_change(state->mutator, &state->input, room, seed);
@@ -77,7 +80,7 @@ size_t afl_custom_fuzz(void *data, uint8_t *bytes, size_t length, uint8_t **out,
     return give_out(state, &state->crossed, length_max, out);
 }
 
-/* --- trimming ------------------------------------------------------------------------------------ */
+/* --- trimming --- */
 
 /* AFL++ makes steps while the number of the last one is below what this returned. */
 int32_t afl_custom_init_trim(void *data, uint8_t *bytes, size_t length)

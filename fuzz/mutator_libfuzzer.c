@@ -48,13 +48,15 @@ size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t length_max,
     return write_out(&scratch->out, bytes, length_max);
 }
 
-size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_length, const uint8_t *other, size_t other_length,
-                                 uint8_t *out, size_t out_length_max, unsigned int seed)
+size_t LLVMFuzzerCustomCrossOver(const uint8_t *one, size_t one_length, const uint8_t *other,
+                                 size_t other_length, uint8_t *out, size_t out_length_max,
+                                 unsigned int seed)
 {
     struct scratch *scratch = scratch_open();
     CHECK(out_length_max > 0);
     input_decode(one, one_length, &scratch->one);
     input_decode(other, other_length, &scratch->other);
-    mutator_cross(scratch->mutator, &scratch->one, &scratch->other, length_for(out_length_max), seed, &scratch->out);
+    mutator_cross(scratch->mutator, &scratch->one, &scratch->other, length_for(out_length_max),
+                  seed, &scratch->out);
     return write_out(&scratch->out, out, out_length_max);
 }

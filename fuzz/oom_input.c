@@ -10,12 +10,10 @@
  *   0      defrag (bits 0-1), does not drain (2), does not evict (3), program_evicts_program (4)
  *   1      calls that were refused (bits 0-3), granule as a power of two (4-7)
  *   2-3    capacity in granules
- *   4      request: class (bit 0), its program: none, one of the blocks, or an evicted one (1-2), align (3-4),
- *          a byte less than its granules (5), larger than the device (6)
- *   5-6    its size in granules
- *   7      its stack in granules
- *   8      what is free below all blocks, in granules
- *   9      which program it executes
+ *   4      request: class (bit 0), its program: none, one of the blocks, or an evicted one (1-2),
+ * align (3-4), a byte less than its granules (5), larger than the device (6) 5-6    its size in
+ * granules 7      its stack in granules 8      what is free below all blocks, in granules 9 which
+ * program it executes
  *
  * and a block:
  *
@@ -24,7 +22,13 @@
  *   2      kind (bits 0-1), freed (2), used until (3-5)
  *   3      freed at (bits 0-2), stack in granules (3-7) */
 
-enum { TIME_MASK = 7, TIME_NEVER = 7, GRANULE_LOG2_COUNT = 10, CAPACITY_GRANULES_MIN = 4, SIZE_GRANULES = 64 };
+enum {
+    TIME_MASK = 7,
+    TIME_NEVER = 7,
+    GRANULE_LOG2_COUNT = 10,
+    CAPACITY_GRANULES_MIN = 4,
+    SIZE_GRANULES = 64
+};
 enum { OP_STEP = 3 }; /* ops that made blocks have any others between them */
 
 struct reader {
@@ -81,14 +85,15 @@ static void read_contract(struct reader *reader, struct oom *oom)
     oom->capacity_bytes = (CAPACITY_GRANULES_MIN + more) * oom->granule_bytes;
 }
 
-/* Unloaded programs wait for their executions alone, and nobody holds a program.  Those that execute have their stack
- * below all blocks. */
+/* Unloaded programs wait for their executions alone, and nobody holds a program.  Those that
+ * execute have their stack below all blocks. */
 static void fit_program(struct oom_block *block, uint64_t stack_bytes, uint64_t bottom_bytes)
 {
     block->hold_count = 0;
     block->state = block->used_until_ns == 0 ? BLOCK_LIVE : block->state;
     block->freed_at_ns = block->state == BLOCK_DYING ? block->used_until_ns : 0;
-    block->stack_bytes = block->used_until_ns > 0 && stack_bytes > bottom_bytes ? bottom_bytes : stack_bytes;
+    block->stack_bytes = block->used_until_ns > 0 && stack_bytes > bottom_bytes ? bottom_bytes
+                                                                                : stack_bytes;
 }
 
 /* Makes the block one that a run could show. */
@@ -104,7 +109,8 @@ static void fit_state(struct oom_block *block, uint64_t stack_bytes, uint64_t bo
         block->used_until_ns = block->freed_at_ns = 0;
     } else if (block->state == BLOCK_LIVE) {
         block->freed_at_ns = 0;
-    } else if (block->freed_at_ns < block->used_until_ns || (block->freed_at_ns == 0 && block->hold_count == 0)) {
+    } else if (block->freed_at_ns < block->used_until_ns ||
+               (block->freed_at_ns == 0 && block->hold_count == 0)) {
         /* Uses are among what it waits for, and it waits for something. */
         block->freed_at_ns = block->used_until_ns > 0 ? block->used_until_ns : 1;
     }
@@ -129,7 +135,8 @@ static bool read_block(struct reader *reader, struct oom *oom, uint64_t bottom_b
         .state = (state & 4) != 0 ? BLOCK_DYING : BLOCK_LIVE,
     };
     block.address = align_up(*at + (place & 7) * granule, block.align_bytes);
-    if (block.address >= oom->capacity_bytes || block.size_bytes > oom->capacity_bytes - block.address) {
+    if (block.address >= oom->capacity_bytes ||
+        block.size_bytes > oom->capacity_bytes - block.address) {
         return false;
     }
     fit_state(&block, (times >> 3) * granule, bottom_bytes);
@@ -138,7 +145,8 @@ static bool read_block(struct reader *reader, struct oom *oom, uint64_t bottom_b
     return true;
 }
 
-/* The program that is executed is one of the live ones, or none of the blocks; a loaded one needs its stack alone. */
+/* The program that is executed is one of the live ones, or none of the blocks; a loaded one needs
+ * its stack alone. */
 static void read_own_program(unsigned how, unsigned which, struct oom *oom)
 {
     const uint32_t evicted_op = OOM_INPUT_BLOCKS_MAX * OP_STEP + 1;
@@ -171,7 +179,8 @@ void oom_decode(const uint8_t *bytes, size_t length, struct oom *oom)
     const unsigned which = next_byte(&reader);
     uint64_t at = bottom;
     oom->block_count = 0;
-    while (reader.left > 0 && oom->block_count < OOM_INPUT_BLOCKS_MAX && read_block(&reader, oom, bottom, &at)) {
+    while (reader.left > 0 && oom->block_count < OOM_INPUT_BLOCKS_MAX &&
+           read_block(&reader, oom, bottom, &at)) {
     }
     oom->request = (struct oom_request){
         .class = (request & 1) != 0 ? REQUEST_PROGRAM : REQUEST_BUFFER,

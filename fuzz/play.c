@@ -11,11 +11,12 @@
 
 #include <string.h>
 
-/* One input in so many is run again: it costs as much as the first time, and more for guarded host memory. */
+/* One input in so many is run again: it costs as much as the first time, and more for guarded host
+ * memory. */
 enum { AGAIN_ONE_IN = 64, DIGEST_SHIFT = 20 };
 
-/* Which ones depends on their bytes alone: played by itself an input is sampled as well, and what a target does that
- * cannot be replayed says nothing. */
+/* Which ones depends on their bytes alone: played by itself an input is sampled as well, and what a
+ * target does that cannot be replayed says nothing. */
 static bool is_sampled(const uint8_t *bytes, size_t length)
 {
     uint64_t digest = length;
@@ -28,9 +29,11 @@ static bool is_sampled(const uint8_t *bytes, size_t length)
     return (digest >> DIGEST_SHIFT) % AGAIN_ONE_IN == 0;
 }
 
-static _Noreturn void end_trial(const char *fuzz_target, const struct trial *trial, const struct verdict *verdict)
+static _Noreturn void end_trial(const char *fuzz_target, const struct trial *trial,
+                                const struct verdict *verdict)
 {
-    finding_end(&(struct finding){fuzz_target, subject(), subject_name(), &trial->setup, &trial->ops, verdict});
+    finding_end(&(struct finding){fuzz_target, subject(), subject_name(), &trial->setup,
+                                  &trial->ops, verdict});
 }
 
 /* What a list that broke nothing breaks when it is run again. */
@@ -81,7 +84,8 @@ void play_input(const char *fuzz_target, const uint8_t *bytes, size_t length, bo
     struct verdict verdict;
     const struct run *run = player_play(player, &input, NULL, &verdict);
     if (run != NULL && run_is_broken(run)) {
-        finding_end(&(struct finding){fuzz_target, subject(), subject_name(), run_setup(run), run_ops(run), &verdict});
+        finding_end(&(struct finding){fuzz_target, subject(), subject_name(), run_setup(run),
+                                      run_ops(run), &verdict});
     }
     if (run == NULL) {
         return;

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a repack of a target that bounds its search may cost, where the target has such an option: ten times what the
- * oracle has, about 2 ms.  Where it was too little, more, and at last what the target has of its own. */
+/* What a repack of a target that bounds its search may cost, where the target has such an option:
+ * ten times what the oracle has, about 2 ms.  Where it was too little, more, and at last what the
+ * target has of its own. */
 static const char nodes_option[] = "search_nodes";
 static const char *const nodes_of_target[] = {"20000", "400000", NULL};
 enum { BOUND_COUNT = sizeof nodes_of_target / sizeof nodes_of_target[0] };
@@ -83,8 +84,9 @@ static bool open_run(struct player *player, const struct setup *setup, const cha
     char reason[RUN_REASON_BYTES];
     end_run(player);
     take_setup(player, setup, nodes);
-    player->run = player->run == NULL ? run_create(player->target, &player->setup, reason)
-                                      : run_begin_other(player->run, player->target, &player->setup, reason);
+    player->run = player->run == NULL
+                      ? run_create(player->target, &player->setup, reason)
+                      : run_begin_other(player->run, player->target, &player->setup, reason);
     player->is_open = player->run != NULL;
     if (player->is_open && player->promises_only) {
         run_judge_promises_only(player->run);
@@ -93,7 +95,8 @@ static bool open_run(struct player *player, const struct setup *setup, const cha
 }
 
 /* False: a promise is broken. */
-static bool step(struct run *run, const struct op *op, const struct run_listener *listener, struct verdict *verdict)
+static bool step(struct run *run, const struct op *op, const struct run_listener *listener,
+                 struct verdict *verdict)
 {
     const struct verdict *said = run_step(run, op);
     if (listener != NULL) {
@@ -106,8 +109,8 @@ static bool step(struct run *run, const struct op *op, const struct run_listener
 }
 
 /* The faults that come before the next op. */
-static bool step_faults(struct run *run, struct faulting *faulting, const struct run_listener *listener,
-                        struct verdict *verdict)
+static bool step_faults(struct run *run, struct faulting *faulting,
+                        const struct run_listener *listener, struct verdict *verdict)
 {
     struct scenario_view view;
     struct op op;
@@ -121,8 +124,9 @@ static bool step_faults(struct run *run, struct faulting *faulting, const struct
     return true;
 }
 
-/* As one client plays it.  Where blocks may go to any span, aligned ones among many others ask for a packing that
- * allocators and judges take seconds for: only in short lists is an alignment kept there. */
+/* As one client plays it.  Where blocks may go to any span, aligned ones among many others ask for
+ * a packing that allocators and judges take seconds for: only in short lists is an alignment kept
+ * there. */
 static struct op as_played(const struct player *player, const struct input *input, size_t i)
 {
     struct op op = input->ops.ops[i];
@@ -142,8 +146,9 @@ static void play_ops(struct player *player, const struct input *input, size_t fi
     const bool has_faults = input->faults.kinds != 0;
     for (size_t i = 0; i < input->ops.count && i < first_count; i++) {
         const struct op op = as_played(player, input, i);
-        if (op.kind != OP_SWITCH && ((has_faults && !step_faults(player->run, &faulting, listener, verdict)) ||
-                                     !step(player->run, &op, listener, verdict))) {
+        if (op.kind != OP_SWITCH &&
+            ((has_faults && !step_faults(player->run, &faulting, listener, verdict)) ||
+             !step(player->run, &op, listener, verdict))) {
             break;
         }
     }
@@ -153,7 +158,8 @@ struct run *player_play_first(struct player *player, const struct input *input, 
                               const struct run_listener *listener, struct verdict *verdict)
 {
     struct verdict said = {.kind = VERDICT_PREMATURE};
-    /* A target that was given few nodes may not see what the oracle sees: only with its own bound it is held to that. */
+    /* A target that was given few nodes may not see what the oracle sees: only with its own bound
+     * it is held to that. */
     for (unsigned i = 0; i < BOUND_COUNT && said.kind == VERDICT_PREMATURE; i++) {
         said.kind = VERDICT_NONE;
         if (!open_run(player, &input->setup, nodes_of_target[i])) {
@@ -170,8 +176,8 @@ struct run *player_play_first(struct player *player, const struct input *input, 
     return player->run;
 }
 
-struct run *player_play(struct player *player, const struct input *input, const struct run_listener *listener,
-                        struct verdict *verdict)
+struct run *player_play(struct player *player, const struct input *input,
+                        const struct run_listener *listener, struct verdict *verdict)
 {
     struct run *run = player_play_first(player, input, SIZE_MAX, listener, verdict);
     if (run != NULL && !run_is_broken(run)) {

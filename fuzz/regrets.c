@@ -10,7 +10,7 @@
 
 static const char variable[] = "HBMSTRESS_FUZZ_REGRETS";
 
-/* --- which ones --------------------------------------------------------------------------------- */
+/* --- which ones --- */
 
 static uint32_t kind_named(const char *name, size_t length)
 {
@@ -20,7 +20,8 @@ static uint32_t kind_named(const char *name, size_t length)
             return UINT32_C(1) << kind;
         }
     }
-    (void)fprintf(stderr, "%s: there is no regret '%.*s'; docs/promise.md names them\n", variable, (int)length, name);
+    (void)fprintf(stderr, "%s: there is no regret '%.*s'; docs/promise.md names them\n", variable,
+                  (int)length, name);
     _exit(2); /* engines take a plain exit for a crash */
 }
 
@@ -38,7 +39,7 @@ uint32_t regrets_forbidden(void)
     return kinds;
 }
 
-/* --- the first of them -------------------------------------------------------------------------- */
+/* --- the first of them --- */
 
 static bool has_one(const struct run *run, uint32_t kinds)
 {
@@ -58,7 +59,8 @@ static bool is_documented_order(const struct run *run)
 
 struct search {
     uint32_t kinds;
-    uint64_t regretted; /* how many requests were, up to the first in one of the kinds; 0 = none is */
+    uint64_t
+        regretted; /* how many requests were, up to the first in one of the kinds; 0 = none is */
 };
 
 static void look(void *context, const struct run *run, const struct verdict *verdict)
@@ -71,8 +73,8 @@ static void look(void *context, const struct run *run, const struct verdict *ver
 }
 
 /* 0: with all the nodes that the target takes none is in one of the kinds. */
-static uint64_t regretted_until(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                                uint32_t kinds)
+static uint64_t regretted_until(const struct target *target, const struct setup *setup,
+                                const struct op_list *ops, uint32_t kinds)
 {
     char reason[RUN_REASON_BYTES];
     struct trial trial;
@@ -84,7 +86,8 @@ static uint64_t regretted_until(const struct target *target, const struct setup 
     return search.regretted;
 }
 
-bool regrets_find(const struct target *target, const struct run *run, uint32_t kinds, struct trial *trial)
+bool regrets_find(const struct target *target, const struct run *run, uint32_t kinds,
+                  struct trial *trial)
 {
     if (!has_one(run, kinds) || !is_documented_order(run)) {
         return false;

@@ -1,5 +1,5 @@
-/* A main for fuzz targets where there is no engine: plays each file, and each file of each folder in the order of their
- * names, once. */
+/* A main for fuzz targets where there is no engine: plays each file, and each file of each folder
+ * in the order of their names, once. */
 #include "fuzz/engine.h"
 
 #include <dirent.h>
@@ -79,10 +79,11 @@ int main(int argument_count, char **arguments)
 {
     const bool wants_help = argument_count == 2 && strcmp(arguments[1], "--help") == 0;
     if (argument_count < 2 || wants_help) {
-        (void)fprintf(wants_help ? stdout : stderr,
-                      "usage: %s FILE|FOLDER ...\n"
-                      "Plays inputs of this fuzz target, each once; of a folder the files in it.  A finding aborts.\n",
-                      arguments[0]);
+        (void)fprintf(
+            wants_help ? stdout : stderr,
+            "usage: %s FILE|FOLDER ...\n"
+            "Plays inputs of this fuzz target, each once; of a folder the files in it.  A finding aborts.\n",
+            arguments[0]);
         return wants_help && fflush(stdout) == 0 ? 0 : 2;
     }
     for (int i = 1; i < argument_count; i++) {
@@ -92,6 +93,7 @@ int main(int argument_count, char **arguments)
         }
     }
     printf("%s: %zu inputs, no finding", arguments[0], played_count);
-    printf(skipped_count == 0 ? "\n" : "; %zu folders in folders were not entered\n", skipped_count);
+    printf(skipped_count == 0 ? "\n" : "; %zu folders in folders were not entered\n",
+           skipped_count);
     return fflush(stdout) == 0 ? 0 : 2;
 }

@@ -23,8 +23,11 @@ static void refuse_unsayable(const char *path)
     if (ops_file_can_name(path)) {
         return;
     }
-    (void)fprintf(stderr, "HBMSTRESS_FUZZ_TARGET: a list of ops cannot name '%s': no blanks at its ends, no control "
-                  "characters, at most %d bytes\n", path, SETUP_VALUE_BYTES - 1);
+    (void)fprintf(
+        stderr,
+        "HBMSTRESS_FUZZ_TARGET: a list of ops cannot name '%s': no blanks at its ends, no control "
+        "characters, at most %d bytes\n",
+        path, SETUP_VALUE_BYTES - 1);
     _exit(2); /* engines take a plain exit for a crash */
 }
 
@@ -49,7 +52,10 @@ const struct target *subject(void)
     const char *name = subject_name();
     found = plugin_is_named(name) ? load(name) : target_find(name);
     if (found == NULL) {
-        (void)fprintf(stderr, "HBMSTRESS_FUZZ_TARGET: there is no target '%s'; hbmstress list targets names them\n", name);
+        (void)fprintf(
+            stderr,
+            "HBMSTRESS_FUZZ_TARGET: there is no target '%s'; hbmstress list targets names them\n",
+            name);
         _exit(2);
     }
     return found;

@@ -1,6 +1,7 @@
-/* The allocator that is fuzzed: libhbm, or the one that the environment names in HBMSTRESS_FUZZ_TARGET, a registered
- * target or the path of a plug-in.  So a planted defect, or an allocator of one's own, takes the place of libhbm in
- * every fuzz target without a build of its own. */
+/* The allocator that is fuzzed: libhbm, or the one that the environment names in
+ * HBMSTRESS_FUZZ_TARGET, a registered target or the path of a plug-in.  So a planted defect, or an
+ * allocator of one's own, takes the place of libhbm in every fuzz target without a build of its
+ * own. */
 #ifndef FUZZ_SUBJECT_H
 #define FUZZ_SUBJECT_H
 

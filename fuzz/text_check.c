@@ -14,19 +14,21 @@
 /* Ops that are played: more would cost more than reading them. */
 enum { PLAYED_OPS_MAX = 256, PRINTED_OPS_MAX = 4096 };
 
-/* --- errors ---------------------------------------------------------------------------------------- */
+/* --- errors --- */
 
-static void check_line(const char *fuzz_target, const char *reason, size_t bytes, unsigned char last)
+static void check_line(const char *fuzz_target, const char *reason, size_t bytes,
+                       unsigned char last)
 {
     const size_t length = strnlen(reason, bytes);
     if (length == 0 || length == bytes) {
-        finding_end_check(fuzz_target, FINDING_REASON_UNPRINTABLE, "a reason of %zu characters", length);
+        finding_end_check(fuzz_target, FINDING_REASON_UNPRINTABLE, "a reason of %zu characters",
+                          length);
     }
     for (size_t i = 0; i < length; i++) {
         const unsigned char letter = (unsigned char)reason[i];
         if (letter < ' ' || letter == 0x7F || letter > last) {
-            finding_end_check(fuzz_target, FINDING_REASON_UNPRINTABLE, "character 0x%02x at %zu of '%.*s'", letter, i,
-                              (int)i, reason);
+            finding_end_check(fuzz_target, FINDING_REASON_UNPRINTABLE,
+                              "character 0x%02x at %zu of '%.*s'", letter, i, (int)i, reason);
         }
     }
 }
@@ -41,24 +43,28 @@ void text_check_reason(const char *fuzz_target, const char *reason, size_t bytes
     check_line(fuzz_target, reason, bytes, UINT8_MAX);
 }
 
-void text_check_position(const char *fuzz_target, const char *text, size_t length, size_t line, size_t column)
+void text_check_position(const char *fuzz_target, const char *text, size_t length, size_t line,
+                         size_t column)
 {
     size_t at = 0; /* where the line begins */
     size_t lines = 1;
-    for (const char *end; lines < line && (end = memchr(text + at, '\n', length - at)) != NULL; lines++) {
+    for (const char *end; lines < line && (end = memchr(text + at, '\n', length - at)) != NULL;
+         lines++) {
         at = (size_t)(end - text) + 1;
     }
     const char *end = at < length ? memchr(text + at, '\n', length - at) : NULL;
     const size_t line_length = (end == NULL ? length : (size_t)(end - text)) - at;
     if (line > lines || (line == 0 && column > 0) || column > line_length + 1) {
-        finding_end_check(fuzz_target, FINDING_POSITION_OUTSIDE, "line %zu, column %zu; line %zu has %zu bytes", line,
-                          column, lines, line_length);
+        finding_end_check(fuzz_target, FINDING_POSITION_OUTSIDE,
+                          "line %zu, column %zu; line %zu has %zu bytes", line, column, lines,
+                          line_length);
     }
 }
 
-/* --- ops --------------------------------------------------------------------------------------------- */
+/* --- ops --- */
 
-void text_check_round_trip(const char *fuzz_target, const struct setup *setup, const struct op_list *ops)
+void text_check_round_trip(const char *fuzz_target, const struct setup *setup,
+                           const struct op_list *ops)
 {
     static struct text_stream once, twice;
     static struct setup setup_again;
@@ -68,8 +74,9 @@ void text_check_round_trip(const char *fuzz_target, const struct setup *setup, c
     text_stream_end(&once);
     if (ops_file_parse(once.text, once.length, &setup_again, &ops_again, &error) != OPS_FILE_OK) {
         (void)fputs(once.text, stderr);
-        finding_end_check(fuzz_target, FINDING_TEXT_CHANGED, "printed, it is refused at %zu:%zu: %s", error.line,
-                          error.column, error.reason);
+        finding_end_check(fuzz_target, FINDING_TEXT_CHANGED,
+                          "printed, it is refused at %zu:%zu: %s", error.line, error.column,
+                          error.reason);
     }
     ops_file_print(text_stream_begin(&twice), &setup_again, &ops_again, NULL);
     text_stream_end(&twice);
@@ -81,8 +88,9 @@ void text_check_round_trip(const char *fuzz_target, const struct setup *setup, c
     if (same_count != ops->count || same_count != ops_again.count || once.length != twice.length ||
         memcmp(once.text, twice.text, once.length) != 0) {
         (void)fprintf(stderr, "%s\nand again\n%s", once.text, twice.text);
-        finding_end_check(fuzz_target, FINDING_TEXT_CHANGED, "%zu ops, %zu of them the same, became %zu", ops->count,
-                          same_count, ops_again.count);
+        finding_end_check(fuzz_target, FINDING_TEXT_CHANGED,
+                          "%zu ops, %zu of them the same, became %zu", ops->count, same_count,
+                          ops_again.count);
     }
 }
 
@@ -103,19 +111,24 @@ static bool names_what_is_there(const struct op_list *ops, size_t i)
     if (info->has_event && (op->event == OP_NONE ? info->event_required : op->event >= i)) {
         return false;
     }
-    const struct op_kind_info *named = op->ref < i ? op_kind_info((enum op_kind)ops->ops[op->ref].kind) : NULL;
-    const struct op_kind_info *event = op->event < i ? op_kind_info((enum op_kind)ops->ops[op->event].kind) : NULL;
-    return (!info->has_block || named->makes_block) && (!info->has_program || named->makes_program) &&
-           (event == NULL || event->makes_event);
+    const struct op_kind_info *named = op->ref < i
+                                           ? op_kind_info((enum op_kind)ops->ops[op->ref].kind)
+                                           : NULL;
+    const struct op_kind_info *event = op->event < i
+                                           ? op_kind_info((enum op_kind)ops->ops[op->event].kind)
+                                           : NULL;
+    return (!info->has_block || named->makes_block) &&
+           (!info->has_program || named->makes_program) && (event == NULL || event->makes_event);
 }
 
-/* What a log of the field becomes: requests, executions, memory that is not there, frees of what an earlier op made,
- * completions and pauses, in the lanes of some hosts. */
+/* What a log of the field becomes: requests, executions, memory that is not there, frees of what an
+ * earlier op made, completions and pauses, in the lanes of some hosts. */
 static bool is_legal(const struct import *import, size_t i)
 {
     const struct op *op = &import->ops.ops[i];
-    if (op->kind >= OP_KIND_COUNT || op->lane >= LANES_CLIENT_COUNT_MAX || op->host >= import->setup.host_count ||
-        op->flags != 0 || op->align_log2 > OP_ALIGN_LOG2_MAX) {
+    if (op->kind >= OP_KIND_COUNT || op->lane >= LANES_CLIENT_COUNT_MAX ||
+        op->host >= import->setup.host_count || op->flags != 0 ||
+        op->align_log2 > OP_ALIGN_LOG2_MAX) {
         return false;
     }
     if (op->kind == OP_SWITCH) {
@@ -133,16 +146,20 @@ static void check_ops(const char *fuzz_target, const struct import *import)
     for (size_t i = 0; i < import->ops.count; i++) {
         if (!is_legal(import, i)) {
             const struct op *op = &import->ops.ops[i];
-            const struct op_list before = {.ops = import->ops.ops, .count = i}; /* the op itself may be unprintable */
+            const struct op_list before = {.ops = import->ops.ops,
+                                           .count = i}; /* the op itself may be unprintable */
             finding_print_ops(subject_name(), &import->setup, &before);
-            finding_end_check(fuzz_target, FINDING_OP_ILLEGAL, "op %zu of %zu: kind %u, flags %u, block or program %"
-                              PRIu32 ", event %" PRIu32 ", size %" PRIu64, i, import->ops.count, op->kind, op->flags,
-                              op->ref, op->event, op->size_bytes);
+            finding_end_check(fuzz_target, FINDING_OP_ILLEGAL,
+                              "op %zu of %zu: kind %u, flags %u, block or program %" PRIu32
+                              ", event %" PRIu32 ", size %" PRIu64,
+                              i, import->ops.count, op->kind, op->flags, op->ref, op->event,
+                              op->size_bytes);
         }
     }
     if (import->setup.capacity_bytes == 0 || import->setup.host_count < 1 ||
         import->setup.host_count > OP_HOST_COUNT_MAX) {
-        finding_end_check(fuzz_target, FINDING_OP_ILLEGAL, "a setup without a device, or with too many");
+        finding_end_check(fuzz_target, FINDING_OP_ILLEGAL,
+                          "a setup without a device, or with too many");
     }
 }
 
@@ -167,12 +184,14 @@ static bool play(const char *fuzz_target, const struct import *import, enum targ
     const struct run_listener listener = {.context = last, .judged = note_last};
     const struct run *run = player_play(player, &input, &listener, &verdict);
     if (run != NULL && run_is_broken(run)) {
-        finding_end(&(struct finding){fuzz_target, subject(), subject_name(), run_setup(run), run_ops(run), &verdict});
+        finding_end(&(struct finding){fuzz_target, subject(), subject_name(), run_setup(run),
+                                      run_ops(run), &verdict});
     }
     return run != NULL;
 }
 
-static void check_error(const char *fuzz_target, const char *text, size_t length, const struct import_error *error)
+static void check_error(const char *fuzz_target, const char *text, size_t length,
+                        const struct import_error *error)
 {
     text_check_reason(fuzz_target, error->reason, sizeof error->reason);
     text_check_position(fuzz_target, text, length, error->line, error->column);
@@ -191,8 +210,8 @@ static void check_notes(const char *fuzz_target, const char *notes)
     }
 }
 
-bool text_check_import(const char *fuzz_target, const struct format *format, const uint8_t *bytes, size_t length,
-                       enum target_result *last)
+bool text_check_import(const char *fuzz_target, const struct format *format, const uint8_t *bytes,
+                       size_t length, enum target_result *last)
 {
     static struct import import;
     struct import_error error = {0};

@@ -7,8 +7,8 @@
 
 /* Zero is a valid start; the memory stays until the process ends. */
 struct text_stream {
-    FILE *file;    /* to print to between begin and end */
-    char *text;    /* after end: length bytes, and one NUL behind */
+    FILE *file; /* to print to between begin and end */
+    char *text; /* after end: length bytes, and one NUL behind */
     size_t length;
 };
 

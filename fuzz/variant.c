@@ -11,7 +11,8 @@
 
 bool variant_op_is_request(const struct op *op)
 {
-    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD || op->kind == OP_EXECUTE;
+    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ||
+           op->kind == OP_EXECUTE;
 }
 
 static uint64_t mix(uint64_t digest, uint64_t word)
@@ -67,16 +68,19 @@ static void note(struct variant *variant, const struct run *run, uint8_t host)
     };
 }
 
-_Noreturn static void end_disputed(const struct variant *variant, const struct run *run, const char *reason)
+_Noreturn static void end_disputed(const struct variant *variant, const struct run *run,
+                                   const char *reason)
 {
     finding_print_ops(variant->target_name, run_setup(run), run_ops(run));
     finding_end_check(variant->fuzz_target, FINDING_JUDGES_DIFFER, "%s", reason);
 }
 
 /* The run itself asks for a second opinion now and then; here each verdict gets one. */
-static void judge_again(const struct variant *variant, const struct run *run, const struct verdict *verdict)
+static void judge_again(const struct variant *variant, const struct run *run,
+                        const struct verdict *verdict)
 {
-    const bool is_decided = verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_PREMATURE;
+    const bool is_decided = verdict->kind == VERDICT_JUSTIFIED ||
+                            verdict->kind == VERDICT_PREMATURE;
     const enum verdict_kind tried = is_decided ? exhaustive_judge(&run->judge.oom) : VERDICT_NONE;
     if (tried != VERDICT_NONE && tried != verdict->kind) {
         end_disputed(variant, run, verdict->reason);
@@ -131,13 +135,14 @@ const struct run *variant_play(struct variant *variant, const struct input *inpu
         end_disputed(variant, run, verdict.reason);
     }
     if (run != NULL && run_is_broken(run)) {
-        finding_end(&(struct finding){variant->fuzz_target, variant->target, variant->target_name, run_setup(run),
-                                      run_ops(run), &verdict});
+        finding_end(&(struct finding){variant->fuzz_target, variant->target, variant->target_name,
+                                      run_setup(run), run_ops(run), &verdict});
     }
     return run;
 }
 
-uint64_t variant_state(struct variant *variant, struct input *input, size_t count, uint8_t host, struct oom *oom)
+uint64_t variant_state(struct variant *variant, struct input *input, size_t count, uint8_t host,
+                       struct oom *oom)
 {
     const struct setup setup = input->setup;
     input->setup = variant->setup;

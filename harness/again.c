@@ -45,7 +45,8 @@ static void *replay(void *context)
     struct trial again;
     char reason[RUN_REASON_BYTES] = "";
     host_memory_guard(true);
-    const bool ran = trial_replay(replaying->target, &trial->setup, &trial->ops, NULL, &again, reason);
+    const bool ran = trial_replay(replaying->target, &trial->setup, &trial->ops, NULL, &again,
+                                  reason);
     host_memory_guard(false);
     const bool same = ran && again.digest == trial->digest && again.first.kind == VERDICT_NONE;
     if (ran) {
@@ -56,13 +57,14 @@ static void *replay(void *context)
     }
     *broken = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_REPLAY};
     broken->op = trial->ops.count == 0 ? 0 : (uint32_t)(trial->ops.count - 1);
-    snprintf(broken->reason, sizeof broken->reason, "the same ops gave other observations the second time%s%.180s",
+    snprintf(broken->reason, sizeof broken->reason,
+             "the same ops gave other observations the second time%s%.180s",
              ran ? "" : ": refused: ", ran ? "" : reason);
     return NULL;
 }
 
-/* Returns by how much the heap grew.  In a thread of its own: at its end malloc takes back the small pieces that it
- * keeps for each thread, which look as if they were in use. */
+/* Returns by how much the heap grew.  In a thread of its own: at its end malloc takes back the
+ * small pieces that it keeps for each thread, which look as if they were in use. */
 static uint64_t replay_measured(struct replaying *replaying)
 {
     pthread_t thread;
@@ -91,10 +93,11 @@ bool again_breaks(const struct target *target, const struct trial *trial, struct
             return false;
         }
     }
-    *broken = (struct verdict){.kind = VERDICT_BROKEN, .rule = RULE_HOST_MEMORY, .op = (uint32_t)trial->ops.count};
+    *broken = (struct verdict){
+        .kind = VERDICT_BROKEN, .rule = RULE_HOST_MEMORY, .op = (uint32_t)trial->ops.count};
     snprintf(broken->reason, sizeof broken->reason,
-             "%llu bytes of the process's memory are left behind by each of %d runs", (unsigned long long)least_bytes,
-             REPLAY_COUNT);
+             "%llu bytes of the process's memory are left behind by each of %d runs",
+             (unsigned long long)least_bytes, REPLAY_COUNT);
     return true;
 }
 
@@ -107,8 +110,11 @@ static bool run_drawn(const struct target *target, const struct trial *trial, st
     CHECK(state != NULL);
     strategy_random.init(state, trial->setup.seed, 0);
     struct lanes *lanes = lanes_create(lanes_backend(&trial->setup));
-    const struct lanes_plan plan = {.target = target, .setup = &trial->setup, .ops = &trial->ops,
-                                    .strategy = &strategy_random, .state = state,
+    const struct lanes_plan plan = {.target = target,
+                                    .setup = &trial->setup,
+                                    .ops = &trial->ops,
+                                    .strategy = &strategy_random,
+                                    .state = state,
                                     .order = trial->setup.checks_races ? order_create() : NULL};
     const bool was_run = lanes_run(lanes, &plan, NULL, one, &report, reason);
     lanes_destroy(lanes);

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-/* Makes room for one more element of `size` bytes behind the first count; *capacity counts elements.  Returns the
- * array, which may have moved; frees nothing but the old one. */
+/* Makes room for one more element of `size` bytes behind the first count; *capacity counts
+ * elements.  Returns the array, which may have moved; frees nothing but the old one. */
 static inline void *array_grown(void *array, size_t count, size_t *capacity, size_t size)
 {
     if (count < *capacity) {

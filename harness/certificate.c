@@ -50,7 +50,9 @@ static void print_time(struct printer *printer, const char *name, uint64_t time_
         fprintf(printer->file, "%s\"%s\": -1", printer->separator, name);
         return;
     }
-    const uint64_t printed = time_ns <= TIME_NS_MAX ? time_ns : TIME_NS_MAX + 1 + late_rank(printer->oom, time_ns);
+    const uint64_t printed = time_ns <= TIME_NS_MAX
+                                 ? time_ns
+                                 : TIME_NS_MAX + 1 + late_rank(printer->oom, time_ns);
     fprintf(printer->file, "%s\"%s\": %" PRIu64, printer->separator, name, printed);
 }
 
@@ -64,17 +66,21 @@ static void print_contract(struct printer *printer)
     static const char *const defrags[] = {"none", "slide", "repack"};
     const struct oom *oom = printer->oom;
     CHECK(oom->defrag <= DEFRAG_REPACK);
-    fprintf(printer->file,
-            " \"contract\": {\"defrag\": \"%s\", \"drains\": %s, \"evicts\": %s, \"program_evicts_program\": %s},\n",
-            defrags[oom->defrag], truth(oom->drains), truth(oom->evicts), truth(oom->program_evicts_program));
+    fprintf(
+        printer->file,
+        " \"contract\": {\"defrag\": \"%s\", \"drains\": %s, \"evicts\": %s, \"program_evicts_program\": %s},\n",
+        defrags[oom->defrag], truth(oom->drains), truth(oom->evicts),
+        truth(oom->program_evicts_program));
     fprintf(printer->file, " \"refused\": {");
     for (unsigned i = 0; i < FAULT_CALL_COUNT; i++) {
-        fprintf(printer->file, "%s\"%s\": %s", i == 0 ? "" : ", ", fault_info((enum fault_kind)i)->name, truth(oom->faults_fired >> i & 1));
+        fprintf(printer->file, "%s\"%s\": %s", i == 0 ? "" : ", ",
+                fault_info((enum fault_kind)i)->name, truth(oom->faults_fired >> i & 1));
     }
     fprintf(printer->file, "},\n");
 }
 
-/* The index of the program that is executed or loaded again; block_count when it is not among the blocks. */
+/* The index of the program that is executed or loaded again; block_count when it is not among the
+ * blocks. */
 static size_t own_block(const struct oom *oom)
 {
     size_t i = 0;
@@ -87,7 +93,8 @@ static size_t own_block(const struct oom *oom)
 static void print_request(struct printer *printer)
 {
     const struct oom_request *request = &printer->oom->request;
-    fprintf(printer->file, " \"request\": {\"class\": \"%s\"", request->class == REQUEST_BUFFER ? "buffer" : "program");
+    fprintf(printer->file, " \"request\": {\"class\": \"%s\"",
+            request->class == REQUEST_BUFFER ? "buffer" : "program");
     printer->separator = ", ";
     print_size(printer, "bytes", request->size_bytes);
     print_size(printer, "align", request->align_bytes);
@@ -100,8 +107,8 @@ static void print_block(struct printer *printer, const struct oom_block *block)
 {
     static const char *const kinds[] = {"buffer", "output", "program", "retired"};
     CHECK(block->kind <= BLOCK_RETIRED);
-    fprintf(printer->file, "{\"op\": %" PRIu32 ", \"kind\": \"%s\", \"state\": \"%s\"", block->op, kinds[block->kind],
-            block->state == BLOCK_LIVE ? "live" : "dying");
+    fprintf(printer->file, "{\"op\": %" PRIu32 ", \"kind\": \"%s\", \"state\": \"%s\"", block->op,
+            kinds[block->kind], block->state == BLOCK_LIVE ? "live" : "dying");
     printer->separator = ", ";
     print_size(printer, "address", block->address);
     print_size(printer, "size", block->size_bytes);
@@ -151,7 +158,8 @@ static void print_plan(struct printer *printer, const struct proof_plan *plan)
     print_moves(printer, plan);
 }
 
-/* The members of each kind of proof, beside its log and its plan: which numbers there are, under which names. */
+/* The members of each kind of proof, beside its log and its plan: which numbers there are, under
+ * which names. */
 struct proof_member {
     enum proof_kind kind;
     const char *name;
@@ -174,11 +182,13 @@ static void print_proof(struct printer *printer, const struct proof *proof)
     for (size_t i = 0; i < sizeof proof_members / sizeof proof_members[0]; i++) {
         const struct proof_member *member = &proof_members[i];
         if (member->kind == proof->kind) {
-            print_size(printer, member->name, *(const uint64_t *)((const char *)proof + member->offset));
+            print_size(printer, member->name,
+                       *(const uint64_t *)((const char *)proof + member->offset));
         }
     }
     if (proof->log != NULL) {
-        fprintf(printer->file, ", \"plain\": %s, \"log\": \"%s\"", truth(proof->is_plain), proof->log);
+        fprintf(printer->file, ", \"plain\": %s, \"log\": \"%s\"", truth(proof->is_plain),
+                proof->log);
     }
     if (proof->kind == PROOF_PLAN) {
         print_plan(printer, &proof->plan);
@@ -198,12 +208,15 @@ static void print_about(FILE *file, const struct verdict *verdict)
     fprintf(file, "\"}}\n");
 }
 
-void certificate_print(const struct oom *oom, const struct proof *proof, const struct verdict *verdict, FILE *file)
+void certificate_print(const struct oom *oom, const struct proof *proof,
+                       const struct verdict *verdict, FILE *file)
 {
     struct printer printer = {.oom = oom, .file = file, .separator = ""};
     CHECK(proof->kind != PROOF_NONE);
-    fprintf(file, "{\"format\": \"hbmstress-certificate\", \"version\": %d,\n \"claim\": \"%s\",\n \"device\": {",
-            CERTIFICATE_VERSION, verdict_name(proof->claim));
+    fprintf(
+        file,
+        "{\"format\": \"hbmstress-certificate\", \"version\": %d,\n \"claim\": \"%s\",\n \"device\": {",
+        CERTIFICATE_VERSION, verdict_name(proof->claim));
     print_size(&printer, "capacity", oom->capacity_bytes);
     print_size(&printer, "granule", oom->granule_bytes);
     fprintf(file, "},\n");

@@ -1,5 +1,5 @@
-/* A verdict on an out-of-memory with its proof as a document that a separate program checks: the form is that of
- * docs/certificate.md. */
+/* A verdict on an out-of-memory with its proof as a document that a separate program checks: the
+ * form is that of docs/certificate.md. */
 #ifndef HARNESS_CERTIFICATE_H
 #define HARNESS_CERTIFICATE_H
 
@@ -10,8 +10,9 @@
 
 enum { CERTIFICATE_VERSION = 1 };
 
-/* Prints the document, which ends with a newline.  Failed writes are the caller's to notice (ferror).  O(blocks + moves +
- * length of the log). */
-void certificate_print(const struct oom *oom, const struct proof *proof, const struct verdict *verdict, FILE *file);
+/* Prints the document, which ends with a newline.  Failed writes are the caller's to notice
+ * (ferror).  O(blocks + moves + length of the log). */
+void certificate_print(const struct oom *oom, const struct proof *proof,
+                       const struct verdict *verdict, FILE *file);
 
 #endif

@@ -5,8 +5,8 @@
 
 _Noreturn void check_failed(const char *condition, const char *file, int line);
 
-/* Told before the abort, with "FILE:LINE: CONDITION does not hold", so that whoever buries the process knows that it
- * was not the target.  NULL: nobody is. */
+/* Told before the abort, with "FILE:LINE: CONDITION does not hold", so that whoever buries the
+ * process knows that it was not the target.  NULL: nobody is. */
 extern void (*check_failed_hook)(const char *text);
 
 #define CHECK(condition) ((condition) ? (void)0 : check_failed(#condition, __FILE__, __LINE__))

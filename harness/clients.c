@@ -61,7 +61,8 @@ static bool names_one(const struct op *op)
 
 bool clients_ends_handle(const struct op *op)
 {
-    return op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_DONATE || op->kind == OP_UNLOAD;
+    return op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_DONATE ||
+           op->kind == OP_UNLOAD;
 }
 
 const uint32_t *clients_gate(const struct clients *clients, const struct op *op)
@@ -105,8 +106,11 @@ static void take_new(struct clients *clients, const struct call *call, enum bloc
     clients->named[call->number] = (struct named){
         .is_made = true,
         .host = call->op.host,
-        .block = {.handle = call->block.handle, .size_bytes = call->block.size_bytes, .kind = (uint8_t)kind,
-                  .op = call->number, .is_known = true},
+        .block = {.handle = call->block.handle,
+                  .size_bytes = call->block.size_bytes,
+                  .kind = (uint8_t)kind,
+                  .op = call->number,
+                  .is_known = true},
     };
 }
 

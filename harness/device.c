@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* --- life --------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 struct device *device_create(uint64_t capacity_bytes, struct timeline *timeline)
 {
@@ -40,7 +40,7 @@ const struct device_services *device_services(struct device *device)
     return &device->services;
 }
 
-/* --- the op under way --------------------------------------------------------------------------- */
+/* --- the op under way --- */
 
 void device_begin_op(struct device *device, uint64_t call_count_max)
 {
@@ -82,7 +82,7 @@ bool device_left_range(const struct device *device)
     return device->left_range;
 }
 
-/* --- host memory -------------------------------------------------------------------------------- */
+/* --- host memory --- */
 
 uint64_t device_host_bytes(const struct device *device)
 {
@@ -94,7 +94,7 @@ struct host_memory *device_host_memory(struct device *device)
     return &device->host_memory;
 }
 
-/* --- faults ------------------------------------------------------------------------------------- */
+/* --- faults --- */
 
 enum fault_kind device_call_refusal(enum device_call_kind kind)
 {
@@ -134,7 +134,7 @@ uint32_t device_faults_struck(const struct device *device)
     return device->faults.struck;
 }
 
-/* --- who else takes part ------------------------------------------------------------------------ */
+/* --- who else takes part --- */
 
 void device_set_images(struct device *device, const struct device_images *images)
 {

@@ -30,7 +30,7 @@ size_t contents_footprint_bytes(const struct contents *contents)
            contents->record_capacity * sizeof(struct contents_record);
 }
 
-/* --- extents -------------------------------------------------------------------------------- */
+/* --- extents --- */
 
 /* The part of the span that lies in [start, end), counted from start.  False: none does. */
 static bool clip(const struct span *span, uint64_t start, uint64_t end, struct span *clipped)
@@ -40,7 +40,8 @@ static bool clip(const struct span *span, uint64_t start, uint64_t end, struct s
     if (low >= high) {
         return false;
     }
-    *clipped = (struct span){low - start, high - start, span->owner, span->offset + (low - span->start)};
+    *clipped = (struct span){low - start, high - start, span->owner,
+                             span->offset + (low - span->start)};
     return true;
 }
 
@@ -59,7 +60,8 @@ static size_t read_extents(struct contents *contents, uint64_t from, uint64_t by
         }
         if (count == contents->scratch_capacity) {
             contents->scratch_capacity = count == 0 ? 16 : count * 2;
-            contents->scratch = realloc(contents->scratch, contents->scratch_capacity * sizeof span);
+            contents->scratch = realloc(contents->scratch,
+                                        contents->scratch_capacity * sizeof span);
             CHECK(contents->scratch != NULL);
         }
         contents->scratch[count++] = clipped;
@@ -86,13 +88,14 @@ static void write_down(struct contents *contents)
     contents->is_detailed = true;
     for (size_t owner = 0; owner < contents->record_capacity; owner++) {
         if (contents->records[owner].bytes > 0) {
-            put(contents, contents->records[owner].address, contents->records[owner].bytes, (uint32_t)owner);
+            put(contents, contents->records[owner].address, contents->records[owner].bytes,
+                (uint32_t)owner);
         }
     }
 }
 
-void contents_put(struct contents *contents, const struct contents_piece *piece, uint64_t offset, uint64_t to,
-                  uint64_t bytes)
+void contents_put(struct contents *contents, const struct contents_piece *piece, uint64_t offset,
+                  uint64_t to, uint64_t bytes)
 {
     write_down(contents);
     span_map_erase(&contents->map, to, to + bytes);
@@ -133,7 +136,7 @@ struct contents_piece contents_take(struct contents *contents, uint64_t from, ui
     return piece;
 }
 
-/* --- owners --------------------------------------------------------------------------------- */
+/* --- owners --- */
 
 void contents_stamp(struct contents *contents, uint64_t address, uint64_t bytes, uint32_t owner)
 {
@@ -152,7 +155,8 @@ void contents_stamp(struct contents *contents, uint64_t address, uint64_t bytes,
 }
 
 /* Walks the ranges: the byte at `at` must be byte `at - address` of the owner. */
-static bool ranges_hold(const struct contents *contents, uint64_t address, uint64_t bytes, uint32_t owner)
+static bool ranges_hold(const struct contents *contents, uint64_t address, uint64_t bytes,
+                        uint32_t owner)
 {
     struct span_cursor cursor;
     struct span span;
@@ -160,7 +164,8 @@ static bool ranges_hold(const struct contents *contents, uint64_t address, uint6
     for (bool found = span_map_find(&contents->map, address, &cursor); found;
          found = span_map_next(&contents->map, &cursor)) {
         span_map_get(&contents->map, &cursor, &span);
-        if (span.start > at || span.owner != owner || span.offset + (at - span.start) != at - address) {
+        if (span.start > at || span.owner != owner ||
+            span.offset + (at - span.start) != at - address) {
             return false;
         }
         at = span.end;
@@ -171,7 +176,8 @@ static bool ranges_hold(const struct contents *contents, uint64_t address, uint6
     return false;
 }
 
-bool contents_hold(const struct contents *contents, uint64_t address, uint64_t bytes, uint32_t owner)
+bool contents_hold(const struct contents *contents, uint64_t address, uint64_t bytes,
+                   uint32_t owner)
 {
     if (bytes == 0 || contents->is_detailed) {
         return bytes == 0 || ranges_hold(contents, address, bytes, owner);
@@ -204,8 +210,10 @@ void contents_lose_half(struct contents *contents, uint32_t owner)
         span_map_get(&contents->map, &cursor, &span);
         if (span.owner == owner && span.offset < lost) {
             const uint64_t rest = lost - span.offset;
-            span_map_erase(&contents->map, span.start, rest < span.end - span.start ? span.start + rest : span.end);
-            found = span_map_find(&contents->map, span.start, &cursor); /* what is left begins with a later byte */
+            span_map_erase(&contents->map, span.start,
+                           rest < span.end - span.start ? span.start + rest : span.end);
+            found = span_map_find(&contents->map, span.start,
+                                  &cursor); /* what is left begins with a later byte */
         } else {
             found = span_map_next(&contents->map, &cursor);
         }

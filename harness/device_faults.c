@@ -15,7 +15,8 @@ void faults_arm(struct device_faults *faults, const struct device_fault *fault)
 const struct device_fault *faults_strike(struct device_faults *faults, enum fault_kind kind)
 {
     struct device_fault *armed = &faults->armed[kind];
-    if (armed->call == 0 || (fault_info(kind)->needs_resuming && !faults->resumes) || armed->call-- > 1) {
+    if (armed->call == 0 || (fault_info(kind)->needs_resuming && !faults->resumes) ||
+        armed->call-- > 1) {
         return NULL;
     }
     armed->call = armed->is_for_ever ? 1 : 0;
@@ -25,7 +26,8 @@ const struct device_fault *faults_strike(struct device_faults *faults, enum faul
 
 bool faults_goes_on(struct device_faults *faults, enum fault_kind kind)
 {
-    return faults->armed[kind].is_for_ever && faults->armed[kind].call == 1 && faults_strike(faults, kind) != NULL;
+    return faults->armed[kind].is_for_ever && faults->armed[kind].call == 1 &&
+           faults_strike(faults, kind) != NULL;
 }
 
 bool faults_refuse(struct device_faults *faults, enum fault_kind call)
@@ -66,7 +68,7 @@ bool faults_are_busy(struct device_faults *faults, uint64_t now_ns)
     return is_busy;
 }
 
-/* --- waits ---------------------------------------------------------------------------------- */
+/* --- waits --- */
 
 /* What changes the event itself.  One that is lost already is not made early: it was never due. */
 static void disturb_event(struct device_faults *faults, struct timeline *timeline, uint64_t event)

@@ -10,7 +10,7 @@ struct guarded_device {
     struct device_services services;
 };
 
-/* --- the guard ------------------------------------------------------------------------------- */
+/* --- the guard --- */
 
 void device_guard_init(struct device_guard *guard)
 {
@@ -44,7 +44,7 @@ void device_guard_await(struct device_guard *guard)
     CHECK(pthread_cond_wait(&guard->changed, &guard->mutex) == 0);
 }
 
-/* --- services -------------------------------------------------------------------------------- */
+/* --- services --- */
 
 static const struct device_services *enter(const struct guarded_device *guarded)
 {
@@ -58,7 +58,8 @@ static void leave(const struct guarded_device *guarded)
 }
 
 /* A fault may have struck in the call: time passed, events completed or were lost. */
-static enum device_result leave_changed(const struct guarded_device *guarded, enum device_result result)
+static enum device_result leave_changed(const struct guarded_device *guarded,
+                                        enum device_result result)
 {
     device_guard_tell(guarded->guard);
     leave(guarded);
@@ -71,7 +72,8 @@ static enum device_result service_copy(void *context, uint64_t from, uint64_t to
     return leave_changed(context, device->copy(device->context, from, to, bytes));
 }
 
-static enum device_result service_stage_out(void *context, uint64_t from, uint64_t bytes, uint64_t *stage)
+static enum device_result service_stage_out(void *context, uint64_t from, uint64_t bytes,
+                                            uint64_t *stage)
 {
     const struct device_services *device = enter(context);
     return leave_changed(context, device->stage_out(device->context, from, bytes, stage));
@@ -141,7 +143,8 @@ static void service_host_free(void *context, void *memory, size_t bytes)
     leave(context);
 }
 
-struct guarded_device *guarded_device_create(struct device_guard *guard, const struct device_services *device)
+struct guarded_device *guarded_device_create(struct device_guard *guard,
+                                             const struct device_services *device)
 {
     struct guarded_device *guarded = malloc(sizeof *guarded);
     CHECK(guarded != NULL);

@@ -1,6 +1,6 @@
 #include "harness/device_parts.h"
 
-/* --- what it holds ---------------------------------------------------------------------------- */
+/* --- what it holds --- */
 
 void device_stamp(struct device *device, uint64_t address, uint64_t bytes, uint32_t owner)
 {
@@ -14,7 +14,7 @@ bool device_holds(const struct device *device, uint64_t address, uint64_t bytes,
     return contents_hold(&device->contents, address, bytes, owner);
 }
 
-/* --- what its stages hold --------------------------------------------------------------------- */
+/* --- what its stages hold --- */
 
 /* Whether the piece is the owner's bytes [0, bytes), in order and without a gap. */
 static bool piece_holds(const struct contents_piece *piece, uint32_t owner, uint64_t bytes)
@@ -62,7 +62,7 @@ static void piece_scrub(struct contents_piece *piece, uint32_t owner)
     piece->count = kept;
 }
 
-/* --- both --------------------------------------------------------------------------------------- */
+/* --- both --- */
 
 void device_scrub(struct device *device, uint32_t owner)
 {
@@ -75,7 +75,8 @@ void device_scrub(struct device *device, uint32_t owner)
 void device_settle(struct device *device)
 {
     contents_settle(&device->contents);
-    device->begun.done_bytes = 0; /* what had arrived is forgotten, too: the same call brings all of it */
+    device->begun
+        .done_bytes = 0; /* what had arrived is forgotten, too: the same call brings all of it */
 }
 
 uint64_t device_footprint_bytes(const struct device *device)

@@ -1,5 +1,6 @@
-/* What a simulated device consists of, as its parts share it, and how each of its calls begins and ends.  Only device.c
- * and its parts, device_memory.c, device_moves.c and device_services.c, include it. */
+/* What a simulated device consists of, as its parts share it, and how each of its calls begins and
+ * ends.  Only device.c and its parts, device_memory.c, device_moves.c and device_services.c,
+ * include it. */
 #ifndef HARNESS_DEVICE_PARTS_H
 #define HARNESS_DEVICE_PARTS_H
 
@@ -42,9 +43,9 @@ struct device {
     uint64_t *half_unloaded; /* programs, half_unloaded_count of them */
     size_t half_unloaded_count, half_unloaded_capacity;
     struct device_images images;
-    uint64_t doubled_count; /* completions that the target sees twice */
+    uint64_t doubled_count;             /* completions that the target sees twice */
     const struct device_waiter *waiter; /* NULL = none */
-    device_witness *witness; /* NULL = none */
+    device_witness *witness;            /* NULL = none */
     void *witness_context;
     struct host_memory host_memory;
     bool hung, is_runaway;
@@ -52,7 +53,7 @@ struct device {
     bool left_range;
 };
 
-/* --- its stages ------------------------------------------------------------------------------- */
+/* --- its stages --- */
 
 /* id 0: a free place.  NULL: there is none. */
 static inline struct stage *stage_find(struct device *device, uint64_t id)
@@ -77,7 +78,7 @@ static inline void stage_end(struct stage *stage)
     *stage = (struct stage){0};
 }
 
-/* --- its calls -------------------------------------------------------------------------------- */
+/* --- its calls --- */
 
 /* Any call that can be refused begins here. */
 static inline struct device_call begin_call(struct device *device, enum device_call_kind kind)
@@ -87,18 +88,22 @@ static inline struct device_call begin_call(struct device *device, enum device_c
     }
     /* Host memory is none of the device: who takes some need not look at the events again. */
     const bool may_jump = device->is_in_op && kind != DEVICE_CALL_HOST_ALLOC;
-    const struct device_fault *jump = may_jump ? faults_strike(&device->faults, FAULT_CLOCK_JUMP) : NULL;
+    const struct device_fault *jump = may_jump ? faults_strike(&device->faults, FAULT_CLOCK_JUMP)
+                                               : NULL;
     if (jump != NULL) {
         timeline_advance(device->timeline, jump->delay_ns);
     }
     device->poll_count = 0;
-    return (struct device_call){.kind = kind, .completed_before = timeline_completed_count(device->timeline)};
+    return (struct device_call){.kind = kind,
+                                .completed_before = timeline_completed_count(device->timeline)};
 }
 
 /* And ends here, in the log of the op. */
-static inline enum device_result end_call(struct device *device, struct device_call *call, enum device_result result)
+static inline enum device_result end_call(struct device *device, struct device_call *call,
+                                          enum device_result result)
 {
-    device->calls = array_grown(device->calls, device->call_count, &device->call_capacity, sizeof *device->calls);
+    device->calls = array_grown(device->calls, device->call_count, &device->call_capacity,
+                                sizeof *device->calls);
     call->result = result;
     device->calls[device->call_count++] = *call;
     return result;
@@ -122,11 +127,12 @@ static inline bool is_in_range(struct device *device, uint64_t address, uint64_t
     return false;
 }
 
-/* --- its services ----------------------------------------------------------------------------- */
+/* --- its services --- */
 
 /* Those that move bytes; the device is their context. */
 enum device_result device_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes);
-enum device_result device_stage_out(void *context, uint64_t from, uint64_t bytes, uint64_t *stage_id);
+enum device_result device_stage_out(void *context, uint64_t from, uint64_t bytes,
+                                    uint64_t *stage_id);
 enum device_result device_stage_in(void *context, uint64_t stage_id, uint64_t to);
 void device_stage_drop(void *context, uint64_t stage_id);
 

@@ -3,10 +3,10 @@
 /* Honest targets poll each of their events after each wait: that is far below 67 million. */
 #define POLL_COUNT_MAX ((uint64_t)1 << 26)
 
-/* --- events and the clock ----------------------------------------------------------------------- */
+/* --- events and the clock --- */
 
-/* A target that polls and polls would never come back: from then on it is told what it may be waiting for, and
- * device_hung says so. */
+/* A target that polls and polls would never come back: from then on it is told what it may be
+ * waiting for, and device_hung says so. */
 static bool is_runaway(struct device *device)
 {
     if (device->waiter != NULL) {
@@ -76,7 +76,7 @@ static enum device_result service_event_wait(void *context, uint64_t event)
     return end_call(device, &call, result);
 }
 
-/* --- programs ----------------------------------------------------------------------------------- */
+/* --- programs --- */
 
 /* Takes the program from those that are half unloaded; false: it is none. */
 static bool take_half_unloaded(struct device *device, uint64_t program)
@@ -93,7 +93,8 @@ static bool take_half_unloaded(struct device *device, uint64_t program)
 static void unload_half(struct device *device, uint64_t program)
 {
     uint32_t owner = 0;
-    if (device->images.owner_of != NULL && device->images.owner_of(device->images.context, program, &owner)) {
+    if (device->images.owner_of != NULL &&
+        device->images.owner_of(device->images.context, program, &owner)) {
         contents_lose_half(&device->contents, owner);
     }
     device->half_unloaded = array_grown(device->half_unloaded, device->half_unloaded_count,
@@ -122,10 +123,11 @@ static enum device_result service_unload(void *context, uint64_t program)
     struct device *device = context;
     struct device_call call = begin_call(device, DEVICE_CALL_UNLOAD);
     call.from = program;
-    return end_call(device, &call, is_over_bound(device) ? DEVICE_REFUSED : unload(device, program));
+    return end_call(device, &call,
+                    is_over_bound(device) ? DEVICE_REFUSED : unload(device, program));
 }
 
-/* --- host memory -------------------------------------------------------------------------------- */
+/* --- host memory --- */
 
 static void *service_host_alloc(void *context, size_t bytes)
 {
@@ -151,7 +153,7 @@ static void service_host_free(void *context, void *memory, size_t bytes)
     host_memory_free(&device->host_memory, memory, bytes);
 }
 
-/* --- all of them -------------------------------------------------------------------------------- */
+/* --- all of them --- */
 
 struct device_services device_offered(struct device *device)
 {

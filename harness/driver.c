@@ -10,8 +10,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What one op may do to the device.  An honest mitigation moves each block, awaits each event and evicts each
- * program about once, and may start over after each eviction; 64 times all of that is far beyond it. */
+/* What one op may do to the device.  An honest mitigation moves each block, awaits each event and
+ * evicts each program about once, and may start over after each eviction; 64 times all of that is
+ * far beyond it. */
 #define GRANULE_BYTES_MAX ((uint64_t)1 << 30)
 enum { DEVICE_CALLS_FACTOR = 64, DEVICE_CALLS_MIN = 4096 };
 
@@ -22,22 +23,25 @@ static uint64_t device_calls_max(const struct host *host)
     return DEVICE_CALLS_MIN + DEVICE_CALLS_FACTOR * (blocks + events);
 }
 
-/* --- hosts ---------------------------------------------------------------------------------- */
+/* --- hosts --- */
 
-static bool contract_is_sound(const struct target *target, const struct target_contract *contract, char *reason,
-                              size_t reason_bytes)
+static bool contract_is_sound(const struct target *target, const struct target_contract *contract,
+                              char *reason, size_t reason_bytes)
 {
     const char *what = NULL;
-    if (contract->granule_bytes == 0 || (contract->granule_bytes & (contract->granule_bytes - 1)) != 0 ||
+    if (contract->granule_bytes == 0 ||
+        (contract->granule_bytes & (contract->granule_bytes - 1)) != 0 ||
         contract->granule_bytes > GRANULE_BYTES_MAX) {
         what = "its granule is not a power of two up to 1 GiB";
     } else if (contract->defrag != DEFRAG_NONE && target->locate == NULL) {
         what = "it moves blocks but has no locate()";
-    } else if (contract->defrag != DEFRAG_NONE && (!contract->queues_frees || target->use == NULL)) {
+    } else if (contract->defrag != DEFRAG_NONE &&
+               (!contract->queues_frees || target->use == NULL)) {
         what = "it moves blocks but takes neither queued frees nor uses";
     } else if (contract->drains && !contract->queues_frees) {
         what = "it awaits queued frees but takes none";
-    } else if (contract->programs && (target->load == NULL || target->execute == NULL || target->unload == NULL)) {
+    } else if (contract->programs &&
+               (target->load == NULL || target->execute == NULL || target->unload == NULL)) {
         what = "it promises programs but lacks load(), execute() or unload()";
     }
     if (what != NULL) {
@@ -46,7 +50,8 @@ static bool contract_is_sound(const struct target *target, const struct target_c
     return what == NULL;
 }
 
-enum target_result host_open_target(struct host *host, const struct setup *setup, char *reason, size_t reason_bytes)
+enum target_result host_open_target(struct host *host, const struct setup *setup, char *reason,
+                                    size_t reason_bytes)
 {
     struct target_option options[SETUP_OPTION_COUNT_MAX];
     for (uint32_t i = 0; i < setup->option_count; i++) {
@@ -60,10 +65,11 @@ enum target_result host_open_target(struct host *host, const struct setup *setup
         .options = options,
         .option_count = setup->option_count,
     };
-    const struct device_services *services =
-        host->guarded == NULL ? device_services(host->device) : guarded_device_services(host->guarded);
-    return host->target->open(&target_setup, services, &host->instance, &host->contract,
-                              reason, reason_bytes);
+    const struct device_services *services = host->guarded == NULL
+                                                 ? device_services(host->device)
+                                                 : guarded_device_services(host->guarded);
+    return host->target->open(&target_setup, services, &host->instance, &host->contract, reason,
+                              reason_bytes);
 }
 
 /* Contents are stamped with the slot. */
@@ -76,12 +82,15 @@ static bool image_owner(const void *context, uint64_t program, uint32_t *owner)
            model_block(model, *owner)->state == BLOCK_LIVE;
 }
 
-bool host_open(struct host *host, uint8_t index, const struct target *target, const struct setup *setup,
-               struct timeline *timeline, char *reason, size_t reason_bytes)
+bool host_open(struct host *host, uint8_t index, const struct target *target,
+               const struct setup *setup, struct timeline *timeline, char *reason,
+               size_t reason_bytes)
 {
     *host = (struct host){.target = target, .guard = host->guard, .index = index};
     host->device = device_create(setup->capacity_bytes, timeline);
-    host->guarded = host->guard == NULL ? NULL : guarded_device_create(host->guard, device_services(host->device));
+    host->guarded = host->guard == NULL
+                        ? NULL
+                        : guarded_device_create(host->guard, device_services(host->device));
     snprintf(reason, reason_bytes, "target '%s' refused the setup", target->name);
     progress_begin(PROGRESS_OPEN, OP_KIND_COUNT, 0);
     const enum target_result opened = host_open_target(host, setup, reason, reason_bytes);
@@ -129,9 +138,10 @@ void host_deinit(struct host *host)
     *host = (struct host){0};
 }
 
-/* --- references ----------------------------------------------------------------------------- */
+/* --- references --- */
 
-static uint32_t resolve_ref(const struct model *model, const struct op_kind_info *info, uint32_t ref)
+static uint32_t resolve_ref(const struct model *model, const struct op_kind_info *info,
+                            uint32_t ref)
 {
     if (info->has_program) {
         const size_t count = model_program_count(model);
@@ -141,8 +151,8 @@ static uint32_t resolve_ref(const struct model *model, const struct op_kind_info
     return count == 0 || ref == OP_NONE ? OP_NONE : model_live(model, ref % count)->op;
 }
 
-/* What is free at or above the address, or else from the bottom on, cut to the size asked for; size 0 when nothing
- * is free. */
+/* What is free at or above the address, or else from the bottom on, cut to the size asked for; size
+ * 0 when nothing is free. */
 static void resolve_range(const struct model *model, struct op *op)
 {
     const uint64_t granule = model_granule_bytes(model);
@@ -175,7 +185,9 @@ void driver_resolve(const struct host *host, const struct timeline *timeline, st
         op->ref = resolve_ref(host->model, info, op->ref);
         const size_t count = timeline_pending_count(timeline);
         if (op->event != OP_NONE) {
-            op->event = count == 0 ? OP_NONE : (uint32_t)(timeline_pending_at(timeline, op->event % count) - 1);
+            op->event = count == 0
+                            ? OP_NONE
+                            : (uint32_t)(timeline_pending_at(timeline, op->event % count) - 1);
         }
     }
     if ((op->flags & OP_FITTED) != 0 && info->can_be_fitted) {
@@ -187,18 +199,20 @@ void driver_resolve(const struct host *host, const struct timeline *timeline, st
     } else if (op->kind == OP_RETIRE && (op->flags & OP_RELATIVE) != 0) {
         resolve_range(host->model, op);
     }
-    op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER : OP_FLAG_MASK & ~(OP_RELATIVE | OP_FITTED | OP_FOR_EVER);
+    op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER
+                                      : OP_FLAG_MASK & ~(OP_RELATIVE | OP_FITTED | OP_FOR_EVER);
     op->ref = info->has_block || info->has_program ? op->ref : OP_NONE;
     op->event = info->has_event ? op->event : OP_NONE;
     op->size_bytes = info->has_size ? op->size_bytes : 0;
     op->tag = info->has_tag ? op->tag : 0;
     op->align_log2 = info->has_align && op->align_log2 <= OP_ALIGN_LOG2_MAX ? op->align_log2 : 0;
     op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD)) != 0 ? op->group : 0;
-    const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded || info->has_address;
+    const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded ||
+                            info->has_address;
     op->delay_ns = has_amount && op->event == OP_NONE ? op->delay_ns : 0;
 }
 
-/* --- before the call: whether it is made, and what it names --------------------------------- */
+/* --- before the call: whether it is made, and what it names --- */
 
 /* To a target that queues no frees this one is told once nothing keeps the block. */
 static void prepare_free(const struct host *host, const struct block *block, struct call *call)
@@ -209,8 +223,8 @@ static void prepare_free(const struct host *host, const struct block *block, str
 
 static void prepare_donate(const struct host *host, const struct block *block, struct call *call)
 {
-    call->skipped = host->target->donate == NULL || block->hold_count > 0 || call->op.size_bytes == 0 ||
-                    call->op.size_bytes > block->size_bytes;
+    call->skipped = host->target->donate == NULL || block->hold_count > 0 ||
+                    call->op.size_bytes == 0 || call->op.size_bytes > block->size_bytes;
 }
 
 static void prepare_hold(const struct host *host, const struct block *block, struct call *call)
@@ -219,8 +233,8 @@ static void prepare_hold(const struct host *host, const struct block *block, str
                     (call->op.kind == OP_RELEASE && block->hold_count == 0);
 }
 
-/* The block or program that the op names; NULL when nobody knows it.  Where lanes overlap the model is behind, and
- * the call gets no slot. */
+/* The block or program that the op names; NULL when nobody knows it.  Where lanes overlap the model
+ * is behind, and the call gets no slot. */
 static const struct block *find_named(const struct host *host, struct call *call)
 {
     if (host->clients != NULL) {
@@ -234,7 +248,8 @@ static void prepare_on_block(const struct host *host, struct call *call, uint64_
 {
     const struct block *block = find_named(host, call);
     /* release() is the one call that may name a block that was already freed. */
-    if (block == NULL || block->kind == BLOCK_PROGRAM || (!block->is_known && call->op.kind != OP_RELEASE)) {
+    if (block == NULL || block->kind == BLOCK_PROGRAM ||
+        (!block->is_known && call->op.kind != OP_RELEASE)) {
         call->slot = SLOT_NONE;
         call->skipped = true;
         return;
@@ -260,7 +275,8 @@ static void prepare_on_block(const struct host *host, struct call *call, uint64_
     }
 }
 
-static void prepare_on_program(const struct host *host, struct timeline *timeline, struct call *call, uint64_t *handle)
+static void prepare_on_program(const struct host *host, struct timeline *timeline,
+                               struct call *call, uint64_t *handle)
 {
     if (!host->contract.programs) {
         call->skipped = true;
@@ -313,10 +329,11 @@ static void call_on_time(struct host *host, struct timeline *timeline, struct ca
     } else if (op->kind == OP_FAULT) {
         call->skipped = op->tag >= FAULT_KIND_COUNT;
         if (!call->skipped) {
-            device_arm(host->device, &(struct device_fault){.kind = (enum fault_kind)op->tag,
-                                                            .call = op->size_bytes,
-                                                            .delay_ns = op->delay_ns,
-                                                            .is_for_ever = (op->flags & OP_FOR_EVER) != 0});
+            device_arm(host->device,
+                       &(struct device_fault){.kind = (enum fault_kind)op->tag,
+                                              .call = op->size_bytes,
+                                              .delay_ns = op->delay_ns,
+                                              .is_for_ever = (op->flags & OP_FOR_EVER) != 0});
         }
     } else {
         const uint64_t event = (uint64_t)op->event + 1;
@@ -325,21 +342,24 @@ static void call_on_time(struct host *host, struct timeline *timeline, struct ca
     }
 }
 
-/* The range must be free at this moment: the stack, too, is somebody's, and so is the room that is kept for an absent
- * block. */
+/* The range must be free at this moment: the stack, too, is somebody's, and so is the room that is
+ * kept for an absent block. */
 static bool may_retire(const struct host *host, const struct op *op)
 {
     const uint64_t granule = host->contract.granule_bytes;
     const uint64_t capacity = model_capacity_bytes(host->model);
     struct span span;
-    return host->target->retire != NULL && host->clients == NULL && model_absent_count(host->model) == 0 &&
-           op->size_bytes > 0 && op->size_bytes % granule == 0 &&
-           op->address % granule == 0 && op->size_bytes <= capacity && op->address <= capacity - op->size_bytes &&
+    return host->target->retire != NULL && host->clients == NULL &&
+           model_absent_count(host->model) == 0 && op->size_bytes > 0 &&
+           op->size_bytes % granule == 0 && op->address % granule == 0 &&
+           op->size_bytes <= capacity && op->address <= capacity - op->size_bytes &&
            op->address >= model_reserved_bytes(host->model) &&
-           !span_map_intersects(model_map(host->model), op->address, op->address + op->size_bytes, &span);
+           !span_map_intersects(model_map(host->model), op->address, op->address + op->size_bytes,
+                                &span);
 }
 
-static void prepare(struct host *host, struct timeline *timeline, struct call *call, uint64_t *handle)
+static void prepare(struct host *host, struct timeline *timeline, struct call *call,
+                    uint64_t *handle)
 {
     switch ((enum op_kind)call->op.kind) {
     case OP_ALLOC:
@@ -370,14 +390,15 @@ static void prepare(struct host *host, struct timeline *timeline, struct call *c
     }
 }
 
-/* --- calls ---------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 static const char *tag_name(const struct setup *setup, uint8_t tag)
 {
     return setup->tags[tag];
 }
 
-static struct target_request make_request(const struct setup *setup, const struct call *call, enum block_kind kind)
+static struct target_request make_request(const struct setup *setup, const struct call *call,
+                                          enum block_kind kind)
 {
     const struct op *op = &call->op;
     return (struct target_request){
@@ -391,14 +412,16 @@ static struct target_request make_request(const struct setup *setup, const struc
     };
 }
 
-static enum target_result call_alloc(struct host *host, const struct setup *setup, struct call *call)
+static enum target_result call_alloc(struct host *host, const struct setup *setup,
+                                     struct call *call)
 {
-    const struct target_request request =
-        make_request(setup, call, call->op.kind == OP_ALLOC ? BLOCK_BUFFER : BLOCK_OUTPUT);
+    const struct target_request request = make_request(
+        setup, call, call->op.kind == OP_ALLOC ? BLOCK_BUFFER : BLOCK_OUTPUT);
     return host->target->alloc(host->instance, &request, &call->block);
 }
 
-static enum target_result call_donate(struct host *host, const struct setup *setup, uint64_t handle, struct call *call)
+static enum target_result call_donate(struct host *host, const struct setup *setup, uint64_t handle,
+                                      struct call *call)
 {
     const struct target_request request = make_request(setup, call, BLOCK_OUTPUT);
     return host->target->donate(host->instance, handle, &request, &call->block);
@@ -417,11 +440,13 @@ static enum target_result call_load(struct host *host, const struct setup *setup
 
 static enum target_result call_retire(struct host *host, struct call *call)
 {
-    call->block = (struct target_block){.address = call->op.address, .size_bytes = call->op.size_bytes};
+    call->block = (struct target_block){.address = call->op.address,
+                                        .size_bytes = call->op.size_bytes};
     return host->target->retire(host->instance, call->op.address, call->op.size_bytes);
 }
 
-static enum target_result dispatch(struct host *host, const struct setup *setup, uint64_t handle, struct call *call)
+static enum target_result dispatch(struct host *host, const struct setup *setup, uint64_t handle,
+                                   struct call *call)
 {
     const struct target *target = host->target;
     switch ((enum op_kind)call->op.kind) {
@@ -454,14 +479,15 @@ static enum target_result dispatch(struct host *host, const struct setup *setup,
     }
 }
 
-void driver_call_target(struct host *host, const struct setup *setup, uint64_t handle, struct call *call)
+void driver_call_target(struct host *host, const struct setup *setup, uint64_t handle,
+                        struct call *call)
 {
     if (!call->skipped) {
         call->result = dispatch(host, setup, handle, call);
     }
 }
 
-/* --- around it ------------------------------------------------------------------------------ */
+/* --- around it --- */
 
 /* Calls that overlap have one log. */
 static void begin_call(struct host *host)
@@ -491,8 +517,8 @@ void host_end_overlap(struct host *host)
     end_call(host);
 }
 
-uint64_t driver_begin_call(struct host *host, struct timeline *timeline, const struct op *op, uint32_t number,
-                           struct call *call)
+uint64_t driver_begin_call(struct host *host, struct timeline *timeline, const struct op *op,
+                           uint32_t number, struct call *call)
 {
     uint64_t handle = 0;
     *call = (struct call){.op = *op, .number = number, .slot = SLOT_NONE, .result = TARGET_OK};
@@ -505,20 +531,21 @@ uint64_t driver_begin_call(struct host *host, struct timeline *timeline, const s
 }
 
 /* Enqueues the execution whose call has returned. */
-static void start_execution(const struct host *host, struct timeline *timeline, const struct setup *setup,
-                            const struct call *call)
+static void start_execution(const struct host *host, struct timeline *timeline,
+                            const struct setup *setup, const struct call *call)
 {
     if (call->result != TARGET_OK) {
         timeline_complete(timeline, call->event);
     } else if ((call->op.flags & OP_COLLECTIVE) != 0) {
-        timeline_start_collective(timeline, call->event, call->op.group, host->index, setup->host_count,
-                                  call->event_delay_ns);
+        timeline_start_collective(timeline, call->event, call->op.group, host->index,
+                                  setup->host_count, call->event_delay_ns);
     } else {
         timeline_start(timeline, call->event, call->event_delay_ns);
     }
 }
 
-void driver_end_call(struct host *host, struct timeline *timeline, const struct setup *setup, struct call *call)
+void driver_end_call(struct host *host, struct timeline *timeline, const struct setup *setup,
+                     struct call *call)
 {
     if (call->op.kind == OP_EXECUTE && !call->skipped) {
         start_execution(host, timeline, setup, call);
@@ -532,8 +559,8 @@ void driver_end_call(struct host *host, struct timeline *timeline, const struct 
     }
 }
 
-void driver_call(struct host *host, struct timeline *timeline, const struct setup *setup, const struct op *op,
-                 uint32_t number, struct call *call)
+void driver_call(struct host *host, struct timeline *timeline, const struct setup *setup,
+                 const struct op *op, uint32_t number, struct call *call)
 {
     const uint64_t handle = driver_begin_call(host, timeline, op, number, call);
     driver_call_target(host, setup, handle, call);

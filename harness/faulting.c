@@ -18,18 +18,21 @@ void faulting_init(struct faulting *faulting, const struct fault_wish *wish, uin
     for (unsigned i = 0; i < FAULTING_KIND_COUNT; i++) {
         /* Drawn whether wished for or not: allowing one kind does not change what the others do. */
         const bool is_on = random_chance(&faulting->random, FAULTING_ON_PERCENT, 100);
-        const uint64_t period = random_log_uniform(&faulting->random, FAULTING_PERIOD_MIN, FAULTING_PERIOD_MAX);
+        const uint64_t period = random_log_uniform(&faulting->random, FAULTING_PERIOD_MIN,
+                                                   FAULTING_PERIOD_MAX);
         faulting->kinds[i].period = is_on && (wish->kinds >> i & 1) != 0 ? (uint32_t)period : 0;
     }
     faulting->kinds[FAULTING_RETIRE].period *= FAULTING_RETIRE_PERIOD_FACTOR;
 }
 
-static struct op make_fault(struct faulting *faulting, enum fault_kind kind, uint8_t host, uint32_t op_number)
+static struct op make_fault(struct faulting *faulting, enum fault_kind kind, uint8_t host,
+                            uint32_t op_number)
 {
     struct op op = op_make(OP_FAULT);
     op.host = host;
     op.tag = (uint8_t)kind;
-    op.size_bytes = 1 + random_below(&faulting->random, 1 + random_below(&faulting->random, FAULTING_NTH_MAX));
+    op.size_bytes = 1 + random_below(&faulting->random,
+                                     1 + random_below(&faulting->random, FAULTING_NTH_MAX));
     if (fault_info(kind)->has_delay) {
         op.delay_ns = random_log_uniform(&faulting->random, DELAY_MIN_NS, DELAY_MAX_NS);
     }
@@ -37,7 +40,8 @@ static struct op make_fault(struct faulting *faulting, enum fault_kind kind, uin
         op.flags = OP_FOR_EVER;
         faulting->kinds[kind].host = host;
         faulting->kinds[kind].disarm_at = op_number + (uint32_t)random_between(
-                                              &faulting->random, FAULTING_LAST_OPS_MIN, FAULTING_LAST_OPS_MAX);
+                                                          &faulting->random, FAULTING_LAST_OPS_MIN,
+                                                          FAULTING_LAST_OPS_MAX);
     }
     return op;
 }
@@ -51,9 +55,10 @@ static struct op make_disarm(struct faulting *faulting, enum fault_kind kind)
     return op;
 }
 
-/* A few granules, at most one part of RETIRE_PARTS of the device: in what is free then, or, where blocks may be moved to
- * any span, at the end of the device, if it is free.  Each bad range in the middle would make a span of its own there, and
- * a full device a bin packing that no search decides. */
+/* A few granules, at most one part of RETIRE_PARTS of the device: in what is free then, or, where
+ * blocks may be moved to any span, at the end of the device, if it is free.  Each bad range in the
+ * middle would make a span of its own there, and a full device a bin packing that no search
+ * decides. */
 static struct op make_retire(struct faulting *faulting, const struct model *model, uint8_t host)
 {
     const uint64_t granule = model_granule_bytes(model);
@@ -106,8 +111,9 @@ bool faulting_next(struct faulting *faulting, const struct scenario_view *view, 
             continue;
         }
         const uint8_t host = (uint8_t)random_below(&faulting->random, view->host_count);
-        *op = i == FAULTING_RETIRE ? make_retire(faulting, view->hosts[host], host)
-                                   : make_fault(faulting, (enum fault_kind)i, host, view->op_number);
+        *op = i == FAULTING_RETIRE
+                  ? make_retire(faulting, view->hosts[host], host)
+                  : make_fault(faulting, (enum fault_kind)i, host, view->op_number);
         faulting->fault_count++;
         return true;
     }

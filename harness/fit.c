@@ -8,8 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const names[FIT_KIND_COUNT] = {
-    [FIT_HOLE] = "hole", [FIT_FREE] = "free", [FIT_HALF] = "half", [FIT_BLOCK] = "block", [FIT_PAIR] = "pair"};
+static const char *const names[FIT_KIND_COUNT] = {[FIT_HOLE] = "hole",
+                                                  [FIT_FREE] = "free",
+                                                  [FIT_HALF] = "half",
+                                                  [FIT_BLOCK] = "block",
+                                                  [FIT_PAIR] = "pair"};
 
 bool fit_has_index(enum fit_kind kind)
 {
@@ -32,13 +35,14 @@ struct fit fit_unpack(uint64_t packed)
     return fit;
 }
 
-/* --- what it comes to --------------------------------------------------------------------------- */
+/* --- what it comes to --- */
 
 static uint64_t pair_bytes(const struct model *model, const struct block *block)
 {
     struct span above;
     const uint64_t end = block->address + block->size_bytes;
-    const bool is_touched = !block->is_absent && span_map_intersects(model_map(model), end, end + 1, &above);
+    const bool is_touched = !block->is_absent &&
+                            span_map_intersects(model_map(model), end, end + 1, &above);
     return block->size_bytes + (is_touched ? above.end - above.start : 0);
 }
 
@@ -53,21 +57,24 @@ static uint64_t base_bytes(const struct fit *fit, const struct model *model)
     case FIT_HALF:
         return model_free_bytes(model) / 2;
     case FIT_BLOCK:
-        return count == 0 ? model_granule_bytes(model) : model_live(model, fit->index % count)->size_bytes;
+        return count == 0 ? model_granule_bytes(model)
+                          : model_live(model, fit->index % count)->size_bytes;
     default:
-        return count == 0 ? model_granule_bytes(model) : pair_bytes(model, model_live(model, fit->index % count));
+        return count == 0 ? model_granule_bytes(model)
+                          : pair_bytes(model, model_live(model, fit->index % count));
     }
 }
 
 uint64_t fit_bytes(const struct fit *fit, const struct model *model)
 {
     const uint64_t base = base_bytes(fit, model);
-    /* Neither product nor sum can overflow: 2^31 granules of at most 1 GiB, in a device of at most 2^50 bytes. */
+    /* Neither product nor sum can overflow: 2^31 granules of at most 1 GiB, in a device of at most
+     * 2^50 bytes. */
     const int64_t size = (int64_t)base + fit->granules * (int64_t)model_granule_bytes(model);
     return size > 0 ? (uint64_t)size : base > 0 ? base : 1;
 }
 
-/* --- text --------------------------------------------------------------------------------------- */
+/* --- text --- */
 
 void fit_print(const struct fit *fit, char text[FIT_TEXT_BYTES])
 {

@@ -1,5 +1,6 @@
-/* A size that is named by what fits instead of by a number, so that it means the same whatever came before: "all of the
- * largest hole, and a granule more".  It stands in size_bytes of an op with OP_FITTED until the op is resolved. */
+/* A size that is named by what fits instead of by a number, so that it means the same whatever came
+ * before: "all of the largest hole, and a granule more".  It stands in size_bytes of an op with
+ * OP_FITTED until the op is resolved. */
 #ifndef HARNESS_FIT_H
 #define HARNESS_FIT_H
 
@@ -18,8 +19,9 @@ enum fit_kind {
 enum { FIT_INDEX_MAX = (1 << 24) - 1 };
 
 struct fit {
-    uint8_t kind;     /* enum fit_kind */
-    uint32_t index;   /* of a live block, modulo their number; 0..FIT_INDEX_MAX, 0 where the kind has none */
+    uint8_t kind;   /* enum fit_kind */
+    uint32_t index; /* of a live block, modulo their number; 0..FIT_INDEX_MAX, 0 where the kind has
+                       none */
     int32_t granules; /* so many more, or less */
 };
 
@@ -29,8 +31,8 @@ struct fit fit_unpack(uint64_t packed);
 /* Whether the kind counts in the live blocks. */
 bool fit_has_index(enum fit_kind kind);
 
-/* What it comes to now, at least 1: a granule where there is no such block, and nothing is taken off where nothing
- * would be left.  O(1), or O(blocks) after a change for FIT_HOLE. */
+/* What it comes to now, at least 1: a granule where there is no such block, and nothing is taken
+ * off where nothing would be left.  O(1), or O(blocks) after a change for FIT_HOLE. */
 uint64_t fit_bytes(const struct fit *fit, const struct model *model);
 
 /* "%hole", "%pair:7-1".  False: text is none. */

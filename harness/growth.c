@@ -45,7 +45,8 @@ static uint64_t floor_of(const struct growth_samples *samples, int tag, uint32_t
     return least;
 }
 
-bool growth_find(const struct growth_samples *samples, const struct model *model, struct growth *growth)
+bool growth_find(const struct growth_samples *samples, const struct model *model,
+                 struct growth *growth)
 {
     uint64_t most = 0;
     if (samples->count < GROWTH_SAMPLES_MIN) {

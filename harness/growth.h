@@ -7,8 +7,8 @@
 
 enum { GROWTH_SAMPLE_COUNT = 64, GROWTH_SAMPLES_MIN = 16 };
 
-/* Samples of all tags of one host at even distances.  When the array is full every other sample is dropped
- * and the distance doubles, so that a run of any length is covered. */
+/* Samples of all tags of one host at even distances.  When the array is full every other sample is
+ * dropped and the distance doubles, so that a run of any length is covered. */
 struct growth_samples {
     uint64_t bytes[GROWTH_SAMPLE_COUNT][OP_TAG_COUNT];
     uint32_t count;
@@ -18,8 +18,9 @@ struct growth_samples {
 void growth_init(struct growth_samples *samples);
 /* Called after every op; takes a sample when it is time. */
 void growth_sample(struct growth_samples *samples, const struct model *model, uint64_t op);
-/* The tag that grew most among those whose least live bytes rose from each quarter of the run to the next.
- * False: none did. */
-bool growth_find(const struct growth_samples *samples, const struct model *model, struct growth *growth);
+/* The tag that grew most among those whose least live bytes rose from each quarter of the run to
+ * the next. False: none did. */
+bool growth_find(const struct growth_samples *samples, const struct model *model,
+                 struct growth *growth);
 
 #endif

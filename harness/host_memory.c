@@ -32,7 +32,7 @@ void host_memory_init(struct host_memory *memory)
     *memory = (struct host_memory){0};
 }
 
-/* --- the table ------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static size_t home_of(const struct host_memory *memory, const void *user)
 {
@@ -92,7 +92,7 @@ static void table_remove(struct host_memory *memory, struct host_piece *piece)
     }
 }
 
-/* --- pieces ---------------------------------------------------------------------------------- */
+/* --- pieces --- */
 
 static bool piece_take_plain(struct host_piece *piece)
 {
@@ -111,8 +111,10 @@ static bool piece_take_guarded(struct host_piece *piece)
 {
     const size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
     const size_t taken_bytes = (piece->bytes + MARGIN_BYTES - 1) / MARGIN_BYTES * MARGIN_BYTES;
-    const size_t usable_bytes = (taken_bytes + MARGIN_BYTES + page_bytes - 1) / page_bytes * page_bytes;
-    void *memory = mmap(NULL, usable_bytes + page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const size_t usable_bytes = (taken_bytes + MARGIN_BYTES + page_bytes - 1) / page_bytes *
+                                page_bytes;
+    void *memory = mmap(NULL, usable_bytes + page_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
         return false;
     }
@@ -146,14 +148,16 @@ static bool is_margin(const unsigned char *bytes, size_t count)
 static void note_fault(struct host_memory *memory, const char *what, size_t bytes)
 {
     if (memory->fault[0] == '\0') {
-        (void)snprintf(memory->fault, sizeof memory->fault, "%s of %zu bytes of host memory", what, bytes);
+        (void)snprintf(memory->fault, sizeof memory->fault, "%s of %zu bytes of host memory", what,
+                       bytes);
     }
 }
 
 static void piece_check(struct host_memory *memory, const struct host_piece *piece)
 {
-    const size_t behind_bytes =
-        piece->mapped_bytes == 0 ? MARGIN_BYTES : (MARGIN_BYTES - piece->bytes % MARGIN_BYTES) % MARGIN_BYTES;
+    const size_t behind_bytes = piece->mapped_bytes == 0
+                                    ? MARGIN_BYTES
+                                    : (MARGIN_BYTES - piece->bytes % MARGIN_BYTES) % MARGIN_BYTES;
     if (!is_margin(piece->user - MARGIN_BYTES, MARGIN_BYTES)) {
         note_fault(memory, "something was written in front", piece->bytes);
     }
@@ -215,7 +219,7 @@ void host_memory_deinit(struct host_memory *memory)
     *memory = (struct host_memory){0};
 }
 
-/* --- how much -------------------------------------------------------------------------------- */
+/* --- how much --- */
 
 void host_memory_opened(struct host_memory *memory)
 {
@@ -224,7 +228,8 @@ void host_memory_opened(struct host_memory *memory)
 
 void host_memory_allow(struct host_memory *memory, uint64_t item_count)
 {
-    memory->item_count_max = item_count > memory->item_count_max ? item_count : memory->item_count_max;
+    memory->item_count_max = item_count > memory->item_count_max ? item_count
+                                                                 : memory->item_count_max;
 }
 
 uint64_t host_memory_bytes_max(const struct host_memory *memory)

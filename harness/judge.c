@@ -39,9 +39,15 @@ void judge_deinit(struct judge *judge)
 
 void judge_reset(struct judge *judge)
 {
-    *judge = (struct judge){.oracle = judge->oracle, .planner = judge->planner, .oom = judge->oom,
-                            .reservable = judge->reservable, .before = judge->before, .reach = judge->reach,
-                            .groups = judge->groups, .places = judge->places, .run = judge->run + 1};
+    *judge = (struct judge){.oracle = judge->oracle,
+                            .planner = judge->planner,
+                            .oom = judge->oom,
+                            .reservable = judge->reservable,
+                            .before = judge->before,
+                            .reach = judge->reach,
+                            .groups = judge->groups,
+                            .places = judge->places,
+                            .run = judge->run + 1};
 }
 
 bool judge_broken(struct judge *judge, enum rule rule, const char *format, ...)
@@ -59,10 +65,10 @@ bool judge_broken(struct judge *judge, enum rule rule, const char *format, ...)
     return false;
 }
 
-/* --- answers --------------------------------------------------------------------------------- */
+/* --- answers --- */
 
-static bool check_new_block(struct judge *judge, const struct host *host, const struct call *call, uint64_t requested,
-                            uint64_t align)
+static bool check_new_block(struct judge *judge, const struct host *host, const struct call *call,
+                            uint64_t requested, uint64_t align)
 {
     const struct target_block *block = &call->block;
     const uint64_t capacity = model_capacity_bytes(host->model);
@@ -70,34 +76,40 @@ static bool check_new_block(struct judge *judge, const struct host *host, const 
         return judge_broken(judge, RULE_HANDLE, "the handle is 0");
     }
     if (block->size_bytes < requested) {
-        return judge_broken(judge, RULE_TOO_SMALL, "%" PRIu64 " bytes for a request of %" PRIu64, block->size_bytes,
-                            requested);
+        return judge_broken(judge, RULE_TOO_SMALL, "%" PRIu64 " bytes for a request of %" PRIu64,
+                            block->size_bytes, requested);
     }
     if (block->size_bytes > capacity || block->address > capacity - block->size_bytes) {
-        return judge_broken(judge, RULE_OUTSIDE, "[0x%" PRIx64 ", +%" PRIu64 ") is not in the device", block->address,
+        return judge_broken(judge, RULE_OUTSIDE,
+                            "[0x%" PRIx64 ", +%" PRIu64 ") is not in the device", block->address,
                             block->size_bytes);
     }
     if (block->address % align != 0 || block->size_bytes % host->contract.granule_bytes != 0) {
-        return judge_broken(judge, RULE_MISALIGNED, "0x%" PRIx64 " (%" PRIu64 " bytes) is not aligned to %" PRIu64,
+        return judge_broken(judge, RULE_MISALIGNED,
+                            "0x%" PRIx64 " (%" PRIu64 " bytes) is not aligned to %" PRIu64,
                             block->address, block->size_bytes, align);
     }
     if (block->address < model_reserved_bytes(host->model)) {
-        return judge_broken(judge, RULE_OVERLAP, "0x%" PRIx64 " lies in the stack, which ends at 0x%" PRIx64,
+        return judge_broken(judge, RULE_OVERLAP,
+                            "0x%" PRIx64 " lies in the stack, which ends at 0x%" PRIx64,
                             block->address, model_reserved_bytes(host->model));
     }
     return true;
 }
 
-static bool lies_on(struct judge *judge, const struct host *host, const struct target_block *block, uint32_t slot)
+static bool lies_on(struct judge *judge, const struct host *host, const struct target_block *block,
+                    uint32_t slot)
 {
     const struct block *other = model_block(host->model, slot);
     const bool is_dying = other->state == BLOCK_DYING;
-    return judge_broken(judge, is_dying ? RULE_REUSED_EARLY : RULE_OVERLAP, "[0x%" PRIx64 ", +%" PRIu64
-                        ") lies on %s block %" PRIu32 " at 0x%" PRIx64, block->address, block->size_bytes,
-                        is_dying ? "dying" : "live", other->op, other->address);
+    return judge_broken(judge, is_dying ? RULE_REUSED_EARLY : RULE_OVERLAP,
+                        "[0x%" PRIx64 ", +%" PRIu64 ") lies on %s block %" PRIu32 " at 0x%" PRIx64,
+                        block->address, block->size_bytes, is_dying ? "dying" : "live", other->op,
+                        other->address);
 }
 
-/* A new block's contents are written where it is when no call is under way: until then it may be moved. */
+/* A new block's contents are written where it is when no call is under way: until then it may be
+ * moved. */
 static void stamp_new(const struct judge *judge, const struct host *host, uint32_t slot)
 {
     if (!judge->is_overlapping) {
@@ -112,8 +124,9 @@ static bool take_block(struct judge *judge, struct host *host, const struct call
     if (!check_new_block(judge, host, call, op->size_bytes, align)) {
         return false;
     }
-    const enum block_kind kind =
-        op->kind == OP_LOAD ? BLOCK_PROGRAM : op->kind == OP_OUTPUT ? BLOCK_OUTPUT : BLOCK_BUFFER;
+    const enum block_kind kind = op->kind == OP_LOAD     ? BLOCK_PROGRAM
+                                 : op->kind == OP_OUTPUT ? BLOCK_OUTPUT
+                                                         : BLOCK_BUFFER;
     const uint64_t granule = host->contract.granule_bytes;
     const struct model_new what = {
         .requested_bytes = op->size_bytes,
@@ -135,8 +148,10 @@ static bool take_block(struct judge *judge, struct host *host, const struct call
         reservable = oom_reservable(&judge->reservable).high_bytes;
     }
     if (what.stack_bytes > reservable && !judge->is_overlapping) {
-        return judge_broken(judge, RULE_STATUS, "load returned OK, but of its stack of %" PRIu64 " bytes no more than %"
-                            PRIu64 " can be reserved", what.stack_bytes, reservable);
+        return judge_broken(judge, RULE_STATUS,
+                            "load returned OK, but of its stack of %" PRIu64
+                            " bytes no more than %" PRIu64 " can be reserved",
+                            what.stack_bytes, reservable);
     }
     model_reserve_briefly(host->model, what.stack_bytes);
     stamp_new(judge, host, slot);
@@ -151,7 +166,8 @@ static bool take_donation(struct judge *judge, struct host *host, const struct c
     }
     if ((call->block.address != block->address && !judge->is_overlapping) ||
         call->block.size_bytes != block->size_bytes) {
-        return judge_broken(judge, RULE_MOVED_UNASKED, "a donation took 0x%" PRIx64 " instead of its input's 0x%" PRIx64,
+        return judge_broken(judge, RULE_MOVED_UNASKED,
+                            "a donation took 0x%" PRIx64 " instead of its input's 0x%" PRIx64,
                             call->block.address, block->address);
     }
     /* The new buffer asked for no alignment of its own. */
@@ -159,7 +175,8 @@ static bool take_donation(struct judge *judge, struct host *host, const struct c
                                    .align_bytes = host->contract.granule_bytes,
                                    .kind = BLOCK_OUTPUT,
                                    .tag = call->op.tag};
-    device_scrub(host->device, call->slot); /* a stage of it that was left holds the input, not the output */
+    device_scrub(host->device,
+                 call->slot); /* a stage of it that was left holds the input, not the output */
     stamp_new(judge, host, model_donate(host->model, call->slot, &what, &call->block));
     return true;
 }
@@ -168,7 +185,8 @@ static bool check_contents(struct judge *judge, const struct host *host, uint32_
 {
     const struct block *block = model_block(host->model, slot);
     return judge_has_contents(host, slot) ||
-           judge_broken(judge, RULE_CONTENTS, "block %" PRIu32 " at 0x%" PRIx64 " lost its contents", block->op,
+           judge_broken(judge, RULE_CONTENTS,
+                        "block %" PRIu32 " at 0x%" PRIx64 " lost its contents", block->op,
                         block->address);
 }
 
@@ -204,8 +222,10 @@ static bool take_execution(struct judge *judge, struct host *host, const struct 
     } else if (judge->is_overlapping) {
         /* Others may have moved it since. */
     } else if (call->block.address != program->address) {
-        return judge_broken(judge, RULE_MOVED_UNASKED, "the image of program %" PRIu32 " is said to be at 0x%" PRIx64
-                            " but was at 0x%" PRIx64, program->op, call->block.address, program->address);
+        return judge_broken(judge, RULE_MOVED_UNASKED,
+                            "the image of program %" PRIu32 " is said to be at 0x%" PRIx64
+                            " but was at 0x%" PRIx64,
+                            program->op, call->block.address, program->address);
     } else if (!check_contents(judge, host, call->slot)) {
         return false;
     }
@@ -214,8 +234,10 @@ static bool take_execution(struct judge *judge, struct host *host, const struct 
     model_use(host->model, call->slot, call->event);
     struct span span;
     const uint64_t stack = model_reserved_bytes(host->model);
-    if (stack > model_capacity_bytes(host->model) || span_map_intersects(model_map(host->model), 0, stack, &span)) {
-        return judge_broken(judge, RULE_OVERLAP, "the stack [0, 0x%" PRIx64 ") lies on a block", stack);
+    if (stack > model_capacity_bytes(host->model) ||
+        span_map_intersects(model_map(host->model), 0, stack, &span)) {
+        return judge_broken(judge, RULE_OVERLAP, "the stack [0, 0x%" PRIx64 ") lies on a block",
+                            stack);
     }
     return true;
 }
@@ -225,9 +247,11 @@ static bool check_present(struct judge *judge, const struct host *host, const st
 {
     const uint8_t kind = call->op.kind;
     const bool needs_block = kind == OP_USE || kind == OP_DONATE || kind == OP_EXECUTE;
-    return !needs_block || judge->is_overlapping || !model_block(host->model, call->slot)->is_absent ||
-           judge_broken(judge, RULE_STATUS, "%s returned OK, but the contents of block %" PRIu32
-                        " are in host memory", op_kind_info(kind)->name, model_block(host->model, call->slot)->op);
+    return !needs_block || judge->is_overlapping ||
+           !model_block(host->model, call->slot)->is_absent ||
+           judge_broken(judge, RULE_STATUS,
+                        "%s returned OK, but the contents of block %" PRIu32 " are in host memory",
+                        op_kind_info(kind)->name, model_block(host->model, call->slot)->op);
 }
 
 bool judge_take_success(struct judge *judge, struct host *host, const struct call *call)
@@ -246,7 +270,8 @@ bool judge_take_success(struct judge *judge, struct host *host, const struct cal
     case OP_FREE_AFTER:
     case OP_UNLOAD:
         model_free(host->model, call->slot, call->event);
-        /* A deferred free whose event is done already is not in the way of anything: the target is told. */
+        /* A deferred free whose event is done already is not in the way of anything: the target is
+         * told. */
         if (call->is_deferred) {
             judge_free_deferred(host);
         }
@@ -285,9 +310,10 @@ static bool is_invalid_request(const struct op *op)
 static bool lacks_its_block(const struct host *host, const struct call *call)
 {
     const uint8_t kind = call->op.kind;
-    const struct block *block = call->slot == SLOT_NONE ? NULL : model_block(host->model, call->slot);
-    return (kind == OP_USE || kind == OP_DONATE || kind == OP_EXECUTE) && block != NULL && block->is_absent &&
-           device_has_staged(host->device, call->slot, block->requested_bytes);
+    const struct block *block = call->slot == SLOT_NONE ? NULL
+                                                        : model_block(host->model, call->slot);
+    return (kind == OP_USE || kind == OP_DONATE || kind == OP_EXECUTE) && block != NULL &&
+           block->is_absent && device_has_staged(host->device, call->slot, block->requested_bytes);
 }
 
 bool judge_status(struct judge *judge, const struct host *host, const struct call *call)
@@ -295,7 +321,8 @@ bool judge_status(struct judge *judge, const struct host *host, const struct cal
     static const char *const names[] = {"OK", "NO_MEMORY", "INVALID", "FAILED"};
     const struct op *op = &call->op;
     if ((unsigned)call->result >= sizeof names / sizeof names[0]) {
-        return judge_broken(judge, RULE_STATUS, "the result is %u, which is none", (unsigned)call->result);
+        return judge_broken(judge, RULE_STATUS, "the result is %u, which is none",
+                            (unsigned)call->result);
     }
     /* To take note of memory that went bad needs nothing of the device. */
     const uint32_t excuses = op->kind == OP_RETIRE ? 1u << FAULT_HOST_MEMORY : UINT32_MAX;
@@ -303,16 +330,19 @@ bool judge_status(struct judge *judge, const struct host *host, const struct cal
         ((device_faults_fired(host->device) & excuses) != 0 || lacks_its_block(host, call))) {
         return judge_failure_message(judge, host);
     }
-    if (is_invalid_request(op) != (call->result == TARGET_INVALID) || call->result == TARGET_FAILED ||
+    if (is_invalid_request(op) != (call->result == TARGET_INVALID) ||
+        call->result == TARGET_FAILED ||
         (call->result == TARGET_NO_MEMORY && !judge_is_request(op))) {
-        return judge_broken(judge, RULE_STATUS, "%s returned %s", op_kind_info(op->kind)->name, names[call->result]);
+        return judge_broken(judge, RULE_STATUS, "%s returned %s", op_kind_info(op->kind)->name,
+                            names[call->result]);
     }
     return true;
 }
 
-/* --- one op ----------------------------------------------------------------------------------- */
+/* --- one op --- */
 
-/* What ends with the op is ended first: nobody may be asked about it any more, and others may have taken its place. */
+/* What ends with the op is ended first: nobody may be asked about it any more, and others may have
+ * taken its place. */
 static bool ends_a_block(const struct call *call)
 {
     const uint8_t kind = call->op.kind;
@@ -332,7 +362,8 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
     if (ends && !judge_take_success(judge, host, call)) {
         return false;
     }
-    if ((moved || failed || call->op.kind == OP_REPORT) && !judge_places(judge, host, call, moved)) {
+    if ((moved || failed || call->op.kind == OP_REPORT) &&
+        !judge_places(judge, host, call, moved)) {
         return false;
     }
     if ((moved || call->op.kind == OP_REPORT) && !judge_contents(judge, host)) {
@@ -341,7 +372,8 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
     if (!failed && !ends && !judge_take_success(judge, host, call)) {
         return false;
     }
-    return (call->result != TARGET_NO_MEMORY || judge_no_memory(judge, host, call)) && judge_spmd(judge, host, call);
+    return (call->result != TARGET_NO_MEMORY || judge_no_memory(judge, host, call)) &&
+           judge_spmd(judge, host, call);
 }
 
 static bool had_fault(const struct host *host)
@@ -353,7 +385,8 @@ static bool had_fault(const struct host *host)
 static void check_polls(struct judge *judge, const struct host *host)
 {
     if (device_hung(host->device)) {
-        judge_broken(judge, RULE_HANG, "it went on making device calls or polling outside of an op");
+        judge_broken(judge, RULE_HANG,
+                     "it went on making device calls or polling outside of an op");
     }
 }
 

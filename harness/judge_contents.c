@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-/* --- what became free --------------------------------------------------------------------------- */
+/* --- what became free --- */
 
 void judge_clear_gone(struct host *host)
 {
@@ -26,7 +26,7 @@ void judge_free_deferred(struct host *host)
     judge_clear_gone(host);
 }
 
-/* --- one block ---------------------------------------------------------------------------------- */
+/* --- one block --- */
 
 /* What a block holds is what was asked for: the rest up to the granule has no contents to keep. */
 void judge_stamp(const struct host *host, uint32_t slot)
@@ -45,7 +45,8 @@ bool judge_keeps_contents(struct judge *judge, const struct host *host, uint32_t
 {
     const struct block *block = model_block(host->model, slot);
     return judge_has_contents(host, slot) ||
-           judge_broken(judge, RULE_CONTENTS, "block %" PRIu32 " at 0x%" PRIx64 " lost its contents", block->op,
+           judge_broken(judge, RULE_CONTENTS,
+                        "block %" PRIu32 " at 0x%" PRIx64 " lost its contents", block->op,
                         block->address);
 }
 
@@ -53,14 +54,17 @@ bool judge_lost(struct judge *judge, const struct host *host, uint32_t slot)
 {
     const struct block *block = model_block(host->model, slot);
     if (!block->is_absent && judge_has_contents(host, slot)) {
-        return judge_broken(judge, RULE_MOVED_UNASKED, "block %" PRIu32 " was at 0x%" PRIx64
-                            " and has no address now, but host memory does not hold it", block->op, block->address);
+        return judge_broken(judge, RULE_MOVED_UNASKED,
+                            "block %" PRIu32 " was at 0x%" PRIx64
+                            " and has no address now, but host memory does not hold it",
+                            block->op, block->address);
     }
-    return judge_broken(judge, RULE_CONTENTS, "block %" PRIu32
-                        " has no address, and host memory does not hold its contents", block->op);
+    return judge_broken(
+        judge, RULE_CONTENTS,
+        "block %" PRIu32 " has no address, and host memory does not hold its contents", block->op);
 }
 
-/* --- every block -------------------------------------------------------------------------------- */
+/* --- every block --- */
 
 /* The moved ones and those they may have been written over. */
 static bool all_have_contents(struct judge *judge, const struct host *host)
@@ -76,7 +80,8 @@ static bool all_have_contents(struct judge *judge, const struct host *host)
     }
     for (size_t i = 0; i < model_absent_count(host->model); i++) {
         const uint32_t slot = model_absent_slot(host->model, i);
-        if (!device_has_staged(host->device, slot, model_block(host->model, slot)->requested_bytes)) {
+        if (!device_has_staged(host->device, slot,
+                               model_block(host->model, slot)->requested_bytes)) {
             return judge_lost(judge, host, slot);
         }
     }

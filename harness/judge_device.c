@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-/* --- completions -------------------------------------------------------------------------------- */
+/* --- completions --- */
 
 static void absorb_until(struct judge *judge, uint64_t completed_count)
 {
@@ -22,10 +22,10 @@ void judge_absorb_all(struct judge *judge)
     absorb_until(judge, timeline_completed_count(judge->timeline));
 }
 
-/* --- copies and stages -------------------------------------------------------------------------- */
+/* --- copies and stages --- */
 
-/* A block that is in use when it is copied away is moved while in use, even if the use ends before the call
- * returns. */
+/* A block that is in use when it is copied away is moved while in use, even if the use ends before
+ * the call returns. */
 static bool check_source(struct judge *judge, const struct host *host, const struct call *call,
                          const struct device_call *copy)
 {
@@ -35,10 +35,13 @@ static bool check_source(struct judge *judge, const struct host *host, const str
         const uint32_t slot = (uint32_t)span.owner;
         const struct block *block = model_block(host->model, slot);
         uint64_t address = 0;
-        if (!block_is_movable(block) && judge_find_place(judge, host, call, slot, &address) == PLACE_DEVICE &&
+        if (!block_is_movable(block) &&
+            judge_find_place(judge, host, call, slot, &address) == PLACE_DEVICE &&
             address != block->address) {
-            return judge_broken(judge, RULE_HELD_MOVED, "block %" PRIu32 " was copied away while it had %" PRIu32
-                                " holds and %" PRIu32 " uses", block->op, block->hold_count, block->use_count);
+            return judge_broken(judge, RULE_HELD_MOVED,
+                                "block %" PRIu32 " was copied away while it had %" PRIu32
+                                " holds and %" PRIu32 " uses",
+                                block->op, block->hold_count, block->use_count);
         }
         at = span.end;
     }
@@ -53,11 +56,13 @@ static bool check_copy(struct judge *judge, struct host *host, const struct devi
     while (span_map_intersects(model_map(host->model), at, copy->to + copy->bytes, &span)) {
         const struct block *block = model_block(host->model, (uint32_t)span.owner);
         if (block->kind == BLOCK_RETIRED) {
-            return judge_broken(judge, RULE_CONTENTS, "a copy to 0x%" PRIx64 " lies on memory that went bad", copy->to);
+            return judge_broken(judge, RULE_CONTENTS,
+                                "a copy to 0x%" PRIx64 " lies on memory that went bad", copy->to);
         }
         if (block->state == BLOCK_DYING) {
             return judge_broken(judge, RULE_REUSED_EARLY,
-                                "a copy to 0x%" PRIx64 " overwrites block %" PRIu32 ", whose events are not done",
+                                "a copy to 0x%" PRIx64 " overwrites block %" PRIu32
+                                ", whose events are not done",
                                 copy->to, block->op);
         }
         at = span.end;
@@ -65,7 +70,7 @@ static bool check_copy(struct judge *judge, struct host *host, const struct devi
     return true;
 }
 
-/* --- evictions ---------------------------------------------------------------------------------- */
+/* --- evictions --- */
 
 static bool may_evict(const struct host *host, const struct op *op)
 {
@@ -82,19 +87,22 @@ static bool may_evict(const struct host *host, const struct op *op)
 }
 
 /* Whether the program may be evicted; slot is SLOT_NONE where no op made one of that number. */
-static bool check_eviction(struct judge *judge, const struct host *host, const struct call *call, uint64_t op,
-                           uint32_t slot)
+static bool check_eviction(struct judge *judge, const struct host *host, const struct call *call,
+                           uint64_t op, uint32_t slot)
 {
     const struct block *program = slot == SLOT_NONE ? NULL : model_block(host->model, slot);
     if (program == NULL || program->kind != BLOCK_PROGRAM || program->state != BLOCK_LIVE) {
-        return judge_broken(judge, RULE_WRONG_EVICTION, "evicted program %" PRIu64 ", which is not loaded", op);
+        return judge_broken(judge, RULE_WRONG_EVICTION,
+                            "evicted program %" PRIu64 ", which is not loaded", op);
     }
     if (program->use_count > 0) {
-        return judge_broken(judge, RULE_BUSY_EVICTED, "evicted program %" PRIu64 " with %" PRIu32
-                            " unfinished executions", op, program->use_count);
+        return judge_broken(judge, RULE_BUSY_EVICTED,
+                            "evicted program %" PRIu64 " with %" PRIu32 " unfinished executions",
+                            op, program->use_count);
     }
     if (!may_evict(host, &call->op) || slot == call->slot) {
-        return judge_broken(judge, RULE_WRONG_EVICTION, "evicted program %" PRIu64 " for a request that may not", op);
+        return judge_broken(judge, RULE_WRONG_EVICTION,
+                            "evicted program %" PRIu64 " for a request that may not", op);
     }
     return true;
 }
@@ -118,9 +126,10 @@ static bool take_unload(struct judge *judge, struct host *host, const struct cal
     return true;
 }
 
-/* --- the log ------------------------------------------------------------------------------------ */
+/* --- the log --- */
 
-/* The first eviction or move of a request: what it spends is held against the cheapest plan from here. */
+/* The first eviction or move of a request: what it spends is held against the cheapest plan from
+ * here. */
 static void begin_spending(struct judge *judge, const struct host *host, const struct call *call)
 {
     /* What room is kept for an absent block cannot be seen. */
@@ -161,13 +170,16 @@ static bool absorb_device_call(struct judge *judge, struct host *host, const str
 static bool check_bounds(struct judge *judge, const struct host *host)
 {
     if (device_hung(host->device)) {
-        return judge_broken(judge, RULE_HANG,
-                            "the op went on polling, or making device calls: more than 64 for each block and event");
+        return judge_broken(
+            judge, RULE_HANG,
+            "the op went on polling, or making device calls: more than 64 for each block and event");
     }
-    return !device_left_range(host->device) || judge_broken(judge, RULE_OUTSIDE, "a copy left the device");
+    return !device_left_range(host->device) ||
+           judge_broken(judge, RULE_OUTSIDE, "a copy left the device");
 }
 
-bool judge_device_calls(struct judge *judge, struct host *host, const struct call *call, bool *moved)
+bool judge_device_calls(struct judge *judge, struct host *host, const struct call *call,
+                        bool *moved)
 {
     size_t count = 0;
     const struct device_call *calls = device_calls(host->device, &count);

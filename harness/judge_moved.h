@@ -1,5 +1,5 @@
-/* What the device calls of one op did to the model, and whether they might: completions, evictions, moves and
- * contents.  Only judge.c, its parts and those of judge_overlap.c include it. */
+/* What the device calls of one op did to the model, and whether they might: completions, evictions,
+ * moves and contents.  Only judge.c, its parts and those of judge_overlap.c include it. */
 #ifndef HARNESS_JUDGE_MOVED_H
 #define HARNESS_JUDGE_MOVED_H
 
@@ -8,7 +8,8 @@
 /* Each bool sets the first broken rule in *judge->verdict and returns false, or returns true. */
 
 /* Replays the log of the call in its order; *moved is set when blocks were moved. */
-bool judge_device_calls(struct judge *judge, struct host *host, const struct call *call, bool *moved);
+bool judge_device_calls(struct judge *judge, struct host *host, const struct call *call,
+                        bool *moved);
 /* Asks where all blocks are now and checks each change of place. */
 bool judge_places(struct judge *judge, struct host *host, const struct call *call, bool moved);
 /* Every block's contents, after moves. */

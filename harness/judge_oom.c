@@ -16,7 +16,8 @@ uint64_t judge_align_bytes(const struct host *host, const struct op *op)
 
 bool judge_is_request(const struct op *op)
 {
-    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD || op->kind == OP_EXECUTE;
+    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ||
+           op->kind == OP_EXECUTE;
 }
 
 struct oom_request judge_request(const struct host *host, const struct call *call)
@@ -41,33 +42,36 @@ struct oom_request judge_request(const struct host *host, const struct call *cal
     return request;
 }
 
-/* Of a run's OOMs every so many get a second opinion, and every premature one: it costs about as much as the first,
- * and it takes only small states. */
+/* Of a run's OOMs every so many get a second opinion, and every premature one: it costs about as
+ * much as the first, and it takes only small states. */
 enum { SECOND_OPINION_PERIOD = 8 };
 
-/* Asks a judge that shares nothing with the oracle, if it is its turn.  True: it comes to another verdict, and *verdict
- * says so. */
+/* Asks a judge that shares nothing with the oracle, if it is its turn.  True: it comes to another
+ * verdict, and *verdict says so. */
 static bool second_judge_disagrees(struct judge *judge)
 {
     struct verdict *verdict = judge->verdict;
-    const bool is_asked = judge->oom_count++ % SECOND_OPINION_PERIOD == 0 || verdict->kind == VERDICT_PREMATURE;
+    const bool is_asked = judge->oom_count++ % SECOND_OPINION_PERIOD == 0 ||
+                          verdict->kind == VERDICT_PREMATURE;
     const enum verdict_kind second = is_asked ? exhaustive_judge(&judge->oom) : VERDICT_NONE;
     judge->has_second_opinion = second != VERDICT_NONE;
     if (second == VERDICT_NONE || verdict->kind == VERDICT_UNKNOWN || second == verdict->kind) {
         return false;
     }
-    snprintf(verdict->reason, sizeof verdict->reason, "the oracle says %s, trying everything says %s",
-             verdict_name(verdict->kind), verdict_name(second));
+    snprintf(verdict->reason, sizeof verdict->reason,
+             "the oracle says %s, trying everything says %s", verdict_name(verdict->kind),
+             verdict_name(second));
     verdict->kind = VERDICT_DISPUTED;
     verdict->rule = RULE_NONE;
     return true;
 }
 
-/* The allocator may keep room for what is in host memory, and nobody can see where: neither the answer nor the numbers
- * of its text can be judged. */
+/* The allocator may keep room for what is in host memory, and nobody can see where: neither the
+ * answer nor the numbers of its text can be judged. */
 static bool judge_excused(struct judge *judge)
 {
-    return judge->message[0] != '\0' || judge_broken(judge, RULE_MESSAGE, "an out-of-memory without an error text");
+    return judge->message[0] != '\0' ||
+           judge_broken(judge, RULE_MESSAGE, "an out-of-memory without an error text");
 }
 
 bool judge_no_memory(struct judge *judge, struct host *host, const struct call *call)
@@ -75,7 +79,8 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
     const struct oom_request request = judge_request(host, call);
     struct verdict *verdict = judge->verdict;
     /* Each is at most 2^63. */
-    if (__builtin_add_overflow(request.size_bytes, request.stack_bytes, &verdict->requested_bytes)) {
+    if (__builtin_add_overflow(request.size_bytes, request.stack_bytes,
+                               &verdict->requested_bytes)) {
         verdict->requested_bytes = UINT64_MAX;
     }
     verdict->free_bytes = model_free_bytes(host->model);
@@ -104,8 +109,10 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
 void judge_look_back(struct judge *judge, const struct host *host, const struct call *call)
 {
     const bool is_judged = call->result == TARGET_OK || call->result == TARGET_NO_MEMORY;
-    const bool had_fault = device_faults_fired(host->device) != 0 || device_faults_struck(host->device) != 0;
-    if (judge->looks_back && judge->is_spending && is_judged && model_absent_count(host->model) == 0 && !had_fault) {
+    const bool had_fault = device_faults_fired(host->device) != 0 ||
+                           device_faults_struck(host->device) != 0;
+    if (judge->looks_back && judge->is_spending && is_judged &&
+        model_absent_count(host->model) == 0 && !had_fault) {
         judge->spent.is_met = call->result == TARGET_OK;
         judge->regret = regret_judge(judge->planner, &judge->before, &judge->spent);
     }
@@ -122,7 +129,9 @@ void judge_regret(struct judge *judge, uint64_t count)
         }
     }
     CHECK(name_count > 0);
-    judge_broken(judge, RULE_REGRET, "request %" PRIu64 " that is regretted: it %s%s%s; %" PRIu64 " bytes of programs and %"
-                 PRIu64 " bytes of moves beyond the cheapest plan", count, names[0], name_count > 1 ? " and " : "",
-                 name_count > 1 ? names[1] : "", regret->evicted_bytes, regret->moved_bytes);
+    judge_broken(judge, RULE_REGRET,
+                 "request %" PRIu64 " that is regretted: it %s%s%s; %" PRIu64
+                 " bytes of programs and %" PRIu64 " bytes of moves beyond the cheapest plan",
+                 count, names[0], name_count > 1 ? " and " : "", name_count > 1 ? names[1] : "",
+                 regret->evicted_bytes, regret->moved_bytes);
 }

@@ -1,5 +1,5 @@
-/* The judgement on requests: an out-of-memory, and what a request cost beyond what it had to.  Only judge.c and its
- * parts include it. */
+/* The judgement on requests: an out-of-memory, and what a request cost beyond what it had to.  Only
+ * judge.c and its parts include it. */
 #ifndef HARNESS_JUDGE_OOM_H
 #define HARNESS_JUDGE_OOM_H
 

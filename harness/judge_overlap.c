@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Something changed: whoever can take effect does, and every out-of-memory under way is held against what is now. */
+/* Something changed: whoever can take effect does, and every out-of-memory under way is held
+ * against what is now. */
 static bool look_again(struct pass *pass)
 {
     if (!overlap_effects_take(pass)) {
@@ -23,7 +24,7 @@ static bool look_again(struct pass *pass)
     return true;
 }
 
-/* --- the log ------------------------------------------------------------------------------------------------- */
+/* --- the log --- */
 
 static bool complete_until(struct pass *pass, uint64_t completed_count)
 {
@@ -46,8 +47,9 @@ static bool may_evict(const struct pass *pass, const struct host *host)
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
         const uint8_t kind = call_at(pass, i)->call.op.kind;
         const bool may = kind == OP_ALLOC || kind == OP_OUTPUT ? host->contract.evicts
-                         : kind == OP_LOAD || kind == OP_EXECUTE ? host->contract.program_evicts_program
-                                                                 : false;
+                         : kind == OP_LOAD || kind == OP_EXECUTE
+                             ? host->contract.program_evicts_program
+                             : false;
         if (pass->pending[i].is_under_way && call_at(pass, i)->host == host && may) {
             return true;
         }
@@ -60,13 +62,16 @@ static bool evict(struct pass *pass, struct host *host, const struct device_call
     const uint64_t op = unload->from - 1;
     const uint32_t slot = op < OP_NONE ? model_slot_of_op(host->model, (uint32_t)op) : SLOT_NONE;
     const struct block *program = slot == SLOT_NONE ? NULL : model_block(host->model, slot);
-    if (program == NULL || program->kind != BLOCK_PROGRAM || program->state != BLOCK_LIVE || !may_evict(pass, host)) {
-        return judge_broken(pass->judge, RULE_WRONG_EVICTION, "evicted program %" PRIu64
-                            ", which is not loaded, or for no call that may", op);
+    if (program == NULL || program->kind != BLOCK_PROGRAM || program->state != BLOCK_LIVE ||
+        !may_evict(pass, host)) {
+        return judge_broken(
+            pass->judge, RULE_WRONG_EVICTION,
+            "evicted program %" PRIu64 ", which is not loaded, or for no call that may", op);
     }
     if (program->use_count > 0) {
-        return judge_broken(pass->judge, RULE_BUSY_EVICTED, "evicted program %" PRIu64 " with %" PRIu32
-                            " unfinished executions", op, program->use_count);
+        return judge_broken(pass->judge, RULE_BUSY_EVICTED,
+                            "evicted program %" PRIu64 " with %" PRIu32 " unfinished executions",
+                            op, program->use_count);
     }
     model_evict(host->model, slot);
     judge_clear_gone(host);
@@ -86,7 +91,8 @@ static bool take_device_call(struct pass *pass, struct host *host, const struct 
     if (!complete_until(pass, made->completed_before)) {
         return false;
     }
-    pass->device_call_counts[host->index]++; /* what completed before it was before what it writes */
+    pass->device_call_counts[host->index]++; /* what completed before it was before what it writes
+                                              */
     if (made->result != DEVICE_OK) {
         overlap_stages_take_refused(&pass->moves.stages, host, made);
         return true;
@@ -118,7 +124,7 @@ static bool take_log(struct pass *pass, const struct overlap_mark *mark)
     return complete_until(pass, mark->completed_count);
 }
 
-/* --- returns ------------------------------------------------------------------------------------------------- */
+/* --- returns --- */
 
 /* Which other call was under way: of several the one that began last. */
 static const struct overlap_call *other_call(const struct pass *pass, uint32_t number)
@@ -139,8 +145,8 @@ static void name_other(struct pass *pass, uint32_t number)
     const size_t used = strlen(reason);
     const size_t room = sizeof pass->judge->verdict->reason;
     if (other != NULL && used + 1 < room) {
-        snprintf(reason + used, room - used, "; lane %u was in op %" PRIu32 " (%s) meanwhile", other->lane,
-                 other->call.number, op_kind_info(other->call.op.kind)->name);
+        snprintf(reason + used, room - used, "; lane %u was in op %" PRIu32 " (%s) meanwhile",
+                 other->lane, other->call.number, op_kind_info(other->call.op.kind)->name);
     }
 }
 
@@ -166,9 +172,9 @@ static bool finish_call(struct pass *pass, uint32_t number)
     pass->current = number;
     over->call.slot = slot_named(over->host, &over->call);
     begin_verdict(pass->judge, over);
-    const bool is_good = over->call.skipped || (judge_status(pass->judge, over->host, &over->call) &&
-                                                overlap_effects_finish(pass, number) &&
-                                                overlap_oom_finish(pass, number));
+    const bool is_good = over->call.skipped ||
+                         (judge_status(pass->judge, over->host, &over->call) &&
+                          overlap_effects_finish(pass, number) && overlap_oom_finish(pass, number));
     if (!is_good) {
         name_other(pass, number);
     }
@@ -176,7 +182,7 @@ static bool finish_call(struct pass *pass, uint32_t number)
     return is_good;
 }
 
-/* --- the end ------------------------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 static bool look_at_device(struct judge *judge, const struct host *host)
 {
@@ -202,8 +208,8 @@ static bool look_at_blocks(struct pass *pass, struct host *host)
     return judge_contents(pass->judge, host);
 }
 
-/* Of the peak only bounds are known: it is at least what it was before, and at most all that was taken lay there at
- * once. */
+/* Of the peak only bounds are known: it is at least what it was before, and at most all that was
+ * taken lay there at once. */
 static bool look_at_counters(struct pass *pass, struct host *host)
 {
     struct target_stats stats = {0};
@@ -224,14 +230,15 @@ static bool look_at_hosts(struct pass *pass)
 {
     for (uint32_t i = 0; i < pass->judge->host_count; i++) {
         struct host *host = &pass->judge->hosts[i];
-        if (!look_at_device(pass->judge, host) || !look_at_blocks(pass, host) || !look_at_counters(pass, host)) {
+        if (!look_at_device(pass->judge, host) || !look_at_blocks(pass, host) ||
+            !look_at_counters(pass, host)) {
             return false;
         }
     }
     return true;
 }
 
-/* --- the pass ------------------------------------------------------------------------------------------------ */
+/* --- the pass --- */
 
 static bool take_return(struct pass *pass, uint32_t number, bool is_last)
 {
@@ -280,7 +287,8 @@ static void begin_pass(struct pass *pass)
         memset(&pass->pending[i], 0, offsetof(struct pending, verdict));
     }
     for (size_t i = 0; i < pass->overlap->mark_count; i++) {
-        pass->pending[pass->overlap->marks[i].call].return_index = i; /* the later mark of each call is its return */
+        pass->pending[pass->overlap->marks[i].call]
+            .return_index = i; /* the later mark of each call is its return */
     }
     for (uint32_t i = 0; i < pass->judge->host_count; i++) {
         const struct host *host = &pass->judge->hosts[i];
@@ -299,7 +307,8 @@ static void end_pass(struct pass *pass)
     overlap_moves_deinit(&pass->moves);
 }
 
-bool judge_overlap(struct judge *judge, struct overlap *overlap, const struct overlap_teller *teller)
+bool judge_overlap(struct judge *judge, struct overlap *overlap,
+                   const struct overlap_teller *teller)
 {
     struct pass pass = {.judge = judge, .overlap = overlap};
     CHECK(overlap->under_way_count == 0);

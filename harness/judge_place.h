@@ -1,5 +1,5 @@
-/* Where a block is after an op, as far as the target and the log of the device can say.  Only judge_moved.c and its
- * parts, judge_device.c and judge_contents.c, include it. */
+/* Where a block is after an op, as far as the target and the log of the device can say.  Only
+ * judge_moved.c and its parts, judge_device.c and judge_contents.c, include it. */
 #ifndef HARNESS_JUDGE_PLACE_H
 #define HARNESS_JUDGE_PLACE_H
 
@@ -12,8 +12,8 @@ enum place {
 };
 
 /* *address is set for PLACE_DEVICE alone. */
-enum place judge_find_place(const struct judge *judge, const struct host *host, const struct call *call, uint32_t slot,
-                            uint64_t *address);
+enum place judge_find_place(const struct judge *judge, const struct host *host,
+                            const struct call *call, uint32_t slot, uint64_t *address);
 
 /* The op took the handle of the block that it names. */
 bool judge_ended_handle(const struct call *call, uint32_t slot);

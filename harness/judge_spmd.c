@@ -6,12 +6,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Hosts that make the same requests still differ in when their queued frees end, and so in their layouts.  Their answers
- * must be the same all the same where they depend on sums alone: where after all mitigations nothing is left that may not
- * move, and only granules align.  What a host promises is what the first one does: a host that was set up otherwise is
- * the very defect. */
+/* Hosts that make the same requests still differ in when their queued frees end, and so in their
+ * layouts.  Their answers must be the same all the same where they depend on sums alone: where
+ * after all mitigations nothing is left that may not move, and only granules align.  What a host
+ * promises is what the first one does: a host that was set up otherwise is the very defect. */
 
-static bool is_own(const struct call *call, const struct oom_request *request, const struct oom_block *block)
+static bool is_own(const struct call *call, const struct oom_request *request,
+                   const struct oom_block *block)
 {
     return block->op == call->number || block->op == request->own_op;
 }
@@ -33,7 +34,8 @@ static bool add_up(const struct reach *reach, const struct call *call, uint64_t 
     return true;
 }
 
-static enum judge_sums sums_of(struct judge *judge, const struct host *host, const struct call *call)
+static enum judge_sums sums_of(struct judge *judge, const struct host *host,
+                               const struct call *call)
 {
     if (!judge_is_request(&call->op)) {
         return JUDGE_SUMS_FIT; /* whatever the state, it is granted */
@@ -77,14 +79,16 @@ static struct judge_group *group_of(struct judge *judge, uint16_t number)
 }
 
 /* A host's second turn and a different request begin a new round. */
-static bool begins_a_round(const struct judge *judge, const struct judge_group *group, const struct host *host,
-                           const struct op *op)
+static bool begins_a_round(const struct judge *judge, const struct judge_group *group,
+                           const struct host *host, const struct op *op)
 {
-    const struct op *first = &judge->ops->ops[group->first_op < judge->ops->count ? group->first_op : 0];
+    const struct op *first = &judge->ops
+                                  ->ops[group->first_op < judge->ops->count ? group->first_op : 0];
     const bool is_same_request = first->kind == op->kind && first->size_bytes == op->size_bytes &&
                                  first->align_log2 == op->align_log2 &&
                                  (op->kind != OP_LOAD || first->stack_bytes == op->stack_bytes);
-    return group->hosts_seen == 0 || (group->hosts_seen >> host->index & 1) != 0 || !is_same_request;
+    return group->hosts_seen == 0 || (group->hosts_seen >> host->index & 1) != 0 ||
+           !is_same_request;
 }
 
 bool judge_spmd(struct judge *judge, const struct host *host, const struct call *call)
@@ -105,7 +109,9 @@ bool judge_spmd(struct judge *judge, const struct host *host, const struct call 
         group->result = (uint8_t)call->result;
     }
     group->hosts_seen |= (uint64_t)1 << host->index;
-    return sums == JUDGE_SUMS_DO_NOT_DECIDE || sums != group->sums || group->result == (uint8_t)call->result ||
-           judge_broken(judge, RULE_SPMD, "host %u got another answer than op %" PRIu32 " of the same request",
+    return sums == JUDGE_SUMS_DO_NOT_DECIDE || sums != group->sums ||
+           group->result == (uint8_t)call->result ||
+           judge_broken(judge, RULE_SPMD,
+                        "host %u got another answer than op %" PRIu32 " of the same request",
                         host->index, group->first_op);
 }

@@ -4,8 +4,8 @@
 
 #include "harness/judge.h"
 
-/* Breaks RULE_SPMD when the call is of an OP_SPMD group and got another answer than a host of the same round whose state
- * was as good.  False: it did. */
+/* Breaks RULE_SPMD when the call is of an OP_SPMD group and got another answer than a host of the
+ * same round whose state was as good.  False: it did. */
 bool judge_spmd(struct judge *judge, const struct host *host, const struct call *call);
 
 #endif

@@ -32,11 +32,12 @@ void lane_calls_reset(struct lane_calls *calls)
     overlap_clear(&calls->overlap);
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------ */
+/* --- the run --- */
 
 void lane_calls_attach(struct lane_calls *calls, const struct device_waiter *waiter)
 {
-    calls->run->judge.hosts_differ = true; /* who asks first is the schedule's business: their answers may differ */
+    calls->run->judge.hosts_differ =
+        true; /* who asks first is the schedule's business: their answers may differ */
     for (uint32_t i = 0; i < calls->run->setup.host_count; i++) {
         struct host *host = &calls->run->hosts[i];
         host->clients = calls->clients;
@@ -59,7 +60,7 @@ void lane_calls_finish(struct lane_calls *calls)
     (void)lane_calls_tell(calls);
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 uint32_t lane_calls_begin(struct lane_calls *calls, struct host *host, uint8_t lane)
 {
@@ -70,7 +71,7 @@ uint32_t lane_calls_begin(struct lane_calls *calls, struct host *host, uint8_t l
     return overlap_begin(&calls->overlap, &run->judge, host, lane);
 }
 
-/* --- judging ------------------------------------------------------------------------------------------------ */
+/* --- judging --- */
 
 static void add_note(char reason[VERDICT_REASON_BYTES], const char *note)
 {
@@ -110,12 +111,14 @@ static bool has_moved(const struct run *run)
     return false;
 }
 
-/* What cannot be told apart from an address that was read late is no finding; the model is not the target's any more. */
+/* What cannot be told apart from an address that was read late is no finding; the model is not the
+ * target's any more. */
 static bool give_up(struct lane_calls *calls)
 {
     struct run *run = calls->run;
     const enum verdict_kind kind = run->verdict.kind;
-    if (!calls->places_may_be_late || (kind != VERDICT_BROKEN && kind != VERDICT_PREMATURE) || !has_moved(run)) {
+    if (!calls->places_may_be_late || (kind != VERDICT_BROKEN && kind != VERDICT_PREMATURE) ||
+        !has_moved(run)) {
         return false;
     }
     run->verdict.kind = VERDICT_NONE;
@@ -147,16 +150,17 @@ static void judge_one(struct lane_calls *calls)
     (void)lane_calls_tell(calls);
 }
 
-/* It met no other call, nor an event that completed at an instant that matters: of an out-of-memory any instant may be the
- * one that excuses it, and of others the device's log tells, unless events never pause.  Then it is judged as strictly
- * as the call of a single client. */
+/* It met no other call, nor an event that completed at an instant that matters: of an out-of-memory
+ * any instant may be the one that excuses it, and of others the device's log tells, unless events
+ * never pause.  Then it is judged as strictly as the call of a single client. */
 static bool is_one_alone(const struct lane_calls *calls)
 {
     const struct overlap *overlap = &calls->overlap;
     const bool is_oom = overlap->calls[0].call.result == TARGET_NO_MEMORY;
     return overlap->call_count == 1 &&
            ((!calls->events_never_pause && !is_oom) ||
-            overlap->marks[0].completed_count == overlap->marks[overlap->mark_count - 1].completed_count);
+            overlap->marks[0].completed_count ==
+                overlap->marks[overlap->mark_count - 1].completed_count);
 }
 
 static void judge_many(struct lane_calls *calls)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- a run, as lane 0 has it --------------------------------------------------------------------------------- */
+/* --- a run, as lane 0 has it --- */
 
 const char *lanes_why_not(const struct target_contract *contract)
 {
@@ -81,7 +81,7 @@ static void run_body(void *context)
     pthreads_lane_end();
 }
 
-/* --- its memory ---------------------------------------------------------------------------------------------- */
+/* --- its memory --- */
 
 struct lanes *lanes_create(enum scheduler_backend backend)
 {
@@ -120,7 +120,7 @@ static void make_for_list(struct lanes *lanes, size_t count)
     lanes_device_make(lanes, count);
 }
 
-/* --- a run under the scheduler ------------------------------------------------------------------------------- */
+/* --- a run under the scheduler --- */
 
 static void begin(struct lanes *lanes, const struct lanes_plan *plan)
 {
@@ -130,7 +130,8 @@ static void begin(struct lanes *lanes, const struct lanes_plan *plan)
         make_for_list(lanes, plan->ops->count);
     }
     lanes->calls.ops = plan->ops;
-    lanes->calls.places_may_be_late = plan->order != NULL; /* its atomic operations are points, too */
+    lanes->calls.places_may_be_late = plan->order !=
+                                      NULL; /* its atomic operations are points, too */
     lane_calls_reset(&lanes->calls);
     lanes_device_reset(lanes);
     plan->strategy->begin(plan->state, plan->run);
@@ -166,9 +167,12 @@ static void take_outcome_of_open(struct trial *trial, const struct setup *setup)
 static void take_outcome(struct lanes *lanes, const struct scheduler_report *report)
 {
     struct run *run = lanes->calls.run;
-    struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = rule_of(report->outcome),
-                              .op = report->op == STEP_OP_NONE ? (uint32_t)lanes->plan->ops->count : report->op};
-    snprintf(verdict.reason, sizeof verdict.reason, "%.*s", (int)sizeof verdict.reason - 1, report->text);
+    struct verdict verdict = {.kind = VERDICT_BROKEN,
+                              .rule = rule_of(report->outcome),
+                              .op = report->op == STEP_OP_NONE ? (uint32_t)lanes->plan->ops->count
+                                                               : report->op};
+    snprintf(verdict.reason, sizeof verdict.reason, "%.*s", (int)sizeof verdict.reason - 1,
+             report->text);
     lanes->calls.trial->first = verdict;
     if (run == NULL) {
         take_outcome_of_open(lanes->calls.trial, lanes->plan->setup);
@@ -198,8 +202,9 @@ static void end(struct lanes *lanes, const struct scheduler_report *report)
     }
 }
 
-bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan, const struct run_listener *listener,
-               struct trial *trial, struct scheduler_report *report, char reason[RUN_REASON_BYTES])
+bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan,
+               const struct run_listener *listener, struct trial *trial,
+               struct scheduler_report *report, char reason[RUN_REASON_BYTES])
 {
     memset(trial, 0, plan->is_again ? offsetof(struct trial, setup) : sizeof *trial);
     const char *why_not = lanes_why_not_list(plan->ops);
@@ -212,18 +217,25 @@ bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan, const struct 
     lanes->calls.trial = trial;
     lanes->reason = reason;
     const struct scheduler_plan scheduler_plan = {
-        .strategy = plan->strategy, .strategy_state = plan->state, .body = run_body, .context = lanes,
-        .events = lanes_device_events, .complete = lanes_device_complete, .client_count = lanes_count(plan->ops),
-        .order = plan->order, .trace = plan->trace,
+        .strategy = plan->strategy,
+        .strategy_state = plan->state,
+        .body = run_body,
+        .context = lanes,
+        .events = lanes_device_events,
+        .complete = lanes_device_complete,
+        .client_count = lanes_count(plan->ops),
+        .order = plan->order,
+        .trace = plan->trace,
     };
     scheduler_run(lanes->scheduler, &scheduler_plan, report);
     end(lanes, report);
     return !lanes->is_refused;
 }
 
-/* --- again --------------------------------------------------------------------------------------------------- */
+/* --- again --- */
 
-/* What is local to a thread would be shared by fibers, and nobody knows what a plug-in keeps there. */
+/* What is local to a thread would be shared by fibers, and nobody knows what a plug-in keeps there.
+ */
 enum scheduler_backend lanes_backend(const struct setup *setup)
 {
     return strchr(setup->target, '/') != NULL ? SCHEDULER_THREADS : SCHEDULER_FIBERS;
@@ -246,8 +258,9 @@ static void free_replay(void *state)
     free(state);
 }
 
-bool lanes_replay_told(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                       const struct lanes_plan *told, const struct run_listener *listener, struct trial *trial,
+bool lanes_replay_told(const struct target *target, const struct setup *setup,
+                       const struct op_list *ops, const struct lanes_plan *told,
+                       const struct run_listener *listener, struct trial *trial,
                        char reason[RUN_REASON_BYTES])
 {
     struct op_list plain;
@@ -257,10 +270,14 @@ bool lanes_replay_told(const struct target *target, const struct setup *setup, c
     const size_t count = lanes_take_schedule(ops, &plain, &switches);
     void *state = make_replay(switches, count);
     struct lanes *lanes = lanes_create(lanes_backend(setup));
-    const struct lanes_plan plan = {
-        .target = target, .setup = setup, .ops = &plain, .strategy = &strategy_replay, .state = state,
-        .order = setup->checks_races ? order_create() : NULL,
-        .trace = told == NULL ? NULL : told->trace, .watch = told == NULL ? NULL : told->watch};
+    const struct lanes_plan plan = {.target = target,
+                                    .setup = setup,
+                                    .ops = &plain,
+                                    .strategy = &strategy_replay,
+                                    .state = state,
+                                    .order = setup->checks_races ? order_create() : NULL,
+                                    .trace = told == NULL ? NULL : told->trace,
+                                    .watch = told == NULL ? NULL : told->watch};
     const bool was_run = lanes_run(lanes, &plan, listener, trial, &report, reason);
     lanes_destroy(lanes);
     if (plan.order != NULL) {
@@ -273,7 +290,8 @@ bool lanes_replay_told(const struct target *target, const struct setup *setup, c
 }
 
 bool lanes_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                  const struct run_listener *listener, struct trial *trial, char reason[RUN_REASON_BYTES])
+                  const struct run_listener *listener, struct trial *trial,
+                  char reason[RUN_REASON_BYTES])
 {
     return lanes_replay_told(target, setup, ops, NULL, listener, trial, reason);
 }

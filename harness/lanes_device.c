@@ -9,7 +9,7 @@
 /* Between two points an honest target looks at each of its events a few times. */
 enum { LOOK_COUNT_MAX = 4096 };
 
-/* --- events -------------------------------------------------------------------------------------------------- */
+/* --- events --- */
 
 static void open_done(struct lanes *lanes)
 {
@@ -28,7 +28,8 @@ static void open_lost(struct lanes *lanes)
     const struct timeline *timeline = lanes->calls.run->timeline;
     for (uint64_t left = lanes->awaiting; left != 0; left &= left - 1) {
         const uint64_t event = lanes->awaited[__builtin_ctzll(left)];
-        if (timeline_state(timeline, event) == EVENT_PENDING && timeline_due_ns(timeline, event) == DELAY_NEVER) {
+        if (timeline_state(timeline, event) == EVENT_PENDING &&
+            timeline_due_ns(timeline, event) == DELAY_NEVER) {
             lanes->unfinished[event] = 0;
         }
     }
@@ -44,7 +45,8 @@ void lanes_device_open_gates(struct lanes *lanes)
 uint32_t lanes_device_events(void *context, uint64_t *events, uint32_t max)
 {
     const struct lanes *lanes = context;
-    return lanes->calls.run == NULL ? 0 : lanes_events_coming(lanes->calls.run->timeline, events, max);
+    return lanes->calls.run == NULL ? 0
+                                    : lanes_events_coming(lanes->calls.run->timeline, events, max);
 }
 
 void lanes_device_complete(void *context, uint64_t event)
@@ -66,7 +68,7 @@ void lanes_device_complete_all(struct lanes *lanes)
     lanes_device_open_gates(lanes);
 }
 
-/* --- what the target asks of it ------------------------------------------------------------------------------ */
+/* --- what the target asks of it --- */
 
 /* Each call into the device is a point. */
 static void before_device_call(void *context, enum device_call_kind kind)
@@ -74,7 +76,8 @@ static void before_device_call(void *context, enum device_call_kind kind)
     struct lanes *lanes = context;
     lanes->look_count = 0;
     if (kind != DEVICE_CALL_HOST_ALLOC && scheduler_current() != NULL) {
-        scheduler_step(lanes->scheduler, &(struct step){.kind = STEP_DEVICE, .object = lanes->calls.run});
+        scheduler_step(lanes->scheduler,
+                       &(struct step){.kind = STEP_DEVICE, .object = lanes->calls.run});
     }
 }
 
@@ -85,7 +88,8 @@ static void await_event(void *context, uint64_t event)
     CHECK(event <= lanes->plan->ops->count);
     lanes->awaited[lane] = event;
     lanes->awaiting |= UINT64_C(1) << lane;
-    scheduler_step(lanes->scheduler, &(struct step){.kind = STEP_WAIT, .object = &lanes->unfinished[event],
+    scheduler_step(lanes->scheduler, &(struct step){.kind = STEP_WAIT,
+                                                    .object = &lanes->unfinished[event],
                                                     .gate = &lanes->unfinished[event]});
     lanes->awaiting &= ~(UINT64_C(1) << lane);
 }
@@ -116,7 +120,7 @@ void lanes_device_attach(struct lanes *lanes)
     }
 }
 
-/* --- its memory ---------------------------------------------------------------------------------------------- */
+/* --- its memory --- */
 
 void lanes_device_init(struct lanes *lanes)
 {

@@ -9,22 +9,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many calls are judged together, at least and at most: few keep the judge strict, many let the lanes run. */
+/* So many calls are judged together, at least and at most: few keep the judge strict, many let the
+ * lanes run. */
 enum { JUDGED_TOGETHER_MIN = 2, JUDGED_TOGETHER_MAX = 64 };
-/* So often a call that wants company lets others go first: about what it takes a thread to wake up. */
+/* So often a call that wants company lets others go first: about what it takes a thread to wake up.
+ */
 enum { COMPANY_YIELD_COUNT_MAX = 256 };
 /* Streams of what is drawn from the seed. */
 enum { STREAM_LANES = 0, STREAM_DEVICE };
 
-/* --- judging ------------------------------------------------------------------------------------------------- */
+/* --- judging --- */
 
 static uint64_t draw_together(struct free_lanes *lanes)
 {
-    return lanes->lane_count <= 1 ? 1 : random_log_uniform(&lanes->random, JUDGED_TOGETHER_MIN, JUDGED_TOGETHER_MAX);
+    return lanes->lane_count <= 1
+               ? 1
+               : random_log_uniform(&lanes->random, JUDGED_TOGETHER_MIN, JUDGED_TOGETHER_MAX);
 }
 
-/* No call is under way, and none begins before this returns.  The target is asked without the guard: it may take locks
- * of its own in which it calls the device. */
+/* No call is under way, and none begins before this returns.  The target is asked without the
+ * guard: it may take locks of its own in which it calls the device. */
 static void judge(struct free_lanes *lanes)
 {
     lanes->is_judging = true;
@@ -47,7 +51,7 @@ static void judge_if_due(struct free_lanes *lanes)
     device_guard_tell(&lanes->guard);
 }
 
-/* --- calls --------------------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 struct free_call {
     struct host *host;
@@ -83,10 +87,12 @@ static void count_call(struct free_lanes *lanes)
     lanes->met_count = lanes->calls.overlap.under_way_count == 0 ? 1 : lanes->met_count + 1;
     found->call_count++;
     found->overlapping_count += lanes->met_count == 1 ? 0 : lanes->met_count == 2 ? 2 : 1;
-    found->longest_count = lanes->met_count > found->longest_count ? lanes->met_count : found->longest_count;
+    found->longest_count = lanes->met_count > found->longest_count ? lanes->met_count
+                                                                   : found->longest_count;
 }
 
-static void begin_call(struct free_lanes *lanes, const struct free_lane *lane, uint32_t number, struct free_call *over)
+static void begin_call(struct free_lanes *lanes, const struct free_lane *lane, uint32_t number,
+                       struct free_call *over)
 {
     struct run *run = lanes->calls.run;
     const struct op *op = &lanes->plan->ops->ops[number];
@@ -165,13 +171,14 @@ static bool run_op(struct free_lane *lane, uint32_t number)
     return goes_on;
 }
 
-/* --- lanes --------------------------------------------------------------------------------------------------- */
+/* --- lanes --- */
 
 static void end_lane(struct free_lanes *lanes)
 {
     device_guard_enter(&lanes->guard);
     if (--lanes->lane_count == 1) {
-        lanes->together_count_max = 1; /* who is left may wait for what was called until now to be judged */
+        lanes->together_count_max =
+            1; /* who is left may wait for what was called until now to be judged */
     }
     judge_if_due(lanes);
     device_guard_leave(&lanes->guard);
@@ -224,7 +231,7 @@ static void run_main_lane(struct free_lanes *lanes)
     }
 }
 
-/* --- a run --------------------------------------------------------------------------------------------------- */
+/* --- a run --- */
 
 static void begin(struct free_lanes *lanes, uint64_t seed)
 {
@@ -264,7 +271,8 @@ static bool open_run(struct free_lanes *lanes, char reason[RUN_REASON_BYTES])
     }
     const char *why = lanes_why_not(&lanes->calls.run->hosts[0].contract);
     if (why != NULL) {
-        snprintf(reason, RUN_REASON_BYTES, "target '%s' cannot be run with lanes: %s", plan->target->name, why);
+        snprintf(reason, RUN_REASON_BYTES, "target '%s' cannot be run with lanes: %s",
+                 plan->target->name, why);
         return false;
     }
     op_list_copy(&lanes->calls.run->ops, plan->ops);
@@ -286,8 +294,9 @@ static void run_list(struct free_lanes *lanes)
     lanes->calls.trial->digest = 0; /* of no use: no two runs are the same */
 }
 
-bool lanes_run_free(const struct lanes_plan *plan, uint64_t seed, const struct run_listener *listener,
-                    struct trial *trial, struct lanes_free_found *found, char reason[RUN_REASON_BYTES])
+bool lanes_run_free(const struct lanes_plan *plan, uint64_t seed,
+                    const struct run_listener *listener, struct trial *trial,
+                    struct lanes_free_found *found, char reason[RUN_REASON_BYTES])
 {
     struct free_lanes *lanes = calloc(1, sizeof *lanes);
     CHECK(lanes != NULL);

@@ -8,9 +8,10 @@
 /* About what a few calls take: events complete between them, and in their midst. */
 enum { EVENT_DELAY_NS_MAX = 50000 };
 
-/* --- completions -------------------------------------------------------------------------------------------- */
+/* --- completions --- */
 
-/* The event that is due first; 0 = none is coming, or nothing may happen now but what somebody waits for. */
+/* The event that is due first; 0 = none is coming, or nothing may happen now but what somebody
+ * waits for. */
 static uint64_t next_event(const struct free_lanes *lanes)
 {
     uint64_t next = 0;
@@ -64,11 +65,12 @@ void lanes_free_device_end(struct free_lanes *lanes)
     CHECK(pthread_join(lanes->device_thread, NULL) == 0);
 }
 
-/* --- what the target asks of it ----------------------------------------------------------------------------- */
+/* --- what the target asks of it --- */
 
 static bool is_coming(const struct timeline *timeline, uint64_t event)
 {
-    return timeline_state(timeline, event) == EVENT_PENDING && timeline_due_ns(timeline, event) != DELAY_NEVER;
+    return timeline_state(timeline, event) == EVENT_PENDING &&
+           timeline_due_ns(timeline, event) != DELAY_NEVER;
 }
 
 /* From within a service: the caller has the guard. */

@@ -36,7 +36,7 @@ const char *lanes_why_not_list(const struct op_list *ops)
 }
 static_assert(LANES_CLIENT_COUNT_MAX == 16, "as the message says");
 
-/* --- the schedule -------------------------------------------------------------------------------------------- */
+/* --- the schedule --- */
 
 size_t lanes_switch_count(const struct op_list *ops)
 {
@@ -47,7 +47,8 @@ size_t lanes_switch_count(const struct op_list *ops)
     return count;
 }
 
-void lanes_append_schedule(struct op_list *ops, const struct schedule_switch *switches, size_t count)
+void lanes_append_schedule(struct op_list *ops, const struct schedule_switch *switches,
+                           size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct op op = op_make(OP_SWITCH);
@@ -66,15 +67,19 @@ static uint32_t renumbered(const uint32_t *numbers, size_t count, uint32_t op)
     return op < count ? numbers[op] : OP_NONE;
 }
 
-static struct schedule_switch read_switch(const struct op *op, const uint32_t *numbers, size_t count)
+static struct schedule_switch read_switch(const struct op *op, const uint32_t *numbers,
+                                          size_t count)
 {
-    return (struct schedule_switch){
-        .lane = op->lane, .op = renumbered(numbers, count, op->ref), .number = (uint32_t)op->size_bytes,
-        .completes = op->event != OP_NONE, .to = op->tag,
-        .event = (uint64_t)renumbered(numbers, count, op->event) + 1};
+    return (struct schedule_switch){.lane = op->lane,
+                                    .op = renumbered(numbers, count, op->ref),
+                                    .number = (uint32_t)op->size_bytes,
+                                    .completes = op->event != OP_NONE,
+                                    .to = op->tag,
+                                    .event = (uint64_t)renumbered(numbers, count, op->event) + 1};
 }
 
-size_t lanes_take_schedule(const struct op_list *ops, struct op_list *plain, struct schedule_switch **switches)
+size_t lanes_take_schedule(const struct op_list *ops, struct op_list *plain,
+                           struct schedule_switch **switches)
 {
     size_t count = 0;
     bool *keep = calloc(ops->count + 1, sizeof *keep);

@@ -4,15 +4,16 @@
 #include "explore/pthreads.h"
 #include "harness/progress.h"
 
-/* --- what lanes know ----------------------------------------------------------------------------------------- */
+/* --- what lanes know --- */
 
-/* What the client knows it was told: whoever names what an op made comes after that op, and whoever ends it after all
- * that used it. */
+/* What the client knows it was told: whoever names what an op made comes after that op, and whoever
+ * ends it after all that used it. */
 static void order_after(struct lanes *lanes, const struct op *op)
 {
     const struct op_kind_info *info = op_kind_info(op->kind);
     struct order *order = lanes->plan->order;
-    if (order == NULL || op->ref >= lanes->plan->ops->count || !(info->has_block || info->has_program)) {
+    if (order == NULL || op->ref >= lanes->plan->ops->count ||
+        !(info->has_block || info->has_program)) {
         return;
     }
     const uint8_t lane = scheduler_lane(lanes->scheduler);
@@ -38,12 +39,13 @@ static void order_before(struct lanes *lanes, const struct op *op, uint32_t numb
 static void await_op(struct lanes *lanes, uint32_t op)
 {
     if (op < lanes->plan->ops->count && lanes->calls.undone[op] != 0) {
-        scheduler_step(lanes->scheduler, &(struct step){.kind = STEP_WAIT, .object = &lanes->calls.undone[op],
+        scheduler_step(lanes->scheduler, &(struct step){.kind = STEP_WAIT,
+                                                        .object = &lanes->calls.undone[op],
                                                         .gate = &lanes->calls.undone[op]});
     }
 }
 
-/* --- calls --------------------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 /* No call is under way any more. */
 static void judge_calls(struct lanes *lanes)
@@ -57,8 +59,8 @@ static void judge_calls(struct lanes *lanes)
     scheduler_alone(lanes->scheduler, false);
 }
 
-/* Counters and the report are read in the call's own time; what they say is compared when no other call is under
- * way. */
+/* Counters and the report are read in the call's own time; what they say is compared when no other
+ * call is under way. */
 static void read_report(struct host *host)
 {
     struct target_stats stats;
@@ -66,7 +68,8 @@ static void read_report(struct host *host)
 }
 
 /* The call itself, between its begin and its return. */
-static void make_call(struct lanes *lanes, struct host *host, const struct op *op, struct call *call)
+static void make_call(struct lanes *lanes, struct host *host, const struct op *op,
+                      struct call *call)
 {
     struct run *run = lanes->calls.run;
     const bool may_begin = clients_may_begin(lanes->calls.clients, op);
@@ -94,7 +97,8 @@ static void tell_returned(const struct lanes *lanes, uint32_t number)
 static void call_op(struct lanes *lanes, struct host *host, const struct op *op, uint32_t number)
 {
     struct call call = {.op = *op, .number = number, .slot = SLOT_NONE, .skipped = true};
-    const uint32_t in_overlap = lane_calls_begin(&lanes->calls, host, scheduler_lane(lanes->scheduler));
+    const uint32_t in_overlap = lane_calls_begin(&lanes->calls, host,
+                                                 scheduler_lane(lanes->scheduler));
     make_call(lanes, host, op, &call);
     clients_end(lanes->calls.clients, &call);
     const struct overlap_answer answer = {in_overlap, &call, overlap_message(host, &call)};
@@ -125,7 +129,7 @@ static void run_op(struct lanes *lanes, uint32_t number)
     call_op(lanes, &lanes->calls.run->hosts[op->host], op, number);
 }
 
-/* --- lanes --------------------------------------------------------------------------------------------------- */
+/* --- lanes --- */
 
 static void run_lane(void *context)
 {
@@ -147,8 +151,9 @@ static void start_lane(struct lanes *lanes, uint8_t lane)
 
 static void await_lane(struct lanes *lanes, uint8_t lane)
 {
-    scheduler_step(lanes->scheduler,
-                   &(struct step){.kind = STEP_WAIT, .gate = scheduler_lane_gate(lanes->scheduler, lane)});
+    scheduler_step(
+        lanes->scheduler,
+        &(struct step){.kind = STEP_WAIT, .gate = scheduler_lane_gate(lanes->scheduler, lane)});
     if (lanes->plan->order != NULL) {
         order_join(lanes->plan->order, 0, lane);
     }

@@ -1,5 +1,5 @@
-/* A run of lanes under a scheduler, as its parts share it: the run itself (lanes.c), the ops of the lanes (lanes_ops.c)
- * and the device that they meet (lanes_device.c).  Only these include it. */
+/* A run of lanes under a scheduler, as its parts share it: the run itself (lanes.c), the ops of the
+ * lanes (lanes_ops.c) and the device that they meet (lanes_device.c).  Only these include it. */
 #ifndef HARNESS_LANES_PARTS_H
 #define HARNESS_LANES_PARTS_H
 
@@ -13,20 +13,23 @@ struct lanes {
     struct run *spare; /* one that ended; NULL: none */
     char *reason;
     struct device_waiter waiter;
-    uint32_t *unfinished;  /* by event: 1 until it is done, or lost while somebody waits; a gate */
-    uint64_t *awaited;     /* by lane: the event that it waits for */
-    uint64_t awaiting;     /* bit per lane that waits for one */
+    uint32_t *unfinished; /* by event: 1 until it is done, or lost while somebody waits; a gate */
+    uint64_t *awaited;    /* by lane: the event that it waits for */
+    uint64_t awaiting;    /* bit per lane that waits for one */
     uint64_t completed_count, look_count;
     bool is_refused;
-    struct lane_task { struct lanes *lanes; uint8_t lane; } tasks[LANES_CLIENT_COUNT_MAX];
+    struct lane_task {
+        struct lanes *lanes;
+        uint8_t lane;
+    } tasks[LANES_CLIENT_COUNT_MAX];
 };
 
-/* --- ops ---------------------------------------------------------------------------------------------------- */
+/* --- ops --- */
 
 /* Runs the ops of all lanes, as lane 0: returns when every other lane has ended, too. */
 void lanes_ops_run(struct lanes *lanes);
 
-/* --- the device --------------------------------------------------------------------------------------------- */
+/* --- the device --- */
 
 /* Once, for all runs; deinit() frees what it made. */
 void lanes_device_init(struct lanes *lanes);
@@ -39,8 +42,8 @@ void lanes_device_attach(struct lanes *lanes);
 
 /* The timeline went on: opens the gates of what is done, and of what is waited for in vain. */
 void lanes_device_open_gates(struct lanes *lanes);
-/* Completes every event that is pending, lost ones, too: a thread of the target may await one that no client needs,
- * which run_finish() completes, and so it must wake. */
+/* Completes every event that is pending, lost ones, too: a thread of the target may await one that
+ * no client needs, which run_finish() completes, and so it must wake. */
 void lanes_device_complete_all(struct lanes *lanes);
 
 /* As struct scheduler_plan asks for them; context: the lanes. */

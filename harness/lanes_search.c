@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A list of several hundred ops is run in no time, and brings a device to any state that a longer one does. */
+/* A list of several hundred ops is run in no time, and brings a device to any state that a longer
+ * one does. */
 enum { DRAWN_COUNT_MIN = 24, DRAWN_COUNT_MAX = 400 };
 #define DEAL_STREAM UINT64_C(0xDEA1)
 
@@ -45,9 +46,12 @@ static struct decision watched_choose(void *state, const struct choice *choice)
     const struct decision otherwise = decision_default(choice);
     const struct decision decision = watched->search->strategy->choose(watched->state, choice);
     if (decision.completes || !decision_equal(&decision, &otherwise)) {
-        const struct schedule_switch taken = {
-            .lane = choice->at.lane, .op = choice->at.op, .number = choice->at.number,
-            .completes = decision.completes, .to = decision.lane, .event = decision.event};
+        const struct schedule_switch taken = {.lane = choice->at.lane,
+                                              .op = choice->at.op,
+                                              .number = choice->at.number,
+                                              .completes = decision.completes,
+                                              .to = decision.lane,
+                                              .event = decision.event};
         witness->decided(witness->context, &taken);
     }
     return decision;
@@ -118,7 +122,8 @@ static void ask_strategy(struct searching *searching)
         found->bound = count.bound;
         found->is_complete = count.is_complete;
         found->diverged = strategy_exhaustive_diverged(searching->state);
-    } else if (searching->search->strategy == &strategy_pct && strategy_pct_bound(searching->state, &bound)) {
+    } else if (searching->search->strategy == &strategy_pct &&
+               strategy_pct_bound(searching->state, &bound)) {
         found->probability = bound.probability;
         found->pct_participants = bound.n;
         found->pct_decisions = bound.k;
@@ -127,8 +132,8 @@ static void ask_strategy(struct searching *searching)
 }
 
 /* One schedule; false: the target was not run.  *has_more: the strategy has another one. */
-static bool run_schedule(struct searching *searching, const struct run_listener *listener, struct trial *one,
-                         bool *has_more, char reason[RUN_REASON_BYTES])
+static bool run_schedule(struct searching *searching, const struct run_listener *listener,
+                         struct trial *one, bool *has_more, char reason[RUN_REASON_BYTES])
 {
     struct scheduler_report report;
     searching->plan.run = searching->found->schedule_count;
@@ -142,8 +147,8 @@ static bool run_schedule(struct searching *searching, const struct run_listener 
 }
 
 /* The same where nobody decides. */
-static bool run_freely(struct searching *searching, const struct run_listener *listener, struct trial *one,
-                       char reason[RUN_REASON_BYTES])
+static bool run_freely(struct searching *searching, const struct run_listener *listener,
+                       struct trial *one, char reason[RUN_REASON_BYTES])
 {
     struct lanes_free_found more;
     struct lanes_free_found *all = &searching->found->free_running;
@@ -154,19 +159,21 @@ static bool run_freely(struct searching *searching, const struct run_listener *l
     searching->found->schedule_count++;
     all->call_count += more.call_count;
     all->overlapping_count += more.overlapping_count;
-    all->longest_count = more.longest_count > all->longest_count ? more.longest_count : all->longest_count;
+    all->longest_count = more.longest_count > all->longest_count ? more.longest_count
+                                                                 : all->longest_count;
     return true;
 }
 
 /* One run; false: it is the last. */
-static bool run_once(struct searching *searching, const struct run_listener *listener, struct trial *trial,
-                     char reason[RUN_REASON_BYTES], bool *was_run)
+static bool run_once(struct searching *searching, const struct run_listener *listener,
+                     struct trial *trial, char reason[RUN_REASON_BYTES], bool *was_run)
 {
     struct trial one;
     bool has_more = true;
     const struct lanes_found before = *searching->found;
-    *was_run = searching->search->is_free_running ? run_freely(searching, listener, &one, reason)
-                                                  : run_schedule(searching, listener, &one, &has_more, reason);
+    *was_run = searching->search->is_free_running
+                   ? run_freely(searching, listener, &one, reason)
+                   : run_schedule(searching, listener, &one, &has_more, reason);
     if (!*was_run) {
         trial_deinit(&one);
         return false;
@@ -189,29 +196,32 @@ static bool run_once(struct searching *searching, const struct run_listener *lis
 }
 
 bool lanes_search(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                  const struct lanes_search *search, const struct run_listener *listener, struct trial *trial,
-                  struct lanes_found *found, char reason[RUN_REASON_BYTES])
+                  const struct lanes_search *search, const struct run_listener *listener,
+                  struct trial *trial, struct lanes_found *found, char reason[RUN_REASON_BYTES])
 {
-    struct searching searching = {.plan = {.target = target, .setup = setup, .ops = ops}, .found = found};
+    struct searching searching = {.plan = {.target = target, .setup = setup, .ops = ops},
+                                  .found = found};
     bool was_run = true;
     memset(trial, 0, sizeof *trial);
     *found = (struct lanes_found){0};
     op_list_init(&trial->ops);
     op_list_copy(&trial->ops, ops);
     begin(&searching, search);
-    while ((search->schedule_count_max == 0 || found->schedule_count < search->schedule_count_max) &&
-           run_once(&searching, listener, trial, reason, &was_run)) {
+    while (
+        (search->schedule_count_max == 0 || found->schedule_count < search->schedule_count_max) &&
+        run_once(&searching, listener, trial, reason, &was_run)) {
     }
     ask_strategy(&searching);
     end(&searching);
     return was_run;
 }
 
-/* --- trials -------------------------------------------------------------------------------------------------- */
+/* --- trials --- */
 
 /* Draws the list; false: the target refused, or a promise is broken already. */
-static bool draw(const struct lane_trial_plan *plan, struct random *random, const struct run_listener *listener,
-                 struct trial *trial, char reason[RUN_REASON_BYTES], bool *was_run)
+static bool draw(const struct lane_trial_plan *plan, struct random *random,
+                 const struct run_listener *listener, struct trial *trial,
+                 char reason[RUN_REASON_BYTES], bool *was_run)
 {
     struct trial_plan drawing = plan->draw;
     const uint64_t most = random_log_uniform(random, DRAWN_COUNT_MIN, DRAWN_COUNT_MAX);
@@ -220,8 +230,8 @@ static bool draw(const struct lane_trial_plan *plan, struct random *random, cons
     return *was_run && trial->first.kind == VERDICT_NONE;
 }
 
-bool lane_trial_run(const struct lane_trial_plan *plan, const struct run_listener *listener, struct trial *trial,
-                    struct lanes_found *found, char reason[RUN_REASON_BYTES])
+bool lane_trial_run(const struct lane_trial_plan *plan, const struct run_listener *listener,
+                    struct trial *trial, struct lanes_found *found, char reason[RUN_REASON_BYTES])
 {
     struct random random;
     struct trial drawn;
@@ -233,7 +243,8 @@ bool lane_trial_run(const struct lane_trial_plan *plan, const struct run_listene
         return was_run;
     }
     deal(&drawn.ops, plan->lane_count, &random);
-    was_run = lanes_search(plan->draw.target, &drawn.setup, &drawn.ops, &plan->search, listener, trial, found, reason);
+    was_run = lanes_search(plan->draw.target, &drawn.setup, &drawn.ops, &plan->search, listener,
+                           trial, found, reason);
     run_totals_add(&trial->totals, &drawn.totals);
     trial->digest ^= drawn.digest;
     trial_deinit(&drawn);

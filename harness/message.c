@@ -14,7 +14,8 @@ struct reader {
 
 static bool wrong(struct reader *reader, const char *what, const char *want)
 {
-    snprintf(reader->reason, reader->reason_bytes, "the error text lacks %s '%s' at '%.60s'", what, want, reader->at);
+    snprintf(reader->reason, reader->reason_bytes, "the error text lacks %s '%s' at '%.60s'", what,
+             want, reader->at);
     return false;
 }
 
@@ -65,7 +66,8 @@ static bool take_size_between(struct reader *reader, uint64_t low_bytes, uint64_
         scale *= 1024;
     }
     const double rounding = scale * (*end == 'K' ? 0.06 : 0.006) + 1024;
-    if (value * scale < (double)low_bytes - rounding || value * scale > (double)high_bytes + rounding) {
+    if (value * scale < (double)low_bytes - rounding ||
+        value * scale > (double)high_bytes + rounding) {
         return wrong(reader, "the right size of", "reservable");
     }
     reader->at = end + 1;
@@ -79,11 +81,14 @@ static bool read_allocate(struct reader *reader, const struct message_expected *
         !take_size(reader, "the free size", expected->free_bytes) || !take(reader, " free.")) {
         return false;
     }
-    const bool says = take_if(reader, " Due to fragmentation, the largest contiguous region of free memory is ");
+    const bool says = take_if(
+        reader, " Due to fragmentation, the largest contiguous region of free memory is ");
     if (!says) {
-        return !expected->says_fragmentation || wrong(reader, "the sentence that begins with", "Due to fragmentation");
+        return !expected->says_fragmentation ||
+               wrong(reader, "the sentence that begins with", "Due to fragmentation");
     }
-    return take_size(reader, "the largest region", expected->largest_hole_bytes) && take(reader, ".");
+    return take_size(reader, "the largest region", expected->largest_hole_bytes) &&
+           take(reader, ".");
 }
 
 static bool read_reserve(struct reader *reader, const struct message_expected *expected)
@@ -91,11 +96,13 @@ static bool read_reserve(struct reader *reader, const struct message_expected *e
     if (!take_size(reader, "the requested size", expected->stack_bytes) ||
         !take(reader, " at the bottom of memory. That was not possible. There are ") ||
         !take_size(reader, "the free size", expected->free_bytes) || !take(reader, " free, ") ||
-        !take_size(reader, "the reserved size", expected->reserved_bytes) || !take(reader, " reserved, and ")) {
+        !take_size(reader, "the reserved size", expected->reserved_bytes) ||
+        !take(reader, " reserved, and ")) {
         return false;
     }
     const bool is_exact = expected->reservable_low_bytes == expected->reservable_high_bytes;
-    const bool is_right = is_exact ? take_size(reader, "the reservable size", expected->reservable_low_bytes)
+    const bool is_right = is_exact ? take_size(reader, "the reservable size",
+                                               expected->reservable_low_bytes)
                                    : take_size_between(reader, expected->reservable_low_bytes,
                                                        expected->reservable_high_bytes);
     return is_right && take(reader, " reservable.");
@@ -112,14 +119,16 @@ static bool take_number(struct reader *reader)
 static bool read_end(struct reader *reader)
 {
     if (take_if(reader, "; (") &&
-        !(take_number(reader) && take_if(reader, "x") && take_number(reader) && take_if(reader, "x") &&
-          take_number(reader) && take_if(reader, "_HBM") && take_number(reader) && take_if(reader, ")"))) {
+        !(take_number(reader) && take_if(reader, "x") && take_number(reader) &&
+          take_if(reader, "x") && take_number(reader) && take_if(reader, "_HBM") &&
+          take_number(reader) && take_if(reader, ")"))) {
         return wrong(reader, "a coordinate like", "(0x0x0_HBM0)");
     }
     return *reader->at == '\0' || wrong(reader, "its end after", "free. or the coordinate");
 }
 
-bool message_is_right(const char *text, const struct message_expected *expected, char *reason, size_t reason_bytes)
+bool message_is_right(const char *text, const struct message_expected *expected, char *reason,
+                      size_t reason_bytes)
 {
     struct reader reader = {text, reason, reason_bytes};
     if (!take(&reader, "RESOURCE_EXHAUSTED: ")) {
@@ -129,8 +138,8 @@ bool message_is_right(const char *text, const struct message_expected *expected,
                                           : "E0100: RuntimeBufferAllocationFailure:\n");
     if (!expected->is_program) {
         take_if(&reader, "Error allocating device buffer: ");
-        return take(&reader, "Attempting to allocate ") &&
-               read_allocate(&reader, expected) && read_end(&reader);
+        return take(&reader, "Attempting to allocate ") && read_allocate(&reader, expected) &&
+               read_end(&reader);
     }
     if (!take(&reader, "Error loading program")) {
         return false;
@@ -142,7 +151,8 @@ bool message_is_right(const char *text, const struct message_expected *expected,
     }
     reader.at = after_name + strlen(attempt);
     if (take_if(&reader, "allocate ")) {
-        return (expected->requested_bytes > 0 || wrong(&reader, "a block to allocate, only", "reserve")) &&
+        return (expected->requested_bytes > 0 ||
+                wrong(&reader, "a block to allocate, only", "reserve")) &&
                read_allocate(&reader, expected) && read_end(&reader);
     }
     return take(&reader, "reserve ") &&

@@ -51,7 +51,8 @@ void model_end_op(struct model *model, enum target_result result, bool skipped)
 
 void model_end_unseen_op(struct model *model, bool skipped)
 {
-    /* Only a target that was called must have taken in what completed: another host's op does not count. */
+    /* Only a target that was called must have taken in what completed: another host's op does not
+     * count. */
     if (!skipped) {
         model->in_use_before_bytes = model->counters.in_use_bytes;
     }
@@ -73,7 +74,7 @@ void model_set_unordered(struct model *model)
     model->is_unordered = true;
 }
 
-/* --- blocks --------------------------------------------------------------------------------- */
+/* --- blocks --- */
 
 size_t model_slot_count(const struct model *model)
 {
@@ -147,7 +148,7 @@ const struct span_map *model_map(const struct model *model)
     return &model->map;
 }
 
-/* --- the device and its time ---------------------------------------------------------------- */
+/* --- the device and its time --- */
 
 uint64_t model_capacity_bytes(const struct model *model)
 {
@@ -179,7 +180,7 @@ uint64_t model_now_ns(const struct model *model)
     return timeline_now_ns(model->timeline);
 }
 
-/* --- the last op ---------------------------------------------------------------------------- */
+/* --- the last op --- */
 
 enum target_result model_last_result(const struct model *model)
 {

@@ -24,23 +24,24 @@ struct block {
     uint64_t align_bytes; /* at least the granule */
     uint64_t stack_bytes; /* programs: as asked, rounded up to granules */
     uint64_t stack_requested_bytes;
-    uint32_t op;          /* the op that made it */
-    uint32_t hold_count;  /* external references */
-    uint32_t use_count;   /* unfinished uses; programs: unfinished executions */
-    uint32_t wait_count;  /* unfinished events that a dying block waits for, uses not counted */
-    uint32_t live_index;  /* place in its host's live list; UINT32_MAX = not in it */
-    uint8_t state;        /* enum block_state */
-    uint8_t kind;         /* enum block_kind */
+    uint32_t op;         /* the op that made it */
+    uint32_t hold_count; /* external references */
+    uint32_t use_count;  /* unfinished uses; programs: unfinished executions */
+    uint32_t wait_count; /* unfinished events that a dying block waits for, uses not counted */
+    uint32_t live_index; /* place in its host's live list; UINT32_MAX = not in it */
+    uint8_t state;       /* enum block_state */
+    uint8_t kind;        /* enum block_kind */
     uint8_t tag;
-    bool is_known;        /* the client has a handle: not freed, not unloaded, not donated */
-    bool is_absent;       /* LIVE or DYING, but its contents are in host memory: it takes no range now */
+    bool is_known;  /* the client has a handle: not freed, not unloaded, not donated */
+    bool is_absent; /* LIVE or DYING, but its contents are in host memory: it takes no range now */
 };
 static inline bool block_is_movable(const struct block *block)
 {
-    return block->state == BLOCK_LIVE && !block->is_absent && block->hold_count == 0 && block->use_count == 0;
+    return block->state == BLOCK_LIVE && !block->is_absent && block->hold_count == 0 &&
+           block->use_count == 0;
 }
 
-/* --- for scenarios and generators: choose the next op from what is there ------------------- */
+/* --- for scenarios and generators: choose the next op from what is there --- */
 
 /* Blocks (buffers and outputs) that the client may still name: index < count.  The order depends
  * on the ops alone.  O(1). */
@@ -61,7 +62,7 @@ uint64_t model_capacity_bytes(const struct model *model);
 uint64_t model_granule_bytes(const struct model *model);
 uint64_t model_in_use_bytes(const struct model *model); /* live, dying, images */
 uint64_t model_reserved_bytes(const struct model *model);
-uint64_t model_free_bytes(const struct model *model);   /* capacity - in use - reserved */
+uint64_t model_free_bytes(const struct model *model);         /* capacity - in use - reserved */
 uint64_t model_largest_hole_bytes(const struct model *model); /* O(blocks), kept until a change */
 uint64_t model_hole_count(const struct model *model);         /* the same */
 uint64_t model_now_ns(const struct model *model);

@@ -1,6 +1,6 @@
 #include "harness/model_parts.h"
 
-/* --- slots ---------------------------------------------------------------------------------- */
+/* --- slots --- */
 
 static void map_op(struct model *model, uint32_t op, uint32_t slot)
 {
@@ -13,7 +13,8 @@ static uint32_t take_slot(struct model *model)
     if (model->free_slots.count > 0) {
         return model->free_slots.slots[--model->free_slots.count];
     }
-    model->blocks = array_grown(model->blocks, model->block_count, &model->block_capacity, sizeof *model->blocks);
+    model->blocks = array_grown(model->blocks, model->block_count, &model->block_capacity,
+                                sizeof *model->blocks);
     CHECK(model->block_count < SLOT_NONE);
     return (uint32_t)model->block_count++;
 }
@@ -27,7 +28,7 @@ static void give_slot(struct model *model, uint32_t slot)
     slot_list_add(&model->free_slots, slot);
 }
 
-/* --- lists that know a block's place: it is in at most one of live, programs and dying ------- */
+/* --- lists that know a block's place: it is in at most one of live, programs and dying --- */
 
 static void list_add(struct model *model, struct slot_list *list, uint32_t slot)
 {
@@ -52,9 +53,10 @@ static struct slot_list *list_of(struct model *model, enum block_kind kind)
     return kind == BLOCK_PROGRAM ? &model->programs : &model->live;
 }
 
-/* --- what ops do ---------------------------------------------------------------------------- */
+/* --- what ops do --- */
 
-static struct block block_made(uint32_t op, const struct model_new *what, const struct target_block *at)
+static struct block block_made(uint32_t op, const struct model_new *what,
+                               const struct target_block *at)
 {
     return (struct block){
         .address = at->address,
@@ -74,8 +76,8 @@ static struct block block_made(uint32_t op, const struct model_new *what, const 
     };
 }
 
-bool model_add(struct model *model, const struct model_new *what, const struct target_block *at, uint32_t *slot,
-               uint32_t *other)
+bool model_add(struct model *model, const struct model_new *what, const struct target_block *at,
+               uint32_t *slot, uint32_t *other)
 {
     const uint32_t taken = take_slot(model);
     if (!model_claim(model, taken, at, other)) {
@@ -95,7 +97,8 @@ bool model_add(struct model *model, const struct model_new *what, const struct t
 void model_settle(struct model *model, uint32_t slot)
 {
     struct block *block = &model->blocks[slot];
-    if (block->state != BLOCK_DYING || block->use_count > 0 || block->hold_count > 0 || block->wait_count > 0) {
+    if (block->state != BLOCK_DYING || block->use_count > 0 || block->hold_count > 0 ||
+        block->wait_count > 0) {
         return;
     }
     model_displace(model, slot);
@@ -136,7 +139,8 @@ void model_release(struct model *model, uint32_t slot)
 }
 
 /* The new block keeps the slot: its place, uses and the waits of its events go on. */
-uint32_t model_donate(struct model *model, uint32_t slot, const struct model_new *what, const struct target_block *at)
+uint32_t model_donate(struct model *model, uint32_t slot, const struct model_new *what,
+                      const struct target_block *at)
 {
     struct block *block = &model->blocks[slot];
     CHECK(block->hold_count == 0);

@@ -61,11 +61,13 @@ void model_widen_peak(struct model *model, uint64_t low_bytes, uint64_t high_byt
 {
     struct model_counters *counters = &model->counters;
     CHECK(low_bytes <= high_bytes);
-    counters->peak_low_bytes = low_bytes > counters->in_use_bytes ? low_bytes : counters->in_use_bytes;
-    counters->peak_high_bytes = high_bytes > counters->peak_low_bytes ? high_bytes : counters->peak_low_bytes;
+    counters->peak_low_bytes = low_bytes > counters->in_use_bytes ? low_bytes
+                                                                  : counters->in_use_bytes;
+    counters->peak_high_bytes = high_bytes > counters->peak_low_bytes ? high_bytes
+                                                                      : counters->peak_low_bytes;
 }
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 const struct model_counters *model_counters(const struct model *model)
 {
@@ -99,7 +101,8 @@ uint64_t model_retired_bytes(const struct model *model)
 
 uint64_t model_in_use_without(const struct model *model, unsigned tag)
 {
-    return model->counters.in_use_bytes - model->retired_bytes - (tag < OP_TAG_COUNT ? model->tag_bytes[tag] : 0);
+    return model->counters.in_use_bytes - model->retired_bytes -
+           (tag < OP_TAG_COUNT ? model->tag_bytes[tag] : 0);
 }
 
 const uint64_t *model_tag_bytes(const struct model *model)

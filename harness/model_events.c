@@ -10,7 +10,8 @@ bool model_is_pending(const struct model *model, uint64_t event)
 {
     const enum event_state state = timeline_state(model->timeline, event);
     return state == EVENT_PENDING ||
-           (state == EVENT_DONE && timeline_completed_index(model->timeline, event) >= model->completed_count);
+           (state == EVENT_DONE &&
+            timeline_completed_index(model->timeline, event) >= model->completed_count);
 }
 
 void model_await(struct model *model, uint32_t slot, uint64_t event, bool is_use)
@@ -19,8 +20,8 @@ void model_await(struct model *model, uint32_t slot, uint64_t event, bool is_use
     waiters->heads = numbers_grown(waiters->heads, &waiters->head_capacity, event);
     uint32_t node = waiters->free_node;
     if (node == SLOT_NONE) {
-        waiters->nodes =
-            array_grown(waiters->nodes, waiters->node_count, &waiters->node_capacity, sizeof *waiters->nodes);
+        waiters->nodes = array_grown(waiters->nodes, waiters->node_count, &waiters->node_capacity,
+                                     sizeof *waiters->nodes);
         node = (uint32_t)waiters->node_count++;
     } else {
         waiters->free_node = waiters->nodes[node].next;
@@ -80,11 +81,11 @@ void model_complete(struct model *model, uint64_t event)
     }
 }
 
-/* --- until when ----------------------------------------------------------------------------- */
+/* --- until when --- */
 
 /* Whatever waits for the event waits until due_ns at least. */
-static void raise_waiters(const struct waiter_lists *waiters, uint64_t event, uint64_t due_ns, uint64_t *wait_due_ns,
-                          uint64_t *use_due_ns)
+static void raise_waiters(const struct waiter_lists *waiters, uint64_t event, uint64_t due_ns,
+                          uint64_t *wait_due_ns, uint64_t *use_due_ns)
 {
     uint32_t node = first_waiter(waiters, event);
     for (; node != SLOT_NONE; node = waiters->nodes[node].next) {
@@ -107,7 +108,8 @@ static void raise_all(const struct model *model, uint64_t *wait_due_ns, uint64_t
     }
     for (size_t i = 0; i < timeline_pending_count(model->timeline); i++) {
         const uint64_t event = timeline_pending_at(model->timeline, i);
-        raise_waiters(waiters, event, timeline_due_ns(model->timeline, event), wait_due_ns, use_due_ns);
+        raise_waiters(waiters, event, timeline_due_ns(model->timeline, event), wait_due_ns,
+                      use_due_ns);
     }
 }
 
@@ -119,21 +121,24 @@ static bool is_awaited(const struct model *model, uint64_t event, const uint64_t
     for (; node != SLOT_NONE; node = waiters->nodes[node].next) {
         const uint32_t slot = waiters->nodes[node].slot;
         const struct block *block = &model->blocks[slot];
-        if (block->state == BLOCK_DYING && block->hold_count == 0 && wait_due_ns[slot] != DELAY_NEVER) {
+        if (block->state == BLOCK_DYING && block->hold_count == 0 &&
+            wait_due_ns[slot] != DELAY_NEVER) {
             return true;
         }
     }
     return false;
 }
 
-/* Events that complete in any order have no times: to await one tells nothing of another.  A use ends by draining only
- * when its own event is among those that are awaited. */
+/* Events that complete in any order have no times: to await one tells nothing of another.  A use
+ * ends by draining only when its own event is among those that are awaited. */
 static void forget_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
 {
     const struct waiter_lists *waiters = &model->waiters;
     memset(use_due_ns, 0, model->block_count * sizeof *use_due_ns);
     for (size_t slot = 0; slot < model->block_count; slot++) {
-        wait_due_ns[slot] = wait_due_ns[slot] == 0 || wait_due_ns[slot] == DELAY_NEVER ? wait_due_ns[slot] : 1;
+        wait_due_ns[slot] = wait_due_ns[slot] == 0 || wait_due_ns[slot] == DELAY_NEVER
+                                ? wait_due_ns[slot]
+                                : 1;
     }
     for (uint64_t event = 1; event < waiters->head_capacity; event++) {
         const uint32_t first = waiters->heads[event];

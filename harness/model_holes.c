@@ -17,7 +17,8 @@ static void know_holes(const struct model *model)
     uint64_t at = model->counters.reserved_bytes;
     struct span_cursor cursor;
     struct span span;
-    for (bool found = span_map_first(&model->map, &cursor); found; found = span_map_next(&model->map, &cursor)) {
+    for (bool found = span_map_first(&model->map, &cursor); found;
+         found = span_map_next(&model->map, &cursor)) {
         span_map_get(&model->map, &cursor, &span);
         add_hole(span.start > at ? span.start - at : 0, &largest, &count);
         at = span.end;
@@ -47,7 +48,8 @@ static bool free_range_above(const struct model *model, uint64_t at, uint64_t *s
     struct span_cursor cursor;
     struct span span;
     at = at > model->counters.reserved_bytes ? at : model->counters.reserved_bytes;
-    for (bool found = span_map_find(&model->map, at, &cursor); found; found = span_map_next(&model->map, &cursor)) {
+    for (bool found = span_map_find(&model->map, at, &cursor); found;
+         found = span_map_next(&model->map, &cursor)) {
         span_map_get(&model->map, &cursor, &span);
         if (span.start > at) {
             *start = at;

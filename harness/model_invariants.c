@@ -18,7 +18,8 @@ static bool placed_hold(const struct model *model, uint64_t *in_use)
 {
     struct span_cursor cursor;
     struct span span;
-    for (bool found = span_map_first(&model->map, &cursor); found; found = span_map_next(&model->map, &cursor)) {
+    for (bool found = span_map_first(&model->map, &cursor); found;
+         found = span_map_next(&model->map, &cursor)) {
         span_map_get(&model->map, &cursor, &span);
         const struct block *block = &model->blocks[span.owner];
         if (block->state == BLOCK_GONE || block->is_absent || block->address != span.start ||
@@ -34,6 +35,6 @@ bool model_invariants_hold(const struct model *model)
 {
     uint64_t in_use = 0;
     return span_map_invariants_hold(&model->map) && absent_hold(model, &in_use) &&
-           model->map.count + model->absent.count == model->counters.block_count && placed_hold(model, &in_use) &&
-           in_use == model->counters.in_use_bytes;
+           model->map.count + model->absent.count == model->counters.block_count &&
+           placed_hold(model, &in_use) && in_use == model->counters.in_use_bytes;
 }

@@ -1,6 +1,7 @@
-/* The state of a model, as its parts share it: its life and what it says of itself (model.c), blocks (model_blocks.c)
- * and their places (model_places.c), events and what waits for them (model_events.c), counters (model_counters.c),
- * holes (model_holes.c) and invariants (model_invariants.c).  Only these include it. */
+/* The state of a model, as its parts share it: its life and what it says of itself (model.c),
+ * blocks (model_blocks.c) and their places (model_places.c), events and what waits for them
+ * (model_events.c), counters (model_counters.c), holes (model_holes.c) and invariants
+ * (model_invariants.c).  Only these include it. */
 #ifndef HARNESS_MODEL_PARTS_H
 #define HARNESS_MODEL_PARTS_H
 
@@ -45,14 +46,14 @@ struct model {
     struct model_gone *gone;
     size_t gone_count, gone_capacity;
     uint64_t largest_hole_bytes, hole_count; /* valid when holes_known */
-    uint64_t in_use_before_bytes;            /* after this host's last op, for the peak's upper bound */
-    uint64_t completed_count;                /* completed events of the timeline that this model took in */
+    uint64_t in_use_before_bytes; /* after this host's last op, for the peak's upper bound */
+    uint64_t completed_count;     /* completed events of the timeline that this model took in */
     enum target_result last_result;
     uint32_t last_op, op;
     bool last_skipped, holes_known, is_unordered;
 };
 
-/* --- lists ---------------------------------------------------------------------------------- */
+/* --- lists --- */
 
 static inline void slot_list_add(struct slot_list *list, uint32_t slot)
 {
@@ -95,13 +96,14 @@ static inline void raise_to(uint64_t *most, uint64_t value)
     *most = value > *most ? value : *most;
 }
 
-/* --- what the parts do for each other ------------------------------------------------------- */
+/* --- what the parts do for each other --- */
 
 /* A dying block with nothing left to wait for gives its room back. */
 void model_settle(struct model *model, uint32_t slot);
 
 /* Takes the range into the map; false: slot *other lies there. */
-bool model_claim(struct model *model, uint32_t slot, const struct target_block *at, uint32_t *other);
+bool model_claim(struct model *model, uint32_t slot, const struct target_block *at,
+                 uint32_t *other);
 /* The block gives its place back, or its copy in host memory. */
 void model_displace(struct model *model, uint32_t slot);
 

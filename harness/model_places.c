@@ -23,13 +23,14 @@ void model_displace(struct model *model, uint32_t slot)
         span_map_erase(&model->map, block->address, block->address + block->size_bytes);
     }
     model_count_displaced(model, block);
-    model->gone = array_grown(model->gone, model->gone_count, &model->gone_capacity, sizeof *model->gone);
+    model->gone = array_grown(model->gone, model->gone_count, &model->gone_capacity,
+                              sizeof *model->gone);
     /* A program's target was told by unload(). */
     const bool is_freed = block->state == BLOCK_DYING && block->kind != BLOCK_PROGRAM;
     model->gone[model->gone_count++] = (struct model_gone){block->handle, slot, is_freed};
 }
 
-/* --- images --------------------------------------------------------------------------------- */
+/* --- images --- */
 
 void model_evict(struct model *model, uint32_t slot)
 {
@@ -40,7 +41,8 @@ void model_evict(struct model *model, uint32_t slot)
     block->state = BLOCK_GONE;
 }
 
-bool model_reload(struct model *model, uint32_t slot, const struct target_block *at, uint32_t *other)
+bool model_reload(struct model *model, uint32_t slot, const struct target_block *at,
+                  uint32_t *other)
 {
     struct block *block = &model->blocks[slot];
     CHECK(block->state == BLOCK_GONE);
@@ -54,7 +56,7 @@ bool model_reload(struct model *model, uint32_t slot, const struct target_block 
     return true;
 }
 
-/* --- blocks in host memory ------------------------------------------------------------------ */
+/* --- blocks in host memory --- */
 
 void model_strand(struct model *model, uint32_t slot)
 {
@@ -71,7 +73,9 @@ bool model_return(struct model *model, uint32_t slot, uint64_t address, uint32_t
 {
     struct block *block = &model->blocks[slot];
     CHECK(block->is_absent);
-    if (!model_claim(model, slot, &(struct target_block){.address = address, .size_bytes = block->size_bytes}, other)) {
+    if (!model_claim(model, slot,
+                     &(struct target_block){.address = address, .size_bytes = block->size_bytes},
+                     other)) {
         return false;
     }
     slot_list_take(&model->absent, slot);
@@ -81,7 +85,7 @@ bool model_return(struct model *model, uint32_t slot, uint64_t address, uint32_t
     return true;
 }
 
-/* --- moves ---------------------------------------------------------------------------------- */
+/* --- moves --- */
 
 static int compare_spans(const void *a, const void *b)
 {
@@ -97,7 +101,8 @@ static struct span *moved_spans(const struct model *model, const uint64_t *addre
     CHECK(spans != NULL);
     struct span_cursor cursor;
     size_t i = 0;
-    for (bool found = span_map_first(&model->map, &cursor); found; found = span_map_next(&model->map, &cursor)) {
+    for (bool found = span_map_first(&model->map, &cursor); found;
+         found = span_map_next(&model->map, &cursor)) {
         span_map_get(&model->map, &cursor, &spans[i]);
         spans[i].end = addresses[i] + (spans[i].end - spans[i].start);
         spans[i].start = addresses[i];

@@ -17,11 +17,13 @@ static void reserve(struct oom *oom, const struct model *model)
     /* One more than there are: pointers into no memory at all are undefined. */
     if (slot_count >= oom->due_time_capacity) {
         oom->due_time_capacity = slot_count * 2 + 1;
-        oom->due_times_ns = array_resized(oom->due_times_ns, oom->due_time_capacity * 2 * sizeof *oom->due_times_ns);
+        oom->due_times_ns = array_resized(oom->due_times_ns,
+                                          oom->due_time_capacity * 2 * sizeof *oom->due_times_ns);
     }
 }
 
-static struct oom_block make_block(const struct block *block, uint64_t wait_due_ns, uint64_t use_due_ns)
+static struct oom_block make_block(const struct block *block, uint64_t wait_due_ns,
+                                   uint64_t use_due_ns)
 {
     return (struct oom_block){
         .address = block->address,
@@ -49,13 +51,15 @@ static void take_blocks(struct oom *oom, const struct model *model)
     for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
         span_map_get(map, &cursor, &span);
         const uint32_t slot = (uint32_t)span.owner;
-        oom->blocks[count++] = make_block(model_block(model, slot), wait_due_ns[slot], use_due_ns[slot]);
+        oom->blocks[count++] = make_block(model_block(model, slot), wait_due_ns[slot],
+                                          use_due_ns[slot]);
     }
     CHECK(count == map->count);
     oom->block_count = count;
 }
 
-void oom_take(struct oom *oom, const struct model *model, const struct oom_request *request, uint32_t faults_fired)
+void oom_take(struct oom *oom, const struct model *model, const struct oom_request *request,
+              uint32_t faults_fired)
 {
     const struct target_contract *contract = model_contract(model);
     oom->capacity_bytes = model_capacity_bytes(model);
@@ -82,7 +86,8 @@ uint64_t oom_reserved_bytes(const struct oom *oom)
     uint64_t reserved = 0;
     for (size_t i = 0; i < oom->block_count; i++) {
         const struct oom_block *block = &oom->blocks[i];
-        reserved = block->used_until_ns > 0 && block->stack_bytes > reserved ? block->stack_bytes : reserved;
+        reserved = block->used_until_ns > 0 && block->stack_bytes > reserved ? block->stack_bytes
+                                                                             : reserved;
     }
     return reserved;
 }
@@ -96,8 +101,8 @@ struct oom_bounds oom_reservable(const struct oom *oom)
     for (size_t i = 0; i < oom->block_count; i++) {
         const struct oom_block *block = &oom->blocks[i];
         all_bytes += block->size_bytes;
-        is_found = is_found || oom->defrag == DEFRAG_NONE || block->state != BLOCK_LIVE || block->hold_count > 0 ||
-                   block->used_until_ns > 0;
+        is_found = is_found || oom->defrag == DEFRAG_NONE || block->state != BLOCK_LIVE ||
+                   block->hold_count > 0 || block->used_until_ns > 0;
         fixed += !is_found;
         movable_bytes += is_found ? 0 : block->size_bytes;
     }

@@ -23,24 +23,27 @@ enum op_kind {
     OP_UNLOAD,     /* program */
     OP_EXECUTE,    /* program; own event after delay_ns; loads it again when it was evicted */
     OP_DEFRAGMENT,
-    OP_COMPLETE,   /* `event` completes now, whatever its delay was, lost ones too */
-    OP_ADVANCE,    /* delay_ns of virtual time pass */
-    OP_TOUCH,      /* block: its contents are read and compared */
-    OP_REPORT,     /* counters, holes and the allocations report are compared */
-    OP_FAULT,      /* fault; size_bytes = which call from now, 1 = the next, 0 = disarms it; delay_ns */
-    OP_RETIRE,     /* size_bytes at address go bad for ever: the allocator may not use them; skipped unless free */
-    OP_SWITCH,     /* of the schedule: at point size_bytes of op `ref` (OP_NONE: of lane `lane`, a thread of the
-                      target's own) lane `tag` goes on, or `event` completes; skipped where lanes are not run */
+    OP_COMPLETE, /* `event` completes now, whatever its delay was, lost ones too */
+    OP_ADVANCE,  /* delay_ns of virtual time pass */
+    OP_TOUCH,    /* block: its contents are read and compared */
+    OP_REPORT,   /* counters, holes and the allocations report are compared */
+    OP_FAULT,  /* fault; size_bytes = which call from now, 1 = the next, 0 = disarms it; delay_ns */
+    OP_RETIRE, /* size_bytes at address go bad for ever: the allocator may not use them; skipped
+                  unless free */
+    OP_SWITCH, /* of the schedule: at point size_bytes of op `ref` (OP_NONE: of lane `lane`, a
+                  thread of the target's own) lane `tag` goes on, or `event` completes; skipped
+                  where lanes are not run */
     OP_KIND_COUNT
 };
 
-#define OP_NONE UINT32_MAX                  /* no reference */
-#define DELAY_NEVER UINT64_MAX              /* the event is lost: only OP_COMPLETE ends it */
+#define OP_NONE UINT32_MAX     /* no reference */
+#define DELAY_NEVER UINT64_MAX /* the event is lost: only OP_COMPLETE ends it */
 
 enum op_flag {
     /* ref counts in the live set (modulo its size) instead of naming an op; event counts in the
-     * pending events.  OP_RETIRE: the range is what is free at or above address (modulo the capacity, and from the
-     * bottom on when nothing is), cut to size_bytes.  Resolved when the op is recorded. */
+     * pending events.  OP_RETIRE: the range is what is free at or above address (modulo the
+     * capacity, and from the bottom on when nothing is), cut to size_bytes.  Resolved when the op
+     * is recorded. */
     OP_RELATIVE = 1u << 0,
     /* OP_EXECUTE: the event completes delay_ns after the executions of the same collective (group)
      * have been enqueued on every host, or, with an error, COLLECTIVE_BOUND_NS after this op. */
@@ -65,9 +68,9 @@ struct op {
     uint8_t lane; /* client thread, 0..63 */
     uint8_t host; /* machine of the SPMD job, 0..63 */
     uint8_t flags;
-    uint32_t ref;       /* block or program; OP_NONE */
-    uint32_t event;     /* OP_NONE: an own event after delay_ns */
-    uint8_t tag;        /* index into the list's tag names; OP_FAULT: enum fault_kind; OP_SWITCH: a lane */
+    uint32_t ref;   /* block or program; OP_NONE */
+    uint32_t event; /* OP_NONE: an own event after delay_ns */
+    uint8_t tag; /* index into the list's tag names; OP_FAULT: enum fault_kind; OP_SWITCH: a lane */
     uint8_t align_log2; /* 0 = the granule */
     uint16_t group;     /* with OP_COLLECTIVE or OP_SPMD: which one, any number */
     uint64_t size_bytes;
@@ -90,7 +93,7 @@ struct op_kind_info {
     bool has_block, has_program, has_event; /* ref to a block, ref to a program, event */
     bool event_required;                    /* has_event, and there is no own event instead */
     bool makes_block, makes_program, makes_event;
-    bool can_be_fitted;                     /* OP_FITTED */
+    bool can_be_fitted; /* OP_FITTED */
 };
 const struct op_kind_info *op_kind_info(enum op_kind kind);
 
@@ -115,8 +118,9 @@ void op_list_copy(struct op_list *to, const struct op_list *from);
 /* Drops every op i with keep[i] false and renumbers references; what named a dropped op is left
  * as OP_NONE and will be skipped.  Relative references stay as they are. */
 void op_list_filter(struct op_list *list, const bool *keep);
-/* Puts count ops, which are not in the list, before its op number `at` (<= list->count) and renumbers the references of
- * the ops behind.  References of the ops that come in count in the list as it is then. */
+/* Puts count ops, which are not in the list, before its op number `at` (<= list->count) and
+ * renumbers the references of the ops behind.  References of the ops that come in count in the list
+ * as it is then. */
 void op_list_insert(struct op_list *list, size_t at, const struct op *ops, size_t count);
 
 #endif

@@ -14,7 +14,7 @@
 
 #include "harness/size.h"
 
-/* --- printing ------------------------------------------------------------------------------- */
+/* --- printing --- */
 
 /* Appends to text[OP_TEXT_BYTES], which is large enough for every op. */
 static void text_append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -168,7 +168,8 @@ static void print_head(FILE *stream, const struct setup *setup)
     }
     fprintf(stream, "hosts %" PRIu32 "\n", setup->host_count);
     const uint32_t *at = setup->coordinate;
-    fprintf(stream, "coordinate %" PRIu32 "x%" PRIu32 "x%" PRIu32 "_HBM%" PRIu32 "\n", at[0], at[1], at[2], at[3]);
+    fprintf(stream, "coordinate %" PRIu32 "x%" PRIu32 "x%" PRIu32 "_HBM%" PRIu32 "\n", at[0], at[1],
+            at[2], at[3]);
     fprintf(stream, "target %s\n", setup->target);
     for (uint32_t i = 0; i < setup->option_count; i++) {
         fprintf(stream, "option %s=%s\n", setup->options[i].key, setup->options[i].value);
@@ -197,7 +198,8 @@ static void print_comments(FILE *stream, const char *comments)
         fputs("# ", stream);
         for (size_t i = 0; i < length; i++) {
             /* The text of a target's message may hold anything. */
-            fputc((unsigned char)comments[i] < 0x20 || comments[i] == 0x7F ? ' ' : comments[i], stream);
+            fputc((unsigned char)comments[i] < 0x20 || comments[i] == 0x7F ? ' ' : comments[i],
+                  stream);
         }
         fputc('\n', stream);
         comments += length;
@@ -205,7 +207,8 @@ static void print_comments(FILE *stream, const char *comments)
     }
 }
 
-void ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list, const char *comments)
+void ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list,
+                    const char *comments)
 {
     char text[OP_TEXT_BYTES];
     print_head(stream, setup);
@@ -216,7 +219,7 @@ void ops_file_print(FILE *stream, const struct setup *setup, const struct op_lis
     }
 }
 
-/* --- writing -------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 static enum ops_file_result unwritable(struct ops_file_error *error, const char *path, FILE *stream,
                                        const char *partial)
@@ -227,12 +230,14 @@ static enum ops_file_result unwritable(struct ops_file_error *error, const char 
         unlink(partial);
     }
     *error = (struct ops_file_error){0};
-    snprintf(error->reason, sizeof error->reason, "cannot write %.160s: %s", path, strerror(number));
+    snprintf(error->reason, sizeof error->reason, "cannot write %.160s: %s", path,
+             strerror(number));
     return OPS_FILE_UNWRITABLE;
 }
 
-enum ops_file_result ops_file_write(const char *path, const struct setup *setup, const struct op_list *list,
-                                    const char *comments, struct ops_file_error *error)
+enum ops_file_result ops_file_write(const char *path, const struct setup *setup,
+                                    const struct op_list *list, const char *comments,
+                                    struct ops_file_error *error)
 {
     char partial[4096];
     if (snprintf(partial, sizeof partial, "%s.partial", path) >= (int)sizeof partial) {
@@ -257,7 +262,7 @@ enum ops_file_result ops_file_write(const char *path, const struct setup *setup,
     return OPS_FILE_OK;
 }
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 #define FILE_BYTES_MAX ((uint64_t)1 << 30)
 
@@ -296,8 +301,8 @@ static enum ops_file_result read_stream(FILE *stream, struct setup *setup, struc
         }
     }
     const bool failed = ferror(stream);
-    const enum ops_file_result result =
-        failed ? unreadable(error, strerror(errno)) : ops_file_parse(text, length, setup, list, error);
+    const enum ops_file_result result = failed ? unreadable(error, strerror(errno))
+                                               : ops_file_parse(text, length, setup, list, error);
     free(text);
     return result;
 }
@@ -306,7 +311,8 @@ enum ops_file_result ops_file_read(const char *path, struct setup *setup, struct
                                    struct ops_file_error *error)
 {
     const bool is_standard = strcmp(path, "-") == 0;
-    FILE *stream = is_standard ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb") : fopen(path, "rb");
+    FILE *stream = is_standard ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb")
+                               : fopen(path, "rb");
     if (stream == NULL) {
         return unreadable(error, strerror(errno));
     }

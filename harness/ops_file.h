@@ -34,10 +34,10 @@ struct ops_file_error {
 
 /* Reads text[length] into *setup and *list (initialised by the caller; replaced).  On failure
  * both are unspecified but safe to deinit, and *error says where and why. */
-enum ops_file_result ops_file_parse(const char *text, size_t length, struct setup *setup, struct op_list *list,
-                                    struct ops_file_error *error);
-/* Whether the head of a list can name the target: a name without blanks, or the path of a plug-in, which may have some,
- * but not at its ends; no control characters, below SETUP_VALUE_BYTES. */
+enum ops_file_result ops_file_parse(const char *text, size_t length, struct setup *setup,
+                                    struct op_list *list, struct ops_file_error *error);
+/* Whether the head of a list can name the target: a name without blanks, or the path of a plug-in,
+ * which may have some, but not at its ends; no control characters, below SETUP_VALUE_BYTES. */
 bool ops_file_can_name(const char *target);
 /* The same from a file, or, where path is "-", from standard input as it stands; up to 1 GiB. */
 enum ops_file_result ops_file_read(const char *path, struct setup *setup, struct op_list *list,
@@ -46,13 +46,15 @@ enum ops_file_result ops_file_read(const char *path, struct setup *setup, struct
 /* Prints the one canonical text: ops_file_parse gives the same setup and ops back, and printing
  * those gives the same bytes.  comments (may be NULL) is put after the head, one "# " per line.
  * Write errors stay in the stream (ferror). */
-void ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list, const char *comments);
+void ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list,
+                    const char *comments);
 /* One op without its number and line end, for messages; returns text. */
 enum { OP_TEXT_BYTES = 320 };
 const char *op_print(const struct op *op, char text[OP_TEXT_BYTES]);
 
 /* Writes path.partial, flushes it to the disk, and renames it to path. */
-enum ops_file_result ops_file_write(const char *path, const struct setup *setup, const struct op_list *list,
-                                    const char *comments, struct ops_file_error *error);
+enum ops_file_result ops_file_write(const char *path, const struct setup *setup,
+                                    const struct op_list *list, const char *comments,
+                                    struct ops_file_error *error);
 
 #endif

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* --- the numbers of ops --------------------------------------------------------------------- */
+/* --- the numbers of ops --- */
 
 static int compare_labels(const void *a, const void *b)
 {
@@ -19,7 +19,8 @@ bool parser_find_label(const struct parser *parser, uint64_t label, uint32_t *in
     if (parser->list->count == 0) {
         return false;
     }
-    const uint64_t *found = bsearch(&label, parser->labels, parser->list->count, sizeof label, compare_labels);
+    const uint64_t *found = bsearch(&label, parser->labels, parser->list->count, sizeof label,
+                                    compare_labels);
     if (found == NULL) {
         return false;
     }
@@ -36,15 +37,16 @@ static bool parse_label(struct parser *parser, struct word word)
     }
     const size_t count = parser->list->count;
     if (count > 0 && label <= parser->labels[count - 1]) {
-        return parser_fail(parser, word.text, "op numbers ascend: %" PRIu64 " comes after %" PRIu64, label,
-                           parser->labels[count - 1]);
+        return parser_fail(parser, word.text, "op numbers ascend: %" PRIu64 " comes after %" PRIu64,
+                           label, parser->labels[count - 1]);
     }
-    parser->labels = array_grown(parser->labels, count, &parser->label_capacity, sizeof *parser->labels);
+    parser->labels = array_grown(parser->labels, count, &parser->label_capacity,
+                                 sizeof *parser->labels);
     parser->labels[count] = label;
     return true;
 }
 
-/* --- lines ---------------------------------------------------------------------------------- */
+/* --- lines --- */
 
 static bool parse_op_line(struct parser *parser, struct word label)
 {
@@ -63,8 +65,8 @@ static bool parse_op_line(struct parser *parser, struct word label)
         return false;
     }
     if (op.host >= parser->setup->host_count) {
-        return parser_fail(parser, parser->line, "host %u, but the head says hosts %" PRIu32, op.host,
-                           parser->setup->host_count);
+        return parser_fail(parser, parser->line, "host %u, but the head says hosts %" PRIu32,
+                           op.host, parser->setup->host_count);
     }
     op_list_append(parser->list, &op);
     return true;
@@ -73,12 +75,14 @@ static bool parse_op_line(struct parser *parser, struct word label)
 static bool parse_first_line(struct parser *parser, struct word first)
 {
     if (!word_is(first, "hbmstress-ops")) {
-        return parser_fail(parser, first.text, "not an .ops file: the first line must be 'hbmstress-ops 1'");
+        return parser_fail(parser, first.text,
+                           "not an .ops file: the first line must be 'hbmstress-ops 1'");
     }
     const struct word version = parser_next_word(parser);
     return word_is(version, "1") ||
-           parser_fail(parser, version.text, "version '%.*s' is not known; this program reads version 1",
-                       shown(version), version.text);
+           parser_fail(parser, version.text,
+                       "version '%.*s' is not known; this program reads version 1", shown(version),
+                       version.text);
 }
 
 static bool parse_line(struct parser *parser)
@@ -94,13 +98,14 @@ static bool parse_line(struct parser *parser)
         return parse_op_line(parser, first);
     }
     if (parser->list->count > 0) {
-        return parser_fail(parser, first.text, "'%.*s' is not an op: ops are written 'N: kind …'", shown(first),
-                           first.text);
+        return parser_fail(parser, first.text, "'%.*s' is not an op: ops are written 'N: kind …'",
+                           shown(first), first.text);
     }
     return parser_head(parser, first);
 }
 
-/* Moves the parser to the line that begins at `line`; returns where the next one does, behind `end` after the last. */
+/* Moves the parser to the line that begins at `line`; returns where the next one does, behind `end`
+ * after the last. */
 static const char *take_line(struct parser *parser, const char *line, const char *end)
 {
     const char *newline = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
@@ -123,8 +128,8 @@ static bool is_text(struct parser *parser, bool has_end)
            parser_fail(parser, parser->line_end, "the file is cut off: its last line has no end");
 }
 
-enum ops_file_result ops_file_parse(const char *text, size_t length, struct setup *setup, struct op_list *list,
-                                    struct ops_file_error *error)
+enum ops_file_result ops_file_parse(const char *text, size_t length, struct setup *setup,
+                                    struct op_list *list, struct ops_file_error *error)
 {
     struct parser parser = {.setup = setup, .list = list, .error = error};
     setup_init(setup);

@@ -9,25 +9,28 @@
 /* How long a fault takes that does not say so: as long as many a use in the scenarios. */
 #define FAULT_DELAY_DEFAULT_NS UINT64_C(1000000)
 
-/* --- references ----------------------------------------------------------------------------- */
+/* --- references --- */
 
 /* "%3": the third of what is there, counted around. */
-static bool parse_relative(struct parser *parser, struct word value, struct op *op, uint32_t *reference)
+static bool parse_relative(struct parser *parser, struct word value, struct op *op,
+                           uint32_t *reference)
 {
     uint64_t number = 0;
     if (op->kind == OP_SWITCH) {
-        return parser_fail(parser, value.text, "a switch names ops by their numbers, not as '%.*s'", shown(value),
-                           value.text);
+        return parser_fail(parser, value.text, "a switch names ops by their numbers, not as '%.*s'",
+                           shown(value), value.text);
     }
     op->flags |= OP_RELATIVE;
-    if (!parser_number(parser, (struct word){value.text + 1, value.length - 1}, OP_NONE - 1, &number)) {
+    if (!parser_number(parser, (struct word){value.text + 1, value.length - 1}, OP_NONE - 1,
+                       &number)) {
         return false;
     }
     *reference = (uint32_t)number;
     return true;
 }
 
-static bool parse_reference(struct parser *parser, struct word value, struct op *op, uint32_t *reference)
+static bool parse_reference(struct parser *parser, struct word value, struct op *op,
+                            uint32_t *reference)
 {
     uint64_t number = 0;
     if (word_is(value, "none")) {
@@ -54,7 +57,7 @@ static bool parse_event(struct parser *parser, struct word value, struct op *op)
     return parse_reference(parser, value, op, &op->event);
 }
 
-/* --- numbers -------------------------------------------------------------------------------- */
+/* --- numbers --- */
 
 static bool parse_small(struct parser *parser, struct word value, uint64_t max, uint8_t *field)
 {
@@ -102,7 +105,7 @@ static bool parse_collective(struct parser *parser, struct word value, struct op
     return parse_group(parser, value, op, OP_COLLECTIVE);
 }
 
-/* --- sizes and durations -------------------------------------------------------------------- */
+/* --- sizes and durations --- */
 
 static bool parse_size(struct parser *parser, struct word value, struct op *op)
 {
@@ -111,9 +114,10 @@ static bool parse_size(struct parser *parser, struct word value, struct op *op)
     }
     struct fit fit;
     if (!fit_parse(value.text, value.length, &fit)) {
-        return parser_fail(parser, value.text,
-                           "'%.*s' is not a fit such as %%hole, %%free-1, %%half, %%block:3 or %%pair:3+1",
-                           shown(value), value.text);
+        return parser_fail(
+            parser, value.text,
+            "'%.*s' is not a fit such as %%hole, %%free-1, %%half, %%block:3 or %%pair:3+1",
+            shown(value), value.text);
     }
     op->flags |= OP_FITTED;
     op->size_bytes = fit_pack(&fit);
@@ -147,18 +151,20 @@ static bool parse_address(struct parser *parser, struct word value, struct op *o
 {
     const bool is_relative = value.length > 0 && value.text[0] == '%';
     op->flags |= is_relative ? OP_RELATIVE : 0;
-    return parser_size(parser, (struct word){value.text + is_relative, value.length - is_relative}, &op->address);
+    return parser_size(parser, (struct word){value.text + is_relative, value.length - is_relative},
+                       &op->address);
 }
 
 static bool parse_delay(struct parser *parser, struct word value, struct op *op)
 {
     parser->names_delay = true;
     return duration_parse(value.text, value.length, &op->delay_ns) ||
-           parser_fail(parser, value.text, "'%.*s' is not a duration such as 20us, 3ms, 10m or never", shown(value),
+           parser_fail(parser, value.text,
+                       "'%.*s' is not a duration such as 20us, 3ms, 10m or never", shown(value),
                        value.text);
 }
 
-/* --- faults and switches -------------------------------------------------------------------- */
+/* --- faults and switches --- */
 
 enum { FAULT_NAMES_BYTES = 208 };
 
@@ -174,7 +180,8 @@ static bool parse_call(struct parser *parser, struct word value, struct op *op)
         }
         names_append(names, sizeof names, name);
     }
-    return parser_fail(parser, value.text, "unknown fault '%.*s'; one of %s", shown(value), value.text, names);
+    return parser_fail(parser, value.text, "unknown fault '%.*s'; one of %s", shown(value),
+                       value.text, names);
 }
 
 /* The n-th call of a fault, the point of a switch. */
@@ -186,7 +193,8 @@ static bool parse_count(struct parser *parser, struct word value, struct op *op)
 static bool parse_for_ever(struct parser *parser, struct word value, struct op *op)
 {
     op->flags |= word_is(value, "yes") ? OP_FOR_EVER : 0;
-    return word_is(value, "yes") || parser_fail(parser, value.text, "for_ever is 'yes' or left out");
+    return word_is(value, "yes") ||
+           parser_fail(parser, value.text, "for_ever is 'yes' or left out");
 }
 
 static bool parse_to(struct parser *parser, struct word value, struct op *op)
@@ -195,14 +203,15 @@ static bool parse_to(struct parser *parser, struct word value, struct op *op)
     return parse_small(parser, value, OP_LANE_COUNT_MAX - 1, &op->tag);
 }
 
-/* --- fields --------------------------------------------------------------------------------- */
+/* --- fields --- */
 
 enum { EVERY_KIND = OP_KIND_COUNT, ITS_KINDS };
 
 static const struct field {
     const char *key;
-    uint8_t kind; /* which has it: an enum op_kind, EVERY_KIND, or ITS_KINDS: all in whose op_kind_info flag is set, but
-                   * no fault, whose size and tag stand for something else */
+    uint8_t
+        kind; /* which has it: an enum op_kind, EVERY_KIND, or ITS_KINDS: all in whose op_kind_info
+               * flag is set, but no fault, whose size and tag stand for something else */
     uint8_t flag; /* the offset in struct op_kind_info */
     bool (*parse)(struct parser *parser, struct word value, struct op *op);
 } fields[] = {
@@ -256,12 +265,13 @@ static bool parse_field(struct parser *parser, struct word word, struct op *op, 
 {
     struct word key, value;
     if (!word_split(word, &key, &value)) {
-        return parser_fail(parser, word.text, "a field is KEY=VALUE, not '%.*s'", shown(word), word.text);
+        return parser_fail(parser, word.text, "a field is KEY=VALUE, not '%.*s'", shown(word),
+                           word.text);
     }
     const size_t row = field_find(op->kind, key);
     if (row == FIELD_COUNT) {
-        return parser_fail(parser, key.text, "'%s' has no field '%.*s'", op_kind_info(op->kind)->name, shown(key),
-                           key.text);
+        return parser_fail(parser, key.text, "'%s' has no field '%.*s'",
+                           op_kind_info(op->kind)->name, shown(key), key.text);
     }
     if ((*named >> row & 1) != 0) {
         return parser_fail(parser, key.text, "'%.*s' is given twice", shown(key), key.text);
@@ -292,8 +302,9 @@ static bool finish_fields(struct parser *parser, struct op *op)
         return false;
     }
     if (op->kind == OP_SWITCH && parser->names_lane == (op->event != OP_NONE)) {
-        return parser_fail(parser, parser->line,
-                           "a switch has either to=, the lane that goes on, or event=, which completes");
+        return parser_fail(
+            parser, parser->line,
+            "a switch has either to=, the lane that goes on, or event=, which completes");
     }
     return op->event == OP_NONE || !op_kind_info(op->kind)->has_delay || op->delay_ns == 0 ||
            parser_fail(parser, parser->line, "an op has either event= or delay=");
@@ -302,7 +313,8 @@ static bool finish_fields(struct parser *parser, struct op *op)
 bool parser_fields(struct parser *parser, struct op *op)
 {
     uint32_t named = 0;
-    for (struct word word = parser_next_word(parser); word.length > 0; word = parser_next_word(parser)) {
+    for (struct word word = parser_next_word(parser); word.length > 0;
+         word = parser_next_word(parser)) {
         if (!parse_field(parser, word, op, &named)) {
             return false;
         }

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <inttypes.h>
 
-/* --- target --------------------------------------------------------------------------------- */
+/* --- target --- */
 
 /* A target that a plug-in is loaded for: targets/plugin.h. */
 static bool is_path(struct word word)
@@ -46,7 +46,8 @@ static bool parse_option(struct parser *parser, struct word word)
     if (!word_split(word, &key_word, &value_word)) {
         return parser_fail(parser, word.text, "an option is KEY=VALUE");
     }
-    if (!parser_copy(parser, key_word, key, sizeof key) || !parser_copy(parser, value_word, value, sizeof value)) {
+    if (!parser_copy(parser, key_word, key, sizeof key) ||
+        !parser_copy(parser, value_word, value, sizeof value)) {
         return false;
     }
     if (setup_option(parser->setup, key) != NULL) {
@@ -56,7 +57,7 @@ static bool parse_option(struct parser *parser, struct word word)
            parser_fail(parser, word.text, "more than %d options", SETUP_OPTION_COUNT_MAX);
 }
 
-/* --- device --------------------------------------------------------------------------------- */
+/* --- device --- */
 
 static bool parse_chip(struct parser *parser, struct word word)
 {
@@ -70,7 +71,8 @@ static bool parse_chip(struct parser *parser, struct word word)
     for (size_t i = 0; chips[i] != NULL; i++) {
         names_append(names, sizeof names, chips[i]->name);
     }
-    return parser_fail(parser, word.text, "unknown chip '%.*s'; one of %s", shown(word), word.text, names);
+    return parser_fail(parser, word.text, "unknown chip '%.*s'; one of %s", shown(word), word.text,
+                       names);
 }
 
 static bool parse_capacity(struct parser *parser, struct word word)
@@ -111,14 +113,16 @@ static bool parse_coordinate(struct parser *parser, struct word word)
     uint32_t *at = parser->setup->coordinate;
     int end = 0;
     if (text[strspn(text, "0123456789x_HBM")] != '\0' || /* signs are numbers to sscanf() */
-        sscanf(text, "%5" SCNu32 "x%5" SCNu32 "x%5" SCNu32 "_HBM%5" SCNu32 "%n", &at[0], &at[1], &at[2], &at[3],
-               &end) != 4 || text[end] != '\0') {
-        return parser_fail(parser, word.text, "'%.*s' is not a coordinate such as 0x0x1_HBM0", shown(word), word.text);
+        sscanf(text, "%5" SCNu32 "x%5" SCNu32 "x%5" SCNu32 "_HBM%5" SCNu32 "%n", &at[0], &at[1],
+               &at[2], &at[3], &end) != 4 ||
+        text[end] != '\0') {
+        return parser_fail(parser, word.text, "'%.*s' is not a coordinate such as 0x0x1_HBM0",
+                           shown(word), word.text);
     }
     return true;
 }
 
-/* --- run ------------------------------------------------------------------------------------ */
+/* --- run --- */
 
 static bool parse_scenario(struct parser *parser, struct word word)
 {
@@ -145,7 +149,8 @@ static bool parse_check_races(struct parser *parser, struct word word)
 {
     parser->setup->checks_races = word_is(word, "yes");
     return parser->setup->checks_races ||
-           parser_fail(parser, word.text, "'%.*s' is not yes, the only value", shown(word), word.text);
+           parser_fail(parser, word.text, "'%.*s' is not yes, the only value", shown(word),
+                       word.text);
 }
 
 /* What stands between the quotes, which may have blanks. */
@@ -179,7 +184,7 @@ static bool parse_tag(struct parser *parser, struct word word)
     return parse_tag_name(parser, (uint8_t)tag);
 }
 
-/* --- lines ---------------------------------------------------------------------------------- */
+/* --- lines --- */
 
 static const struct {
     const char *name;
@@ -210,7 +215,8 @@ static bool parse_value(struct parser *parser, size_t row)
         return false;
     }
     const struct word rest = parser_next_word(parser);
-    return rest.length == 0 || parser_fail(parser, rest.text, "unexpected '%.*s'", shown(rest), rest.text);
+    return rest.length == 0 ||
+           parser_fail(parser, rest.text, "unexpected '%.*s'", shown(rest), rest.text);
 }
 
 bool parser_head(struct parser *parser, struct word key)
@@ -224,7 +230,10 @@ bool parser_head(struct parser *parser, struct word key)
         }
         return parse_value(parser, i);
     }
-    return parser_fail(parser, key.text, "unknown word '%.*s': neither an op 'N: kind …' nor one of the head "
-                       "(scenario, chip, capacity, granule, hosts, coordinate, target, option, seed, search_nodes, "
-                       "regret_max, check_races, tag)", shown(key), key.text);
+    return parser_fail(
+        parser, key.text,
+        "unknown word '%.*s': neither an op 'N: kind …' nor one of the head "
+        "(scenario, chip, capacity, granule, hosts, coordinate, target, option, seed, search_nodes, "
+        "regret_max, check_races, tag)",
+        shown(key), key.text);
 }

@@ -1,6 +1,6 @@
-/* The text of an .ops file as the parts of its parser share it: words and numbers (ops_parse_words.c), the head of a
- * list (ops_parse_head.c), the fields of an op (ops_parse_fields.c), and the lines that hold them (ops_parse.c).  Only
- * these include it. */
+/* The text of an .ops file as the parts of its parser share it: words and numbers
+ * (ops_parse_words.c), the head of a list (ops_parse_head.c), the fields of an op
+ * (ops_parse_fields.c), and the lines that hold them (ops_parse.c).  Only these include it. */
 #ifndef HARNESS_OPS_PARSE_PARTS_H
 #define HARNESS_OPS_PARSE_PARTS_H
 
@@ -29,7 +29,7 @@ struct parser {
     struct ops_file_error *error;
 };
 
-/* --- words ---------------------------------------------------------------------------------- */
+/* --- words --- */
 
 static inline bool words_equal(struct word a, struct word b)
 {
@@ -68,20 +68,22 @@ bool word_split(struct word word, struct word *key, struct word *value);
 /* Puts one more name into a text of so many bytes, "" at first: "v4, v5e". */
 void names_append(char *names, size_t names_bytes, const char *name);
 
-/* --- what is read from a line: false is an error, which the parser then has ------------------ */
+/* --- what is read from a line: false is an error, which the parser then has --- */
 
 /* The error is at `at`, in the current line; returns false. */
-bool parser_fail(struct parser *parser, const char *at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool parser_fail(struct parser *parser, const char *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void parser_skip_blanks(struct parser *parser);
 /* The next blank-separated word; length 0 at the end of the line. */
 struct word parser_next_word(struct parser *parser);
-/* All from `from` to the end of the line but the blanks at that end; the parser stays where it is. */
+/* All from `from` to the end of the line but the blanks at that end; the parser stays where it is.
+ */
 struct word parser_rest(const struct parser *parser, const char *from);
 bool parser_copy(struct parser *parser, struct word word, char *to, size_t to_bytes);
 bool parser_size(struct parser *parser, struct word word, uint64_t *size_bytes);
 bool parser_number(struct parser *parser, struct word word, uint64_t max, uint64_t *number);
 
-/* --- lines ---------------------------------------------------------------------------------- */
+/* --- lines --- */
 
 /* A line of the head that begins with the word key. */
 bool parser_head(struct parser *parser, struct word key);

@@ -84,14 +84,16 @@ bool parser_copy(struct parser *parser, struct word word, char *to, size_t to_by
 bool parser_size(struct parser *parser, struct word word, uint64_t *size_bytes)
 {
     return size_parse(word.text, word.length, size_bytes) ||
-           parser_fail(parser, word.text, "'%.*s' is not a size such as 512, 4K or 16G", shown(word), word.text);
+           parser_fail(parser, word.text, "'%.*s' is not a size such as 512, 4K or 16G",
+                       shown(word), word.text);
 }
 
 bool parser_number(struct parser *parser, struct word word, uint64_t max, uint64_t *number)
 {
     uint64_t value = 0;
     if (!number_parse(word.text, word.length, &value) || value > max) {
-        return parser_fail(parser, word.text, "'%.*s' is not a number from 0 to %" PRIu64, shown(word), word.text, max);
+        return parser_fail(parser, word.text, "'%.*s' is not a number from 0 to %" PRIu64,
+                           shown(word), word.text, max);
     }
     *number = value;
     return true;

@@ -41,19 +41,15 @@ void oracle_destroy(struct oracle *oracle)
 const char *proof_kind_name(enum proof_kind kind)
 {
     static const char *const names[PROOF_KIND_COUNT] = {
-        [PROOF_NONE] = "none",
-        [PROOF_STACK] = "stack",
-        [PROOF_SPANS] = "spans",
-        [PROOF_ROUNDING] = "rounding",
-        [PROOF_SEARCH] = "search",
-        [PROOF_PLAN] = "plan",
+        [PROOF_NONE] = "none",         [PROOF_STACK] = "stack",   [PROOF_SPANS] = "spans",
+        [PROOF_ROUNDING] = "rounding", [PROOF_SEARCH] = "search", [PROOF_PLAN] = "plan",
         [PROOF_BUDGET] = "budget",
     };
     CHECK(kind < PROOF_KIND_COUNT);
     return names[kind];
 }
 
-/* --- in words ---------------------------------------------------------------------------------- */
+/* --- in words --- */
 
 static void explain(const struct oracle *oracle, struct verdict *verdict, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -63,7 +59,8 @@ static void explain(const struct oracle *oracle, struct verdict *verdict, const 
     int used = 0;
     if (reach->frees_awaited > 0 || reach->programs_evicted > 0) {
         used = snprintf(verdict->reason, sizeof verdict->reason,
-                        "with %" PRIu64 " queued frees awaited and %" PRIu64 " idle programs evicted, ",
+                        "with %" PRIu64 " queued frees awaited and %" PRIu64
+                        " idle programs evicted, ",
                         reach->frees_awaited, reach->programs_evicted);
     }
     va_list arguments;
@@ -72,7 +69,8 @@ static void explain(const struct oracle *oracle, struct verdict *verdict, const 
     va_end(arguments);
 }
 
-/* The largest gap without counting blocks in it, and all free bytes: what a reader wants to know. */
+/* The largest gap without counting blocks in it, and all free bytes: what a reader wants to know.
+ */
 static void summarise(const struct reach *reach, uint64_t *largest, uint64_t *all)
 {
     *largest = *all = 0;
@@ -88,9 +86,10 @@ static void summarise(const struct reach *reach, uint64_t *largest, uint64_t *al
     }
 }
 
-/* --- why --------------------------------------------------------------------------------------- */
+/* --- why --- */
 
-static void settle(struct oracle *oracle, struct verdict *verdict, enum verdict_kind kind, enum proof_kind proof)
+static void settle(struct oracle *oracle, struct verdict *verdict, enum verdict_kind kind,
+                   enum proof_kind proof)
 {
     verdict->kind = kind;
     verdict->rule = kind == VERDICT_PREMATURE ? RULE_PREMATURE : RULE_NONE;
@@ -101,10 +100,8 @@ static void settle(struct oracle *oracle, struct verdict *verdict, enum verdict_
 static enum proof_kind proof_kind_of(enum packing_method method)
 {
     static const enum proof_kind kinds[] = {
-        [PACKING_BY_VOLUME] = PROOF_ROUNDING,
-        [PACKING_BY_LARGEST_ITEM] = PROOF_ROUNDING,
-        [PACKING_BY_ROUNDING] = PROOF_ROUNDING,
-        [PACKING_BY_SEARCH] = PROOF_SEARCH,
+        [PACKING_BY_VOLUME] = PROOF_ROUNDING,       [PACKING_BY_LARGEST_ITEM] = PROOF_ROUNDING,
+        [PACKING_BY_ROUNDING] = PROOF_ROUNDING,     [PACKING_BY_SEARCH] = PROOF_SEARCH,
         [PACKING_BY_SEARCH_ALIGNED] = PROOF_SEARCH,
     };
     CHECK(method < sizeof kinds / sizeof kinds[0]);
@@ -112,7 +109,8 @@ static enum proof_kind proof_kind_of(enum packing_method method)
     return kinds[method];
 }
 
-/* Volume is rounding by the granule; an item that is larger than every span, rounding by its size. */
+/* Volume is rounding by the granule; an item that is larger than every span, rounding by its size.
+ */
 static uint64_t rounding_unit(const struct oracle *oracle, const struct packing_answer *answer)
 {
     switch (answer->method) {
@@ -147,9 +145,10 @@ static void fill_refutation(struct oracle *oracle, const struct packing_answer *
     CHECK(proof->need > proof->have);
 }
 
-/* --- the verdict ------------------------------------------------------------------------------- */
+/* --- the verdict --- */
 
-static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_proof, struct verdict *verdict)
+static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_proof,
+                         struct verdict *verdict)
 {
     struct packing_answer answer;
     repack_decide(&oracle->repack, &oracle->reach, nodes_max, wants_proof, &answer);
@@ -157,22 +156,26 @@ static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_p
     const char *method = packing_method_name(answer.method);
     if (answer.result == PACKING_FITS) {
         settle(oracle, verdict, VERDICT_PREMATURE, PROOF_PLAN);
-        explain(oracle, verdict, "the movable blocks and the request can be packed into the spans between unmovable "
-                "blocks (%s)", method);
+        explain(oracle, verdict,
+                "the movable blocks and the request can be packed into the spans between unmovable "
+                "blocks (%s)",
+                method);
         return;
     }
     if (answer.result == PACKING_UNKNOWN) {
         settle(oracle, verdict, VERDICT_UNKNOWN, PROOF_BUDGET);
         oracle->proof.nodes = answer.nodes;
         fill_need_and_have(oracle, 1);
-        explain(oracle, verdict, "no packing found and none refuted within %" PRIu64 " nodes (%s)", nodes_max, method);
+        explain(oracle, verdict, "no packing found and none refuted within %" PRIu64 " nodes (%s)",
+                nodes_max, method);
         return;
     }
     settle(oracle, verdict, VERDICT_JUSTIFIED, proof_kind_of(answer.method));
     if (wants_proof) {
         fill_refutation(oracle, &answer);
     }
-    explain(oracle, verdict, "no packing of the movable blocks and the request exists (%s)", method);
+    explain(oracle, verdict, "no packing of the movable blocks and the request exists (%s)",
+            method);
 }
 
 /* Decides without moving a block between spans; true when that settles it. */
@@ -182,8 +185,11 @@ static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
     struct reach_gap where = {0};
     if (reach_slides(reach, &where)) {
         settle(oracle, verdict, VERDICT_PREMATURE, PROOF_PLAN);
-        explain(oracle, verdict, "the request fits into [0x%" PRIx64 ", 0x%" PRIx64 ") beside the movable blocks there "
-                "(%zu)", where.start, where.end, where.last - where.first);
+        explain(oracle, verdict,
+                "the request fits into [0x%" PRIx64 ", 0x%" PRIx64
+                ") beside the movable blocks there "
+                "(%zu)",
+                where.start, where.end, where.last - where.first);
         return true;
     }
     if (reach->defrag == DEFRAG_REPACK) {
@@ -198,11 +204,13 @@ static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
     size_print_field(all, all_text);
     settle(oracle, verdict, VERDICT_JUSTIFIED, PROOF_SPANS);
     explain(oracle, verdict, "the most that one %s offers is %s of %s free",
-            reach->defrag == DEFRAG_SLIDE ? "span between unmovable blocks" : "hole", largest_text, all_text);
+            reach->defrag == DEFRAG_SLIDE ? "span between unmovable blocks" : "hole", largest_text,
+            all_text);
     return true;
 }
 
-/* The stack does not fit below the lowest unmovable block, or not at all; true when that settles it. */
+/* The stack does not fit below the lowest unmovable block, or not at all; true when that settles
+ * it. */
 static bool judge_stack(struct oracle *oracle, struct verdict *verdict)
 {
     const struct reach *reach = &oracle->reach;
@@ -214,15 +222,17 @@ static bool judge_stack(struct oracle *oracle, struct verdict *verdict)
     }
     if (fixed != NULL) {
         settle(oracle, verdict, VERDICT_JUSTIFIED, PROOF_STACK);
-        explain(oracle, verdict, "an unmovable block lies at 0x%" PRIx64 ", below the end of the stack at 0x%" PRIx64,
+        explain(oracle, verdict,
+                "an unmovable block lies at 0x%" PRIx64
+                ", below the end of the stack at 0x%" PRIx64,
                 fixed->start, reach->bottom);
         return true;
     }
     return false;
 }
 
-static void judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max, bool wants_proof,
-                  struct verdict *verdict)
+static void judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                  bool wants_proof, struct verdict *verdict)
 {
     reach_decide_fully(&oracle->reach, oom);
     verdict->nodes = 0;
@@ -235,12 +245,14 @@ static void judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_m
     }
 }
 
-void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max, struct verdict *verdict)
+void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                  struct verdict *verdict)
 {
     judge(oracle, oom, nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max, false, verdict);
 }
 
-static void append(struct verdict *verdict, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(struct verdict *verdict, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void append(struct verdict *verdict, const char *format, ...)
 {
     const size_t used = strlen(verdict->reason);
@@ -254,7 +266,8 @@ static void append(struct verdict *verdict, const char *format, ...)
 static void explain_plan(const struct proof_plan *plan, struct verdict *verdict)
 {
     char size[SIZE_TEXT_BYTES];
-    const size_t moved_count = plan->move_count - plan->staged_count; /* a staged block is moved in two halves */
+    const size_t moved_count = plan->move_count -
+                               plan->staged_count; /* a staged block is moved in two halves */
     verdict->reason[0] = '\0';
     if (plan->frees_awaited > 0) {
         append(verdict, "await queued frees (%" PRIu64 "), ", plan->frees_awaited);
@@ -279,10 +292,13 @@ static void explain_plan(const struct proof_plan *plan, struct verdict *verdict)
     append(verdict, "the request fits at 0x%" PRIx64, plan->address);
 }
 
-/* A placement exists in the state that decides, so the planner, which comes to that state last, finds one. */
-static void prove_premature(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max, struct verdict *verdict)
+/* A placement exists in the state that decides, so the planner, which comes to that state last,
+ * finds one. */
+static void prove_premature(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                            struct verdict *verdict)
 {
-    const enum plan_result result = planner_find(oracle->planner, oom, nodes_max, &oracle->proof.plan);
+    const enum plan_result result = planner_find(oracle->planner, oom, nodes_max,
+                                                 &oracle->proof.plan);
     CHECK(result == PLAN_FOUND);
     explain_plan(&oracle->proof.plan, verdict);
 }

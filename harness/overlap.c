@@ -23,10 +23,11 @@ void overlap_deinit(struct overlap *overlap)
     *overlap = (struct overlap){0};
 }
 
-static void add_mark(struct overlap *overlap, const struct judge *judge, uint32_t call, bool is_return)
+static void add_mark(struct overlap *overlap, const struct judge *judge, uint32_t call,
+                     bool is_return)
 {
-    overlap->marks =
-        array_grown(overlap->marks, overlap->mark_count, &overlap->mark_capacity, sizeof *overlap->marks);
+    overlap->marks = array_grown(overlap->marks, overlap->mark_count, &overlap->mark_capacity,
+                                 sizeof *overlap->marks);
     struct overlap_mark *mark = &overlap->marks[overlap->mark_count++];
     mark->call = call;
     mark->is_return = is_return;
@@ -38,10 +39,11 @@ static void add_mark(struct overlap *overlap, const struct judge *judge, uint32_
     }
 }
 
-uint32_t overlap_begin(struct overlap *overlap, const struct judge *judge, struct host *host, uint8_t lane)
+uint32_t overlap_begin(struct overlap *overlap, const struct judge *judge, struct host *host,
+                       uint8_t lane)
 {
-    overlap->calls =
-        array_grown(overlap->calls, overlap->call_count, &overlap->call_capacity, sizeof *overlap->calls);
+    overlap->calls = array_grown(overlap->calls, overlap->call_count, &overlap->call_capacity,
+                                 sizeof *overlap->calls);
     const uint32_t number = (uint32_t)overlap->call_count++;
     overlap->calls[number] = (struct overlap_call){.host = host, .lane = lane};
     overlap->under_way_count++;
@@ -52,16 +54,20 @@ uint32_t overlap_begin(struct overlap *overlap, const struct judge *judge, struc
 void overlap_stretch(struct overlap *overlap, const struct judge *judge)
 {
     CHECK(overlap->mark_count > 0);
-    overlap->marks[overlap->mark_count - 1].completed_count = timeline_completed_count(judge->timeline);
+    overlap->marks[overlap->mark_count - 1].completed_count = timeline_completed_count(
+        judge->timeline);
 }
 
 const char *overlap_message(struct host *host, const struct call *call)
 {
-    const char *text = call->skipped || call->result == TARGET_OK ? NULL : host->target->message(host->instance);
+    const char *text = call->skipped || call->result == TARGET_OK
+                           ? NULL
+                           : host->target->message(host->instance);
     return text == NULL ? "" : text;
 }
 
-void overlap_end(struct overlap *overlap, const struct judge *judge, const struct overlap_answer *answer)
+void overlap_end(struct overlap *overlap, const struct judge *judge,
+                 const struct overlap_answer *answer)
 {
     struct overlap_call *over = &overlap->calls[answer->number];
     CHECK(!over->is_over);

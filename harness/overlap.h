@@ -1,8 +1,8 @@
-/* What is written down while calls of several lanes overlap: the calls, and how far the device had come at each begin
- * and each return.  judge_overlap() judges it.
+/* What is written down while calls of several lanes overlap: the calls, and how far the device had
+ * come at each begin and each return.  judge_overlap() judges it.
  *
- * The calls of an overlap are those from the first that began while none was under way to the instant at which none is
- * any more.  For one thread at a time, except overlap_message(). */
+ * The calls of an overlap are those from the first that began while none was under way to the
+ * instant at which none is any more.  For one thread at a time, except overlap_message(). */
 #ifndef HARNESS_OVERLAP_H
 #define HARNESS_OVERLAP_H
 
@@ -45,15 +45,17 @@ void overlap_deinit(struct overlap *overlap);
 void overlap_clear(struct overlap *overlap);
 
 /* Returns the number of the call in this overlap.  The host must outlive it. */
-uint32_t overlap_begin(struct overlap *overlap, const struct judge *judge, struct host *host, uint8_t lane);
+uint32_t overlap_begin(struct overlap *overlap, const struct judge *judge, struct host *host,
+                       uint8_t lane);
 /* The call answer->number, which is under way, has returned.  Call and message are copied. */
-void overlap_end(struct overlap *overlap, const struct judge *judge, const struct overlap_answer *answer);
-/* What completed since the last return counts as before it: the lanes were called no more, but the device went on.
- * Some call has begun. */
+void overlap_end(struct overlap *overlap, const struct judge *judge,
+                 const struct overlap_answer *answer);
+/* What completed since the last return counts as before it: the lanes were called no more, but the
+ * device went on. Some call has begun. */
 void overlap_stretch(struct overlap *overlap, const struct judge *judge);
 
-/* The error text of a call that has returned, to be asked by the thread that made it, before its next one, until which
- * it is the target's; "" = none. */
+/* The error text of a call that has returned, to be asked by the thread that made it, before its
+ * next one, until which it is the target's; "" = none. */
 const char *overlap_message(struct host *host, const struct call *call);
 
 #endif

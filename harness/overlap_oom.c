@@ -7,10 +7,11 @@
 
 static bool is_oom(const struct overlap_call *over)
 {
-    return !over->call.skipped && over->call.result == TARGET_NO_MEMORY && judge_is_request(&over->call.op);
+    return !over->call.skipped && over->call.result == TARGET_NO_MEMORY &&
+           judge_is_request(&over->call.op);
 }
 
-/* --- what may have been felt already ------------------------------------------------------------------------ */
+/* --- what may have been felt already --- */
 
 /* The image of a program that was evicted may be back already. */
 static void blur_reload(const struct call *call, uint64_t stack_bytes, struct oom *oom)
@@ -24,16 +25,22 @@ static void blur_reload(const struct call *call, uint64_t stack_bytes, struct oo
     if (call->block.size_bytes == 0 || (at < oom->block_count && oom->blocks[at].address < end)) {
         return; /* it was never away, or is not back yet */
     }
-    oom->blocks = array_grown(oom->blocks, oom->block_count, &oom->block_capacity, sizeof *oom->blocks);
+    oom->blocks = array_grown(oom->blocks, oom->block_count, &oom->block_capacity,
+                              sizeof *oom->blocks);
     memmove(&oom->blocks[at + 1], &oom->blocks[at], (oom->block_count - at) * sizeof *oom->blocks);
-    oom->blocks[at] = (struct oom_block){.address = start, .size_bytes = end - start,
-                                         .align_bytes = oom->granule_bytes, .stack_bytes = stack_bytes,
-                                         .used_until_ns = DELAY_NEVER, .op = call->op.ref, .kind = BLOCK_PROGRAM,
+    oom->blocks[at] = (struct oom_block){.address = start,
+                                         .size_bytes = end - start,
+                                         .align_bytes = oom->granule_bytes,
+                                         .stack_bytes = stack_bytes,
+                                         .used_until_ns = DELAY_NEVER,
+                                         .op = call->op.ref,
+                                         .kind = BLOCK_PROGRAM,
                                          .state = BLOCK_LIVE};
     oom->block_count++;
 }
 
-/* What is held or used does not move, what is freed may be stuck behind an event that never comes. */
+/* What is held or used does not move, what is freed may be stuck behind an event that never comes.
+ */
 static void blur_block(const struct op *op, struct oom_block *block)
 {
     if (op->kind == OP_HOLD) {
@@ -59,14 +66,14 @@ static void blur_call(const struct pass *pass, const struct overlap_call *over, 
     }
 }
 
-/* Whether call i may have had its effect already on the host of the call `number`.  A program whose execution is asked
- * for is as good as queued, whatever comes of it. */
+/* Whether call i may have had its effect already on the host of the call `number`.  A program whose
+ * execution is asked for is as good as queued, whatever comes of it. */
 static bool may_be_felt(const struct pass *pass, uint32_t number, uint32_t i)
 {
     const struct overlap_call *over = call_at(pass, i);
     const struct call *call = &over->call;
-    return i != number && is_open(pass, i) && over->host == call_at(pass, number)->host && !call->skipped &&
-           (call->result == TARGET_OK || call->op.kind == OP_EXECUTE);
+    return i != number && is_open(pass, i) && over->host == call_at(pass, number)->host &&
+           !call->skipped && (call->result == TARGET_OK || call->op.kind == OP_EXECUTE);
 }
 
 /* Effects that calls under way may have had already, and that leave less room. */
@@ -91,7 +98,7 @@ static bool may_be_blurred(const struct pass *pass, uint32_t number)
     return false;
 }
 
-/* --- one instant -------------------------------------------------------------------------------------------- */
+/* --- one instant --- */
 
 /* Keeps the state that was just judged, and the verdict on it, for the call's return. */
 static void keep(struct pass *pass, uint32_t number, const struct verdict *verdict)
@@ -105,8 +112,8 @@ static void keep(struct pass *pass, uint32_t number, const struct verdict *verdi
     pending->has_oom = true;
 }
 
-/* The state is kept of the first instant in which nothing fitted, else of the last that is not known, else of the
- * last. */
+/* The state is kept of the first instant in which nothing fitted, else of the last that is not
+ * known, else of the last. */
 static void take_verdict(struct pass *pass, uint32_t number, const struct verdict *verdict)
 {
     struct pending *pending = &pass->pending[number];
@@ -152,7 +159,7 @@ void overlap_oom_ask(struct pass *pass)
     }
 }
 
-/* --- the return --------------------------------------------------------------------------------------------- */
+/* --- the return --- */
 
 /* The state that decided is the judge's again, for who asks for a certificate. */
 static void take_kept(struct pass *pass, uint32_t number)
@@ -172,7 +179,8 @@ static uint64_t requested_bytes(const struct overlap_call *over)
 {
     const struct oom_request request = judge_request(over->host, &over->call);
     uint64_t bytes = 0;
-    return __builtin_add_overflow(request.size_bytes, request.stack_bytes, &bytes) ? UINT64_MAX : bytes;
+    return __builtin_add_overflow(request.size_bytes, request.stack_bytes, &bytes) ? UINT64_MAX
+                                                                                   : bytes;
 }
 
 bool overlap_oom_finish(struct pass *pass, uint32_t number)

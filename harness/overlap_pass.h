@@ -1,5 +1,6 @@
-/* One pass over an overlap, as its parts share it: what is known of each call so far, and how far the log was read.
- * Only judge_overlap.c and its parts, overlap_effects.c and overlap_oom.c, include it. */
+/* One pass over an overlap, as its parts share it: what is known of each call so far, and how far
+ * the log was read. Only judge_overlap.c and its parts, overlap_effects.c and overlap_oom.c,
+ * include it. */
 #ifndef HARNESS_OVERLAP_PASS_H
 #define HARNESS_OVERLAP_PASS_H
 
@@ -17,14 +18,15 @@ struct pending {
     bool has_oom;               /* oom is the state of the instant that decided */
     struct oom oom;
     uint64_t nodes;
-    struct verdict verdict;     /* on that state; large, so only has_oom makes it mean something */
+    struct verdict verdict; /* on that state; large, so only has_oom makes it mean something */
 };
 struct pass {
     struct judge *judge;
     struct overlap *overlap;
     struct pending *pending; /* by call */
     struct overlap_moves moves;
-    struct oom oom; /* the state of the instant that is asked for; the judge's is that of the call told last */
+    struct oom oom; /* the state of the instant that is asked for; the judge's is that of the call
+                       told last */
     uint32_t device_call_counts[OP_HOST_COUNT_MAX]; /* taken in */
     uint64_t in_use_before[OP_HOST_COUNT_MAX], taken_bytes[OP_HOST_COUNT_MAX];
     uint64_t peak_low_before[OP_HOST_COUNT_MAX];
@@ -46,7 +48,8 @@ static inline bool is_open(const struct pass *pass, size_t i)
 static inline uint32_t slot_named(const struct host *host, const struct call *call)
 {
     const struct op_kind_info *info = op_kind_info(call->op.kind);
-    return info->has_block || info->has_program ? model_slot_of_op(host->model, call->op.ref) : SLOT_NONE;
+    return info->has_block || info->has_program ? model_slot_of_op(host->model, call->op.ref)
+                                                : SLOT_NONE;
 }
 
 /* What an execution reserves at the bottom; the program may not be in the model yet. */

@@ -13,10 +13,12 @@ void overlap_stages_deinit(struct overlap_stages *stages)
 /* A slot is another block's once the first is gone. */
 static bool is_stage_of(const struct staged *staged, const struct host *host, uint32_t slot)
 {
-    return staged->host == host && staged->slot == slot && staged->op == model_block(host->model, slot)->op;
+    return staged->host == host && staged->slot == slot &&
+           staged->op == model_block(host->model, slot)->op;
 }
 
-void overlap_stages_stamp(const struct overlap_stages *stages, const struct host *host, uint32_t slot)
+void overlap_stages_stamp(const struct overlap_stages *stages, const struct host *host,
+                          uint32_t slot)
 {
     for (size_t i = 0; i < stages->count; i++) {
         if (is_stage_of(&stages->staged[i], host, slot)) {
@@ -26,7 +28,8 @@ void overlap_stages_stamp(const struct overlap_stages *stages, const struct host
     }
 }
 
-struct staged *overlap_stages_find(const struct overlap_stages *stages, const struct host *host, uint64_t stage)
+struct staged *overlap_stages_find(const struct overlap_stages *stages, const struct host *host,
+                                   uint64_t stage)
 {
     for (size_t i = 0; i < stages->count; i++) {
         struct staged *staged = &stages->staged[i];
@@ -37,7 +40,8 @@ struct staged *overlap_stages_find(const struct overlap_stages *stages, const st
     return NULL;
 }
 
-bool overlap_stages_hold(const struct overlap_stages *stages, const struct host *host, uint32_t slot)
+bool overlap_stages_hold(const struct overlap_stages *stages, const struct host *host,
+                         uint32_t slot)
 {
     for (size_t i = 0; i < stages->count; i++) {
         if (is_stage_of(&stages->staged[i], host, slot)) {
@@ -47,7 +51,8 @@ bool overlap_stages_hold(const struct overlap_stages *stages, const struct host 
     return false;
 }
 
-bool overlap_stages_may_hold_alone(const struct overlap_stages *stages, const struct host *host, uint32_t slot)
+bool overlap_stages_may_hold_alone(const struct overlap_stages *stages, const struct host *host,
+                                   uint32_t slot)
 {
     for (size_t i = 0; i < stages->count; i++) {
         if (stages->staged[i].may_stay && is_stage_of(&stages->staged[i], host, slot)) {
@@ -57,7 +62,7 @@ bool overlap_stages_may_hold_alone(const struct overlap_stages *stages, const st
     return false;
 }
 
-/* --- the log ------------------------------------------------------------------------------------------------ */
+/* --- the log --- */
 
 /* Unless somebody keeps the block in place, it may be in host memory alone from here on. */
 static void lose_place(const struct overlap_stages *stages, const struct host *host, uint32_t slot)
@@ -66,37 +71,45 @@ static void lose_place(const struct overlap_stages *stages, const struct host *h
     const bool may = block->state == BLOCK_LIVE && block->hold_count == 0 && block->use_count == 0;
     for (size_t i = 0; may && i < stages->count; i++) {
         struct staged *staged = &stages->staged[i];
-        staged->may_stay = staged->may_stay || (!staged->is_back && is_stage_of(staged, host, slot));
+        staged->may_stay = staged->may_stay ||
+                           (!staged->is_back && is_stage_of(staged, host, slot));
     }
 }
 
 static void add(struct overlap_stages *stages, const struct staged *staged)
 {
-    stages->staged = array_grown(stages->staged, stages->count, &stages->capacity, sizeof *stages->staged);
+    stages->staged = array_grown(stages->staged, stages->count, &stages->capacity,
+                                 sizeof *stages->staged);
     stages->staged[stages->count] = *staged;
     stages->staged[stages->count++].op = model_block(staged->host->model, staged->slot)->op;
 }
 
-void overlap_stages_take_out(struct overlap_stages *stages, const struct host *host, const struct device_call *made)
+void overlap_stages_take_out(struct overlap_stages *stages, const struct host *host,
+                             const struct device_call *made)
 {
     struct span span;
-    if (span_map_intersects(model_map(host->model), made->from, made->from + 1, &span) && span.start == made->from) {
-        add(stages, &(struct staged){.host = host, .stage = made->to, .slot = (uint32_t)span.owner});
+    if (span_map_intersects(model_map(host->model), made->from, made->from + 1, &span) &&
+        span.start == made->from) {
+        add(stages,
+            &(struct staged){.host = host, .stage = made->to, .slot = (uint32_t)span.owner});
     }
 }
 
-void overlap_stages_take_in(struct overlap_stages *stages, const struct host *host, const struct device_call *made)
+void overlap_stages_take_in(struct overlap_stages *stages, const struct host *host,
+                            const struct device_call *made)
 {
     if (made->owner != UINT32_MAX && overlap_stages_find(stages, host, made->from) == NULL &&
         model_block(host->model, made->owner)->is_absent) {
-        add(stages, &(struct staged){.host = host, .stage = made->from, .slot = made->owner, .may_stay = true});
+        add(stages, &(struct staged){
+                        .host = host, .stage = made->from, .slot = made->owner, .may_stay = true});
     }
 }
 
 void overlap_stages_take_refused(const struct overlap_stages *stages, const struct host *host,
                                  const struct device_call *made)
 {
-    for (size_t i = 0; made->result == DEVICE_REFUSED && i < stages->count; i++) { /* in part: it goes on */
+    for (size_t i = 0; made->result == DEVICE_REFUSED && i < stages->count;
+         i++) { /* in part: it goes on */
         const struct staged *staged = &stages->staged[i];
         if (is_stage_of(staged, host, staged->slot)) {
             lose_place(stages, host, staged->slot);
@@ -104,7 +117,7 @@ void overlap_stages_take_refused(const struct overlap_stages *stages, const stru
     }
 }
 
-/* --- without a place ---------------------------------------------------------------------------------------- */
+/* --- without a place --- */
 
 void overlap_stages_strand(const struct overlap_stages *stages, struct host *host, uint32_t slot)
 {
@@ -112,10 +125,12 @@ void overlap_stages_strand(const struct overlap_stages *stages, struct host *hos
     model_strand(host->model, slot);
 }
 
-void overlap_stages_strand_in(const struct overlap_stages *stages, struct host *host, uint64_t start, uint64_t end)
+void overlap_stages_strand_in(const struct overlap_stages *stages, struct host *host,
+                              uint64_t start, uint64_t end)
 {
     struct span span;
-    for (uint64_t at = start; at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
+    for (uint64_t at = start;
+         at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
         if (overlap_stages_hold(stages, host, (uint32_t)span.owner)) {
             overlap_stages_strand(stages, host, (uint32_t)span.owner);
         }
@@ -134,8 +149,9 @@ static bool may_have_no_address(const struct host *host, const struct block *blo
 static bool is_in_host_memory(const struct staged *staged, const struct host *host)
 {
     const struct block *block = model_block(host->model, staged->slot);
-    return block->state != BLOCK_GONE && is_stage_of(staged, host, staged->slot) && !block->is_absent &&
-           may_have_no_address(host, block) && device_has_staged(host->device, staged->slot, block->requested_bytes);
+    return block->state != BLOCK_GONE && is_stage_of(staged, host, staged->slot) &&
+           !block->is_absent && may_have_no_address(host, block) &&
+           device_has_staged(host->device, staged->slot, block->requested_bytes);
 }
 
 void overlap_stages_strand_refused(const struct overlap_stages *stages, struct host *host)

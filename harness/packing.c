@@ -49,7 +49,7 @@ const char *packing_log(const struct packing *packing, size_t *length)
     return packing->log;
 }
 
-/* --- the question in granules ------------------------------------------------------------------ */
+/* --- the question in granules --- */
 
 static uint64_t sum_of(const uint64_t *values, size_t count)
 {
@@ -60,13 +60,15 @@ static uint64_t sum_of(const uint64_t *values, size_t count)
     return sum;
 }
 
-/* is_padded: as if each aligned item might need the most room that alignment can cost.  False: the items are more
- * than the bins. */
-static bool fill_sizes(struct packing *packing, const struct packing_problem *problem, bool is_padded)
+/* is_padded: as if each aligned item might need the most room that alignment can cost.  False: the
+ * items are more than the bins. */
+static bool fill_sizes(struct packing *packing, const struct packing_problem *problem,
+                       bool is_padded)
 {
     struct packing_sizes *sizes = &packing->sizes;
     const uint64_t granule = problem->granule_bytes;
-    const size_t larger = problem->item_count > problem->bin_count ? problem->item_count : problem->bin_count;
+    const size_t larger = problem->item_count > problem->bin_count ? problem->item_count
+                                                                   : problem->bin_count;
     sizes->item_count = problem->item_count;
     sizes->bin_count = problem->bin_count;
     sizes->items = packing_take(packing, problem->item_count, sizeof *sizes->items);
@@ -93,7 +95,7 @@ static bool fill_sizes(struct packing *packing, const struct packing_problem *pr
     return true;
 }
 
-/* --- cheapest first ---------------------------------------------------------------------------- */
+/* --- cheapest first --- */
 
 /* Which attempts to fill are made before the searches, and how the budget is shared. */
 enum { ATTEMPTS_FIRST = 4, SHARE_FIRST = 64, SHARE_FILL = 8 };
@@ -109,20 +111,24 @@ static enum packing_result settle(struct packing_answer *answer, enum packing_re
     return result;
 }
 
-static enum packing_result try_bins(struct packing *packing, uint64_t limit, struct packing_answer *answer)
+static enum packing_result try_bins(struct packing *packing, uint64_t limit,
+                                    struct packing_answer *answer)
 {
     return settle(answer, packing_search_bins(packing, limit), PACKING_BY_SEARCH, 0);
 }
 
-/* Often a few large items alone do not fit, and the many ways to place the small ones only hide it. */
+/* Often a few large items alone do not fit, and the many ways to place the small ones only hide it.
+ */
 static bool large_items_refute(struct packing *packing, struct packing_answer *answer)
 {
     const struct packing_sizes whole = packing->sizes;
     struct packing_sizes *sizes = &packing->sizes;
     bool is_refuted = false;
-    for (size_t count = LARGE_ITEMS_MIN; count <= LARGE_ITEMS_MAX && count < whole.item_count && !is_refuted; count *= 2) {
+    for (size_t count = LARGE_ITEMS_MIN;
+         count <= LARGE_ITEMS_MAX && count < whole.item_count && !is_refuted; count *= 2) {
         sizes->item_count = packing_run_end(whole.items, whole.item_count, count - 1);
-        sizes->slack = whole.slack + sum_of(&whole.items[sizes->item_count], whole.item_count - sizes->item_count);
+        sizes->slack = whole.slack + sum_of(&whole.items[sizes->item_count],
+                                            whole.item_count - sizes->item_count);
         is_refuted = packing_search_bins(packing, LARGE_ITEMS_STEPS) == PACKING_NONE;
     }
     if (is_refuted) {
@@ -132,7 +138,8 @@ static bool large_items_refute(struct packing *packing, struct packing_answer *a
     return is_refuted;
 }
 
-/* A first look settles most questions; before a long one, more ways to find a packing without it. */
+/* A first look settles most questions; before a long one, more ways to find a packing without it.
+ */
 static enum packing_result search_sizes(struct packing *packing, struct packing_answer *answer)
 {
     const uint64_t budget = packing->nodes_max - packing->nodes;
@@ -171,7 +178,7 @@ static enum packing_result solve_sizes(struct packing *packing, struct packing_a
     return search_sizes(packing, answer);
 }
 
-/* --- alignments -------------------------------------------------------------------------------- */
+/* --- alignments --- */
 
 static bool has_alignments(const struct packing_problem *problem)
 {
@@ -184,7 +191,8 @@ static bool has_alignments(const struct packing_problem *problem)
 }
 
 /* At most `share` steps. */
-static enum packing_result solve_relaxed(struct packing *packing, const struct packing_problem *problem, bool is_padded,
+static enum packing_result solve_relaxed(struct packing *packing,
+                                         const struct packing_problem *problem, bool is_padded,
                                          uint64_t share, struct packing_answer *answer)
 {
     if (!fill_sizes(packing, problem, is_padded)) {
@@ -197,18 +205,22 @@ static enum packing_result solve_relaxed(struct packing *packing, const struct p
     return result;
 }
 
-/* Without alignments the question is only relaxed.  What fits with room to align anywhere fits truly, and what lies
- * between is searched place by place. */
-static void solve_aligned(struct packing *packing, const struct packing_problem *problem, struct packing_answer *answer)
+/* Without alignments the question is only relaxed.  What fits with room to align anywhere fits
+ * truly, and what lies between is searched place by place. */
+static void solve_aligned(struct packing *packing, const struct packing_problem *problem,
+                          struct packing_answer *answer)
 {
-    const enum packing_result relaxed = solve_relaxed(packing, problem, false, problem->nodes_max / 2, answer);
-    if (relaxed == PACKING_NONE || (relaxed == PACKING_FITS && packing_place(packing, problem, false))) {
+    const enum packing_result relaxed = solve_relaxed(packing, problem, false,
+                                                      problem->nodes_max / 2, answer);
+    if (relaxed == PACKING_NONE ||
+        (relaxed == PACKING_FITS && packing_place(packing, problem, false))) {
         return;
     }
     const uint64_t slack = packing->sizes.slack;
     const bool logs = packing->logs;
     packing->logs = false;
-    const enum packing_result padded = solve_relaxed(packing, problem, true, problem->nodes_max / 4, answer);
+    const enum packing_result padded = solve_relaxed(packing, problem, true, problem->nodes_max / 4,
+                                                     answer);
     packing->logs = logs;
     if (padded == PACKING_FITS) {
         CHECK(packing_place(packing, problem, true));
@@ -217,7 +229,8 @@ static void solve_aligned(struct packing *packing, const struct packing_problem 
     settle(answer, packing_search_aligned(packing, problem, slack), PACKING_BY_SEARCH_ALIGNED, 0);
 }
 
-void packing_solve(struct packing *packing, const struct packing_problem *problem, struct packing_answer *answer)
+void packing_solve(struct packing *packing, const struct packing_problem *problem,
+                   struct packing_answer *answer)
 {
     CHECK(problem->item_count < UINT32_MAX);
     CHECK(problem->bin_count < UINT32_MAX);

@@ -6,9 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Items with alignments above the granule waste room that depends on their neighbours.  Any packing can be
- * pushed down in each bin, so it is enough to fill bins from the bottom, the shortest first: at each step one of the
- * different items left goes to the next place that its alignment allows, or the bin is closed. */
+/* Items with alignments above the granule waste room that depends on their neighbours.  Any packing
+ * can be pushed down in each bin, so it is enough to fill bins from the bottom, the shortest first:
+ * at each step one of the different items left goes to the next place that its alignment allows, or
+ * the bin is closed. */
 struct aligned_type {
     uint64_t size, align; /* granules */
     size_t count;         /* left to place */
@@ -18,14 +19,15 @@ struct aligned_node {
     uint64_t at;    /* where bin `bin` goes on */
     uint64_t waste; /* what may still be lost */
     size_t bin;
-    size_t first; /* the first type that may come next: neighbours without alignment are kept in descending order */
+    size_t first;  /* the first type that may come next: neighbours without alignment are kept in
+                      descending order */
     size_t branch; /* the branch taken: a type; type_count: the bin was closed */
 };
 struct aligned_search {
     struct packing *packing;
     const struct packing_problem *problem;
-    struct packing_bin *bins; /* the shortest first; of equal ones that of the higher address */
-    uint32_t *order; /* the items of the problem, in the order of types */
+    struct packing_bin *bins;   /* the shortest first; of equal ones that of the higher address */
+    uint32_t *order;            /* the items of the problem, in the order of types */
     struct aligned_type *types; /* type_count of them, larger sizes first */
     size_t type_count, left;    /* items to place */
     struct aligned_node *nodes;
@@ -51,7 +53,8 @@ static int compare_items(const void *a, const void *b)
     return left->index < right->index ? -1 : left->index > right->index;
 }
 
-static void add_to_types(struct aligned_search *search, const struct packing_item *item, size_t position)
+static void add_to_types(struct aligned_search *search, const struct packing_item *item,
+                         size_t position)
 {
     const uint64_t granule = search->problem->granule_bytes;
     const uint64_t size = item->size_bytes / granule;
@@ -112,17 +115,19 @@ static uint64_t bin_end(const struct aligned_search *search, size_t bin)
     return search->bins[bin].end / search->problem->granule_bytes;
 }
 
-static bool may_come_next(const struct aligned_search *search, const struct aligned_node *node, size_t i)
+static bool may_come_next(const struct aligned_search *search, const struct aligned_node *node,
+                          size_t i)
 {
     const struct aligned_type *type = &search->types[i];
     const uint64_t start = align_up(node->at, type->align);
     const uint64_t end = bin_end(search, node->bin);
-    return type->count > 0 && (type->align > 1 || i >= node->first) && start <= end && type->size <= end - start &&
-           start - node->at <= node->waste;
+    return type->count > 0 && (type->align > 1 || i >= node->first) && start <= end &&
+           type->size <= end - start && start - node->at <= node->waste;
 }
 
 /* The first branch of the node from `branch` on, one past type_count when there is none. */
-static size_t next_branch(const struct aligned_search *search, const struct aligned_node *node, size_t branch)
+static size_t next_branch(const struct aligned_search *search, const struct aligned_node *node,
+                          size_t branch)
 {
     while (branch < search->type_count && !may_come_next(search, node, branch)) {
         branch++;
@@ -142,7 +147,8 @@ static void follow(struct aligned_search *search, size_t branch)
     if (branch == search->type_count) {
         *child = (struct aligned_node){.bin = node->bin + 1,
                                        .at = bin_start(search, node->bin + 1),
-                                       .waste = node->waste - (bin_end(search, node->bin) - node->at)};
+                                       .waste = node->waste -
+                                                (bin_end(search, node->bin) - node->at)};
         return;
     }
     struct aligned_type *type = &search->types[branch];
@@ -159,7 +165,8 @@ static void follow(struct aligned_search *search, size_t branch)
 static bool go_on(struct aligned_search *search, size_t branch)
 {
     for (;;) {
-        /* Closing the bin is the last branch; where it may not be closed, nothing more fits and too much is left. */
+        /* Closing the bin is the last branch; where it may not be closed, nothing more fits and too
+         * much is left. */
         const bool is_closed = branch > search->type_count;
         branch = next_branch(search, &search->nodes[search->depth], branch);
         if (branch <= search->type_count) {
@@ -187,16 +194,18 @@ static void keep_addresses(struct aligned_search *search)
         const struct aligned_node *node = &search->nodes[i];
         if (node->branch < search->type_count) {
             struct aligned_type *type = &search->types[node->branch];
-            search->packing->addresses[search->order[type->next++]] =
-                align_up(node->at, type->align) * search->problem->granule_bytes;
+            search->packing
+                ->addresses[search->order[type->next++]] = align_up(node->at, type->align) *
+                                                           search->problem->granule_bytes;
         }
     }
 }
 
-enum packing_result packing_search_aligned(struct packing *packing, const struct packing_problem *problem,
-                                           uint64_t slack)
+enum packing_result packing_search_aligned(struct packing *packing,
+                                           const struct packing_problem *problem, uint64_t slack)
 {
-    struct aligned_search search = {.packing = packing, .problem = problem, .left = problem->item_count};
+    struct aligned_search search = {
+        .packing = packing, .problem = problem, .left = problem->item_count};
     uint64_t limit = UINT64_MAX;
     CHECK(problem->bin_count > 0);
     if (problem->item_count > PACKING_SEARCH_ITEMS_MAX) {
@@ -204,7 +213,8 @@ enum packing_result packing_search_aligned(struct packing *packing, const struct
     }
     sort_into_types(&search);
     sort_bins(&search);
-    search.nodes = packing_take(packing, problem->item_count + problem->bin_count, sizeof *search.nodes);
+    search.nodes = packing_take(packing, problem->item_count + problem->bin_count,
+                                sizeof *search.nodes);
     search.nodes[0] = (struct aligned_node){.at = bin_start(&search, 0), .waste = slack};
     packing_log_clear(packing);
     const uint64_t steps = packing_node_steps(search.type_count);

@@ -2,15 +2,17 @@
 
 #include <string.h>
 
-/* Bins are filled one after the other, the smallest first, each with a choice of items that wastes no more
- * than the slack that is left; the largest bin then takes all the rest.  Choices are made item by item, largest
- * first, and end where the items that are left cannot fill the bin; of equal items the first ones are taken.
+/* Bins are filled one after the other, the smallest first, each with a choice of items that wastes
+ * no more than the slack that is left; the largest bin then takes all the rest.  Choices are made
+ * item by item, largest first, and end where the items that are left cannot fill the bin; of equal
+ * items the first ones are taken.
  *
- * An item that was passed over never hurts in the bin, neither beside the others nor instead of a smaller one: where
- * that leaves it room, another branch has the same packing with more in this bin.  So less must stay. */
+ * An item that was passed over never hurts in the bin, neither beside the others nor instead of a
+ * smaller one: where that leaves it room, another branch has the same packing with more in this
+ * bin.  So less must stay. */
 struct bins_step {
     uint64_t room, slack, passed, spare; /* of the node before it */
-    uint32_t item; /* taken; item_count: the bin was closed */
+    uint32_t item;                       /* taken; item_count: the bin was closed */
 };
 struct bins_search {
     struct packing *packing;
@@ -50,13 +52,15 @@ static struct bins_node begin_bin(struct bins_search *search, size_t bin, uint64
     for (size_t i = search->item_count; i-- > 0;) {
         fill[i] = fill[i + 1] + (search->used[i] ? 0 : search->items[i]);
     }
-    return (struct bins_node){.bin = bin, .room = search->bins[bin], .slack = slack, .spare = slack};
+    return (struct bins_node){
+        .bin = bin, .room = search->bins[bin], .slack = slack, .spare = slack};
 }
 
 /* Moves on to the first item that can be taken and says what follows. */
 static char letter_at(const struct bins_search *search, struct bins_node *node)
 {
-    while (node->i < search->item_count && (search->used[node->i] || search->items[node->i] > node->room)) {
+    while (node->i < search->item_count &&
+           (search->used[node->i] || search->items[node->i] > node->room)) {
         node->i++;
     }
     if (node->room > node->spare && node->room - node->spare > row_of(search, node->bin)[node->i]) {
@@ -104,12 +108,13 @@ static bool leave_last_item(struct bins_search *search, struct bins_node *node)
         }
         search->used[step->item] = false;
         const uint64_t size = search->items[step->item];
-        *node = (struct bins_node){.bin = node->bin,
-                                   .i = packing_run_end(search->items, search->item_count, step->item),
-                                   .room = step->room,
-                                   .slack = step->slack,
-                                   .passed = size,
-                                   .spare = smaller(step->spare, size - 1)};
+        *node = (struct bins_node){
+            .bin = node->bin,
+            .i = packing_run_end(search->items, search->item_count, step->item),
+            .room = step->room,
+            .slack = step->slack,
+            .passed = size,
+            .spare = smaller(step->spare, size - 1)};
         return true;
     }
     return false;

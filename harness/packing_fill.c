@@ -4,13 +4,14 @@
 
 #include <string.h>
 
-/* Bins are filled one after the other, the smallest first, each as well as a few tries allow and with no more than
- * its share of the slack wasted, if it can be; the largest bin takes what is left.  Each attempt passes over others
- * of the large items, by a generator of its own with a seed that is always the same. */
+/* Bins are filled one after the other, the smallest first, each as well as a few tries allow and
+ * with no more than its share of the slack wasted, if it can be; the largest bin takes what is
+ * left.  Each attempt passes over others of the large items, by a generator of its own with a seed
+ * that is always the same. */
 struct filling {
     struct packing *packing;
-    uint64_t *values;  /* the items left, descending */
-    uint32_t *items;   /* which they are */
+    uint64_t *values; /* the items left, descending */
+    uint32_t *items;  /* which they are */
     uint32_t *chosen;
     bool *is_chosen;
     size_t count;
@@ -61,7 +62,8 @@ static bool attempt_fits(struct filling *filling, uint32_t attempt, uint64_t *li
                                         .count = filling->count,
                                         .room = sizes->bins[bin],
                                         .tolerance = slack / bin,
-                                        .triple_steps = attempt == 0 ? TRIPLE_STEPS_FIRST : TRIPLE_STEPS_LATER,
+                                        .triple_steps = attempt == 0 ? TRIPLE_STEPS_FIRST
+                                                                     : TRIPLE_STEPS_LATER,
                                         .random = attempt == 0 ? NULL : &filling->random,
                                         .chosen = filling->chosen};
         packing_subset_choose(&subset);
@@ -77,7 +79,8 @@ static bool attempt_fits(struct filling *filling, uint32_t attempt, uint64_t *li
     return true;
 }
 
-bool packing_fill(struct packing *packing, uint32_t first_attempt, uint32_t attempts, uint64_t limit)
+bool packing_fill(struct packing *packing, uint32_t first_attempt, uint32_t attempts,
+                  uint64_t limit)
 {
     const size_t count = packing->sizes.item_count;
     struct filling filling = {.packing = packing};

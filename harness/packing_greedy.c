@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Items largest first, each into the bin with the least room that takes it (best fit), or with the most (worst
- * fit).  Bins are kept ascending by room, so that either is found at once. */
+/* Items largest first, each into the bin with the least room that takes it (best fit), or with the
+ * most (worst fit).  Bins are kept ascending by room, so that either is found at once. */
 struct place {
     uint64_t room;
     uint32_t bin;

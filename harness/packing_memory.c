@@ -18,7 +18,8 @@ void *packing_take(struct packing *packing, size_t count, size_t size_bytes)
 {
     struct packing_memory *memory = &packing->memory;
     CHECK(count < SIZE_MAX / 2 / size_bytes);
-    const size_t bytes = rounded_up(count * size_bytes + 1); /* never 0: the place of nothing is a place, too */
+    const size_t bytes = rounded_up(count * size_bytes +
+                                    1); /* never 0: the place of nothing is a place, too */
     if (bytes <= memory->capacity_bytes - memory->used_bytes) {
         void *taken = memory->first + memory->used_bytes;
         memory->used_bytes += bytes;

@@ -28,14 +28,16 @@ static struct indexed *match_bins(struct packing *packing, const struct packing_
 {
     struct indexed *bins = packing_take(packing, problem->bin_count, sizeof *bins);
     for (size_t i = 0; i < problem->bin_count; i++) {
-        bins[i] = (struct indexed){.key = problem->bins[i].end - problem->bins[i].start, .index = (uint32_t)i};
+        bins[i] = (struct indexed){.key = problem->bins[i].end - problem->bins[i].start,
+                                   .index = (uint32_t)i};
     }
     qsort(bins, problem->bin_count, sizeof *bins, compare_descending);
     return bins;
 }
 
 /* By item of the sizes, which item of the problem it is. */
-static struct indexed *match_items(struct packing *packing, const struct packing_problem *problem, bool is_padded)
+static struct indexed *match_items(struct packing *packing, const struct packing_problem *problem,
+                                   bool is_padded)
 {
     struct indexed *items = packing_take(packing, problem->item_count, sizeof *items);
     for (size_t i = 0; i < problem->item_count; i++) {

@@ -1,8 +1,8 @@
 #include "harness/packing_search.h"
 
-/* With sizes and bins divided by a unit and rounded down, a bin still holds no more than its own quotient.  Rounding
- * takes from bins and items alike, so the unit refutes when it takes more from the bins than from the items and
- * the slack together. */
+/* With sizes and bins divided by a unit and rounded down, a bin still holds no more than its own
+ * quotient.  Rounding takes from bins and items alike, so the unit refutes when it takes more from
+ * the bins than from the items and the slack together. */
 static bool unit_refutes(const struct packing_sizes *sizes, uint64_t unit)
 {
     uint64_t lost = 0;
@@ -20,11 +20,13 @@ static bool unit_refutes(const struct packing_sizes *sizes, uint64_t unit)
     return spared < most;
 }
 
-/* Parts of an item or a bin that are tried as units, and how many bins are divided in all: about a millisecond. */
+/* Parts of an item or a bin that are tried as units, and how many bins are divided in all: about a
+ * millisecond. */
 enum { PARTS_MAX = 4, DIVISIONS_MAX = 1 << 18 };
 
 /* Tries parts of length, each larger by `more`, as the unit. */
-static bool part_refutes(const struct packing_sizes *sizes, uint64_t length, uint64_t more, uint64_t *unit)
+static bool part_refutes(const struct packing_sizes *sizes, uint64_t length, uint64_t more,
+                         uint64_t *unit)
 {
     /* A bin loses less than the unit. */
     const uint64_t unit_min = sizes->slack / sizes->bin_count + 2;

@@ -4,12 +4,12 @@
 
 #include <string.h>
 
-/* Large values are taken one after the other while they fit.  After each of them one, two or (if that does not
- * fill the room) three of the values that follow are tried as the last ones: among hundreds of values so many sums
- * lie close to the room that one of them fills it nearly always. */
+/* Large values are taken one after the other while they fit.  After each of them one, two or (if
+ * that does not fill the room) three of the values that follow are tried as the last ones: among
+ * hundreds of values so many sums lie close to the room that one of them fills it nearly always. */
 enum { EXTRA_MAX = 3 };
 struct closing {
-    size_t prefix;           /* chosen values before it */
+    size_t prefix; /* chosen values before it */
     uint32_t extra[EXTRA_MAX];
     size_t extra_count;
     uint64_t left;
@@ -19,7 +19,8 @@ struct chooser {
     struct closing best;
 };
 
-static void offer(struct chooser *chooser, uint64_t left, size_t prefix, const uint32_t *extra, size_t extra_count)
+static void offer(struct chooser *chooser, uint64_t left, size_t prefix, const uint32_t *extra,
+                  size_t extra_count)
 {
     if (left >= chooser->best.left) {
         return;
@@ -46,9 +47,10 @@ static size_t first_within(const struct packing_subset *subset, size_t from, uin
     return low;
 }
 
-/* Of the values from `from` on, the one or two that leave the least of room; extra[0 .. fixed) come before them. */
-static void close_with_pair(struct chooser *chooser, size_t prefix, size_t from, uint64_t room, uint32_t *extra,
-                            size_t fixed)
+/* Of the values from `from` on, the one or two that leave the least of room; extra[0 .. fixed) come
+ * before them. */
+static void close_with_pair(struct chooser *chooser, size_t prefix, size_t from, uint64_t room,
+                            uint32_t *extra, size_t fixed)
 {
     struct packing_subset *subset = chooser->subset;
     const uint64_t *values = subset->values;

@@ -20,11 +20,12 @@ struct planner {
     struct repack repack;
     struct layout layout;
     struct move_order order;
-    uint64_t *times_ns;    /* when queued frees that can complete are done */
+    uint64_t *times_ns;           /* when queued frees that can complete are done */
     struct candidate *candidates; /* programs that may be evicted, smallest first */
-    uint32_t *chosen;      /* indices into candidates, of the choice under test; then of the best one so far */
-    uint32_t *evicted;     /* blocks of the plan */
-    bool *stays;           /* by block */
+    uint32_t *
+        chosen; /* indices into candidates, of the choice under test; then of the best one so far */
+    uint32_t *evicted; /* blocks of the plan */
+    bool *stays;       /* by block */
     size_t candidate_count, capacity;
 };
 
@@ -58,14 +59,18 @@ static void reserve(struct planner *planner, size_t count)
         return;
     }
     planner->capacity = count * 2;
-    planner->times_ns = array_resized(planner->times_ns, planner->capacity * sizeof *planner->times_ns);
-    planner->candidates = array_resized(planner->candidates, planner->capacity * sizeof *planner->candidates);
-    planner->chosen = array_resized(planner->chosen, planner->capacity * 2 * sizeof *planner->chosen);
-    planner->evicted = array_resized(planner->evicted, planner->capacity * sizeof *planner->evicted);
+    planner->times_ns = array_resized(planner->times_ns,
+                                      planner->capacity * sizeof *planner->times_ns);
+    planner->candidates = array_resized(planner->candidates,
+                                        planner->capacity * sizeof *planner->candidates);
+    planner->chosen = array_resized(planner->chosen,
+                                    planner->capacity * 2 * sizeof *planner->chosen);
+    planner->evicted = array_resized(planner->evicted,
+                                     planner->capacity * sizeof *planner->evicted);
     planner->stays = array_resized(planner->stays, planner->capacity * sizeof *planner->stays);
 }
 
-/* --- the plan of a reached state ----------------------------------------------------------------- */
+/* --- the plan of a reached state --- */
 
 static void fill_plan(struct planner *planner, struct proof_plan *plan)
 {
@@ -91,16 +96,18 @@ static void fill_plan(struct planner *planner, struct proof_plan *plan)
     }
 }
 
-static enum plan_result try_layout(struct planner *planner, uint64_t nodes_max, struct proof_plan *plan)
+static enum plan_result try_layout(struct planner *planner, uint64_t nodes_max,
+                                   struct proof_plan *plan)
 {
-    const enum plan_result result = layout_find(&planner->layout, &planner->reach, &planner->repack, nodes_max);
+    const enum plan_result result = layout_find(&planner->layout, &planner->reach, &planner->repack,
+                                                nodes_max);
     if (result == PLAN_FOUND) {
         fill_plan(planner, plan);
     }
     return result;
 }
 
-/* --- draining -------------------------------------------------------------------------------------- */
+/* --- draining --- */
 
 static int compare_times(const void *a, const void *b)
 {
@@ -114,7 +121,8 @@ static size_t find_times(struct planner *planner, const struct oom *oom, uint64_
     size_t count = 0;
     for (size_t i = 0; i < oom->block_count; i++) {
         const struct oom_block *block = &oom->blocks[i];
-        if (block->state == BLOCK_DYING && block->hold_count == 0 && block->freed_at_ns <= drain_ns) {
+        if (block->state == BLOCK_DYING && block->hold_count == 0 &&
+            block->freed_at_ns <= drain_ns) {
             planner->times_ns[count++] = block->freed_at_ns;
         }
     }
@@ -131,9 +139,10 @@ static bool fits_in_place(struct planner *planner, const struct oom *oom, uint64
     return layout_exists(&planner->reach, &planner->repack, &nodes_left) == PLAN_FOUND;
 }
 
-/* Without a move: at once, or after the shortest wait that does.  Waiting longer never takes a place away. */
-static enum plan_result find_in_place(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
-                                      struct proof_plan *plan)
+/* Without a move: at once, or after the shortest wait that does.  Waiting longer never takes a
+ * place away. */
+static enum plan_result find_in_place(struct planner *planner, const struct oom *oom,
+                                      uint64_t drain_ns, struct proof_plan *plan)
 {
     size_t low = 0;
     size_t high = find_times(planner, oom, drain_ns);
@@ -156,7 +165,7 @@ static enum plan_result find_in_place(struct planner *planner, const struct oom 
     return try_layout(planner, 0, plan);
 }
 
-/* --- evicting -------------------------------------------------------------------------------------- */
+/* --- evicting --- */
 
 static int compare_candidates(const void *a, const void *b)
 {
@@ -174,19 +183,21 @@ static void find_candidates(struct planner *planner, const struct oom *oom, uint
     for (size_t i = 0; i < oom->block_count; i++) {
         planner->stays[i] = true;
         if (reach_may_evict(oom, &oom->blocks[i], until_ns)) {
-            planner->candidates[planner->candidate_count++] =
-                (struct candidate){oom->blocks[i].size_bytes, (uint32_t)i};
+            planner->candidates[planner->candidate_count++] = (struct candidate){
+                oom->blocks[i].size_bytes, (uint32_t)i};
         }
     }
     if (planner->candidate_count > 1) {
-        qsort(planner->candidates, planner->candidate_count, sizeof *planner->candidates, compare_candidates);
+        qsort(planner->candidates, planner->candidate_count, sizeof *planner->candidates,
+              compare_candidates);
     }
 }
 
 /* The state with everything awaited and the programs gone that `stays` does not keep. */
 static void decide_without(struct planner *planner, const struct oom *oom, uint64_t drain_ns)
 {
-    const struct reach_limits limits = {.until_ns = drain_ns, .moves = true, .evicts = true, .stays = planner->stays};
+    const struct reach_limits limits = {
+        .until_ns = drain_ns, .moves = true, .evicts = true, .stays = planner->stays};
     reach_decide(&planner->reach, oom, &limits);
 }
 
@@ -218,7 +229,8 @@ static bool next_choice(struct planner *planner, size_t count)
     return false;
 }
 
-static uint64_t apply_choice(struct planner *planner, const struct oom *oom, size_t count, bool stay)
+static uint64_t apply_choice(struct planner *planner, const struct oom *oom, size_t count,
+                             bool stay)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
@@ -229,10 +241,10 @@ static uint64_t apply_choice(struct planner *planner, const struct oom *oom, siz
     return bytes;
 }
 
-/* The choice of so many programs with the least bytes; *choices counts what was tried, up to CHOICE_COUNT_MAX.
- * True: it is applied to stays. */
-static bool choose(struct planner *planner, const struct oom *oom, uint64_t drain_ns, uint64_t *nodes_left, size_t count,
-                   size_t *choices)
+/* The choice of so many programs with the least bytes; *choices counts what was tried, up to
+ * CHOICE_COUNT_MAX. True: it is applied to stays. */
+static bool choose(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
+                   uint64_t *nodes_left, size_t count, size_t *choices)
 {
     uint64_t best_bytes = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
@@ -261,12 +273,14 @@ static bool choose(struct planner *planner, const struct oom *oom, uint64_t drai
 }
 
 /* From all gone: each program, the largest first, stays if the rest will do; so many are tried. */
-static void choose_smaller(struct planner *planner, const struct oom *oom, uint64_t drain_ns, uint64_t *nodes_left)
+static void choose_smaller(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
+                           uint64_t *nodes_left)
 {
     for (size_t i = 0; i < planner->candidate_count; i++) {
         planner->stays[planner->candidates[i].block] = false;
     }
-    for (size_t i = planner->candidate_count, tried = 0; i-- > 0 && tried < CHOICE_COUNT_MAX; tried++) {
+    for (size_t i = planner->candidate_count, tried = 0; i-- > 0 && tried < CHOICE_COUNT_MAX;
+         tried++) {
         bool *stays = &planner->stays[planner->candidates[i].block];
         *stays = true;
         decide_without(planner, oom, drain_ns);
@@ -274,8 +288,9 @@ static void choose_smaller(struct planner *planner, const struct oom *oom, uint6
     }
 }
 
-static enum plan_result find_by_evicting(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
-                                         uint64_t nodes_max, struct proof_plan *plan)
+static enum plan_result find_by_evicting(struct planner *planner, const struct oom *oom,
+                                         uint64_t drain_ns, uint64_t nodes_max,
+                                         struct proof_plan *plan)
 {
     size_t choices = 0;
     bool is_chosen = false;
@@ -287,7 +302,8 @@ static enum plan_result find_by_evicting(struct planner *planner, const struct o
     }
     /* One budget for all choices: where it ends, a choice counts as one that does not do. */
     nodes_left = nodes_max;
-    for (size_t count = 1; count <= planner->candidate_count && choices < CHOICE_COUNT_MAX && !is_chosen; count++) {
+    for (size_t count = 1;
+         count <= planner->candidate_count && choices < CHOICE_COUNT_MAX && !is_chosen; count++) {
         is_chosen = choose(planner, oom, drain_ns, &nodes_left, count, &choices);
     }
     if (!is_chosen) {
@@ -305,7 +321,7 @@ static enum plan_result find_by_evicting(struct planner *planner, const struct o
     return try_layout(planner, nodes_max, plan);
 }
 
-/* --- all together ---------------------------------------------------------------------------------- */
+/* --- all together --- */
 
 enum plan_result planner_find(struct planner *planner, const struct oom *oom, uint64_t nodes_max,
                               struct proof_plan *plan)

@@ -9,7 +9,8 @@
 
 /* So many of the cheapest windows are tried, unless more blocks lie there. */
 enum { WINDOW_COUNT_MAX = 16, EVACUATED_COUNT_MAX = 1024 };
-/* Insertions are priced until so many blocks were looked at, a few milliseconds; the best until then is taken. */
+/* Insertions are priced until so many blocks were looked at, a few milliseconds; the best until
+ * then is taken. */
 enum { SLIDE_STEPS_MAX = 1 << 20 };
 
 void layout_deinit(struct layout *layout)
@@ -28,8 +29,10 @@ static void reserve(struct layout *layout, size_t count)
     }
     layout->capacity = count * 2;
     layout->to = array_resized(layout->to, layout->capacity * sizeof *layout->to);
-    layout->candidate = array_resized(layout->candidate, layout->capacity * sizeof *layout->candidate);
-    layout->evacuated = array_resized(layout->evacuated, layout->capacity * sizeof *layout->evacuated);
+    layout->candidate = array_resized(layout->candidate,
+                                      layout->capacity * sizeof *layout->candidate);
+    layout->evacuated = array_resized(layout->evacuated,
+                                      layout->capacity * sizeof *layout->evacuated);
     /* Every range ends a hole, and evacuating one makes at most one more. */
     layout->holes = array_resized(layout->holes, layout->capacity * 2 * sizeof *layout->holes);
 }
@@ -55,12 +58,12 @@ static uint64_t cost_of(const struct reach *reach, const uint64_t *to)
     return bytes;
 }
 
-/* --- sliding ----------------------------------------------------------------------------------- */
+/* --- sliding --- */
 
 /* A place for the request between the movable ranges of a gap. */
 struct insertion {
     struct reach_gap gap;
-    size_t before;   /* it lies below this range and above the one before */
+    size_t before; /* it lies below this range and above the one before */
     uint64_t start;
     uint64_t cost_bytes;
 };
@@ -75,9 +78,11 @@ static void push_out_of_stack(const struct reach *reach, const struct reach_gap 
     }
 }
 
-/* What the insertion moves, beyond what lay in the stack; no further than cost_max.  to: moved when is_applied. */
-static uint64_t insertion_cost(struct layout *layout, const struct reach *reach, const struct insertion *insertion,
-                               uint64_t cost_max, bool is_applied)
+/* What the insertion moves, beyond what lay in the stack; no further than cost_max.  to: moved when
+ * is_applied. */
+static uint64_t insertion_cost(struct layout *layout, const struct reach *reach,
+                               const struct insertion *insertion, uint64_t cost_max,
+                               bool is_applied)
 {
     uint64_t *to = layout->to;
     const struct reach_gap *gap = &insertion->gap;
@@ -108,9 +113,10 @@ static uint64_t insertion_cost(struct layout *layout, const struct reach *reach,
     return cost;
 }
 
-/* Keeps the cheaper one of *best and an insertion that begins as near to `wanted` as low and high allow. */
-static void consider(struct layout *layout, const struct reach *reach, const struct reach_gap *gap, size_t before,
-                     uint64_t start, struct insertion *best)
+/* Keeps the cheaper one of *best and an insertion that begins as near to `wanted` as low and high
+ * allow. */
+static void consider(struct layout *layout, const struct reach *reach, const struct reach_gap *gap,
+                     size_t before, uint64_t start, struct insertion *best)
 {
     struct insertion insertion = {.gap = *gap, .before = before, .start = start};
     if (layout->steps > SLIDE_STEPS_MAX && best->cost_bytes < UINT64_MAX) {
@@ -122,9 +128,10 @@ static void consider(struct layout *layout, const struct reach *reach, const str
     }
 }
 
-/* Every place in the order of the gap's blocks, next to the lower neighbour and next to the upper one. */
-static void consider_gap(struct layout *layout, const struct reach *reach, const struct reach_gap *gap,
-                         struct insertion *best)
+/* Every place in the order of the gap's blocks, next to the lower neighbour and next to the upper
+ * one. */
+static void consider_gap(struct layout *layout, const struct reach *reach,
+                         const struct reach_gap *gap, struct insertion *best)
 {
     const uint64_t *to = layout->to;
     uint64_t bottom = gap->start; /* where the lower ones end when pushed down */
@@ -132,12 +139,14 @@ static void consider_gap(struct layout *layout, const struct reach *reach, const
         const uint64_t low = align_up(bottom, reach->align);
         if (low <= reach->tops[i] && reach->need <= reach->tops[i] - low) {
             const uint64_t high = align_down(reach->tops[i] - reach->need, reach->align);
-            const uint64_t lower_end =
-                i > gap->first ? to[i - 1] + reach->ranges[i - 1].size_bytes : gap->start;
+            const uint64_t lower_end = i > gap->first ? to[i - 1] + reach->ranges[i - 1].size_bytes
+                                                      : gap->start;
             const uint64_t upper_start = i < gap->last ? to[i] : gap->end;
-            const uint64_t below_upper =
-                upper_start > reach->need ? align_down(upper_start - reach->need, reach->align) : low;
-            consider(layout, reach, gap, i, clamp(align_up(lower_end, reach->align), low, high), best);
+            const uint64_t below_upper = upper_start > reach->need
+                                             ? align_down(upper_start - reach->need, reach->align)
+                                             : low;
+            consider(layout, reach, gap, i, clamp(align_up(lower_end, reach->align), low, high),
+                     best);
             consider(layout, reach, gap, i, clamp(below_upper, low, high), best);
         }
         if (i == gap->last) {
@@ -178,12 +187,13 @@ static bool find_by_sliding(struct layout *layout, const struct reach *reach)
     return true;
 }
 
-/* --- emptying a window -------------------------------------------------------------------------- */
+/* --- emptying a window --- */
 
-static bool must_leave(const struct reach *reach, const struct reach_range *range, uint64_t start, uint64_t end)
+static bool must_leave(const struct reach *reach, const struct reach_range *range, uint64_t start,
+                       uint64_t end)
 {
-    return range->is_movable &&
-           (range->start < reach->bottom || (range->start < end && start < range->start + range->size_bytes));
+    return range->is_movable && (range->start < reach->bottom ||
+                                 (range->start < end && start < range->start + range->size_bytes));
 }
 
 static void add_hole(struct layout *layout, size_t *count, uint64_t start, uint64_t end)
@@ -194,7 +204,8 @@ static void add_hole(struct layout *layout, size_t *count, uint64_t start, uint6
 }
 
 /* Free bytes of all gaps without the blocks that leave, and without the window itself. */
-static size_t find_holes(struct layout *layout, const struct reach *reach, uint64_t start, uint64_t end)
+static size_t find_holes(struct layout *layout, const struct reach *reach, uint64_t start,
+                         uint64_t end)
 {
     size_t count = 0;
     uint64_t at = reach->bottom;
@@ -225,14 +236,16 @@ static size_t best_hole(const struct layout *layout, size_t count, const struct 
         const struct layout_hole *hole = &layout->holes[i];
         const uint64_t at = align_up(hole->start, range->align_bytes);
         const bool fits = at <= hole->end && range->size_bytes <= hole->end - at;
-        if (fits && (best == SIZE_MAX || hole->end - hole->start < layout->holes[best].end - layout->holes[best].start)) {
+        if (fits && (best == SIZE_MAX || hole->end - hole->start <
+                                             layout->holes[best].end - layout->holes[best].start)) {
             best = i;
         }
     }
     return best;
 }
 
-/* Puts the ranges that leave the window into holes, the largest first; false: they do not all fit that way. */
+/* Puts the ranges that leave the window into holes, the largest first; false: they do not all fit
+ * that way. */
 static bool evacuate(struct layout *layout, const struct reach *reach, uint64_t start, uint64_t end)
 {
     size_t hole_count = find_holes(layout, reach, start, end);
@@ -245,7 +258,9 @@ static bool evacuate(struct layout *layout, const struct reach *reach, uint64_t 
             }
             size_t at = count++;
             /* Few leave as a rule, so they are sorted as they come. */
-            for (; at > 0 && reach->ranges[layout->evacuated[at - 1]].size_bytes < reach->ranges[i].size_bytes; at--) {
+            for (; at > 0 && reach->ranges[layout->evacuated[at - 1]].size_bytes <
+                                 reach->ranges[i].size_bytes;
+                 at--) {
                 layout->evacuated[at] = layout->evacuated[at - 1];
             }
             layout->evacuated[at] = (uint32_t)i;
@@ -259,14 +274,17 @@ static bool evacuate(struct layout *layout, const struct reach *reach, uint64_t 
         }
         const uint64_t at = align_up(layout->holes[best].start, range->align_bytes);
         layout->candidate[layout->evacuated[i]] = at;
-        layout->holes[best].start = at + range->size_bytes; /* what alignment skipped stays unused */
+        layout->holes[best].start = at +
+                                    range->size_bytes; /* what alignment skipped stays unused */
     }
     return true;
 }
 
-static void add_window(struct layout_window *windows, size_t *count, const struct layout_window *window)
+static void add_window(struct layout_window *windows, size_t *count,
+                       const struct layout_window *window)
 {
-    if (*count == WINDOW_COUNT_MAX && windows[WINDOW_COUNT_MAX - 1].cost_bytes <= window->cost_bytes) {
+    if (*count == WINDOW_COUNT_MAX &&
+        windows[WINDOW_COUNT_MAX - 1].cost_bytes <= window->cost_bytes) {
         return;
     }
     size_t at = *count < WINDOW_COUNT_MAX ? (*count)++ : WINDOW_COUNT_MAX - 1;
@@ -276,17 +294,18 @@ static void add_window(struct layout_window *windows, size_t *count, const struc
     windows[at] = *window;
 }
 
-/* Windows of one gap that begin where the gap or a block's end is.  Ranges low..high (not included) lie in the
- * window; both only go up. */
-static void collect_windows(const struct reach *reach, const struct reach_gap *gap, struct layout_window *windows,
-                            size_t *count)
+/* Windows of one gap that begin where the gap or a block's end is.  Ranges low..high (not included)
+ * lie in the window; both only go up. */
+static void collect_windows(const struct reach *reach, const struct reach_gap *gap,
+                            struct layout_window *windows, size_t *count)
 {
     const struct reach_range *ranges = reach->ranges;
     size_t low = gap->first;
     size_t high = gap->first;
     uint64_t cost = 0;
     for (size_t i = gap->first; i <= gap->last; i++) {
-        const uint64_t from = i == gap->first ? gap->start : ranges[i - 1].start + ranges[i - 1].size_bytes;
+        const uint64_t from = i == gap->first ? gap->start
+                                              : ranges[i - 1].start + ranges[i - 1].size_bytes;
         const uint64_t start = align_up(from < gap->start ? gap->start : from, reach->align);
         if (start > gap->end || reach->need > gap->end - start) {
             return;
@@ -322,15 +341,15 @@ static void find_by_evacuation(struct layout *layout, const struct reach *reach)
     }
 }
 
-/* --- packing anew ------------------------------------------------------------------------------- */
+/* --- packing anew --- */
 
 static enum plan_result plan_result_of(enum packing_result result)
 {
     return result == PACKING_FITS ? PLAN_FOUND : result == PACKING_NONE ? PLAN_NONE : PLAN_UNKNOWN;
 }
 
-static enum plan_result find_by_packing(struct layout *layout, const struct reach *reach, struct repack *repack,
-                                        uint64_t nodes_max)
+static enum plan_result find_by_packing(struct layout *layout, const struct reach *reach,
+                                        struct repack *repack, uint64_t nodes_max)
 {
     struct packing_answer answer;
     repack_decide(repack, reach, nodes_max, true, &answer);
@@ -349,10 +368,10 @@ static enum plan_result find_by_packing(struct layout *layout, const struct reac
     return PLAN_FOUND;
 }
 
-/* --- all together ------------------------------------------------------------------------------- */
+/* --- all together --- */
 
-enum plan_result layout_find(struct layout *layout, const struct reach *reach, struct repack *repack,
-                             uint64_t nodes_max)
+enum plan_result layout_find(struct layout *layout, const struct reach *reach,
+                             struct repack *repack, uint64_t nodes_max)
 {
     if (reach_is_too_large(reach) || reach_fixed_below(reach) != NULL) {
         return PLAN_NONE;
@@ -370,7 +389,8 @@ enum plan_result layout_find(struct layout *layout, const struct reach *reach, s
     return find_by_packing(layout, reach, repack, nodes_max);
 }
 
-enum plan_result layout_exists(const struct reach *reach, struct repack *repack, uint64_t *nodes_left)
+enum plan_result layout_exists(const struct reach *reach, struct repack *repack,
+                               uint64_t *nodes_left)
 {
     struct reach_gap where;
     struct packing_answer answer;

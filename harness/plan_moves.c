@@ -43,17 +43,20 @@ static void reserve(struct move_order *order, size_t count)
     order->progress = array_resized(order->progress, capacity * sizeof *order->progress);
 }
 
-static void add_move(struct move_order *order, const struct reach *reach, size_t i, uint64_t from, uint64_t to)
+static void add_move(struct move_order *order, const struct reach *reach, size_t i, uint64_t from,
+                     uint64_t to)
 {
-    order->moves = array_grown(order->moves, order->move_count, &order->move_capacity, sizeof *order->moves);
+    order->moves = array_grown(order->moves, order->move_count, &order->move_capacity,
+                               sizeof *order->moves);
     const struct reach_range *range = &reach->ranges[i];
-    order->moves[order->move_count++] =
-        (struct proof_move){range->block, from, to, range->size_bytes};
+    order->moves[order->move_count++] = (struct proof_move){range->block, from, to,
+                                                            range->size_bytes};
 }
 
 static void occupy(struct move_order *order, size_t i, uint64_t start, uint64_t size_bytes)
 {
-    span_map_insert(&order->occupied, &(struct span){.start = start, .end = start + size_bytes, .owner = i});
+    span_map_insert(&order->occupied,
+                    &(struct span){.start = start, .end = start + size_bytes, .owner = i});
 }
 
 /* Those that wait for range i may try again. */
@@ -75,7 +78,8 @@ static void leave(struct move_order *order, const struct reach *reach, uint32_t 
 }
 
 /* Another range in the way of range i; NOBODY: its destination is free. */
-static uint32_t find_blocker(const struct move_order *order, const struct reach *reach, uint32_t i, uint64_t to)
+static uint32_t find_blocker(const struct move_order *order, const struct reach *reach, uint32_t i,
+                             uint64_t to)
 {
     struct span span;
     uint64_t at = to;
@@ -89,7 +93,8 @@ static uint32_t find_blocker(const struct move_order *order, const struct reach 
 }
 
 /* Moves range i if its destination is free, else lets it wait for what is there. */
-static void try_move(struct move_order *order, const struct reach *reach, const uint64_t *to, uint32_t i)
+static void try_move(struct move_order *order, const struct reach *reach, const uint64_t *to,
+                     uint32_t i)
 {
     const struct reach_range *range = &reach->ranges[i];
     const uint32_t blocker = find_blocker(order, reach, i, to[i]);
@@ -116,7 +121,8 @@ static void try_ready(struct move_order *order, const struct reach *reach, const
     }
 }
 
-/* Range i waits in a circle, or for one: a small block of those that are waited for goes to host memory. */
+/* Range i waits in a circle, or for one: a small block of those that are waited for goes to host
+ * memory. */
 static void stage_one(struct move_order *order, const struct reach *reach, uint32_t i)
 {
     uint32_t chosen = order->blocker[i];
@@ -148,7 +154,8 @@ static void begin(struct move_order *order, const struct reach *reach, const uin
 void move_order_find(struct move_order *order, const struct reach *reach, const uint64_t *to)
 {
     begin(order, reach, to);
-    /* Upwards from the top, then downwards from the bottom: blocks that keep their order never wait. */
+    /* Upwards from the top, then downwards from the bottom: blocks that keep their order never
+     * wait. */
     for (size_t i = reach->range_count; i-- > 0;) {
         if (order->progress[i] == WAITING && to[i] > reach->ranges[i].start) {
             try_move(order, reach, to, (uint32_t)i);

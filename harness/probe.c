@@ -7,7 +7,8 @@
 
 static_assert(PROBE_COUNT <= 64, "one bit each in a word of hits");
 
-/* Ops that can hit a probe, by what they are and how they ended.  Two probes without one in common make no pair. */
+/* Ops that can hit a probe, by what they are and how they ended.  Two probes without one in common
+ * make no pair. */
 enum {
     PLACED_BUFFER = 1u << 0,
     PLACED_LOAD = 1u << 1,
@@ -67,21 +68,27 @@ static const uint32_t op_sets[PROBE_COUNT] = {
 };
 
 static const struct probe_info probes[PROBE_COUNT] = {
-    [PROBE_DRAINED_FOR_A_REQUEST] = {"drained_for_a_request", "a request was placed after an event was awaited for it"},
-    [PROBE_MOVED_FOR_A_REQUEST] = {"moved_for_a_request", "a request was placed after blocks were moved for it"},
-    [PROBE_EVICTED_FOR_A_BUFFER] = {"evicted_for_a_buffer", "a buffer was placed after a program was evicted for it"},
+    [PROBE_DRAINED_FOR_A_REQUEST] = {"drained_for_a_request",
+                                     "a request was placed after an event was awaited for it"},
+    [PROBE_MOVED_FOR_A_REQUEST] = {"moved_for_a_request",
+                                   "a request was placed after blocks were moved for it"},
+    [PROBE_EVICTED_FOR_A_BUFFER] = {"evicted_for_a_buffer",
+                                    "a buffer was placed after a program was evicted for it"},
     [PROBE_EVICTED_FOR_A_PROGRAM] =
-        {"evicted_for_a_program", "a program was loaded or executed after another one was evicted for it"},
-    [PROBE_PLACED_AFTER_ALL_THREE] =
-        {"placed_after_all_three", "a request was placed after a wait, a move and an eviction"},
-    [PROBE_HOLE_EXACTLY_THE_REQUEST] =
-        {"hole_exactly_the_request", "mitigations gave a request a hole of exactly its size"},
-    [PROBE_RELOADED_BY_EXECUTE] = {"reloaded_by_execute", "an evicted program was executed, and so loaded again"},
+        {"evicted_for_a_program",
+         "a program was loaded or executed after another one was evicted for it"},
+    [PROBE_PLACED_AFTER_ALL_THREE] = {"placed_after_all_three",
+                                      "a request was placed after a wait, a move and an eviction"},
+    [PROBE_HOLE_EXACTLY_THE_REQUEST] = {"hole_exactly_the_request",
+                                        "mitigations gave a request a hole of exactly its size"},
+    [PROBE_RELOADED_BY_EXECUTE] = {"reloaded_by_execute",
+                                   "an evicted program was executed, and so loaded again"},
     [PROBE_STACK_MET_THE_HEAP] =
-        {"stack_met_the_heap", "the stack of a program that is executed ends where the lowest block begins"},
+        {"stack_met_the_heap",
+         "the stack of a program that is executed ends where the lowest block begins"},
     [PROBE_DEVICE_FULL] = {"device_full", "after a request not one byte is free"},
-    [PROBE_FAILED_AND_RECOVERED] =
-        {"failed_and_recovered", "a call failed, and the next request on that host was placed"},
+    [PROBE_FAILED_AND_RECOVERED] = {"failed_and_recovered",
+                                    "a call failed, and the next request on that host was placed"},
     [PROBE_HOLE_ONE_GRANULE_SHORT] =
         {"hole_one_granule_short",
          "the largest hole was one granule smaller than a request that was refused or mitigated"},
@@ -89,42 +96,56 @@ static const struct probe_info probes[PROBE_COUNT] = {
         {"hole_fits_but_for_alignment",
          "a request was refused or mitigated though a hole had its size, for its alignment"},
     [PROBE_EVICTED_WHILE_A_FREE_WAS_QUEUED] =
-        {"evicted_while_a_free_was_queued", "a program was evicted while a queued free could have been awaited"},
+        {"evicted_while_a_free_was_queued",
+         "a program was evicted while a queued free could have been awaited"},
     [PROBE_EVICTED_ONCE_IT_WAS_IDLE] =
-        {"evicted_once_it_was_idle", "a program was evicted whose execution had ended during the same request"},
-    [PROBE_MOVED_WHILE_A_PROGRAM_LOADS] =
-        {"moved_while_a_program_loads", "blocks were moved while a program was loaded"},
-    [PROBE_MOVED_WHILE_A_PROGRAM_EXECUTES] =
-        {"moved_while_a_program_executes", "blocks were moved while a program executed"},
-    [PROBE_MOVED_THROUGH_THE_HOST] = {"moved_through_the_host", "a block was moved through host memory"},
+        {"evicted_once_it_was_idle",
+         "a program was evicted whose execution had ended during the same request"},
+    [PROBE_MOVED_WHILE_A_PROGRAM_LOADS] = {"moved_while_a_program_loads",
+                                           "blocks were moved while a program was loaded"},
+    [PROBE_MOVED_WHILE_A_PROGRAM_EXECUTES] = {"moved_while_a_program_executes",
+                                              "blocks were moved while a program executed"},
+    [PROBE_MOVED_THROUGH_THE_HOST] = {"moved_through_the_host",
+                                      "a block was moved through host memory"},
     [PROBE_MOVED_AROUND_A_HELD_BLOCK] =
-        {"moved_around_a_held_block", "blocks were moved below and above a block that is held, or past it"},
-    [PROBE_COMPLETED_WHILE_AWAITING_ANOTHER] =
-        {"completed_while_awaiting_another", "an event completed while another one was awaited"},
+        {"moved_around_a_held_block",
+         "blocks were moved below and above a block that is held, or past it"},
+    [PROBE_COMPLETED_WHILE_AWAITING_ANOTHER] = {"completed_while_awaiting_another",
+                                                "an event completed while another one was awaited"},
     [PROBE_AWAITED_OUT_OF_ORDER] =
-        {"awaited_out_of_order", "an event was awaited while the event of an earlier op stayed unfinished"},
+        {"awaited_out_of_order",
+         "an event was awaited while the event of an earlier op stayed unfinished"},
     [PROBE_FAULT_STRUCK_A_MOVE] = {"fault_struck_a_move", "a fault struck a copy or a staging"},
     [PROBE_FAULT_STRUCK_A_WAIT] = {"fault_struck_a_wait", "a fault struck the wait for an event"},
-    [PROBE_FAULT_STRUCK_AN_UNLOAD] = {"fault_struck_an_unload", "a fault struck the eviction of a program"},
-    [PROBE_FAULT_STRUCK_HOST_MEMORY] = {"fault_struck_host_memory", "host memory was refused to the allocator"},
+    [PROBE_FAULT_STRUCK_AN_UNLOAD] = {"fault_struck_an_unload",
+                                      "a fault struck the eviction of a program"},
+    [PROBE_FAULT_STRUCK_HOST_MEMORY] = {"fault_struck_host_memory",
+                                        "host memory was refused to the allocator"},
     [PROBE_OOM_AFTER_ALL_THREE] =
         {"oom_after_all_three",
          "a request was refused after a wait, though blocks had moved or could, and programs had been evicted or could"},
-    [PROBE_OOM_WITH_ENOUGH_FREE] = {"oom_with_enough_free", "a request was refused though so many bytes were free"},
-    [PROBE_OOM_WITHOUT_ENOUGH_FREE] =
-        {"oom_without_enough_free", "a request was refused for more bytes than were free"},
-    [PROBE_OOM_FOR_THE_STACK] = {"oom_for_the_stack", "a loaded program was refused the stack to execute"},
+    [PROBE_OOM_WITH_ENOUGH_FREE] = {"oom_with_enough_free",
+                                    "a request was refused though so many bytes were free"},
+    [PROBE_OOM_WITHOUT_ENOUGH_FREE] = {"oom_without_enough_free",
+                                       "a request was refused for more bytes than were free"},
+    [PROBE_OOM_FOR_THE_STACK] = {"oom_for_the_stack",
+                                 "a loaded program was refused the stack to execute"},
     [PROBE_OOM_WHILE_A_FREE_IS_LOST] =
-        {"oom_while_a_free_is_lost", "a request was refused while a block died whose event is lost"},
-    [PROBE_OOM_WHILE_A_PROGRAM_EXECUTES] =
-        {"oom_while_a_program_executes", "a request was refused while a program executed"},
-    [PROBE_RELOAD_REFUSED] = {"reload_refused", "an evicted program was refused the place to come back"},
+        {"oom_while_a_free_is_lost",
+         "a request was refused while a block died whose event is lost"},
+    [PROBE_OOM_WHILE_A_PROGRAM_EXECUTES] = {"oom_while_a_program_executes",
+                                            "a request was refused while a program executed"},
+    [PROBE_RELOAD_REFUSED] = {"reload_refused",
+                              "an evicted program was refused the place to come back"},
     [PROBE_SEVERAL_HOSTS_SHORT_TOGETHER] =
-        {"several_hosts_short_together", "a request was refused while the last one of another host was refused, too"},
-    [PROBE_DONATED_WHILE_USED] = {"donated_while_used", "a block was donated while an unfinished event used it"},
+        {"several_hosts_short_together",
+         "a request was refused while the last one of another host was refused, too"},
+    [PROBE_DONATED_WHILE_USED] = {"donated_while_used",
+                                  "a block was donated while an unfinished event used it"},
     [PROBE_FREED_WHILE_HELD] = {"freed_while_held", "a block was freed while it was held"},
     [PROBE_RELEASED_BY_ONE_OF_TWO] =
-        {"released_by_one_of_two", "a freed block was released by one holder while another one held it"},
+        {"released_by_one_of_two",
+         "a freed block was released by one holder while another one held it"},
     [PROBE_RETIRED_MEMORY] = {"retired_memory", "memory went bad and was taken out of service"},
 };
 

@@ -1,12 +1,13 @@
-/* States of the allocator's world that are worth reaching, by name.  A run counts how often each was reached: a
- * promise that was kept says little about a state that no op ever led to. */
+/* States of the allocator's world that are worth reaching, by name.  A run counts how often each
+ * was reached: a promise that was kept says little about a state that no op ever led to. */
 #ifndef HARNESS_PROBE_H
 #define HARNESS_PROBE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* "Placed": a request (alloc, output, load, execute) that was granted.  "Refused": one that ended out of memory. */
+/* "Placed": a request (alloc, output, load, execute) that was granted.  "Refused": one that ended
+ * out of memory. */
 enum probe {
     /* placed */
     PROBE_DRAINED_FOR_A_REQUEST = 0,
@@ -58,8 +59,8 @@ struct probe_info {
 };
 const struct probe_info *probe_info(enum probe probe);
 
-/* A pair is two different probes that one and the same op hit.  Its place among all pairs, below PROBE_PAIR_COUNT;
- * the order of the two does not matter. */
+/* A pair is two different probes that one and the same op hit.  Its place among all pairs, below
+ * PROBE_PAIR_COUNT; the order of the two does not matter. */
 uint32_t probe_pair_index(enum probe one, enum probe other);
 /* Whether one op could hit both, as far as the kind of op and its answer say. */
 bool probe_pair_is_possible(enum probe one, enum probe other);

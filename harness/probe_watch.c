@@ -9,7 +9,7 @@ static uint64_t bit_if(bool is_hit, enum probe probe)
     return (uint64_t)is_hit << probe;
 }
 
-/* --- the log of device calls -------------------------------------------------------------------- */
+/* --- the log of device calls --- */
 
 struct log {
     const struct device_call *calls; /* count of them, at least 1 */
@@ -27,7 +27,8 @@ static const struct op *event_op(const struct log *log, uint64_t event)
 /* How many events had completed when the call returned, at the latest. */
 static uint64_t completed_after(const struct log *log, size_t i)
 {
-    return i + 1 < log->count ? log->calls[i + 1].completed_before : timeline_completed_count(log->timeline);
+    return i + 1 < log->count ? log->calls[i + 1].completed_before
+                              : timeline_completed_count(log->timeline);
 }
 
 /* own_event: of the op itself, which ends with it when it failed or takes no time. */
@@ -61,7 +62,8 @@ static uint64_t waits_hit(const struct probe_sight *sight, const struct log *log
         if (wait->kind != DEVICE_CALL_WAIT || wait->result != DEVICE_OK) {
             continue;
         }
-        hits |= bit_if(another_completed(log, i, sight->call->event), PROBE_COMPLETED_WHILE_AWAITING_ANOTHER) |
+        hits |= bit_if(another_completed(log, i, sight->call->event),
+                       PROBE_COMPLETED_WHILE_AWAITING_ANOTHER) |
                 bit_if(oldest < wait->from, PROBE_AWAITED_OUT_OF_ORDER);
     }
     return hits;
@@ -140,7 +142,8 @@ static bool has_held_block(const struct model *model, const struct span *extent)
     return false;
 }
 
-/* A program other than the one that this op executes; it executed throughout, because only an op begins that. */
+/* A program other than the one that this op executes; it executed throughout, because only an op
+ * begins that. */
 static bool another_executes(const struct probe_sight *sight)
 {
     const size_t count = model_busy_count(sight->host->model);
@@ -158,14 +161,15 @@ static uint64_t moves_hit(const struct probe_sight *sight, const struct log *log
            bit_if(has_held_block(sight->host->model, &extent), PROBE_MOVED_AROUND_A_HELD_BLOCK);
 }
 
-/* What fired was refused, whatever kind of fault did it; what struck may have been granted all the same. */
+/* What fired was refused, whatever kind of fault did it; what struck may have been granted all the
+ * same. */
 static uint64_t faults_hit(const struct device *device)
 {
     enum {
         MOVE = 1u << FAULT_COPY | 1u << FAULT_COPY_HALF | 1u << FAULT_COPY_LATE,
-        WAIT = 1u << FAULT_WAIT | 1u << FAULT_WAIT_TIMEOUT | 1u << FAULT_EVENT_LOST | 1u << FAULT_EVENT_LATE |
-               1u << FAULT_EVENT_EARLY | 1u << FAULT_EVENT_DOUBLED | 1u << FAULT_EVENT_ORDER |
-               1u << FAULT_EVENT_OTHERS,
+        WAIT = 1u << FAULT_WAIT | 1u << FAULT_WAIT_TIMEOUT | 1u << FAULT_EVENT_LOST |
+               1u << FAULT_EVENT_LATE | 1u << FAULT_EVENT_EARLY | 1u << FAULT_EVENT_DOUBLED |
+               1u << FAULT_EVENT_ORDER | 1u << FAULT_EVENT_OTHERS,
         UNLOAD = 1u << FAULT_UNLOAD | 1u << FAULT_UNLOAD_BUSY | 1u << FAULT_UNLOAD_HALF,
     };
     const uint32_t faults = device_faults_struck(device) | device_faults_fired(device);
@@ -175,7 +179,7 @@ static uint64_t faults_hit(const struct device *device)
            bit_if((faults & 1u << FAULT_HOST_MEMORY) != 0, PROBE_FAULT_STRUCK_HOST_MEMORY);
 }
 
-/* --- holes --------------------------------------------------------------------------------------- */
+/* --- holes --- */
 
 /* The largest hole, and whether one of them takes the request as it is aligned. */
 struct holes {
@@ -183,14 +187,16 @@ struct holes {
     bool takes_aligned;
 };
 
-static void add_hole(struct holes *holes, uint64_t start, uint64_t end, const struct oom_request *request)
+static void add_hole(struct holes *holes, uint64_t start, uint64_t end,
+                     const struct oom_request *request)
 {
     if (end <= start) {
         return;
     }
     const uint64_t aligned = align_up(start, request->align_bytes);
     holes->largest_bytes = end - start > holes->largest_bytes ? end - start : holes->largest_bytes;
-    holes->takes_aligned = holes->takes_aligned || (aligned < end && end - aligned >= request->size_bytes);
+    holes->takes_aligned = holes->takes_aligned ||
+                           (aligned < end && end - aligned >= request->size_bytes);
 }
 
 static struct holes find_holes(const struct oom *oom)
@@ -216,7 +222,8 @@ static uint64_t holes_hit(const struct oom *oom)
     }
     const struct holes holes = find_holes(oom);
     const uint64_t need = align_up(request->size_bytes, oom->granule_bytes);
-    const bool fits_unaligned = request->align_bytes > oom->granule_bytes && holes.largest_bytes >= need;
+    const bool fits_unaligned = request->align_bytes > oom->granule_bytes &&
+                                holes.largest_bytes >= need;
     return bit_if(holes.largest_bytes + oom->granule_bytes == need, PROBE_HOLE_ONE_GRANULE_SHORT) |
            bit_if(fits_unaligned && !holes.takes_aligned, PROBE_HOLE_FITS_BUT_FOR_ALIGNMENT);
 }
@@ -228,14 +235,16 @@ static bool fills_its_hole(const struct model *model, const struct block *block)
     struct span span;
     return (block->address == model_reserved_bytes(model) ||
             span_map_intersects(model_map(model), block->address - 1, block->address, &span)) &&
-           (end == model_capacity_bytes(model) || span_map_intersects(model_map(model), end, end + 1, &span));
+           (end == model_capacity_bytes(model) ||
+            span_map_intersects(model_map(model), end, end + 1, &span));
 }
 
-/* --- requests -------------------------------------------------------------------------------------- */
+/* --- requests --- */
 
 static bool used_all_three(const struct observation *seen)
 {
-    return seen->wait_count > 0 && seen->copy_count + seen->stage_count > 0 && seen->unload_count > 0;
+    return seen->wait_count > 0 && seen->copy_count + seen->stage_count > 0 &&
+           seen->unload_count > 0;
 }
 
 /* Placed, and not without mitigation. */
@@ -245,12 +254,16 @@ static uint64_t mitigated_hit(const struct probe_watch *watch, const struct prob
     const struct call *call = sight->call;
     const struct model *model = sight->host->model;
     const bool is_program = call->op.kind == OP_LOAD || call->op.kind == OP_EXECUTE;
-    const bool is_mitigated = seen->wait_count + seen->copy_count + seen->stage_count + seen->unload_count > 0;
+    const bool is_mitigated = seen->wait_count + seen->copy_count + seen->stage_count +
+                                  seen->unload_count >
+                              0;
     const bool has_new_block = call->op.kind != OP_EXECUTE || watch->was_evicted;
-    const uint32_t slot = call->op.kind == OP_EXECUTE ? call->slot : model_slot_of_op(model, call->number);
+    const uint32_t slot = call->op.kind == OP_EXECUTE ? call->slot
+                                                      : model_slot_of_op(model, call->number);
     return bit_if(seen->wait_count > 0, PROBE_DRAINED_FOR_A_REQUEST) |
            bit_if(seen->copy_count + seen->stage_count > 0, PROBE_MOVED_FOR_A_REQUEST) |
-           bit_if(seen->unload_count > 0, is_program ? PROBE_EVICTED_FOR_A_PROGRAM : PROBE_EVICTED_FOR_A_BUFFER) |
+           bit_if(seen->unload_count > 0,
+                  is_program ? PROBE_EVICTED_FOR_A_PROGRAM : PROBE_EVICTED_FOR_A_BUFFER) |
            bit_if(used_all_three(seen), PROBE_PLACED_AFTER_ALL_THREE) |
            bit_if(is_mitigated && has_new_block && fills_its_hole(model, model_block(model, slot)),
                   PROBE_HOLE_EXACTLY_THE_REQUEST);
@@ -298,7 +311,8 @@ static bool had_enough_free(const struct oom *oom, const struct model *model)
     const uint64_t reserved = model_reserved_bytes(model);
     const uint64_t stack = oom->request.stack_bytes;
     const uint64_t growth = stack > reserved ? stack - reserved : 0;
-    const uint64_t need = align_up(oom->request.size_bytes, oom->granule_bytes); /* of at most 2^63 bytes */
+    const uint64_t need = align_up(oom->request.size_bytes,
+                                   oom->granule_bytes); /* of at most 2^63 bytes */
     return need <= free_bytes && growth <= free_bytes - need;
 }
 
@@ -306,20 +320,23 @@ static bool has_block(const struct oom *oom, bool is_program)
 {
     for (size_t i = 0; i < oom->block_count; i++) {
         const struct oom_block *block = &oom->blocks[i];
-        if ((block->kind == BLOCK_PROGRAM) == is_program && block->state == BLOCK_LIVE && block->hold_count == 0 &&
-            block->used_until_ns == 0) {
+        if ((block->kind == BLOCK_PROGRAM) == is_program && block->state == BLOCK_LIVE &&
+            block->hold_count == 0 && block->used_until_ns == 0) {
             return true;
         }
     }
     return false;
 }
 
-/* Whoever plans does not move or evict in vain: then it is enough that there was something to move and to evict. */
+/* Whoever plans does not move or evict in vain: then it is enough that there was something to move
+ * and to evict. */
 static bool was_all_in_vain(const struct oom *oom, const struct observation *seen)
 {
-    const bool evicts = oom->request.class == REQUEST_BUFFER ? oom->evicts : oom->program_evicts_program;
+    const bool evicts = oom->request.class == REQUEST_BUFFER ? oom->evicts
+                                                             : oom->program_evicts_program;
     return seen->wait_count > 0 &&
-           (seen->copy_count + seen->stage_count > 0 || (oom->defrag != DEFRAG_NONE && has_block(oom, false))) &&
+           (seen->copy_count + seen->stage_count > 0 ||
+            (oom->defrag != DEFRAG_NONE && has_block(oom, false))) &&
            (seen->unload_count > 0 || (evicts && has_block(oom, true)));
 }
 
@@ -331,15 +348,17 @@ static uint64_t refused_hit(struct probe_watch *watch, const struct probe_sight 
     const bool had_enough = had_enough_free(oom, model);
     watch->hosts_short |= host;
     return bit_if(was_all_in_vain(oom, sight->seen), PROBE_OOM_AFTER_ALL_THREE) |
-           bit_if(had_enough, PROBE_OOM_WITH_ENOUGH_FREE) | bit_if(!had_enough, PROBE_OOM_WITHOUT_ENOUGH_FREE) |
+           bit_if(had_enough, PROBE_OOM_WITH_ENOUGH_FREE) |
+           bit_if(!had_enough, PROBE_OOM_WITHOUT_ENOUGH_FREE) |
            bit_if(oom->request.size_bytes == 0, PROBE_OOM_FOR_THE_STACK) |
            bit_if(has_lost_free(oom), PROBE_OOM_WHILE_A_FREE_IS_LOST) |
            bit_if(model_busy_count(model) > 0, PROBE_OOM_WHILE_A_PROGRAM_EXECUTES) |
            bit_if(sight->call->op.kind == OP_EXECUTE && watch->was_evicted, PROBE_RELOAD_REFUSED) |
-           bit_if((watch->hosts_short & ~host) != 0, PROBE_SEVERAL_HOSTS_SHORT_TOGETHER) | holes_hit(oom);
+           bit_if((watch->hosts_short & ~host) != 0, PROBE_SEVERAL_HOSTS_SHORT_TOGETHER) |
+           holes_hit(oom);
 }
 
-/* --- one op ------------------------------------------------------------------------------------------ */
+/* --- one op --- */
 
 void probe_watch_begin(struct probe_watch *watch, const struct model *model, const struct op *op)
 {
@@ -359,7 +378,8 @@ static uint64_t device_hit(const struct probe_sight *sight)
     hits |= seen->wait_count > 0 ? waits_hit(sight, &log) : 0;
     hits |= seen->unload_count > 0 ? evictions_hit(sight, &log) : 0;
     hits |= seen->copy_count + seen->stage_count > 0 ? moves_hit(sight, &log) : 0;
-    /* The state before the first move or eviction is one in which nothing fitted, unless that was needless. */
+    /* The state before the first move or eviction is one in which nothing fitted, unless that was
+     * needless. */
     return sight->judge->is_spending ? hits | holes_hit(&sight->judge->before) : hits;
 }
 
@@ -368,13 +388,15 @@ static uint64_t other_hit(const struct host *host, const struct call *call)
 {
     switch ((enum op_kind)call->op.kind) {
     case OP_DONATE:
-        return bit_if(model_block(host->model, call->slot)->use_count > 0, PROBE_DONATED_WHILE_USED);
+        return bit_if(model_block(host->model, call->slot)->use_count > 0,
+                      PROBE_DONATED_WHILE_USED);
     case OP_FREE:
     case OP_FREE_AFTER:
         return bit_if(model_block(host->model, call->slot)->hold_count > 0, PROBE_FREED_WHILE_HELD);
     case OP_RELEASE: {
         const struct block *block = model_block(host->model, call->slot);
-        return bit_if(block->state == BLOCK_DYING && block->hold_count > 0, PROBE_RELEASED_BY_ONE_OF_TWO);
+        return bit_if(block->state == BLOCK_DYING && block->hold_count > 0,
+                      PROBE_RELEASED_BY_ONE_OF_TWO);
     }
     case OP_RETIRE:
         return bit_if(true, PROBE_RETIRED_MEMORY);
@@ -384,14 +406,16 @@ static uint64_t other_hit(const struct host *host, const struct call *call)
 }
 
 /* Not inlined: the way of the quiet ops saves no registers for it. */
-static __attribute__((noinline)) uint64_t loud_hit(struct probe_watch *watch, const struct probe_sight *sight)
+static __attribute__((noinline)) uint64_t loud_hit(struct probe_watch *watch,
+                                                   const struct probe_sight *sight)
 {
     const struct call *call = sight->call;
     const bool is_struck = device_faults_struck(sight->host->device) != 0;
     const uint64_t hits = sight->seen->call_count > 0 || is_struck ? device_hit(sight) : 0;
     switch (call->result) {
     case TARGET_OK:
-        return hits | (judge_is_request(&call->op) ? placed_hit(watch, sight) : other_hit(sight->host, call));
+        return hits | (judge_is_request(&call->op) ? placed_hit(watch, sight)
+                                                   : other_hit(sight->host, call));
     case TARGET_NO_MEMORY:
         return hits | refused_hit(watch, sight);
     case TARGET_FAILED:

@@ -1,5 +1,5 @@
-/* Recognises which probes an op hit: from the op, its answer, the device's log and the model, never from inside the
- * target.  Only harness/ includes it. */
+/* Recognises which probes an op hit: from the op, its answer, the device's log and the model, never
+ * from inside the target.  Only harness/ includes it. */
 #ifndef HARNESS_PROBE_WATCH_H
 #define HARNESS_PROBE_WATCH_H
 
@@ -9,9 +9,10 @@
 
 /* What has to be remembered from one op to the next; zero is a valid start. */
 struct probe_watch {
-    uint64_t hosts_short;  /* bit per host: its last request was refused */
-    uint64_t hosts_failed; /* bit per host: a call failed there, and no request has been placed since */
-    bool was_evicted;      /* the program that the op under way executes had no image */
+    uint64_t hosts_short; /* bit per host: its last request was refused */
+    uint64_t
+        hosts_failed; /* bit per host: a call failed there, and no request has been placed since */
+    bool was_evicted; /* the program that the op under way executes had no image */
 };
 
 /* What one op left behind. */
@@ -24,8 +25,9 @@ struct probe_sight {
 
 /* Before the call of an op. */
 void probe_watch_begin(struct probe_watch *watch, const struct model *model, const struct op *op);
-/* After its judgement; not for skipped ops.  A bit for each probe that it hit.  A few branches for an op that
- * made no device call and was granted; else O(blocks + pending events + device calls). */
+/* After its judgement; not for skipped ops.  A bit for each probe that it hit.  A few branches for
+ * an op that made no device call and was granted; else O(blocks + pending events + device calls).
+ */
 uint64_t probes_hit(struct probe_watch *watch, const struct probe_sight *sight);
 
 #endif

@@ -37,7 +37,8 @@ const char *progress_name(const struct call_progress *progress)
         return "close";
     case PROGRESS_OP:
     case PROGRESS_END:
-        return progress->kind < OP_KIND_COUNT ? op_kind_info((enum op_kind)progress->kind)->name : "";
+        return progress->kind < OP_KIND_COUNT ? op_kind_info((enum op_kind)progress->kind)->name
+                                              : "";
     default:
         return "";
     }

@@ -1,5 +1,6 @@
-/* Where a run is: which call of the target is under way.  It lies in memory that outlives the process, so that a
- * parent knows it when the target takes the process with it.  One thread and one run at a time. */
+/* Where a run is: which call of the target is under way.  It lies in memory that outlives the
+ * process, so that a parent knows it when the target takes the process with it.  One thread and one
+ * run at a time. */
 #ifndef HARNESS_PROGRESS_H
 #define HARNESS_PROGRESS_H
 
@@ -9,7 +10,7 @@ enum progress_phase {
     PROGRESS_NONE = 0, /* no run yet */
     PROGRESS_OPEN,
     PROGRESS_OP,
-    PROGRESS_END,      /* an op of the cleaning up after the last one */
+    PROGRESS_END, /* an op of the cleaning up after the last one */
     PROGRESS_CLOSE
 };
 

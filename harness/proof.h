@@ -1,5 +1,5 @@
-/* Why a verdict on an out-of-memory holds: plain numbers, a plan, or the log of a search.  docs/certificate.md says
- * what each kind means and how it is checked. */
+/* Why a verdict on an out-of-memory holds: plain numbers, a plan, or the log of a search.
+ * docs/certificate.md says what each kind means and how it is checked. */
 #ifndef HARNESS_PROOF_H
 #define HARNESS_PROOF_H
 
@@ -11,12 +11,12 @@
 
 enum proof_kind {
     PROOF_NONE = 0,
-    PROOF_STACK,          /* justified: no numbers, the state shows it */
-    PROOF_SPANS,          /* the same */
-    PROOF_ROUNDING,       /* unit; need and have in units */
-    PROOF_SEARCH,         /* log, is_plain, least */
-    PROOF_PLAN,           /* premature */
-    PROOF_BUDGET,         /* unknown: nodes, need, have */
+    PROOF_STACK,    /* justified: no numbers, the state shows it */
+    PROOF_SPANS,    /* the same */
+    PROOF_ROUNDING, /* unit; need and have in units */
+    PROOF_SEARCH,   /* log, is_plain, least */
+    PROOF_PLAN,     /* premature */
+    PROOF_BUDGET,   /* unknown: nodes, need, have */
     PROOF_KIND_COUNT
 };
 const char *proof_kind_name(enum proof_kind kind); /* as in a certificate: "rounding", … */
@@ -30,14 +30,14 @@ struct proof_move {
 
 /* What to do so that the request fits; the arrays belong to whoever made the plan. */
 struct proof_plan {
-    uint64_t until_ns;                        /* events due by then are awaited; 0 = none */
-    uint64_t frees_awaited;                   /* queued frees that go by then */
-    const uint32_t *evicted;                  /* programs: indices into oom->blocks; evicted_count of them */
-    const struct proof_move *moves;           /* in an order that can be carried out; move_count of them */
+    uint64_t until_ns;              /* events due by then are awaited; 0 = none */
+    uint64_t frees_awaited;         /* queued frees that go by then */
+    const uint32_t *evicted;        /* programs: indices into oom->blocks; evicted_count of them */
+    const struct proof_move *moves; /* in an order that can be carried out; move_count of them */
     size_t evicted_count, move_count;
-    uint64_t staged_count;                    /* blocks that go through host memory */
+    uint64_t staged_count; /* blocks that go through host memory */
     uint64_t evicted_bytes, moved_bytes;
-    uint64_t address;                         /* of the request; UINT64_MAX when it needs no block */
+    uint64_t address; /* of the request; UINT64_MAX when it needs no block */
 };
 
 /* Sizes in bytes; fields that the kind does not have are 0. */

@@ -14,9 +14,10 @@ void reach_deinit(struct reach *reach)
     *reach = (struct reach){0};
 }
 
-/* --- what is allowed --------------------------------------------------------------------------- */
+/* --- what is allowed --- */
 
-/* A refused call excuses the mitigation that it belonged to; without host memory none can be planned. */
+/* A refused call excuses the mitigation that it belonged to; without host memory none can be
+ * planned. */
 static bool was_refused(const struct oom *oom, enum fault_kind fault)
 {
     return (oom->faults_fired & (1u << fault | 1u << FAULT_HOST_MEMORY)) != 0;
@@ -24,7 +25,8 @@ static bool was_refused(const struct oom *oom, enum fault_kind fault)
 
 static bool may_evict_at_all(const struct oom *oom)
 {
-    const bool evicts = oom->request.class == REQUEST_BUFFER ? oom->evicts : oom->program_evicts_program;
+    const bool evicts = oom->request.class == REQUEST_BUFFER ? oom->evicts
+                                                             : oom->program_evicts_program;
     return evicts && !was_refused(oom, FAULT_UNLOAD);
 }
 
@@ -36,8 +38,8 @@ uint64_t reach_drain_ns(const struct oom *oom)
     }
     for (size_t i = 0; i < oom->block_count; i++) {
         const struct oom_block *block = &oom->blocks[i];
-        const bool completes =
-            block->state == BLOCK_DYING && block->hold_count == 0 && block->freed_at_ns != DELAY_NEVER;
+        const bool completes = block->state == BLOCK_DYING && block->hold_count == 0 &&
+                               block->freed_at_ns != DELAY_NEVER;
         until = completes && block->freed_at_ns > until ? block->freed_at_ns : until;
     }
     return until;
@@ -45,11 +47,12 @@ uint64_t reach_drain_ns(const struct oom *oom)
 
 bool reach_may_evict(const struct oom *oom, const struct oom_block *block, uint64_t until_ns)
 {
-    return block->kind == BLOCK_PROGRAM && block->state == BLOCK_LIVE && block->used_until_ns <= until_ns &&
-           block->op != oom->request.own_op && may_evict_at_all(oom);
+    return block->kind == BLOCK_PROGRAM && block->state == BLOCK_LIVE &&
+           block->used_until_ns <= until_ns && block->op != oom->request.own_op &&
+           may_evict_at_all(oom);
 }
 
-/* --- the state --------------------------------------------------------------------------------- */
+/* --- the state --- */
 
 static void reserve(struct reach *reach, size_t block_count)
 {
@@ -71,7 +74,8 @@ static bool stays(struct reach *reach, const struct reach_limits *limits, size_t
         return !is_freed;
     }
     const bool is_told_to_stay = limits->stays != NULL && limits->stays[i];
-    const bool goes = limits->evicts && !is_told_to_stay && reach_may_evict(reach->oom, block, limits->until_ns);
+    const bool goes = limits->evicts && !is_told_to_stay &&
+                      reach_may_evict(reach->oom, block, limits->until_ns);
     reach->programs_evicted += goes;
     return !goes;
 }
@@ -91,7 +95,8 @@ static void take_block(struct reach *reach, const struct reach_limits *limits, s
         .size_bytes = block->size_bytes,
         .align_bytes = block->align_bytes,
         .block = (uint32_t)i,
-        .is_movable = reach->defrag != DEFRAG_NONE && block->state == BLOCK_LIVE && block->hold_count == 0 && !is_used,
+        .is_movable = reach->defrag != DEFRAG_NONE && block->state == BLOCK_LIVE &&
+                      block->hold_count == 0 && !is_used,
     };
 }
 
@@ -103,7 +108,8 @@ void reach_decide(struct reach *reach, const struct oom *oom, const struct reach
     reach->until_ns = limits->until_ns;
     reach->bottom = oom->request.stack_bytes;
     reach->align = oom->request.align_bytes;
-    /* What is larger than the device may be too large to round or to add to: one granule too much is as good. */
+    /* What is larger than the device may be too large to round or to add to: one granule too much
+     * is as good. */
     const uint64_t size = oom->request.size_bytes;
     reach->need = size > oom->capacity_bytes ? oom->capacity_bytes + oom->granule_bytes
                                              : align_up(size, oom->granule_bytes);
@@ -116,7 +122,8 @@ void reach_decide(struct reach *reach, const struct oom *oom, const struct reach
 
 void reach_decide_fully(struct reach *reach, const struct oom *oom)
 {
-    const struct reach_limits limits = {.until_ns = reach_drain_ns(oom), .moves = true, .evicts = true};
+    const struct reach_limits limits = {
+        .until_ns = reach_drain_ns(oom), .moves = true, .evicts = true};
     reach_decide(reach, oom, &limits);
 }
 
@@ -135,7 +142,7 @@ const struct reach_range *reach_fixed_below(const struct reach *reach)
     return NULL;
 }
 
-/* --- spans between unmovable blocks ------------------------------------------------------------ */
+/* --- spans between unmovable blocks --- */
 
 bool reach_next_gap(const struct reach *reach, struct reach_gap *gap)
 {
@@ -160,7 +167,8 @@ bool reach_next_gap(const struct reach *reach, struct reach_gap *gap)
     return true;
 }
 
-/* tops[i + 1]: where the ranges from i + 1 up begin when pushed up; false: they do not fit even so. */
+/* tops[i + 1]: where the ranges from i + 1 up begin when pushed up; false: they do not fit even so.
+ */
 static bool push_up(const struct reach *reach, const struct reach_gap *gap)
 {
     uint64_t top = gap->end;
@@ -176,7 +184,8 @@ static bool push_up(const struct reach *reach, const struct reach_gap *gap)
     return top >= gap->start;
 }
 
-bool reach_gap_slides(const struct reach *reach, const struct reach_gap *gap, uint64_t need, uint64_t align)
+bool reach_gap_slides(const struct reach *reach, const struct reach_gap *gap, uint64_t need,
+                      uint64_t align)
 {
     if (!push_up(reach, gap)) {
         return false;

@@ -1,5 +1,5 @@
-/* A state that mitigations reach from an out-of-memory: which blocks are still there, which of them may move, and
- * where the spans between the others lie. */
+/* A state that mitigations reach from an out-of-memory: which blocks are still there, which of them
+ * may move, and where the spans between the others lie. */
 #ifndef HARNESS_REACH_H
 #define HARNESS_REACH_H
 
@@ -24,12 +24,12 @@ struct reach {
     const struct oom *oom;
     enum defrag_contract defrag;
     uint64_t until_ns;
-    uint64_t bottom;         /* nothing may lie below: the stack, grown for the request */
-    uint64_t need, align;    /* of the request; need in whole granules, one more than the device has when it is
-                                larger; 0 = no block is needed */
+    uint64_t bottom;      /* nothing may lie below: the stack, grown for the request */
+    uint64_t need, align; /* of the request; need in whole granules, one more than the device has
+                             when it is larger; 0 = no block is needed */
     struct reach_range *ranges;
     size_t range_count, range_capacity;
-    uint64_t *tops;          /* scratch of slides: range_capacity + 1 of them */
+    uint64_t *tops; /* scratch of slides: range_capacity + 1 of them */
     uint64_t frees_awaited, programs_evicted;
 };
 void reach_deinit(struct reach *reach);
@@ -49,8 +49,8 @@ bool reach_is_too_large(const struct reach *reach);
 /* An unmovable block below bottom: no mitigation helps.  NULL: there is none. */
 const struct reach_range *reach_fixed_below(const struct reach *reach);
 
-/* One span [start, end) between unmovable blocks, and the movable ranges first..last (not included) that lie in
- * it; start and end are not below bottom. */
+/* One span [start, end) between unmovable blocks, and the movable ranges first..last (not included)
+ * that lie in it; start and end are not below bottom. */
 struct reach_gap {
     uint64_t start, end;
     size_t first, last;
@@ -59,9 +59,12 @@ extern const struct reach_gap reach_before_all;
 /* The gap after *gap (begin with a copy of reach_before_all).  False: no more. */
 bool reach_next_gap(const struct reach *reach, struct reach_gap *gap);
 
-/* Whether the movable ranges of the gap, order kept, fit into it together with need bytes (0 = nothing more). */
-bool reach_gap_slides(const struct reach *reach, const struct reach_gap *gap, uint64_t need, uint64_t align);
-/* The lowest gap that takes the request so; false: none does, or the lowest one does not take its own. */
+/* Whether the movable ranges of the gap, order kept, fit into it together with need bytes (0 =
+ * nothing more). */
+bool reach_gap_slides(const struct reach *reach, const struct reach_gap *gap, uint64_t need,
+                      uint64_t align);
+/* The lowest gap that takes the request so; false: none does, or the lowest one does not take its
+ * own. */
 bool reach_slides(const struct reach *reach, struct reach_gap *where);
 
 #endif

@@ -3,9 +3,11 @@
 #include "harness/check.h"
 
 static const struct regret_info regrets[REGRET_KIND_COUNT] = {
-    [REGRET_EVICTED_NEEDLESSLY] = {"evicted_needlessly", "evicted though draining or moving would have done"},
+    [REGRET_EVICTED_NEEDLESSLY] = {"evicted_needlessly",
+                                   "evicted though draining or moving would have done"},
     [REGRET_MOVED_NEEDLESSLY] = {"moved_needlessly", "moved though a hole fitted"},
-    [REGRET_EVICTED_TOO_MUCH] = {"evicted_too_much", "evicted more programs or bytes than the cheapest plan"},
+    [REGRET_EVICTED_TOO_MUCH] = {"evicted_too_much",
+                                 "evicted more programs or bytes than the cheapest plan"},
     [REGRET_MOVED_TOO_MUCH] = {"moved_too_much", "moved more bytes than the cheapest plan found"},
     [REGRET_IN_VAIN] = {"in_vain", "moved or evicted for a request that was refused all the same"},
 };
@@ -26,10 +28,12 @@ static struct regret compare(const struct proof_plan *plan, const struct regret_
 {
     struct regret regret = {.evicted_bytes = excess(spent->evicted_bytes, plan->evicted_bytes),
                             .moved_bytes = excess(spent->moved_bytes, plan->moved_bytes)};
-    const bool fits_in_place = plan->until_ns == 0 && plan->moved_bytes == 0 && plan->evicted_count == 0;
+    const bool fits_in_place = plan->until_ns == 0 && plan->moved_bytes == 0 &&
+                               plan->evicted_count == 0;
     const bool evicts_more = spent->evicted_count > plan->evicted_count || regret.evicted_bytes > 0;
     if (spent->evicted_count > 0 && evicts_more) {
-        regret.kinds |= 1u << (plan->evicted_count == 0 ? REGRET_EVICTED_NEEDLESSLY : REGRET_EVICTED_TOO_MUCH);
+        regret.kinds |= 1u << (plan->evicted_count == 0 ? REGRET_EVICTED_NEEDLESSLY
+                                                        : REGRET_EVICTED_TOO_MUCH);
     }
     /* Who evicts less than the plan may move more for it. */
     if (regret.moved_bytes > 0 && spent->evicted_count >= plan->evicted_count) {
@@ -38,7 +42,8 @@ static struct regret compare(const struct proof_plan *plan, const struct regret_
     return regret;
 }
 
-struct regret regret_judge(struct planner *planner, const struct oom *before, const struct regret_spent *spent)
+struct regret regret_judge(struct planner *planner, const struct oom *before,
+                           const struct regret_spent *spent)
 {
     if (spent->evicted_count == 0 && spent->moved_bytes == 0) {
         return (struct regret){0};

@@ -35,13 +35,14 @@ static void take_gaps(struct repack *repack, const struct reach *reach)
         }
         for (size_t i = gap.first; i < gap.last; i++) {
             const struct reach_range *range = &reach->ranges[i];
-            repack->items[repack->item_count++] = (struct packing_item){range->size_bytes, range->align_bytes};
+            repack->items[repack->item_count++] = (struct packing_item){range->size_bytes,
+                                                                        range->align_bytes};
         }
     }
 }
 
-void repack_decide(struct repack *repack, const struct reach *reach, uint64_t nodes_max, bool wants_proof,
-                   struct packing_answer *answer)
+void repack_decide(struct repack *repack, const struct reach *reach, uint64_t nodes_max,
+                   bool wants_proof, struct packing_answer *answer)
 {
     reserve(repack, reach->range_count + 2);
     take_gaps(repack, reach);

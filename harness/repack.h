@@ -1,12 +1,14 @@
-/* The question whether movable blocks and request can be packed into the spans of a reached state. */
+/* The question whether movable blocks and request can be packed into the spans of a reached state.
+ */
 #ifndef HARNESS_REPACK_H
 #define HARNESS_REPACK_H
 
 #include "harness/packing.h"
 #include "harness/reach.h"
 
-/* Bins are the spans that are not empty; items the movable ranges in ascending order, then the request (when it needs
- * a block).  Zero is a valid start, memory stays from one question to the next. */
+/* Bins are the spans that are not empty; items the movable ranges in ascending order, then the
+ * request (when it needs a block).  Zero is a valid start, memory stays from one question to the
+ * next. */
 struct repack {
     struct packing *packing;
     struct packing_bin *bins;
@@ -15,8 +17,8 @@ struct repack {
 };
 void repack_deinit(struct repack *repack);
 
-void repack_decide(struct repack *repack, const struct reach *reach, uint64_t nodes_max, bool wants_proof,
-                   struct packing_answer *answer);
+void repack_decide(struct repack *repack, const struct reach *reach, uint64_t nodes_max,
+                   bool wants_proof, struct packing_answer *answer);
 
 /* Of the last question: all bins and all items, each divided by unit and rounded down. */
 uint64_t repack_bin_sum(const struct repack *repack, uint64_t unit);

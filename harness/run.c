@@ -14,14 +14,15 @@
 #define DIGEST_SEED UINT64_C(0xCBF29CE484222325)
 #define DIGEST_PRIME UINT64_C(0x100000001B3)
 
-/* --- life ------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 static bool open_hosts(struct run *run, const struct target *target, struct device_guard *guard,
                        char reason[RUN_REASON_BYTES])
 {
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
         run->hosts[i].guard = guard;
-        if (!host_open(&run->hosts[i], (uint8_t)i, target, &run->setup, run->timeline, reason, RUN_REASON_BYTES)) {
+        if (!host_open(&run->hosts[i], (uint8_t)i, target, &run->setup, run->timeline, reason,
+                       RUN_REASON_BYTES)) {
             return false;
         }
         run->models[i] = run->hosts[i].model;
@@ -34,13 +35,15 @@ static bool open_hosts(struct run *run, const struct target *target, struct devi
 static void complete_capacity(struct setup *setup)
 {
     const struct chip *chip = chip_find(setup->chip);
-    if (chip != NULL && (setup->capacity_bytes == 0 || setup->capacity_bytes == chip->capacity_bytes)) {
+    if (chip != NULL &&
+        (setup->capacity_bytes == 0 || setup->capacity_bytes == chip->capacity_bytes)) {
         const uint64_t granule = setup->granule_bytes == 0 ? 1 : setup->granule_bytes;
         setup->capacity_bytes = chip->capacity_bytes / granule * granule;
     }
 }
 
-/* growth has room for as many hosts as the run had at most: large, and growth_init() is all that it needs. */
+/* growth has room for as many hosts as the run had at most: large, and growth_init() is all that it
+ * needs. */
 static void take_setup(struct run *run, const struct setup *setup)
 {
     CHECK(setup->host_count >= 1);
@@ -88,13 +91,14 @@ static struct run *begin(struct run *run, const struct target *target, struct de
     return run;
 }
 
-struct run *run_create(const struct target *target, const struct setup *setup, char reason[RUN_REASON_BYTES])
+struct run *run_create(const struct target *target, const struct setup *setup,
+                       char reason[RUN_REASON_BYTES])
 {
     return begin(allocate(setup), target, NULL, reason);
 }
 
-struct run *run_create_guarded(const struct target *target, const struct setup *setup, struct device_guard *guard,
-                               char reason[RUN_REASON_BYTES])
+struct run *run_create_guarded(const struct target *target, const struct setup *setup,
+                               struct device_guard *guard, char reason[RUN_REASON_BYTES])
 {
     return begin(allocate(setup), target, guard, reason);
 }
@@ -166,7 +170,7 @@ void run_abandon(struct run *run)
     run_destroy(run);
 }
 
-/* --- observing --------------------------------------------------------------------------------- */
+/* --- observing --- */
 
 /* Two chains side by side: one would wait for each multiplication of the other. */
 static uint64_t digest_words(uint64_t digest, const void *data, size_t bytes)
@@ -194,14 +198,15 @@ static uint64_t digest_text(const char *text)
     return digest;
 }
 
-static void count_device_calls(struct run *run, const struct device *device, struct observation *seen)
+static void count_device_calls(struct run *run, const struct device *device,
+                               struct observation *seen)
 {
     size_t count = 0;
     const struct device_call *calls = device_calls(device, &count);
     seen->call_count = (uint32_t)count;
     for (size_t i = 0; i < count; i++) {
-        const uint64_t words[] = {(uint64_t)calls[i].kind << 8 | calls[i].result, calls[i].from, calls[i].to,
-                                  calls[i].bytes};
+        const uint64_t words[] = {(uint64_t)calls[i].kind << 8 | calls[i].result, calls[i].from,
+                                  calls[i].to, calls[i].bytes};
         seen->calls_digest = digest_words(seen->calls_digest, words, sizeof words);
         if (calls[i].result != DEVICE_OK) {
             continue;
@@ -210,7 +215,8 @@ static void count_device_calls(struct run *run, const struct device *device, str
         seen->copy_count += calls[i].kind == DEVICE_CALL_COPY;
         seen->stage_count += calls[i].kind == DEVICE_CALL_STAGE_OUT;
         seen->unload_count += calls[i].kind == DEVICE_CALL_UNLOAD;
-        const bool moves = calls[i].kind == DEVICE_CALL_COPY || calls[i].kind == DEVICE_CALL_STAGE_OUT;
+        const bool moves = calls[i].kind == DEVICE_CALL_COPY ||
+                           calls[i].kind == DEVICE_CALL_STAGE_OUT;
         seen->copy_bytes += moves ? calls[i].bytes : 0;
     }
     run->totals.drains += seen->wait_count;
@@ -289,14 +295,15 @@ static void count_probes(struct run *run, const struct host *host, const struct 
     if (run->promises_only || run->verdict.kind == VERDICT_BROKEN) {
         return;
     }
-    const struct probe_sight sight = {.host = host, .call = call, .seen = &run->observation, .judge = &run->judge};
+    const struct probe_sight sight = {
+        .host = host, .call = call, .seen = &run->observation, .judge = &run->judge};
     const uint64_t hits = probes_hit(&run->watch, &sight);
     if (hits != 0) {
         probe_count(hits, run->totals.probes, run->totals.probe_pairs);
     }
 }
 
-/* --- steps ------------------------------------------------------------------------------------- */
+/* --- steps --- */
 
 static void begin_verdict(struct run *run, uint32_t number)
 {
@@ -349,7 +356,8 @@ void run_take_call(struct run *run, struct host *host, const struct call *call, 
     end_op(run, host, call);
 }
 
-void run_take_overlapping(struct run *run, struct host *host, const struct call *call, const char *message)
+void run_take_overlapping(struct run *run, struct host *host, const struct call *call,
+                          const char *message)
 {
     count_call(run, call);
     observe(run, call, message);
@@ -372,10 +380,12 @@ static void step(struct run *run, struct host *host, const struct op *op, uint32
     struct call call;
     model_begin_op(host->model, number);
     probe_watch_begin(&run->watch, host->model, op);
-    progress_begin(number < run->ops.count ? PROGRESS_OP : PROGRESS_END, (enum op_kind)op->kind, number);
+    progress_begin(number < run->ops.count ? PROGRESS_OP : PROGRESS_END, (enum op_kind)op->kind,
+                   number);
     driver_call(host, run->timeline, &run->setup, op, number, &call);
     progress_end();
-    run_take_call(run, host, &call, call.result == TARGET_OK ? NULL : host->target->message(host->instance));
+    run_take_call(run, host, &call,
+                  call.result == TARGET_OK ? NULL : host->target->message(host->instance));
 }
 
 const struct verdict *run_step(struct run *run, const struct op *op)
@@ -460,7 +470,8 @@ const struct verdict *run_finish(struct run *run)
     }
     const struct run_totals before = run->totals;
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
-        device_disarm_all(run->hosts[i].device); /* a free that a fault refuses for ever would never be over */
+        device_disarm_all(
+            run->hosts[i].device); /* a free that a fault refuses for ever would never be over */
     }
     while (timeline_pending_count(run->timeline) > 0) {
         timeline_complete(run->timeline, timeline_pending_at(run->timeline, 0));
@@ -477,7 +488,7 @@ const struct verdict *run_finish(struct run *run)
     return &run->verdict;
 }
 
-/* --- reading ----------------------------------------------------------------------------------- */
+/* --- reading --- */
 
 bool run_is_broken(const struct run *run)
 {
@@ -498,8 +509,10 @@ void run_print_certificate(const struct run *run, FILE *file)
 {
     const enum verdict_kind kind = run->verdict.kind;
     struct verdict verdict = {.op = run->verdict.op};
-    CHECK(kind == VERDICT_JUSTIFIED || kind == VERDICT_PREMATURE || kind == VERDICT_UNKNOWN || kind == VERDICT_DISPUTED);
-    const struct proof *proof = oracle_prove(run->judge.oracle, &run->judge.oom, run->judge.nodes_max, &verdict);
+    CHECK(kind == VERDICT_JUSTIFIED || kind == VERDICT_PREMATURE || kind == VERDICT_UNKNOWN ||
+          kind == VERDICT_DISPUTED);
+    const struct proof *proof = oracle_prove(run->judge.oracle, &run->judge.oom,
+                                             run->judge.nodes_max, &verdict);
     CHECK(verdict.kind == kind || kind == VERDICT_DISPUTED);
     certificate_print(&run->judge.oom, proof, &verdict, file);
 }

@@ -27,32 +27,39 @@ struct run {
     bool promises_only;
 };
 
-/* As run_create(), for several threads that call: guard says whose turn it is at the devices, and outlives the run. */
-struct run *run_create_guarded(const struct target *target, const struct setup *setup, struct device_guard *guard,
-                               char reason[RUN_REASON_BYTES]);
-/* A call that met no other one is over: it is observed, judged and counted; run->verdict is on it.  message: its error
- * text, NULL = none; the target may keep one for each thread, and know it no more. */
-void run_take_call(struct run *run, struct host *host, const struct call *call, const char *message);
+/* As run_create(), for several threads that call: guard says whose turn it is at the devices, and
+ * outlives the run. */
+struct run *run_create_guarded(const struct target *target, const struct setup *setup,
+                               struct device_guard *guard, char reason[RUN_REASON_BYTES]);
+/* A call that met no other one is over: it is observed, judged and counted; run->verdict is on it.
+ * message: its error text, NULL = none; the target may keep one for each thread, and know it no
+ * more. */
+void run_take_call(struct run *run, struct host *host, const struct call *call,
+                   const char *message);
 /* A call that met others, and on which run->verdict was said. */
-void run_take_overlapping(struct run *run, struct host *host, const struct call *call, const char *message);
+void run_take_overlapping(struct run *run, struct host *host, const struct call *call,
+                          const char *message);
 /* The device calls of all calls that overlapped, once. */
 void run_count_device_calls(struct run *run, const struct host *host);
-/* What is to be known of the run once it is over, but for the first verdict; trial->ops is initialised here. */
+/* What is to be known of the run once it is over, but for the first verdict; trial->ops is
+ * initialised here. */
 void trial_collect(struct trial *trial, const struct run *run);
 /* The same without setup and ops: trial->ops is empty, trial->setup is not touched. */
 void trial_collect_counts(struct trial *trial, const struct run *run);
-/* Ends a run as run_destroy() does, but keeps what it worked with for another one with the same setup, which
- * run_begin_again() makes of it as run_create() does.  NULL: the target refused, and the run is gone. */
+/* Ends a run as run_destroy() does, but keeps what it worked with for another one with the same
+ * setup, which run_begin_again() makes of it as run_create() does.  NULL: the target refused, and
+ * the run is gone. */
 void run_end(struct run *run);
 struct run *run_begin_again(struct run *run, const struct target *target, const struct setup *setup,
                             char reason[RUN_REASON_BYTES]);
 /* The same with any other target and setup. */
 struct run *run_begin_other(struct run *run, const struct target *target, const struct setup *setup,
                             char reason[RUN_REASON_BYTES]);
-/* For who asks whether the promises are kept and reads no totals: probes and growth are not looked for any more, and from
- * the next beginning on regrets only where the setup has a regret_max. */
+/* For who asks whether the promises are kept and reads no totals: probes and growth are not looked
+ * for any more, and from the next beginning on regrets only where the setup has a regret_max. */
 void run_judge_promises_only(struct run *run);
-/* Destroys a run whose targets cannot be closed any more: lanes stand in the middle of their calls. */
+/* Destroys a run whose targets cannot be closed any more: lanes stand in the middle of their calls.
+ */
 void run_abandon(struct run *run);
 
 #endif

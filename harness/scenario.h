@@ -20,12 +20,12 @@ enum { SCENARIO_STATE_BYTES = 8192 };
 /* A descriptor; all of it is constant. */
 struct scenario {
     const char *name;
-    const char *summary; /* what it does to an allocator: one sentence */
-    const char *source;  /* the field report or published test that it comes from */
-    const char *chip;    /* when the user names neither chip nor capacity */
+    const char *summary;    /* what it does to an allocator: one sentence */
+    const char *source;     /* the field report or published test that it comes from */
+    const char *chip;       /* when the user names neither chip nor capacity */
     uint32_t ops_per_trial; /* a trial ends after so many ops, or when next returns false */
-    bool needs_programs;    /* pointless on a target without programs: the run skips it and says so */
-    bool takes_weights;     /* some of its ops come from the generator, with the weights of its setup */
+    bool needs_programs; /* pointless on a target without programs: the run skips it and says so */
+    bool takes_weights; /* some of its ops come from the generator, with the weights of its setup */
 
     /* Draws what this trial will be like.  May change setup (host_count, tag names, capacity when
      * capacity_is_free, target options that are not set) but nothing that the user fixed.
@@ -34,7 +34,8 @@ struct scenario {
 
     /* Chooses the next op.  False: the trial is over.  Must be total: whatever the model says, it
      * returns some op or ends. */
-    bool (*next)(void *state, struct random *random, const struct scenario_view *view, struct op *op);
+    bool (*next)(void *state, struct random *random, const struct scenario_view *view,
+                 struct op *op);
 };
 
 #endif

@@ -3,7 +3,8 @@
 #include <string.h>
 
 /* Not a locale's idea of letters: bytes above 0x7F are quoted. */
-static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+static const char plain[] =
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
 
 const char *shell_word(const char *text, char *word)
 {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- trying --------------------------------------------------------------------------------- */
+/* --- trying --- */
 
 bool shrinker_is_over(const struct shrinker *shrinker)
 {
@@ -42,7 +42,8 @@ static bool try_list(struct shrinker *shrinker, const struct setup *setup)
     shrinker->replays_left--;
     result->replays++;
     const size_t count = shrinker->trial.count;
-    const bool is_same = attempt->is_same(attempt->context, setup, &shrinker->trial, &result->first);
+    const bool is_same = attempt->is_same(attempt->context, setup, &shrinker->trial,
+                                          &result->first);
     const uint64_t cost = attempt->cost == NULL ? count + 1 : *attempt->cost;
     shrinker->ops_left -= cost < shrinker->ops_left ? cost : shrinker->ops_left;
     if (!is_same) {
@@ -91,9 +92,10 @@ uint64_t shrinker_granule(const struct shrinker *shrinker)
     return granule_bytes == 0 ? 1 : granule_bytes;
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* --- all of it --- */
 
-/* What is worth nothing unless single ops can be removed afterwards may take three quarters of what is left. */
+/* What is worth nothing unless single ops can be removed afterwards may take three quarters of what
+ * is left. */
 struct reserve {
     uint64_t replays, ops;
 };
@@ -119,7 +121,8 @@ static void search(struct shrinker *shrinker)
     }
 }
 
-/* Sizes of a large device leave more ways open to a search, those of a small one make each try cheap. */
+/* Sizes of a large device leave more ways open to a search, those of a small one make each try
+ * cheap. */
 static void simplify_and_search(struct shrinker *shrinker)
 {
     while (shrinker_merge_requests(shrinker)) {
@@ -160,7 +163,8 @@ bool shrink(const struct shrink_try *attempt, const struct op_list *ops, uint64_
     op_list_init(&result->ops);
     setup_init(&result->setup);
     setup_copy(&result->setup, attempt->setup);
-    struct shrinker shrinker = {.attempt = attempt, .result = result, .replays_left = 1, .ops_left = UINT64_MAX};
+    struct shrinker shrinker = {
+        .attempt = attempt, .result = result, .replays_left = 1, .ops_left = UINT64_MAX};
     op_list_init(&shrinker.trial);
     op_list_copy(&shrinker.trial, ops);
     const bool is_found = shrinker_try(&shrinker);

@@ -18,7 +18,8 @@ void shrinker_remove_switches(struct shrinker *shrinker)
     for (size_t count = ops->count - schedule_start(ops); count > 1; count /= 2) {
         shrinker_remove_chunks(shrinker, schedule_start(ops), count);
     }
-    while (schedule_start(ops) < ops->count && shrinker_remove_chunks(shrinker, schedule_start(ops), 1)) {
+    while (schedule_start(ops) < ops->count &&
+           shrinker_remove_chunks(shrinker, schedule_start(ops), 1)) {
     }
 }
 
@@ -64,12 +65,14 @@ static bool try_op_in_lane(struct shrinker *shrinker, size_t number, uint8_t lan
     return shrinker_try(shrinker);
 }
 
-/* Fewer lanes: each is emptied into a lower one, whole or op by op, or takes the number of one that is gone. */
+/* Fewer lanes: each is emptied into a lower one, whole or op by op, or takes the number of one that
+ * is gone. */
 static void join_lanes(struct shrinker *shrinker)
 {
     const struct op_list *ops = &shrinker->result->ops;
     for (uint8_t lane = lanes_count(ops); lane-- > 1;) {
-        for (uint8_t to = 0; to < lane && has_lane(ops, lane) && !shrinker_is_over(shrinker); to++) {
+        for (uint8_t to = 0; to < lane && has_lane(ops, lane) && !shrinker_is_over(shrinker);
+             to++) {
             (void)try_lane(shrinker, lane, to);
         }
     }

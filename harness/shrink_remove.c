@@ -9,7 +9,8 @@ void shrinker_drop_namers(struct shrinker *shrinker)
     const struct op_list *ops = &shrinker->result->ops;
     for (size_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
-        if ((op->ref < i && !shrinker->keep[op->ref]) || (op->event < i && !shrinker->keep[op->event])) {
+        if ((op->ref < i && !shrinker->keep[op->ref]) ||
+            (op->event < i && !shrinker->keep[op->event])) {
             shrinker->keep[i] = false;
         }
     }
@@ -34,7 +35,8 @@ static void keep_other_lifetimes(struct shrinker *shrinker, size_t first, size_t
 
 static bool ends_a_life(const struct op *op)
 {
-    return op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_DONATE || op->kind == OP_UNLOAD;
+    return op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_DONATE ||
+           op->kind == OP_UNLOAD;
 }
 
 /* What the kept ops lack of what lived at the end, in whole granules. */
@@ -45,7 +47,8 @@ static uint64_t dropped_bytes(const struct shrinker *shrinker)
     uint64_t bytes = 0;
     for (size_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
-        const uint64_t size = op->size_bytes / granule * granule + (op->size_bytes % granule != 0 ? granule : 0);
+        const uint64_t size = op->size_bytes / granule * granule +
+                              (op->size_bytes % granule != 0 ? granule : 0);
         if (shrinker_is_request(op)) {
             bytes += shrinker->keep[i] ? 0 : size;
         } else if (ends_a_life(op) && op->ref < i && !shrinker->keep[op->ref] &&
@@ -57,21 +60,24 @@ static uint64_t dropped_bytes(const struct shrinker *shrinker)
     return bytes;
 }
 
-/* A request that fails too early does so because little is free.  What is dropped makes more free, so it asks for as
- * much more. */
+/* A request that fails too early does so because little is free.  What is dropped makes more free,
+ * so it asks for as much more. */
 static bool try_kept_and_grow(struct shrinker *shrinker)
 {
     const struct op_list *ops = &shrinker->result->ops;
-    const uint64_t bytes = dropped_bytes(shrinker), capacity_bytes = shrinker->result->setup.capacity_bytes;
+    const uint64_t bytes = dropped_bytes(shrinker),
+                   capacity_bytes = shrinker->result->setup.capacity_bytes;
     struct op_list *trial = &shrinker->trial;
-    if (lanes_are_in(ops) || shrinker->result->first.kind != VERDICT_PREMATURE || !shrinker->keep[ops->count - 1] ||
-        !shrinker_is_request(&ops->ops[ops->count - 1]) || bytes == 0 || bytes > capacity_bytes) {
+    if (lanes_are_in(ops) || shrinker->result->first.kind != VERDICT_PREMATURE ||
+        !shrinker->keep[ops->count - 1] || !shrinker_is_request(&ops->ops[ops->count - 1]) ||
+        bytes == 0 || bytes > capacity_bytes) {
         return false;
     }
     op_list_copy(trial, ops);
     op_list_filter(trial, shrinker->keep);
     struct op *last = &trial->ops[trial->count - 1];
-    return !__builtin_add_overflow(last->size_bytes, bytes, &last->size_bytes) && shrinker_try(shrinker);
+    return !__builtin_add_overflow(last->size_bytes, bytes, &last->size_bytes) &&
+           shrinker_try(shrinker);
 }
 
 static bool try_kept(struct shrinker *shrinker)
@@ -101,7 +107,7 @@ bool shrinker_remove_chunks(struct shrinker *shrinker, size_t from, size_t count
     return remove_by(shrinker, shrinker_keep_all_but, from, count);
 }
 
-/* --- what the last op needs ------------------------------------------------------------------ */
+/* --- what the last op needs --- */
 
 /* With each op that is kept, those that it names. */
 static void keep_named(struct shrinker *shrinker)
@@ -127,13 +133,15 @@ static void keep_namers(struct shrinker *shrinker)
     const struct op_list *ops = &shrinker->result->ops;
     for (size_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
-        if ((op->ref < i && shrinker->keep[op->ref]) || (op->event < i && shrinker->keep[op->event])) {
+        if ((op->ref < i && shrinker->keep[op->ref]) ||
+            (op->event < i && shrinker->keep[op->event])) {
             shrinker->keep[i] = true;
         }
     }
 }
 
-/* Unless it is over: what asks for a block or loads a program, and what sets the device up or lets time pass. */
+/* Unless it is over: what asks for a block or loads a program, and what sets the device up or lets
+ * time pass. */
 static bool may_matter(const struct op *op, bool with_time)
 {
     switch (op->kind) {
@@ -142,9 +150,12 @@ static bool may_matter(const struct op *op, bool with_time)
     case OP_DONATE:
     case OP_LOAD:
     case OP_RETIRE:
-    case OP_FAULT: return true;
-    case OP_ADVANCE: return with_time;
-    default: return false;
+    case OP_FAULT:
+        return true;
+    case OP_ADVANCE:
+        return with_time;
+    default:
+        return false;
     }
 }
 
@@ -194,7 +205,7 @@ void shrinker_remove_unrelated(struct shrinker *shrinker)
     }
 }
 
-/* --- all -------------------------------------------------------------------------------------- */
+/* --- all --- */
 
 void shrinker_remove_single_ops(struct shrinker *shrinker)
 {

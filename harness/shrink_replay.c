@@ -6,10 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A request that fails is judged, and blocks are moved for it before: that looks at every block that lives, some more
- * cheaply than an op. */
+/* A request that fails is judged, and blocks are moved for it before: that looks at every block
+ * that lives, some more cheaply than an op. */
 enum { BLOCKS_PER_OP = 16 };
-/* Where a verdict needs a search, its steps take far longer than the list: one of four million takes half a second. */
+/* Where a verdict needs a search, its steps take far longer than the list: one of four million
+ * takes half a second. */
 enum { NODES_PER_OP = 64 };
 
 static uint64_t cost_of(const struct run *run)
@@ -35,8 +36,8 @@ static struct run *begin_run(const struct target *target, const struct setup *se
     return run;
 }
 
-static bool replay_alone(struct shrink_replaying *replaying, const struct setup *setup, const struct op_list *ops,
-                         struct trial *trial)
+static bool replay_alone(struct shrink_replaying *replaying, const struct setup *setup,
+                         const struct op_list *ops, struct trial *trial)
 {
     struct run *run = begin_run(replaying->target, setup);
     replaying->cost = 1;
@@ -60,8 +61,8 @@ static bool replay_alone(struct shrink_replaying *replaying, const struct setup 
     return true;
 }
 
-static bool replay(struct shrink_replaying *replaying, const struct setup *setup, const struct op_list *ops,
-                   struct trial *trial)
+static bool replay(struct shrink_replaying *replaying, const struct setup *setup,
+                   const struct op_list *ops, struct trial *trial)
 {
     char reason[RUN_REASON_BYTES];
     if (!lanes_are_in(ops)) {
@@ -81,7 +82,8 @@ static void take_list(struct op_list *ops, const struct trial *trial)
     }
 }
 
-bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops, struct verdict *first)
+bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops,
+                   struct verdict *first)
 {
     struct shrink_replaying *replaying = context;
     struct trial trial;
@@ -93,8 +95,10 @@ bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops
     if (replaying->signature[0] == '\0') {
         (void)snprintf(replaying->signature, SIGNATURE_BYTES, "%s", signature);
     }
-    const bool is_granule_taken = setup->granule_bytes == 0 || setup->granule_bytes == trial.setup.granule_bytes;
-    const bool is_same = signature[0] != '\0' && strcmp(signature, replaying->signature) == 0 && is_granule_taken;
+    const bool is_granule_taken = setup->granule_bytes == 0 ||
+                                  setup->granule_bytes == trial.setup.granule_bytes;
+    const bool is_same = signature[0] != '\0' && strcmp(signature, replaying->signature) == 0 &&
+                         is_granule_taken;
     if (is_same) {
         *first = trial.first;
         take_list(ops, &trial);

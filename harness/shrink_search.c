@@ -1,5 +1,6 @@
-/* A local search from a list of which no single op can go: edits that drop several ops at once, or exchange one thing
- * for another so that something else can go later.  All chance has one seed, so the same list takes the same way. */
+/* A local search from a list of which no single op can go: edits that drop several ops at once, or
+ * exchange one thing for another so that something else can go later.  All chance has one seed, so
+ * the same list takes the same way. */
 #include "harness/shrink_parts.h"
 
 #include <string.h>
@@ -56,7 +57,8 @@ static bool edit_drop(struct search *search)
     return true;
 }
 
-/* One or two requests go with all that names them, and another one, anywhere, grows by their sizes. */
+/* One or two requests go with all that names them, and another one, anywhere, grows by their sizes.
+ */
 static bool edit_join(struct search *search)
 {
     struct shrinker *shrinker = search->shrinker;
@@ -81,7 +83,7 @@ static bool edit_join(struct search *search)
     return true;
 }
 
-/* --- another place ---------------------------------------------------------------------------- */
+/* --- another place --- */
 
 static uint32_t moved(uint32_t reference, size_t from, size_t to)
 {
@@ -130,13 +132,14 @@ static bool edit_move(struct search *search)
     return is_valid;
 }
 
-/* --- another name ----------------------------------------------------------------------------- */
+/* --- another name --- */
 
 static bool makes_the_same(const struct op *a, const struct op *b)
 {
     const struct op_kind_info *info_a = op_kind_info(a->kind), *info_b = op_kind_info(b->kind);
     return a->host == b->host && info_a->makes_block == info_b->makes_block &&
-           info_a->makes_program == info_b->makes_program && (info_a->makes_block || info_a->makes_program);
+           info_a->makes_program == info_b->makes_program &&
+           (info_a->makes_block || info_a->makes_program);
 }
 
 /* An op acts on another block or program than before. */
@@ -181,20 +184,33 @@ static bool edit_take_over(struct search *search)
     return true;
 }
 
-/* --- another kind and size -------------------------------------------------------------------- */
+/* --- another kind and size --- */
 
 /* What may do the same as op more simply; false: nothing is known of that kind. */
 static bool other_kind(struct search *search, const struct op *op, struct op *other)
 {
     switch (op->kind) {
-    case OP_OUTPUT: *other = op_make(OP_ALLOC); break;
-    case OP_LOAD: *other = op_make(OP_ALLOC); break;
+    case OP_OUTPUT:
+        *other = op_make(OP_ALLOC);
+        break;
+    case OP_LOAD:
+        *other = op_make(OP_ALLOC);
+        break;
     case OP_DONATE:
-    case OP_FREE_AFTER: *other = op_make(OP_FREE); break;
-    case OP_USE: *other = op_make(OP_HOLD); break;
-    case OP_FREE: *other = op_make(OP_FREE_AFTER); break;
-    case OP_ADVANCE: *other = op_make(OP_DEFRAGMENT); break;
-    default: return false;
+    case OP_FREE_AFTER:
+        *other = op_make(OP_FREE);
+        break;
+    case OP_USE:
+        *other = op_make(OP_HOLD);
+        break;
+    case OP_FREE:
+        *other = op_make(OP_FREE_AFTER);
+        break;
+    case OP_ADVANCE:
+        *other = op_make(OP_DEFRAGMENT);
+        break;
+    default:
+        return false;
     }
     other->host = op->host;
     other->lane = op->lane;
@@ -209,8 +225,8 @@ static bool other_kind(struct search *search, const struct op *op, struct op *ot
     return true;
 }
 
-/* One op becomes one of another kind, and up to two others go: of an execution, a use and a free, a later free is
- * left. */
+/* One op becomes one of another kind, and up to two others go: of an execution, a use and a free, a
+ * later free is left. */
 static bool edit_kind(struct search *search)
 {
     struct shrinker *shrinker = search->shrinker;
@@ -239,14 +255,14 @@ static bool edit_size(struct search *search)
     begin_edit(search);
     struct op *op = &search->shrinker->trial.ops[i];
     const uint64_t now = op->size_bytes, than = search->shrinker->trial.ops[other].size_bytes;
-    const uint64_t sizes[] = {than, now > than ? now - than : than - now, now + granule,
-                              now > granule ? now - granule : now, now / 2,
-                              now < UINT64_MAX / 2 ? now * 2 : now};
+    const uint64_t sizes[] = {than,          now > than ? now - than : than - now,
+                              now + granule, now > granule ? now - granule : now,
+                              now / 2,       now < UINT64_MAX / 2 ? now * 2 : now};
     op->size_bytes = sizes[random_below(&search->random, sizeof sizes / sizeof sizes[0])];
     return op->size_bytes != now;
 }
 
-/* --- the search ------------------------------------------------------------------------------- */
+/* --- the search --- */
 
 static const struct {
     edit_function *edit;
@@ -272,7 +288,8 @@ static bool search_step(struct search *search)
     return shrinker_try(search->shrinker) && search->shrinker->result->ops.count < before;
 }
 
-/* A list of which nothing can go any more ends a search soon, one that gets shorter again and again later. */
+/* A list of which nothing can go any more ends a search soon, one that gets shorter again and again
+ * later. */
 enum { TRIES_PER_COUNT = 5 };
 
 bool shrinker_search(struct shrinker *shrinker)
@@ -287,8 +304,8 @@ bool shrinker_search(struct shrinker *shrinker)
     random_init(&search.random, SEARCH_SEED);
     op_list_init(&whole);
     op_list_copy(&whole, &result->ops);
-    while (fruitless < count_max && tries++ / TRIES_PER_COUNT < count_max && result->ops.count > 1 &&
-           !shrinker_is_over(shrinker)) {
+    while (fruitless < count_max && tries++ / TRIES_PER_COUNT < count_max &&
+           result->ops.count > 1 && !shrinker_is_over(shrinker)) {
         fruitless = search_step(&search) ? 0 : fruitless + 1;
     }
     const bool is_shorter = result->ops.count < whole.count;

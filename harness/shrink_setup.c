@@ -112,5 +112,6 @@ void shrinker_simplify_setup(struct shrinker *shrinker)
     (void)(try_granule(shrinker, 1) || try_granule(shrinker, 512));
     const uint64_t now = shrinker->result->setup.capacity_bytes;
     const uint64_t power = (uint64_t)1 << (63 - __builtin_clzll(now));
-    (void)(try_capacity(shrinker, power) || (now < (uint64_t)1 << 50 && try_capacity(shrinker, power * 2)));
+    (void)(try_capacity(shrinker, power) ||
+           (now < (uint64_t)1 << 50 && try_capacity(shrinker, power * 2)));
 }

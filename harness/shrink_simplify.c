@@ -8,14 +8,16 @@ static bool try_merge(struct shrinker *shrinker, size_t i, size_t k)
     op_list_copy(&shrinker->trial, &shrinker->result->ops);
     struct op *op = &shrinker->trial.ops[k];
     const uint64_t dropped_bytes = shrinker->trial.ops[i].size_bytes;
-    if (!shrinker->keep[k] || __builtin_add_overflow(op->size_bytes, dropped_bytes, &op->size_bytes)) {
+    if (!shrinker->keep[k] ||
+        __builtin_add_overflow(op->size_bytes, dropped_bytes, &op->size_bytes)) {
         return false;
     }
     op_list_filter(&shrinker->trial, shrinker->keep);
     return shrinker_try(shrinker);
 }
 
-/* Removing any one of many small blocks may make room; merging neighbours does not.  True when any went. */
+/* Removing any one of many small blocks may make room; merging neighbours does not.  True when any
+ * went. */
 bool shrinker_merge_requests(struct shrinker *shrinker)
 {
     const struct op_list *ops = &shrinker->result->ops;
@@ -27,7 +29,8 @@ bool shrinker_merge_requests(struct shrinker *shrinker)
             k++;
         }
         /* The last request is the one that fails: it keeps its size. */
-        if (!shrinker_is_request(&ops->ops[i]) || k + 1 >= ops->count || !try_merge(shrinker, i, k)) {
+        if (!shrinker_is_request(&ops->ops[i]) || k + 1 >= ops->count ||
+            !try_merge(shrinker, i, k)) {
             i++;
             continue;
         }
@@ -42,7 +45,8 @@ static uint64_t power_at_most(uint64_t value)
 }
 
 /* Simpler numbers, the simplest first: nothing, one granule, then powers of two. */
-static void simplify_number(struct shrinker *shrinker, size_t i, size_t field_offset, uint64_t granule)
+static void simplify_number(struct shrinker *shrinker, size_t i, size_t field_offset,
+                            uint64_t granule)
 {
     struct op op = shrinker->result->ops.ops[i];
     uint64_t *field = (uint64_t *)(void *)((unsigned char *)&op + field_offset);
@@ -50,7 +54,8 @@ static void simplify_number(struct shrinker *shrinker, size_t i, size_t field_of
     const uint64_t now = *field;
     for (size_t k = 0; k < sizeof candidates / sizeof candidates[0]; k++) {
         *field = candidates[k];
-        if (candidates[k] == now || (i < shrinker->result->ops.count && shrinker_try_op(shrinker, i, &op))) {
+        if (candidates[k] == now ||
+            (i < shrinker->result->ops.count && shrinker_try_op(shrinker, i, &op))) {
             return;
         }
     }
@@ -94,9 +99,11 @@ static void simplify_op(struct shrinker *shrinker, size_t i, uint64_t granule)
     }
     simplify_words(shrinker, i);
     if (is_there(shrinker, i) && info->has_size) {
-        simplify_number(shrinker, i, offsetof(struct op, size_bytes), op.kind == OP_FAULT ? 1 : granule);
+        simplify_number(shrinker, i, offsetof(struct op, size_bytes),
+                        op.kind == OP_FAULT ? 1 : granule);
     }
-    if (is_there(shrinker, i) && (info->has_stack || (info->has_delay && op.delay_ns != DELAY_NEVER))) {
+    if (is_there(shrinker, i) &&
+        (info->has_stack || (info->has_delay && op.delay_ns != DELAY_NEVER))) {
         simplify_number(shrinker, i, offsetof(struct op, delay_ns), granule);
     }
 }

@@ -8,10 +8,12 @@ static const char *what_is_broken(const struct verdict *verdict)
     if (verdict->kind == VERDICT_PREMATURE) {
         return rule_info(RULE_PREMATURE)->name;
     }
-    return verdict->kind == VERDICT_BROKEN ? rule_info(verdict->rule)->name : verdict_name(verdict->kind);
+    return verdict->kind == VERDICT_BROKEN ? rule_info(verdict->rule)->name
+                                           : verdict_name(verdict->kind);
 }
 
-void signature_print(const struct verdict *verdict, const struct op_list *ops, char signature[SIGNATURE_BYTES])
+void signature_print(const struct verdict *verdict, const struct op_list *ops,
+                     char signature[SIGNATURE_BYTES])
 {
     const char *what = what_is_broken(verdict);
     signature[0] = '\0';

@@ -65,8 +65,12 @@ static const struct {
     const char *name;
     uint64_t ns;
 } duration_units[] = {
-    {"h", UINT64_C(3600000000000)}, {"m", UINT64_C(60000000000)}, {"s", UINT64_C(1000000000)},
-    {"ms", 1000000},                {"us", 1000},                 {"ns", 1},
+    {"h", UINT64_C(3600000000000)},
+    {"m", UINT64_C(60000000000)},
+    {"s", UINT64_C(1000000000)},
+    {"ms", 1000000},
+    {"us", 1000},
+    {"ns", 1},
 };
 enum { DURATION_UNIT_COUNT = sizeof duration_units / sizeof duration_units[0] };
 
@@ -88,7 +92,8 @@ bool duration_parse(const char *text, size_t length, uint64_t *duration_ns)
         const char *name = duration_units[i].name;
         if (strlen(name) == length - digits && memcmp(name, text + digits, length - digits) == 0) {
             /* UINT64_MAX itself means never. */
-            if (__builtin_mul_overflow(value, duration_units[i].ns, &value) || value == UINT64_MAX) {
+            if (__builtin_mul_overflow(value, duration_units[i].ns, &value) ||
+                value == UINT64_MAX) {
                 return false;
             }
             *duration_ns = value;
@@ -116,8 +121,8 @@ void duration_print(uint64_t duration_ns, char text[SIZE_TEXT_BYTES])
              duration_units[unit].name);
 }
 
-/* digits / scale with its decimals, if it has any, and the unit behind it; without printf, because each out-of-memory
- * has several. */
+/* digits / scale with its decimals, if it has any, and the unit behind it; without printf, because
+ * each out-of-memory has several. */
 static void print_fixed(uint64_t digits, uint64_t scale, char unit, char text[SIZE_TEXT_BYTES])
 {
     char reversed[SIZE_TEXT_BYTES];
@@ -140,9 +145,9 @@ static void print_fixed(uint64_t digits, uint64_t scale, char unit, char text[SI
     text[count] = '\0';
 }
 
-/* The algorithm that reproduces every exact-byte sample of public TPU logs: divide by 1024 with truncation
- * while the number is at least 1024 * 1024, then print the last quotient with one decimal for K and two
- * above. */
+/* The algorithm that reproduces every exact-byte sample of public TPU logs: divide by 1024 with
+ * truncation while the number is at least 1024 * 1024, then print the last quotient with one
+ * decimal for K and two above. */
 void size_print_field(uint64_t size_bytes, char text[SIZE_TEXT_BYTES])
 {
     static const char field_units[] = "KMGTPE";
@@ -155,7 +160,8 @@ void size_print_field(uint64_t size_bytes, char text[SIZE_TEXT_BYTES])
         size_bytes /= 1024;
         unit++;
     }
-    /* size_bytes / 1024 is a number without error for printf, and so is its rounding here: half goes to even. */
+    /* size_bytes / 1024 is a number without error for printf, and so is its rounding here: half
+     * goes to even. */
     const uint64_t scale = unit == 0 ? 10 : 100;
     uint64_t digits = size_bytes * scale / 1024;
     const uint64_t rest = size_bytes * scale % 1024;

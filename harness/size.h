@@ -13,7 +13,8 @@ bool size_parse(const char *text, size_t length, uint64_t *size_bytes);
 /* The exact size with the largest unit that divides it: size_parse gives the same number back. */
 void size_print(uint64_t size_bytes, char text[SIZE_TEXT_BYTES]);
 
-/* "5ns", "20us", "3ms", "30s", "10m", "8h", or "never" (UINT64_MAX); 0 is "0s".  False: not that. */
+/* "5ns", "20us", "3ms", "30s", "10m", "8h", or "never" (UINT64_MAX); 0 is "0s".  False: not that.
+ */
 bool duration_parse(const char *text, size_t length, uint64_t *duration_ns);
 void duration_print(uint64_t duration_ns, char text[SIZE_TEXT_BYTES]);
 

@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* 64: a search inside a chunk touches one or two cache lines of starts, and an insertion moves 1 KiB on
- * average. */
+/* 64: a search inside a chunk touches one or two cache lines of starts, and an insertion moves 1
+ * KiB on average. */
 enum { SPAN_CHUNK_COUNT = 64 };
 
 struct span_rest {
     uint64_t end, owner, offset;
 };
-/* starts[count...] are UINT64_MAX, so that a search always takes the same six steps: nothing to mispredict. */
+/* starts[count...] are UINT64_MAX, so that a search always takes the same six steps: nothing to
+ * mispredict. */
 struct span_chunk {
     struct span_chunk *next_spare;
     size_t count; /* 1..SPAN_CHUNK_COUNT while in the map */
@@ -159,7 +160,8 @@ static void insert_at(struct span_map *map, size_t i, size_t at, const struct sp
         }
     }
     struct span_chunk *chunk = map->chunks[i];
-    memmove(&chunk->starts[at + 1], &chunk->starts[at], (chunk->count - at) * sizeof *chunk->starts);
+    memmove(&chunk->starts[at + 1], &chunk->starts[at],
+            (chunk->count - at) * sizeof *chunk->starts);
     memmove(&chunk->rests[at + 1], &chunk->rests[at], (chunk->count - at) * sizeof *chunk->rests);
     chunk->starts[at] = span->start;
     chunk->rests[at] = (struct span_rest){span->end, span->owner, span->offset};
@@ -207,7 +209,8 @@ static void remove_at(struct span_map *map, const struct span_cursor *cursor)
     struct span_chunk *chunk = map->chunks[cursor->chunk];
     const size_t at = cursor->index;
     chunk->count--;
-    memmove(&chunk->starts[at], &chunk->starts[at + 1], (chunk->count - at) * sizeof *chunk->starts);
+    memmove(&chunk->starts[at], &chunk->starts[at + 1],
+            (chunk->count - at) * sizeof *chunk->starts);
     memmove(&chunk->rests[at], &chunk->rests[at + 1], (chunk->count - at) * sizeof *chunk->rests);
     chunk->starts[chunk->count] = UINT64_MAX;
     map->count--;
@@ -260,7 +263,8 @@ void span_map_get(const struct span_map *map, const struct span_cursor *cursor, 
     *span = (struct span){chunk->starts[cursor->index], rest->end, rest->owner, rest->offset};
 }
 
-bool span_map_intersects(const struct span_map *map, uint64_t start, uint64_t end, struct span *span)
+bool span_map_intersects(const struct span_map *map, uint64_t start, uint64_t end,
+                         struct span *span)
 {
     struct span_cursor cursor;
     if (start >= end || !span_map_find(map, start, &cursor)) {
@@ -284,7 +288,8 @@ void span_map_erase(struct span_map *map, uint64_t start, uint64_t end)
             span_map_insert(map, &(struct span){span.start, start, span.owner, span.offset});
         }
         if (span.end > end) {
-            span_map_insert(map, &(struct span){end, span.end, span.owner, span.offset + (end - span.start)});
+            span_map_insert(
+                map, &(struct span){end, span.end, span.owner, span.offset + (end - span.start)});
         }
         if (span.end >= end) {
             return;
@@ -317,7 +322,8 @@ bool span_map_invariants_hold(const struct span_map *map)
     uint64_t last_end = 0;
     for (size_t i = 0; i < map->chunk_count; i++) {
         const struct span_chunk *chunk = map->chunks[i];
-        if (chunk->count == 0 || chunk->count > SPAN_CHUNK_COUNT || map->chunk_starts[i] != chunk->starts[0]) {
+        if (chunk->count == 0 || chunk->count > SPAN_CHUNK_COUNT ||
+            map->chunk_starts[i] != chunk->starts[0]) {
             return false;
         }
         for (size_t k = 0; k < chunk->count; k++) {

@@ -1,5 +1,5 @@
-/* An ordered set of disjoint address ranges, each with an owner.  Shared by the device (what memory holds)
- * and the model (what was promised to be where). */
+/* An ordered set of disjoint address ranges, each with an owner.  Shared by the device (what memory
+ * holds) and the model (what was promised to be where). */
 #ifndef HARNESS_SPAN_MAP_H
 #define HARNESS_SPAN_MAP_H
 
@@ -14,8 +14,9 @@ struct span {
     uint64_t offset;
 };
 
-/* Ranges sit in chunks of up to SPAN_CHUNK_COUNT, in address order; chunk_starts[i] is the first start of
- * chunk i.  Two binary searches find a range: O(log ranges); insertion moves at most one chunk. */
+/* Ranges sit in chunks of up to SPAN_CHUNK_COUNT, in address order; chunk_starts[i] is the first
+ * start of chunk i.  Two binary searches find a range: O(log ranges); insertion moves at most one
+ * chunk. */
 struct span_chunk;
 struct span_map {
     struct span_chunk **chunks; /* chunk_count of them */
@@ -32,8 +33,8 @@ void span_map_clear(struct span_map *map);
 
 /* Adds a range that intersects no other. */
 void span_map_insert(struct span_map *map, const struct span *span);
-/* The same when it intersects none; else false, *other is one that it intersects, and nothing changed.  One
- * search instead of two. */
+/* The same when it intersects none; else false, *other is one that it intersects, and nothing
+ * changed.  One search instead of two. */
 bool span_map_insert_if_free(struct span_map *map, const struct span *span, struct span *other);
 /* Takes away every part of a range that lies in [start, end); what sticks out stays. */
 void span_map_erase(struct span_map *map, uint64_t start, uint64_t end);
@@ -50,7 +51,8 @@ bool span_map_first(const struct span_map *map, struct span_cursor *cursor);
 bool span_map_next(const struct span_map *map, struct span_cursor *cursor);
 void span_map_get(const struct span_map *map, const struct span_cursor *cursor, struct span *span);
 /* The first range that intersects [start, end).  False: there is none. */
-bool span_map_intersects(const struct span_map *map, uint64_t start, uint64_t end, struct span *span);
+bool span_map_intersects(const struct span_map *map, uint64_t start, uint64_t end,
+                         struct span *span);
 
 /* Ascending, disjoint, counted: slow and complete, for tests. */
 bool span_map_invariants_hold(const struct span_map *map);

@@ -11,7 +11,8 @@
 
 const char *sweep_mode_name(enum sweep_mode mode)
 {
-    static const char *const names[SWEEP_MODE_COUNT] = {[SWEEP_FOR_EVER] = "for ever", [SWEEP_ONCE] = "once"};
+    static const char *const names[SWEEP_MODE_COUNT] = {
+        [SWEEP_FOR_EVER] = "for ever", [SWEEP_ONCE] = "once"};
     CHECK(mode < SWEEP_MODE_COUNT);
     return names[mode];
 }
@@ -26,12 +27,13 @@ const char *sweep_place_print(const struct sweep_place *place, char text[SWEEP_P
     if (place->host > 0) {
         snprintf(host, sizeof host, " on host %" PRIu32, place->host);
     }
-    snprintf(text, SWEEP_PLACE_BYTES, "%s%s %" PRIu64 " %s%s", place->phase == SWEEP_OPEN ? "open: " : "",
-             fault_info(place->kind)->name, place->call, sweep_mode_name(place->mode), host);
+    snprintf(text, SWEEP_PLACE_BYTES, "%s%s %" PRIu64 " %s%s",
+             place->phase == SWEEP_OPEN ? "open: " : "", fault_info(place->kind)->name, place->call,
+             sweep_mode_name(place->mode), host);
     return text;
 }
 
-/* --- from one replay to the next ------------------------------------------------------------------- */
+/* --- from one replay to the next --- */
 
 /* A target that makes other calls each time must not keep a sweep going for ever. */
 enum { CALLS_BEYOND_MAX = 16, OPEN_CALLS_MAX = 100000 };
@@ -144,16 +146,19 @@ uint64_t sweep_skip(struct sweep_result *result, enum rule rule, bool leaves_mod
     return count;
 }
 
-/* --- open() ------------------------------------------------------------------------------------------- */
+/* --- open() --- */
 
-static bool tell_open(const struct sweep *sweep, struct sweep_result *result, const struct setup *setup,
-                      enum rule rule, const char *what, const char *reason)
+static bool tell_open(const struct sweep *sweep, struct sweep_result *result,
+                      const struct setup *setup, enum rule rule, const char *what,
+                      const char *reason)
 {
     char place[SWEEP_PLACE_BYTES];
     struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = rule};
     struct op_list none = {0};
-    snprintf(verdict.reason, sizeof verdict.reason, "%s: %s", sweep_place_print(&result->place, place), what);
-    sweep_tell(sweep, result, &(struct sweep_finding){result->place, setup, &verdict, reason, &none});
+    snprintf(verdict.reason, sizeof verdict.reason, "%s: %s",
+             sweep_place_print(&result->place, place), what);
+    sweep_tell(sweep, result,
+               &(struct sweep_finding){result->place, setup, &verdict, reason, &none});
     return false;
 }
 
@@ -168,8 +173,8 @@ static void count_open(struct sweep_result *result, enum target_result answer)
 }
 
 /* NULL, or what is wrong with an answer to open(); *rule says which promise it breaks. */
-static const char *wrong_answer(const struct device *device, enum target_result answer, bool has_struck,
-                                const char *reason, enum rule *rule)
+static const char *wrong_answer(const struct device *device, enum target_result answer,
+                                bool has_struck, const char *reason, enum rule *rule)
 {
     *rule = RULE_STATUS;
     if (answer != TARGET_OK && answer != TARGET_FAILED && answer != TARGET_INVALID) {
@@ -187,8 +192,8 @@ static const char *wrong_answer(const struct device *device, enum target_result 
 }
 
 /* Opens and closes the target on a device, which may be armed. */
-static bool open_and_close(const struct sweep *sweep, struct sweep_result *result, struct host *host,
-                           const struct setup *setup, bool *has_struck)
+static bool open_and_close(const struct sweep *sweep, struct sweep_result *result,
+                           struct host *host, const struct setup *setup, bool *has_struck)
 {
     char reason[RUN_REASON_BYTES] = "";
     enum rule rule;
@@ -206,11 +211,14 @@ static bool open_and_close(const struct sweep *sweep, struct sweep_result *resul
 }
 
 /* True: the fault struck. */
-static bool sweep_open(const struct sweep *sweep, struct sweep_result *result, const struct setup *setup)
+static bool sweep_open(const struct sweep *sweep, struct sweep_result *result,
+                       const struct setup *setup)
 {
     struct timeline *timeline = timeline_create();
-    struct host host = {.target = sweep->target, .device = device_create(setup->capacity_bytes, timeline)};
-    struct device_fault fault = {.kind = FAULT_HOST_MEMORY, .call = result->place.call,
+    struct host host = {.target = sweep->target,
+                        .device = device_create(setup->capacity_bytes, timeline)};
+    struct device_fault fault = {.kind = FAULT_HOST_MEMORY,
+                                 .call = result->place.call,
                                  .is_for_ever = result->place.mode == SWEEP_FOR_EVER};
     bool has_struck = false, strikes_again = false;
     device_arm(host.device, &fault);
@@ -225,9 +233,10 @@ static bool sweep_open(const struct sweep *sweep, struct sweep_result *result, c
     return has_struck;
 }
 
-/* --- the whole ------------------------------------------------------------------------------------------ */
+/* --- the whole --- */
 
-static void begin_replay(const struct sweep *sweep, struct sweep_result *result, const struct setup *setup)
+static void begin_replay(const struct sweep *sweep, struct sweep_result *result,
+                         const struct setup *setup)
 {
     if (sweep->listener.begins != NULL) {
         sweep->listener.begins(sweep->listener.context, setup);
@@ -247,8 +256,8 @@ static void count_calls(struct sweep_result *result)
     }
 }
 
-static void run_plain(const struct sweep *sweep, struct sweep_result *result, const struct setup *setup,
-                      const struct op_list *ops)
+static void run_plain(const struct sweep *sweep, struct sweep_result *result,
+                      const struct setup *setup, const struct op_list *ops)
 {
     result->host_count = setup->host_count;
     result->op_count = ops->count;
@@ -262,20 +271,22 @@ static void run_plain(const struct sweep *sweep, struct sweep_result *result, co
     }
 }
 
-static void run_all(const struct sweep *sweep, struct sweep_result *result, const struct setup *setup,
-                    const struct op_list *ops)
+static void run_all(const struct sweep *sweep, struct sweep_result *result,
+                    const struct setup *setup, const struct op_list *ops)
 {
     if (result->place.phase == SWEEP_PLAIN) {
         run_plain(sweep, result, setup, ops);
     }
     while (result->place.phase != SWEEP_DONE) {
         begin_replay(sweep, result, setup);
-        const bool has_struck = result->place.phase == SWEEP_OPEN ? sweep_open(sweep, result, setup)
-                                                                  : sweep_replay(sweep, result, setup, ops);
+        const bool has_struck = result->place.phase == SWEEP_OPEN
+                                    ? sweep_open(sweep, result, setup)
+                                    : sweep_replay(sweep, result, setup, ops);
         next_place(result, has_struck);
     }
     const uint64_t *opened = result->open.failed;
-    result->open.calls = opened[SWEEP_ONCE] > opened[SWEEP_FOR_EVER] ? opened[SWEEP_ONCE] : opened[SWEEP_FOR_EVER];
+    result->open.calls = opened[SWEEP_ONCE] > opened[SWEEP_FOR_EVER] ? opened[SWEEP_ONCE]
+                                                                     : opened[SWEEP_FOR_EVER];
 }
 
 static void list_without_faults(struct op_list *list, const struct op_list *ops)
@@ -292,7 +303,8 @@ static void list_without_faults(struct op_list *list, const struct op_list *ops)
     free(keep);
 }
 
-bool sweep_run(const struct sweep *sweep, struct sweep_result *result, char reason[RUN_REASON_BYTES])
+bool sweep_run(const struct sweep *sweep, struct sweep_result *result,
+               char reason[RUN_REASON_BYTES])
 {
     struct op_list ops;
     struct run *run = run_create(sweep->target, sweep->setup, reason);

@@ -11,7 +11,8 @@
 #define SWEEP_DELAY_NS UINT64_C(1000000)
 
 enum {
-    ARRIVAL = 1u << DEVICE_CALL_COPY | 1u << DEVICE_CALL_STAGE_IN, /* what writes into the device can stop half-way */
+    ARRIVAL = 1u << DEVICE_CALL_COPY |
+              1u << DEVICE_CALL_STAGE_IN, /* what writes into the device can stop half-way */
     COPY = ARRIVAL | 1u << DEVICE_CALL_STAGE_OUT,
     WAIT = 1u << DEVICE_CALL_WAIT,
     UNLOAD = 1u << DEVICE_CALL_UNLOAD,
@@ -19,11 +20,23 @@ enum {
 };
 
 static const uint8_t calls_of[FAULT_KIND_COUNT] = {
-    [FAULT_COPY] = COPY, [FAULT_WAIT] = WAIT, [FAULT_UNLOAD] = UNLOAD, [FAULT_HOST_MEMORY] = HOST,
-    [FAULT_COPY_HALF] = ARRIVAL, [FAULT_COPY_LATE] = COPY, [FAULT_WAIT_TIMEOUT] = WAIT, [FAULT_EVENT_LOST] = WAIT,
-    [FAULT_EVENT_LATE] = WAIT, [FAULT_EVENT_EARLY] = WAIT, [FAULT_EVENT_DOUBLED] = WAIT, [FAULT_EVENT_ORDER] = WAIT,
-    [FAULT_EVENT_OTHERS] = WAIT, [FAULT_UNLOAD_BUSY] = UNLOAD, [FAULT_UNLOAD_HALF] = UNLOAD,
-    [FAULT_CLOCK_JUMP] = COPY | WAIT | UNLOAD, [FAULT_ANY] = COPY | WAIT | UNLOAD | HOST,
+    [FAULT_COPY] = COPY,
+    [FAULT_WAIT] = WAIT,
+    [FAULT_UNLOAD] = UNLOAD,
+    [FAULT_HOST_MEMORY] = HOST,
+    [FAULT_COPY_HALF] = ARRIVAL,
+    [FAULT_COPY_LATE] = COPY,
+    [FAULT_WAIT_TIMEOUT] = WAIT,
+    [FAULT_EVENT_LOST] = WAIT,
+    [FAULT_EVENT_LATE] = WAIT,
+    [FAULT_EVENT_EARLY] = WAIT,
+    [FAULT_EVENT_DOUBLED] = WAIT,
+    [FAULT_EVENT_ORDER] = WAIT,
+    [FAULT_EVENT_OTHERS] = WAIT,
+    [FAULT_UNLOAD_BUSY] = UNLOAD,
+    [FAULT_UNLOAD_HALF] = UNLOAD,
+    [FAULT_CLOCK_JUMP] = COPY | WAIT | UNLOAD,
+    [FAULT_ANY] = COPY | WAIT | UNLOAD | HOST,
 };
 
 uint32_t sweep_calls_of(enum fault_kind kind)
@@ -33,21 +46,22 @@ uint32_t sweep_calls_of(enum fault_kind kind)
     return calls_of[kind];
 }
 
-/* --- call sites -------------------------------------------------------------------------------- */
+/* --- call sites --- */
 
 /* Counts as the device does: whether the call is struck, so that only those pay for their site. */
 static bool is_struck(struct sweep_replay *replay, uint32_t host, enum device_call_kind call)
 {
     const struct sweep_place *place = &replay->result->place;
-    if (host != place->host || (sweep_calls_of(place->kind) >> call & 1) == 0 || replay->countdown == 0 ||
-        --replay->countdown > 0) {
+    if (host != place->host || (sweep_calls_of(place->kind) >> call & 1) == 0 ||
+        replay->countdown == 0 || --replay->countdown > 0) {
         return false;
     }
     replay->countdown = place->mode == SWEEP_FOR_EVER;
     return true;
 }
 
-static void take_plain(struct sweep_result *result, uint32_t host, enum device_call_kind call, uint64_t hash)
+static void take_plain(struct sweep_result *result, uint32_t host, enum device_call_kind call,
+                       uint64_t hash)
 {
     struct sweep_site *site = sweep_site_find(&result->sites, hash);
     result->calls[host][call]++;
@@ -65,7 +79,8 @@ static __attribute__((noinline)) void witness(void *context, enum device_call_ki
     if (!is_plain && !is_struck(replay, watch->host, call)) {
         return;
     }
-    const uint64_t hash = sweep_site_here(device_call_refusal(call), __builtin_return_address(0), replay->depth);
+    const uint64_t hash = sweep_site_here(device_call_refusal(call), __builtin_return_address(0),
+                                          replay->depth);
     if (is_plain) {
         take_plain(replay->result, watch->host, call, hash);
     } else if (replay->pending_count < SWEEP_PENDING_COUNT_MAX) {
@@ -91,7 +106,7 @@ static void take_sites(struct sweep_replay *replay)
     }
 }
 
-/* --- findings ----------------------------------------------------------------------------------- */
+/* --- findings --- */
 
 struct sweep_count *sweep_count_here(struct sweep_result *result)
 {
@@ -99,9 +114,11 @@ struct sweep_count *sweep_count_here(struct sweep_result *result)
     return result->place.phase == SWEEP_LIST ? &result->kinds[result->place.kind] : &result->open;
 }
 
-void sweep_tell(const struct sweep *sweep, struct sweep_result *result, const struct sweep_finding *finding)
+void sweep_tell(const struct sweep *sweep, struct sweep_result *result,
+                const struct sweep_finding *finding)
 {
-    const enum rule rule = finding->verdict->kind == VERDICT_DISPUTED ? RULE_NONE : finding->verdict->rule;
+    const enum rule rule = finding->verdict->kind == VERDICT_DISPUTED ? RULE_NONE
+                                                                      : finding->verdict->rule;
     CHECK(rule < RULE_COUNT);
     result->found[rule]++;
     if (result->place.phase != SWEEP_PLAIN) {
@@ -114,24 +131,29 @@ void sweep_tell(const struct sweep *sweep, struct sweep_result *result, const st
 
 static void tell_verdict(const struct sweep_replay *replay, const struct verdict *verdict)
 {
-    const struct sweep_finding finding = {.place = replay->result->place, .setup = run_setup(replay->run),
-                                          .verdict = verdict, .message = run_message(replay->run),
+    const struct sweep_finding finding = {.place = replay->result->place,
+                                          .setup = run_setup(replay->run),
+                                          .verdict = verdict,
+                                          .message = run_message(replay->run),
                                           .ops = run_ops(replay->run)};
     sweep_tell(replay->sweep, replay->result, &finding);
 }
 
-static void tell_refused(const struct sweep *sweep, struct sweep_result *result, const struct setup *setup,
-                         const char *reason)
+static void tell_refused(const struct sweep *sweep, struct sweep_result *result,
+                         const struct setup *setup, const char *reason)
 {
     struct verdict verdict = {.kind = VERDICT_BROKEN, .rule = RULE_REPLAY};
     struct op_list none = {0};
-    snprintf(verdict.reason, sizeof verdict.reason, "the target took this setup before: %.180s", reason);
-    sweep_tell(sweep, result, &(struct sweep_finding){result->place, setup, &verdict, reason, &none});
+    snprintf(verdict.reason, sizeof verdict.reason, "the target took this setup before: %.180s",
+             reason);
+    sweep_tell(sweep, result,
+               &(struct sweep_finding){result->place, setup, &verdict, reason, &none});
 }
 
-/* --- ops ------------------------------------------------------------------------------------------ */
+/* --- ops --- */
 
-/* False: a promise broke, and that was told.  Not inlined: call sites begin here, however deep that is. */
+/* False: a promise broke, and that was told.  Not inlined: call sites begin here, however deep that
+ * is. */
 static __attribute__((noinline)) bool sweep_step(struct sweep_replay *replay, const struct op *op)
 {
     const struct sweep_listener *listener = &replay->sweep->listener;
@@ -190,7 +212,8 @@ static struct op op_renumbered(const struct sweep_replay *replay, size_t i)
         op.ref = OP_NONE; /* as op_list_filter: it must not get an event of its own */
     }
     if (replay->has_struck) {
-        op.flags &= (uint8_t)~OP_SPMD; /* hosts of which one met a fault need not agree from then on */
+        op.flags &=
+            (uint8_t)~OP_SPMD; /* hosts of which one met a fault need not agree from then on */
     }
     return op;
 }
@@ -227,7 +250,8 @@ static bool take_strike(struct sweep_replay *replay, size_t i)
     return true;
 }
 
-/* After a strike: without the fault all is as it was, and the op that did not succeed is made again. */
+/* After a strike: without the fault all is as it was, and the op that did not succeed is made
+ * again. */
 static bool recover(struct sweep_replay *replay, size_t i)
 {
     const struct sweep_place *place = &replay->result->place;

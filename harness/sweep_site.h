@@ -1,5 +1,5 @@
-/* Call sites: by which ways through a target's code its device calls come.  Two calls come from one site when they
- * are of one kind and the same functions called each other at the same places. */
+/* Call sites: by which ways through a target's code its device calls come.  Two calls come from one
+ * site when they are of one kind and the same functions called each other at the same places. */
 #ifndef HARNESS_SWEEP_SITE_H
 #define HARNESS_SWEEP_SITE_H
 
@@ -15,7 +15,8 @@ struct sweep_site {
     uint32_t struck_by; /* bit per fault_kind that struck here */
     uint32_t is_plain;  /* 1: seen in the run without a fault; else only after one */
 };
-/* A plain value without pointers; zero at first.  What it holds is of one process and its forks: never print a hash. */
+/* A plain value without pointers; zero at first.  What it holds is of one process and its forks:
+ * never print a hash. */
 struct sweep_sites {
     struct sweep_site sites[SWEEP_SITE_COUNT_MAX];
     uint64_t count;
@@ -38,8 +39,8 @@ struct sweep_site_counts sweep_sites_count(const struct sweep_sites *sites, uint
 
 /* How deep the caller is in calls. */
 int sweep_depth(void);
-/* The site of a device call, as its witness sees it: what lies between caller, the witness's own return address, and
- * the function that was at `depth`.  Never 0.  About a microsecond. */
+/* The site of a device call, as its witness sees it: what lies between caller, the witness's own
+ * return address, and the function that was at `depth`.  Never 0.  About a microsecond. */
 uint64_t sweep_site_here(enum fault_kind call, const void *caller, int depth);
 
 #endif

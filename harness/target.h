@@ -34,17 +34,17 @@ enum defrag_contract {
 
 /* What the allocator promises; the oracle judges it by exactly this. */
 struct target_contract {
-    uint64_t granule_bytes;     /* power of two; addresses and block sizes are multiples of it */
+    uint64_t granule_bytes; /* power of two; addresses and block sizes are multiples of it */
     enum defrag_contract defrag;
-    bool queues_frees;          /* free() may be given an event that is not done; if false the harness
-                                   calls free() only when the event is done */
-    bool drains;                /* before an OOM it awaits the queued frees that can complete */
-    bool programs;              /* load, execute and unload are there */
-    bool evicts;                /* before an OOM of a buffer it unloads idle programs */
-    bool program_evicts_program;/* the same before an OOM of a program */
-    bool documented_messages;   /* message() follows the XLA:TPU grammar, numbers included */
-    bool thread_safe;           /* calls may come from several threads at once */
-    bool resumes;               /* it calls again after DEVICE_PARTIAL; if false the device never answers so */
+    bool queues_frees; /* free() may be given an event that is not done; if false the harness
+                          calls free() only when the event is done */
+    bool drains;       /* before an OOM it awaits the queued frees that can complete */
+    bool programs;     /* load, execute and unload are there */
+    bool evicts;       /* before an OOM of a buffer it unloads idle programs */
+    bool program_evicts_program; /* the same before an OOM of a program */
+    bool documented_messages;    /* message() follows the XLA:TPU grammar, numbers included */
+    bool thread_safe;            /* calls may come from several threads at once */
+    bool resumes; /* it calls again after DEVICE_PARTIAL; if false the device never answers so */
     enum mitigation order[MITIGATION_ORDER_COUNT];
 };
 
@@ -52,9 +52,10 @@ enum device_result {
     DEVICE_OK = 0,
     DEVICE_LOST,    /* event_wait: waiting will never complete this event */
     DEVICE_REFUSED, /* the device did not do it; nothing changed */
-    DEVICE_PARTIAL  /* copy, stage_in, unload: done in part.  The same call made again goes on; it is not refused,
-                       and ends within 64 calls.  Until then the destination, the overlap of source and
-                       destination, and the image hold nothing of use.  Only where contract.resumes. */
+    DEVICE_PARTIAL /* copy, stage_in, unload: done in part.  The same call made again goes on; it is
+                      not refused, and ends within 64 calls.  Until then the destination, the
+                      overlap of source and destination, and the image hold nothing of use.  Only
+                      where contract.resumes. */
 };
 
 /* The allocator's only way to act on the world.  Owned by the harness, valid from open() until
@@ -84,9 +85,10 @@ struct device_services {
 
     uint64_t (*clock_ns)(void *context); /* virtual time; never runs backwards */
 
-    /* Host memory for the allocator's own use, aligned to 16 bytes; NULL when refused.  bytes of host_free must be
-     * those of host_alloc.  After each call it may hold what it held after open, 1 MiB, and 4 KiB for each block,
-     * event and program at the peak.  Writing beyond a piece is noticed when it is given back, or at once. */
+    /* Host memory for the allocator's own use, aligned to 16 bytes; NULL when refused.  bytes of
+     * host_free must be those of host_alloc.  After each call it may hold what it held after open,
+     * 1 MiB, and 4 KiB for each block, event and program at the peak.  Writing beyond a piece is
+     * noticed when it is given back, or at once. */
     void *(*host_alloc)(void *context, size_t bytes);
     void (*host_free)(void *context, void *memory, size_t bytes);
 };
@@ -106,9 +108,9 @@ enum block_kind {
 };
 
 struct target_setup {
-    uint64_t capacity_bytes;    /* a multiple of the granule */
-    uint64_t granule_bytes;     /* 0: the target's own default */
-    uint32_t coordinate[4];     /* x, y, z of the chip and number of its memory, for messages */
+    uint64_t capacity_bytes; /* a multiple of the granule */
+    uint64_t granule_bytes;  /* 0: the target's own default */
+    uint32_t coordinate[4];  /* x, y, z of the chip and number of its memory, for messages */
     const struct target_option *options; /* option_count of them; unknown keys must be refused */
     uint32_t option_count;
 };
@@ -119,13 +121,13 @@ struct target_option {
 
 /* A request for a block.  size_bytes is what the message must print as requested. */
 struct target_request {
-    uint64_t id;             /* names the block for its life; never 0, never used again */
+    uint64_t id; /* names the block for its life; never 0, never used again */
     uint64_t size_bytes;
     uint64_t align_bytes;    /* 0 = granule, else a power of two up to 2^21 */
     uint64_t unpadded_bytes; /* 0 = same as size_bytes */
     enum block_kind kind;
     uint32_t tag;
-    const char *tag_name;    /* valid until close(); "" when the tag has no name, never NULL */
+    const char *tag_name; /* valid until close(); "" when the tag has no name, never NULL */
 };
 struct target_program {
     uint64_t id; /* what device_services.unload takes; never 0 */
@@ -180,15 +182,16 @@ struct target {
 
     /* required.  Opens an instance for setup and says what it promises.  On a value it does not
      * accept it returns TARGET_INVALID and writes one line into reason[reason_bytes]. */
-    enum target_result (*open)(const struct target_setup *setup, const struct device_services *services,
+    enum target_result (*open)(const struct target_setup *setup,
+                               const struct device_services *services,
                                struct target_instance **instance, struct target_contract *contract,
                                char *reason, size_t reason_bytes);
     /* required.  Gives back everything, blocks that are still live included. */
     void (*close)(struct target_instance *instance);
 
     /* required.  Sets *block.  NO_MEMORY: nothing fits after every mitigation. */
-    enum target_result (*alloc)(struct target_instance *instance, const struct target_request *request,
-                                struct target_block *block);
+    enum target_result (*alloc)(struct target_instance *instance,
+                                const struct target_request *request, struct target_block *block);
     /* required.  The block goes when event (0: none), every event given to use() and every hold
      * have ended; until then it keeps its place.  The handle may still be given to release(). */
     enum target_result (*free)(struct target_instance *instance, uint64_t handle, uint64_t event);
@@ -208,25 +211,28 @@ struct target {
      * names the program).  The stack must be reservable, and is given back.  execute loads an
      * evicted program again, reserves its stack until event is done, and sets *image too.
      * unload ends the program: its image goes when its executions have ended. */
-    enum target_result (*load)(struct target_instance *instance, const struct target_program *program,
-                               struct target_block *image);
+    enum target_result (*load)(struct target_instance *instance,
+                               const struct target_program *program, struct target_block *image);
     enum target_result (*execute)(struct target_instance *instance, uint64_t handle, uint64_t event,
                                   struct target_block *image);
     enum target_result (*unload)(struct target_instance *instance, uint64_t handle);
 
     /* optional.  Moves blocks together as its contract allows. */
     enum target_result (*defragment)(struct target_instance *instance);
-    /* optional.  The device lost [address, address + size_bytes), a multiple of the granule, for ever: the target
-     * makes a block of it that nobody can free and that never moves, and counts and reports it like any other.
-     * Only called while the range is free: no block lies there, dying ones included, nor the stack, and no block is in
-     * host memory, which may need it. */
-    enum target_result (*retire)(struct target_instance *instance, uint64_t address, uint64_t size_bytes);
+    /* optional.  The device lost [address, address + size_bytes), a multiple of the granule, for
+     * ever: the target makes a block of it that nobody can free and that never moves, and counts
+     * and reports it like any other. Only called while the range is free: no block lies there,
+     * dying ones included, nor the stack, and no block is in host memory, which may need it. */
+    enum target_result (*retire)(struct target_instance *instance, uint64_t address,
+                                 uint64_t size_bytes);
     /* required when contract.defrag is not none.  Where the block (or the image of a loaded
-     * program) is now.  INVALID for a program that is not loaded, and, under DEFRAG_REPACK, for a block whose contents
-     * are in host memory because the device refused to take them back (stage_in): such a block counts as before, has
-     * no address, answers FAILED to use, donate and execute (no call need have been refused for that), and is where
-     * locate says once it is back. */
-    enum target_result (*locate)(struct target_instance *instance, uint64_t handle, struct target_block *block);
+     * program) is now.  INVALID for a program that is not loaded, and, under DEFRAG_REPACK, for a
+     * block whose contents are in host memory because the device refused to take them back
+     * (stage_in): such a block counts as before, has no address, answers FAILED to use, donate and
+     * execute (no call need have been refused for that), and is where locate says once it is back.
+     */
+    enum target_result (*locate)(struct target_instance *instance, uint64_t handle,
+                                 struct target_block *block);
 
     /* required. */
     void (*stats)(struct target_instance *instance, struct target_stats *stats);

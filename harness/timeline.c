@@ -8,11 +8,11 @@
 
 struct event {
     uint64_t due_ns;
-    uint32_t pending_index; /* place in pending[] */
-    uint8_t state;          /* enum event_state */
-    bool was_lost;          /* when it completed nothing but OP_COMPLETE could have done it */
+    uint32_t pending_index;   /* place in pending[] */
+    uint8_t state;            /* enum event_state */
+    bool was_lost;            /* when it completed nothing but OP_COMPLETE could have done it */
     uint64_t completed_index; /* once it is done: which completion it was */
-    bool is_lost;           /* for good: nothing starts it */
+    bool is_lost;             /* for good: nothing starts it */
 };
 struct due {
     uint64_t due_ns;
@@ -74,7 +74,8 @@ static bool due_is_before(const struct due *a, const struct due *b)
 
 static void heap_push(struct timeline *timeline, struct due due)
 {
-    timeline->heap = array_grown(timeline->heap, timeline->heap_count, &timeline->heap_capacity, sizeof due);
+    timeline->heap = array_grown(timeline->heap, timeline->heap_count, &timeline->heap_capacity,
+                                 sizeof due);
     size_t i = timeline->heap_count++;
     while (i > 0 && due_is_before(&due, &timeline->heap[(i - 1) / 2])) {
         timeline->heap[i] = timeline->heap[(i - 1) / 2];
@@ -131,8 +132,8 @@ void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
         timeline->event_capacity = capacity;
     }
     CHECK(timeline->events[event].state == EVENT_UNKNOWN);
-    timeline->pending =
-        array_grown(timeline->pending, timeline->pending_count, &timeline->pending_capacity, sizeof *timeline->pending);
+    timeline->pending = array_grown(timeline->pending, timeline->pending_count,
+                                    &timeline->pending_capacity, sizeof *timeline->pending);
     timeline->events[event].state = EVENT_PENDING;
     timeline->events[event].pending_index = (uint32_t)timeline->pending_count;
     timeline->pending[timeline->pending_count++] = event;
@@ -185,8 +186,8 @@ void timeline_complete(struct timeline *timeline, uint64_t event)
     done->state = EVENT_DONE;
     done->was_lost = done->due_ns == DELAY_NEVER;
     done->completed_index = timeline->completed_count;
-    timeline->completed =
-        array_grown(timeline->completed, timeline->completed_count, &timeline->completed_capacity, sizeof event);
+    timeline->completed = array_grown(timeline->completed, timeline->completed_count,
+                                      &timeline->completed_capacity, sizeof event);
     timeline->completed[timeline->completed_count++] = event;
 }
 
@@ -247,7 +248,7 @@ uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index)
     return timeline->completed[index];
 }
 
-/* --- others --------------------------------------------------------------------------------- */
+/* --- others --- */
 
 static bool is_coming(const struct timeline *timeline, uint64_t event)
 {
@@ -260,7 +261,8 @@ uint64_t timeline_last_due(const struct timeline *timeline, uint64_t event)
     for (size_t i = 0; i < timeline->pending_count; i++) {
         const uint64_t other = timeline->pending[i];
         const struct due due = {timeline->events[other].due_ns, other};
-        if (other != event && is_coming(timeline, other) && (last.event == 0 || due_is_before(&last, &due))) {
+        if (other != event && is_coming(timeline, other) &&
+            (last.event == 0 || due_is_before(&last, &due))) {
             last = due;
         }
     }
@@ -292,7 +294,7 @@ void timeline_complete_others(struct timeline *timeline, uint64_t event)
     free(dues);
 }
 
-/* --- collectives ---------------------------------------------------------------------------- */
+/* --- collectives --- */
 
 static bool has_joined(const struct collective *collective, uint32_t host)
 {
@@ -314,15 +316,16 @@ static struct collective *collective_for(struct timeline *timeline, uint16_t gro
         }
     }
     timeline->collectives = array_grown(timeline->collectives, timeline->collective_count,
-                                  &timeline->collective_capacity, sizeof *timeline->collectives);
+                                        &timeline->collective_capacity,
+                                        sizeof *timeline->collectives);
     struct collective *collective = &timeline->collectives[timeline->collective_count++];
     collective->group = group;
     collective->count = 0;
     return collective;
 }
 
-void timeline_start_collective(struct timeline *timeline, uint64_t event, uint16_t group, uint32_t host,
-                               uint32_t host_count, uint64_t delay_ns)
+void timeline_start_collective(struct timeline *timeline, uint64_t event, uint16_t group,
+                               uint32_t host, uint32_t host_count, uint64_t delay_ns)
 {
     CHECK(host < host_count);
     CHECK(host_count <= OP_HOST_COUNT_MAX);
@@ -341,7 +344,8 @@ void timeline_start_collective(struct timeline *timeline, uint64_t event, uint16
             continue;
         }
         if (collective->members[k].delay_ns == 0) {
-            timeline_complete(timeline, member); /* as in timeline_start: what is pending is due later than now */
+            timeline_complete(
+                timeline, member); /* as in timeline_start: what is pending is due later than now */
         } else {
             set_due(timeline, member, due_after(timeline, collective->members[k].delay_ns));
         }

@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 
-static void tell(const struct run_listener *listener, const struct run *run, const struct verdict *verdict)
+static void tell(const struct run_listener *listener, const struct run *run,
+                 const struct verdict *verdict)
 {
     if (listener != NULL && listener->judged != NULL) {
         listener->judged(listener->context, run, verdict);
@@ -69,8 +70,8 @@ static void source_init(struct source *source, const struct trial_plan *plan, st
     plan->scenario->begin(source->state, &source->random, drawn, plan->capacity_is_free);
 }
 
-/* A fault comes before the scenario is asked: it names ops by the number that its own will have.  False: the
- * scenario is over. */
+/* A fault comes before the scenario is asked: it names ops by the number that its own will have.
+ * False: the scenario is over. */
 static bool source_next(struct source *source, const struct run *run, struct op *op)
 {
     struct scenario_view view;
@@ -86,8 +87,8 @@ static void tell_chosen(const struct trial_plan *plan, const struct op *op)
     }
 }
 
-bool trial_run(const struct trial_plan *plan, const struct run_listener *listener, struct trial *trial,
-               char reason[RUN_REASON_BYTES])
+bool trial_run(const struct trial_plan *plan, const struct run_listener *listener,
+               struct trial *trial, char reason[RUN_REASON_BYTES])
 {
     struct source source;
     struct setup drawn = *plan->setup;
@@ -99,7 +100,8 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
         return false;
     }
     bool goes_on = true;
-    for (uint64_t i = 0; i < plan->op_count_max && i < plan->scenario->ops_per_trial && goes_on; i++) {
+    for (uint64_t i = 0; i < plan->op_count_max && i < plan->scenario->ops_per_trial && goes_on;
+         i++) {
         goes_on = source_next(&source, run, &op);
         if (goes_on) {
             tell_chosen(plan, &op);
@@ -110,9 +112,9 @@ bool trial_run(const struct trial_plan *plan, const struct run_listener *listene
     return true;
 }
 
-
 bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                  const struct run_listener *listener, struct trial *trial, char reason[RUN_REASON_BYTES])
+                  const struct run_listener *listener, struct trial *trial,
+                  char reason[RUN_REASON_BYTES])
 {
     if (lanes_are_in(ops)) {
         return lanes_replay(target, setup, ops, listener, trial, reason);
@@ -122,7 +124,8 @@ bool trial_replay(const struct target *target, const struct setup *setup, const 
     if (run == NULL) {
         return false;
     }
-    for (size_t i = 0; i < ops->count && take_verdict(trial, run, run_step(run, &ops->ops[i]), listener); i++) {
+    for (size_t i = 0;
+         i < ops->count && take_verdict(trial, run, run_step(run, &ops->ops[i]), listener); i++) {
     }
     end_trial(trial, run, listener);
     return true;

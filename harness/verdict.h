@@ -12,7 +12,8 @@ enum verdict_kind {
     VERDICT_PREMATURE, /* an OOM, and `reason` shows a placement; rule is RULE_PREMATURE */
     VERDICT_UNKNOWN,   /* an OOM, and the search budget ended */
     VERDICT_BROKEN,    /* another rule is broken; rule says which */
-    VERDICT_DISPUTED   /* an OOM on which our own judges disagree: a fault of ours, never of the target */
+    VERDICT_DISPUTED   /* an OOM on which our own judges disagree: a fault of ours, never of the
+                          target */
 };
 enum { VERDICT_REASON_BYTES = 512 };
 
@@ -22,7 +23,7 @@ struct verdict {
     uint32_t op;
     uint64_t requested_bytes; /* OOMs: image and stack together for a program */
     uint64_t free_bytes;
-    uint64_t nodes;           /* of the search */
+    uint64_t nodes;                    /* of the search */
     char reason[VERDICT_REASON_BYTES]; /* in words, with numbers; no newline */
 };
 const char *verdict_name(enum verdict_kind kind); /* "justified", ... */

@@ -20,7 +20,8 @@ void amount_print_count(uint64_t count, char text[AMOUNT_TEXT_BYTES])
              (unsigned long long)(tenths % 10), *unit);
 }
 
-static void print_tenths(uint64_t seconds, uint64_t unit_seconds, char unit, char text[AMOUNT_TEXT_BYTES])
+static void print_tenths(uint64_t seconds, uint64_t unit_seconds, char unit,
+                         char text[AMOUNT_TEXT_BYTES])
 {
     uint64_t tenths = seconds / (unit_seconds / 10);
     snprintf(text, AMOUNT_TEXT_BYTES, "%llu.%llu %c", (unsigned long long)(tenths / 10),
@@ -31,14 +32,15 @@ void amount_print_duration(uint64_t duration_ns, char text[AMOUNT_TEXT_BYTES])
 {
     enum { MINUTE = 60, HOUR = 3600, DAY = 86400 };
     uint64_t seconds = duration_ns / 1000000000;
-    if (seconds < 2 * MINUTE)
+    if (seconds < 2 * MINUTE) {
         snprintf(text, AMOUNT_TEXT_BYTES, "%llu s", (unsigned long long)seconds);
-    else if (seconds < 2 * HOUR)
+    } else if (seconds < 2 * HOUR) {
         snprintf(text, AMOUNT_TEXT_BYTES, "%llu m", (unsigned long long)(seconds / MINUTE));
-    else if (seconds < 2 * DAY)
+    } else if (seconds < 2 * DAY) {
         print_tenths(seconds, HOUR, 'h', text);
-    else
+    } else {
         print_tenths(seconds, DAY, 'd', text);
+    }
 }
 
 uint64_t amount_scale(uint64_t value, uint64_t part, uint64_t whole)

@@ -1,5 +1,5 @@
-/* Counts and durations in few characters, for lines that are read while they change.  All is cut off, never rounded
- * up: "99.9k" is not yet 100,000, and "59 m" is not yet an hour. */
+/* Counts and durations in few characters, for lines that are read while they change.  All is cut
+ * off, never rounded up: "99.9k" is not yet 100,000, and "59 m" is not yet an hour. */
 #ifndef REPORTS_AMOUNT_H
 #define REPORTS_AMOUNT_H
 
@@ -7,7 +7,8 @@
 
 enum { AMOUNT_TEXT_BYTES = 32 };
 
-/* In full below 100,000, else in tenths of k, M, G, T, P or E (powers of 1000): "18204", "126.6k", "91.2M". */
+/* In full below 100,000, else in tenths of k, M, G, T, P or E (powers of 1000): "18204", "126.6k",
+ * "91.2M". */
 void amount_print_count(uint64_t count, char text[AMOUNT_TEXT_BYTES]);
 /* value * part / whole (> 0), exact but for the rest; UINT64_MAX when that is more. */
 uint64_t amount_scale(uint64_t value, uint64_t part, uint64_t whole);

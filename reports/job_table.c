@@ -11,7 +11,7 @@
 enum {
     NAME_WIDTH_MAX = 24, /* columns; names are cut to it */
     NAME_WIDTH_MIN = 8,  /* and down to this where the terminal is narrow */
-    BAR_WIDTH_MAX = 12, /* with its brackets */
+    BAR_WIDTH_MAX = 12,  /* with its brackets */
     BAR_WIDTH_MIN = 7,
     CELL_BYTES = 2 * NAME_WIDTH_MAX + 1, /* no character of a name has more than two bytes */
 };
@@ -28,12 +28,16 @@ enum column {
     COLUMN_LEFT,
     COLUMN_COUNT
 };
-/* The least widths hold what usual numbers need, so that columns do not jump while one looks at them. */
+/* The least widths hold what usual numbers need, so that columns do not jump while one looks at
+ * them. */
 static const struct {
     const char *title;
     size_t width_least;
-} columns[COLUMN_COUNT] = {{"job", 3},       {"progress", BAR_WIDTH_MAX}, {"trials", 6}, {"ops/s", 6}, {"justified", 9},
-                           {"premature", 9}, {"unknown", 7},              {"found", 5},  {"left", 6}};
+} columns[COLUMN_COUNT] = {{"job", 3},       {"progress", BAR_WIDTH_MAX},
+                           {"trials", 6},    {"ops/s", 6},
+                           {"justified", 9}, {"premature", 9},
+                           {"unknown", 7},   {"found", 5},
+                           {"left", 6}};
 
 struct cell {
     char text[CELL_BYTES];
@@ -64,15 +68,16 @@ static void cell_set(struct row *row, enum column column, const char *string, en
     cell->colour = colour;
 }
 
-static void cell_set_count(struct row *row, enum column column, uint64_t count, enum colour colour_if_any)
+static void cell_set_count(struct row *row, enum column column, uint64_t count,
+                           enum colour colour_if_any)
 {
     char text[AMOUNT_TEXT_BYTES];
     amount_print_count(count, text);
     cell_set(row, column, text, count > 0 ? colour_if_any : COLOUR_NONE);
 }
 
-/* The length of the first character if it is sure to take one column (ASCII and Latin letters, U+00A0 to U+02FF);
- * 0 = it may take two, or none. */
+/* The length of the first character if it is sure to take one column (ASCII and Latin letters,
+ * U+00A0 to U+02FF); 0 = it may take two, or none. */
 static size_t narrow_length(const char *string)
 {
     const unsigned char lead = (unsigned char)string[0];
@@ -101,8 +106,9 @@ static void cell_set_name(struct row *row, const char *name, enum colour colour)
 static void cell_set_left(struct row *row, uint64_t left_ns)
 {
     char text[AMOUNT_TEXT_BYTES] = "?";
-    if (left_ns != UINT64_MAX)
+    if (left_ns != UINT64_MAX) {
         amount_print_duration(left_ns, text);
+    }
     cell_set(row, COLUMN_LEFT, text, COLOUR_NONE);
 }
 
@@ -110,8 +116,10 @@ static void row_set(struct row *row, const struct report_result *result, uint64_
 {
     const struct run_totals *totals = &result->totals;
     bool is_skipped = result->is_finished && !report_result_ran(result);
-    *row = (struct row){.done = result->done, .due = result->due, .trials = result->trials, .has_bar = !is_skipped};
-    cell_set_name(row, result->name, result->is_finished && !is_skipped ? COLOUR_GREEN : COLOUR_NONE);
+    *row = (struct row){
+        .done = result->done, .due = result->due, .trials = result->trials, .has_bar = !is_skipped};
+    cell_set_name(row, result->name,
+                  result->is_finished && !is_skipped ? COLOUR_GREEN : COLOUR_NONE);
     cell_set(row, COLUMN_BAR, is_skipped ? "skipped" : "", COLOUR_DIM);
     cell_set_count(row, COLUMN_TRIALS, result->trials, COLOUR_NONE);
     cell_set_count(row, COLUMN_RATE, per_second(totals->ops, result->elapsed_ns), COLOUR_NONE);
@@ -120,8 +128,9 @@ static void row_set(struct row *row, const struct report_result *result, uint64_
     cell_set_count(row, COLUMN_UNKNOWN, totals->unknown, COLOUR_YELLOW);
     cell_set_count(row, COLUMN_FINDINGS, result->finding_count, COLOUR_RED);
     cell_set_left(row, left_ns);
-    if (result->is_finished)
+    if (result->is_finished) {
         cell_set(row, COLUMN_LEFT, "", COLOUR_NONE);
+    }
 }
 
 /* All jobs without a line of their own.  Its bar counts those that are finished. */
@@ -158,12 +167,14 @@ static bool is_of_interest(const struct report_result *result)
     return result->finding_count > 0 || (!result->is_finished && report_result_ran(result));
 }
 
-static void job_table_add_jobs(struct job_table *table, const struct report_campaign *campaign, size_t room)
+static void job_table_add_jobs(struct job_table *table, const struct report_campaign *campaign,
+                               size_t room)
 {
     size_t interesting = 0;
     struct rest rest = {0};
-    for (size_t i = 0; i < campaign->result_count; i++)
+    for (size_t i = 0; i < campaign->result_count; i++) {
         interesting += is_of_interest(&campaign->results[i]);
+    }
     size_t room_of_interest = interesting < room ? interesting : room;
     size_t room_of_others = room - room_of_interest;
     for (size_t i = 0; i < campaign->result_count; i++) {
@@ -177,26 +188,31 @@ static void job_table_add_jobs(struct job_table *table, const struct report_camp
         row_set(&table->rows[table->count++], result, left_ns);
         --*room_left;
     }
-    if (rest.sum.due > 0)
+    if (rest.sum.due > 0) {
         job_table_add_rest(table, &rest);
+    }
 }
 
 static void job_table_add_titles(struct job_table *table)
 {
     struct row *row = &table->rows[table->count++];
     *row = (struct row){0};
-    for (enum column column = 0; column < COLUMN_COUNT; column++)
+    for (enum column column = 0; column < COLUMN_COUNT; column++) {
         cell_set(row, column, columns[column].title, COLOUR_NONE);
+    }
 }
 
-/* Wide enough for every cell; where that is wider than the terminal, bars become shorter, then names. */
+/* Wide enough for every cell; where that is wider than the terminal, bars become shorter, then
+ * names. */
 static void job_table_measure(struct job_table *table, size_t terminal_width)
 {
     size_t all = COLUMN_COUNT - 1;
     for (enum column column = 0; column < COLUMN_COUNT; column++) {
         size_t width = columns[column].width_least;
-        for (size_t i = 0; i < table->count; i++)
-            width = table->rows[i].cells[column].width > width ? table->rows[i].cells[column].width : width;
+        for (size_t i = 0; i < table->count; i++) {
+            width = table->rows[i].cells[column].width > width ? table->rows[i].cells[column].width
+                                                               : width;
+        }
         table->widths[column] = width;
         all += width;
     }
@@ -225,7 +241,8 @@ static void bar_print(const struct row *row, size_t width, char text[BAR_WIDTH_M
     memset(text + 1, '#', (size_t)amount_scale(cells, done, row->due));
 }
 
-static void draw_cell(struct screen_line *line, const struct row *row, enum column column, size_t width)
+static void draw_cell(struct screen_line *line, const struct row *row, enum column column,
+                      size_t width)
 {
     char bar[BAR_WIDTH_MAX + 1];
     const struct cell *cell = &row->cells[column];
@@ -241,7 +258,8 @@ static void draw_cell(struct screen_line *line, const struct row *row, enum colu
     screen_line_append_spaces(line, is_left ? width - used : 0);
 }
 
-static void draw_row(struct screen_line *line, const struct row *row, const size_t widths[COLUMN_COUNT])
+static void draw_row(struct screen_line *line, const struct row *row,
+                     const size_t widths[COLUMN_COUNT])
 {
     for (enum column column = 0; column < COLUMN_COUNT; column++) {
         screen_line_append_spaces(line, column > 0);

@@ -10,14 +10,16 @@
 void line_open(struct writing *text, const char *type); /* {"type":"start" */
 void line_string(struct writing *text, const char *key, const char *value);
 void line_number(struct writing *text, const char *key, uint64_t value);
-void line_named_number(struct writing *text, const char *key, uint64_t value); /* the key is any text */
+void line_named_number(struct writing *text, const char *key,
+                       uint64_t value); /* the key is any text */
 void line_boolean(struct writing *text, const char *key, bool value);
 void line_seconds(struct writing *text, const char *key, uint64_t duration_ns);
-void line_nest(struct writing *text, const char *key, char bracket); /* '{' or '['; key NULL inside a list */
-void line_unnest(struct writing *text, char bracket);                /* '}' or ']' */
+void line_nest(struct writing *text, const char *key,
+               char bracket);                         /* '{' or '['; key NULL inside a list */
+void line_unnest(struct writing *text, char bracket); /* '}' or ']' */
 /* Goes on in a new line; a member must follow.  For documents that people read, too. */
 void line_break(struct writing *text);
-void line_close(struct writing *text);                               /* } and the line end */
+void line_close(struct writing *text); /* } and the line end */
 
 /* Whole lines. */
 void json_start(struct writing *text, const struct report_start *start);
@@ -35,7 +37,8 @@ void json_canary(struct writing *text, const struct report_canary *canary);
 void json_result(struct writing *text, const struct report_result *result);
 void json_end(struct writing *text, const struct report_end *end);
 /* A file that was checked; result is "valid", "refuted" or "unreadable". */
-void json_certificate(struct writing *text, const char *file, const char *result, const char *reason);
+void json_certificate(struct writing *text, const char *file, const char *result,
+                      const char *reason);
 /* One thing of `list`. */
 struct report_entry {
     const char *kind, *name, *summary;

@@ -7,8 +7,15 @@
 
 enum { EXIT_CODE_HARNESS_FAILED = 4 };
 
-enum outcome_kind { OUTCOME_PASSED, OUTCOME_FAILED, OUTCOME_ERROR, OUTCOME_SKIPPED, OUTCOME_KIND_COUNT };
-static const char *const outcome_elements[OUTCOME_KIND_COUNT] = {NULL, "failure", "error", "skipped"};
+enum outcome_kind {
+    OUTCOME_PASSED,
+    OUTCOME_FAILED,
+    OUTCOME_ERROR,
+    OUTCOME_SKIPPED,
+    OUTCOME_KIND_COUNT
+};
+static const char *const outcome_elements[OUTCOME_KIND_COUNT] = {NULL, "failure", "error",
+                                                                 "skipped"};
 
 /* How a case ended.  All is foreign text but body, which is XML. */
 struct outcome {
@@ -63,11 +70,13 @@ static void append_time(struct writing *text, uint64_t elapsed_ns)
 static void append_case_counts(struct writing *text, const uint64_t counts[OUTCOME_KIND_COUNT])
 {
     uint64_t all = 0;
-    for (int kind = 0; kind < OUTCOME_KIND_COUNT; kind++)
+    for (int kind = 0; kind < OUTCOME_KIND_COUNT; kind++) {
         all += counts[kind];
-    writing_append_format(text, " tests=\"%llu\" failures=\"%llu\" errors=\"%llu\" skipped=\"%llu\"",
-                          (unsigned long long)all, (unsigned long long)counts[OUTCOME_FAILED],
-                          (unsigned long long)counts[OUTCOME_ERROR], (unsigned long long)counts[OUTCOME_SKIPPED]);
+    }
+    writing_append_format(
+        text, " tests=\"%llu\" failures=\"%llu\" errors=\"%llu\" skipped=\"%llu\"",
+        (unsigned long long)all, (unsigned long long)counts[OUTCOME_FAILED],
+        (unsigned long long)counts[OUTCOME_ERROR], (unsigned long long)counts[OUTCOME_SKIPPED]);
 }
 
 static void suite_add_property(struct suite *suite, const char *name, const char *value)
@@ -82,8 +91,9 @@ static void append_outcome(struct writing *text, const struct outcome *outcome)
 {
     const char *element = outcome_elements[outcome->kind];
     writing_append_format(text, "      <%s", element);
-    if (outcome->type != NULL)
+    if (outcome->type != NULL) {
         append_attribute(text, "type", outcome->type);
+    }
     append_attribute(text, "message", outcome->message);
     if (outcome->body == NULL) {
         writing_append(text, "/>\n");
@@ -94,7 +104,8 @@ static void append_outcome(struct writing *text, const struct outcome *outcome)
     writing_append_format(text, "</%s>\n", element);
 }
 
-static void suite_add_case(struct suite *suite, const char *name, uint64_t elapsed_ns, const struct outcome *outcome)
+static void suite_add_case(struct suite *suite, const char *name, uint64_t elapsed_ns,
+                           const struct outcome *outcome)
 {
     struct writing *cases = &suite->cases;
     suite->case_counts[outcome->kind]++;
@@ -124,14 +135,16 @@ static void document_add(struct document *document, const struct suite *suite)
     writing_append(suites, "    </properties>\n");
     writing_append(suites, writing_string(&suite->cases));
     writing_append(suites, "  </testsuite>\n");
-    for (int kind = 0; kind < OUTCOME_KIND_COUNT; kind++)
+    for (int kind = 0; kind < OUTCOME_KIND_COUNT; kind++) {
         document->case_counts[kind] += suite->case_counts[kind];
+    }
 }
 
 static void append_line(struct writing *body, const char *name, const char *value)
 {
-    if (value == NULL || value[0] == '\0')
+    if (value == NULL || value[0] == '\0') {
         return;
+    }
     writing_append_format(body, "%s: ", name);
     writing_append_xml(body, value);
     writing_append(body, "\n");
@@ -153,12 +166,15 @@ static void suite_add_finding(struct suite *suite, const struct report_known *fi
     append_number_line(&body, "trial", finding->first.trial);
     append_number_line(&body, "seed", finding->seed);
     append_line(&body, "repro", finding->repro);
-    if (finding->repro != NULL)
+    if (finding->repro != NULL) {
         append_number_line(&body, "ops", finding->op_count);
+    }
     append_line(&body, "certificate", finding->certificate);
     append_line(&body, "replay", finding->replay);
     suite_add_case(suite, finding->signature, 0,
-                   &(struct outcome){.kind = OUTCOME_FAILED, .type = finding->rule, .message = finding->reason,
+                   &(struct outcome){.kind = OUTCOME_FAILED,
+                                     .type = finding->rule,
+                                     .message = finding->reason,
                                      .body = writing_string(&body)});
     writing_deinit(&body);
 }
@@ -175,7 +191,8 @@ static void suite_add_setup(struct suite *suite, const struct setup *setup)
     snprintf(text, sizeof text, "%llu", (unsigned long long)setup->seed);
     suite_add_property(suite, "seed", text);
     size_print(setup->capacity_bytes, text);
-    suite_add_property(suite, "capacity", setup->capacity_bytes == 0 ? "drawn by each trial" : text);
+    suite_add_property(suite, "capacity",
+                       setup->capacity_bytes == 0 ? "drawn by each trial" : text);
 }
 
 static void suite_add_promises(struct suite *suite, const struct report_result *result)
@@ -187,11 +204,14 @@ static void suite_add_promises(struct suite *suite, const struct report_result *
     }
     struct writing message;
     writing_init(&message);
-    writing_append_format(&message, "%llu broken promises and %llu premature out-of-memories in %llu trials",
+    writing_append_format(&message,
+                          "%llu broken promises and %llu premature out-of-memories in %llu trials",
                           (unsigned long long)totals->broken, (unsigned long long)totals->premature,
                           (unsigned long long)result->trials);
     suite_add_case(suite, "every promise is kept", result->elapsed_ns,
-                   &(struct outcome){.kind = OUTCOME_FAILED, .type = "broken", .message = writing_string(&message)});
+                   &(struct outcome){.kind = OUTCOME_FAILED,
+                                     .type = "broken",
+                                     .message = writing_string(&message)});
     writing_deinit(&message);
 }
 
@@ -207,7 +227,8 @@ static void suite_add_ooms(struct suite *suite, const struct report_result *resu
     struct writing message;
     writing_init(&message);
     writing_append_format(&message,
-                          is_disputed ? "our own judges disagree on %llu of %llu" : "%llu of %llu stayed unknown",
+                          is_disputed ? "our own judges disagree on %llu of %llu"
+                                      : "%llu of %llu stayed unknown",
                           (unsigned long long)(is_disputed ? totals->disputed : totals->unknown),
                           (unsigned long long)totals->ooms);
     suite_add_case(suite, "every out-of-memory is judged", 0,
@@ -222,7 +243,8 @@ static void suite_add_skipped(struct suite *suite, const char *name, const char 
     suite_add_case(suite, name, 0, &(struct outcome){.kind = OUTCOME_SKIPPED, .message = message});
 }
 
-static void document_add_job(struct document *document, const struct report_campaign *campaign, size_t part)
+static void document_add_job(struct document *document, const struct report_campaign *campaign,
+                             size_t part)
 {
     const struct report_result *result = &campaign->results[part];
     struct suite suite;
@@ -237,9 +259,11 @@ static void document_add_job(struct document *document, const struct report_camp
         suite_add_skipped(&suite, "every promise is kept", why);
         suite_add_skipped(&suite, "every out-of-memory is judged", why);
     }
-    for (size_t i = 0; i < campaign->finding_count; i++)
-        if (result_is_of(result, &campaign->findings[i]))
+    for (size_t i = 0; i < campaign->finding_count; i++) {
+        if (result_is_of(result, &campaign->findings[i])) {
             suite_add_finding(&suite, &campaign->findings[i]);
+        }
+    }
     document_add(document, &suite);
     suite_deinit(&suite);
 }
@@ -254,9 +278,10 @@ static void suite_add_canary(struct suite *suite, const struct report_canary *ca
     writing_init(&name);
     writing_init(&message);
     writing_append_format(&name, "the planted defect of %s is reported", canary->target);
-    writing_append_format(&message, "it breaks %s, which %llu trials of %s did not show", canary->breaks,
-                          (unsigned long long)canary->trials, canary->scenario);
-    struct outcome missed = {.kind = OUTCOME_FAILED, .type = "canary", .message = writing_string(&message)};
+    writing_append_format(&message, "it breaks %s, which %llu trials of %s did not show",
+                          canary->breaks, (unsigned long long)canary->trials, canary->scenario);
+    struct outcome missed = {
+        .kind = OUTCOME_FAILED, .type = "canary", .message = writing_string(&message)};
     suite_add_case(suite, writing_string(&name), 0, canary->is_reported ? &passed : &missed);
     writing_deinit(&name);
     writing_deinit(&message);
@@ -264,34 +289,41 @@ static void suite_add_canary(struct suite *suite, const struct report_canary *ca
 
 static void suite_add_probes(struct suite *suite, const struct report_campaign *campaign)
 {
-    static const struct outcome missed = {.kind = OUTCOME_FAILED, .type = "probe",
-                                          .message = "no trial reached this state"};
+    static const struct outcome missed = {
+        .kind = OUTCOME_FAILED, .type = "probe", .message = "no trial reached this state"};
     struct writing name;
     writing_init(&name);
-    if (campaign->probe_count == 0)
+    if (campaign->probe_count == 0) {
         suite_add_skipped(suite, "probes are hit", "the campaign has no probes");
+    }
     for (size_t i = 0; i < campaign->probe_count; i++) {
         writing_clear(&name);
         writing_append_format(&name, "probe %s is hit", campaign->probes[i].name);
-        suite_add_case(suite, writing_string(&name), 0, campaign->probes[i].count > 0 ? &passed : &missed);
+        suite_add_case(suite, writing_string(&name), 0,
+                       campaign->probes[i].count > 0 ? &passed : &missed);
     }
     writing_deinit(&name);
 }
 
 static void suite_add_harness(struct suite *suite, const struct report_end *end)
 {
-    struct outcome failed = {.kind = OUTCOME_ERROR, .type = "harness", .message = "the harness failed"};
-    if (end->totals.disputed > 0)
+    struct outcome failed = {
+        .kind = OUTCOME_ERROR, .type = "harness", .message = "the harness failed"};
+    if (end->totals.disputed > 0) {
         failed.message = "our own judges disagree: no verdict counts";
+    }
     bool is_failed = end->exit_code == EXIT_CODE_HARNESS_FAILED;
     suite_add_case(suite, "the harness kept running", 0, is_failed ? &failed : &passed);
 }
 
-static bool finding_has_job(const struct report_campaign *campaign, const struct report_known *finding)
+static bool finding_has_job(const struct report_campaign *campaign,
+                            const struct report_known *finding)
 {
-    for (size_t i = 0; i < campaign->result_count; i++)
-        if (result_is_of(&campaign->results[i], finding))
+    for (size_t i = 0; i < campaign->result_count; i++) {
+        if (result_is_of(&campaign->results[i], finding)) {
             return true;
+        }
+    }
     return false;
 }
 
@@ -300,14 +332,17 @@ static void document_add_campaign(struct document *document, const struct report
     struct suite suite;
     suite_init(&suite, "campaign", 0);
     suite_add_setup(&suite, campaign->start->setup);
-    if (campaign->end->is_interrupted)
+    if (campaign->end->is_interrupted) {
         suite_add_property(&suite, "interrupted", "true");
+    }
     suite_add_canary(&suite, campaign->canary);
     suite_add_probes(&suite, campaign);
     suite_add_harness(&suite, campaign->end);
-    for (size_t i = 0; i < campaign->finding_count; i++)
-        if (!finding_has_job(campaign, &campaign->findings[i]))
+    for (size_t i = 0; i < campaign->finding_count; i++) {
+        if (!finding_has_job(campaign, &campaign->findings[i])) {
             suite_add_finding(&suite, &campaign->findings[i]);
+        }
+    }
     document_add(document, &suite);
     suite_deinit(&suite);
 }
@@ -317,8 +352,9 @@ void junit_print(struct writing *text, const struct report_campaign *campaign)
     CHECK(campaign->start != NULL && campaign->end != NULL);
     CHECK(campaign->result_count == campaign->start->part_count);
     struct document document = {0};
-    for (size_t i = 0; i < campaign->result_count; i++)
+    for (size_t i = 0; i < campaign->result_count; i++) {
         document_add_job(&document, campaign, i);
+    }
     document_add_campaign(&document, campaign);
     writing_append(text, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites");
     append_attribute(text, "name", "hbmstress");

@@ -15,10 +15,13 @@ struct unit {
 
 static struct unit unit_for(uint64_t whole_bytes)
 {
-    static const struct unit units[] = {{(uint64_t)1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}};
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (whole_bytes >= units[i].bytes)
+    static const struct unit units[] = {
+        {(uint64_t)1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}};
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (whole_bytes >= units[i].bytes) {
             return units[i];
+        }
+    }
     return (struct unit){1, "B"};
 }
 
@@ -51,7 +54,8 @@ static void print_spark(const struct memory_track *track, char spark[SPARK_BYTES
     size_t length = 0;
     for (uint64_t i = 0; i < track->point_count; i++) {
         const uint64_t eighth = memory_share(&track->points[i]) * 8 / 10001;
-        length += (size_t)snprintf(spark + length, SPARK_BYTES - length, "%s", eighths[eighth > 7 ? 7 : eighth]);
+        length += (size_t)snprintf(spark + length, SPARK_BYTES - length, "%s",
+                                   eighths[eighth > 7 ? 7 : eighth]);
     }
 }
 
@@ -68,7 +72,8 @@ static void print_trend(const struct memory_track *track, char text[MEMORY_TEXT_
     snprintf(text, MEMORY_TEXT_BYTES + 24, "%c%s/1000 ops", trend < 0 ? '-' : '+', amount);
 }
 
-static void append_cut(const struct memory_chart *chart, const char *string, enum colour colour, struct writing *text)
+static void append_cut(const struct memory_chart *chart, const char *string, enum colour colour,
+                       struct writing *text)
 {
     struct screen_line line = {.text = text, .has_colour = chart->has_colour};
     if (chart->width == 0) {
@@ -84,15 +89,17 @@ static void append_cut(const struct memory_chart *chart, const char *string, enu
 static void append_use(const struct memory_device *device, struct writing *line)
 {
     const struct memory_track *track = device->track;
-    char used[MEMORY_TEXT_BYTES], whole[MEMORY_TEXT_BYTES], peak[MEMORY_TEXT_BYTES], bar[BAR_WIDTH + 1];
+    char used[MEMORY_TEXT_BYTES], whole[MEMORY_TEXT_BYTES], peak[MEMORY_TEXT_BYTES],
+        bar[BAR_WIDTH + 1];
     memory_print(track->last.used_bytes, track->last.capacity_bytes, used);
     memory_print(track->last.capacity_bytes, track->last.capacity_bytes, whole);
     memory_print(track->peak.used_bytes, track->peak.capacity_bytes, peak);
     print_bar(&track->last, bar);
     writing_append_visible(line, device->name);
-    writing_append_format(line, "  %s / %s  [%s] %3" PRIu64 "%%  peak %s (%" PRIu64 "%%) at op %" PRIu64, used,
-                          whole, bar, memory_share(&track->last) / 100, peak, memory_share(&track->peak) / 100,
-                          track->peak.op_count);
+    writing_append_format(line,
+                          "  %s / %s  [%s] %3" PRIu64 "%%  peak %s (%" PRIu64 "%%) at op %" PRIu64,
+                          used, whole, bar, memory_share(&track->last) / 100, peak,
+                          memory_share(&track->peak) / 100, track->peak.op_count);
 }
 
 static void append_history(const struct memory_track *track, struct writing *line)
@@ -103,7 +110,8 @@ static void append_history(const struct memory_track *track, struct writing *lin
     writing_append_format(line, "  %s  %s", spark, trend);
 }
 
-static void append_alarm(const struct memory_chart *chart, const struct memory_device *device, struct writing *line)
+static void append_alarm(const struct memory_chart *chart, const struct memory_device *device,
+                         struct writing *line)
 {
     const struct memory_point *point = &device->track->peak;
     char peak[MEMORY_TEXT_BYTES], whole[MEMORY_TEXT_BYTES];
@@ -111,11 +119,13 @@ static void append_alarm(const struct memory_chart *chart, const struct memory_d
     memory_print(point->capacity_bytes, point->capacity_bytes, whole);
     writing_append(line, "ALARM  ");
     writing_append_visible(line, device->name);
-    writing_append_format(line, " used %s of %s (%" PRIu64 "%%, the alarm is at %u%%) at op %" PRIu64, peak, whole,
-                          memory_share(point) / 100, chart->alarm_percent, point->op_count);
+    writing_append_format(
+        line, " used %s of %s (%" PRIu64 "%%, the alarm is at %u%%) at op %" PRIu64, peak, whole,
+        memory_share(point) / 100, chart->alarm_percent, point->op_count);
 }
 
-size_t memory_chart_draw(const struct memory_chart *chart, const struct memory_device *device, struct writing *text)
+size_t memory_chart_draw(const struct memory_chart *chart, const struct memory_device *device,
+                         struct writing *text)
 {
     struct writing line;
     const bool is_alarming = memory_is_alarming(device->track, chart->alarm_percent);
@@ -134,7 +144,8 @@ size_t memory_chart_draw(const struct memory_chart *chart, const struct memory_d
     return is_alarming ? 3 : 2;
 }
 
-void memory_chart_json(const struct memory_chart *chart, const struct memory_device *device, struct writing *text)
+void memory_chart_json(const struct memory_chart *chart, const struct memory_device *device,
+                       struct writing *text)
 {
     const struct memory_track *track = device->track;
     int64_t trend;
@@ -145,15 +156,17 @@ void memory_chart_json(const struct memory_chart *chart, const struct memory_dev
     line_number(text, "op", track->last.op_count);
     line_number(text, "peak_bytes", track->peak.used_bytes);
     line_number(text, "peak_op", track->peak.op_count);
-    if (memory_trend(track, &trend))
+    if (memory_trend(track, &trend)) {
         writing_append_format(text, ",\"trend_bytes_per_1000_ops\":%" PRId64, trend);
-    if (chart->alarm_percent > 0)
+    }
+    if (chart->alarm_percent > 0) {
         line_boolean(text, "alarm", memory_is_alarming(track, chart->alarm_percent));
+    }
     line_nest(text, "points", '[');
     for (uint64_t i = 0; i < track->point_count; i++) {
         const struct memory_point *point = &track->points[i];
-        writing_append_format(text, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", i == 0 ? "" : ",", point->op_count,
-                              point->used_bytes, point->capacity_bytes);
+        writing_append_format(text, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", i == 0 ? "" : ",",
+                              point->op_count, point->used_bytes, point->capacity_bytes);
     }
     line_unnest(text, ']');
     line_close(text);

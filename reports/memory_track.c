@@ -29,8 +29,9 @@ static struct memory_point join(const struct memory_point *a, const struct memor
 
 static void halve(struct memory_track *track)
 {
-    for (uint64_t i = 0; i < MEMORY_TRACK_POINT_COUNT_MAX / 2; i++)
+    for (uint64_t i = 0; i < MEMORY_TRACK_POINT_COUNT_MAX / 2; i++) {
         track->points[i] = join(&track->points[2 * i], &track->points[2 * i + 1]);
+    }
     track->point_count = MEMORY_TRACK_POINT_COUNT_MAX / 2;
     track->stride *= 2;
     track->open_count = track->stride;
@@ -39,21 +40,25 @@ static void halve(struct memory_track *track)
 /* A point that has its samples, or ends where the next sample does, is followed by another one. */
 static bool opens_point(const struct memory_track *track, const struct memory_point *sample)
 {
-    return track->point_count == 0 || (track->open_count >= track->stride &&
-                                       sample->op_count > track->points[track->point_count - 1].op_count);
+    return track->point_count == 0 ||
+           (track->open_count >= track->stride &&
+            sample->op_count > track->points[track->point_count - 1].op_count);
 }
 
 void memory_track_add(struct memory_track *track, struct memory_point sample)
 {
     CHECK(sample.op_count >= track->last.op_count);
-    if (track->added_count == 0 || memory_is_fuller(&sample, &track->peak))
+    if (track->added_count == 0 || memory_is_fuller(&sample, &track->peak)) {
         track->peak = sample;
+    }
     track->last = sample;
-    if (track->added_count++ == 0)
+    if (track->added_count++ == 0) {
         track->stride = 1;
+    }
     if (opens_point(track, &sample)) {
-        if (track->point_count == MEMORY_TRACK_POINT_COUNT_MAX)
+        if (track->point_count == MEMORY_TRACK_POINT_COUNT_MAX) {
             halve(track);
+        }
         track->points[track->point_count++] = sample;
         track->open_count = 1;
         return;
@@ -65,9 +70,11 @@ void memory_track_add(struct memory_track *track, struct memory_point sample)
 
 static bool is_one_device(const struct memory_track *track)
 {
-    for (uint64_t i = 1; i < track->point_count; i++)
-        if (track->points[i].capacity_bytes != track->points[0].capacity_bytes)
+    for (uint64_t i = 1; i < track->point_count; i++) {
+        if (track->points[i].capacity_bytes != track->points[0].capacity_bytes) {
             return false;
+        }
+    }
     return true;
 }
 
@@ -88,11 +95,14 @@ bool memory_trend(const struct memory_track *track, int64_t *slope)
 {
     int64_t slopes[MEMORY_TRACK_POINT_COUNT_MAX * (MEMORY_TRACK_POINT_COUNT_MAX - 1) / 2];
     size_t count = 0;
-    if (track->point_count < 3 || !is_one_device(track))
+    if (track->point_count < 3 || !is_one_device(track)) {
         return false;
-    for (uint64_t i = 0; i < track->point_count; i++)
-        for (uint64_t k = i + 1; k < track->point_count; k++)
+    }
+    for (uint64_t i = 0; i < track->point_count; i++) {
+        for (uint64_t k = i + 1; k < track->point_count; k++) {
             slopes[count++] = slope_between(&track->points[i], &track->points[k]);
+        }
+    }
     qsort(slopes, count, sizeof *slopes, compare);
     *slope = slopes[count / 2];
     return true;

@@ -18,7 +18,7 @@ struct report_part {
     const char *scenario; /* the scenario that it runs */
     const struct setup *setup;
     uint64_t op_count_max; /* UINT64_MAX: not bounded in ops */
-    const char *faults;    /* what is slipped in between its ops: "copy,wait", "all"; "" = nothing */
+    const char *faults; /* what is slipped in between its ops: "copy,wait", "all"; "" = nothing */
     struct report_lanes lanes;
 };
 
@@ -26,10 +26,11 @@ struct report_part {
 struct report_start {
     const char *subcommand;
     const struct setup *setup;
-    const char *seed_source; /* where the seed comes from, as "of commit 4a07"; NULL = it was said, or drawn */
-    const char *file;     /* what is replayed or explained; NULL = nothing */
-    uint64_t duration_ns; /* UINT64_MAX: not bounded by time */
-    uint64_t replay_sample; /* every so many trials; 0 = none */
+    const char *seed_source; /* where the seed comes from, as "of commit 4a07"; NULL = it was said,
+                                or drawn */
+    const char *file;        /* what is replayed or explained; NULL = nothing */
+    uint64_t duration_ns;    /* UINT64_MAX: not bounded by time */
+    uint64_t replay_sample;  /* every so many trials; 0 = none */
     const struct report_part *parts;
     size_t part_count;
     struct report_lanes lanes; /* of what is replayed */
@@ -41,20 +42,20 @@ struct report_place {
     uint64_t trial;
 };
 
-/* A verdict: on an OOM, or a broken promise.  rule names the latter: a rule's name, or "crash" and "hang" for a
- * target that died or never returned. */
+/* A verdict: on an OOM, or a broken promise.  rule names the latter: a rule's name, or "crash" and
+ * "hang" for a target that died or never returned. */
 struct report_finding {
     struct report_place place;
     const struct verdict *verdict;
-    const char *rule;        /* NULL: an OOM that breaks no promise */
-    const char *message;     /* the target's error text */
-    const char *repro;       /* path; NULL = not kept */
-    const char *replay;      /* the one line that runs it again; NULL = none */
-    const char *certificate; /* path; NULL = not kept */
+    const char *rule;                  /* NULL: an OOM that breaks no promise */
+    const char *message;               /* the target's error text */
+    const char *repro;                 /* path; NULL = not kept */
+    const char *replay;                /* the one line that runs it again; NULL = none */
+    const char *certificate;           /* path; NULL = not kept */
     uint64_t lane_count, switch_count; /* of the repro; 0 lanes = it has none */
-    const char *signature;   /* of a broken promise: under it equal ones are counted; NULL = none */
-    uint64_t seed;           /* of the trial */
-    uint64_t op_count;       /* of the repro */
+    const char *signature; /* of a broken promise: under it equal ones are counted; NULL = none */
+    uint64_t seed;         /* of the trial */
+    uint64_t op_count;     /* of the repro */
 };
 
 /* One trial that counts. */
@@ -71,13 +72,14 @@ struct report_result {
     const char *name;
     const char *scenario;
     uint64_t trials;
-    uint64_t done, due;     /* in one unit: trials, ops or nanoseconds; due 0 = nothing bounds the part alone */
+    uint64_t done,
+        due; /* in one unit: trials, ops or nanoseconds; due 0 = nothing bounds the part alone */
     bool is_finished;
     uint64_t finding_count; /* different ones that it was the first to show */
     struct run_totals totals;
-    uint64_t elapsed_ns;    /* of its trials, added up */
+    uint64_t elapsed_ns; /* of its trials, added up */
     uint64_t findings_only_counted;
-    const char *note;       /* why it did not run, or what stands out; NULL = nothing */
+    const char *note;        /* why it did not run, or what stands out; NULL = nothing */
     const char *growing_tag; /* NULL = no tag kept growing */
     struct growth growth;
 };
@@ -104,13 +106,13 @@ struct report_end {
 
 /* A finding of a campaign: all verdicts with one signature, whichever jobs had them. */
 struct report_known {
-    const char *signature;   /* "premature in alloc", "crash: SIGSEGV at f < g < h" */
+    const char *signature; /* "premature in alloc", "crash: SIGSEGV at f < g < h" */
     const char *rule;
-    struct report_place first; /* where it was seen first */
-    uint64_t seed;           /* of that trial */
-    uint64_t count;          /* verdicts with this signature */
-    uint64_t op_count;       /* of the shortest repro */
-    const char *reason, *message; /* of the shortest repro's verdict */
+    struct report_place first;                /* where it was seen first */
+    uint64_t seed;                            /* of that trial */
+    uint64_t count;                           /* verdicts with this signature */
+    uint64_t op_count;                        /* of the shortest repro */
+    const char *reason, *message;             /* of the shortest repro's verdict */
     const char *repro, *replay, *certificate; /* NULL = not kept */
 };
 
@@ -132,14 +134,15 @@ struct report_campaign {
     const struct report_start *start;
     const struct report_result *results; /* result_count of them, one per part of start */
     size_t result_count;
-    const struct report_known *findings; /* finding_count of them, in the order in which they were found */
+    const struct report_known
+        *findings; /* finding_count of them, in the order in which they were found */
     size_t finding_count;
-    const struct report_probe *probes;   /* probe_count of them */
+    const struct report_probe *probes; /* probe_count of them */
     size_t probe_count;
     uint64_t probe_pair_count, probe_pair_count_max; /* pairs that were hit by one op; possible */
-    const struct report_canary *canary;  /* NULL: none was run */
+    const struct report_canary *canary;              /* NULL: none was run */
     const struct report_end *end;
-    uint64_t duration_left_ns;           /* of the whole campaign; UINT64_MAX = not bounded by time */
+    uint64_t duration_left_ns; /* of the whole campaign; UINT64_MAX = not bounded by time */
 };
 
 #endif

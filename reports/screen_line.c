@@ -2,7 +2,8 @@
 
 #include "harness/check.h"
 
-static const char *const colour_sequences[COLOUR_COUNT] = {"", "\033[31m", "\033[33m", "\033[32m", "\033[2m"};
+static const char *const colour_sequences[COLOUR_COUNT] = {"", "\033[31m", "\033[33m", "\033[32m",
+                                                           "\033[2m"};
 static const char colour_end_sequence[] = "\033[0m", erase_rest_sequence[] = "\033[K";
 
 void screen_line_begin(struct screen_line *line, size_t width)
@@ -14,33 +15,39 @@ void screen_line_begin(struct screen_line *line, size_t width)
 size_t screen_character_length(const char *string)
 {
     size_t length = 1;
-    while (((unsigned char)string[length] >> 6) == 2)
+    while (((unsigned char)string[length] >> 6) == 2) {
         length++;
+    }
     return length;
 }
 
 static void append_columns(struct screen_line *line, const char *string, size_t width)
 {
     const char *end = string;
-    for (; width > 0 && line->columns_left > 0 && *end != '\0'; width--, line->columns_left--)
+    for (; width > 0 && line->columns_left > 0 && *end != '\0'; width--, line->columns_left--) {
         end += screen_character_length(end);
+    }
     writing_append_bytes(line->text, string, (size_t)(end - string));
 }
 
-void screen_line_append(struct screen_line *line, const char *string, size_t width, enum colour colour)
+void screen_line_append(struct screen_line *line, const char *string, size_t width,
+                        enum colour colour)
 {
     bool is_coloured = colour != COLOUR_NONE && line->has_colour && line->columns_left > 0;
-    if (is_coloured)
+    if (is_coloured) {
         writing_append(line->text, colour_sequences[colour]);
+    }
     append_columns(line, string, width);
-    if (is_coloured)
+    if (is_coloured) {
         writing_append(line->text, colour_end_sequence);
+    }
 }
 
 void screen_line_append_spaces(struct screen_line *line, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         append_columns(line, " ", 1);
+    }
 }
 
 void screen_line_end(struct screen_line *line)

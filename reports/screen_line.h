@@ -13,10 +13,13 @@ struct screen_line {
     bool has_colour;
 };
 
-/* width > 0 columns, of which one stays free: some terminals go to the next line as soon as the last is written. */
+/* width > 0 columns, of which one stays free: some terminals go to the next line as soon as the
+ * last is written. */
 void screen_line_begin(struct screen_line *line, size_t width);
-/* At most width columns of string, which is visible (writing.h) and takes one column a character. */
-void screen_line_append(struct screen_line *line, const char *string, size_t width, enum colour colour);
+/* At most width columns of string, which is visible (writing.h) and takes one column a character.
+ */
+void screen_line_append(struct screen_line *line, const char *string, size_t width,
+                        enum colour colour);
 void screen_line_append_spaces(struct screen_line *line, size_t count);
 /* Removes what stood in the rest of the line before, and ends it. */
 void screen_line_end(struct screen_line *line);

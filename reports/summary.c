@@ -7,8 +7,9 @@ enum { SUMMARY_VERSION = 1 };
 
 static void append_optional(struct writing *text, const char *key, const char *value)
 {
-    if (value != NULL)
+    if (value != NULL) {
         line_string(text, key, value);
+    }
 }
 
 /* With the number of trials, what every sum counts. */
@@ -33,8 +34,9 @@ static void append_head(struct writing *text, const struct report_campaign *camp
     line_number(text, "seed", end->seed);
     line_string(text, "target", campaign->start->setup->target);
     line_number(text, "exit", (uint64_t)end->exit_code);
-    if (end->is_interrupted)
+    if (end->is_interrupted) {
         line_boolean(text, "interrupted", true);
+    }
     line_seconds(text, "seconds", end->elapsed_ns);
     line_break(text);
     append_counts(text, end->trials, &end->totals);
@@ -78,13 +80,15 @@ static void append_finding(struct writing *text, const struct report_known *find
 static void append_lists(struct writing *text, const struct report_campaign *campaign)
 {
     line_nest(text, "jobs", '[');
-    for (size_t i = 0; i < campaign->result_count; i++)
+    for (size_t i = 0; i < campaign->result_count; i++) {
         append_job(text, &campaign->results[i]);
+    }
     line_unnest(text, ']');
     line_break(text);
     line_nest(text, "findings", '[');
-    for (size_t i = 0; i < campaign->finding_count; i++)
+    for (size_t i = 0; i < campaign->finding_count; i++) {
         append_finding(text, &campaign->findings[i]);
+    }
     line_unnest(text, ']');
     line_break(text);
 }
@@ -122,7 +126,8 @@ void summary_print(struct writing *text, const struct report_campaign *campaign)
     append_head(text, campaign);
     append_lists(text, campaign);
     append_probes(text, campaign);
-    if (campaign->canary != NULL)
+    if (campaign->canary != NULL) {
         append_canary(text, campaign->canary);
+    }
     line_close(text);
 }

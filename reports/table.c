@@ -23,8 +23,9 @@ void table_deinit(struct table *table)
 static size_t width_of(const char *string)
 {
     size_t width = 0;
-    for (; *string != '\0'; string++)
+    for (; *string != '\0'; string++) {
         width += ((unsigned char)*string >> 6) != 2;
+    }
     return width;
 }
 
@@ -53,11 +54,13 @@ void table_put_number(struct table *table, uint64_t number)
 
 static void spaces(struct writing *text, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         writing_append_bytes(text, " ", 1);
+    }
 }
 
-static void table_print_row(const struct table *table, const struct table_cell *row, const size_t *widths, struct writing *text)
+static void table_print_row(const struct table *table, const struct table_cell *row,
+                            const size_t *widths, struct writing *text)
 {
     for (size_t column = 0; column < table->column_count; column++) {
         size_t padding = widths[column] - row[column].width;
@@ -67,8 +70,9 @@ static void table_print_row(const struct table *table, const struct table_cell *
         writing_append(text, table->text.bytes + row[column].start);
         spaces(text, left && !last ? padding : 0);
     }
-    while (text->length > 0 && text->bytes[text->length - 1] == ' ')
+    while (text->length > 0 && text->bytes[text->length - 1] == ' ') {
         text->bytes[--text->length] = '\0';
+    }
     writing_append(text, "\n");
 }
 
@@ -76,9 +80,11 @@ void table_print(const struct table *table, size_t indent, struct writing *text)
 {
     CHECK(table->count % table->column_count == 0);
     size_t widths[TABLE_COLUMN_COUNT_MAX] = {0};
-    for (size_t i = 0; i < table->count; i++)
-        if (table->cells[i].width > widths[i % table->column_count])
+    for (size_t i = 0; i < table->count; i++) {
+        if (table->cells[i].width > widths[i % table->column_count]) {
             widths[i % table->column_count] = table->cells[i].width;
+        }
+    }
     for (size_t i = 0; i < table->count; i += table->column_count) {
         spaces(text, indent);
         table_print_row(table, &table->cells[i], widths, text);

@@ -13,11 +13,11 @@ struct table_cell {
 
 /* cells are row by row; count is a multiple of column_count when the table is printed. */
 struct table {
-    struct writing text;         /* of all cells, each NUL-terminated */
+    struct writing text;      /* of all cells, each NUL-terminated */
     struct table_cell *cells; /* count of them */
     size_t count, capacity;
-    size_t column_count;      /* 1..TABLE_COLUMN_COUNT_MAX */
-    size_t left_count;        /* the first so many columns are flush left, the others right */
+    size_t column_count; /* 1..TABLE_COLUMN_COUNT_MAX */
+    size_t left_count;   /* the first so many columns are flush left, the others right */
 };
 
 void table_init(struct table *table, size_t column_count, size_t left_count);

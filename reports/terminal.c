@@ -30,20 +30,25 @@ static void append_setup(struct writing *text, const struct setup *setup)
         writing_append(text, ", capacity ");
         append_size(text, setup->capacity_bytes);
     }
-    if (setup->host_count > 1)
+    if (setup->host_count > 1) {
         writing_append_format(text, ", %u hosts", setup->host_count);
-    if (setup->has_regret_max)
-        writing_append_format(text, ", %llu regrets allowed", (unsigned long long)setup->regret_max);
+    }
+    if (setup->has_regret_max) {
+        writing_append_format(text, ", %llu regrets allowed",
+                              (unsigned long long)setup->regret_max);
+    }
 }
 
 static bool setup_says_the_same(const struct setup *a, const struct setup *b)
 {
-    bool same = strcmp(a->target, b->target) == 0 && strcmp(a->chip, b->chip) == 0 && a->seed == b->seed &&
-                a->capacity_bytes == b->capacity_bytes && a->host_count == b->host_count &&
-                a->option_count == b->option_count && a->has_regret_max == b->has_regret_max &&
-                a->regret_max == b->regret_max;
-    for (uint32_t i = 0; same && i < a->option_count; i++)
-        same = strcmp(a->options[i].key, b->options[i].key) == 0 && strcmp(a->options[i].value, b->options[i].value) == 0;
+    bool same = strcmp(a->target, b->target) == 0 && strcmp(a->chip, b->chip) == 0 &&
+                a->seed == b->seed && a->capacity_bytes == b->capacity_bytes &&
+                a->host_count == b->host_count && a->option_count == b->option_count &&
+                a->has_regret_max == b->has_regret_max && a->regret_max == b->regret_max;
+    for (uint32_t i = 0; same && i < a->option_count; i++) {
+        same = strcmp(a->options[i].key, b->options[i].key) == 0 &&
+               strcmp(a->options[i].value, b->options[i].value) == 0;
+    }
     return same;
 }
 
@@ -52,28 +57,34 @@ static void append_weights(struct writing *text, const struct setup *setup)
 {
     const char *separator = "; weights ";
     for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
-        if (setup->weights[kind] == 100)
+        if (setup->weights[kind] == 100) {
             continue;
-        writing_append_format(text, "%s%s:%u", separator, op_kind_info((enum op_kind)kind)->name, setup->weights[kind]);
+        }
+        writing_append_format(text, "%s%s:%u", separator, op_kind_info((enum op_kind)kind)->name,
+                              setup->weights[kind]);
         separator = " ";
     }
 }
 
 static void append_lanes(struct writing *text, const struct report_lanes *lanes)
 {
-    if (lanes->strategy[0] == '\0')
+    if (lanes->strategy[0] == '\0') {
         return;
-    if (lanes->lane_count != 0)
+    }
+    if (lanes->lane_count != 0) {
         writing_append_format(text, "; %llu lanes", (unsigned long long)lanes->lane_count);
-    if (lanes->schedule_count == 0)
+    }
+    if (lanes->schedule_count == 0) {
         writing_append(text, "; all schedules");
-    else
+    } else {
         writing_append_format(text, "; %llu schedules", (unsigned long long)lanes->schedule_count);
+    }
     writing_append_format(text, " by %s, on %s%s", lanes->strategy, lanes->backend,
                           lanes->checks_races ? ", races checked" : "");
 }
 
-static void append_part(struct writing *text, const struct report_part *part, const struct setup *common)
+static void append_part(struct writing *text, const struct report_part *part,
+                        const struct setup *common)
 {
     writing_append(text, "  ");
     writing_append_visible(text, part->name);
@@ -85,8 +96,9 @@ static void append_part(struct writing *text, const struct report_part *part, co
         writing_append_format(text, ": seed %llu, ", (unsigned long long)part->setup->seed);
         append_setup(text, part->setup);
     }
-    if (part->faults != NULL && part->faults[0] != '\0')
+    if (part->faults != NULL && part->faults[0] != '\0') {
         writing_append_format(text, "; faults %s", part->faults);
+    }
     append_lanes(text, &part->lanes);
     append_weights(text, part->setup);
     writing_append(text, "\n");
@@ -99,14 +111,17 @@ static void append_bounds(struct writing *text, const struct report_start *start
         duration_print(start->duration_ns, duration);
         writing_append_format(text, ", %s", duration);
     }
-    if (start->part_count > 0 && start->parts[0].op_count_max != UINT64_MAX)
-        writing_append_format(text, ", %llu ops a scenario", (unsigned long long)start->parts[0].op_count_max);
+    if (start->part_count > 0 && start->parts[0].op_count_max != UINT64_MAX) {
+        writing_append_format(text, ", %llu ops a scenario",
+                              (unsigned long long)start->parts[0].op_count_max);
+    }
 }
 
 void terminal_start(struct writing *text, const struct report_start *start)
 {
     writing_append_format(text, "hbmstress %s: seed %llu%s%s, ", start->subcommand,
-                          (unsigned long long)start->setup->seed, start->seed_source == NULL ? "" : " ",
+                          (unsigned long long)start->setup->seed,
+                          start->seed_source == NULL ? "" : " ",
                           start->seed_source == NULL ? "" : start->seed_source);
     append_setup(text, start->setup);
     append_bounds(text, start);
@@ -117,14 +132,16 @@ void terminal_start(struct writing *text, const struct report_start *start)
         writing_append_visible(text, start->file);
         writing_append(text, "\n");
     }
-    for (size_t i = 0; i < start->part_count; i++)
+    for (size_t i = 0; i < start->part_count; i++) {
         append_part(text, &start->parts[i], start->setup);
+    }
 }
 
 static void append_field(struct writing *text, const char *name, const char *value)
 {
-    if (value == NULL || value[0] == '\0')
+    if (value == NULL || value[0] == '\0') {
         return;
+    }
     writing_append_format(text, "  %-8s", name);
     writing_append_visible(text, value);
     writing_append(text, "\n");
@@ -137,14 +154,16 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
                         : verdict->kind == VERDICT_DISPUTED ? "DISPUTED"
                                                             : "BROKEN ";
     writing_append(text, title);
-    if (finding->rule != NULL)
+    if (finding->rule != NULL) {
         writing_append_visible(text, finding->rule);
+    }
     writing_append_format(text, ": op %lu", (unsigned long)verdict->op);
     if (finding->place.scenario != NULL) {
         writing_append(text, " of ");
         writing_append_visible(text, finding->place.scenario);
-        writing_append_format(text, " trial %llu, seed %llu", (unsigned long long)finding->place.trial,
-                           (unsigned long long)finding->seed);
+        writing_append_format(text, " trial %llu, seed %llu",
+                              (unsigned long long)finding->place.trial,
+                              (unsigned long long)finding->seed);
     }
     writing_append(text, "\n");
     append_field(text, "finding", finding->signature);
@@ -154,9 +173,11 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
         append_field(text, "repro", finding->repro);
         writing_append_format(text, "  %-8s%llu", "ops",
                               (unsigned long long)(finding->op_count - finding->switch_count));
-        if (finding->lane_count > 0)
-            writing_append_format(text, " in %llu lanes, %llu switches", (unsigned long long)finding->lane_count,
+        if (finding->lane_count > 0) {
+            writing_append_format(text, " in %llu lanes, %llu switches",
+                                  (unsigned long long)finding->lane_count,
                                   (unsigned long long)finding->switch_count);
+        }
         writing_append(text, "\n");
     }
     append_field(text, "proof", finding->certificate);
@@ -166,7 +187,8 @@ void terminal_finding(struct writing *text, const struct report_finding *finding
 void terminal_oom(struct writing *text, const struct report_finding *finding)
 {
     const struct verdict *verdict = finding->verdict;
-    writing_append_format(text, "op %lu: out of memory, %s: requested ", (unsigned long)verdict->op, verdict_name(verdict->kind));
+    writing_append_format(text, "op %lu: out of memory, %s: requested ", (unsigned long)verdict->op,
+                          verdict_name(verdict->kind));
     append_size(text, verdict->requested_bytes);
     writing_append(text, ", free ");
     append_size(text, verdict->free_bytes);
@@ -179,9 +201,11 @@ void terminal_oom(struct writing *text, const struct report_finding *finding)
 uint64_t per_second(uint64_t count, uint64_t duration_ns)
 {
     uint64_t microseconds = duration_ns / 1000;
-    if (microseconds == 0)
+    if (microseconds == 0) {
         return 0;
-    return count > UINT64_MAX / 1000000 ? count / microseconds * 1000000 : count * 1000000 / microseconds;
+    }
+    return count > UINT64_MAX / 1000000 ? count / microseconds * 1000000
+                                        : count * 1000000 / microseconds;
 }
 
 void terminal_seconds(struct writing *text, uint64_t duration_ns)
@@ -195,8 +219,11 @@ static void put_percent(struct table *table, uint64_t part, uint64_t rest)
 {
     char percent[SIZE_TEXT_BYTES];
     uint64_t whole = part + rest;
-    uint64_t tenths = whole == 0 ? 0 : part > UINT64_MAX / 1000 ? part / (whole / 1000) : part * 1000 / whole;
-    snprintf(percent, sizeof percent, "%llu.%llu", (unsigned long long)(tenths / 10), (unsigned long long)(tenths % 10));
+    uint64_t tenths = whole == 0                 ? 0
+                      : part > UINT64_MAX / 1000 ? part / (whole / 1000)
+                                                 : part * 1000 / whole;
+    snprintf(percent, sizeof percent, "%llu.%llu", (unsigned long long)(tenths / 10),
+             (unsigned long long)(tenths % 10));
     table_put(table, percent);
 }
 
@@ -233,8 +260,9 @@ static void print_table(struct writing *text, const char *const *titles, size_t 
 {
     struct table table;
     table_init(&table, title_count, 1);
-    for (size_t i = 0; i < title_count; i++)
+    for (size_t i = 0; i < title_count; i++) {
         table_put(&table, titles[i]);
+    }
     struct report_result sum = {.name = "all"};
     for (size_t i = 0; i < count; i++) {
         put_row(&table, &results[i]);
@@ -242,8 +270,9 @@ static void print_table(struct writing *text, const char *const *titles, size_t 
         sum.elapsed_ns += results[i].elapsed_ns;
         run_totals_add(&sum.totals, &results[i].totals);
     }
-    if (count > 1)
+    if (count > 1) {
         put_row(&table, &sum);
+    }
     table_print(&table, 0, text);
     table_deinit(&table);
 }
@@ -259,34 +288,38 @@ static void append_notes(struct writing *text, const struct report_result *resul
     }
     if (result->findings_only_counted > 0) {
         writing_append_visible(text, result->name);
-        writing_append_format(text, ": %llu more findings with known signatures were only counted\n",
-                           (unsigned long long)result->findings_only_counted);
+        writing_append_format(text,
+                              ": %llu more findings with known signatures were only counted\n",
+                              (unsigned long long)result->findings_only_counted);
     }
-    if (result->growing_tag == NULL)
+    if (result->growing_tag == NULL) {
         return;
+    }
     size_print_field(result->growth.first_bytes, first);
     size_print_field(result->growth.last_bytes, last);
     writing_append_visible(text, result->name);
     writing_append(text, ": tag '");
     writing_append_visible(text, result->growing_tag);
     writing_append_format(text, "' kept growing, from %s to %s in %llu blocks\n", first, last,
-                       (unsigned long long)result->growth.count);
+                          (unsigned long long)result->growth.count);
 }
 
 /* One line: how many of the states worth reaching were reached, and which ones never. */
 static void append_probes(struct writing *text, const struct report_result *results, size_t count)
 {
     struct run_totals sum = {0};
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         run_totals_add(&sum, &results[i].totals);
+    }
     const char *separator = "; never: ";
     writing_append_format(text, "probes: %llu of %d hit, %llu of %llu pairs",
                           (unsigned long long)probes_ever_hit(sum.probes), (int)PROBE_COUNT,
                           (unsigned long long)probe_pairs_ever_hit(sum.probe_pairs),
                           (unsigned long long)probe_pairs_possible());
     for (unsigned i = 0; i < PROBE_COUNT; i++) {
-        if (sum.probes[i] > 0)
+        if (sum.probes[i] > 0) {
             continue;
+        }
         writing_append(text, separator);
         writing_append(text, probe_info((enum probe)i)->name);
         separator = ", ";
@@ -296,17 +329,21 @@ static void append_probes(struct writing *text, const struct report_result *resu
 
 void terminal_results(struct writing *text, const struct report_result *results, size_t count)
 {
-    static const char *const verdict_titles[] = {"scenario", "trials", "ops", "skipped %", "OOMs", "justified",
-                                                 "premature", "unknown", "broken", "ops/s"};
-    static const char *const mitigation_titles[] = {"mitigations", "drains", "moves", "moved", "stagings", "evictions"};
+    static const char *const verdict_titles[] = {"scenario", "trials",    "ops",       "skipped %",
+                                                 "OOMs",     "justified", "premature", "unknown",
+                                                 "broken",   "ops/s"};
+    static const char *const mitigation_titles[] = {"mitigations", "drains",   "moves",
+                                                    "moved",       "stagings", "evictions"};
     writing_append(text, "\n");
-    print_table(text, verdict_titles, sizeof verdict_titles / sizeof *verdict_titles, results, count, put_verdict_row);
+    print_table(text, verdict_titles, sizeof verdict_titles / sizeof *verdict_titles, results,
+                count, put_verdict_row);
     writing_append(text, "\n");
-    print_table(text, mitigation_titles, sizeof mitigation_titles / sizeof *mitigation_titles, results, count,
-                put_mitigation_row);
+    print_table(text, mitigation_titles, sizeof mitigation_titles / sizeof *mitigation_titles,
+                results, count, put_mitigation_row);
     writing_append(text, "\n");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         append_notes(text, &results[i]);
+    }
     append_probes(text, results, count);
 }
 
@@ -316,7 +353,8 @@ void terminal_findings(struct writing *text, const struct report_known *findings
         const struct report_known *finding = &findings[i];
         writing_append_format(text, "finding %zu: ", i + 1);
         writing_append_visible(text, finding->signature);
-        writing_append_format(text, ": seen %llu times, first in trial %llu of ", (unsigned long long)finding->count,
+        writing_append_format(text, ": seen %llu times, first in trial %llu of ",
+                              (unsigned long long)finding->count,
                               (unsigned long long)finding->first.trial);
         writing_append_visible(text, finding->first.scenario);
         if (finding->replay != NULL) {
@@ -329,47 +367,60 @@ void terminal_findings(struct writing *text, const struct report_known *findings
 
 void terminal_canary(struct writing *text, const struct report_canary *canary)
 {
-    writing_append_format(text, "canary: %s in %s was %s, trials: %llu\n", canary->target, canary->scenario,
-                          canary->is_reported ? "reported" : "NOT reported", (unsigned long long)canary->trials);
+    writing_append_format(text, "canary: %s in %s was %s, trials: %llu\n", canary->target,
+                          canary->scenario, canary->is_reported ? "reported" : "NOT reported",
+                          (unsigned long long)canary->trials);
 }
 
 static const char *meaning(const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
-    if (totals->disputed > 0)
+    if (totals->disputed > 0) {
         return "our own judges disagree: no verdict counts";
-    if (end->is_interrupted && totals->broken + totals->premature + totals->unknown == 0)
-        return "every promise kept, every OOM judged"; /* exit code 4 where the rest matters is no failure of ours */
+    }
+    if (end->is_interrupted && totals->broken + totals->premature + totals->unknown == 0) {
+        return "every promise kept, every OOM judged"; /* exit code 4 where the rest matters is no
+                                                          failure of ours */
+    }
     switch (end->exit_code) {
-    case 0: return "every promise kept, every OOM judged";
-    case 1: return "a promise was broken";
-    case 3: return "no promise broken, but an OOM stayed unknown";
-    default: return "the harness failed";
+    case 0:
+        return "every promise kept, every OOM judged";
+    case 1:
+        return "a promise was broken";
+    case 3:
+        return "no promise broken, but an OOM stayed unknown";
+    default:
+        return "the harness failed";
     }
 }
 
 /* One line, or none when nothing was regretted. */
 static void append_regret(struct writing *text, const struct run_totals *totals)
 {
-    if (totals->regretted == 0)
+    if (totals->regretted == 0) {
         return;
+    }
     const char *separator = " (";
     writing_append_format(text, "regret: %llu requests cost more than they had to",
                           (unsigned long long)totals->regretted);
     for (unsigned kind = 0; kind < REGRET_KIND_COUNT; kind++) {
-        if (totals->regrets[kind] == 0)
+        if (totals->regrets[kind] == 0) {
             continue;
-        writing_append_format(text, "%s%llu %s", separator, (unsigned long long)totals->regrets[kind],
+        }
+        writing_append_format(text, "%s%llu %s", separator,
+                              (unsigned long long)totals->regrets[kind],
                               regret_info((enum regret_kind)kind)->name);
         separator = ", ";
     }
     char evicted[SIZE_TEXT_BYTES], moved[SIZE_TEXT_BYTES];
     size_print_field(totals->regretted_evicted_bytes, evicted);
     size_print_field(totals->regretted_moved_bytes, moved);
-    writing_append_format(text, "); beyond the cheapest plans %s evicted, %s moved", evicted, moved);
-    if (totals->regrets_unknown > 0)
+    writing_append_format(text, "); beyond the cheapest plans %s evicted, %s moved", evicted,
+                          moved);
+    if (totals->regrets_unknown > 0) {
         writing_append_format(text, "; of %llu more no cheapest plan was found in time",
                               (unsigned long long)totals->regrets_unknown);
+    }
     writing_append(text, "\n");
 }
 
@@ -377,20 +428,27 @@ void terminal_end(struct writing *text, const struct report_end *end)
 {
     const struct run_totals *totals = &end->totals;
     append_regret(text, totals);
-    writing_append_format(text, "%s%s: %llu ops, ", end->is_interrupted ? "interrupted; so far " : "", meaning(end),
+    writing_append_format(text, "%s%s: %llu ops, ",
+                          end->is_interrupted ? "interrupted; so far " : "", meaning(end),
                           (unsigned long long)totals->ops);
-    if (totals->skipped > 0)
+    if (totals->skipped > 0) {
         writing_append_format(text, "%llu skipped, ", (unsigned long long)totals->skipped);
+    }
     writing_append_format(text, "%llu OOMs (%llu justified, %llu premature, %llu unknown",
                           (unsigned long long)totals->ooms, (unsigned long long)totals->justified,
-                          (unsigned long long)totals->premature, (unsigned long long)totals->unknown);
-    if (totals->excused > 0)
+                          (unsigned long long)totals->premature,
+                          (unsigned long long)totals->unknown);
+    if (totals->excused > 0) {
         writing_append_format(text, ", %llu excused", (unsigned long long)totals->excused);
+    }
     writing_append_format(text, "), %llu broken, ", (unsigned long long)totals->broken);
-    if (totals->schedules > 0)
-        writing_append_format(text, "%llu schedules with %llu switches, ", (unsigned long long)totals->schedules,
+    if (totals->schedules > 0) {
+        writing_append_format(text, "%llu schedules with %llu switches, ",
+                              (unsigned long long)totals->schedules,
                               (unsigned long long)totals->switches);
+    }
     terminal_seconds(text, end->elapsed_ns);
     writing_append_format(text, "; seed %llu%s%s\n", (unsigned long long)end->seed,
-                          end->seed_source == NULL ? "" : " ", end->seed_source == NULL ? "" : end->seed_source);
+                          end->seed_source == NULL ? "" : " ",
+                          end->seed_source == NULL ? "" : end->seed_source);
 }

@@ -9,8 +9,9 @@
 /* Target, device, options and seed; one line a part. */
 void terminal_start(struct writing *text, const struct report_start *start);
 
-/* A verdict worth a person's time, with its reason, the target's words, the line that runs it again and the files that
- * were kept: a broken promise, an OOM that stayed unknown, or one on which our own judges disagree. */
+/* A verdict worth a person's time, with its reason, the target's words, the line that runs it again
+ * and the files that were kept: a broken promise, an OOM that stayed unknown, or one on which our
+ * own judges disagree. */
 void terminal_finding(struct writing *text, const struct report_finding *finding);
 
 /* One judged OOM, as a replay lists it. */

@@ -14,8 +14,10 @@ static const char erase_below_sequence[] = "\033[J";
 
 void watch_init(struct watch *watch, bool is_terminal, bool has_colour, unsigned width)
 {
-    *watch = (struct watch){.is_terminal = is_terminal, .has_colour = is_terminal && has_colour,
-                            .width = width == 0 ? WATCH_WIDTH_DEFAULT : width, .job_count_max = WATCH_JOB_COUNT_MAX};
+    *watch = (struct watch){.is_terminal = is_terminal,
+                            .has_colour = is_terminal && has_colour,
+                            .width = width == 0 ? WATCH_WIDTH_DEFAULT : width,
+                            .job_count_max = WATCH_JOB_COUNT_MAX};
 }
 
 bool watch_is_due(const struct watch *watch, uint64_t now_ns)
@@ -33,8 +35,9 @@ bool watch_wants_colour(bool is_terminal, const char *no_color, const char *term
 static size_t finished_count(const struct report_campaign *campaign)
 {
     size_t count = 0;
-    for (size_t i = 0; i < campaign->result_count; i++)
+    for (size_t i = 0; i < campaign->result_count; i++) {
         count += campaign->results[i].is_finished;
+    }
     return count;
 }
 
@@ -50,8 +53,9 @@ static void append_left(struct writing *text, const struct report_campaign *camp
 {
     char left[AMOUNT_TEXT_BYTES];
     uint64_t left_ns = time_left_of_campaign(campaign);
-    if (left_ns == UINT64_MAX)
+    if (left_ns == UINT64_MAX) {
         return;
+    }
     amount_print_duration(left_ns, left);
     writing_append_format(text, ", %s left", left);
 }
@@ -65,7 +69,8 @@ static void append_elapsed(struct writing *text, const struct report_campaign *c
 
 static void append_jobs_done(struct writing *text, const struct report_campaign *campaign)
 {
-    writing_append_format(text, "%zu of %zu jobs done, ", finished_count(campaign), campaign->result_count);
+    writing_append_format(text, "%zu of %zu jobs done, ", finished_count(campaign),
+                          campaign->result_count);
 }
 
 static void append_totals(struct writing *text, const struct report_end *end)
@@ -81,7 +86,8 @@ static void append_totals(struct writing *text, const struct report_end *end)
 }
 
 /* What a narrow terminal cuts off stands last. */
-static void draw_totals(const struct report_campaign *campaign, size_t width, struct screen_line *line)
+static void draw_totals(const struct report_campaign *campaign, size_t width,
+                        struct screen_line *line)
 {
     struct writing totals;
     writing_init(&totals);
@@ -100,12 +106,14 @@ static void draw_totals(const struct report_campaign *campaign, size_t width, st
 
 static void append_to_first_line(const struct watch *watch, struct writing *text)
 {
-    if (watch->lines_drawn > 0)
+    if (watch->lines_drawn > 0) {
         writing_append_format(text, "\033[%uA", watch->lines_drawn);
+    }
     writing_append(text, "\r");
 }
 
-static void watch_draw(struct watch *watch, const struct report_campaign *campaign, struct writing *text)
+static void watch_draw(struct watch *watch, const struct report_campaign *campaign,
+                       struct writing *text)
 {
     struct screen_line line = {.text = text, .has_colour = watch->has_colour};
     append_to_first_line(watch, text);
@@ -127,21 +135,24 @@ static void append_minute_line(struct writing *text, const struct report_campaig
     writing_append(text, "\n");
 }
 
-void watch_print(struct watch *watch, const struct report_campaign *campaign, uint64_t now_ns, struct writing *text)
+void watch_print(struct watch *watch, const struct report_campaign *campaign, uint64_t now_ns,
+                 struct writing *text)
 {
     CHECK(campaign->end != NULL && watch->width > 0);
     uint64_t interval_ns = watch->is_terminal ? TERMINAL_INTERVAL_NS : PIPE_INTERVAL_NS;
     watch->next_ns = now_ns > UINT64_MAX - interval_ns ? UINT64_MAX : now_ns + interval_ns;
-    if (watch->is_terminal)
+    if (watch->is_terminal) {
         watch_draw(watch, campaign, text);
-    else
+    } else {
         append_minute_line(text, campaign);
+    }
 }
 
 void watch_clear(struct watch *watch, struct writing *text)
 {
-    if (!watch->is_terminal || watch->lines_drawn == 0)
+    if (!watch->is_terminal || watch->lines_drawn == 0) {
         return;
+    }
     append_to_first_line(watch, text);
     writing_append(text, erase_below_sequence);
     watch->lines_drawn = 0;

@@ -22,8 +22,9 @@ void writing_deinit(struct writing *text)
 void writing_clear(struct writing *text)
 {
     text->length = 0;
-    if (text->bytes != NULL)
+    if (text->bytes != NULL) {
         text->bytes[0] = '\0';
+    }
 }
 
 const char *writing_string(const struct writing *text)
@@ -36,8 +37,9 @@ static void writing_reserve(struct writing *text, size_t length)
 {
     CHECK(length < SIZE_MAX / 4 && text->length < SIZE_MAX / 4);
     size_t needed = text->length + length + 1;
-    if (needed <= text->capacity)
+    if (needed <= text->capacity) {
         return;
+    }
     size_t capacity = needed < 128 ? 128 : needed + needed / 2;
     char *bytes = realloc(text->bytes, capacity);
     CHECK(bytes != NULL);
@@ -48,8 +50,9 @@ static void writing_reserve(struct writing *text, size_t length)
 void writing_append_bytes(struct writing *text, const void *bytes, size_t length)
 {
     writing_reserve(text, length);
-    if (length > 0)
+    if (length > 0) {
         memcpy(text->bytes + text->length, bytes, length);
+    }
     text->length += length;
     text->bytes[text->length] = '\0';
 }
@@ -74,8 +77,8 @@ void writing_append_seconds(struct writing *text, uint64_t duration_ns)
 {
     uint64_t milliseconds = duration_ns / 1000000;
     writing_append_number(text, milliseconds / 1000);
-    char fraction[4] = {'.', (char)('0' + milliseconds / 100 % 10), (char)('0' + milliseconds / 10 % 10),
-                        (char)('0' + milliseconds % 10)};
+    char fraction[4] = {'.', (char)('0' + milliseconds / 100 % 10),
+                        (char)('0' + milliseconds / 10 % 10), (char)('0' + milliseconds % 10)};
     writing_append_bytes(text, fraction, sizeof fraction);
 }
 
@@ -98,15 +101,20 @@ void writing_append_format(struct writing *text, const char *format, ...)
 static size_t utf8_sequence(const unsigned char *bytes, uint32_t *point)
 {
     static const uint32_t lowest[5] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t length = bytes[0] < 0x80 ? 1 : bytes[0] >> 5 == 6 ? 2 : bytes[0] >> 4 == 14 ? 3 : bytes[0] >> 3 == 30 ? 4 : 0;
+    size_t length = bytes[0] < 0x80       ? 1
+                    : bytes[0] >> 5 == 6  ? 2
+                    : bytes[0] >> 4 == 14 ? 3
+                    : bytes[0] >> 3 == 30 ? 4
+                                          : 0;
     if (length <= 1) {
         *point = bytes[0];
         return length;
     }
     uint32_t value = bytes[0] & (0x7fu >> length);
     for (size_t i = 1; i < length; i++) {
-        if (bytes[i] >> 6 != 2)
+        if (bytes[i] >> 6 != 2) {
             return 0;
+        }
         value = value << 6 | (bytes[i] & 0x3fu);
     }
     *point = value;
@@ -117,11 +125,20 @@ static size_t utf8_sequence(const unsigned char *bytes, uint32_t *point)
 static void writing_append_json_control(struct writing *text, unsigned char byte)
 {
     switch (byte) {
-    case '"': writing_append_bytes(text, "\\\"", 2); return;
-    case '\\': writing_append_bytes(text, "\\\\", 2); return;
-    case '\n': writing_append_bytes(text, "\\n", 2); return;
-    case '\t': writing_append_bytes(text, "\\t", 2); return;
-    default: break;
+    case '"':
+        writing_append_bytes(text, "\\\"", 2);
+        return;
+    case '\\':
+        writing_append_bytes(text, "\\\\", 2);
+        return;
+    case '\n':
+        writing_append_bytes(text, "\\n", 2);
+        return;
+    case '\t':
+        writing_append_bytes(text, "\\t", 2);
+        return;
+    default:
+        break;
     }
     char escape[6] = {'\\', 'u', '0', '0', hex_digits[byte >> 4], hex_digits[byte & 15]};
     writing_append_bytes(text, escape, sizeof escape);
@@ -138,20 +155,23 @@ void writing_append_json(struct writing *text, const char *string)
     writing_append_bytes(text, "\"", 1);
     while (*bytes != '\0') {
         size_t plain = 0;
-        while (json_is_plain(bytes[plain]))
+        while (json_is_plain(bytes[plain])) {
             plain++;
+        }
         writing_append_bytes(text, bytes, plain);
         bytes += plain;
-        if (*bytes == '\0')
+        if (*bytes == '\0') {
             break;
+        }
         uint32_t point;
         size_t length = utf8_sequence(bytes, &point);
-        if (length == 1)
+        if (length == 1) {
             writing_append_json_control(text, *bytes);
-        else if (length == 0)
+        } else if (length == 0) {
             writing_append_bytes(text, "\xef\xbf\xbd", 3);
-        else
+        } else {
             writing_append_bytes(text, bytes, length);
+        }
         bytes += length == 0 ? 1 : length;
     }
     writing_append_bytes(text, "\"", 1);
@@ -160,10 +180,11 @@ void writing_append_json(struct writing *text, const char *string)
 /* C0, DEL, C1, line and paragraph separators, and the marks that reorder text on the screen. */
 static bool point_is_visible(uint32_t point)
 {
-    if (point < 0x20 || (point >= 0x7f && point < 0xa0))
+    if (point < 0x20 || (point >= 0x7f && point < 0xa0)) {
         return false;
-    bool reorders = point == 0x61c || (point >= 0x200e && point <= 0x200f) || (point >= 0x2028 && point <= 0x202e) ||
-                    (point >= 0x2066 && point <= 0x2069);
+    }
+    bool reorders = point == 0x61c || (point >= 0x200e && point <= 0x200f) ||
+                    (point >= 0x2028 && point <= 0x202e) || (point >= 0x2066 && point <= 0x2069);
     return !reorders;
 }
 
@@ -181,10 +202,11 @@ void writing_append_visible(struct writing *text, const char *string)
     while (*bytes != '\0') {
         uint32_t point;
         size_t length = utf8_sequence(bytes, &point);
-        if (length > 0 && point_is_visible(point))
+        if (length > 0 && point_is_visible(point)) {
             writing_append_bytes(text, bytes, length);
-        else
+        } else {
             append_as_hex(text, bytes, length == 0 ? 1 : length);
+        }
         bytes += length == 0 ? 1 : length;
     }
 }
@@ -192,11 +214,16 @@ void writing_append_visible(struct writing *text, const char *string)
 static const char *xml_entity(uint32_t point)
 {
     switch (point) {
-    case '&': return "&amp;";
-    case '<': return "&lt;";
-    case '>': return "&gt;"; /* else "]]>" would be an error */
-    case '"': return "&quot;";
-    default: return NULL;
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;"; /* else "]]>" would be an error */
+    case '"':
+        return "&quot;";
+    default:
+        return NULL;
     }
 }
 
@@ -207,14 +234,16 @@ void writing_append_xml(struct writing *text, const char *string)
         uint32_t point;
         size_t length = utf8_sequence(bytes, &point);
         bool is_legal = length > 0 && point_is_visible(point) && point != 0xfffe && point != 0xffff;
-        if (length == 0)
+        if (length == 0) {
             length = 1;
-        if (!is_legal)
+        }
+        if (!is_legal) {
             append_as_hex(text, bytes, length);
-        else if (xml_entity(point) != NULL)
+        } else if (xml_entity(point) != NULL) {
             writing_append(text, xml_entity(point));
-        else
+        } else {
             writing_append_bytes(text, bytes, length);
+        }
         bytes += length;
     }
 }

@@ -25,7 +25,8 @@ const char *writing_string(const struct writing *text);
 void writing_append(struct writing *text, const char *string);
 void writing_append_bytes(struct writing *text, const void *bytes, size_t length);
 void writing_append_number(struct writing *text, uint64_t number);
-void writing_append_format(struct writing *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void writing_append_format(struct writing *text, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* "2.500": thousandths, the rest cut off. */
 void writing_append_seconds(struct writing *text, uint64_t duration_ns);
@@ -38,8 +39,9 @@ void writing_append_json(struct writing *text, const char *string);
  * C1 controls, bidirectional overrides and bytes that are not UTF-8 become \xXX. */
 void writing_append_visible(struct writing *text, const char *string);
 
-/* Appends string so that it can stand in an XML 1.0 element or between double quotes: what is not visible becomes
- * \xXX as above, so do the two code points that XML forbids beyond those, and & < > " become entities. */
+/* Appends string so that it can stand in an XML 1.0 element or between double quotes: what is not
+ * visible becomes \xXX as above, so do the two code points that XML forbids beyond those, and & < >
+ * " become entities. */
 void writing_append_xml(struct writing *text, const char *string);
 
 /* Writes it all.  False: the stream failed; errno says why. */

@@ -1,11 +1,12 @@
-/* Takes a host back to an empty device, op by op: what a process does when it restarts after an error. */
+/* Takes a host back to an empty device, op by op: what a process does when it restarts after an
+ * error. */
 #ifndef SCENARIOS_CLEAR_H
 #define SCENARIOS_CLEAR_H
 
 #include "harness/scenario.h"
 
-/* The next op on the way: releases, frees, unloads, and in the end lets pending events complete.  False:
- * nothing is left that a client can name.  keep_programs: loaded programs stay. */
+/* The next op on the way: releases, frees, unloads, and in the end lets pending events complete.
+ * False: nothing is left that a client can name.  keep_programs: loaded programs stay. */
 bool clear_next(const struct scenario_view *view, uint8_t host, bool keep_programs, struct op *op);
 
 #endif

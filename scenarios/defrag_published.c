@@ -24,7 +24,8 @@ enum {
 enum test {
     BUFFER_ALLOCATION,          /* testAutoDefragInBufferAllocation, as published */
     PROGRAM_LOADING,            /* testAutoDefragInProgramLoading, as published */
-    PROGRAM_LOADING_FRAGMENTED, /* the same, with the variables made again in the middle of the device */
+    PROGRAM_LOADING_FRAGMENTED, /* the same, with the variables made again in the middle of the
+                                   device */
     BUFFER_ALLOCATION_SHUFFLED, /* other buffers freed, in other orders, behind events */
     TEST_COUNT
 };
@@ -36,7 +37,8 @@ struct published {
 };
 static_assert(sizeof(struct published) <= SCENARIO_STATE_BYTES, "the state fits");
 
-static void published_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void published_begin(void *state, struct random *random, struct setup *setup,
+                            bool capacity_is_free)
 {
     (void)state;
     device_draw(random, setup, capacity_is_free,
@@ -78,8 +80,10 @@ static void queue_buffer_allocation_shuffled(struct op_queue *queue, struct rand
     if (holds) { /* one block cannot move: whether it fits now depends on where that block is */
         op_queue_add(queue, build_on(OP_HOLD, buffers[held]));
     }
-    op_queue_add(queue, build_delayed(OP_FREE_AFTER, buffers[first], random_log_uniform(random, 1, STEP_NS)));
-    op_queue_add(queue, build_delayed(OP_FREE_AFTER, buffers[second], random_log_uniform(random, 1, STEP_NS)));
+    op_queue_add(queue, build_delayed(OP_FREE_AFTER, buffers[first],
+                                      random_log_uniform(random, 1, STEP_NS)));
+    op_queue_add(queue, build_delayed(OP_FREE_AFTER, buffers[second],
+                                      random_log_uniform(random, 1, STEP_NS)));
     const uint64_t extra = random_below(random, 4) * model_granule_bytes(model);
     op_queue_add(queue, build_request(OP_ALLOC, units(model, LARGE_UNITS) + extra, 0));
     op_queue_add(queue, build_request(OP_ALLOC, units(model, 1) + extra, 0));
@@ -101,37 +105,46 @@ static void queue_steps(struct op_queue *queue, uint32_t step, uint32_t variable
 /* Twenty steps, an unshard that does not fit beside the step's stack, and the step again. */
 static void queue_program_loading(struct op_queue *queue, const struct model *model)
 {
-    const uint32_t variables = op_queue_add(queue, build_request(OP_ALLOC, units(model, SHARDED_UNITS), 1));
-    const uint32_t step = op_queue_add(queue, build_load(device_part(model, 1, 8 * DEVICE_UNITS),
-                                                         units(model, STACK_UNITS), 3));
+    const uint32_t variables = op_queue_add(
+        queue, build_request(OP_ALLOC, units(model, SHARDED_UNITS), 1));
+    const uint32_t step = op_queue_add(
+        queue, build_load(device_part(model, 1, 8 * DEVICE_UNITS), units(model, STACK_UNITS), 3));
     queue_steps(queue, step, variables, STEP_COUNT);
-    const uint32_t unsharded = op_queue_add(queue, build_request(OP_ALLOC, units(model, UNSHARDED_UNITS), 2));
+    const uint32_t unsharded = op_queue_add(
+        queue, build_request(OP_ALLOC, units(model, UNSHARDED_UNITS), 2));
     op_queue_add(queue, build_delayed(OP_USE, unsharded, STEP_NS));
     op_queue_add(queue, build_on(OP_FREE, unsharded));
     queue_steps(queue, step, variables, 1);
 }
 
-/* The variables are written back while the unsharded copy lives, and so end up in the middle: the bottom
- * is not free for the step's stack until something moves. */
+/* The variables are written back while the unsharded copy lives, and so end up in the middle: the
+ * bottom is not free for the step's stack until something moves. */
 static void queue_program_loading_fragmented(struct op_queue *queue, struct random *random,
                                              const struct model *model)
 {
-    const uint32_t old = op_queue_add(queue, build_request(OP_ALLOC, units(model, SHARDED_UNITS), 1));
-    const uint32_t step = op_queue_add(queue, build_load(device_part(model, 1, 8 * DEVICE_UNITS),
-                                                         units(model, STACK_UNITS), 3));
+    const uint32_t old = op_queue_add(queue,
+                                      build_request(OP_ALLOC, units(model, SHARDED_UNITS), 1));
+    const uint32_t step = op_queue_add(
+        queue, build_load(device_part(model, 1, 8 * DEVICE_UNITS), units(model, STACK_UNITS), 3));
     queue_steps(queue, step, old, (int)random_between(random, 1, 3));
-    const uint32_t unsharded = op_queue_add(queue, build_request(OP_ALLOC, units(model, UNSHARDED_UNITS), 2));
-    const uint32_t variables = op_queue_add(queue, build_request(OP_ALLOC, units(model, SHARDED_UNITS), 1));
+    const uint32_t unsharded = op_queue_add(
+        queue, build_request(OP_ALLOC, units(model, UNSHARDED_UNITS), 2));
+    const uint32_t variables = op_queue_add(
+        queue, build_request(OP_ALLOC, units(model, SHARDED_UNITS), 1));
     op_queue_add(queue, build_on(OP_FREE, old));
-    op_queue_add(queue, build_delayed(OP_FREE_AFTER, unsharded, random_log_uniform(random, 1, STEP_NS)));
+    op_queue_add(queue,
+                 build_delayed(OP_FREE_AFTER, unsharded, random_log_uniform(random, 1, STEP_NS)));
     queue_steps(queue, step, variables, 2);
-    op_queue_add(queue, build_request(OP_ALLOC, units(model, SHARDED_UNITS) + model_granule_bytes(model), 0));
+    op_queue_add(queue, build_request(OP_ALLOC,
+                                      units(model, SHARDED_UNITS) + model_granule_bytes(model), 0));
 }
 
 static void go_on(struct published *published, struct random *random, const struct model *model)
 {
-    enum test test = (enum test)(published->test < 2 ? published->test : random_below(random, TEST_COUNT));
-    if (!model_contract(model)->programs && (test == PROGRAM_LOADING || test == PROGRAM_LOADING_FRAGMENTED)) {
+    enum test test = (enum test)(published->test < 2 ? published->test
+                                                     : random_below(random, TEST_COUNT));
+    if (!model_contract(model)->programs &&
+        (test == PROGRAM_LOADING || test == PROGRAM_LOADING_FRAGMENTED)) {
         test = test == PROGRAM_LOADING ? BUFFER_ALLOCATION : BUFFER_ALLOCATION_SHUFFLED;
     }
     switch (test) {
@@ -152,7 +165,8 @@ static void go_on(struct published *published, struct random *random, const stru
     published->clears = true;
 }
 
-static bool published_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static bool published_next(void *state, struct random *random, const struct scenario_view *view,
+                           struct op *op)
 {
     struct published *published = state;
     while (!op_queue_next(&published->queue, view, op)) {
@@ -166,8 +180,10 @@ static bool published_next(void *state, struct random *random, const struct scen
 
 const struct scenario defrag_published = {
     .name = "defrag_published",
-    .summary = "the two published tests of automatic defragmentation: in buffer allocation and in program loading",
-    .source = "TensorFlow tensorflow/python/distribute/integration_test/tpu_memory_test.py (TpuMemoryTest)",
+    .summary =
+        "the two published tests of automatic defragmentation: in buffer allocation and in program loading",
+    .source =
+        "TensorFlow tensorflow/python/distribute/integration_test/tpu_memory_test.py (TpuMemoryTest)",
     .chip = "v3",
     .ops_per_trial = 600,
     .begin = published_begin,

@@ -12,8 +12,10 @@ static bool target_has_options(const struct setup *setup)
     return strcmp(setup->target, "hbm") == 0 || strncmp(setup->target, "plant_", 6) == 0;
 }
 
-/* A chip's own capacity, a small one where single blocks matter, or anything from 64 KiB to 96 GiB. */
-static uint64_t draw_capacity(struct random *random, const struct device_wish *wish, uint64_t granule_bytes)
+/* A chip's own capacity, a small one where single blocks matter, or anything from 64 KiB to 96 GiB.
+ */
+static uint64_t draw_capacity(struct random *random, const struct device_wish *wish,
+                              uint64_t granule_bytes)
 {
     const struct chip *chip = chip_find(wish->chip);
     CHECK(chip != NULL);
@@ -51,8 +53,8 @@ static void draw_granule(struct random *random, struct setup *setup, bool capaci
     }
 }
 
-/* option is left alone when the user has set it; the draw is made either way, so that setting one option does
- * not change the rest of the trial. */
+/* option is left alone when the user has set it; the draw is made either way, so that setting one
+ * option does not change the rest of the trial. */
 static void set_unless_fixed(struct setup *setup, const char *option, const char *value)
 {
     if (setup_option(setup, option) == NULL) {
@@ -78,7 +80,8 @@ static void draw_options(struct random *random, struct setup *setup, const struc
     }
 }
 
-void device_draw(struct random *random, struct setup *setup, bool capacity_is_free, const struct device_wish *wish)
+void device_draw(struct random *random, struct setup *setup, bool capacity_is_free,
+                 const struct device_wish *wish)
 {
     const bool has_options = target_has_options(setup);
     if (has_options) {
@@ -86,7 +89,8 @@ void device_draw(struct random *random, struct setup *setup, bool capacity_is_fr
         draw_options(random, setup, wish);
     }
     if (capacity_is_free) {
-        const uint64_t granule = setup->granule_bytes != 0 ? setup->granule_bytes : GRANULE_DEFAULT_BYTES;
+        const uint64_t granule = setup->granule_bytes != 0 ? setup->granule_bytes
+                                                           : GRANULE_DEFAULT_BYTES;
         setup->capacity_bytes = draw_capacity(random, wish, granule);
         setup->chip[0] = '\0';
     }

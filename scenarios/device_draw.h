@@ -1,5 +1,5 @@
-/* The device and the allocator's settings, drawn anew for each trial: a fault that needs one capacity, granule,
- * contract or order is found only by runs that have it. */
+/* The device and the allocator's settings, drawn anew for each trial: a fault that needs one
+ * capacity, granule, contract or order is found only by runs that have it. */
 #ifndef SCENARIOS_DEVICE_DRAW_H
 #define SCENARIOS_DEVICE_DRAW_H
 
@@ -8,14 +8,16 @@
 
 /* What a scenario needs of its device; zero-initialise, then set. */
 struct device_wish {
-    const char *chip;            /* whose capacity is one of those drawn; never NULL */
-    uint64_t granules_min;       /* of the capacity, when it is free; 0 = 1 */
-    bool must_defragment;        /* draws no contract without moves */
-    bool must_evict_for_programs;/* draws program_evicts_program=yes only */
+    const char *chip;             /* whose capacity is one of those drawn; never NULL */
+    uint64_t granules_min;        /* of the capacity, when it is free; 0 = 1 */
+    bool must_defragment;         /* draws no contract without moves */
+    bool must_evict_for_programs; /* draws program_evicts_program=yes only */
 };
 
-/* Sets what is still open in setup: capacity (when it is free), granule, and, for targets that have these
- * options (hbm and the planted ones), defrag, order and program_evicts_program.  What the user set stays. */
-void device_draw(struct random *random, struct setup *setup, bool capacity_is_free, const struct device_wish *wish);
+/* Sets what is still open in setup: capacity (when it is free), granule, and, for targets that have
+ * these options (hbm and the planted ones), defrag, order and program_evicts_program.  What the
+ * user set stays. */
+void device_draw(struct random *random, struct setup *setup, bool capacity_is_free,
+                 const struct device_wish *wish);
 
 #endif

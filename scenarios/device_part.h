@@ -12,16 +12,18 @@ static inline uint64_t whole_granules(const struct model *model, uint64_t size_b
 }
 
 /* numerator / denominator of the capacity; numerator up to 2^13, denominator at least 1. */
-static inline uint64_t device_part(const struct model *model, uint64_t numerator, uint64_t denominator)
+static inline uint64_t device_part(const struct model *model, uint64_t numerator,
+                                   uint64_t denominator)
 {
     const uint64_t capacity = model_capacity_bytes(model);
-    const uint64_t bytes = capacity / denominator * numerator + capacity % denominator * numerator / denominator;
+    const uint64_t bytes = capacity / denominator * numerator +
+                           capacity % denominator * numerator / denominator;
     return whole_granules(model, bytes);
 }
 
-/* Among so few blocks any packing can be decided.  With the contract repack, more blocks than this are not mixed
- * with unmovable ones and requests for nearly all that is free: such a question is a subset sum, which neither
- * allocator nor judge answers in reasonable time. */
+/* Among so few blocks any packing can be decided.  With the contract repack, more blocks than this
+ * are not mixed with unmovable ones and requests for nearly all that is free: such a question is a
+ * subset sum, which neither allocator nor judge answers in reasonable time. */
 enum { FEW_BLOCKS = 12 };
 static inline bool repacks(const struct model *model)
 {

@@ -5,7 +5,8 @@
 
 enum { EXECUTION_NS = 1000000 };
 
-/* All of the device but parts of 1/32 of it, plus what a trial draws on top; at least one granule. */
+/* All of the device but parts of 1/32 of it, plus what a trial draws on top; at least one granule.
+ */
 static uint64_t all_but(const struct model *model, struct random *random, uint64_t parts)
 {
     const uint64_t extra = random_below(random, device_part(model, 1, 64) + 1);
@@ -19,9 +20,10 @@ static uint32_t add(struct op_queue *queue, struct op op)
     return op_queue_add(queue, op);
 }
 
-/* Two programs fill the device; a buffer needs the room of one.  The one used longest ago goes, the other stays
- * and executes without being loaded again. */
-static void happy_evict(struct op_queue *queue, struct random *random, const struct model *model, uint8_t tag)
+/* Two programs fill the device; a buffer needs the room of one.  The one used longest ago goes, the
+ * other stays and executes without being loaded again. */
+static void happy_evict(struct op_queue *queue, struct random *random, const struct model *model,
+                        uint8_t tag)
 {
     const uint64_t half = device_part(model, 15, 32);
     const uint32_t first = add(queue, build_load(half, 0, tag));
@@ -37,7 +39,8 @@ static void happy_evict(struct op_queue *queue, struct random *random, const str
 }
 
 /* What fills the device is busy: the request is refused, and once more granted when it is idle. */
-static void all_pinned_evict(struct op_queue *queue, struct random *random, const struct model *model, uint8_t tag)
+static void all_pinned_evict(struct op_queue *queue, struct random *random,
+                             const struct model *model, uint8_t tag)
 {
     const uint32_t program = add(queue, build_load(all_but(model, random, 1), 0, tag));
     const uint32_t execution = add(queue, build_delayed(OP_EXECUTE, program, DELAY_NEVER));
@@ -49,8 +52,8 @@ static void all_pinned_evict(struct op_queue *queue, struct random *random, cons
 }
 
 /* A busy program, a held buffer and an idle program: only the last may go. */
-static void allowed_only_evict(struct op_queue *queue, struct random *random, const struct model *model,
-                               uint8_t tag)
+static void allowed_only_evict(struct op_queue *queue, struct random *random,
+                               const struct model *model, uint8_t tag)
 {
     const uint32_t busy = add(queue, build_load(device_part(model, 8, 32), 0, tag));
     const uint32_t held = add(queue, build_request(OP_ALLOC, device_part(model, 6, 32), tag));
@@ -64,9 +67,10 @@ static void allowed_only_evict(struct op_queue *queue, struct random *random, co
     add(queue, build_on(OP_RELEASE, held));
 }
 
-/* The large block is deleted already but its work is not done: waiting for it is enough, and the idle
- * program need not go. */
-static void deleted_evict(struct op_queue *queue, struct random *random, const struct model *model, uint8_t tag)
+/* The large block is deleted already but its work is not done: waiting for it is enough, and the
+ * idle program need not go. */
+static void deleted_evict(struct op_queue *queue, struct random *random, const struct model *model,
+                          uint8_t tag)
 {
     const uint32_t idle = add(queue, build_load(device_part(model, 2, 32), 0, tag));
     const uint32_t large = add(queue, build_request(OP_ALLOC, all_but(model, random, 3), tag));
@@ -76,8 +80,8 @@ static void deleted_evict(struct op_queue *queue, struct random *random, const s
 }
 
 /* There is nowhere to evict to: the device refuses the unload.  The victim stays what it was. */
-static void busy_domain_evict(struct op_queue *queue, struct random *random, const struct model *model,
-                              uint8_t tag)
+static void busy_domain_evict(struct op_queue *queue, struct random *random,
+                              const struct model *model, uint8_t tag)
 {
     const uint32_t program = add(queue, build_load(all_but(model, random, 1), 0, tag));
     struct op fault = op_make(OP_FAULT);
@@ -91,12 +95,14 @@ static void busy_domain_evict(struct op_queue *queue, struct random *random, con
 }
 
 /* The victim loses its contents for good and has to be made anew when it is used again. */
-static void evict_gutting(struct op_queue *queue, struct random *random, const struct model *model, uint8_t tag)
+static void evict_gutting(struct op_queue *queue, struct random *random, const struct model *model,
+                          uint8_t tag)
 {
     const uint64_t image = all_but(model, random, 1);
     const uint32_t program = add(queue, build_load(image, device_part(model, 1, 64), tag));
     const uint32_t buffer = add(queue, build_request(OP_ALLOC, device_part(model, 2, 32), tag));
-    add(queue, build_delayed(OP_EXECUTE, program, EXECUTION_NS)); /* E0101: loaded before, no longer does */
+    add(queue, build_delayed(OP_EXECUTE, program,
+                             EXECUTION_NS)); /* E0101: loaded before, no longer does */
     add(queue, build_on(OP_FREE, buffer));
     add(queue, build_delayed(OP_EXECUTE, program, EXECUTION_NS));
     add(queue, build_advance(2 * EXECUTION_NS));
@@ -104,13 +110,15 @@ static void evict_gutting(struct op_queue *queue, struct random *random, const s
     add(queue, build_on(OP_UNLOAD, program));
 }
 
-/* Making room for one needs room made for another: a program evicts a program, a buffer evicts that one, and
- * the first comes back. */
-static void recursive_evict(struct op_queue *queue, struct random *random, const struct model *model, uint8_t tag)
+/* Making room for one needs room made for another: a program evicts a program, a buffer evicts that
+ * one, and the first comes back. */
+static void recursive_evict(struct op_queue *queue, struct random *random,
+                            const struct model *model, uint8_t tag)
 {
     const uint64_t stack = device_part(model, 1, 32);
     const uint32_t first = add(queue, build_load(device_part(model, 28, 32), stack, tag));
-    const uint32_t second = add(queue, build_load(device_part(model, random_between(random, 4, 28), 32), stack, tag));
+    const uint32_t second = add(
+        queue, build_load(device_part(model, random_between(random, 4, 28), 32), stack, tag));
     const uint32_t buffer = add(queue, build_request(OP_ALLOC, device_part(model, 3, 32), tag));
     add(queue, build_delayed(OP_EXECUTE, first, EXECUTION_NS));
     add(queue, build_delayed(OP_EXECUTE, second, EXECUTION_NS));

@@ -17,15 +17,16 @@ struct pressure {
     struct op_queue queue;
     bool is_open;
     uint8_t phase;
-    uint8_t case_index;     /* this trial's eviction case */
-    uint8_t lost_percent;   /* executions that end only when somebody completes them */
+    uint8_t case_index;   /* this trial's eviction case */
+    uint8_t lost_percent; /* executions that end only when somebody completes them */
     uint32_t left;
-    uint32_t program_count; /* aimed at */
+    uint32_t program_count;                          /* aimed at */
     uint64_t image_bytes, stack_bytes, buffer_bytes; /* the largest of each */
 };
 static_assert(sizeof(struct pressure) <= SCENARIO_STATE_BYTES, "the state fits");
 
-static void pressure_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void pressure_begin(void *state, struct random *random, struct setup *setup,
+                           bool capacity_is_free)
 {
     struct pressure *pressure = state;
     device_draw(random, setup, capacity_is_free, &(struct device_wish){.chip = "v5e"});
@@ -44,21 +45,27 @@ static void begin_load(struct pressure *pressure, struct random *random, const s
     const uint64_t parts = random_between(random, 8, 64);
     pressure->image_bytes = device_part(model, parts, 32 * pressure->program_count);
     pressure->stack_bytes = device_part(model, random_between(random, 0, 20), 32);
-    pressure->buffer_bytes = device_part(model, 1, random_log_uniform(random, 4, repacks(model) ? 8 : 128));
+    pressure->buffer_bytes = device_part(model, 1,
+                                         random_log_uniform(random, 4, repacks(model) ? 8 : 128));
     pressure->lost_percent = random_chance(random, 1, 3) ? 10 : 0;
 }
 
-static struct op load(const struct pressure *pressure, struct random *random, const struct model *model)
+static struct op load(const struct pressure *pressure, struct random *random,
+                      const struct model *model)
 {
     const uint64_t low = whole_granules(model, pressure->image_bytes / 16);
-    const uint64_t image = random_log_uniform(random, low, pressure->image_bytes < low ? low : pressure->image_bytes);
-    return build_load(image, random_chance(random, 1, 4) ? 0 : random_between(random, 0, pressure->stack_bytes), 0);
+    const uint64_t image = random_log_uniform(
+        random, low, pressure->image_bytes < low ? low : pressure->image_bytes);
+    return build_load(
+        image, random_chance(random, 1, 4) ? 0 : random_between(random, 0, pressure->stack_bytes),
+        0);
 }
 
 static uint64_t delay(const struct pressure *pressure, struct random *random)
 {
-    return random_chance(random, pressure->lost_percent, 100) ? DELAY_NEVER
-                                                              : random_log_uniform(random, 1000, UINT64_C(10000000));
+    return random_chance(random, pressure->lost_percent, 100)
+               ? DELAY_NEVER
+               : random_log_uniform(random, 1000, UINT64_C(10000000));
 }
 
 static const struct block *any_program(struct random *random, const struct model *model)
@@ -75,12 +82,14 @@ static void queue_burst(struct pressure *pressure, struct random *random, const 
         const uint64_t size = random_chance(random, 1, 8)
                                   ? generate_interesting_size(random, model)
                                   : random_between(random, 1, pressure->buffer_bytes);
-        op_queue_add(&pressure->queue, build_request(random_chance(random, 1, 4) ? OP_OUTPUT : OP_ALLOC, size, 0));
+        op_queue_add(&pressure->queue,
+                     build_request(random_chance(random, 1, 4) ? OP_OUTPUT : OP_ALLOC, size, 0));
     }
 }
 
 /* A program becomes busy, or idle again, while frees and requests are in flight. */
-static void queue_executions(struct pressure *pressure, struct random *random, const struct model *model)
+static void queue_executions(struct pressure *pressure, struct random *random,
+                             const struct model *model)
 {
     const uint64_t count = random_between(random, 1, 6);
     for (uint64_t i = 0; i < count; i++) {
@@ -88,10 +97,11 @@ static void queue_executions(struct pressure *pressure, struct random *random, c
         if (program == NULL) {
             return;
         }
-        const uint32_t execution =
-            op_queue_add(&pressure->queue, build_delayed(OP_EXECUTE, program->op, delay(pressure, random)));
+        const uint32_t execution = op_queue_add(
+            &pressure->queue, build_delayed(OP_EXECUTE, program->op, delay(pressure, random)));
         if (model_live_count(model) > 0 && random_chance(random, 1, 2)) {
-            const struct block *block = model_live(model, (size_t)random_below(random, model_live_count(model)));
+            const struct block *block = model_live(
+                model, (size_t)random_below(random, model_live_count(model)));
             op_queue_add(&pressure->queue, build_awaiting(OP_FREE_AFTER, block->op, execution));
         }
         if (random_chance(random, 1, 2)) {
@@ -107,21 +117,25 @@ static void queue_frees(struct pressure *pressure, struct random *random, const 
     const size_t count = live == 0 ? 0 : (size_t)random_between(random, 1, live < 30 ? live : 30);
     for (size_t i = 0; i < count; i++) {
         const struct block *block = model_live(model, (live - 1 - i) % live);
-        op_queue_add(&pressure->queue, build_on(block->hold_count > 0 ? OP_RELEASE : OP_FREE, block->op));
+        op_queue_add(&pressure->queue,
+                     build_on(block->hold_count > 0 ? OP_RELEASE : OP_FREE, block->op));
     }
 }
 
-static void queue_completions(struct pressure *pressure, struct random *random, const struct model *model)
+static void queue_completions(struct pressure *pressure, struct random *random,
+                              const struct model *model)
 {
     const size_t pending = model_event_count(model);
     for (size_t i = 0; i < pending && i < 4; i++) {
         const uint32_t event = model_event_op(model, (size_t)random_below(random, pending));
         op_queue_add(&pressure->queue, build_complete(event));
     }
-    op_queue_add(&pressure->queue, build_advance(random_log_uniform(random, 1000, UINT64_C(20000000))));
+    op_queue_add(&pressure->queue,
+                 build_advance(random_log_uniform(random, 1000, UINT64_C(20000000))));
 }
 
-static void queue_pressure(struct pressure *pressure, struct random *random, const struct model *model)
+static void queue_pressure(struct pressure *pressure, struct random *random,
+                           const struct model *model)
 {
     const uint32_t weights[] = {4, 5, 3, 3, 3};
     switch (random_weighted(random, weights, 5)) {
@@ -151,8 +165,8 @@ static void go_on(struct pressure *pressure, struct random *random, const struct
 {
     switch ((enum phase)pressure->phase) {
     case CASE:
-        eviction_cases[pressure->case_index].queue(&pressure->queue, random, model,
-                                                   (uint8_t)(CASE_TAG_FIRST + pressure->case_index));
+        eviction_cases[pressure->case_index].queue(
+            &pressure->queue, random, model, (uint8_t)(CASE_TAG_FIRST + pressure->case_index));
         pressure->phase = CLEAR;
         break;
     case LOAD:
@@ -172,7 +186,8 @@ static void go_on(struct pressure *pressure, struct random *random, const struct
     }
 }
 
-static bool pressure_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static bool pressure_next(void *state, struct random *random, const struct scenario_view *view,
+                          struct op *op)
 {
     struct pressure *pressure = state;
     const struct model *model = view->hosts[0];
@@ -192,8 +207,10 @@ static bool pressure_next(void *state, struct random *random, const struct scena
 
 const struct scenario eviction_pressure = {
     .name = "eviction_pressure",
-    .summary = "programs idle, busy and becoming busy under bursts of buffers, and the kernel's seven eviction cases",
-    .source = "Linux drivers/gpu/drm/ttm/tests/ttm_bo_validate_test.c; openxla.org/xla/errors/error_0101",
+    .summary =
+        "programs idle, busy and becoming busy under bursts of buffers, and the kernel's seven eviction cases",
+    .source =
+        "Linux drivers/gpu/drm/ttm/tests/ttm_bo_validate_test.c; openxla.org/xla/errors/error_0101",
     .chip = "v5e",
     .ops_per_trial = 2000,
     .needs_programs = true,

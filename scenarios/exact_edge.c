@@ -19,7 +19,8 @@ struct edge {
 };
 static_assert(sizeof(struct edge) <= SCENARIO_STATE_BYTES, "the state fits");
 
-static void edge_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void edge_begin(void *state, struct random *random, struct setup *setup,
+                       bool capacity_is_free)
 {
     (void)state;
     device_draw(random, setup, capacity_is_free, &(struct device_wish){.chip = "v2"});
@@ -33,12 +34,36 @@ static uint64_t edge_size(struct random *random, const struct model *model)
     const uint64_t top = UINT64_C(1) << 63;
     const uint64_t free_bytes = model_free_bytes(model);
     const uint64_t edges[] = {
-        0,          1,          granule - 1,        granule,         granule + 1,          2 * granule - 1,
-        capacity,   capacity - 1, capacity - granule, capacity + 1,  capacity + granule,   capacity / 2,
-        top,        top - 1,    top + 1,            top - granule,   top + granule,        UINT64_MAX,
-        UINT64_MAX - 1, UINT64_MAX - granule + 1, UINT64_MAX - granule, UINT64_MAX - capacity, UINT32_MAX,
-        (uint64_t)UINT32_MAX + 1, free_bytes, free_bytes + 1, free_bytes + granule,
-        free_bytes > granule ? free_bytes - granule : 1, free_bytes / 2, UINT64_C(1) << 62,
+        0,
+        1,
+        granule - 1,
+        granule,
+        granule + 1,
+        2 * granule - 1,
+        capacity,
+        capacity - 1,
+        capacity - granule,
+        capacity + 1,
+        capacity + granule,
+        capacity / 2,
+        top,
+        top - 1,
+        top + 1,
+        top - granule,
+        top + granule,
+        UINT64_MAX,
+        UINT64_MAX - 1,
+        UINT64_MAX - granule + 1,
+        UINT64_MAX - granule,
+        UINT64_MAX - capacity,
+        UINT32_MAX,
+        (uint64_t)UINT32_MAX + 1,
+        free_bytes,
+        free_bytes + 1,
+        free_bytes + granule,
+        free_bytes > granule ? free_bytes - granule : 1,
+        free_bytes / 2,
+        UINT64_C(1) << 62,
     };
     return edges[random_below(random, sizeof edges / sizeof edges[0])];
 }
@@ -71,8 +96,10 @@ static void queue_request(struct edge *edge, struct random *random, const struct
 
 static void queue_program(struct edge *edge, struct random *random, const struct model *model)
 {
-    const uint64_t image = random_chance(random, 1, 2) ? any_size(random, model) : model_granule_bytes(model);
-    const uint64_t stack = random_chance(random, 1, 2) ? any_size(random, model) : near_size(random, model);
+    const uint64_t image = random_chance(random, 1, 2) ? any_size(random, model)
+                                                       : model_granule_bytes(model);
+    const uint64_t stack = random_chance(random, 1, 2) ? any_size(random, model)
+                                                       : near_size(random, model);
     const uint32_t program = op_queue_add(&edge->queue, build_load(image, stack, 0));
     op_queue_add(&edge->queue, build_delayed(OP_EXECUTE, program, random_below(random, 3)));
     queue_request(edge, random, model);
@@ -91,10 +118,12 @@ static void queue_on_block(struct edge *edge, struct random *random, const struc
     }
     const struct block *block = model_live(model, (size_t)random_below(random, count));
     const uint64_t granule = model_granule_bytes(model);
-    const uint64_t sizes[] = {1, block->size_bytes, block->size_bytes - granule + 1, block->requested_bytes};
+    const uint64_t sizes[] = {1, block->size_bytes, block->size_bytes - granule + 1,
+                              block->requested_bytes};
     switch (random_below(random, 4)) {
     case 0: /* delays at the edges: an event that is done before it is queued, and one just after */
-        op_queue_add(&edge->queue, build_delayed(OP_FREE_AFTER, block->op, random_below(random, 2)));
+        op_queue_add(&edge->queue,
+                     build_delayed(OP_FREE_AFTER, block->op, random_below(random, 2)));
         break;
     case 1:
         if (block->hold_count == 0) {
@@ -107,7 +136,8 @@ static void queue_on_block(struct edge *edge, struct random *random, const struc
         op_queue_add(&edge->queue, build_on(OP_RELEASE, block->op));
         break;
     default:
-        op_queue_add(&edge->queue, build_on(random_chance(random, 1, 8) ? OP_TOUCH : OP_FREE, block->op));
+        op_queue_add(&edge->queue,
+                     build_on(random_chance(random, 1, 8) ? OP_TOUCH : OP_FREE, block->op));
         break;
     }
 }
@@ -151,7 +181,8 @@ static void go_on(struct edge *edge, struct random *random, const struct model *
     }
 }
 
-static bool edge_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static bool edge_next(void *state, struct random *random, const struct scenario_view *view,
+                      struct op *op)
 {
     struct edge *edge = state;
     while (!op_queue_next(&edge->queue, view, op)) {
@@ -167,7 +198,8 @@ static bool edge_next(void *state, struct random *random, const struct scenario_
 const struct scenario exact_edge = {
     .name = "exact_edge",
     .summary = "sizes 0, 1, around the granule, around the capacity, around 2^63 and 2^64 - 1",
-    .source = "pytorch/xla#9502, google/tcmalloc commit 8580c68, microsoft/mimalloc#876, mattconte/tlsf#9",
+    .source =
+        "pytorch/xla#9502, google/tcmalloc commit 8580c68, microsoft/mimalloc#876, mattconte/tlsf#9",
     .chip = "v2",
     .ops_per_trial = 1500,
     .begin = edge_begin,

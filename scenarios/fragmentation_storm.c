@@ -12,7 +12,8 @@
 enum { BLOCK_COUNT_MAX = 1500, PIN_COUNT_MAX = 12 };
 
 enum pattern {
-    CHECKERBOARD, /* equal blocks, every other one freed: half the device free in holes of one size */
+    CHECKERBOARD, /* equal blocks, every other one freed: half the device free in holes of one size
+                   */
     COMB,         /* large blocks between small ones; the large ones go */
     SAWTOOTH,     /* sizes rise and fall back; a range of teeth goes */
     SCALARS,      /* jax#9064: each step leaves a small block behind a large temporary one */
@@ -28,12 +29,12 @@ struct storm {
     bool is_open, refused;
     bool is_mixed; /* this fill: the generator may have left holds and uses behind */
     uint8_t pattern, phase;
-    uint8_t teeth;         /* sawtooth: sizes before it falls back */
-    uint8_t parity;        /* which half goes */
+    uint8_t teeth;  /* sawtooth: sizes before it falls back */
+    uint8_t parity; /* which half goes */
     uint8_t pin_count;
-    uint32_t asked;        /* the request whose answer is not yet seen; OP_NONE */
-    uint32_t left;         /* ops of this phase still to come */
-    uint32_t limit;        /* blocks of one fill */
+    uint32_t asked; /* the request whose answer is not yet seen; OP_NONE */
+    uint32_t left;  /* ops of this phase still to come */
+    uint32_t limit; /* blocks of one fill */
     uint64_t large_bytes, small_bytes;
     uint32_t pins[PIN_COUNT_MAX];
     uint32_t count;
@@ -41,7 +42,8 @@ struct storm {
 };
 static_assert(sizeof(struct storm) <= SCENARIO_STATE_BYTES, "the state fits");
 
-static void storm_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void storm_begin(void *state, struct random *random, struct setup *setup,
+                        bool capacity_is_free)
 {
     struct storm *storm = state;
     memcpy(storm->weights, setup->weights, sizeof storm->weights);
@@ -70,7 +72,8 @@ static void begin_fill(struct storm *storm, struct random *random, const struct 
     storm->small_bytes = whole_granules(model, storm->large_bytes >> random_between(random, 1, 6));
 }
 
-static uint64_t fill_size(const struct storm *storm, struct random *random, const struct model *model)
+static uint64_t fill_size(const struct storm *storm, struct random *random,
+                          const struct model *model)
 {
     const bool is_odd = (storm->count + storm->parity) % 2 == 1;
     switch ((enum pattern)storm->pattern) {
@@ -78,9 +81,11 @@ static uint64_t fill_size(const struct storm *storm, struct random *random, cons
     case SCALARS:
         return is_odd ? storm->small_bytes : 2 * storm->large_bytes;
     case SAWTOOTH:
-        return whole_granules(model, storm->large_bytes * 2 * (1 + storm->count % storm->teeth) / storm->teeth);
+        return whole_granules(model, storm->large_bytes * 2 * (1 + storm->count % storm->teeth) /
+                                         storm->teeth);
     case SCATTER:
-        return random_log_uniform(random, whole_granules(model, storm->large_bytes / 8), storm->large_bytes * 4);
+        return random_log_uniform(random, whole_granules(model, storm->large_bytes / 8),
+                                  storm->large_bytes * 4);
     default:
         return storm->large_bytes;
     }
@@ -115,18 +120,23 @@ static void see_answer(struct storm *storm, const struct model *model)
     }
 }
 
-static void ask(struct storm *storm, const struct scenario_view *view, uint64_t size_bytes, uint8_t tag, struct op *op)
+static void ask(struct storm *storm, const struct scenario_view *view, uint64_t size_bytes,
+                uint8_t tag, struct op *op)
 {
     storm->asked = view->op_number;
     *op = build_request(OP_ALLOC, size_bytes, tag);
 }
 
-static bool fill_next(struct storm *storm, struct random *random, const struct scenario_view *view, struct op *op)
+static bool fill_next(struct storm *storm, struct random *random, const struct scenario_view *view,
+                      struct op *op)
 {
     if (storm->left == 0 || storm->refused) {
         storm->phase = PIN;
-        const bool may_pin = !repacks(view->hosts[0]) || model_live_count(view->hosts[0]) <= FEW_BLOCKS;
-        storm->left = may_pin && random_chance(random, 1, 2) ? (uint32_t)random_below(random, PIN_COUNT_MAX) : 0;
+        const bool may_pin = !repacks(view->hosts[0]) ||
+                             model_live_count(view->hosts[0]) <= FEW_BLOCKS;
+        storm->left = may_pin && random_chance(random, 1, 2)
+                          ? (uint32_t)random_below(random, PIN_COUNT_MAX)
+                          : 0;
         storm->pin_count = 0;
         return false;
     }
@@ -137,7 +147,8 @@ static bool fill_next(struct storm *storm, struct random *random, const struct s
 }
 
 /* Somebody else holds a few blocks: what may move has to move around them. */
-static bool pin_next(struct storm *storm, struct random *random, const struct model *model, struct op *op)
+static bool pin_next(struct storm *storm, struct random *random, const struct model *model,
+                     struct op *op)
 {
     if (storm->left == 0 || storm->count == 0) {
         storm->phase = PUNCH;
@@ -155,7 +166,8 @@ static bool pin_next(struct storm *storm, struct random *random, const struct mo
     return true;
 }
 
-static bool punch_next(struct storm *storm, struct random *random, const struct model *model, struct op *op)
+static bool punch_next(struct storm *storm, struct random *random, const struct model *model,
+                       struct op *op)
 {
     while (storm->left > 0) {
         const uint32_t index = --storm->left;
@@ -164,7 +176,8 @@ static bool punch_next(struct storm *storm, struct random *random, const struct 
             continue;
         }
         *op = model_contract(model)->queues_frees && random_chance(random, 1, 16)
-                  ? build_delayed(OP_FREE_AFTER, block->op, random_log_uniform(random, 1000, 1000000))
+                  ? build_delayed(OP_FREE_AFTER, block->op,
+                                  random_log_uniform(random, 1000, 1000000))
                   : build_on(OP_FREE, block->op);
         return true;
     }
@@ -173,9 +186,10 @@ static bool punch_next(struct storm *storm, struct random *random, const struct 
     return false;
 }
 
-/* Requests just over and just under what there is.  Most of what is granted goes back, so that the next probe
- * meets the same holes. */
-static bool probe_next(struct storm *storm, struct random *random, const struct scenario_view *view, struct op *op)
+/* Requests just over and just under what there is.  Most of what is granted goes back, so that the
+ * next probe meets the same holes. */
+static bool probe_next(struct storm *storm, struct random *random, const struct scenario_view *view,
+                       struct op *op)
 {
     const struct model *model = view->hosts[0];
     if (storm->asked != OP_NONE) {
@@ -189,7 +203,8 @@ static bool probe_next(struct storm *storm, struct random *random, const struct 
     if (storm->left == 0) {
         const bool may_mix = storm->pin_count == 0 || !repacks(model);
         storm->phase = MIX;
-        storm->left = may_mix && random_chance(random, 1, 2) ? (uint32_t)random_below(random, 200) : 0;
+        storm->left = may_mix && random_chance(random, 1, 2) ? (uint32_t)random_below(random, 200)
+                                                             : 0;
         storm->is_mixed = storm->left > 0;
         return false;
     }
@@ -198,11 +213,13 @@ static bool probe_next(struct storm *storm, struct random *random, const struct 
     return true;
 }
 
-static bool mix_next(struct storm *storm, struct random *random, const struct scenario_view *view, struct op *op)
+static bool mix_next(struct storm *storm, struct random *random, const struct scenario_view *view,
+                     struct op *op)
 {
     if (storm->left == 0) {
         /* A fill to the brim around what is held is a hard packing: see FEW_BLOCKS. */
-        const bool restarts = random_chance(random, 1, 2) || (storm->is_mixed && repacks(view->hosts[0]));
+        const bool restarts = random_chance(random, 1, 2) ||
+                              (storm->is_mixed && repacks(view->hosts[0]));
         storm->phase = restarts ? RESTART : THIN;
         storm->left = (uint32_t)(model_live_count(view->hosts[0]) / (restarts ? 1 : 2));
         return false;
@@ -213,7 +230,8 @@ static bool mix_next(struct storm *storm, struct random *random, const struct sc
 }
 
 /* The next fill begins among what is left of this one. */
-static bool thin_next(struct storm *storm, struct random *random, const struct model *model, struct op *op)
+static bool thin_next(struct storm *storm, struct random *random, const struct model *model,
+                      struct op *op)
 {
     if (storm->pin_count > 0) {
         const struct block *block = model_find(model, storm->pins[--storm->pin_count]);
@@ -228,12 +246,14 @@ static bool thin_next(struct storm *storm, struct random *random, const struct m
         return false;
     }
     storm->left--;
-    const struct block *block = model_live(model, (size_t)random_below(random, model_live_count(model)));
+    const struct block *block = model_live(model,
+                                           (size_t)random_below(random, model_live_count(model)));
     *op = build_on(block->hold_count > 0 ? OP_RELEASE : OP_FREE, block->op);
     return true;
 }
 
-static bool phase_next(struct storm *storm, struct random *random, const struct scenario_view *view, struct op *op)
+static bool phase_next(struct storm *storm, struct random *random, const struct scenario_view *view,
+                       struct op *op)
 {
     const struct model *model = view->hosts[0];
     switch ((enum phase)storm->phase) {
@@ -258,29 +278,34 @@ static bool phase_next(struct storm *storm, struct random *random, const struct 
     }
 }
 
-static bool storm_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static bool storm_next(void *state, struct random *random, const struct scenario_view *view,
+                       struct op *op)
 {
     struct storm *storm = state;
     const struct model *model = view->hosts[0];
     if (!storm->is_open) {
         /* The refusals of a device now and then: an allocator must come out of them whole. */
         const uint32_t faults = random_chance(random, 1, 8) ? 0 : 1u << OP_FAULT;
-        const struct generate_limits limits = {.allowed_kinds = ((1u << OP_KIND_COUNT) - 1) & ~faults,
-                                               .weights = storm->weights};
-        generate_init(&storm->generate, random, model_capacity_bytes(model), model_granule_bytes(model), &limits);
+        const struct generate_limits limits = {
+            .allowed_kinds = ((1u << OP_KIND_COUNT) - 1) & ~faults, .weights = storm->weights};
+        generate_init(&storm->generate, random, model_capacity_bytes(model),
+                      model_granule_bytes(model), &limits);
         begin_fill(storm, random, model);
         storm->is_open = true;
     }
     see_answer(storm, model);
-    while (!phase_next(storm, random, view, op)) { /* each phase is left after a bounded number of turns */
+    while (!phase_next(storm, random, view,
+                       op)) { /* each phase is left after a bounded number of turns */
     }
     return true;
 }
 
 const struct scenario fragmentation_storm = {
     .name = "fragmentation_storm",
-    .summary = "checkerboards, combs and sawteeth of blocks, then requests just over and under the largest hole",
-    .source = "jax-ml/jax#9064 (small values kept between big steps), jax-ml/jax#7913, google/trax#431",
+    .summary =
+        "checkerboards, combs and sawteeth of blocks, then requests just over and under the largest hole",
+    .source =
+        "jax-ml/jax#9064 (small values kept between big steps), jax-ml/jax#7913, google/trax#431",
     .chip = "v5e",
     .ops_per_trial = 2500,
     .takes_weights = true,

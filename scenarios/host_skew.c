@@ -1,13 +1,14 @@
-/* Which requests must get the same answer on every host (OP_SPMD)?  The hosts make the same requests in the same
- * order, but their queued frees end at different times, so their layouts differ.  An answer depends on sums
- * alone, and is therefore the same everywhere, when after all mitigations the whole heap can be one hole:
+/* Which requests must get the same answer on every host (OP_SPMD)?  The hosts make the same
+ * requests in the same order, but their queued frees end at different times, so their layouts
+ * differ.  An answer depends on sums alone, and is therefore the same everywhere, when after all
+ * mitigations the whole heap can be one hole:
  *  - the target drains and defragments, and only granules align;
- *  - nobody holds a block across a request, and whatever is in use is so until a collective that has a queued
- *    free behind it, so that draining ends every use;
- *  - idle programs are no obstacle: buffers evict them, and a program that needs room either evicts the others
- *    or is the only one.
- * Then a request is refused exactly if it and the live buffers (and, for a program, its image and stack)
- * exceed the device.  A host that carries an extra buffer breaks this, so while one does nothing is flagged. */
+ *  - nobody holds a block across a request, and whatever is in use is so until a collective that
+ * has a queued free behind it, so that draining ends every use;
+ *  - idle programs are no obstacle: buffers evict them, and a program that needs room either evicts
+ * the others or is the only one. Then a request is refused exactly if it and the live buffers (and,
+ * for a program, its image and stack) exceed the device.  A host that carries an extra buffer
+ * breaks this, so while one does nothing is flagged. */
 #include "scenarios/scenarios.h"
 
 #include "scenarios/clear.h"
@@ -21,7 +22,8 @@
 
 enum { PARAMETER_COUNT_MAX = 4, GROUPS_PER_STEP = 16 };
 enum tag { TAG_PARAMETERS, TAG_BATCH, TAG_ACTIVATIONS, TAG_LOSS, TAG_STEP, TAG_EXTRA };
-/* Which of a step's groups a request belongs to; the launch takes GROUP_EXECUTE and the following ones. */
+/* Which of a step's groups a request belongs to; the launch takes GROUP_EXECUTE and the following
+ * ones. */
 enum group { GROUP_BATCH, GROUP_LOAD, GROUP_PARAMETERS, GROUP_EXECUTE = 8 };
 
 enum phase { OPEN, BEGIN, RECOMPILE, BATCH, ENQUEUE, LAUNCH, NEXT_HOST, END, CLEAR };
@@ -35,7 +37,7 @@ struct skew {
     bool step_is_flagged, holds_inputs, donates;
     bool recompiles, step_recompiles; /* this job does now and then; this step does */
     uint32_t step, steps_left;
-    uint64_t failed_hosts;   /* bit per host that was refused in this step */
+    uint64_t failed_hosts; /* bit per host that was refused in this step */
     uint64_t parameter_bytes, image_bytes, stack_bytes;
     uint64_t batch_bytes, activation_bytes, loss_bytes; /* of this step */
     uint64_t delay_ns;                                  /* the slowest host's */
@@ -47,14 +49,16 @@ struct skew {
 };
 static_assert(sizeof(struct skew) <= SCENARIO_STATE_BYTES, "the state fits");
 
-static void skew_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void skew_begin(void *state, struct random *random, struct setup *setup,
+                       bool capacity_is_free)
 {
     struct skew *skew = state;
     skew->extra = OP_NONE;
     device_draw(random, setup, capacity_is_free,
                 &(struct device_wish){.chip = "v4", .granules_min = 16, .must_defragment = true});
-    const uint32_t drawn = random_chance(random, 1, 12) ? (uint32_t)random_between(random, 9, OP_HOST_COUNT_MAX)
-                                                        : (uint32_t)random_between(random, 2, 8);
+    const uint32_t drawn = random_chance(random, 1, 12)
+                               ? (uint32_t)random_between(random, 9, OP_HOST_COUNT_MAX)
+                               : (uint32_t)random_between(random, 2, 8);
     setup->host_count = setup->host_count > 1 ? setup->host_count : drawn;
     setup_set_tag(setup, TAG_PARAMETERS, "parameters");
     setup_set_tag(setup, TAG_BATCH, "batch");
@@ -80,7 +84,8 @@ static const struct block *newest_program(const struct model *model)
     return count == 0 ? NULL : model_program(model, count - 1);
 }
 
-/* A host that could not load what the others did has another program, and other sums, from then on. */
+/* A host that could not load what the others did has another program, and other sums, from then on.
+ */
 static bool programs_are_equal(const struct scenario_view *view)
 {
     const struct block *first = newest_program(view->hosts[0]);
@@ -98,8 +103,9 @@ static bool programs_are_equal(const struct scenario_view *view)
 static bool answers_are_sums(const struct skew *skew, const struct scenario_view *view)
 {
     const struct target_contract *contract = model_contract(view->hosts[0]);
-    return programs_are_equal(view) && contract->drains && contract->queues_frees && contract->defrag != DEFRAG_NONE && contract->programs &&
-           contract->evicts && skew->extra == OP_NONE && !skew->holds_inputs &&
+    return programs_are_equal(view) && contract->drains && contract->queues_frees &&
+           contract->defrag != DEFRAG_NONE && contract->programs && contract->evicts &&
+           skew->extra == OP_NONE && !skew->holds_inputs &&
            (!skew->recompiles || contract->program_evicts_program);
 }
 
@@ -111,12 +117,13 @@ static void flag(const struct skew *skew, uint32_t group, struct op *op)
     }
 }
 
-/* --- a job: the same parameters and program on every host --------------------------------------- */
+/* --- a job: the same parameters and program on every host --- */
 
 static void draw_job(struct skew *skew, struct random *random, const struct model *model)
 {
     skew->parameter_count = (uint8_t)random_between(random, 1, PARAMETER_COUNT_MAX);
-    skew->parameter_bytes = device_part(model, random_between(random, 10, 36), 64 * (uint64_t)skew->parameter_count);
+    skew->parameter_bytes = device_part(model, random_between(random, 10, 36),
+                                        64 * (uint64_t)skew->parameter_count);
     skew->image_bytes = device_part(model, random_between(random, 1, 16), 256);
     skew->stack_bytes = device_part(model, random_between(random, 1, 20), 64);
     skew->delay_ns = random_log_uniform(random, 1000, UINT64_C(1000000000));
@@ -150,7 +157,7 @@ static void queue_job(struct skew *skew, uint8_t host)
     }
 }
 
-/* --- a step: batch, launch behind the collective, frees ----------------------------------------- */
+/* --- a step: batch, launch behind the collective, frees --- */
 
 /* What the step allocates comes out just above or just below what is left. */
 static void draw_sizes(struct skew *skew, struct random *random, const struct model *model)
@@ -158,7 +165,8 @@ static void draw_sizes(struct skew *skew, struct random *random, const struct mo
     const uint64_t capacity = model_capacity_bytes(model);
     const uint64_t granule = model_granule_bytes(model);
     const uint64_t fixed = skew->parameter_bytes * skew->parameter_count;
-    const uint64_t program = random_chance(random, 2, 3) ? skew->image_bytes + skew->stack_bytes : 0;
+    const uint64_t program = random_chance(random, 2, 3) ? skew->image_bytes + skew->stack_bytes
+                                                         : 0;
     uint64_t room = capacity > fixed + program ? capacity - fixed - program : granule;
     switch (random_below(random, 6)) {
     case 0:
@@ -176,7 +184,8 @@ static void draw_sizes(struct skew *skew, struct random *random, const struct mo
     default:
         break;
     }
-    skew->loss_bytes = random_chance(random, 1, 2) ? granule : random_between(random, 1, 2 * granule);
+    skew->loss_bytes = random_chance(random, 1, 2) ? granule
+                                                   : random_between(random, 1, 2 * granule);
     const uint64_t kept = 3 * granule; /* the losses of this step and of the one before */
     room = room > kept ? whole_granules(model, room - kept) : granule;
     skew->batch_bytes = whole_granules(model, random_between(random, room / 8, room));
@@ -195,7 +204,8 @@ static void queue_extra(struct skew *skew, struct random *random, const struct s
         skew->extra_host = (uint8_t)random_below(random, view->host_count);
         skew->extra_steps = (uint8_t)random_below(random, 4);
         const uint64_t parts = random_between(random, 1, 24);
-        struct op op = build_request(OP_ALLOC, device_part(view->hosts[skew->extra_host], parts, 64), TAG_EXTRA);
+        struct op op = build_request(
+            OP_ALLOC, device_part(view->hosts[skew->extra_host], parts, 64), TAG_EXTRA);
         op.host = skew->extra_host;
         op_queue_add(&skew->queue, op);
         skew->extra = view->op_number; /* the queue is empty: this is the next op */
@@ -262,7 +272,8 @@ static void begin_launch(struct skew *skew, struct random *random, const struct 
         .host = host,
         .holds_inputs = skew->holds_inputs,
     };
-    for (size_t i = 0; i < model_live_count(model) && launch->input_count < skew->parameter_count; i++) {
+    for (size_t i = 0; i < model_live_count(model) && launch->input_count < skew->parameter_count;
+         i++) {
         if (model_live(model, i)->tag == TAG_PARAMETERS) {
             launch->inputs[launch->input_count++] = model_live(model, i)->op;
         }
@@ -300,21 +311,22 @@ static void end_launch(struct skew *skew, struct random *random)
 static void queue_free(struct skew *skew, struct random *random, uint8_t host, uint32_t ref)
 {
     const uint32_t event = skew->made[host].event;
-    struct op op = event != OP_NONE && random_chance(random, 1, 2) ? build_awaiting(OP_FREE_AFTER, ref, event)
-                                                                   : build_on(OP_FREE, ref);
+    struct op op = event != OP_NONE && random_chance(random, 1, 2)
+                       ? build_awaiting(OP_FREE_AFTER, ref, event)
+                       : build_on(OP_FREE, ref);
     op.host = host;
     op_queue_add(&skew->queue, op);
 }
 
-/* The frees of a step are queued behind its collective; when any host was refused, all hosts abort: they drop
- * what the step made, and their collective ends with an error. */
+/* The frees of a step are queued behind its collective; when any host was refused, all hosts abort:
+ * they drop what the step made, and their collective ends with an error. */
 static void end_host(struct skew *skew, struct random *random, const struct scenario_view *view)
 {
     const uint8_t host = host_of_turn(skew, view);
     const struct model *model = view->hosts[host];
     const bool aborts = skew->failed_hosts != 0;
-    const uint32_t refs[] = {skew->made[host].batch, skew->made[host].activation, skew->made[host].old_loss,
-                             aborts ? skew->made[host].loss : OP_NONE};
+    const uint32_t refs[] = {skew->made[host].batch, skew->made[host].activation,
+                             skew->made[host].old_loss, aborts ? skew->made[host].loss : OP_NONE};
     for (int i = 0; i < 4; i++) {
         if (is_there(model, refs[i])) {
             queue_free(skew, random, host, refs[i]);
@@ -332,7 +344,8 @@ static void end_host(struct skew *skew, struct random *random, const struct scen
 }
 
 /* After the last host's turn: the next step, or a new job. */
-static void end_turn(struct skew *skew, const struct scenario_view *view, enum phase same, enum phase next)
+static void end_turn(struct skew *skew, const struct scenario_view *view, enum phase same,
+                     enum phase next)
 {
     skew->turn++;
     skew->phase = (uint8_t)same;
@@ -363,7 +376,8 @@ static void begin_job(struct skew *skew, struct random *random, const struct sce
 }
 
 /* One phase: true when it made an op; otherwise it has queued some or gone on. */
-static bool phase_next(struct skew *skew, struct random *random, const struct scenario_view *view, struct op *op)
+static bool phase_next(struct skew *skew, struct random *random, const struct scenario_view *view,
+                       struct op *op)
 {
     switch ((enum phase)skew->phase) {
     case OPEN:
@@ -412,7 +426,8 @@ static bool phase_next(struct skew *skew, struct random *random, const struct sc
     }
 }
 
-static bool skew_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static bool skew_next(void *state, struct random *random, const struct scenario_view *view,
+                      struct op *op)
 {
     struct skew *skew = state;
     if (skew->step == 0) {
@@ -428,8 +443,10 @@ static bool skew_next(void *state, struct random *random, const struct scenario_
 
 const struct scenario host_skew = {
     .name = "host_skew",
-    .summary = "2 to 64 hosts run the same step behind a collective with skewed completions; one of them may run out alone",
-    .source = "pytorch/xla#8216 and #8020, marin-community/marin#8508 (one rank of 704 runs out), tpu-recipes#151",
+    .summary =
+        "2 to 64 hosts run the same step behind a collective with skewed completions; one of them may run out alone",
+    .source =
+        "pytorch/xla#8216 and #8020, marin-community/marin#8508 (one rank of 704 runs out), tpu-recipes#151",
     .chip = "v4",
     .ops_per_trial = 6000,
     .needs_programs = true,

@@ -91,7 +91,8 @@ static bool donate_next(struct launch *launch, const struct scenario_view *view,
     const struct model *model = view->hosts[launch->host];
     while (launch->index < launch->output_count) {
         struct launch_output *output = &launch->outputs[launch->index++];
-        if (output->donor >= launch->input_count || !is_there(model, launch->inputs[output->donor])) {
+        if (output->donor >= launch->input_count ||
+            !is_there(model, launch->inputs[output->donor])) {
             continue;
         }
         const struct block *donor = model_find(model, launch->inputs[output->donor]);
@@ -161,7 +162,8 @@ static bool release_next(struct launch *launch, const struct model *model, struc
 {
     while (launch->holds_inputs && launch->index < launch->input_count) {
         const uint8_t i = launch->index++;
-        const struct block *block = is_donated(launch, i) ? NULL : model_find(model, launch->inputs[i]);
+        const struct block *block = is_donated(launch, i) ? NULL
+                                                          : model_find(model, launch->inputs[i]);
         if (block != NULL && block->hold_count > 0) {
             *op = build_on(OP_RELEASE, launch->inputs[i]);
             return true;

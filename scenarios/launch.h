@@ -1,7 +1,8 @@
-/* One execute as the open-source PJRT client does it, op by op: hold the inputs, allocate the outputs, let outputs
- * take over donated inputs, execute the program, leave inputs and outputs in use until its event, release the
- * holds.  When any step is refused all of it is dropped: holds are released and the outputs freed.
- * Source: openxla xla/pjrt/common_pjrt_client.cc and abstract_tracked_device_buffer.h. */
+/* One execute as the open-source PJRT client does it, op by op: hold the inputs, allocate the
+ * outputs, let outputs take over donated inputs, execute the program, leave inputs and outputs in
+ * use until its event, release the holds.  When any step is refused all of it is dropped: holds are
+ * released and the outputs freed. Source: openxla xla/pjrt/common_pjrt_client.cc and
+ * abstract_tracked_device_buffer.h. */
 #ifndef SCENARIOS_LAUNCH_H
 #define SCENARIOS_LAUNCH_H
 
@@ -11,12 +12,14 @@ enum { LAUNCH_INPUT_COUNT_MAX = 16, LAUNCH_OUTPUT_COUNT_MAX = 16, LAUNCH_NOT_DON
 
 struct launch_output {
     uint64_t size_bytes;
-    uint32_t op;    /* set by the launch: the op that made it; OP_NONE before */
+    uint32_t op; /* set by the launch: the op that made it; OP_NONE before */
     uint8_t tag;
-    uint8_t donor;  /* the input that it takes over, or LAUNCH_NOT_DONATED; each input at most once */
+    uint8_t
+        donor; /* the input that it takes over, or LAUNCH_NOT_DONATED; each input at most once */
 };
 
-/* Plain data.  The first group is the caller's, set before launch_begin; the second is the launch's. */
+/* Plain data.  The first group is the caller's, set before launch_begin; the second is the
+ * launch's. */
 struct launch {
     uint32_t program;
     uint64_t delay_ns; /* of the execution */
@@ -29,9 +32,10 @@ struct launch {
     struct launch_output outputs[LAUNCH_OUTPUT_COUNT_MAX];
 
     uint8_t phase, index; /* index within the phase */
-    bool has_failed;      /* dropped: no event; outputs are gone, but for donated ones, which live on as the
-                             successor of their input, because a donation that is dropped loses nothing */
-    uint32_t event;       /* the op whose event ends the execution; OP_NONE before */
+    bool has_failed; /* dropped: no event; outputs are gone, but for donated ones, which live on as
+                        the successor of their input, because a donation that is dropped loses
+                        nothing */
+    uint32_t event;  /* the op whose event ends the execution; OP_NONE before */
 };
 
 void launch_begin(struct launch *launch);

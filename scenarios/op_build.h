@@ -1,5 +1,5 @@
-/* One line per op that a scenario makes: op_make with the fields of that kind filled in.  The host is set by
- * whoever emits the op. */
+/* One line per op that a scenario makes: op_make with the fields of that kind filled in.  The host
+ * is set by whoever emits the op. */
 #ifndef SCENARIOS_OP_BUILD_H
 #define SCENARIOS_OP_BUILD_H
 

@@ -25,8 +25,8 @@ static uint32_t resolved(const struct op_queue *queue, uint32_t name)
     return index < queue->next ? queue->numbers[index] : OP_NONE;
 }
 
-/* Whether the op's references are still there.  An event that is done is gone from no list a scenario
- * can see; such an op acts, and means "at once". */
+/* Whether the op's references are still there.  An event that is done is gone from no list a
+ * scenario can see; such an op acts, and means "at once". */
 static bool can_act(const struct op *op, bool awaited, const struct scenario_view *view)
 {
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);

@@ -1,5 +1,6 @@
-/* A short list of ops that a scenario has decided on and hands out one by one.  An entry may name what an earlier
- * entry makes; an entry whose block, program or event never came to be is dropped, not emitted. */
+/* A short list of ops that a scenario has decided on and hands out one by one.  An entry may name
+ * what an earlier entry makes; an entry whose block, program or event never came to be is dropped,
+ * not emitted. */
 #ifndef SCENARIOS_OP_QUEUE_H
 #define SCENARIOS_OP_QUEUE_H
 
@@ -7,8 +8,8 @@
 
 enum { OP_QUEUE_COUNT_MAX = 64 };
 
-/* Names what entry `index` makes, in ref and event of later entries.  Numbers of real ops stay below it: a
- * list of two thousand million ops does not fit in memory. */
+/* Names what entry `index` makes, in ref and event of later entries.  Numbers of real ops stay
+ * below it: a list of two thousand million ops does not fit in memory. */
 #define OP_QUEUE_ENTRY(index) (UINT32_C(0x80000000) | (uint32_t)(index))
 
 /* Plain data; all zero is an empty queue.  next <= count <= OP_QUEUE_COUNT_MAX. */

@@ -34,8 +34,8 @@ struct race {
     struct op_queue queue;
     bool is_open;
     uint8_t phase, order;
-    uint32_t asked;        /* the request whose answer is not yet seen; OP_NONE */
-    uint32_t program;      /* for EXECUTED; OP_NONE when there is none */
+    uint32_t asked;   /* the request whose answer is not yet seen; OP_NONE */
+    uint32_t program; /* for EXECUTED; OP_NONE when there is none */
     uint32_t left, count;
     uint64_t unit_bytes;   /* blocks are one to four of these */
     uint64_t queued_bytes; /* freed in this round */
@@ -46,13 +46,15 @@ struct race {
 };
 static_assert(sizeof(struct race) <= SCENARIO_STATE_BYTES, "the state fits");
 
-static void race_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void race_begin(void *state, struct random *random, struct setup *setup,
+                       bool capacity_is_free)
 {
     struct race *race = state;
     memcpy(race->weights, setup->weights, sizeof race->weights);
     race->asked = OP_NONE;
     race->program = OP_NONE;
-    device_draw(random, setup, capacity_is_free, &(struct device_wish){.chip = "v5e", .granules_min = 4});
+    device_draw(random, setup, capacity_is_free,
+                &(struct device_wish){.chip = "v5e", .granules_min = 4});
 }
 
 /* Lost events and forgotten holds stay in the way; see FEW_BLOCKS. */
@@ -78,10 +80,12 @@ static void begin_fill(struct race *race, struct random *random, const struct mo
 }
 
 /* Fills the device until it refuses. */
-static bool fill_next(struct race *race, struct random *random, const struct scenario_view *view, struct op *op)
+static bool fill_next(struct race *race, struct random *random, const struct scenario_view *view,
+                      struct op *op)
 {
     const struct model *model = view->hosts[0];
-    if (race->asked != OP_NONE && model_find(model, race->asked) != NULL && race->count < BLOCK_COUNT_MAX) {
+    if (race->asked != OP_NONE && model_find(model, race->asked) != NULL &&
+        race->count < BLOCK_COUNT_MAX) {
         race->blocks[race->count++] = race->asked;
     } else if (race->asked != OP_NONE) {
         race->left = 0;
@@ -114,20 +118,22 @@ static uint64_t delay_of(const struct race *race, struct random *random, uint32_
 }
 
 /* What the shared event of this round is; OP_NONE for orders without one. */
-static uint32_t queue_shared_event(struct race *race, struct random *random, const struct model *model)
+static uint32_t queue_shared_event(struct race *race, struct random *random,
+                                   const struct model *model)
 {
     if (race->order == SHARED && race->count > 0) {
         const uint32_t ref = race->blocks[random_below(random, race->count)];
         return op_queue_add(&race->queue, build_delayed(OP_USE, ref, race->delay_ns));
     }
-    if (race->order == EXECUTED && race->program != OP_NONE && model_find(model, race->program) != NULL) {
+    if (race->order == EXECUTED && race->program != OP_NONE &&
+        model_find(model, race->program) != NULL) {
         return op_queue_add(&race->queue, build_delayed(OP_EXECUTE, race->program, race->delay_ns));
     }
     return OP_NONE;
 }
 
-static void queue_free(struct race *race, struct random *random, const struct block *block, uint32_t index,
-                       uint32_t shared_event)
+static void queue_free(struct race *race, struct random *random, const struct block *block,
+                       uint32_t index, uint32_t shared_event)
 {
     if (race->order == SHARED && shared_event != OP_NONE) {
         op_queue_add(&race->queue, build_awaiting(OP_FREE_AFTER, block->op, shared_event));
@@ -135,9 +141,12 @@ static void queue_free(struct race *race, struct random *random, const struct bl
         op_queue_add(&race->queue, build_awaiting(OP_USE, block->op, shared_event));
         op_queue_add(&race->queue, build_on(OP_FREE, block->op));
     } else if (race->order == HELD && race->held_count < HELD_COUNT_MAX) {
-        /* Now and then two hold it: when one lets go the other still does (tcmalloc commit 9c82c5e, a pin shared as a
-         * boolean). */
-        const uint32_t holders = race->held_count + 1 < HELD_COUNT_MAX && random_chance(random, 1, 4) ? 2 : 1;
+        /* Now and then two hold it: when one lets go the other still does (tcmalloc commit 9c82c5e,
+         * a pin shared as a boolean). */
+        const uint32_t holders = race->held_count + 1 < HELD_COUNT_MAX &&
+                                         random_chance(random, 1, 4)
+                                     ? 2
+                                     : 1;
         for (uint32_t i = 0; i < holders; i++) {
             race->held[race->held_count++] = block->op;
             op_queue_add(&race->queue, build_on(OP_HOLD, block->op));
@@ -147,7 +156,8 @@ static void queue_free(struct race *race, struct random *random, const struct bl
         op_queue_add(&race->queue, build_delayed(OP_USE, block->op, delay_of(race, random, index)));
         op_queue_add(&race->queue, build_on(OP_FREE, block->op));
     } else {
-        op_queue_add(&race->queue, build_delayed(OP_FREE_AFTER, block->op, delay_of(race, random, index)));
+        op_queue_add(&race->queue,
+                     build_delayed(OP_FREE_AFTER, block->op, delay_of(race, random, index)));
     }
     race->queued_bytes += block->size_bytes;
 }
@@ -157,7 +167,8 @@ static void queue_frees(struct race *race, struct random *random, const struct m
 {
     const uint32_t event = queue_shared_event(race, random, model);
     const uint32_t frees = (uint32_t)random_between(random, 1, QUEUED_COUNT_MAX);
-    const uint32_t stride = random_chance(random, 1, 2) ? 1 : (uint32_t)random_between(random, 2, 4);
+    const uint32_t stride = random_chance(random, 1, 2) ? 1
+                                                        : (uint32_t)random_between(random, 2, 4);
     const uint32_t first = race->count == 0 ? 0 : (uint32_t)random_below(random, race->count);
     uint32_t queued = 0;
     for (uint32_t i = first; i < race->count && queued < frees; i += stride) {
@@ -179,7 +190,8 @@ static uint64_t roomy(const struct race *race, const struct model *model, uint64
     return size_bytes < most ? size_bytes : whole_granules(model, most);
 }
 
-static uint64_t draw_request_size(const struct race *race, struct random *random, const struct model *model)
+static uint64_t draw_request_size(const struct race *race, struct random *random,
+                                  const struct model *model)
 {
     const uint64_t granule = model_granule_bytes(model);
     switch (random_below(random, 7)) {
@@ -198,7 +210,8 @@ static uint64_t draw_request_size(const struct race *race, struct random *random
     }
 }
 
-static uint64_t request_size(const struct race *race, struct random *random, const struct model *model)
+static uint64_t request_size(const struct race *race, struct random *random,
+                             const struct model *model)
 {
     return roomy(race, model, draw_request_size(race, random, model));
 }
@@ -210,7 +223,8 @@ static void queue_requests(struct race *race, struct random *random, const struc
         const enum op_kind kind = random_chance(random, 1, 3) ? OP_OUTPUT : OP_ALLOC;
         op_queue_add(&race->queue, build_request(kind, request_size(race, random, model), 1));
         if (random_chance(random, 1, 3)) {
-            op_queue_add(&race->queue, build_advance(random_log_uniform(random, 1, race->delay_ns)));
+            op_queue_add(&race->queue,
+                         build_advance(random_log_uniform(random, 1, race->delay_ns)));
         }
     }
     if (race->order == EXECUTED && race->program == OP_NONE && model_contract(model)->programs) {
@@ -225,7 +239,8 @@ static void queue_completions(struct race *race, struct random *random, const st
     while (race->held_count > 0) {
         op_queue_add(&race->queue, build_on(OP_RELEASE, race->held[--race->held_count]));
         if (random_chance(random, 1, 2)) {
-            op_queue_add(&race->queue, build_request(OP_ALLOC, request_size(race, random, model), 1));
+            op_queue_add(&race->queue,
+                         build_request(OP_ALLOC, request_size(race, random, model), 1));
         }
     }
     const size_t pending = model_event_count(model);
@@ -233,7 +248,8 @@ static void queue_completions(struct race *race, struct random *random, const st
         const uint32_t event = model_event_op(model, (size_t)random_below(random, pending));
         op_queue_add(&race->queue, build_complete(event));
         if (random_chance(random, 1, 3)) {
-            op_queue_add(&race->queue, build_request(OP_ALLOC, request_size(race, random, model), 1));
+            op_queue_add(&race->queue,
+                         build_request(OP_ALLOC, request_size(race, random, model), 1));
         }
     }
 }
@@ -268,12 +284,14 @@ static void see_program(struct race *race, const struct model *model)
     race->program = model_program_count(model) == 0 ? OP_NONE : model_program(model, 0)->op;
 }
 
-static bool race_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static bool race_next(void *state, struct random *random, const struct scenario_view *view,
+                      struct op *op)
 {
     struct race *race = state;
     const struct model *model = view->hosts[0];
     if (!race->is_open) {
-        generate_init(&race->generate, random, model_capacity_bytes(model), model_granule_bytes(model),
+        generate_init(&race->generate, random, model_capacity_bytes(model),
+                      model_granule_bytes(model),
                       &(struct generate_limits){.weights = race->weights});
         begin_fill(race, random, model);
         race->is_open = true;
@@ -304,8 +322,10 @@ static bool race_next(void *state, struct random *random, const struct scenario_
 
 const struct scenario queued_free_race = {
     .name = "queued_free_race",
-    .summary = "frees behind events that complete early, late, out of order, during the request that needs them, or never",
-    .source = "AI-Hypercomputer/tpu-recipes#151, pytorch/xla#7849, pytorch/pytorch#71616 and #189504",
+    .summary =
+        "frees behind events that complete early, late, out of order, during the request that needs them, or never",
+    .source =
+        "AI-Hypercomputer/tpu-recipes#151, pytorch/xla#7849, pytorch/pytorch#71616 and #189504",
     .chip = "v5e",
     .ops_per_trial = 2000,
     .takes_weights = true,

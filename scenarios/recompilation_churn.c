@@ -19,18 +19,21 @@ struct churn {
     bool is_open, is_launching, clears;
     uint8_t input_count;
     uint32_t inputs[INPUT_COUNT_MAX];
-    uint32_t left;            /* compilations of this job still to come */
-    uint32_t program_count;   /* loaded at a time; beyond it one is unloaded, unless the job leaks them */
+    uint32_t left; /* compilations of this job still to come */
+    uint32_t
+        program_count; /* loaded at a time; beyond it one is unloaded, unless the job leaks them */
     bool leaks_programs;
     uint64_t image_bytes, stack_bytes, result_bytes; /* the largest of each */
     uint64_t delay_ns;
 };
 static_assert(sizeof(struct churn) <= SCENARIO_STATE_BYTES, "the state fits");
 
-static void churn_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void churn_begin(void *state, struct random *random, struct setup *setup,
+                        bool capacity_is_free)
 {
     (void)state;
-    device_draw(random, setup, capacity_is_free, &(struct device_wish){.chip = "v6e", .granules_min = 16});
+    device_draw(random, setup, capacity_is_free,
+                &(struct device_wish){.chip = "v6e", .granules_min = 16});
     setup_set_tag(setup, TAG_INPUT, "input");
     setup_set_tag(setup, TAG_RESULT, "result");
     setup_set_tag(setup, TAG_PROGRAM, "jit_step");
@@ -58,11 +61,15 @@ static void begin_job(struct churn *churn, struct random *random, const struct m
 }
 
 /* Any shape gives a new program: images and stacks of all sizes up to the job's largest. */
-static struct op compiled(const struct churn *churn, struct random *random, const struct model *model)
+static struct op compiled(const struct churn *churn, struct random *random,
+                          const struct model *model)
 {
     const uint64_t low = whole_granules(model, churn->image_bytes / 64);
-    const uint64_t image = random_log_uniform(random, low, churn->image_bytes < low ? low : churn->image_bytes);
-    const uint64_t stack = random_chance(random, 1, 8) ? 0 : random_between(random, 1, churn->stack_bytes);
+    const uint64_t image = random_log_uniform(random, low,
+                                              churn->image_bytes < low ? low : churn->image_bytes);
+    const uint64_t stack = random_chance(random, 1, 8)
+                               ? 0
+                               : random_between(random, 1, churn->stack_bytes);
     return build_load(image, stack, TAG_PROGRAM);
 }
 
@@ -74,11 +81,14 @@ static void give_way(struct churn *churn, struct random *random, const struct mo
     const uint32_t weights[] = {programs > 0 ? 3 : 0, buffers > 0 ? 3 : 0, 2};
     switch (random_weighted(random, weights, 3)) {
     case 0:
-        op_queue_add(&churn->queue,
-                     build_on(OP_UNLOAD, model_program(model, (size_t)random_below(random, programs))->op));
+        op_queue_add(
+            &churn->queue,
+            build_on(OP_UNLOAD, model_program(model, (size_t)random_below(random, programs))->op));
         break;
     case 1:
-        op_queue_add(&churn->queue, build_on(OP_FREE, model_live(model, (size_t)random_below(random, buffers))->op));
+        op_queue_add(
+            &churn->queue,
+            build_on(OP_FREE, model_live(model, (size_t)random_below(random, buffers))->op));
         break;
     default:
         op_queue_add(&churn->queue, build_advance(random_between(random, 1, 4 * churn->delay_ns)));
@@ -86,8 +96,8 @@ static void give_way(struct churn *churn, struct random *random, const struct mo
     }
 }
 
-/* An execution of a program picked among old and new ones: an old one may be gone by now, and needs its room
- * back. */
+/* An execution of a program picked among old and new ones: an old one may be gone by now, and needs
+ * its room back. */
 static void begin_launch(struct churn *churn, struct random *random, const struct model *model)
 {
     const size_t programs = model_program_count(model);
@@ -104,8 +114,11 @@ static void begin_launch(struct churn *churn, struct random *random, const struc
         .holds_inputs = holds_inputs,
         .output_count = 1,
     };
-    launch->outputs[0] = (struct launch_output){.size_bytes = random_between(random, 1, churn->result_bytes),
-                                                .op = OP_NONE, .tag = TAG_RESULT, .donor = LAUNCH_NOT_DONATED};
+    launch->outputs[0] = (struct launch_output){
+        .size_bytes = random_between(random, 1, churn->result_bytes),
+        .op = OP_NONE,
+        .tag = TAG_RESULT,
+        .donor = LAUNCH_NOT_DONATED};
     const size_t inputs = buffers < 4 ? buffers : 4;
     for (size_t i = 0; i < inputs; i++) {
         const struct block *block = model_live(model, (size_t)random_below(random, buffers));
@@ -122,7 +135,8 @@ static void compile(struct churn *churn, struct random *random, const struct mod
     const size_t programs = model_program_count(model);
     op_queue_add(&churn->queue, compiled(churn, random, model));
     churn->left--;
-    if (programs >= PROGRAM_COUNT_MAX || (!churn->leaks_programs && programs >= churn->program_count)) {
+    if (programs >= PROGRAM_COUNT_MAX ||
+        (!churn->leaks_programs && programs >= churn->program_count)) {
         op_queue_add(&churn->queue, build_on(OP_UNLOAD, model_program(model, 0)->op));
     }
 }
@@ -135,7 +149,8 @@ static void go_on(struct churn *churn, struct random *random, const struct model
         give_way(churn, random, model);
         return;
     }
-    const uint32_t weights[] = {4, model_program_count(model) > 0 ? 5 : 0, buffers > churn->input_count ? 4 : 0, 2, 1};
+    const uint32_t weights[] = {4, model_program_count(model) > 0 ? 5 : 0,
+                                buffers > churn->input_count ? 4 : 0, 2, 1};
     switch (random_weighted(random, weights, 5)) {
     case 0:
         compile(churn, random, model);
@@ -144,18 +159,22 @@ static void go_on(struct churn *churn, struct random *random, const struct model
         begin_launch(churn, random, model);
         break;
     case 2:
-        op_queue_add(&churn->queue, build_on(OP_FREE, model_live(model, (size_t)random_below(random, buffers))->op));
+        op_queue_add(
+            &churn->queue,
+            build_on(OP_FREE, model_live(model, (size_t)random_below(random, buffers))->op));
         break;
     case 3:
         op_queue_add(&churn->queue, build_advance(random_between(random, 1, 2 * churn->delay_ns)));
         break;
     default:
-        op_queue_add(&churn->queue, build_request(OP_ALLOC, generate_interesting_size(random, model), TAG_INPUT));
+        op_queue_add(&churn->queue,
+                     build_request(OP_ALLOC, generate_interesting_size(random, model), TAG_INPUT));
         break;
     }
 }
 
-static bool churn_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static bool churn_next(void *state, struct random *random, const struct scenario_view *view,
+                       struct op *op)
 {
     struct churn *churn = state;
     const struct model *model = view->hosts[0];
@@ -187,8 +206,10 @@ static bool churn_next(void *state, struct random *random, const struct scenario
 
 const struct scenario recompilation_churn = {
     .name = "recompilation_churn",
-    .summary = "ever new programs, old ones never or late unloaded, executed again after they were evicted",
-    .source = "pytorch/xla#3470 and #6467 (another graph for evaluation); a job that gains 0.3 GB per 1000 steps",
+    .summary =
+        "ever new programs, old ones never or late unloaded, executed again after they were evicted",
+    .source =
+        "pytorch/xla#3470 and #6467 (another graph for evaluation); a job that gains 0.3 GB per 1000 steps",
     .chip = "v6e",
     .ops_per_trial = 2000,
     .needs_programs = true,

@@ -11,7 +11,7 @@
 enum {
     STEP_COUNT_MIN = 20000,
     STEP_COUNT_MAX = 80000,
-    CACHE_COUNT = 4,        /* tags that only warm up */
+    CACHE_COUNT = 4, /* tags that only warm up */
     CACHE_BLOCK_COUNT_MAX = 48,
     LEAK_COUNT_MIN = 200,
     LEAK_COUNT_MAX = 1000,
@@ -23,10 +23,11 @@ enum {
 
 /* What may leak: all are small, live long by mistake, and look harmless one by one. */
 static const char *const leak_names[TAG_NAME_COUNT] = {
-    "losses", "metrics", "rng_keys", "step_counters", "debug_taps", "grad_norms", "old_schedules",
-    "eval_logits", "callbacks", "histograms",
+    "losses",     "metrics",       "rng_keys",    "step_counters", "debug_taps",
+    "grad_norms", "old_schedules", "eval_logits", "callbacks",     "histograms",
 };
-static const char *const cache_names[CACHE_COUNT] = {"kv_cache", "embeddings", "constants", "prefetch"};
+static const char *const cache_names[CACHE_COUNT] = {"kv_cache", "embeddings", "constants",
+                                                     "prefetch"};
 
 struct cache {
     uint64_t block_bytes;
@@ -46,7 +47,8 @@ struct leak {
 };
 static_assert(sizeof(struct leak) <= SCENARIO_STATE_BYTES, "the state fits");
 
-static void leak_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void leak_begin(void *state, struct random *random, struct setup *setup,
+                       bool capacity_is_free)
 {
     struct leak *leak = state;
     leak->asked = OP_NONE;
@@ -56,19 +58,21 @@ static void leak_begin(void *state, struct random *random, struct setup *setup, 
     for (uint8_t i = 0; i < CACHE_COUNT; i++) {
         setup_set_tag(setup, (uint8_t)(TAG_CACHE_FIRST + i), cache_names[i]);
     }
-    leak->leak_tag = (uint8_t)(TAG_CACHE_FIRST + CACHE_COUNT + random_below(random, TAG_NAME_COUNT));
+    leak->leak_tag = (uint8_t)(TAG_CACHE_FIRST + CACHE_COUNT +
+                               random_below(random, TAG_NAME_COUNT));
     for (uint8_t i = 0; i < TAG_NAME_COUNT; i++) {
         setup_set_tag(setup, (uint8_t)(TAG_CACHE_FIRST + CACHE_COUNT + i), leak_names[i]);
     }
 }
 
-/* The caches take up to half of the device, a batch up to a quarter; the leak takes the rest, and reaches it
- * in the last tenth of the run or not quite. */
+/* The caches take up to half of the device, a batch up to a quarter; the leak takes the rest, and
+ * reaches it in the last tenth of the run or not quite. */
 static void open_job(struct leak *leak, struct random *random, const struct model *model)
 {
     leak->is_open = true;
     leak->step_count = (uint32_t)random_between(random, STEP_COUNT_MIN, STEP_COUNT_MAX);
-    leak->leak_every = (uint32_t)(leak->step_count / random_between(random, LEAK_COUNT_MIN, LEAK_COUNT_MAX));
+    leak->leak_every = (uint32_t)(leak->step_count /
+                                  random_between(random, LEAK_COUNT_MIN, LEAK_COUNT_MAX));
     uint64_t used_parts = 0;
     for (int i = 0; i < CACHE_COUNT; i++) {
         const uint64_t parts = random_between(random, 1, 7);
@@ -81,7 +85,8 @@ static void open_job(struct leak *leak, struct random *random, const struct mode
     leak->batch_bytes = device_part(model, batch_parts, 64);
     const uint64_t room_parts = 64 - used_parts - batch_parts;
     const uint64_t leak_count = leak->step_count / leak->leak_every;
-    leak->leak_bytes = device_part(model, room_parts * random_between(random, 92, 112), 6400 * leak_count);
+    leak->leak_bytes = device_part(model, room_parts * random_between(random, 92, 112),
+                                   6400 * leak_count);
     leak->delay_ns = random_log_uniform(random, 1000, 1000000);
 }
 
@@ -96,7 +101,8 @@ static void see_cache(struct leak *leak, const struct model *model)
 }
 
 /* A cache that is warm drops its oldest entry for each new one. */
-static bool cache_next(struct leak *leak, struct random *random, const struct scenario_view *view, struct op *op)
+static bool cache_next(struct leak *leak, struct random *random, const struct scenario_view *view,
+                       struct op *op)
 {
     const uint8_t index = (uint8_t)random_below(random, CACHE_COUNT);
     struct cache *cache = &leak->caches[index];
@@ -115,9 +121,11 @@ static bool cache_next(struct leak *leak, struct random *random, const struct sc
 static void queue_step(struct leak *leak, struct random *random)
 {
     const bool is_ragged = random_chance(random, 1, 16); /* the last batch of an epoch */
-    const uint64_t batch = is_ragged ? random_between(random, 1, leak->batch_bytes) : leak->batch_bytes;
+    const uint64_t batch = is_ragged ? random_between(random, 1, leak->batch_bytes)
+                                     : leak->batch_bytes;
     const uint32_t ref = op_queue_add(&leak->queue, build_request(OP_ALLOC, batch, TAG_BATCH));
-    if (leak->step % leak->leak_every == 0) { /* beside the batch, so that it stays in the way of the next one */
+    if (leak->step % leak->leak_every ==
+        0) { /* beside the batch, so that it stays in the way of the next one */
         op_queue_add(&leak->queue, build_request(OP_OUTPUT, leak->leak_bytes, leak->leak_tag));
     }
     if (leak->step % 16 == 0) {
@@ -129,7 +137,8 @@ static void queue_step(struct leak *leak, struct random *random)
     leak->step++;
 }
 
-static bool leak_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static bool leak_next(void *state, struct random *random, const struct scenario_view *view,
+                      struct op *op)
 {
     struct leak *leak = state;
     const struct model *model = view->hosts[0];
@@ -155,8 +164,10 @@ static bool leak_next(void *state, struct random *random, const struct scenario_
 
 const struct scenario slow_leak = {
     .name = "slow_leak",
-    .summary = "20,000 to 80,000 steps that leave a small tensor behind now and then, beside caches that only warm up",
-    .source = "pytorch/xla#8216 (no more than 20,000 to 80,000 steps), jax-ml/jax#7913 (200,000 steps), tensorflow/minigo#702",
+    .summary =
+        "20,000 to 80,000 steps that leave a small tensor behind now and then, beside caches that only warm up",
+    .source =
+        "pytorch/xla#8216 (no more than 20,000 to 80,000 steps), jax-ml/jax#7913 (200,000 steps), tensorflow/minigo#702",
     .chip = "v5e",
     .ops_per_trial = 400000,
     .begin = leak_begin,

@@ -11,7 +11,15 @@
 #include <assert.h>
 
 enum { PARAMETER_COUNT_MAX = 12, LOSS_COUNT_MAX = 256, EVALUATION_EVERY_MAX = 12 };
-enum tag { TAG_PARAMETERS, TAG_BATCH, TAG_ACTIVATIONS, TAG_LOSS, TAG_STEP, TAG_EVALUATION, TAG_COPY };
+enum tag {
+    TAG_PARAMETERS,
+    TAG_BATCH,
+    TAG_ACTIVATIONS,
+    TAG_LOSS,
+    TAG_STEP,
+    TAG_EVALUATION,
+    TAG_COPY
+};
 
 enum phase { RESTORE, LOAD, BATCH, ENQUEUE, LAUNCH, AFTER, CLEAR };
 
@@ -22,8 +30,8 @@ struct training {
     bool donates, keeps_losses, is_evaluation, holds;
     uint8_t parameter_count, evaluation_every, losses_kept_steps;
     uint32_t step, asked;
-    uint32_t batch;        /* OP_NONE when there is none */
-    uint32_t programs[2];  /* step and evaluation; OP_NONE */
+    uint32_t batch;       /* OP_NONE when there is none */
+    uint32_t programs[2]; /* step and evaluation; OP_NONE */
     uint64_t parameter_bytes, batch_bytes, activation_bytes, loss_bytes;
     uint64_t image_bytes, stack_bytes[2];
     uint64_t delay_ns;
@@ -33,10 +41,12 @@ struct training {
 };
 static_assert(sizeof(struct training) <= SCENARIO_STATE_BYTES, "the state fits");
 
-static void training_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void training_begin(void *state, struct random *random, struct setup *setup,
+                           bool capacity_is_free)
 {
     (void)state;
-    device_draw(random, setup, capacity_is_free, &(struct device_wish){.chip = "v4", .granules_min = 8});
+    device_draw(random, setup, capacity_is_free,
+                &(struct device_wish){.chip = "v4", .granules_min = 8});
     setup_set_tag(setup, TAG_PARAMETERS, "parameters");
     setup_set_tag(setup, TAG_BATCH, "batch");
     setup_set_tag(setup, TAG_ACTIVATIONS, "activations");
@@ -46,7 +56,8 @@ static void training_begin(void *state, struct random *random, struct setup *set
     setup_set_tag(setup, TAG_COPY, "optimizer_copy");
 }
 
-/* A job whose working set is close to the device: from four fifths of it to a little more than all. */
+/* A job whose working set is close to the device: from four fifths of it to a little more than all.
+ */
 static void begin_job(struct training *training, struct random *random, const struct model *model)
 {
     training->parameter_count = (uint8_t)random_between(random, 1, PARAMETER_COUNT_MAX);
@@ -54,10 +65,12 @@ static void begin_job(struct training *training, struct random *random, const st
     const uint64_t batch_parts = random_between(random, 1, 8);
     const uint64_t total_parts = random_between(random, 54, 70);
     const uint64_t stack_parts = random_between(random, 2, 18);
-    training->parameter_bytes = device_part(model, parameter_parts, 64 * (uint64_t)training->parameter_count);
+    training->parameter_bytes = device_part(model, parameter_parts,
+                                            64 * (uint64_t)training->parameter_count);
     training->batch_bytes = device_part(model, batch_parts, 64);
     const uint64_t used_parts = parameter_parts + batch_parts + stack_parts;
-    training->activation_bytes = device_part(model, total_parts > used_parts ? total_parts - used_parts : 1, 64);
+    training->activation_bytes = device_part(
+        model, total_parts > used_parts ? total_parts - used_parts : 1, 64);
     training->loss_bytes = random_log_uniform(random, 1, device_part(model, 1, 2048));
     training->image_bytes = device_part(model, 1, random_between(random, 16, 400));
     training->stack_bytes[0] = device_part(model, stack_parts, 64);
@@ -85,10 +98,10 @@ static bool is_there(const struct model *model, uint32_t ref)
     return ref != OP_NONE && model_find(model, ref) != NULL;
 }
 
-/* Loads a checkpoint: for each parameter a copy from storage lives beside it for a moment, and leaves a layout
- * that a fresh job does not have (marin#7115). */
-static bool restore_next(struct training *training, struct random *random, const struct scenario_view *view,
-                         struct op *op)
+/* Loads a checkpoint: for each parameter a copy from storage lives beside it for a moment, and
+ * leaves a layout that a fresh job does not have (marin#7115). */
+static bool restore_next(struct training *training, struct random *random,
+                         const struct scenario_view *view, struct op *op)
 {
     const struct model *model = view->hosts[0];
     for (int i = 0; i < training->parameter_count; i++) {
@@ -100,7 +113,8 @@ static bool restore_next(struct training *training, struct random *random, const
             training->asked = (uint32_t)i;
             if (random_chance(random, 1, 2)) {
                 const uint64_t bytes = whole_granules(model, training->parameter_bytes / 4);
-                const uint32_t copy = op_queue_add(&training->queue, build_request(OP_ALLOC, bytes, TAG_COPY));
+                const uint32_t copy = op_queue_add(&training->queue,
+                                                   build_request(OP_ALLOC, bytes, TAG_COPY));
                 const uint64_t delay = random_log_uniform(random, 1, training->delay_ns);
                 op_queue_add(&training->queue, build_delayed(OP_FREE_AFTER, copy, delay));
             }
@@ -131,7 +145,8 @@ static bool load_next(struct training *training, const struct scenario_view *vie
         }
         training->asked = i;
         training->programs[i] = view->op_number;
-        *op = build_load(training->image_bytes, training->stack_bytes[i], i == 0 ? TAG_STEP : TAG_EVALUATION);
+        *op = build_load(training->image_bytes, training->stack_bytes[i],
+                         i == 0 ? TAG_STEP : TAG_EVALUATION);
         return true;
     }
     training->asked = OP_NONE;
@@ -149,15 +164,18 @@ static bool batch_next(struct training *training, const struct scenario_view *vi
 
 static struct launch_output output(uint64_t size_bytes, uint8_t tag, uint8_t donor)
 {
-    return (struct launch_output){.size_bytes = size_bytes, .op = OP_NONE, .tag = tag, .donor = donor};
+    return (struct launch_output){
+        .size_bytes = size_bytes, .op = OP_NONE, .tag = tag, .donor = donor};
 }
 
-/* Inputs: parameters and batch.  Outputs: the new parameters (donated, or beside the old ones), a loss, and
- * what is kept for the next program. */
-static void begin_launch(struct training *training, struct random *random, const struct model *model)
+/* Inputs: parameters and batch.  Outputs: the new parameters (donated, or beside the old ones), a
+ * loss, and what is kept for the next program. */
+static void begin_launch(struct training *training, struct random *random,
+                         const struct model *model)
 {
     struct launch *launch = &training->launch;
-    training->is_evaluation = training->step % training->evaluation_every == training->evaluation_every - 1u;
+    training->is_evaluation = training->step % training->evaluation_every ==
+                              training->evaluation_every - 1u;
     *launch = (struct launch){
         .program = training->programs[training->is_evaluation],
         .delay_ns = random_between(random, 1, 2 * training->delay_ns),
@@ -167,16 +185,19 @@ static void begin_launch(struct training *training, struct random *random, const
         launch->inputs[launch->input_count++] = training->parameters[i];
         if (!training->is_evaluation) {
             const struct block *parameter = model_find(model, training->parameters[i]);
-            const uint64_t bytes = parameter == NULL ? training->parameter_bytes : parameter->requested_bytes;
-            launch->outputs[launch->output_count++] =
-                output(bytes, TAG_PARAMETERS, training->donates ? i : LAUNCH_NOT_DONATED);
+            const uint64_t bytes = parameter == NULL ? training->parameter_bytes
+                                                     : parameter->requested_bytes;
+            launch->outputs[launch->output_count++] = output(
+                bytes, TAG_PARAMETERS, training->donates ? i : LAUNCH_NOT_DONATED);
         }
     }
     if (is_there(model, training->batch)) {
         launch->inputs[launch->input_count++] = training->batch;
     }
-    launch->outputs[launch->output_count++] = output(training->loss_bytes, TAG_LOSS, LAUNCH_NOT_DONATED);
-    launch->outputs[launch->output_count++] = output(training->activation_bytes, TAG_ACTIVATIONS, LAUNCH_NOT_DONATED);
+    launch->outputs[launch->output_count++] = output(training->loss_bytes, TAG_LOSS,
+                                                     LAUNCH_NOT_DONATED);
+    launch->outputs[launch->output_count++] = output(training->activation_bytes, TAG_ACTIVATIONS,
+                                                     LAUNCH_NOT_DONATED);
     launch_begin(launch);
     training->phase = LAUNCH;
 }
@@ -184,7 +205,8 @@ static void begin_launch(struct training *training, struct random *random, const
 static void keep_loss(struct training *training, uint32_t loss)
 {
     if (training->loss_count == training->losses_kept_steps || !training->keeps_losses) {
-        const uint32_t oldest = training->loss_count == 0 ? loss : training->losses[training->loss_first];
+        const uint32_t oldest = training->loss_count == 0 ? loss
+                                                          : training->losses[training->loss_first];
         op_queue_add(&training->queue, build_on(OP_FREE, oldest));
         if (training->loss_count == 0) {
             return;
@@ -217,20 +239,25 @@ static void end_step(struct training *training, struct random *random, const str
     take_parameters(training, model);
     if (!launch->has_failed) {
         keep_loss(training, launch->outputs[launch->output_count - 2].op);
-        op_queue_add(&training->queue, build_on(OP_FREE, launch->outputs[launch->output_count - 1].op));
+        op_queue_add(&training->queue,
+                     build_on(OP_FREE, launch->outputs[launch->output_count - 1].op));
     }
     if (launch->event != OP_NONE && random_chance(random, 1, 2)) {
-        op_queue_add(&training->queue, build_awaiting(OP_FREE_AFTER, training->batch, launch->event));
+        op_queue_add(&training->queue,
+                     build_awaiting(OP_FREE_AFTER, training->batch, launch->event));
     } else {
         op_queue_add(&training->queue, build_on(OP_FREE, training->batch));
     }
-    if (random_chance(random, 1, 12)) { /* a phase boundary: a second copy of the optimizer's state, briefly */
+    if (random_chance(random, 1,
+                      12)) { /* a phase boundary: a second copy of the optimizer's state, briefly */
         const uint64_t bytes = training->parameter_bytes * training->parameter_count;
-        const uint32_t copy = op_queue_add(&training->queue, build_request(OP_ALLOC, bytes, TAG_COPY));
+        const uint32_t copy = op_queue_add(&training->queue,
+                                           build_request(OP_ALLOC, bytes, TAG_COPY));
         op_queue_add(&training->queue, build_delayed(OP_FREE_AFTER, copy, training->delay_ns));
     }
     if (random_chance(random, 1, 2)) {
-        op_queue_add(&training->queue, build_advance(random_between(random, 1, 2 * training->delay_ns)));
+        op_queue_add(&training->queue,
+                     build_advance(random_between(random, 1, 2 * training->delay_ns)));
     }
     if (random_chance(random, 1, 16)) {
         op_queue_add(&training->queue, op_make(OP_REPORT));
@@ -248,7 +275,8 @@ static void after_step(struct training *training, struct random *random, const s
         training->activation_bytes = whole_granules(model, smaller);
         training->phase = random_chance(random, 1, 8) ? CLEAR : BATCH;
     } else if (random_chance(random, 1, 3)) {
-        training->activation_bytes = whole_granules(model, training->activation_bytes + training->activation_bytes / 8);
+        training->activation_bytes = whole_granules(model, training->activation_bytes +
+                                                               training->activation_bytes / 8);
     }
     for (uint8_t i = 0; i < training->parameter_count; i++) {
         if (!is_there(model, training->parameters[i])) {
@@ -257,8 +285,8 @@ static void after_step(struct training *training, struct random *random, const s
     }
 }
 
-static bool phase_next(struct training *training, struct random *random, const struct scenario_view *view,
-                       struct op *op)
+static bool phase_next(struct training *training, struct random *random,
+                       const struct scenario_view *view, struct op *op)
 {
     const struct model *model = view->hosts[0];
     switch ((enum phase)training->phase) {
@@ -289,7 +317,8 @@ static bool phase_next(struct training *training, struct random *random, const s
     }
 }
 
-static bool training_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static bool training_next(void *state, struct random *random, const struct scenario_view *view,
+                          struct op *op)
 {
     struct training *training = state;
     if (training->parameter_count == 0) {
@@ -305,8 +334,10 @@ static bool training_next(void *state, struct random *random, const struct scena
 
 const struct scenario training_step = {
     .name = "training_step",
-    .summary = "steps with donated parameters, batches freed behind them, kept losses, and an evaluation in between",
-    .source = "pytorch/xla#3470 and #983 (OOM at the next epoch), jax-ml/jax#9064, marin-community/marin#7115",
+    .summary =
+        "steps with donated parameters, batches freed behind them, kept losses, and an evaluation in between",
+    .source =
+        "pytorch/xla#3470 and #983 (OOM at the next epoch), jax-ml/jax#9064, marin-community/marin#7115",
     .chip = "v4",
     .ops_per_trial = 2500,
     .needs_programs = true,

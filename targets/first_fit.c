@@ -1,6 +1,6 @@
-/* What a naive allocator does: the highest hole that fits, no mitigation of any kind.  It keeps the contract
- * `none`; the options defrag, drains and evicts change only what it declares, so that a harness can be
- * seen to catch a lie. */
+/* What a naive allocator does: the highest hole that fits, no mitigation of any kind.  It keeps the
+ * contract `none`; the options defrag, drains and evicts change only what it declares, so that a
+ * harness can be seen to catch a lie. */
 #include "targets/first_fit_heap.h"
 #include "targets/option.h"
 #include "targets/targets.h"
@@ -24,7 +24,7 @@ struct target_instance {
     char message[MESSAGE_BYTES];
 };
 
-/* --- options and life ------------------------------------------------------------------------------ */
+/* --- options and life --- */
 
 static bool read_option(struct target_contract *contract, const struct target_option *option,
                         const struct option_reason *reason)
@@ -58,8 +58,10 @@ static void list_mitigations(struct target_contract *contract)
     }
 }
 
-static enum target_result target_open(const struct target_setup *setup, const struct device_services *device,
-                                      struct target_instance **out, struct target_contract *contract, char *text,
+static enum target_result target_open(const struct target_setup *setup,
+                                      const struct device_services *device,
+                                      struct target_instance **out,
+                                      struct target_contract *contract, char *text,
                                       size_t text_bytes)
 {
     const struct option_reason reason = {text, text_bytes};
@@ -88,7 +90,8 @@ static enum target_result target_open(const struct target_setup *setup, const st
         .heap = {.device = *device,
                  .capacity_bytes = setup->capacity_bytes,
                  .granule_bytes = declared.granule_bytes,
-                 .stats = {.bytes_limit = setup->capacity_bytes, .bytes_reservable_limit = setup->capacity_bytes}}};
+                 .stats = {.bytes_limit = setup->capacity_bytes,
+                           .bytes_reservable_limit = setup->capacity_bytes}}};
     for (unsigned i = 0; i < 4; i++) {
         instance->coordinate[i] = setup->coordinate[i];
     }
@@ -104,7 +107,7 @@ static void target_close(struct target_instance *instance)
     device.host_free(device.context, instance, sizeof *instance);
 }
 
-/* --- failures ---------------------------------------------------------------------------------------- */
+/* --- failures --- */
 
 static enum target_result invalid(struct target_instance *instance, const char *what)
 {
@@ -114,12 +117,14 @@ static enum target_result invalid(struct target_instance *instance, const char *
 
 static enum target_result refused(struct target_instance *instance)
 {
-    (void)snprintf(instance->message, MESSAGE_BYTES, "UNAVAILABLE: the host memory for a block was refused");
+    (void)snprintf(instance->message, MESSAGE_BYTES,
+                   "UNAVAILABLE: the host memory for a block was refused");
     return TARGET_FAILED;
 }
 
 /* The documented sentence; that of fragmentation belongs to runtimes that never move a block. */
-static enum target_result no_memory(struct target_instance *instance, const char *what, uint64_t size_bytes)
+static enum target_result no_memory(struct target_instance *instance, const char *what,
+                                    uint64_t size_bytes)
 {
     char requested_text[SIZE_TEXT_BYTES];
     char free_text[SIZE_TEXT_BYTES];
@@ -128,20 +133,26 @@ static enum target_result no_memory(struct target_instance *instance, const char
     size_print_field(size_bytes, requested_text);
     size_print_field(first_fit_free_bytes(&instance->heap), free_text);
     size_print_field(first_fit_largest_hole_bytes(&instance->heap), largest_text);
-    int used = snprintf(instance->message, MESSAGE_BYTES,
-                        "RESOURCE_EXHAUSTED: Error %s: Attempting to allocate %s. That was not possible. "
-                        "There are %s free.",
-                        what, requested_text, free_text);
-    if (instance->contract.defrag == DEFRAG_NONE && first_fit_free_bytes(&instance->heap) >= size_bytes) {
-        used += snprintf(instance->message + used, MESSAGE_BYTES - (size_t)used,
-                         " Due to fragmentation, the largest contiguous region of free memory is %s.", largest_text);
+    int used = snprintf(
+        instance->message, MESSAGE_BYTES,
+        "RESOURCE_EXHAUSTED: Error %s: Attempting to allocate %s. That was not possible. "
+        "There are %s free.",
+        what, requested_text, free_text);
+    if (instance->contract.defrag == DEFRAG_NONE &&
+        first_fit_free_bytes(&instance->heap) >= size_bytes) {
+        used += snprintf(
+            instance->message + used, MESSAGE_BYTES - (size_t)used,
+            " Due to fragmentation, the largest contiguous region of free memory is %s.",
+            largest_text);
     }
     (void)snprintf(instance->message + used, MESSAGE_BYTES - (size_t)used,
-                   "; (%" PRIu32 "x%" PRIu32 "x%" PRIu32 "_HBM%" PRIu32 ")", at[0], at[1], at[2], at[3]);
+                   "; (%" PRIu32 "x%" PRIu32 "x%" PRIu32 "_HBM%" PRIu32 ")", at[0], at[1], at[2],
+                   at[3]);
     return TARGET_NO_MEMORY;
 }
 
-static enum target_result no_stack(struct target_instance *instance, const char *what, uint64_t stack_bytes)
+static enum target_result no_stack(struct target_instance *instance, const char *what,
+                                   uint64_t stack_bytes)
 {
     char requested_text[SIZE_TEXT_BYTES];
     char free_text[SIZE_TEXT_BYTES];
@@ -151,10 +162,11 @@ static enum target_result no_stack(struct target_instance *instance, const char 
     size_print_field(first_fit_free_bytes(&instance->heap), free_text);
     size_print_field(instance->heap.reserved_bytes, reserved_text);
     size_print_field(first_fit_reservable_bytes(&instance->heap), reservable_text);
-    (void)snprintf(instance->message, MESSAGE_BYTES,
-                   "RESOURCE_EXHAUSTED: Error %s: Attempting to reserve %s at the bottom of memory. That was not "
-                   "possible. There are %s free, %s reserved, and %s reservable.",
-                   what, requested_text, free_text, reserved_text, reservable_text);
+    (void)snprintf(
+        instance->message, MESSAGE_BYTES,
+        "RESOURCE_EXHAUSTED: Error %s: Attempting to reserve %s at the bottom of memory. That was not "
+        "possible. There are %s free, %s reserved, and %s reservable.",
+        what, requested_text, free_text, reserved_text, reservable_text);
     return TARGET_NO_MEMORY;
 }
 
@@ -173,9 +185,10 @@ static struct target_block block_of(const struct first_fit_node *node)
     return (struct target_block){(uint64_t)(uintptr_t)node, node->address, node->size_bytes};
 }
 
-/* --- calls on buffers ---------------------------------------------------------------------------------- */
+/* --- calls on buffers --- */
 
-static enum target_result target_alloc(struct target_instance *instance, const struct target_request *request,
+static enum target_result target_alloc(struct target_instance *instance,
+                                       const struct target_request *request,
                                        struct target_block *block)
 {
     first_fit_collect(&instance->heap);
@@ -187,10 +200,11 @@ static enum target_result target_alloc(struct target_instance *instance, const s
         return invalid(instance, "the alignment is not a power of two up to 2^24");
     }
     const uint64_t granule = instance->contract.granule_bytes;
-    const struct first_fit_wanted wanted = {.size_bytes = first_fit_in_granules(&instance->heap, request->size_bytes),
-                                            .align_bytes = align > granule ? align : granule,
-                                            .floor_bytes = instance->heap.reserved_bytes,
-                                            .like = {.tag = request->tag, .kind = request->kind}};
+    const struct first_fit_wanted wanted = {
+        .size_bytes = first_fit_in_granules(&instance->heap, request->size_bytes),
+        .align_bytes = align > granule ? align : granule,
+        .floor_bytes = instance->heap.reserved_bytes,
+        .like = {.tag = request->tag, .kind = request->kind}};
     struct first_fit_node *node = NULL;
     const enum target_result result = first_fit_place(&instance->heap, &wanted, &node);
     if (result == TARGET_NO_MEMORY) {
@@ -203,7 +217,8 @@ static enum target_result target_alloc(struct target_instance *instance, const s
     return TARGET_OK;
 }
 
-static enum target_result target_free(struct target_instance *instance, uint64_t handle, uint64_t event)
+static enum target_result target_free(struct target_instance *instance, uint64_t handle,
+                                      uint64_t event)
 {
     first_fit_collect(&instance->heap);
     if (!first_fit_add_wait(&instance->heap, node_of(handle), event)) {
@@ -214,10 +229,12 @@ static enum target_result target_free(struct target_instance *instance, uint64_t
     return TARGET_OK;
 }
 
-static enum target_result target_use(struct target_instance *instance, uint64_t handle, uint64_t event)
+static enum target_result target_use(struct target_instance *instance, uint64_t handle,
+                                     uint64_t event)
 {
     first_fit_collect(&instance->heap);
-    return first_fit_add_wait(&instance->heap, node_of(handle), event) ? TARGET_OK : refused(instance);
+    return first_fit_add_wait(&instance->heap, node_of(handle), event) ? TARGET_OK
+                                                                       : refused(instance);
 }
 
 static enum target_result target_hold(struct target_instance *instance, uint64_t handle)
@@ -239,11 +256,13 @@ static enum target_result target_release(struct target_instance *instance, uint6
 }
 
 static enum target_result target_donate(struct target_instance *instance, uint64_t handle,
-                                        const struct target_request *request, struct target_block *block)
+                                        const struct target_request *request,
+                                        struct target_block *block)
 {
     struct first_fit_node *node = node_of(handle);
     first_fit_collect(&instance->heap);
-    if (request->size_bytes == 0 || request->size_bytes > node->size_bytes || node->hold_count > 0) {
+    if (request->size_bytes == 0 || request->size_bytes > node->size_bytes ||
+        node->hold_count > 0) {
         return invalid(instance, "the request is larger than the block, or the block is held");
     }
     if (request->align_bytes != 0 && node->address % request->align_bytes != 0) {
@@ -255,17 +274,20 @@ static enum target_result target_donate(struct target_instance *instance, uint64
     return TARGET_OK;
 }
 
-/* --- calls on programs --------------------------------------------------------------------------------- */
+/* --- calls on programs --- */
 
-static enum target_result program_no_memory(struct target_instance *instance, const char *name, uint64_t image_bytes,
-                                            uint64_t stack_bytes, bool is_stack)
+static enum target_result program_no_memory(struct target_instance *instance, const char *name,
+                                            uint64_t image_bytes, uint64_t stack_bytes,
+                                            bool is_stack)
 {
     char what[256];
     (void)snprintf(what, sizeof what, "loading program '%.200s'", name);
-    return is_stack ? no_stack(instance, what, stack_bytes) : no_memory(instance, what, image_bytes);
+    return is_stack ? no_stack(instance, what, stack_bytes)
+                    : no_memory(instance, what, image_bytes);
 }
 
-static enum target_result target_load(struct target_instance *instance, const struct target_program *program,
+static enum target_result target_load(struct target_instance *instance,
+                                      const struct target_program *program,
                                       struct target_block *image)
 {
     first_fit_collect(&instance->heap);
@@ -284,16 +306,19 @@ static enum target_result target_load(struct target_instance *instance, const st
     uint64_t address = 0;
     struct first_fit_node *above = NULL;
     if (!first_fit_find_place(&instance->heap, &wanted, &address, &above)) {
-        return program_no_memory(instance, program->name, program->image_bytes, program->stack_bytes, false);
+        return program_no_memory(instance, program->name, program->image_bytes,
+                                 program->stack_bytes, false);
     }
-    wanted.floor_bytes = stack > instance->heap.reserved_bytes ? stack : instance->heap.reserved_bytes;
+    wanted.floor_bytes = stack > instance->heap.reserved_bytes ? stack
+                                                               : instance->heap.reserved_bytes;
     struct first_fit_node *node = NULL;
     enum target_result result = TARGET_NO_MEMORY;
     if (stack <= first_fit_reservable_bytes(&instance->heap)) {
         result = first_fit_place(&instance->heap, &wanted, &node);
     }
     if (result == TARGET_NO_MEMORY) {
-        return program_no_memory(instance, program->name, program->image_bytes, program->stack_bytes, true);
+        return program_no_memory(instance, program->name, program->image_bytes,
+                                 program->stack_bytes, true);
     }
     if (result != TARGET_OK) {
         return refused(instance);
@@ -305,8 +330,8 @@ static enum target_result target_load(struct target_instance *instance, const st
     return TARGET_OK;
 }
 
-static enum target_result target_execute(struct target_instance *instance, uint64_t handle, uint64_t event,
-                                         struct target_block *image)
+static enum target_result target_execute(struct target_instance *instance, uint64_t handle,
+                                         uint64_t event, struct target_block *image)
 {
     struct first_fit_node *program = node_of(handle);
     first_fit_collect(&instance->heap);
@@ -331,9 +356,10 @@ static enum target_result target_unload(struct target_instance *instance, uint64
     return target_free(instance, handle, 0);
 }
 
-/* --- what is where --------------------------------------------------------------------------------------- */
+/* --- what is where --- */
 
-static enum target_result target_locate(struct target_instance *instance, uint64_t handle, struct target_block *block)
+static enum target_result target_locate(struct target_instance *instance, uint64_t handle,
+                                        struct target_block *block)
 {
     (void)instance;
     *block = block_of(node_of(handle));
@@ -348,7 +374,8 @@ static void target_stats(struct target_instance *instance, struct target_stats *
     stats->largest_free_block_bytes = first_fit_largest_hole_bytes(&instance->heap);
 }
 
-/* Largest first without memory to sort in: each pass finds the next smaller size.  O(sizes * blocks). */
+/* Largest first without memory to sort in: each pass finds the next smaller size.  O(sizes *
+ * blocks). */
 static void target_report(struct target_instance *instance,
                           void (*row)(void *context, const struct target_row *row), void *context)
 {
@@ -356,13 +383,15 @@ static void target_report(struct target_instance *instance,
     uint64_t limit = UINT64_MAX;
     for (;;) {
         uint64_t size = 0;
-        for (const struct first_fit_node *node = instance->heap.highest; node != NULL; node = node->below) {
+        for (const struct first_fit_node *node = instance->heap.highest; node != NULL;
+             node = node->below) {
             size = node->size_bytes < limit && node->size_bytes > size ? node->size_bytes : size;
         }
         if (size == 0) {
             return;
         }
-        for (const struct first_fit_node *node = instance->heap.highest; node != NULL; node = node->below) {
+        for (const struct first_fit_node *node = instance->heap.highest; node != NULL;
+             node = node->below) {
             if (node->size_bytes == size) {
                 row(context, &(struct target_row){node->address, size, node->kind, node->tag});
             }

@@ -97,7 +97,8 @@ void first_fit_collect(struct first_fit_heap *heap)
     for (struct first_fit_node *node = heap->highest; node != NULL; node = below) {
         below = node->below;
         poll_waits(heap, node);
-        if (node->kind == BLOCK_PROGRAM && node->waits != NULL && node->stack_bytes > heap->reserved_bytes) {
+        if (node->kind == BLOCK_PROGRAM && node->waits != NULL &&
+            node->stack_bytes > heap->reserved_bytes) {
             heap->reserved_bytes = node->stack_bytes;
         }
         first_fit_settle(heap, node);
@@ -141,7 +142,8 @@ bool first_fit_find_place(const struct first_fit_heap *heap, const struct first_
     }
 }
 
-static void link_node(struct first_fit_heap *heap, struct first_fit_node *node, struct first_fit_node *above)
+static void link_node(struct first_fit_heap *heap, struct first_fit_node *node,
+                      struct first_fit_node *above)
 {
     struct target_stats *stats = &heap->stats;
     node->above = above;
@@ -152,13 +154,16 @@ static void link_node(struct first_fit_heap *heap, struct first_fit_node *node, 
     }
     stats->num_allocs++;
     stats->bytes_in_use += node->size_bytes;
-    stats->peak_bytes_in_use =
-        stats->bytes_in_use > stats->peak_bytes_in_use ? stats->bytes_in_use : stats->peak_bytes_in_use;
-    stats->largest_alloc_size =
-        node->size_bytes > stats->largest_alloc_size ? node->size_bytes : stats->largest_alloc_size;
+    stats->peak_bytes_in_use = stats->bytes_in_use > stats->peak_bytes_in_use
+                                   ? stats->bytes_in_use
+                                   : stats->peak_bytes_in_use;
+    stats->largest_alloc_size = node->size_bytes > stats->largest_alloc_size
+                                    ? node->size_bytes
+                                    : stats->largest_alloc_size;
 }
 
-enum target_result first_fit_place(struct first_fit_heap *heap, const struct first_fit_wanted *wanted,
+enum target_result first_fit_place(struct first_fit_heap *heap,
+                                   const struct first_fit_wanted *wanted,
                                    struct first_fit_node **out)
 {
     uint64_t address = 0;

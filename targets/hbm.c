@@ -21,7 +21,7 @@ struct target_instance {
     struct device_services device;
 };
 
-/* --- services: the same calls under other names ------------------------------------------------ */
+/* --- services: the same calls under other names --- */
 
 static enum hbm_service_result service_result(enum device_result result)
 {
@@ -43,19 +43,22 @@ static const struct device_services *device_of(void *context)
     return &instance->device;
 }
 
-static enum hbm_service_result service_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
+static enum hbm_service_result service_copy(void *context, uint64_t from, uint64_t to,
+                                            uint64_t bytes)
 {
     const struct device_services *device = device_of(context);
     return service_result(device->copy(device->context, from, to, bytes));
 }
 
-static enum hbm_service_result service_stage_out(void *context, uint64_t from, uint64_t bytes, uint64_t *token)
+static enum hbm_service_result service_stage_out(void *context, uint64_t from, uint64_t bytes,
+                                                 uint64_t *token)
 {
     const struct device_services *device = device_of(context);
     return service_result(device->stage_out(device->context, from, bytes, token));
 }
 
-static enum hbm_service_result service_stage_in(void *context, uint64_t token, uint64_t to, uint64_t bytes)
+static enum hbm_service_result service_stage_in(void *context, uint64_t token, uint64_t to,
+                                                uint64_t bytes)
 {
     const struct device_services *device = device_of(context);
     (void)bytes; /* the stage knows its size */
@@ -128,7 +131,7 @@ static struct hbm_services services_for(struct target_instance *instance)
     };
 }
 
-/* --- options ------------------------------------------------------------------------------------- */
+/* --- options --- */
 
 static void print_line(void *context, const char *text)
 {
@@ -144,7 +147,8 @@ struct wishes {
     uint64_t search_nodes_max; /* 0 = libhbm's own */
 };
 
-static bool read_option(struct wishes *wishes, const struct target_option *option, const struct option_reason *reason)
+static bool read_option(struct wishes *wishes, const struct target_option *option,
+                        const struct option_reason *reason)
 {
     if (option_is(option, "defrag")) {
         return option_read_defrag(option, &wishes->defrag, reason);
@@ -176,7 +180,8 @@ static bool read_option(struct wishes *wishes, const struct target_option *optio
     return option_refuse_key(option, option_help, reason);
 }
 
-static bool read_wishes(struct wishes *wishes, const struct target_setup *setup, const struct option_reason *reason)
+static bool read_wishes(struct wishes *wishes, const struct target_setup *setup,
+                        const struct option_reason *reason)
 {
     *wishes = (struct wishes){
         .granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512,
@@ -195,10 +200,12 @@ static bool read_wishes(struct wishes *wishes, const struct target_setup *setup,
 
 static struct hbm_options options_for(const struct wishes *wishes, const struct target_setup *setup)
 {
-    static const enum hbm_defrag defrags[] = {
-        [DEFRAG_NONE] = HBM_DEFRAG_NONE, [DEFRAG_SLIDE] = HBM_DEFRAG_SLIDE, [DEFRAG_REPACK] = HBM_DEFRAG_REPACK};
-    static const enum hbm_mitigation mitigations[] = {
-        [MITIGATION_DRAIN] = HBM_DRAIN, [MITIGATION_DEFRAGMENT] = HBM_DEFRAGMENT, [MITIGATION_EVICT] = HBM_EVICT};
+    static const enum hbm_defrag defrags[] = {[DEFRAG_NONE] = HBM_DEFRAG_NONE,
+                                              [DEFRAG_SLIDE] = HBM_DEFRAG_SLIDE,
+                                              [DEFRAG_REPACK] = HBM_DEFRAG_REPACK};
+    static const enum hbm_mitigation mitigations[] = {[MITIGATION_DRAIN] = HBM_DRAIN,
+                                                      [MITIGATION_DEFRAGMENT] = HBM_DEFRAGMENT,
+                                                      [MITIGATION_EVICT] = HBM_EVICT};
     struct hbm_options options;
     hbm_options_init(&options);
     options.capacity_bytes = setup->capacity_bytes;
@@ -210,7 +217,8 @@ static struct hbm_options options_for(const struct wishes *wishes, const struct 
     options.drains = wishes->drains;
     options.evicts = wishes->evicts;
     options.program_evicts_program = wishes->program_evicts_program;
-    options.search_nodes_max = wishes->search_nodes_max != 0 ? wishes->search_nodes_max : options.search_nodes_max;
+    options.search_nodes_max = wishes->search_nodes_max != 0 ? wishes->search_nodes_max
+                                                             : options.search_nodes_max;
     options.log_allocations_on_oom = wishes->log_allocations_on_oom;
     options.sink = (struct hbm_sink){print_line, stderr};
     options.code_shown = wishes->message_code;
@@ -236,10 +244,12 @@ static struct target_contract contract_for(const struct wishes *wishes)
     };
 }
 
-/* --- life ---------------------------------------------------------------------------------------- */
+/* --- life --- */
 
-static enum target_result target_open(const struct target_setup *setup, const struct device_services *device,
-                                      struct target_instance **out, struct target_contract *contract, char *text,
+static enum target_result target_open(const struct target_setup *setup,
+                                      const struct device_services *device,
+                                      struct target_instance **out,
+                                      struct target_contract *contract, char *text,
                                       size_t text_bytes)
 {
     const struct option_reason reason = {text, text_bytes};
@@ -287,9 +297,10 @@ static enum target_result target_result(enum hbm_result result)
     }
 }
 
-/* --- handles ------------------------------------------------------------------------------------- */
+/* --- handles --- */
 
-/* Both kinds of handle are pointers to at least two bytes of alignment, so the lowest bit says which. */
+/* Both kinds of handle are pointers to at least two bytes of alignment, so the lowest bit says
+ * which. */
 #define PROGRAM_BIT ((uint64_t)1)
 
 static struct hbm_buffer *buffer_of(uint64_t handle)
@@ -302,20 +313,23 @@ static struct hbm_program *program_of(uint64_t handle)
     return (struct hbm_program *)(uintptr_t)(handle & ~PROGRAM_BIT);
 }
 
-static struct target_block block_of_buffer(struct target_instance *instance, struct hbm_buffer *buffer)
+static struct target_block block_of_buffer(struct target_instance *instance,
+                                           struct hbm_buffer *buffer)
 {
-    return (struct target_block){(uint64_t)(uintptr_t)buffer, hbm_buffer_address(instance->hbm, buffer),
+    return (struct target_block){(uint64_t)(uintptr_t)buffer,
+                                 hbm_buffer_address(instance->hbm, buffer),
                                  hbm_buffer_size(instance->hbm, buffer)};
 }
 
-static struct target_block block_of_program(struct target_instance *instance, struct hbm_program *program)
+static struct target_block block_of_program(struct target_instance *instance,
+                                            struct hbm_program *program)
 {
     return (struct target_block){(uint64_t)(uintptr_t)program | PROGRAM_BIT,
                                  hbm_program_address(instance->hbm, program),
                                  hbm_program_size(instance->hbm, program)};
 }
 
-/* --- buffers ------------------------------------------------------------------------------------- */
+/* --- buffers --- */
 
 static struct hbm_request request_for(const struct target_request *request)
 {
@@ -329,7 +343,8 @@ static struct hbm_request request_for(const struct target_request *request)
     };
 }
 
-static enum target_result target_alloc(struct target_instance *instance, const struct target_request *request,
+static enum target_result target_alloc(struct target_instance *instance,
+                                       const struct target_request *request,
                                        struct target_block *block)
 {
     const struct hbm_request asked = request_for(request);
@@ -341,7 +356,8 @@ static enum target_result target_alloc(struct target_instance *instance, const s
     return target_result(result);
 }
 
-static enum target_result target_free(struct target_instance *instance, uint64_t handle, uint64_t event)
+static enum target_result target_free(struct target_instance *instance, uint64_t handle,
+                                      uint64_t event)
 {
     if (event != 0) {
         return target_result(hbm_free_after(instance->hbm, buffer_of(handle), event));
@@ -350,7 +366,8 @@ static enum target_result target_free(struct target_instance *instance, uint64_t
     return TARGET_OK;
 }
 
-static enum target_result target_use(struct target_instance *instance, uint64_t handle, uint64_t event)
+static enum target_result target_use(struct target_instance *instance, uint64_t handle,
+                                     uint64_t event)
 {
     return target_result(hbm_use(instance->hbm, buffer_of(handle), event));
 }
@@ -366,7 +383,8 @@ static enum target_result target_release(struct target_instance *instance, uint6
 }
 
 static enum target_result target_donate(struct target_instance *instance, uint64_t handle,
-                                        const struct target_request *request, struct target_block *block)
+                                        const struct target_request *request,
+                                        struct target_block *block)
 {
     const struct hbm_request asked = request_for(request);
     struct hbm_buffer *buffer = NULL;
@@ -377,12 +395,14 @@ static enum target_result target_donate(struct target_instance *instance, uint64
     return target_result(result);
 }
 
-/* --- programs ------------------------------------------------------------------------------------ */
+/* --- programs --- */
 
-static enum target_result target_load(struct target_instance *instance, const struct target_program *asked,
+static enum target_result target_load(struct target_instance *instance,
+                                      const struct target_program *asked,
                                       struct target_block *image)
 {
-    const struct hbm_program_request request = {asked->id, asked->image_bytes, asked->stack_bytes, asked->name};
+    const struct hbm_program_request request = {asked->id, asked->image_bytes, asked->stack_bytes,
+                                                asked->name};
     struct hbm_program *program = NULL;
     const enum hbm_result result = hbm_program_load(instance->hbm, &request, &program);
     if (result == HBM_OK) {
@@ -391,8 +411,8 @@ static enum target_result target_load(struct target_instance *instance, const st
     return target_result(result);
 }
 
-static enum target_result target_execute(struct target_instance *instance, uint64_t handle, uint64_t event,
-                                         struct target_block *image)
+static enum target_result target_execute(struct target_instance *instance, uint64_t handle,
+                                         uint64_t event, struct target_block *image)
 {
     const enum hbm_result result = hbm_execute(instance->hbm, program_of(handle), event);
     if (result == HBM_OK) {
@@ -407,22 +427,25 @@ static enum target_result target_unload(struct target_instance *instance, uint64
     return TARGET_OK;
 }
 
-/* --- moves, counters, reports -------------------------------------------------------------------- */
+/* --- moves, counters, reports --- */
 
 static enum target_result target_defragment(struct target_instance *instance)
 {
     return target_result(hbm_defragment(instance->hbm));
 }
 
-static enum target_result target_retire(struct target_instance *instance, uint64_t address, uint64_t size_bytes)
+static enum target_result target_retire(struct target_instance *instance, uint64_t address,
+                                        uint64_t size_bytes)
 {
     return target_result(hbm_retire(instance->hbm, address, size_bytes));
 }
 
-static enum target_result target_locate(struct target_instance *instance, uint64_t handle, struct target_block *block)
+static enum target_result target_locate(struct target_instance *instance, uint64_t handle,
+                                        struct target_block *block)
 {
-    const struct target_block found = (handle & PROGRAM_BIT) != 0 ? block_of_program(instance, program_of(handle))
-                                                                 : block_of_buffer(instance, buffer_of(handle));
+    const struct target_block found = (handle & PROGRAM_BIT) != 0
+                                          ? block_of_program(instance, program_of(handle))
+                                          : block_of_buffer(instance, buffer_of(handle));
     if (found.address == HBM_ADDRESS_NONE) {
         return TARGET_INVALID;
     }
@@ -457,11 +480,13 @@ struct row_sink {
 
 static void visit_entry(void *context, const struct hbm_report_entry *entry)
 {
-    static const enum block_kind kinds[] = {
-        [HBM_KIND_BUFFER] = BLOCK_BUFFER, [HBM_KIND_OUTPUT] = BLOCK_OUTPUT, [HBM_KIND_PROGRAM] = BLOCK_PROGRAM,
-        [HBM_KIND_RETIRED] = BLOCK_RETIRED};
+    static const enum block_kind kinds[] = {[HBM_KIND_BUFFER] = BLOCK_BUFFER,
+                                            [HBM_KIND_OUTPUT] = BLOCK_OUTPUT,
+                                            [HBM_KIND_PROGRAM] = BLOCK_PROGRAM,
+                                            [HBM_KIND_RETIRED] = BLOCK_RETIRED};
     const struct row_sink *sink = context;
-    const struct target_row row = {entry->address, entry->size_bytes, kinds[entry->kind], (uint32_t)entry->tag};
+    const struct target_row row = {entry->address, entry->size_bytes, kinds[entry->kind],
+                                   (uint32_t)entry->tag};
     sink->row(sink->context, &row);
 }
 
@@ -469,9 +494,11 @@ static void target_report(struct target_instance *instance,
                           void (*row)(void *context, const struct target_row *row), void *context)
 {
     struct row_sink sink = {row, context};
-    /* It needs host memory to sort in, and says so before the first row.  The table has no way to pass a refusal
-     * on, so a momentary one is tried over. */
-    for (unsigned i = 0; i < REPORT_TRY_COUNT && hbm_report_visit(instance->hbm, visit_entry, &sink) != HBM_OK; i++) {
+    /* It needs host memory to sort in, and says so before the first row.  The table has no way to
+     * pass a refusal on, so a momentary one is tried over. */
+    for (unsigned i = 0;
+         i < REPORT_TRY_COUNT && hbm_report_visit(instance->hbm, visit_entry, &sink) != HBM_OK;
+         i++) {
     }
 }
 

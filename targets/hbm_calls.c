@@ -7,14 +7,12 @@
 
 /* --- the input ----------------------------------------------------------------------------------
  *
- *   0      defrag (bits 0-1), granule as a power of two (2-5), program_evicts_program (6), message code (7)
- *   1      order (bits 0-2), report on an out-of-memory (3), coordinate (4), ends with everything allocated (5),
- *          nodes of the search: few or many (6)
- *   2-3    capacity in granules, less one
- *   4      chip, in the place of the capacity; 0 none
- *   5      what is wrong with the options; 0 nothing
- *   6      the allocation of host memory that is refused, from 1, counted from the start
- *   7      how many more are
+ *   0      defrag (bits 0-1), granule as a power of two (2-5), program_evicts_program (6), message
+ * code (7) 1      order (bits 0-2), report on an out-of-memory (3), coordinate (4), ends with
+ * everything allocated (5), nodes of the search: few or many (6) 2-3    capacity in granules, less
+ * one 4      chip, in the place of the capacity; 0 none 5      what is wrong with the options; 0
+ * nothing 6      the allocation of host memory that is refused, from 1, counted from the start 7
+ * how many more are
  *
  * and calls of four bytes each: kind and three numbers. */
 
@@ -24,7 +22,7 @@ struct call {
     uint8_t kind, a, b, c;
 };
 
-/* --- calls --------------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 static enum hbm_result allocate(struct calls_play *play, const struct hbm_request *request)
 {
@@ -49,8 +47,8 @@ static enum hbm_result call_allocate(struct calls_play *play, const struct call 
     return allocate(play, &request);
 }
 
-/* Many at once, each with a shape of its own, so that every table grows; sizes from 1 + 16 * (b / 8) granules, b % 8
- * more at most. */
+/* Many at once, each with a shape of its own, so that every table grows; sizes from 1 + 16 * (b /
+ * 8) granules, b % 8 more at most. */
 static enum hbm_result call_allocate_many(struct calls_play *play, const struct call *call)
 {
     struct hbm_shape shape;
@@ -149,7 +147,8 @@ static enum hbm_result call_release(struct calls_play *play, const struct call *
 static enum hbm_result call_donate(struct calls_play *play, const struct call *call)
 {
     struct hbm_shape shape;
-    const struct hbm_request request = calls_make_request(play, call->b & 15, call->b, call->c, &shape);
+    const struct hbm_request request = calls_make_request(play, call->b & 15, call->b, call->c,
+                                                          &shape);
     const size_t i = calls_pick_live(play, call->a);
     return i == play->buffer_count
                ? HBM_OK
@@ -165,9 +164,12 @@ static enum hbm_result call_load(struct calls_play *play, const struct call *cal
         .id = play->program_count + 1,
         .image_bytes = (1u + call->a) * (uint64_t)play->options.granule_bytes,
         .stack_bytes = call->b * (uint64_t)play->options.granule_bytes,
-        .name = (call->c & 3) == 0 ? NULL : (call->c & 3) == 1 ? "" : "jit_train_step",
+        .name = (call->c & 3) == 0   ? NULL
+                : (call->c & 3) == 1 ? ""
+                                     : "jit_train_step",
     };
-    const enum hbm_result result = hbm_program_load(play->hbm, &request, &play->programs[play->program_count]);
+    const enum hbm_result result = hbm_program_load(play->hbm, &request,
+                                                    &play->programs[play->program_count]);
     play->program_count += result == HBM_OK;
     return result;
 }
@@ -196,16 +198,17 @@ static enum hbm_result call_unload(struct calls_play *play, const struct call *c
     return HBM_OK;
 }
 
-/* a: how many inputs (bits 0-2) and outputs (3-5); b: the first input, the sizes (0 is no size), whether
- * the event may be done (bit 7) and whether one input is donated again and again (6); c: as of a request, and with its
- * highest bits which inputs are donated. */
+/* a: how many inputs (bits 0-2) and outputs (3-5); b: the first input, the sizes (0 is no size),
+ * whether the event may be done (bit 7) and whether one input is donated again and again (6); c: as
+ * of a request, and with its highest bits which inputs are donated. */
 static enum hbm_result call_launch(struct calls_play *play, const struct call *call)
 {
     struct hbm_buffer *inputs[INPUTS_MAX], *outputs[OUTPUTS_MAX];
     struct hbm_request requests[OUTPUTS_MAX];
     struct hbm_shape shapes[OUTPUTS_MAX];
     size_t donations[OUTPUTS_MAX], at[INPUTS_MAX];
-    struct hbm_launch launch = {.inputs = inputs, .outputs = requests, .output_count = call->a >> 3 & 7};
+    struct hbm_launch launch = {
+        .inputs = inputs, .outputs = requests, .output_count = call->a >> 3 & 7};
     for (unsigned i = 0; i < (call->a & 7u); i++) {
         const size_t live = calls_pick_live(play, call->b + i);
         if (live == play->buffer_count) {
@@ -216,10 +219,13 @@ static enum hbm_result call_launch(struct calls_play *play, const struct call *c
     }
     for (size_t i = 0; i < launch.output_count; i++) {
         requests[i] = calls_make_request(play, (call->b + i) % 16, call->b, call->c, &shapes[i]);
-        donations[i] = (call->c >> 5 & (1u << i)) == 0 ? HBM_NOT_DONATED : (call->b & 64) != 0 ? 0 : i;
+        donations[i] = (call->c >> 5 & (1u << i)) == 0 ? HBM_NOT_DONATED
+                       : (call->b & 64) != 0           ? 0
+                                                       : i;
     }
     launch.donations = (call->c & 224) != 0 ? donations : NULL;
-    launch.program = play->program_count == 0 ? NULL : play->programs[call->b % play->program_count];
+    launch.program = play->program_count == 0 ? NULL
+                                              : play->programs[call->b % play->program_count];
     launch.event = (call->b & 128) != 0 ? play->event_count : calls_next_event(play);
     if (play->buffer_count + launch.output_count > CALLS_BUFFERS_MAX) {
         return HBM_OK;
@@ -279,9 +285,12 @@ static enum hbm_result call_report(struct calls_play *play, const struct call *c
 static enum hbm_result call_fault(struct calls_play *play, const struct call *call)
 {
     const enum calls_service service = (enum calls_service)(call->a % CALLS_SERVICE_COUNT);
-    const bool can_be_partial = service == CALLS_COPY || service == CALLS_STAGE_IN || service == CALLS_UNLOAD;
-    play->device.faults[service] = (struct calls_fault){
-        .after = call->b & 31, .count = call->c % 32u, .is_partial = can_be_partial && (call->b & 128) != 0};
+    const bool can_be_partial = service == CALLS_COPY || service == CALLS_STAGE_IN ||
+                                service == CALLS_UNLOAD;
+    play->device.faults[service] = (struct calls_fault){.after = call->b & 31,
+                                                        .count = call->c % 32u,
+                                                        .is_partial = can_be_partial &&
+                                                                      (call->b & 128) != 0};
     return HBM_OK;
 }
 
@@ -312,7 +321,8 @@ static enum hbm_result call_wrong(struct calls_play *play, const struct call *ca
         request.kind = HBM_KIND_PROGRAM;
         return allocate(play, &request);
     case 5:
-        shape = (struct hbm_shape){.rank = call->b % 9, .tile_rank = call->c % 5, .element_type = call->b};
+        shape = (struct hbm_shape){
+            .rank = call->b % 9, .tile_rank = call->c % 5, .element_type = call->b};
         shape.minor_to_major[0] = call->c;
         request.shape = &shape;
         return hbm_shape_is_valid(&shape) ? HBM_INVALID : allocate(play, &request);
@@ -336,21 +346,29 @@ static enum hbm_result call_wrong_changes_nothing(struct calls_play *play, const
 {
     struct hbm_stats before, after;
     hbm_stats(play->hbm, &before);
-    const enum hbm_result result = play->buffer_count < CALLS_BUFFERS_MAX ? call_wrong(play, call) : HBM_INVALID;
+    const enum hbm_result result = play->buffer_count < CALLS_BUFFERS_MAX ? call_wrong(play, call)
+                                                                          : HBM_INVALID;
     hbm_stats(play->hbm, &after);
     calls_expect(play, result == HBM_INVALID, "what can never be right is not refused");
-    calls_expect(play, memcmp(&before, &after, sizeof before) == 0, "a call that was refused has changed the counters");
+    calls_expect(play, memcmp(&before, &after, sizeof before) == 0,
+                 "a call that was refused has changed the counters");
     return HBM_OK; /* of some the failure is ours */
 }
 
 static enum hbm_result (*const calls[])(struct calls_play *play, const struct call *call) = {
-    call_allocate, call_free,   call_use,    call_hold,       call_release, call_donate, call_load,
-    call_execute,  call_unload, call_launch, call_events,     call_retire,  call_fault,  call_wrong_changes_nothing,
-    call_report,   call_defragment, call_allocate_many, call_free_many,
+    call_allocate,      call_free,
+    call_use,           call_hold,
+    call_release,       call_donate,
+    call_load,          call_execute,
+    call_unload,        call_launch,
+    call_events,        call_retire,
+    call_fault,         call_wrong_changes_nothing,
+    call_report,        call_defragment,
+    call_allocate_many, call_free_many,
 };
 enum { KIND_COUNT = sizeof calls / sizeof calls[0] };
 
-/* --- all ----------------------------------------------------------------------------------------------- */
+/* --- all --- */
 
 /* Looking at all of a large heap costs more than the calls: then now and then. */
 enum { SMALL_HEAP_BUFFERS = 64, LOOKS_EVERY = 16 };

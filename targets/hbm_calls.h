@@ -1,16 +1,22 @@
-/* Plays any bytes as calls of libhbm's own interface: what lists of ops cannot say, because they are the same for every
- * allocator.  Options and requests that are refused, chips, shapes, compound launches, reports as text, services that
- * refuse at any call (host memory while it opens, too), and an end with everything still allocated. */
+/* Plays any bytes as calls of libhbm's own interface: what lists of ops cannot say, because they
+ * are the same for every allocator.  Options and requests that are refused, chips, shapes, compound
+ * launches, reports as text, services that refuse at any call (host memory while it opens, too),
+ * and an end with everything still allocated. */
 #ifndef TARGETS_HBM_CALLS_H
 #define TARGETS_HBM_CALLS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { HBM_CALLS_HEADER_BYTES = 8, HBM_CALLS_CALL_BYTES = 4, HBM_CALLS_MAX = 256 /* what is behind is not read */ };
+enum {
+    HBM_CALLS_HEADER_BYTES = 8,
+    HBM_CALLS_CALL_BYTES = 4,
+    HBM_CALLS_MAX = 256 /* what is behind is not read */
+};
 
-/* NULL, or what does not hold (targets/hbm_calls_check.h), a text that stays.  *call is the number of the last call
- * that was made, from 0.  What a call means depends on what is live; targets/hbm_calls.c has every byte. */
+/* NULL, or what does not hold (targets/hbm_calls_check.h), a text that stays.  *call is the number
+ * of the last call that was made, from 0.  What a call means depends on what is live;
+ * targets/hbm_calls.c has every byte. */
 const char *hbm_calls_play(const uint8_t *bytes, size_t length, size_t *call);
 
 #endif

@@ -9,16 +9,19 @@ const char *calls_check_heap(struct hbm *hbm, const size_t *host_bytes)
     if (!hbm_invariants_hold(hbm)) {
         return "hbm_invariants_hold() does not";
     }
-    if (stats.bytes_in_use > stats.bytes_limit || stats.bytes_reserved > stats.bytes_limit - stats.bytes_in_use) {
+    if (stats.bytes_in_use > stats.bytes_limit ||
+        stats.bytes_reserved > stats.bytes_limit - stats.bytes_in_use) {
         return "more bytes in use and reserved than there are";
     }
-    return hbm_host_bytes(hbm) == *host_bytes ? NULL : "hbm_host_bytes() is not what it has been given";
+    return hbm_host_bytes(hbm) == *host_bytes ? NULL
+                                              : "hbm_host_bytes() is not what it has been given";
 }
 
 const char *calls_check_failure(const struct hbm *hbm, enum hbm_result result)
 {
     const struct hbm_failure *failure = hbm_last_failure(hbm);
-    const bool is_memory = failure->form == HBM_FAILURE_BUFFER || failure->form == HBM_FAILURE_PROGRAM_IMAGE ||
+    const bool is_memory = failure->form == HBM_FAILURE_BUFFER ||
+                           failure->form == HBM_FAILURE_PROGRAM_IMAGE ||
                            failure->form == HBM_FAILURE_PROGRAM_STACK;
     if (hbm_result_name(result)[0] == '\0') {
         return "a result has no name";
@@ -29,13 +32,14 @@ const char *calls_check_failure(const struct hbm *hbm, enum hbm_result result)
     if (hbm_error(hbm)[0] == '\0') {
         return "a call has failed without a text";
     }
-    if ((result == HBM_NO_MEMORY) != is_memory || (result == HBM_INVALID) != (failure->form == HBM_FAILURE_INVALID)) {
+    if ((result == HBM_NO_MEMORY) != is_memory ||
+        (result == HBM_INVALID) != (failure->form == HBM_FAILURE_INVALID)) {
         return "the form of the failure is not that of the result";
     }
     return NULL;
 }
 
-/* --- reports --------------------------------------------------------------------------------------- */
+/* --- reports --- */
 
 struct seen {
     struct hbm_report_entry last;
@@ -57,11 +61,13 @@ static void see_entry(void *context, const struct hbm_report_entry *entry)
     /* One that is stranded on the host has no address, wherever it is among those of its size. */
     const bool has_order = entry->address != HBM_ADDRESS_NONE && last->address != HBM_ADDRESS_NONE;
     const bool is_sorted = seen->count == 0 || entry->size_bytes < last->size_bytes ||
-                           (entry->size_bytes == last->size_bytes && (!has_order || entry->address < last->address));
+                           (entry->size_bytes == last->size_bytes &&
+                            (!has_order || entry->address < last->address));
     note(seen, is_sorted, "the report is not sorted");
     note(seen, hbm_kind_name(entry->kind)[0] != '\0', "a kind has no name");
     note(seen, hbm_state_name(entry->state)[0] != '\0', "a state has no name");
-    note(seen, (entry->handle == NULL) == (entry->kind == HBM_KIND_RETIRED), "a block has no handle, or a retired one");
+    note(seen, (entry->handle == NULL) == (entry->kind == HBM_KIND_RETIRED),
+         "a block has no handle, or a retired one");
     if (entry->shape != NULL) {
         const char *broken = calls_check_shape(entry->shape);
         note(seen, broken == NULL, broken);
@@ -99,7 +105,7 @@ const char *calls_check_report(struct hbm *hbm, enum hbm_result *result)
     return printed.count > stats.num_allocs ? NULL : "the printed report lacks lines";
 }
 
-/* --- shapes ------------------------------------------------------------------------------------------ */
+/* --- shapes --- */
 
 const char *calls_check_shape(const struct hbm_shape *shape)
 {
@@ -107,7 +113,8 @@ const char *calls_check_shape(const struct hbm_shape *shape)
     struct hbm_shape again;
     uint64_t padded = 0, unpadded = 0;
     size_t offset;
-    if (hbm_shape_parse(hbm_shape_print(shape, text, sizeof text), &again, &offset) != HBM_SHAPE_OK) {
+    if (hbm_shape_parse(hbm_shape_print(shape, text, sizeof text), &again, &offset) !=
+        HBM_SHAPE_OK) {
         return "a printed shape cannot be read";
     }
     if (memcmp(&again, shape, sizeof again) != 0) {
@@ -135,5 +142,6 @@ const char *calls_check_shape_text(const char *text, size_t length)
         return broken;
     }
     hbm_shape_tile_default(&shape);
-    return hbm_shape_is_valid(&shape) ? calls_check_shape(&shape) : "the default tile makes the shape invalid";
+    return hbm_shape_is_valid(&shape) ? calls_check_shape(&shape)
+                                      : "the default tile makes the shape invalid";
 }

@@ -21,7 +21,8 @@ static enum hbm_service_result answer(struct calls_device *device, enum calls_se
     return fault->is_partial ? HBM_SERVICE_PARTIAL : HBM_SERVICE_REFUSED;
 }
 
-static enum hbm_service_result service_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
+static enum hbm_service_result service_copy(void *context, uint64_t from, uint64_t to,
+                                            uint64_t bytes)
 {
     (void)from;
     (void)to;
@@ -29,7 +30,8 @@ static enum hbm_service_result service_copy(void *context, uint64_t from, uint64
     return answer(context, CALLS_COPY);
 }
 
-static enum hbm_service_result service_stage_out(void *context, uint64_t from, uint64_t bytes, uint64_t *token)
+static enum hbm_service_result service_stage_out(void *context, uint64_t from, uint64_t bytes,
+                                                 uint64_t *token)
 {
     struct calls_device *device = context;
     (void)from;
@@ -41,7 +43,8 @@ static enum hbm_service_result service_stage_out(void *context, uint64_t from, u
     return result;
 }
 
-static enum hbm_service_result service_stage_in(void *context, uint64_t token, uint64_t to, uint64_t bytes)
+static enum hbm_service_result service_stage_in(void *context, uint64_t token, uint64_t to,
+                                                uint64_t bytes)
 {
     (void)token;
     (void)to;

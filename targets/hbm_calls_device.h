@@ -1,5 +1,5 @@
-/* The device below libhbm when its own interface is played: it has events, time, host memory that is counted, and calls
- * that refuse or do their work in parts, but no contents. */
+/* The device below libhbm when its own interface is played: it has events, time, host memory that
+ * is counted, and calls that refuse or do their work in parts, but no contents. */
 #ifndef TARGETS_HBM_CALLS_DEVICE_H
 #define TARGETS_HBM_CALLS_DEVICE_H
 
@@ -18,7 +18,8 @@ enum calls_service {
     CALLS_SERVICE_COUNT
 };
 
-/* After `after` more calls the next `count` go wrong: they refuse, or (copy, stage in, unload) are done in part. */
+/* After `after` more calls the next `count` go wrong: they refuse, or (copy, stage in, unload) are
+ * done in part. */
 struct calls_fault {
     uint32_t after, count;
     bool is_partial;

@@ -14,7 +14,7 @@ void calls_expect(struct calls_play *play, bool holds, const char *what)
     }
 }
 
-/* --- options ----------------------------------------------------------------------------------------- */
+/* --- options --- */
 
 static void count_line(void *context, const char *text)
 {
@@ -40,7 +40,8 @@ static void read_options(const uint8_t *header, struct calls_play *play)
     options->sink = (struct hbm_sink){count_line, play};
     options->coordinate = (struct hbm_coordinate){(header[1] & 16) != 0, 1, 2, 3, 0};
     options->search_nodes_max = (header[1] & 64) != 0 ? NODES_MANY : NODES_FEW;
-    options->capacity_bytes = (1u + header[2] + 256u * header[3]) * (uint64_t)options->granule_bytes;
+    options->capacity_bytes = (1u + header[2] + 256u * header[3]) *
+                              (uint64_t)options->granule_bytes;
     options->chip = (enum hbm_chip)(header[4] % HBM_CHIP_COUNT);
     if (options->chip != HBM_CHIP_NONE) {
         options->capacity_bytes = 0;
@@ -95,20 +96,23 @@ bool calls_open(struct calls_play *play, const uint8_t *header)
     struct hbm_services services = calls_device_services(&play->device);
     read_options(header, play);
     const struct hbm_chip_description *chip = hbm_chip_describe(play->options.chip);
-    calls_expect(play, chip == NULL || hbm_chip_find(chip->name) == chip, "a chip is not found by its name");
+    calls_expect(play, chip == NULL || hbm_chip_find(chip->name) == chip,
+                 "a chip is not found by its name");
     calls_expect(play, hbm_chip_find("v0") == NULL, "a chip is found that there is not");
     const bool is_wrong = spoil(header[5], &services, &play->options);
     play->device.faults[CALLS_HOST_MEMORY].after = header[6] == 0 ? 0 : header[6] - 1u;
     play->device.faults[CALLS_HOST_MEMORY].count = header[6] == 0 ? 0 : header[7] + 1u;
     const enum hbm_result result = hbm_create(&services, &play->options, &play->hbm);
-    calls_expect(play, is_wrong == (result == HBM_INVALID), "options are taken or refused that should not be");
+    calls_expect(play, is_wrong == (result == HBM_INVALID),
+                 "options are taken or refused that should not be");
     calls_expect(play, (result == HBM_UNAVAILABLE) == (play->device.refusal_count > 0),
                  "it opens without its host memory");
-    calls_expect(play, result == HBM_OK || play->device.host_bytes == 0, "what did not open has kept host memory");
+    calls_expect(play, result == HBM_OK || play->device.host_bytes == 0,
+                 "what did not open has kept host memory");
     return result == HBM_OK;
 }
 
-/* --- requests ---------------------------------------------------------------------------------------- */
+/* --- requests --- */
 
 void calls_make_shape(unsigned which, unsigned number, struct hbm_shape *shape)
 {
@@ -121,8 +125,8 @@ void calls_make_shape(unsigned which, unsigned number, struct hbm_shape *shape)
     }
 }
 
-struct hbm_request calls_make_request(const struct calls_play *play, uint64_t granules, uint8_t b, uint8_t c,
-                                      struct hbm_shape *shape)
+struct hbm_request calls_make_request(const struct calls_play *play, uint64_t granules, uint8_t b,
+                                      uint8_t c, struct hbm_shape *shape)
 {
     const uint64_t granule = play->options.granule_bytes;
     struct hbm_request request = {
@@ -146,7 +150,7 @@ uint64_t calls_next_event(struct calls_play *play)
     return play->event_count;
 }
 
-/* --- what is live -------------------------------------------------------------------------------------- */
+/* --- what is live --- */
 
 void calls_add_buffer(struct calls_play *play, struct hbm_buffer *handle)
 {

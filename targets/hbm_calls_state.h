@@ -1,4 +1,5 @@
-/* What a play of calls has: the allocator that bytes have opened, the device below it, and what is live in it. */
+/* What a play of calls has: the allocator that bytes have opened, the device below it, and what is
+ * live in it. */
 #ifndef TARGETS_HBM_CALLS_STATE_H
 #define TARGETS_HBM_CALLS_STATE_H
 
@@ -31,16 +32,17 @@ struct calls_play {
 
 void calls_expect(struct calls_play *play, bool holds, const char *what);
 
-/* Opens libhbm as HBM_CALLS_HEADER_BYTES say.  False: it did not open; play->broken says whether it should have. */
+/* Opens libhbm as HBM_CALLS_HEADER_BYTES say.  False: it did not open; play->broken says whether it
+ * should have. */
 bool calls_open(struct calls_play *play, const uint8_t *header);
 
 /* A shape of that type and rank, of 65536 of each. */
 void calls_make_shape(unsigned which, unsigned number, struct hbm_shape *shape);
 
-/* c: not whole granules (bit 0), align as a power of two of granules (1-2), output (3), shape (4-6: none, or a type
- * and rank), name of the tag (7).  *shape must stay as long as the request. */
-struct hbm_request calls_make_request(const struct calls_play *play, uint64_t granules, uint8_t b, uint8_t c,
-                                      struct hbm_shape *shape);
+/* c: not whole granules (bit 0), align as a power of two of granules (1-2), output (3), shape (4-6:
+ * none, or a type and rank), name of the tag (7).  *shape must stay as long as the request. */
+struct hbm_request calls_make_request(const struct calls_play *play, uint64_t granules, uint8_t b,
+                                      uint8_t c, struct hbm_shape *shape);
 
 /* A new event, as long as there are any. */
 uint64_t calls_next_event(struct calls_play *play);

@@ -1,9 +1,10 @@
 /* As little allocator as the rules allow, to measure what the harness itself costs.
  *
- * The device is cut into slots of one size; free slots are on a stack; a block is a slot.  What it does not
- * do: queue frees (the harness keeps them back), use, hold, donate, programs, mitigations, sizes above the slot
- * (out of memory, though the device has room: such a run is rightly called premature), and counting the
- * largest hole, which is exact only when nothing or everything is in use: run it without `report` ops. */
+ * The device is cut into slots of one size; free slots are on a stack; a block is a slot.  What it
+ * does not do: queue frees (the harness keeps them back), use, hold, donate, programs, mitigations,
+ * sizes above the slot (out of memory, though the device has room: such a run is rightly called
+ * premature), and counting the largest hole, which is exact only when nothing or everything is in
+ * use: run it without `report` ops. */
 #include "targets/option.h"
 #include "targets/targets.h"
 
@@ -29,16 +30,18 @@ static size_t instance_bytes(uint64_t slot_count)
     return sizeof(struct target_instance) + (size_t)slot_count * sizeof(uint32_t);
 }
 
-static bool read_options(const struct target_setup *setup, uint64_t *granule_bytes, uint64_t *slot_bytes,
-                         const struct option_reason *reason)
+static bool read_options(const struct target_setup *setup, uint64_t *granule_bytes,
+                         uint64_t *slot_bytes, const struct option_reason *reason)
 {
     *granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512;
     *slot_bytes = SLOT_BYTES_DEFAULT;
     for (uint32_t i = 0; i < setup->option_count; i++) {
         const struct target_option *option = &setup->options[i];
-        const bool is_good = option_is(option, "granule") ? option_read_granule(option, granule_bytes, reason)
-                             : option_is(option, "slot")  ? option_read_size(option, slot_bytes, reason)
-                                                          : option_refuse_key(option, option_help, reason);
+        const bool is_good = option_is(option, "granule")
+                                 ? option_read_granule(option, granule_bytes, reason)
+                             : option_is(option, "slot")
+                                 ? option_read_size(option, slot_bytes, reason)
+                                 : option_refuse_key(option, option_help, reason);
         if (!is_good) {
             return false;
         }
@@ -56,8 +59,10 @@ static bool read_options(const struct target_setup *setup, uint64_t *granule_byt
     return true;
 }
 
-static enum target_result target_open(const struct target_setup *setup, const struct device_services *device,
-                                      struct target_instance **out, struct target_contract *contract, char *text,
+static enum target_result target_open(const struct target_setup *setup,
+                                      const struct device_services *device,
+                                      struct target_instance **out,
+                                      struct target_contract *contract, char *text,
                                       size_t text_bytes)
 {
     const struct option_reason reason = {text, text_bytes};
@@ -68,18 +73,20 @@ static enum target_result target_open(const struct target_setup *setup, const st
     }
     uint64_t slot_count = setup->capacity_bytes / slot_bytes;
     slot_count = slot_count > SLOT_COUNT_MAX ? SLOT_COUNT_MAX : slot_count;
-    struct target_instance *instance = device->host_alloc(device->context, instance_bytes(slot_count));
+    struct target_instance *instance = device->host_alloc(device->context,
+                                                          instance_bytes(slot_count));
     if (instance == NULL) {
         (void)snprintf(text, text_bytes, "the host memory for the slots was refused");
         return TARGET_FAILED;
     }
-    *instance = (struct target_instance){.device = *device,
-                                         .slot_bytes = slot_bytes,
-                                         .slot_count = (uint32_t)slot_count,
-                                         .free_count = (uint32_t)slot_count,
-                                         .stats = {.bytes_limit = setup->capacity_bytes,
-                                                   .bytes_reservable_limit = setup->capacity_bytes,
-                                                   .largest_free_block_bytes = setup->capacity_bytes}};
+    *instance = (struct target_instance){
+        .device = *device,
+        .slot_bytes = slot_bytes,
+        .slot_count = (uint32_t)slot_count,
+        .free_count = (uint32_t)slot_count,
+        .stats = {.bytes_limit = setup->capacity_bytes,
+                  .bytes_reservable_limit = setup->capacity_bytes,
+                  .largest_free_block_bytes = setup->capacity_bytes}};
     for (uint32_t i = 0; i < slot_count; i++) {
         instance->free_slots[i] = (uint32_t)slot_count - 1 - i;
     }
@@ -94,7 +101,8 @@ static void target_close(struct target_instance *instance)
     device.host_free(device.context, instance, instance_bytes(instance->slot_count));
 }
 
-static enum target_result target_alloc(struct target_instance *instance, const struct target_request *request,
+static enum target_result target_alloc(struct target_instance *instance,
+                                       const struct target_request *request,
                                        struct target_block *block)
 {
     if (request->size_bytes == 0 || request->size_bytes > UINT64_C(1) << 63) {
@@ -120,7 +128,8 @@ static enum target_result target_alloc(struct target_instance *instance, const s
     return TARGET_OK;
 }
 
-static enum target_result target_free(struct target_instance *instance, uint64_t handle, uint64_t event)
+static enum target_result target_free(struct target_instance *instance, uint64_t handle,
+                                      uint64_t event)
 {
     (void)event; /* done already: the contract says that frees are not queued */
     instance->free_slots[instance->free_count++] = (uint32_t)(handle - 1);
@@ -146,7 +155,8 @@ const struct target target_null = {
     .abi_version = TARGET_ABI_VERSION,
     .size_bytes = sizeof(struct target),
     .name = "null",
-    .summary = "slots of one size from a stack: measures what the harness costs, and keeps no promise on real workloads",
+    .summary =
+        "slots of one size from a stack: measures what the harness costs, and keeps no promise on real workloads",
     .option_help = option_help,
     .open = target_open,
     .close = target_close,

@@ -14,14 +14,16 @@ bool option_is(const struct target_option *option, const char *key)
     return strcmp(option->key, key) == 0;
 }
 
-static bool refuse_value(const struct target_option *option, const char *valid, const struct option_reason *reason)
+static bool refuse_value(const struct target_option *option, const char *valid,
+                         const struct option_reason *reason)
 {
-    (void)snprintf(reason->text, reason->bytes, "option %s=%s: valid values are %s", option->key, option->value,
-                   valid);
+    (void)snprintf(reason->text, reason->bytes, "option %s=%s: valid values are %s", option->key,
+                   option->value, valid);
     return false;
 }
 
-bool option_read_flag(const struct target_option *option, bool *value, const struct option_reason *reason)
+bool option_read_flag(const struct target_option *option, bool *value,
+                      const struct option_reason *reason)
 {
     const bool is_yes = strcmp(option->value, "yes") == 0;
     if (!is_yes && strcmp(option->value, "no") != 0) {
@@ -47,10 +49,12 @@ bool option_read_defrag(const struct target_option *option, enum defrag_contract
 
 static bool granule_is_valid(uint64_t granule_bytes)
 {
-    return granule_bytes > 0 && granule_bytes <= GRANULE_BYTES_MAX && (granule_bytes & (granule_bytes - 1)) == 0;
+    return granule_bytes > 0 && granule_bytes <= GRANULE_BYTES_MAX &&
+           (granule_bytes & (granule_bytes - 1)) == 0;
 }
 
-bool option_read_granule(const struct target_option *option, uint64_t *value, const struct option_reason *reason)
+bool option_read_granule(const struct target_option *option, uint64_t *value,
+                         const struct option_reason *reason)
 {
     uint64_t granule = 0;
     if (!size_parse(option->value, strlen(option->value), &granule) || !granule_is_valid(granule)) {
@@ -60,7 +64,8 @@ bool option_read_granule(const struct target_option *option, uint64_t *value, co
     return true;
 }
 
-bool option_read_size(const struct target_option *option, uint64_t *value, const struct option_reason *reason)
+bool option_read_size(const struct target_option *option, uint64_t *value,
+                      const struct option_reason *reason)
 {
     uint64_t size = 0;
     if (!size_parse(option->value, strlen(option->value), &size) || size == 0) {
@@ -73,8 +78,9 @@ bool option_read_size(const struct target_option *option, uint64_t *value, const
 /* The mitigation that text begins with; *length is that of its name. */
 static enum mitigation mitigation_at(const char *text, size_t *length)
 {
-    static const char *const names[] = {
-        [MITIGATION_DRAIN] = "drain", [MITIGATION_DEFRAGMENT] = "defragment", [MITIGATION_EVICT] = "evict"};
+    static const char *const names[] = {[MITIGATION_DRAIN] = "drain",
+                                        [MITIGATION_DEFRAGMENT] = "defragment",
+                                        [MITIGATION_EVICT] = "evict"};
     *length = strcspn(text, ",");
     for (unsigned i = MITIGATION_DRAIN; i <= MITIGATION_EVICT; i++) {
         if (strlen(names[i]) == *length && strncmp(text, names[i], *length) == 0) {
@@ -84,7 +90,8 @@ static enum mitigation mitigation_at(const char *text, size_t *length)
     return MITIGATION_NONE;
 }
 
-bool option_read_order(const struct target_option *option, enum mitigation value[MITIGATION_ORDER_COUNT],
+bool option_read_order(const struct target_option *option,
+                       enum mitigation value[MITIGATION_ORDER_COUNT],
                        const struct option_reason *reason)
 {
     static const char valid[] = "the permutations of drain,defragment,evict";
@@ -95,7 +102,8 @@ bool option_read_order(const struct target_option *option, enum mitigation value
         size_t length = 0;
         order[i] = mitigation_at(text, &length);
         const char expected = i + 1 < MITIGATION_ORDER_COUNT ? ',' : '\0';
-        if (order[i] == MITIGATION_NONE || (seen & (1u << order[i])) != 0 || text[length] != expected) {
+        if (order[i] == MITIGATION_NONE || (seen & (1u << order[i])) != 0 ||
+            text[length] != expected) {
             return refuse_value(option, valid, reason);
         }
         seen |= 1u << order[i];
@@ -105,31 +113,35 @@ bool option_read_order(const struct target_option *option, enum mitigation value
     return true;
 }
 
-bool option_refuse_key(const struct target_option *option, const char *help, const struct option_reason *reason)
+bool option_refuse_key(const struct target_option *option, const char *help,
+                       const struct option_reason *reason)
 {
-    int used = snprintf(reason->text, reason->bytes, "there is no option %s; valid are", option->key);
+    int used = snprintf(reason->text, reason->bytes, "there is no option %s; valid are",
+                        option->key);
     for (const char *line = help; line != NULL && *line != '\0';) {
         const size_t length = strcspn(line, "\n");
         if (used > 0 && (size_t)used < reason->bytes) {
-            used += snprintf(reason->text + used, reason->bytes - (size_t)used, "%s %.*s", line == help ? "" : ",",
-                             (int)strcspn(line, "="), line);
+            used += snprintf(reason->text + used, reason->bytes - (size_t)used, "%s %.*s",
+                             line == help ? "" : ",", (int)strcspn(line, "="), line);
         }
         line += length + (line[length] == '\n');
     }
     return false;
 }
 
-bool option_check_device(uint64_t capacity_bytes, uint64_t granule_bytes, const struct option_reason *reason)
+bool option_check_device(uint64_t capacity_bytes, uint64_t granule_bytes,
+                         const struct option_reason *reason)
 {
     if (!granule_is_valid(granule_bytes)) {
-        (void)snprintf(reason->text, reason->bytes, "granule %" PRIu64 ": valid are the powers of two from 1 to 64K",
+        (void)snprintf(reason->text, reason->bytes,
+                       "granule %" PRIu64 ": valid are the powers of two from 1 to 64K",
                        granule_bytes);
         return false;
     }
     if (capacity_bytes == 0 || capacity_bytes % granule_bytes != 0) {
         (void)snprintf(reason->text, reason->bytes,
-                       "capacity %" PRIu64 " is not a positive multiple of the granule, %" PRIu64, capacity_bytes,
-                       granule_bytes);
+                       "capacity %" PRIu64 " is not a positive multiple of the granule, %" PRIu64,
+                       capacity_bytes, granule_bytes);
         return false;
     }
     return true;

@@ -28,7 +28,7 @@ static struct plant *plant_of(struct target_instance *instance)
     return (struct plant *)instance;
 }
 
-/* --- what the wrapper knows ------------------------------------------------------------------------ */
+/* --- what the wrapper knows --- */
 
 struct plant_block *plant_find(struct plant *plant, uint64_t handle)
 {
@@ -55,7 +55,8 @@ static uint64_t inner_handle(struct plant *plant, uint64_t handle)
 
 static void remember(struct plant *plant, const struct plant_block *block)
 {
-    plant->blocks = grown(plant->blocks, plant->block_count, &plant->block_capacity, sizeof *plant->blocks);
+    plant->blocks = grown(plant->blocks, plant->block_count, &plant->block_capacity,
+                          sizeof *plant->blocks);
     plant->blocks[plant->block_count++] = *block;
 }
 
@@ -104,7 +105,7 @@ bool plant_strikes(struct plant *plant, uint64_t period)
     return ++plant->case_count % period == 0;
 }
 
-/* --- device calls that libhbm makes ------------------------------------------------------------------ */
+/* --- device calls that libhbm makes --- */
 
 static enum device_result count_copy(struct plant *plant, enum device_result result)
 {
@@ -128,7 +129,8 @@ static bool refuses_stage(struct plant *plant)
     return refuses;
 }
 
-static enum device_result bent_stage_out(void *context, uint64_t from, uint64_t bytes, uint64_t *stage)
+static enum device_result bent_stage_out(void *context, uint64_t from, uint64_t bytes,
+                                         uint64_t *stage)
 {
     struct plant *plant = context;
     if (refuses_stage(plant)) {
@@ -233,10 +235,10 @@ static struct device_services bent_services(struct plant *plant)
     };
 }
 
-/* --- life ---------------------------------------------------------------------------------------------- */
+/* --- life --- */
 
-static enum target_result open_inner(struct plant *plant, const struct target_setup *setup, char *reason,
-                                     size_t reason_bytes)
+static enum target_result open_inner(struct plant *plant, const struct target_setup *setup,
+                                     char *reason, size_t reason_bytes)
 {
     struct target_option options[OPTION_COUNT_MAX + 1];
     struct target_setup inner = *setup;
@@ -251,12 +253,15 @@ static enum target_result open_inner(struct plant *plant, const struct target_se
         options[inner.option_count++] = plant->defect->forced;
     }
     inner.options = options;
-    return target_hbm.open(&inner, &plant->bent, &plant->inner, &plant->contract, reason, reason_bytes);
+    return target_hbm.open(&inner, &plant->bent, &plant->inner, &plant->contract, reason,
+                           reason_bytes);
 }
 
-enum target_result plant_call_open(const struct plant_defect *defect, const struct target_setup *setup,
-                              const struct device_services *device, struct target_instance **out,
-                              struct target_contract *contract, char *reason, size_t reason_bytes)
+enum target_result plant_call_open(const struct plant_defect *defect,
+                                   const struct target_setup *setup,
+                                   const struct device_services *device,
+                                   struct target_instance **out, struct target_contract *contract,
+                                   char *reason, size_t reason_bytes)
 {
     struct plant *plant = calloc(1, sizeof *plant);
     CHECK(plant != NULL);
@@ -291,13 +296,14 @@ void plant_call_close(struct target_instance *instance)
     free(plant);
 }
 
-/* --- calls --------------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 static void begin_call(struct plant *plant, bool is_alloc)
 {
     plant->message[0] = '\0';
-    plant->call = (struct plant_call){.is_alloc = is_alloc,
-                                      .completed_before = plant->device.completed_count(plant->device.context)};
+    plant->call = (struct plant_call){
+        .is_alloc = is_alloc,
+        .completed_before = plant->device.completed_count(plant->device.context)};
 }
 
 static enum target_result end_call(struct plant *plant, enum target_result result)
@@ -310,13 +316,15 @@ static enum target_result end_call(struct plant *plant, enum target_result resul
     return result;
 }
 
-enum target_result plant_call_alloc(struct target_instance *instance, const struct target_request *request,
-                               struct target_block *block)
+enum target_result plant_call_alloc(struct target_instance *instance,
+                                    const struct target_request *request,
+                                    struct target_block *block)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, true);
-    const enum target_result result = plant->defect->alloc != NULL ? plant->defect->alloc(plant, request, block)
-                                                                   : plant_inner_alloc(plant, request, block);
+    const enum target_result result = plant->defect->alloc != NULL
+                                          ? plant->defect->alloc(plant, request, block)
+                                          : plant_inner_alloc(plant, request, block);
     if (result == TARGET_OK) {
         remember(plant, &(struct plant_block){.handle = block->handle});
     }
@@ -337,13 +345,15 @@ static void note_free(struct plant *plant, uint64_t handle, uint64_t event)
     }
 }
 
-enum target_result plant_call_free(struct target_instance *instance, uint64_t handle, uint64_t event)
+enum target_result plant_call_free(struct target_instance *instance, uint64_t handle,
+                                   uint64_t event)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
     note_free(plant, handle, event);
-    const enum target_result result = plant->defect->free != NULL ? plant->defect->free(plant, handle, event)
-                                                                  : plant_inner_free(plant, handle, event);
+    const enum target_result result = plant->defect->free != NULL
+                                          ? plant->defect->free(plant, handle, event)
+                                          : plant_inner_free(plant, handle, event);
     if (result == TARGET_OK) {
         forget(plant, handle);
     }
@@ -379,7 +389,8 @@ enum target_result plant_call_release(struct target_instance *instance, uint64_t
 }
 
 enum target_result plant_call_donate(struct target_instance *instance, uint64_t handle,
-                                const struct target_request *request, struct target_block *block)
+                                     const struct target_request *request,
+                                     struct target_block *block)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -398,8 +409,8 @@ static void around_program(struct plant *plant, bool begins)
     }
 }
 
-enum target_result plant_call_load(struct target_instance *instance, const struct target_program *program,
-                              struct target_block *image)
+enum target_result plant_call_load(struct target_instance *instance,
+                                   const struct target_program *program, struct target_block *image)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
@@ -407,17 +418,20 @@ enum target_result plant_call_load(struct target_instance *instance, const struc
     const enum target_result result = target_hbm.load(plant->inner, program, image);
     around_program(plant, false);
     if (result == TARGET_OK) {
-        const struct plant_block block = {
-            .handle = program_handle(program), .is_program = true, .inner = image->handle, .program = *program};
+        const struct plant_block block = {.handle = program_handle(program),
+                                          .is_program = true,
+                                          .inner = image->handle,
+                                          .program = *program};
         remember(plant, &block);
         image->handle = block.handle;
     }
     return end_call(plant, result);
 }
 
-/* What the wrapper evicted comes back first; when it cannot be executed after all, it was never back. */
-static enum target_result execute_loaded(struct plant *plant, struct plant_block *program, uint64_t event,
-                                         struct target_block *image)
+/* What the wrapper evicted comes back first; when it cannot be executed after all, it was never
+ * back. */
+static enum target_result execute_loaded(struct plant *plant, struct plant_block *program,
+                                         uint64_t event, struct target_block *image)
 {
     const bool was_loaded = program->inner != 0;
     if (!was_loaded) {
@@ -427,7 +441,8 @@ static enum target_result execute_loaded(struct plant *plant, struct plant_block
         }
         program->inner = image->handle;
     }
-    const enum target_result result = target_hbm.execute(plant->inner, program->inner, event, image);
+    const enum target_result result = target_hbm.execute(plant->inner, program->inner, event,
+                                                         image);
     if (result != TARGET_OK && !was_loaded) {
         (void)target_hbm.unload(plant->inner, program->inner);
         program->inner = 0;
@@ -435,8 +450,8 @@ static enum target_result execute_loaded(struct plant *plant, struct plant_block
     return result;
 }
 
-enum target_result plant_call_execute(struct target_instance *instance, uint64_t handle, uint64_t event,
-                                 struct target_block *image)
+enum target_result plant_call_execute(struct target_instance *instance, uint64_t handle,
+                                      uint64_t event, struct target_block *image)
 {
     struct plant *plant = plant_of(instance);
     struct plant_block *program = plant_find(plant, handle);
@@ -470,14 +485,16 @@ enum target_result plant_call_defragment(struct target_instance *instance)
     return end_call(plant, target_hbm.defragment(plant->inner));
 }
 
-enum target_result plant_call_retire(struct target_instance *instance, uint64_t address, uint64_t size_bytes)
+enum target_result plant_call_retire(struct target_instance *instance, uint64_t address,
+                                     uint64_t size_bytes)
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
     return end_call(plant, target_hbm.retire(plant->inner, address, size_bytes));
 }
 
-enum target_result plant_call_locate(struct target_instance *instance, uint64_t handle, struct target_block *block)
+enum target_result plant_call_locate(struct target_instance *instance, uint64_t handle,
+                                     struct target_block *block)
 {
     struct plant *plant = plant_of(instance);
     if (plant->defect->locate != NULL) {
@@ -495,8 +512,8 @@ void plant_call_stats(struct target_instance *instance, struct target_stats *sta
     }
 }
 
-void plant_call_report(struct target_instance *instance, void (*row)(void *context, const struct target_row *row),
-                  void *context)
+void plant_call_report(struct target_instance *instance,
+                       void (*row)(void *context, const struct target_row *row), void *context)
 {
     struct plant *plant = plant_of(instance);
     if (plant->defect->report != NULL) {
@@ -512,7 +529,7 @@ const char *plant_call_message(struct target_instance *instance)
     return plant->message[0] != '\0' ? plant->message : target_hbm.message(plant->inner);
 }
 
-/* --- for defects --------------------------------------------------------------------------------------- */
+/* --- for defects --- */
 
 enum target_result plant_inner_alloc(struct plant *plant, const struct target_request *request,
                                      struct target_block *block)
@@ -595,12 +612,13 @@ enum target_result plant_refuse(struct plant *plant, const struct target_request
     size_print_field(free_bytes, free_text);
     size_print_field(stats.largest_free_block_bytes, largest_text);
     const bool says = plant->contract.defrag == DEFRAG_NONE && free_bytes >= request->size_bytes;
-    (void)snprintf(plant->message, PLANT_MESSAGE_BYTES,
-                   "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate %s. That was not "
-                   "possible. There are %s free.%s%s%s; (%" PRIu32 "x%" PRIu32 "x%" PRIu32 "_HBM%" PRIu32 ")",
-                   requested_text, free_text,
-                   says ? " Due to fragmentation, the largest contiguous region of free memory is " : "",
-                   says ? largest_text : "", says ? "." : "", plant->coordinate[0], plant->coordinate[1],
-                   plant->coordinate[2], plant->coordinate[3]);
+    (void)snprintf(
+        plant->message, PLANT_MESSAGE_BYTES,
+        "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate %s. That was not "
+        "possible. There are %s free.%s%s%s; (%" PRIu32 "x%" PRIu32 "x%" PRIu32 "_HBM%" PRIu32 ")",
+        requested_text, free_text,
+        says ? " Due to fragmentation, the largest contiguous region of free memory is " : "",
+        says ? largest_text : "", says ? "." : "", plant->coordinate[0], plant->coordinate[1],
+        plant->coordinate[2], plant->coordinate[3]);
     return TARGET_NO_MEMORY;
 }

@@ -18,9 +18,10 @@ static bool live_block_begins_at(struct plant *plant, uint64_t address)
     return false;
 }
 
-/* A hole's end rounded up on insertion: the block placed at its top laps over the neighbour above by one
- * unit (both first fixes of sebbbi/OffsetAllocator pull 11). */
-static enum target_result alloc_overlapping(struct plant *plant, const struct target_request *request,
+/* A hole's end rounded up on insertion: the block placed at its top laps over the neighbour above
+ * by one unit (both first fixes of sebbbi/OffsetAllocator pull 11). */
+static enum target_result alloc_overlapping(struct plant *plant,
+                                            const struct target_request *request,
                                             struct target_block *block)
 {
     const enum target_result result = plant_inner_alloc(plant, request, block);
@@ -33,7 +34,8 @@ static enum target_result alloc_overlapping(struct plant *plant, const struct ta
 }
 const struct plant_defect defect_overlap = {.alloc = alloc_overlapping};
 
-/* The end of the device is tested with <= where < was meant (mattconte/tlsf#9): one unit too far. */
+/* The end of the device is tested with <= where < was meant (mattconte/tlsf#9): one unit too far.
+ */
 static enum target_result alloc_outside(struct plant *plant, const struct target_request *request,
                                         struct target_block *block)
 {
@@ -45,9 +47,11 @@ static enum target_result alloc_outside(struct plant *plant, const struct target
 }
 const struct plant_defect defect_outside = {.alloc = alloc_outside};
 
-/* Alignments are dropped now and then (mattconte/tlsf#36: the slow path loses them); and where none is asked for,
- * the address is now and then that behind a header of half a granule (rapidsai/rmm pull 2003). */
-static enum target_result alloc_misaligned(struct plant *plant, const struct target_request *request,
+/* Alignments are dropped now and then (mattconte/tlsf#36: the slow path loses them); and where none
+ * is asked for, the address is now and then that behind a header of half a granule (rapidsai/rmm
+ * pull 2003). */
+static enum target_result alloc_misaligned(struct plant *plant,
+                                           const struct target_request *request,
                                            struct target_block *block)
 {
     struct target_request bent = *request;
@@ -57,7 +61,8 @@ static enum target_result alloc_misaligned(struct plant *plant, const struct tar
         bent.align_bytes = 0;
     }
     const enum target_result result = plant_inner_alloc(plant, &bent, block);
-    if (result == TARGET_OK && align <= granule && block->address >= granule && plant_strikes(plant, 101)) {
+    if (result == TARGET_OK && align <= granule && block->address >= granule &&
+        plant_strikes(plant, 101)) {
         block->address -= granule / 2;
     }
     return result;
@@ -77,9 +82,10 @@ static enum target_result alloc_too_small(struct plant *plant, const struct targ
 }
 const struct plant_defect defect_too_small = {.alloc = alloc_too_small};
 
-/* The place of a queued free is on the free list although the device still writes there (pytorch#196258: the
- * wait went to another queue). */
-static enum target_result alloc_reusing_early(struct plant *plant, const struct target_request *request,
+/* The place of a queued free is on the free list although the device still writes there
+ * (pytorch#196258: the wait went to another queue). */
+static enum target_result alloc_reusing_early(struct plant *plant,
+                                              const struct target_request *request,
                                               struct target_block *block)
 {
     const enum target_result result = plant_inner_alloc(plant, request, block);
@@ -95,8 +101,10 @@ static enum target_result alloc_reusing_early(struct plant *plant, const struct 
 }
 const struct plant_defect defect_reused_early = {.alloc = alloc_reusing_early};
 
-/* Handles count from 0, which callers take for none: the table's first entry is one like any other. */
-static enum target_result alloc_without_handle(struct plant *plant, const struct target_request *request,
+/* Handles count from 0, which callers take for none: the table's first entry is one like any other.
+ */
+static enum target_result alloc_without_handle(struct plant *plant,
+                                               const struct target_request *request,
                                                struct target_block *block)
 {
     const enum target_result result = plant_inner_alloc(plant, request, block);
@@ -108,11 +116,14 @@ static enum target_result alloc_without_handle(struct plant *plant, const struct
 const struct plant_defect defect_handle = {.alloc = alloc_without_handle};
 
 /* A size that can never be is called out of memory: whoever retries on that retries for ever
- * (microsoft/mimalloc#876 and google/tcmalloc commit 8580c68 let such sizes into the arithmetic). */
-static enum target_result alloc_without_judgement(struct plant *plant, const struct target_request *request,
+ * (microsoft/mimalloc#876 and google/tcmalloc commit 8580c68 let such sizes into the arithmetic).
+ */
+static enum target_result alloc_without_judgement(struct plant *plant,
+                                                  const struct target_request *request,
                                                   struct target_block *block)
 {
     const enum target_result result = plant_inner_alloc(plant, request, block);
-    return result == TARGET_INVALID && plant_strikes(plant, 2) ? plant_refuse(plant, request) : result;
+    return result == TARGET_INVALID && plant_strikes(plant, 2) ? plant_refuse(plant, request)
+                                                               : result;
 }
 const struct plant_defect defect_status = {.alloc = alloc_without_judgement};

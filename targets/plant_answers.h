@@ -1,4 +1,5 @@
-/* Defects in what a call answers: where the block is, how large, how it is called, and whether it failed. */
+/* Defects in what a call answers: where the block is, how large, how it is called, and whether it
+ * failed. */
 #ifndef TARGETS_PLANT_ANSWERS_H
 #define TARGETS_PLANT_ANSWERS_H
 

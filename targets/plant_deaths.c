@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the process ends ---------------------------------------------------------------------------------------- */
+/* --- the process ends --- */
 
 /* Address of a field of a struct that is not there: no page, in any process. */
 static void write_through(uintptr_t base)
@@ -13,7 +13,8 @@ static void write_through(uintptr_t base)
 }
 
 /* A table of moves has room for two in a row; the third is written through what lies behind it. */
-static enum device_result copy_crashing(struct plant *plant, uint64_t from, uint64_t to, uint64_t bytes)
+static enum device_result copy_crashing(struct plant *plant, uint64_t from, uint64_t to,
+                                        uint64_t bytes)
 {
     if (plant->call.copy_count == 2) {
         write_through(0);
@@ -56,10 +57,10 @@ static enum target_result alloc_unchecked(struct plant *plant, const struct targ
 }
 const struct plant_defect defect_crash_host_refused = {.alloc = alloc_unchecked};
 
-/* --- the process does not end -------------------------------------------------------------------------------- */
+/* --- the process does not end --- */
 
-/* A list of what is dying becomes a ring: whoever walks it never comes to its end, and asks the device for nothing
- * meanwhile. */
+/* A list of what is dying becomes a ring: whoever walks it never comes to its end, and asks the
+ * device for nothing meanwhile. */
 static enum target_result free_spinning(struct plant *plant, uint64_t handle, uint64_t event)
 {
     volatile size_t at = 0;
@@ -70,10 +71,11 @@ static enum target_result free_spinning(struct plant *plant, uint64_t handle, ui
 }
 const struct plant_defect defect_hang_spin = {.free = free_spinning};
 
-/* --- memory of the host --------------------------------------------------------------------------------------- */
+/* --- memory of the host --- */
 
 /* A row for each of the blocks, and one more written than there is room for. */
-static enum target_result alloc_overrunning(struct plant *plant, const struct target_request *request,
+static enum target_result alloc_overrunning(struct plant *plant,
+                                            const struct target_request *request,
                                             struct target_block *block)
 {
     const size_t bytes = plant->block_count * sizeof(uint64_t);
@@ -104,7 +106,8 @@ struct page {
     struct page *next;
 };
 
-static enum target_result alloc_with_history(struct plant *plant, const struct target_request *request,
+static enum target_result alloc_with_history(struct plant *plant,
+                                             const struct target_request *request,
                                              struct target_block *block)
 {
     struct page *page = plant->device.host_alloc(plant->device.context, PAGE_BYTES);
@@ -123,12 +126,14 @@ static void close_history(struct plant *plant)
         page = next;
     }
 }
-const struct plant_defect defect_host_memory_grow = {.alloc = alloc_with_history, .close = close_history};
+const struct plant_defect defect_host_memory_grow = {.alloc = alloc_with_history,
+                                                     .close = close_history};
 
-/* --- contents --------------------------------------------------------------------------------------------------- */
+/* --- contents --- */
 
 /* A copy rounds its length up, and the block above loses its first unit. */
-static enum device_result copy_scribbling(struct plant *plant, uint64_t from, uint64_t to, uint64_t bytes)
+static enum device_result copy_scribbling(struct plant *plant, uint64_t from, uint64_t to,
+                                          uint64_t bytes)
 {
     const uint64_t granule = plant->contract.granule_bytes;
     const uint64_t end = (from > to ? from : to) + bytes;
@@ -138,14 +143,15 @@ static enum device_result copy_scribbling(struct plant *plant, uint64_t from, ui
 const struct plant_defect defect_contents_scribble = {.copy = copy_scribbling};
 
 /* A copy that the device refused is taken for one that was done. */
-static enum device_result copy_trusting(struct plant *plant, uint64_t from, uint64_t to, uint64_t bytes)
+static enum device_result copy_trusting(struct plant *plant, uint64_t from, uint64_t to,
+                                        uint64_t bytes)
 {
     (void)plant->device.copy(plant->device.context, from, to, bytes);
     return DEVICE_OK;
 }
 const struct plant_defect defect_contents_lost_copy = {.copy = copy_trusting};
 
-/* --- what a refusal leaves behind ---------------------------------------------------------------------------------- */
+/* --- what a refusal leaves behind --- */
 
 /* The counter goes up before the call and comes down only when it succeeds. */
 static void keep_counted(struct plant *plant, enum target_result result)
@@ -191,12 +197,15 @@ static enum target_result alloc_in_half(struct plant *plant, const struct target
     if (result != TARGET_OK || !find_half(plant, &image)) {
         return result;
     }
-    const uint64_t align = request->align_bytes > plant->contract.granule_bytes ? request->align_bytes
-                                                                                : plant->contract.granule_bytes;
+    const uint64_t align = request->align_bytes > plant->contract.granule_bytes
+                               ? request->align_bytes
+                               : plant->contract.granule_bytes;
     const uint64_t half = (image.address + image.size_bytes / 2 + align - 1) / align * align;
-    if (half < image.address + image.size_bytes && half + block->size_bytes <= plant->capacity_bytes) {
+    if (half < image.address + image.size_bytes &&
+        half + block->size_bytes <= plant->capacity_bytes) {
         block->address = half;
     }
     return result;
 }
-const struct plant_defect defect_overlap_half_unload = {.alloc = alloc_in_half, .unload = unload_half};
+const struct plant_defect defect_overlap_half_unload = {.alloc = alloc_in_half,
+                                                        .unload = unload_half};

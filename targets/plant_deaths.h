@@ -1,5 +1,5 @@
-/* Defects that end or stop the process, scribble over memory, leak that of the host, or show only when the device
- * refuses something. */
+/* Defects that end or stop the process, scribble over memory, leak that of the host, or show only
+ * when the device refuses something. */
 #ifndef TARGETS_PLANT_DEATHS_H
 #define TARGETS_PLANT_DEATHS_H
 

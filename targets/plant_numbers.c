@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- counters ------------------------------------------------------------------------------------------------ */
+/* --- counters --- */
 
-/* What is taken off on a free is now and then one unit less than what was added (microsoft/mimalloc commit
- * 9a35bca: the sizes of both sides differ). */
+/* What is taken off on a free is now and then one unit less than what was added (microsoft/mimalloc
+ * commit 9a35bca: the sizes of both sides differ). */
 static enum target_result free_drifting(struct plant *plant, uint64_t handle, uint64_t event)
 {
     const enum target_result result = plant_inner_free(plant, handle, event);
@@ -25,7 +25,7 @@ static void stats_drifted(struct plant *plant, struct target_stats *stats)
 }
 const struct plant_defect defect_counters = {.free = free_drifting, .stats = stats_drifted};
 
-/* --- texts ----------------------------------------------------------------------------------------------------- */
+/* --- texts --- */
 
 /* The error of an earlier request sticks and is reported for a later one (pytorch pull 13751). */
 static void message_sticks(struct plant *plant, enum target_result result)
@@ -61,8 +61,10 @@ static void pass_late(void *context, const struct target_row *row)
     late->has_kept = true;
 }
 
-/* The loop over the blocks ends one early, unless there is only one: the smallest block is missing. */
-static void report_without_last(struct plant *plant, void (*row)(void *context, const struct target_row *row),
+/* The loop over the blocks ends one early, unless there is only one: the smallest block is missing.
+ */
+static void report_without_last(struct plant *plant,
+                                void (*row)(void *context, const struct target_row *row),
                                 void *context)
 {
     struct late_row late = {.row = row, .context = context};
@@ -73,10 +75,10 @@ static void report_without_last(struct plant *plant, void (*row)(void *context, 
 }
 const struct plant_defect defect_report = {.report = report_without_last};
 
-/* --- what is given back ------------------------------------------------------------------------------------------ */
+/* --- what is given back --- */
 
-/* The last merge does not happen: the whole heap is free, in two holes (GPUOpen VulkanMemoryAllocator commit
- * e821342: a small gap is not put back). */
+/* The last merge does not happen: the whole heap is free, in two holes (GPUOpen
+ * VulkanMemoryAllocator commit e821342: a small gap is not put back). */
 static void stats_with_gap(struct plant *plant, struct target_stats *stats)
 {
     const uint64_t granule = plant->contract.granule_bytes;
@@ -89,18 +91,18 @@ const struct plant_defect defect_not_coalesced = {.stats = stats_with_gap};
 
 enum { HOST_HEADER_BYTES = 16 };
 
-/* Host memory is given back without its header (pytorch#188008: what was taken and what is given back have
- * different sizes). */
+/* Host memory is given back without its header (pytorch#188008: what was taken and what is given
+ * back have different sizes). */
 static size_t host_free_bytes(struct plant *plant, size_t bytes)
 {
     return bytes > HOST_HEADER_BYTES && plant_strikes(plant, 3) ? bytes - HOST_HEADER_BYTES : bytes;
 }
 const struct plant_defect defect_host_memory = {.host_free_bytes = host_free_bytes};
 
-/* --- the same answer twice ----------------------------------------------------------------------------------------- */
+/* --- the same answer twice --- */
 
-/* Every second host was set up without draining: it keeps its own contract, but answers depend on how late its
- * device is (the skew of an SPMD job). */
+/* Every second host was set up without draining: it keeps its own contract, but answers depend on
+ * how late its device is (the skew of an SPMD job). */
 static bool is_odd_one(const struct plant *plant)
 {
     return plant->coordinate[0] % 2 == 1;
@@ -115,7 +117,8 @@ static void declare_drains(struct plant *plant, struct target_contract *contract
 {
     contract->drains = contract->drains && !is_odd_one(plant);
 }
-const struct plant_defect defect_spmd = {.declare = declare_drains, .event_wait = wait_on_even_hosts};
+const struct plant_defect defect_spmd = {.declare = declare_drains,
+                                         .event_wait = wait_on_even_hosts};
 
 /* Requests of the whole process, all instances together: what no instance should depend on. */
 static atomic_uint_least64_t process_request_count;
@@ -127,14 +130,16 @@ static uint64_t scramble(uint64_t value)
     return value ^ (value >> 29);
 }
 
-/* Now and then a request waits for the newest queued free first; when, depends on how many requests other
- * instances have seen (a static counter that outlives the allocator: rapidsai/rmm commit 1d039ff). */
+/* Now and then a request waits for the newest queued free first; when, depends on how many requests
+ * other instances have seen (a static counter that outlives the allocator: rapidsai/rmm commit
+ * 1d039ff). */
 static enum target_result alloc_by_mood(struct plant *plant, const struct target_request *request,
                                         struct target_block *block)
 {
     const uint64_t count = atomic_fetch_add(&process_request_count, 1);
     if (scramble(count) % 3 == 0 && plant->dying_count > 0) {
-        (void)plant->device.event_wait(plant->device.context, plant->dying[plant->dying_count - 1].event);
+        (void)plant->device.event_wait(plant->device.context,
+                                       plant->dying[plant->dying_count - 1].event);
     }
     return plant_inner_alloc(plant, request, block);
 }

@@ -1,4 +1,5 @@
-/* Defects that cost more than they have to: needless evictions and moves, with every promise kept. */
+/* Defects that cost more than they have to: needless evictions and moves, with every promise kept.
+ */
 #ifndef TARGETS_PLANT_REGRETS_H
 #define TARGETS_PLANT_REGRETS_H
 

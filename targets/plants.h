@@ -1,4 +1,5 @@
-/* The planted targets, one per row of targets/plants.c; `breaks` of each names the rule that must catch it. */
+/* The planted targets, one per row of targets/plants.c; `breaks` of each names the rule that must
+ * catch it. */
 #ifndef TARGETS_PLANTS_H
 #define TARGETS_PLANTS_H
 

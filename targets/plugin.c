@@ -16,7 +16,7 @@ bool plugin_is_named(const char *name)
     return strchr(name, '/') != NULL || (length > 3 && strcmp(name + length - 3, ".so") == 0);
 }
 
-/* --- the table ------------------------------------------------------------------------------------ */
+/* --- the table --- */
 
 /* A field that may not be NULL, or one of a group that is there as a whole or not at all. */
 struct field {
@@ -24,18 +24,19 @@ struct field {
     bool is_set;
 };
 
-static enum plugin_result check_required(const struct target *target, char reason[PLUGIN_REASON_BYTES])
+static enum plugin_result check_required(const struct target *target,
+                                         char reason[PLUGIN_REASON_BYTES])
 {
     const struct field fields[] = {
-        {"name", target->name != NULL},       {"summary", target->summary != NULL},
-        {"open()", target->open != NULL},     {"close()", target->close != NULL},
-        {"alloc()", target->alloc != NULL},   {"free()", target->free != NULL},
-        {"stats()", target->stats != NULL},   {"message()", target->message != NULL},
+        {"name", target->name != NULL},     {"summary", target->summary != NULL},
+        {"open()", target->open != NULL},   {"close()", target->close != NULL},
+        {"alloc()", target->alloc != NULL}, {"free()", target->free != NULL},
+        {"stats()", target->stats != NULL}, {"message()", target->message != NULL},
     };
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
         if (!fields[i].is_set) {
-            (void)snprintf(reason, PLUGIN_REASON_BYTES, "hbmstress_target lacks %s, which is required",
-                           fields[i].name);
+            (void)snprintf(reason, PLUGIN_REASON_BYTES,
+                           "hbmstress_target lacks %s, which is required", fields[i].name);
             return PLUGIN_LACKS_CALL;
         }
     }
@@ -43,7 +44,8 @@ static enum plugin_result check_required(const struct target *target, char reaso
 }
 
 /* All of the group, or none. */
-static enum plugin_result check_group(const struct field *fields, size_t count, char reason[PLUGIN_REASON_BYTES])
+static enum plugin_result check_group(const struct field *fields, size_t count,
+                                      char reason[PLUGIN_REASON_BYTES])
 {
     const char *present = NULL;
     const char *absent = NULL;
@@ -53,14 +55,16 @@ static enum plugin_result check_group(const struct field *fields, size_t count, 
     if (present == NULL || absent == NULL) {
         return PLUGIN_OK;
     }
-    (void)snprintf(reason, PLUGIN_REASON_BYTES, "hbmstress_target has %s but not %s; they belong together", present,
-                   absent);
+    (void)snprintf(reason, PLUGIN_REASON_BYTES,
+                   "hbmstress_target has %s but not %s; they belong together", present, absent);
     return PLUGIN_INCONSISTENT;
 }
 
-static enum plugin_result check_groups(const struct target *target, char reason[PLUGIN_REASON_BYTES])
+static enum plugin_result check_groups(const struct target *target,
+                                       char reason[PLUGIN_REASON_BYTES])
 {
-    const struct field holds[] = {{"hold()", target->hold != NULL}, {"release()", target->release != NULL}};
+    const struct field holds[] = {{"hold()", target->hold != NULL},
+                                  {"release()", target->release != NULL}};
     const struct field programs[] = {{"load()", target->load != NULL},
                                      {"execute()", target->execute != NULL},
                                      {"unload()", target->unload != NULL}};
@@ -72,8 +76,9 @@ static enum plugin_result check_groups(const struct target *target, char reason[
         return PLUGIN_INCONSISTENT;
     }
     if (target->defragment != NULL && target->locate == NULL) {
-        (void)snprintf(reason, PLUGIN_REASON_BYTES,
-                       "hbmstress_target has defragment() but not locate(), which says where blocks went");
+        (void)snprintf(
+            reason, PLUGIN_REASON_BYTES,
+            "hbmstress_target has defragment() but not locate(), which says where blocks went");
         return PLUGIN_INCONSISTENT;
     }
     return PLUGIN_OK;
@@ -81,25 +86,28 @@ static enum plugin_result check_groups(const struct target *target, char reason[
 
 enum plugin_result plugin_check_table(const struct target *target, char reason[PLUGIN_REASON_BYTES])
 {
-    /* The first two fields are the same in every version; nothing else is read before they are right. */
+    /* The first two fields are the same in every version; nothing else is read before they are
+     * right. */
     if (target->abi_version != TARGET_ABI_VERSION) {
-        (void)snprintf(reason, PLUGIN_REASON_BYTES,
-                       "it was built for ABI version %u, this program needs version %u: build it again",
-                       target->abi_version, TARGET_ABI_VERSION);
+        (void)snprintf(
+            reason, PLUGIN_REASON_BYTES,
+            "it was built for ABI version %u, this program needs version %u: build it again",
+            target->abi_version, TARGET_ABI_VERSION);
         return PLUGIN_OTHER_ABI;
     }
     if (target->size_bytes < sizeof *target) {
-        (void)snprintf(reason, PLUGIN_REASON_BYTES,
-                       "its hbmstress_target has %u bytes, ABI version %u has %zu: set size_bytes to "
-                       "sizeof(struct target)",
-                       target->size_bytes, TARGET_ABI_VERSION, sizeof *target);
+        (void)snprintf(
+            reason, PLUGIN_REASON_BYTES,
+            "its hbmstress_target has %u bytes, ABI version %u has %zu: set size_bytes to "
+            "sizeof(struct target)",
+            target->size_bytes, TARGET_ABI_VERSION, sizeof *target);
         return PLUGIN_TOO_SMALL;
     }
     const enum plugin_result result = check_required(target, reason);
     return result != PLUGIN_OK ? result : check_groups(target, reason);
 }
 
-/* --- the file ------------------------------------------------------------------------------------- */
+/* --- the file --- */
 
 static enum plugin_result check_file(const char *path, char reason[PLUGIN_REASON_BYTES])
 {
@@ -124,13 +132,15 @@ static enum plugin_result check_file(const char *path, char reason[PLUGIN_REASON
 /* What dlerror says, on one line. */
 static void copy_line(char reason[PLUGIN_REASON_BYTES], const char *before, const char *text)
 {
-    (void)snprintf(reason, PLUGIN_REASON_BYTES, "%s%s", before, text == NULL ? "unknown reason" : text);
+    (void)snprintf(reason, PLUGIN_REASON_BYTES, "%s%s", before,
+                   text == NULL ? "unknown reason" : text);
     for (char *c = reason; *c != '\0'; c++) {
         *c = *c == '\n' || *c == '\r' ? ' ' : *c;
     }
 }
 
-static enum plugin_result load(struct plugin *plugin, const char *path, char reason[PLUGIN_REASON_BYTES])
+static enum plugin_result load(struct plugin *plugin, const char *path,
+                               char reason[PLUGIN_REASON_BYTES])
 {
     char place[PATH_MAX];
     enum plugin_result result = check_file(path, reason);
@@ -146,7 +156,8 @@ static enum plugin_result load(struct plugin *plugin, const char *path, char rea
     }
     const struct target *target = dlsym(library, "hbmstress_target");
     if (target == NULL) {
-        (void)snprintf(reason, PLUGIN_REASON_BYTES, "it does not export the symbol hbmstress_target");
+        (void)snprintf(reason, PLUGIN_REASON_BYTES,
+                       "it does not export the symbol hbmstress_target");
         result = PLUGIN_NO_SYMBOL;
     } else {
         result = plugin_check_table(target, reason);
@@ -159,7 +170,8 @@ static enum plugin_result load(struct plugin *plugin, const char *path, char rea
     return PLUGIN_OK;
 }
 
-enum plugin_result plugin_load(struct plugin *plugin, const char *path, char reason[PLUGIN_REASON_BYTES])
+enum plugin_result plugin_load(struct plugin *plugin, const char *path,
+                               char reason[PLUGIN_REASON_BYTES])
 {
     char why[PLUGIN_REASON_BYTES] = "";
     const enum plugin_result result = load(plugin, path, why);

@@ -1,5 +1,5 @@
-/* The allocators that hbmstress knows by name: the reference, two baselines, one for many threads, and the planted
- * defects. */
+/* The allocators that hbmstress knows by name: the reference, two baselines, one for many threads,
+ * and the planted defects. */
 #ifndef TARGETS_TARGETS_H
 #define TARGETS_TARGETS_H
 

@@ -1,15 +1,16 @@
-/* What a threaded allocator looks like here: each call takes the one mutex, and gives it up only where
- * threaded_room.c says so. */
+/* What a threaded allocator looks like here: each call takes the one mutex, and gives it up only
+ * where threaded_room.c says so. */
 #include "targets/threaded.h"
 
 #include "targets/threaded_room.h"
 
 enum { ALIGN_LOG2_MAX = 21 };
 
-/* --- failures --------------------------------------------------------------------------------------- */
+/* --- failures --- */
 
 /* Texts that never change need no memory, and the key keeps that of one thread from the others. */
-static enum target_result fail(struct target_instance *instance, enum target_result result, const char *text)
+static enum target_result fail(struct target_instance *instance, enum target_result result,
+                               const char *text)
 {
     (void)pthread_setspecific(instance->message, text);
     return result;
@@ -22,10 +23,11 @@ static enum target_result invalid(struct target_instance *instance, const char *
 
 static enum target_result fail_request(struct target_instance *instance, enum target_result result)
 {
-    return fail(instance, result,
-                result == TARGET_NO_MEMORY
-                    ? "RESOURCE_EXHAUSTED: no place for the request, and nothing is left to await, to move or to evict"
-                    : "UNAVAILABLE: the device or host memory refused what the request needs");
+    return fail(
+        instance, result,
+        result == TARGET_NO_MEMORY
+            ? "RESOURCE_EXHAUSTED: no place for the request, and nothing is left to await, to move or to evict"
+            : "UNAVAILABLE: the device or host memory refused what the request needs");
 }
 
 const char *threaded_call_message(struct target_instance *instance)
@@ -49,9 +51,10 @@ static struct target_block block_of(const struct threaded_node *node)
     return (struct target_block){(uint64_t)(uintptr_t)node, node->address, node->size_bytes};
 }
 
-/* --- buffers ----------------------------------------------------------------------------------------- */
+/* --- buffers --- */
 
-/* A look at the counter before the mutex is there: is it worth while to take in what the device has finished? */
+/* A look at the counter before the mutex is there: is it worth while to take in what the device has
+ * finished? */
 static void settle_when_full(struct threaded_heap *heap, uint64_t size_bytes)
 {
     if (heap->capacity_bytes - heap->stats.bytes_in_use < size_bytes) {
@@ -82,7 +85,8 @@ static enum target_result place(struct target_instance *instance, struct threade
     return result == TARGET_OK ? result : fail_request(instance, result);
 }
 
-enum target_result threaded_call_alloc(struct target_instance *instance, const struct target_request *request,
+enum target_result threaded_call_alloc(struct target_instance *instance,
+                                       const struct target_request *request,
                                        struct target_block *block)
 {
     struct threaded_heap *heap = &instance->heap;
@@ -91,10 +95,12 @@ enum target_result threaded_call_alloc(struct target_instance *instance, const s
         return invalid(instance, "INVALID_ARGUMENT: the size is 0 or above 2^63");
     }
     if ((align & (align - 1)) != 0 || align > UINT64_C(1) << ALIGN_LOG2_MAX) {
-        return invalid(instance, "INVALID_ARGUMENT: the alignment is not a power of two up to 2^21");
+        return invalid(instance,
+                       "INVALID_ARGUMENT: the alignment is not a power of two up to 2^21");
     }
     struct threaded_want want = {.size_bytes = threaded_in_granules(heap, request->size_bytes),
-                                 .align_bytes = align > heap->granule_bytes ? align : heap->granule_bytes,
+                                 .align_bytes = align > heap->granule_bytes ? align
+                                                                            : heap->granule_bytes,
                                  .may_evict = heap->evicts};
     struct threaded_node like = {.size_bytes = want.size_bytes,
                                  .align_bytes = want.align_bytes,
@@ -106,7 +112,8 @@ enum target_result threaded_call_alloc(struct target_instance *instance, const s
     return place(instance, &want, &like, block);
 }
 
-enum target_result threaded_call_free(struct target_instance *instance, uint64_t handle, uint64_t event)
+enum target_result threaded_call_free(struct target_instance *instance, uint64_t handle,
+                                      uint64_t event)
 {
     struct threaded_heap *heap = &instance->heap;
     struct threaded_node *node = node_of(handle);
@@ -119,8 +126,8 @@ enum target_result threaded_call_free(struct target_instance *instance, uint64_t
     const bool is_good = threaded_add_wait(heap, node, event);
     if (is_good) {
         const uint64_t left = heap->stats.bytes_in_use - node->size_bytes;
-        const bool is_torn = heap->race == RACE_COUNTER_UNLOCKED && node->state == NODE_LIVE && node->waits == NULL &&
-                             node->hold_count == 0;
+        const bool is_torn = heap->race == RACE_COUNTER_UNLOCKED && node->state == NODE_LIVE &&
+                             node->waits == NULL && node->hold_count == 0;
         threaded_free(heap, node);
         if (is_torn) {
             threaded_relax(heap);
@@ -131,7 +138,8 @@ enum target_result threaded_call_free(struct target_instance *instance, uint64_t
     return is_good ? TARGET_OK : fail_request(instance, TARGET_FAILED);
 }
 
-enum target_result threaded_call_use(struct target_instance *instance, uint64_t handle, uint64_t event)
+enum target_result threaded_call_use(struct target_instance *instance, uint64_t handle,
+                                     uint64_t event)
 {
     struct threaded_heap *heap = &instance->heap;
     threaded_enter(heap, CALL_PLAIN);
@@ -173,7 +181,8 @@ enum target_result threaded_call_release(struct target_instance *instance, uint6
 }
 
 enum target_result threaded_call_donate(struct target_instance *instance, uint64_t handle,
-                                        const struct target_request *request, struct target_block *block)
+                                        const struct target_request *request,
+                                        struct target_block *block)
 {
     struct threaded_heap *heap = &instance->heap;
     struct threaded_node *node = node_of(handle);
@@ -189,12 +198,14 @@ enum target_result threaded_call_donate(struct target_instance *instance, uint64
         *block = block_of(node);
     }
     threaded_leave(heap);
-    return is_good ? TARGET_OK : invalid(instance, "INVALID_ARGUMENT: the block cannot be taken over so");
+    return is_good ? TARGET_OK
+                   : invalid(instance, "INVALID_ARGUMENT: the block cannot be taken over so");
 }
 
-/* --- programs ---------------------------------------------------------------------------------------- */
+/* --- programs --- */
 
-enum target_result threaded_call_load(struct target_instance *instance, const struct target_program *program,
+enum target_result threaded_call_load(struct target_instance *instance,
+                                      const struct target_program *program,
                                       struct target_block *image)
 {
     struct threaded_heap *heap = &instance->heap;
@@ -214,7 +225,8 @@ enum target_result threaded_call_load(struct target_instance *instance, const st
 }
 
 /* There is room for the stack, and for the image if it is not there. */
-static bool start(struct threaded_heap *heap, const struct threaded_want *want, uint64_t address, uint64_t event)
+static bool start(struct threaded_heap *heap, const struct threaded_want *want, uint64_t address,
+                  uint64_t event)
 {
     struct threaded_node *node = want->program;
     if (!threaded_add_wait(heap, node, event)) {
@@ -232,8 +244,8 @@ static bool start(struct threaded_heap *heap, const struct threaded_want *want, 
     return true;
 }
 
-enum target_result threaded_call_execute(struct target_instance *instance, uint64_t handle, uint64_t event,
-                                         struct target_block *image)
+enum target_result threaded_call_execute(struct target_instance *instance, uint64_t handle,
+                                         uint64_t event, struct target_block *image)
 {
     struct threaded_heap *heap = &instance->heap;
     struct threaded_node *node = node_of(handle);
@@ -257,7 +269,7 @@ enum target_result threaded_call_unload(struct target_instance *instance, uint64
     return threaded_call_free(instance, handle, 0);
 }
 
-/* --- what is where ----------------------------------------------------------------------------------- */
+/* --- what is where --- */
 
 enum target_result threaded_call_defragment(struct target_instance *instance)
 {

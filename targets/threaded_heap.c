@@ -2,11 +2,12 @@
 
 #include "harness/align.h"
 
-/* --- the mutex ------------------------------------------------------------------------------------ */
+/* --- the mutex --- */
 
 void threaded_enter(struct threaded_heap *heap, enum threaded_call call)
 {
-    /* A free takes the second mutex with the first in its hands, a request the first with the second. */
+    /* A free takes the second mutex with the first in its hands, a request the first with the
+     * second. */
     const bool is_inverted = heap->race == RACE_LOCK_ORDER && call != CALL_PLAIN;
     if (is_inverted && call == CALL_REQUEST) {
         (void)pthread_mutex_lock(&heap->queue_lock);
@@ -38,7 +39,7 @@ void threaded_await(struct threaded_heap *heap, const struct threaded_node *node
     }
 }
 
-/* --- host memory ---------------------------------------------------------------------------------- */
+/* --- host memory --- */
 
 static void host_free(struct threaded_heap *heap, void *memory, size_t bytes)
 {
@@ -91,7 +92,7 @@ void threaded_clear(struct threaded_heap *heap)
     clear_list(heap, heap->spare);
 }
 
-/* --- the list -------------------------------------------------------------------------------------- */
+/* --- the list --- */
 
 /* Into the list, below all that begins higher. */
 static void link_node(struct threaded_heap *heap, struct threaded_node *node)
@@ -120,9 +121,11 @@ static void count_taken(struct threaded_heap *heap, uint64_t size_bytes)
     struct target_stats *stats = &heap->stats;
     stats->num_allocs++;
     stats->bytes_in_use += size_bytes;
-    stats->peak_bytes_in_use =
-        stats->bytes_in_use > stats->peak_bytes_in_use ? stats->bytes_in_use : stats->peak_bytes_in_use;
-    stats->largest_alloc_size = size_bytes > stats->largest_alloc_size ? size_bytes : stats->largest_alloc_size;
+    stats->peak_bytes_in_use = stats->bytes_in_use > stats->peak_bytes_in_use
+                                   ? stats->bytes_in_use
+                                   : stats->peak_bytes_in_use;
+    stats->largest_alloc_size = size_bytes > stats->largest_alloc_size ? size_bytes
+                                                                       : stats->largest_alloc_size;
 }
 
 void threaded_count_released(struct threaded_heap *heap, uint64_t size_bytes)
@@ -224,7 +227,7 @@ void threaded_free(struct threaded_heap *heap, struct threaded_node *node)
     node->state = NODE_DYING;
 }
 
-/* --- what the device has finished ------------------------------------------------------------------- */
+/* --- what the device has finished --- */
 
 void threaded_poll(struct threaded_heap *heap, struct threaded_node *node)
 {
@@ -260,7 +263,8 @@ static void poll_all(struct threaded_heap *heap)
     threaded_settle_queue(heap);
 }
 
-/* Each round but the first two takes in one event at least, so there are no more rounds than waits, and two. */
+/* Each round but the first two takes in one event at least, so there are no more rounds than waits,
+ * and two. */
 void threaded_settle(struct threaded_heap *heap)
 {
     uint64_t completed = heap->device.completed_count(heap->device.context);

@@ -1,9 +1,11 @@
-/* The blocks of the target threaded, for any number of threads: a list in address order, the free blocks whose events
- * are unfinished in a queue, and the one mutex that guards all of it.  Every function wants the mutex held, by who
- * called threaded_enter(), and keeps it, but where it says otherwise.
+/* The blocks of the target threaded, for any number of threads: a list in address order, the free
+ * blocks whose events are unfinished in a queue, and the one mutex that guards all of it.  Every
+ * function wants the mutex held, by who called threaded_enter(), and keeps it, but where it says
+ * otherwise.
  *
- * The mutex is given up for what takes long: an awaited event, a copy, an eviction.  A block that is copied or evicted
- * is marked before that, and whoever names a marked block waits until the mark is gone (threaded_await). */
+ * The mutex is given up for what takes long: an awaited event, a copy, an eviction.  A block that
+ * is copied or evicted is marked before that, and whoever names a marked block waits until the mark
+ * is gone (threaded_await). */
 #ifndef TARGETS_THREADED_HEAP_H
 #define TARGETS_THREADED_HEAP_H
 
@@ -11,7 +13,8 @@
 
 #include <pthread.h>
 
-/* The one place where a variant is wrong, and only when calls overlap (targets/races.c says how). */
+/* The one place where a variant is wrong, and only when calls overlap (targets/races.c says how).
+ */
 enum threaded_race {
     RACE_NONE = 0,
     RACE_DRAIN_UNLOCKED,
@@ -51,7 +54,8 @@ enum threaded_state {
 
 /* One block or program; its address is the handle. */
 struct threaded_node {
-    struct threaded_node *below, *above; /* by address; evicted and spare ones are linked by below */
+    struct threaded_node *below,
+        *above; /* by address; evicted and spare ones are linked by below */
     struct threaded_node *next_queued;
     uint64_t address, size_bytes, align_bytes;
     uint64_t to_address;  /* where it is copied to; address when it is not copied */
@@ -63,8 +67,9 @@ struct threaded_node {
     enum block_kind kind;
     uint32_t hold_count, tag;
     bool is_pinned; /* it is held */
-    bool is_moving, is_evicting; /* marked: the device works on it and nobody has the mutex for that */
-    bool is_passed; /* scratch of threaded_slide.c, with the two below */
+    bool is_moving,
+        is_evicting; /* marked: the device works on it and nobody has the mutex for that */
+    bool is_passed;  /* scratch of threaded_slide.c, with the two below */
     uint64_t up_address, down_address;
 };
 
@@ -83,13 +88,13 @@ struct threaded_heap {
     uint64_t reserved_bytes;  /* the stack: the most that an unfinished execution needs */
     uint64_t completed_count; /* of the device, when it was last polled */
     uint64_t wait_count, serial;
-    uint64_t drain_count;     /* how often a thread has begun to drain */
-    bool is_draining;         /* one thread awaits an event, the others await that thread */
-    uint32_t marked_count;    /* blocks that are marked */
+    uint64_t drain_count;      /* how often a thread has begun to drain */
+    bool is_draining;          /* one thread awaits an event, the others await that thread */
+    uint32_t marked_count;     /* blocks that are marked */
     struct target_stats stats; /* all but the stack and the largest hole */
 };
 
-/* --- the mutex ------------------------------------------------------------------------------------ */
+/* --- the mutex --- */
 
 enum threaded_call { CALL_PLAIN, CALL_REQUEST, CALL_FREE };
 void threaded_enter(struct threaded_heap *heap, enum threaded_call call);
@@ -99,10 +104,10 @@ void threaded_relax(struct threaded_heap *heap);
 /* Returns when the block is not marked; the mutex is given up meanwhile. */
 void threaded_await(struct threaded_heap *heap, const struct threaded_node *node);
 
-/* --- blocks --------------------------------------------------------------------------------------- */
+/* --- blocks --- */
 
-/* Takes in what the device has finished, and ends at an instant from which all of it is taken in: what is seen
- * then was so at that instant. */
+/* Takes in what the device has finished, and ends at an instant from which all of it is taken in:
+ * what is seen then was so at that instant. */
 void threaded_settle(struct threaded_heap *heap);
 /* Lets the dying blocks go that nothing keeps. */
 void threaded_settle_queue(struct threaded_heap *heap);
@@ -125,7 +130,8 @@ void threaded_count_released(struct threaded_heap *heap, uint64_t size_bytes);
 /* Gives the host memory of everything back; needs no mutex. */
 void threaded_clear(struct threaded_heap *heap);
 
-/* The highest hole of the size whose place is a multiple of align and at least floor.  O(blocks). */
+/* The highest hole of the size whose place is a multiple of align and at least floor.  O(blocks).
+ */
 bool threaded_find_hole(const struct threaded_heap *heap, uint64_t size_bytes, uint64_t align_bytes,
                         uint64_t floor_bytes, uint64_t *address);
 uint64_t threaded_largest_hole_bytes(const struct threaded_heap *heap);
@@ -142,8 +148,8 @@ static inline uint64_t threaded_end(const struct threaded_node *node)
 }
 static inline bool threaded_is_idle(const struct threaded_node *node)
 {
-    return node->state == NODE_LIVE && node->waits == NULL && !node->is_pinned && !node->is_moving &&
-           !node->is_evicting;
+    return node->state == NODE_LIVE && node->waits == NULL && !node->is_pinned &&
+           !node->is_moving && !node->is_evicting;
 }
 
 #endif

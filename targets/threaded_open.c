@@ -1,6 +1,6 @@
 #include "targets/option.h"
-#include "targets/threaded.h"
 #include "targets/targets.h"
+#include "targets/threaded.h"
 
 #include <stdio.h>
 
@@ -12,7 +12,8 @@ static bool read_option(struct target_contract *contract, const struct target_op
             return false;
         }
         if (contract->defrag == DEFRAG_REPACK) {
-            (void)snprintf(reason->text, reason->bytes, "option defrag=repack: valid values are none, slide");
+            (void)snprintf(reason->text, reason->bytes,
+                           "option defrag=repack: valid values are none, slide");
         }
         return contract->defrag != DEFRAG_REPACK;
     }
@@ -61,7 +62,8 @@ static void init_heap(struct threaded_heap *heap, const struct target_setup *set
         .moves = contract->defrag != DEFRAG_NONE,
         .evicts = contract->evicts,
         .program_evicts_program = contract->program_evicts_program,
-        .stats = {.bytes_limit = setup->capacity_bytes, .bytes_reservable_limit = setup->capacity_bytes},
+        .stats = {.bytes_limit = setup->capacity_bytes,
+                  .bytes_reservable_limit = setup->capacity_bytes},
     };
     (void)pthread_mutex_init(&heap->lock, NULL);
     (void)pthread_mutex_init(&heap->queue_lock, NULL);
@@ -70,8 +72,10 @@ static void init_heap(struct threaded_heap *heap, const struct target_setup *set
 }
 
 enum target_result threaded_call_open(enum threaded_race race, const struct target_setup *setup,
-                                      const struct device_services *device, struct target_instance **out,
-                                      struct target_contract *contract, char *text, size_t text_bytes)
+                                      const struct device_services *device,
+                                      struct target_instance **out,
+                                      struct target_contract *contract, char *text,
+                                      size_t text_bytes)
 {
     const struct option_reason reason = {text, text_bytes};
     struct target_contract declared;
@@ -108,9 +112,10 @@ void threaded_call_close(struct target_instance *instance)
     device.host_free(device.context, instance, sizeof *instance);
 }
 
-static enum target_result open_right(const struct target_setup *setup, const struct device_services *device,
-                                     struct target_instance **out, struct target_contract *contract, char *text,
-                                     size_t text_bytes)
+static enum target_result open_right(const struct target_setup *setup,
+                                     const struct device_services *device,
+                                     struct target_instance **out, struct target_contract *contract,
+                                     char *text, size_t text_bytes)
 {
     return threaded_call_open(RACE_NONE, setup, device, out, contract, text, text_bytes);
 }
@@ -119,7 +124,8 @@ const struct target target_threaded = {
     .abi_version = TARGET_ABI_VERSION,
     .size_bytes = sizeof(struct target),
     .name = "threaded",
-    .summary = "first fit for any number of threads: one mutex, given up to await, to copy and to evict",
+    .summary =
+        "first fit for any number of threads: one mutex, given up to await, to copy and to evict",
     .open = open_right,
     THREADED_CALLS,
 };

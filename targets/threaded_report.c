@@ -21,7 +21,8 @@ static uint64_t next_size(const struct threaded_heap *heap, uint64_t limit)
     return size;
 }
 
-/* Largest first without memory to sort in: each pass finds the next smaller size.  O(sizes * blocks). */
+/* Largest first without memory to sort in: each pass finds the next smaller size.  O(sizes *
+ * blocks). */
 void threaded_call_report(struct target_instance *instance,
                           void (*row)(void *context, const struct target_row *row), void *context)
 {

@@ -9,7 +9,7 @@ enum step {
     STEP_REFUSED /* by the device */
 };
 
-/* --- queued frees ---------------------------------------------------------------------------------- */
+/* --- queued frees --- */
 
 static bool can_complete(const struct threaded_node *node)
 {
@@ -87,7 +87,8 @@ struct awaited {
     uint64_t serial, size_bytes, event;
 };
 
-/* The event was awaited, but others may have settled the free meanwhile, and used its node again. */
+/* The event was awaited, but others may have settled the free meanwhile, and used its node again.
+ */
 static void settle_awaited(struct threaded_heap *heap, const struct awaited *awaited)
 {
     struct threaded_node *node = awaited->node;
@@ -156,7 +157,7 @@ static enum step drain(struct threaded_heap *heap, struct threaded_want *want)
     return step;
 }
 
-/* --- copies and evictions -------------------------------------------------------------------------- */
+/* --- copies and evictions --- */
 
 static enum step finish(struct threaded_heap *heap, enum device_result result)
 {
@@ -165,14 +166,14 @@ static enum step finish(struct threaded_heap *heap, enum device_result result)
     return result == DEVICE_OK ? STEP_AGAIN : STEP_REFUSED;
 }
 
-/* Gives the mutex up once a block was chosen.  False: afterwards it is no longer the same, or no longer there; who uses
- * it by then is not looked at. */
+/* Gives the mutex up once a block was chosen.  False: afterwards it is no longer the same, or no
+ * longer there; who uses it by then is not looked at. */
 static bool survives_relax(struct threaded_heap *heap, const struct threaded_node *node)
 {
     const struct threaded_node before = *node;
     threaded_relax(heap);
-    return node->serial == before.serial && node->address == before.address && node->state == NODE_LIVE &&
-           !node->is_moving && !node->is_evicting;
+    return node->serial == before.serial && node->address == before.address &&
+           node->state == NODE_LIVE && !node->is_moving && !node->is_evicting;
 }
 
 static enum step move_block(struct threaded_heap *heap, const struct threaded_move *move)
@@ -187,7 +188,8 @@ static enum step move_block(struct threaded_heap *heap, const struct threaded_mo
     node->to_address = move->to_address;
     heap->marked_count++;
     threaded_leave(heap);
-    const enum device_result result = heap->device.copy(heap->device.context, from, move->to_address, size);
+    const enum device_result result = heap->device.copy(heap->device.context, from,
+                                                        move->to_address, size);
     threaded_enter(heap, CALL_PLAIN);
     node->address = node->to_address = result == DEVICE_OK ? move->to_address : from;
     node->is_moving = false;
@@ -219,11 +221,11 @@ static enum step evict_one(struct threaded_heap *heap, const struct threaded_wan
     return finish(heap, result);
 }
 
-/* --- the request ------------------------------------------------------------------------------------- */
+/* --- the request --- */
 
-/* One mitigation, in the documented order.  NONE is decided with the mutex in hand from the last look at the device
- * on, when nobody else is in the middle of one: so nothing fits at that instant, whatever were awaited, copied and
- * evicted. */
+/* One mitigation, in the documented order.  NONE is decided with the mutex in hand from the last
+ * look at the device on, when nobody else is in the middle of one: so nothing fits at that instant,
+ * whatever were awaited, copied and evicted. */
 static enum step mitigate(struct threaded_heap *heap, struct threaded_want *want)
 {
     const enum step drained = drain(heap, want);
@@ -244,11 +246,14 @@ static enum step mitigate(struct threaded_heap *heap, struct threaded_want *want
     return evict_one(heap, want);
 }
 
-static bool has_room(struct threaded_heap *heap, const struct threaded_want *want, uint64_t *address)
+static bool has_room(struct threaded_heap *heap, const struct threaded_want *want,
+                     uint64_t *address)
 {
-    const bool is_stack_free = heap->lowest == NULL || threaded_start(heap->lowest) >= want->floor_bytes;
-    return is_stack_free && (want->size_bytes == 0 || threaded_find_hole(heap, want->size_bytes, want->align_bytes,
-                                                                         want->floor_bytes, address));
+    const bool is_stack_free = heap->lowest == NULL ||
+                               threaded_start(heap->lowest) >= want->floor_bytes;
+    return is_stack_free &&
+           (want->size_bytes == 0 || threaded_find_hole(heap, want->size_bytes, want->align_bytes,
+                                                        want->floor_bytes, address));
 }
 
 /* What the request needs at this moment. */
@@ -265,8 +270,10 @@ static void look(struct threaded_heap *heap, struct threaded_want *want)
     want->floor_bytes = want->stack_bytes > reserved ? want->stack_bytes : reserved;
 }
 
-/* Ends because each round but the last awaits, copies or evicts something, or another thread did. */
-enum target_result threaded_make_room(struct threaded_heap *heap, struct threaded_want *want, uint64_t *address)
+/* Ends because each round but the last awaits, copies or evicts something, or another thread did.
+ */
+enum target_result threaded_make_room(struct threaded_heap *heap, struct threaded_want *want,
+                                      uint64_t *address)
 {
     for (;;) {
         look(heap, want);

@@ -2,11 +2,13 @@
 
 #include "harness/align.h"
 
-/* A span [start, end) between two unmovable blocks; NULL: the end of the device.  Passed blocks count as gone. */
+/* A span [start, end) between two unmovable blocks; NULL: the end of the device.  Passed blocks
+ * count as gone. */
 struct gap {
     struct threaded_node *below, *above;
     uint64_t start, end;
-    struct threaded_node *split; /* those below it go down, it and those above go up; above: all go down */
+    struct threaded_node
+        *split; /* those below it go down, it and those above go up; above: all go down */
 };
 
 static bool is_movable(const struct threaded_heap *heap, const struct threaded_node *node)
@@ -16,7 +18,8 @@ static bool is_movable(const struct threaded_heap *heap, const struct threaded_n
 
 bool threaded_may_evict(const struct threaded_want *want, const struct threaded_node *node)
 {
-    return want->may_evict && node->kind == BLOCK_PROGRAM && node != want->program && threaded_is_idle(node);
+    return want->may_evict && node->kind == BLOCK_PROGRAM && node != want->program &&
+           threaded_is_idle(node);
 }
 
 static struct threaded_node *lowest_of(const struct threaded_heap *heap, const struct gap *gap)
@@ -30,7 +33,8 @@ static struct threaded_node *highest_of(const struct threaded_heap *heap, const 
 }
 
 /* The gap above an unmovable block. */
-static struct gap open_gap(const struct threaded_heap *heap, uint64_t floor_bytes, struct threaded_node *below)
+static struct gap open_gap(const struct threaded_heap *heap, uint64_t floor_bytes,
+                           struct threaded_node *below)
 {
     struct gap gap = {.below = below, .start = floor_bytes};
     if (below != NULL && threaded_end(below) > floor_bytes) {
@@ -52,7 +56,8 @@ static bool push_up(const struct threaded_heap *heap, const struct gap *gap)
     if (top < gap->start) {
         return false;
     }
-    for (struct threaded_node *node = highest_of(heap, gap); node != gap->below; node = node->below) {
+    for (struct threaded_node *node = highest_of(heap, gap); node != gap->below;
+         node = node->below) {
         if (node->is_passed) {
             continue;
         }
@@ -69,7 +74,8 @@ static bool push_up(const struct threaded_heap *heap, const struct gap *gap)
 }
 
 /* Sets the split that makes room, and down_address of the blocks below it.  After push_up(). */
-static bool find_split(const struct threaded_heap *heap, const struct threaded_want *want, struct gap *gap)
+static bool find_split(const struct threaded_heap *heap, const struct threaded_want *want,
+                       struct gap *gap)
 {
     uint64_t bottom = gap->start;
     for (struct threaded_node *node = lowest_of(heap, gap);; node = node->above) {
@@ -90,8 +96,10 @@ static bool find_split(const struct threaded_heap *heap, const struct threaded_w
     }
 }
 
-/* The lowest gap that takes the request; the lowest one of all must have room for its own above the stack. */
-static bool find_gap(struct threaded_heap *heap, const struct threaded_want *want, bool without_idle, struct gap *gap)
+/* The lowest gap that takes the request; the lowest one of all must have room for its own above the
+ * stack. */
+static bool find_gap(struct threaded_heap *heap, const struct threaded_want *want,
+                     bool without_idle, struct gap *gap)
 {
     for (struct threaded_node *node = heap->highest; node != NULL; node = node->below) {
         node->is_passed = without_idle && threaded_may_evict(want, node);
@@ -117,33 +125,39 @@ bool threaded_fits(struct threaded_heap *heap, const struct threaded_want *want,
     return find_gap(heap, want, without_idle, &gap);
 }
 
-/* --- one copy after the other --------------------------------------------------------------------------- */
+/* --- one copy after the other --- */
 
-/* Blocks that lie below the floor push those above them up, as far as need be; the highest of them goes first.  False:
- * there are none. */
-static bool next_above_floor(const struct threaded_heap *heap, uint64_t floor_bytes, struct threaded_move *move)
+/* Blocks that lie below the floor push those above them up, as far as need be; the highest of them
+ * goes first.  False: there are none. */
+static bool next_above_floor(const struct threaded_heap *heap, uint64_t floor_bytes,
+                             struct threaded_move *move)
 {
     uint64_t bottom = floor_bytes;
     move->node = NULL;
-    for (struct threaded_node *node = heap->lowest; node != NULL && node->address < bottom; node = node->above) {
+    for (struct threaded_node *node = heap->lowest; node != NULL && node->address < bottom;
+         node = node->above) {
         *move = (struct threaded_move){node, align_up(bottom, node->align_bytes)};
         bottom = move->to_address + node->size_bytes;
     }
     return move->node != NULL;
 }
 
-/* Those that go up, the highest first; then those that go down, the lowest first: each finds its place free. */
-static bool next_in_gap(const struct threaded_heap *heap, const struct gap *gap, struct threaded_move *move)
+/* Those that go up, the highest first; then those that go down, the lowest first: each finds its
+ * place free. */
+static bool next_in_gap(const struct threaded_heap *heap, const struct gap *gap,
+                        struct threaded_move *move)
 {
     bool is_above = gap->split != gap->above;
-    for (struct threaded_node *node = highest_of(heap, gap); node != gap->below; node = node->below) {
+    for (struct threaded_node *node = highest_of(heap, gap); node != gap->below;
+         node = node->below) {
         *move = (struct threaded_move){node, is_above ? node->up_address : node->down_address};
         if (move->to_address > node->address) {
             return true;
         }
         is_above = is_above && node != gap->split;
     }
-    for (struct threaded_node *node = lowest_of(heap, gap); node != gap->split; node = node->above) {
+    for (struct threaded_node *node = lowest_of(heap, gap); node != gap->split;
+         node = node->above) {
         *move = (struct threaded_move){node, node->down_address};
         if (move->to_address < node->address) {
             return true;
@@ -152,7 +166,8 @@ static bool next_in_gap(const struct threaded_heap *heap, const struct gap *gap,
     return false;
 }
 
-bool threaded_next_move(struct threaded_heap *heap, const struct threaded_want *want, struct threaded_move *move)
+bool threaded_next_move(struct threaded_heap *heap, const struct threaded_want *want,
+                        struct threaded_move *move)
 {
     struct gap gap;
     if (!find_gap(heap, want, false, &gap)) {

@@ -1,5 +1,6 @@
-/* What one allocate or free of libhbm costs, without a harness around it: a device 70 % full of blocks
- * of log-uniform sizes, in which a random block is freed and another allocated, again and again. */
+/* What one allocate or free of libhbm costs, without a harness around it: a device 70 % full of
+ * blocks of log-uniform sizes, in which a random block is freed and another allocated, again and
+ * again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -46,8 +47,9 @@ static void fill(struct bench *bench)
 {
     for (size_t i = 0; i < bench->live_count; i++) {
         struct hbm_request request = {.size_bytes = size_draw()};
-        if (hbm_allocate(bench->hbm, &request, &bench->live[i]) != HBM_OK)
+        if (hbm_allocate(bench->hbm, &request, &bench->live[i]) != HBM_OK) {
             abort();
+        }
     }
 }
 
@@ -63,8 +65,9 @@ static double churn(struct bench *bench, bool call)
             __asm__ volatile("" : : "r"(sink), "r"(bench->live[victim]));
             continue;
         }
-        if (bench->live[victim] != NULL)
+        if (bench->live[victim] != NULL) {
             hbm_free(bench->hbm, bench->live[victim]);
+        }
         if (hbm_allocate(bench->hbm, &request, &bench->live[victim]) != HBM_OK) {
             bench->live[victim] = NULL;
             bench->refused++;
@@ -78,16 +81,19 @@ static void measure(size_t live_count)
     static struct hbm_device device;
     struct hbm_options options;
     double mean_bytes = 0, best_ns = 1e9, empty_ns = 1e9;
-    for (int i = 0; i < OCTAVES; i++)
+    for (int i = 0; i < OCTAVES; i++) {
         mean_bytes += 512.0 * (double)(1u << i) * 1.5 / OCTAVES;
+    }
     hbm_device_init(&device, 0);
     struct hbm_services services = hbm_device_services(&device);
     hbm_options_init(&options);
     options.defrag = HBM_DEFRAG_NONE;
-    options.capacity_bytes = (uint64_t)((double)live_count * (mean_bytes + 256) / 0.7) & ~(uint64_t)511;
+    options.capacity_bytes = (uint64_t)((double)live_count * (mean_bytes + 256) / 0.7) &
+                             ~(uint64_t)511;
     struct bench bench = {.live = calloc(live_count, sizeof *bench.live), .live_count = live_count};
-    if (hbm_create(&services, &options, &bench.hbm) != HBM_OK)
+    if (hbm_create(&services, &options, &bench.hbm) != HBM_OK) {
         abort();
+    }
     uint64_t host_start = hbm_host_bytes(bench.hbm);
     fill(&bench);
     (void)churn(&bench, true);
@@ -100,7 +106,8 @@ static void measure(size_t live_count)
     hbm_stats(bench.hbm, &stats);
     printf("%7zu live: %6.1f ns per op, empty loop %4.1f ns, %5.1f B of host memory per live block "
            "(%.1f with the fixed part), %.1f %% full, %.2f %% refused\n",
-           live_count, best_ns, empty_ns, (double)(hbm_host_bytes(bench.hbm) - host_start) / (double)live_count,
+           live_count, best_ns, empty_ns,
+           (double)(hbm_host_bytes(bench.hbm) - host_start) / (double)live_count,
            (double)hbm_host_bytes(bench.hbm) / (double)live_count,
            100.0 * (double)stats.bytes_in_use / (double)stats.bytes_limit,
            100.0 * (double)bench.refused / (OPS / 2.0 * (ROUNDS + 1)));

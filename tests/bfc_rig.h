@@ -1,4 +1,5 @@
-/* What tests of BFC dumps share: the import of a file of our own, whose text stays at hand to be damaged. */
+/* What tests of BFC dumps share: the import of a file of our own, whose text stays at hand to be
+ * damaged. */
 #ifndef TESTS_BFC_RIG_H
 #define TESTS_BFC_RIG_H
 

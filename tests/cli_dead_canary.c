@@ -16,8 +16,12 @@ void canary_add(struct plan *plan)
     struct part *part = &plan->parts[plan->count++];
     harmless = target_hbm;
     harmless.breaks = "premature";
-    *part = (struct part){.name = "canary", .scenario = scenario_find("queued_free_race"), .target = &harmless,
-                          .capacity_is_free = true, .op_count_max = UINT64_MAX, .trial_count_max = UINT64_MAX,
+    *part = (struct part){.name = "canary",
+                          .scenario = scenario_find("queued_free_race"),
+                          .target = &harmless,
+                          .capacity_is_free = true,
+                          .op_count_max = UINT64_MAX,
+                          .trial_count_max = UINT64_MAX,
                           .duration_ns = UINT64_MAX};
     setup_init(&part->setup);
     part->setup.capacity_bytes = UINT64_C(1) << 30;

@@ -1,5 +1,5 @@
-/* A second judge for which every out-of-memory is premature: a program linked with it must notice that its judges
- * disagree. */
+/* A second judge for which every out-of-memory is premature: a program linked with it must notice
+ * that its judges disagree. */
 #include "harness/exhaustive.h"
 
 enum verdict_kind exhaustive_judge(const struct oom *oom)

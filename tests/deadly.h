@@ -1,5 +1,5 @@
-/* Planted targets that must be run in a process of their own: they end it, never return, or leave memory behind that
- * no harness gives back. */
+/* Planted targets that must be run in a process of their own: they end it, never return, or leave
+ * memory behind that no harness gives back. */
 #ifndef TESTS_DEADLY_H
 #define TESTS_DEADLY_H
 

@@ -113,35 +113,35 @@ void explored_use_blocks(void *context)
     }
 }
 
-/* --- each operation ------------------------------------------------------------------------------------ */
+/* --- each operation --- */
 
-#define TRY(is_right) \
-    if (!(is_right)) { \
+#define TRY(is_right)     \
+    if (!(is_right)) {    \
         return #is_right; \
     }
 
-#define DEFINE_TRY(name, type) \
-    static const char *try_##name(void) \
-    { \
-        static _Atomic type name; \
-        type expected = 5; \
-        atomic_store(&name, 12); \
-        TRY(atomic_load(&name) == 12) \
-        TRY(atomic_exchange(&name, 10) == 12) \
-        TRY(atomic_fetch_add(&name, 5) == 10) \
-        TRY(atomic_fetch_sub(&name, 3) == 15) \
-        TRY(atomic_fetch_and(&name, 6) == 12) \
-        TRY(atomic_fetch_or(&name, 3) == 4) \
-        TRY(atomic_fetch_xor(&name, 1) == 7) \
+#define DEFINE_TRY(name, type)                                    \
+    static const char *try_##name(void)                           \
+    {                                                             \
+        static _Atomic type name;                                 \
+        type expected = 5;                                        \
+        atomic_store(&name, 12);                                  \
+        TRY(atomic_load(&name) == 12)                             \
+        TRY(atomic_exchange(&name, 10) == 12)                     \
+        TRY(atomic_fetch_add(&name, 5) == 10)                     \
+        TRY(atomic_fetch_sub(&name, 3) == 15)                     \
+        TRY(atomic_fetch_and(&name, 6) == 12)                     \
+        TRY(atomic_fetch_or(&name, 3) == 4)                       \
+        TRY(atomic_fetch_xor(&name, 1) == 7)                      \
         TRY(!atomic_compare_exchange_strong(&name, &expected, 9)) \
-        TRY(expected == 6) \
-        TRY(atomic_compare_exchange_strong(&name, &expected, 9)) \
-        expected = 8; \
-        TRY(!atomic_compare_exchange_weak(&name, &expected, 1)) \
-        TRY(atomic_compare_exchange_weak(&name, &expected, 1)) \
-        TRY(atomic_fetch_sub(&name, 2) == 1) \
-        TRY(atomic_load(&name) == (type)-1) \
-        return NULL; \
+        TRY(expected == 6)                                        \
+        TRY(atomic_compare_exchange_strong(&name, &expected, 9))  \
+        expected = 8;                                             \
+        TRY(!atomic_compare_exchange_weak(&name, &expected, 1))   \
+        TRY(atomic_compare_exchange_weak(&name, &expected, 1))    \
+        TRY(atomic_fetch_sub(&name, 2) == 1)                      \
+        TRY(atomic_load(&name) == (type)-1)                       \
+        return NULL;                                              \
     }
 
 DEFINE_TRY(u8, uint8_t)

@@ -1,4 +1,5 @@
-/* Code under test of test_instrumented.c, compiled as an explored target: each function is the body of a lane. */
+/* Code under test of test_instrumented.c, compiled as an explored target: each function is the body
+ * of a lane. */
 #ifndef TESTS_EXPLORED_CODE_H
 #define TESTS_EXPLORED_CODE_H
 
@@ -22,7 +23,9 @@ struct explored {
     atomic_uint_fast32_t owner_count;
     uint64_t guarded;
     struct explored_block from, to;
-    struct { unsigned char one, two; } bytes;
+    struct {
+        unsigned char one, two;
+    } bytes;
 };
 
 void explored_count_plain(void *explored);

@@ -63,7 +63,8 @@ void told_deinit(struct told *told)
 void told_finish(struct told *told, const struct trial *trial)
 {
     told_begin(told, &trial->setup);
-    struct export_final final = {.reserved_bytes = happenings_reserved(told->happenings), .ops = &trial->ops,
+    struct export_final final = {.reserved_bytes = happenings_reserved(told->happenings),
+                                 .ops = &trial->ops,
                                  .now_ns = happenings_now_ns(told->happenings)};
     final.blocks = happenings_blocks(told->happenings, &final.block_count);
     ck_assert(told->exporter->end(&told->export, &final));
@@ -83,9 +84,11 @@ char *told_export(const char *ops, const struct exporter *exporter, struct told 
     const struct run_listener listener = {told, told_judged};
     setup_init(&setup);
     op_list_init(&list);
-    ck_assert_msg(ops_file_parse(ops, strlen(ops), &setup, &list, &error) == OPS_FILE_OK, "%s", error.reason);
+    ck_assert_msg(ops_file_parse(ops, strlen(ops), &setup, &list, &error) == OPS_FILE_OK, "%s",
+                  error.reason);
     told_init(told, exporter, stream);
-    ck_assert_msg(trial_replay(target_find(setup.target), &setup, &list, &listener, &trial, reason), "%s", reason);
+    ck_assert_msg(trial_replay(target_find(setup.target), &setup, &list, &listener, &trial, reason),
+                  "%s", reason);
     ck_assert_int_eq(trial.first.kind, VERDICT_NONE);
     told_finish(told, &trial);
     trial_deinit(&trial);

@@ -1,4 +1,5 @@
-/* What the tests of exports share: a list is run, what became of its blocks is told, and goes out in a format. */
+/* What the tests of exports share: a list is run, what became of its blocks is told, and goes out
+ * in a format. */
 #ifndef TESTS_EXPORT_RIG_H
 #define TESTS_EXPORT_RIG_H
 
@@ -20,7 +21,8 @@ struct told {
 /* A list in which everything happens that can become of a block. */
 extern const char told_list[];
 
-/* exporter may be NULL; stream is where it writes.  Each told that is initialised is deinitialised. */
+/* exporter may be NULL; stream is where it writes.  Each told that is initialised is deinitialised.
+ */
 void told_init(struct told *told, const struct exporter *exporter, FILE *stream);
 void told_deinit(struct told *told);
 /* Of a run_listener; context is the told. */
@@ -28,7 +30,8 @@ void told_judged(void *context, const struct run *run, const struct verdict *ver
 /* Writes the end of the run, and closes the stream. */
 void told_finish(struct told *told, const struct trial *trial);
 
-/* Runs the text of a list, initialises *told, and gives what the exporter wrote; the caller frees. */
+/* Runs the text of a list, initialises *told, and gives what the exporter wrote; the caller frees.
+ */
 char *told_export(const char *ops, const struct exporter *exporter, struct told *told);
 
 #endif

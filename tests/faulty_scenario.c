@@ -10,7 +10,8 @@ struct faulty {
     bool is_open;
 };
 
-static void faulty_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void faulty_begin(void *state, struct random *random, struct setup *setup,
+                         bool capacity_is_free)
 {
     (void)state;
     (void)random;
@@ -22,12 +23,14 @@ static void faulty_begin(void *state, struct random *random, struct setup *setup
 
 static void faulty_open(struct faulty *faulty, struct random *random, const struct model *model)
 {
-    static const uint8_t weights[OP_KIND_COUNT] = {[OP_ALLOC] = 30, [OP_FREE] = 20,    [OP_FREE_AFTER] = 4,
-                                                   [OP_LOAD] = 8,   [OP_EXECUTE] = 8,  [OP_UNLOAD] = 2,
-                                                   [OP_FAULT] = 12, [OP_ADVANCE] = 10, [OP_DEFRAGMENT] = 10,
-                                                   [OP_TOUCH] = 4};
-    const struct generate_limits limits = {.allowed_kinds = (1u << OP_KIND_COUNT) - 1, .no_lost_events = true};
-    generate_init(&faulty->generate, random, model_capacity_bytes(model), model_granule_bytes(model), &limits);
+    static const uint8_t weights[OP_KIND_COUNT] = {
+        [OP_ALLOC] = 30,      [OP_FREE] = 20,  [OP_FREE_AFTER] = 4, [OP_LOAD] = 8,
+        [OP_EXECUTE] = 8,     [OP_UNLOAD] = 2, [OP_FAULT] = 12,     [OP_ADVANCE] = 10,
+        [OP_DEFRAGMENT] = 10, [OP_TOUCH] = 4};
+    const struct generate_limits limits = {.allowed_kinds = (1u << OP_KIND_COUNT) - 1,
+                                           .no_lost_events = true};
+    generate_init(&faulty->generate, random, model_capacity_bytes(model),
+                  model_granule_bytes(model), &limits);
     for (unsigned i = 0; i < OP_KIND_COUNT; i++) {
         faulty->generate.weights[i] = weights[i];
     }
@@ -36,7 +39,8 @@ static void faulty_open(struct faulty *faulty, struct random *random, const stru
     faulty->is_open = true;
 }
 
-static bool faulty_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static bool faulty_next(void *state, struct random *random, const struct scenario_view *view,
+                        struct op *op)
 {
     struct faulty *faulty = state;
     if (!faulty->is_open) {

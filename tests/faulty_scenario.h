@@ -1,4 +1,5 @@
-/* A scenario whose device refuses something all the time: what an allocator does then shows in few ops. */
+/* A scenario whose device refuses something all the time: what an allocator does then shows in few
+ * ops. */
 #ifndef TESTS_FAULTY_SCENARIO_H
 #define TESTS_FAULTY_SCENARIO_H
 

@@ -1,5 +1,6 @@
-/* libhbm with one flaw that shows only when the device refuses something: the option flaw=… says which.  Tests of the
- * sweep link it, and load it as a plug-in.  One instance at a time: what a flaw remembers is kept here. */
+/* libhbm with one flaw that shows only when the device refuses something: the option flaw=… says
+ * which.  Tests of the sweep link it, and load it as a plug-in.  One instance at a time: what a
+ * flaw remembers is kept here. */
 #include "targets/targets.h"
 
 #include <stdio.h>
@@ -20,8 +21,9 @@ enum flaw {
     FLAW_STALL,       /* COUNTERS, and LOOP: it ends behind what the refusals before it break */
     FLAW_COUNT
 };
-static const char *const names[FLAW_COUNT] = {"none", "counters", "contents", "status", "stuck", "silent", "open_leak",
-                                              "open_silent", "crash", "loop", "stall"};
+static const char *const names[FLAW_COUNT] = {"none",  "counters", "contents",  "status",
+                                              "stuck", "silent",   "open_leak", "open_silent",
+                                              "crash", "loop",     "stall"};
 enum { LEAK_BYTES = 64 };
 
 static struct {
@@ -38,7 +40,7 @@ static enum target_result note(enum target_result result)
     return result;
 }
 
-/* --- the device, as libhbm sees it ------------------------------------------------------------------ */
+/* --- the device, as libhbm sees it --- */
 
 static enum device_result bent_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
 {
@@ -55,7 +57,8 @@ static void *bent_host_alloc(void *context, size_t bytes)
     if (memory == NULL && state.is_open && state.flaw == FLAW_CRASH) {
         abort();
     }
-    const bool loops = memory == NULL && state.is_open && (state.flaw == FLAW_LOOP || state.flaw == FLAW_STALL);
+    const bool loops = memory == NULL && state.is_open &&
+                       (state.flaw == FLAW_LOOP || state.flaw == FLAW_STALL);
     if (loops) {
         (void)fputs("it loops\n", stderr);
     }
@@ -65,7 +68,7 @@ static void *bent_host_alloc(void *context, size_t bytes)
     return memory;
 }
 
-/* --- calls of the harness ----------------------------------------------------------------------------- */
+/* --- calls of the harness --- */
 
 static void take_flaw(const struct target_option *option)
 {
@@ -76,8 +79,10 @@ static void take_flaw(const struct target_option *option)
     }
 }
 
-static enum target_result open_inner(const struct target_setup *setup, struct target_instance **instance,
-                                     struct target_contract *contract, char *reason, size_t reason_bytes)
+static enum target_result open_inner(const struct target_setup *setup,
+                                     struct target_instance **instance,
+                                     struct target_contract *contract, char *reason,
+                                     size_t reason_bytes)
 {
     struct target_option options[16];
     struct target_setup inner = *setup;
@@ -101,8 +106,10 @@ static void leak(const struct device_services *device)
     }
 }
 
-static enum target_result flawed_open(const struct target_setup *setup, const struct device_services *device,
-                                      struct target_instance **instance, struct target_contract *contract, char *reason,
+static enum target_result flawed_open(const struct target_setup *setup,
+                                      const struct device_services *device,
+                                      struct target_instance **instance,
+                                      struct target_contract *contract, char *reason,
                                       size_t reason_bytes)
 {
     memset(&state, 0, sizeof state);
@@ -119,7 +126,8 @@ static enum target_result flawed_open(const struct target_setup *setup, const st
     return result;
 }
 
-static enum target_result flawed_alloc(struct target_instance *instance, const struct target_request *request,
+static enum target_result flawed_alloc(struct target_instance *instance,
+                                       const struct target_request *request,
                                        struct target_block *block)
 {
     if (state.flaw == FLAW_STUCK && state.has_failed) {
@@ -127,7 +135,8 @@ static enum target_result flawed_alloc(struct target_instance *instance, const s
     }
     enum target_result result = note(target_hbm.alloc(instance, request, block));
     if (state.flaw == FLAW_STATUS && result == TARGET_FAILED) {
-        *block = (struct target_block){.handle = state.last.handle + 1, .address = state.last.address,
+        *block = (struct target_block){.handle = state.last.handle + 1,
+                                       .address = state.last.address,
                                        .size_bytes = (request->size_bytes + 511) / 512 * 512};
         result = TARGET_OK;
     }
@@ -135,24 +144,27 @@ static enum target_result flawed_alloc(struct target_instance *instance, const s
     return result;
 }
 
-static enum target_result flawed_use(struct target_instance *instance, uint64_t handle, uint64_t event)
+static enum target_result flawed_use(struct target_instance *instance, uint64_t handle,
+                                     uint64_t event)
 {
     return note(target_hbm.use(instance, handle, event));
 }
 
-static enum target_result flawed_free(struct target_instance *instance, uint64_t handle, uint64_t event)
+static enum target_result flawed_free(struct target_instance *instance, uint64_t handle,
+                                      uint64_t event)
 {
     return note(target_hbm.free(instance, handle, event));
 }
 
-static enum target_result flawed_load(struct target_instance *instance, const struct target_program *program,
+static enum target_result flawed_load(struct target_instance *instance,
+                                      const struct target_program *program,
                                       struct target_block *image)
 {
     return note(target_hbm.load(instance, program, image));
 }
 
-static enum target_result flawed_execute(struct target_instance *instance, uint64_t handle, uint64_t event,
-                                         struct target_block *image)
+static enum target_result flawed_execute(struct target_instance *instance, uint64_t handle,
+                                         uint64_t event, struct target_block *image)
 {
     return note(target_hbm.execute(instance, handle, event, image));
 }
@@ -160,7 +172,8 @@ static enum target_result flawed_execute(struct target_instance *instance, uint6
 static void flawed_stats(struct target_instance *instance, struct target_stats *stats)
 {
     target_hbm.stats(instance, stats);
-    stats->num_allocs += (state.flaw == FLAW_COUNTERS || state.flaw == FLAW_STALL) && state.has_failed;
+    stats->num_allocs += (state.flaw == FLAW_COUNTERS || state.flaw == FLAW_STALL) &&
+                         state.has_failed;
 }
 
 static const char *flawed_message(struct target_instance *instance)
@@ -168,8 +181,8 @@ static const char *flawed_message(struct target_instance *instance)
     return state.flaw == FLAW_SILENT && state.has_failed ? "" : target_hbm.message(instance);
 }
 
-/* libhbm's table with the calls above in it: filled before main, because another file's constant cannot be copied
- * earlier. */
+/* libhbm's table with the calls above in it: filled before main, because another file's constant
+ * cannot be copied earlier. */
 struct target hbmstress_target;
 
 __attribute__((constructor)) static void table_fill(void)
@@ -177,7 +190,8 @@ __attribute__((constructor)) static void table_fill(void)
     hbmstress_target = target_hbm;
     hbmstress_target.name = "flawed";
     hbmstress_target.summary = "libhbm with a flaw that a refused device call brings out";
-    hbmstress_target.option_help = "flaw=none|counters|contents|status|stuck|silent|open_leak|open_silent|crash|loop|stall\n";
+    hbmstress_target.option_help =
+        "flaw=none|counters|contents|status|stuck|silent|open_leak|open_silent|crash|loop|stall\n";
     hbmstress_target.open = flawed_open;
     hbmstress_target.alloc = flawed_alloc;
     hbmstress_target.use = flawed_use;

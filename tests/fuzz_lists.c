@@ -84,7 +84,8 @@ size_t known_count(const struct op_list *ops)
     return count;
 }
 
-bool edit_copy(const char *name, const struct input *input, const struct input *other, uint64_t seed, struct input *out)
+bool edit_copy(const char *name, const struct input *input, const struct input *other,
+               uint64_t seed, struct input *out)
 {
     const struct edit *edit = edit_find(name);
     struct editing editing;

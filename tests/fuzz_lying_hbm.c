@@ -1,5 +1,5 @@
-/* libhbm that lies, in the place of the true one (the linker's --wrap): LIAR names the lie, and without it all is as it
- * was.  The fuzz target that calls it by its own interface must notice. */
+/* libhbm that lies, in the place of the true one (the linker's --wrap): LIAR names the lie, and
+ * without it all is as it was.  The fuzz target that calls it by its own interface must notice. */
 #include "allocator/hbm.h"
 #include "allocator/hbm_shape.h"
 
@@ -10,18 +10,22 @@ bool __real_hbm_invariants_hold(const struct hbm *hbm);
 bool __wrap_hbm_invariants_hold(const struct hbm *hbm);
 uint64_t __real_hbm_host_bytes(const struct hbm *hbm);
 uint64_t __wrap_hbm_host_bytes(const struct hbm *hbm);
-enum hbm_result __real_hbm_create(const struct hbm_services *services, const struct hbm_options *options,
-                                  struct hbm **out);
-enum hbm_result __wrap_hbm_create(const struct hbm_services *services, const struct hbm_options *options,
-                                  struct hbm **out);
-enum hbm_result __real_hbm_allocate(struct hbm *hbm, const struct hbm_request *request, struct hbm_buffer **out);
-enum hbm_result __wrap_hbm_allocate(struct hbm *hbm, const struct hbm_request *request, struct hbm_buffer **out);
+enum hbm_result __real_hbm_create(const struct hbm_services *services,
+                                  const struct hbm_options *options, struct hbm **out);
+enum hbm_result __wrap_hbm_create(const struct hbm_services *services,
+                                  const struct hbm_options *options, struct hbm **out);
+enum hbm_result __real_hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
+                                    struct hbm_buffer **out);
+enum hbm_result __wrap_hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
+                                    struct hbm_buffer **out);
 enum hbm_result __real_hbm_release(struct hbm *hbm, struct hbm_buffer *buffer);
 enum hbm_result __wrap_hbm_release(struct hbm *hbm, struct hbm_buffer *buffer);
 void __real_hbm_stats(struct hbm *hbm, struct hbm_stats *out);
 void __wrap_hbm_stats(struct hbm *hbm, struct hbm_stats *out);
-enum hbm_shape_result __real_hbm_shape_parse(const char *text, struct hbm_shape *shape, size_t *error_offset);
-enum hbm_shape_result __wrap_hbm_shape_parse(const char *text, struct hbm_shape *shape, size_t *error_offset);
+enum hbm_shape_result __real_hbm_shape_parse(const char *text, struct hbm_shape *shape,
+                                             size_t *error_offset);
+enum hbm_shape_result __wrap_hbm_shape_parse(const char *text, struct hbm_shape *shape,
+                                             size_t *error_offset);
 
 static bool lies(const char *lie)
 {
@@ -39,8 +43,8 @@ uint64_t __wrap_hbm_host_bytes(const struct hbm *hbm)
     return __real_hbm_host_bytes(hbm) + (lies("host_bytes") ? 1 : 0);
 }
 
-enum hbm_result __wrap_hbm_create(const struct hbm_services *services, const struct hbm_options *options,
-                                  struct hbm **out)
+enum hbm_result __wrap_hbm_create(const struct hbm_services *services,
+                                  const struct hbm_options *options, struct hbm **out)
 {
     struct hbm_options mended = *options;
     if (lies("order")) {
@@ -51,7 +55,8 @@ enum hbm_result __wrap_hbm_create(const struct hbm_services *services, const str
     return __real_hbm_create(services, &mended, out);
 }
 
-enum hbm_result __wrap_hbm_allocate(struct hbm *hbm, const struct hbm_request *request, struct hbm_buffer **out)
+enum hbm_result __wrap_hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
+                                    struct hbm_buffer **out)
 {
     struct hbm_request mended = *request;
     if (lies("size") && mended.size_bytes == 0) {
@@ -73,7 +78,8 @@ void __wrap_hbm_stats(struct hbm *hbm, struct hbm_stats *out)
     out->num_allocs += lies("count") ? 1 : 0;
 }
 
-enum hbm_shape_result __wrap_hbm_shape_parse(const char *text, struct hbm_shape *shape, size_t *error_offset)
+enum hbm_shape_result __wrap_hbm_shape_parse(const char *text, struct hbm_shape *shape,
+                                             size_t *error_offset)
 {
     const enum hbm_shape_result result = __real_hbm_shape_parse(text, shape, error_offset);
     if (result == HBM_SHAPE_OK && lies("shape") && shape->rank > 0) {

@@ -1,5 +1,5 @@
-/* Judges that lie, in the place of the true ones (the linker's --wrap): LIAR names the lie, and without it all is as it
- * was.  A fuzz target that holds them against each other must notice. */
+/* Judges that lie, in the place of the true ones (the linker's --wrap): LIAR names the lie, and
+ * without it all is as it was.  A fuzz target that holds them against each other must notice. */
 #include "checker/certificate_check.h"
 #include "harness/exhaustive.h"
 #include "harness/oracle.h"
@@ -11,8 +11,10 @@
 
 enum verdict_kind __real_exhaustive_judge(const struct oom *oom);
 enum verdict_kind __wrap_exhaustive_judge(const struct oom *oom);
-void __real_oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max, struct verdict *verdict);
-void __wrap_oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max, struct verdict *verdict);
+void __real_oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                         struct verdict *verdict);
+void __wrap_oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                         struct verdict *verdict);
 enum certificate_result __real_certificate_check(const char *text, size_t length, char *reason);
 enum certificate_result __wrap_certificate_check(const char *text, size_t length, char *reason);
 
@@ -24,7 +26,9 @@ static bool lies(const char *lie)
 
 static enum verdict_kind opposite(enum verdict_kind kind)
 {
-    return kind == VERDICT_JUSTIFIED ? VERDICT_PREMATURE : kind == VERDICT_PREMATURE ? VERDICT_JUSTIFIED : kind;
+    return kind == VERDICT_JUSTIFIED   ? VERDICT_PREMATURE
+           : kind == VERDICT_PREMATURE ? VERDICT_JUSTIFIED
+                                       : kind;
 }
 
 enum verdict_kind __wrap_exhaustive_judge(const struct oom *oom)
@@ -33,12 +37,14 @@ enum verdict_kind __wrap_exhaustive_judge(const struct oom *oom)
     return lies("exhaustive") ? opposite(kind) : kind;
 }
 
-void __wrap_oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max, struct verdict *verdict)
+void __wrap_oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                         struct verdict *verdict)
 {
     __real_oracle_judge(oracle, oom, nodes_max, verdict);
     verdict->kind = lies("oracle") ? opposite(verdict->kind) : verdict->kind;
     /* There is always room where nothing moves. */
-    verdict->kind = lies("oracle_of_none") && oom->defrag == DEFRAG_NONE ? VERDICT_PREMATURE : verdict->kind;
+    verdict->kind = lies("oracle_of_none") && oom->defrag == DEFRAG_NONE ? VERDICT_PREMATURE
+                                                                         : verdict->kind;
 }
 
 enum certificate_result __wrap_certificate_check(const char *text, size_t length, char *reason)

@@ -1,5 +1,6 @@
-/* Readers of text that lie, and the printer of ops, in the place of the true ones (the linker's --wrap): LIAR names the
- * lie, and without it all is as it was.  A fuzz target that gives them bytes must notice. */
+/* Readers of text that lie, and the printer of ops, in the place of the true ones (the linker's
+ * --wrap): LIAR names the lie, and without it all is as it was.  A fuzz target that gives them
+ * bytes must notice. */
 #include "formats/formats.h"
 #include "harness/lanes_list.h"
 #include "harness/ops_file.h"
@@ -8,12 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum ops_file_result __real_ops_file_parse(const char *text, size_t length, struct setup *setup, struct op_list *list,
-                                           struct ops_file_error *error);
-enum ops_file_result __wrap_ops_file_parse(const char *text, size_t length, struct setup *setup, struct op_list *list,
-                                           struct ops_file_error *error);
-void __real_ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list, const char *comments);
-void __wrap_ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list, const char *comments);
+enum ops_file_result __real_ops_file_parse(const char *text, size_t length, struct setup *setup,
+                                           struct op_list *list, struct ops_file_error *error);
+enum ops_file_result __wrap_ops_file_parse(const char *text, size_t length, struct setup *setup,
+                                           struct op_list *list, struct ops_file_error *error);
+void __real_ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list,
+                           const char *comments);
+void __wrap_ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list,
+                           const char *comments);
 enum import_result __real_import_text(const char *text, size_t length, const char *format_name,
                                       const struct import_options *options, struct import *import,
                                       struct import_error *error);
@@ -53,8 +56,8 @@ static void spoil_error(const char *lie, char *reason, size_t bytes, size_t *lin
     *column += is(lie, "column") ? 1000 : 0;
 }
 
-enum ops_file_result __wrap_ops_file_parse(const char *text, size_t length, struct setup *setup, struct op_list *list,
-                                           struct ops_file_error *error)
+enum ops_file_result __wrap_ops_file_parse(const char *text, size_t length, struct setup *setup,
+                                           struct op_list *list, struct ops_file_error *error)
 {
     const char *lie = lie_of("ops");
     const enum ops_file_result result = __real_ops_file_parse(text, length, setup, list, error);
@@ -62,7 +65,8 @@ enum ops_file_result __wrap_ops_file_parse(const char *text, size_t length, stru
         spoil_error(lie, error->reason, sizeof error->reason, &error->line, &error->column);
     } else if (list->count > 0) {
         struct op *first = &list->ops[0];
-        first->align_log2 = (uint8_t)(is(lie, "op") ? (first->align_log2 + 1) % 9 : first->align_log2);
+        first->align_log2 = (uint8_t)(is(lie, "op") ? (first->align_log2 + 1) % 9
+                                                    : first->align_log2);
         list->count -= is(lie, "loses_op") ? 1 : 0;
     }
     setup->seed += is(lie, "setup") ? 1 : 0;
@@ -72,7 +76,8 @@ enum ops_file_result __wrap_ops_file_parse(const char *text, size_t length, stru
 }
 
 /* What is printed is read as the same text again, and is not what was to be printed. */
-void __wrap_ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list, const char *comments)
+void __wrap_ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list,
+                           const char *comments)
 {
     struct op_list printed;
     op_list_init(&printed);
@@ -84,7 +89,7 @@ void __wrap_ops_file_print(FILE *stream, const struct setup *setup, const struct
     op_list_deinit(&printed);
 }
 
-/* --- importers --------------------------------------------------------------------------------------- */
+/* --- importers --- */
 
 /* What an op below may name: the pause before it, which makes nothing, or itself. */
 enum { PAUSE = 0x7FFFFFFE, ITSELF = 0x7FFFFFFF };
@@ -95,11 +100,26 @@ static const struct {
     struct op op;
 } illegal_ops[] = {
     {"kind", {.kind = OP_KIND_COUNT, .ref = OP_NONE, .event = OP_NONE, .size_bytes = 1}},
-    {"lane", {.kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE, .size_bytes = 1, .lane = LANES_CLIENT_COUNT_MAX}},
-    {"host", {.kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE, .size_bytes = 1, .host = OP_HOST_COUNT_MAX}},
-    {"flags", {.kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE, .size_bytes = 1, .flags = OP_SPMD}},
-    {"align", {.kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE, .size_bytes = 1,
-               .align_log2 = OP_ALIGN_LOG2_MAX + 1}},
+    {"lane",
+     {.kind = OP_ALLOC,
+      .ref = OP_NONE,
+      .event = OP_NONE,
+      .size_bytes = 1,
+      .lane = LANES_CLIENT_COUNT_MAX}},
+    {"host",
+     {.kind = OP_ALLOC,
+      .ref = OP_NONE,
+      .event = OP_NONE,
+      .size_bytes = 1,
+      .host = OP_HOST_COUNT_MAX}},
+    {"flags",
+     {.kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE, .size_bytes = 1, .flags = OP_SPMD}},
+    {"align",
+     {.kind = OP_ALLOC,
+      .ref = OP_NONE,
+      .event = OP_NONE,
+      .size_bytes = 1,
+      .align_log2 = OP_ALIGN_LOG2_MAX + 1}},
     {"size", {.kind = OP_ALLOC, .ref = OP_NONE, .event = OP_NONE}},
     {"made_of", {.kind = OP_ALLOC, .ref = 0, .event = OP_NONE, .size_bytes = 1}},
     {"block_later", {.kind = OP_FREE, .ref = ITSELF, .event = OP_NONE}},
@@ -108,14 +128,17 @@ static const struct {
     {"event_missing", {.kind = OP_COMPLETE, .ref = OP_NONE, .event = OP_NONE}},
     {"event_later", {.kind = OP_COMPLETE, .ref = OP_NONE, .event = ITSELF}},
     {"event_of_none", {.kind = OP_COMPLETE, .ref = OP_NONE, .event = PAUSE}},
-    {"switch_lane", {.kind = OP_SWITCH, .ref = PAUSE, .event = OP_NONE, .tag = LANES_CLIENT_COUNT_MAX}},
+    {"switch_lane",
+     {.kind = OP_SWITCH, .ref = PAUSE, .event = OP_NONE, .tag = LANES_CLIENT_COUNT_MAX}},
     {"switch_op", {.kind = OP_SWITCH, .ref = OP_NONE, .event = OP_NONE}},
     {"switch_event", {.kind = OP_SWITCH, .ref = PAUSE, .event = PAUSE}},
 };
 
 static uint32_t number_of(uint32_t named, const struct op_list *ops)
 {
-    return named == PAUSE ? (uint32_t)ops->count - 1 : named == ITSELF ? (uint32_t)ops->count : named;
+    return named == PAUSE    ? (uint32_t)ops->count - 1
+           : named == ITSELF ? (uint32_t)ops->count
+                             : named;
 }
 
 static void spoil_ops(const char *lie, struct op_list *ops)
@@ -152,7 +175,8 @@ enum import_result __wrap_import_text(const char *text, size_t length, const cha
                                       struct import_error *error)
 {
     const char *lie = lie_of(format_name);
-    const enum import_result result = __real_import_text(text, length, format_name, options, import, error);
+    const enum import_result result = __real_import_text(text, length, format_name, options, import,
+                                                         error);
     if (result != IMPORT_OK) {
         spoil_error(lie, error->reason, sizeof error->reason, &error->line, &error->column);
         return result;

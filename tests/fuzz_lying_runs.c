@@ -1,5 +1,6 @@
-/* Runs that lie about slide, in the place of the true ones (the linker's --wrap): LIAR names the lie, and without it
- * all is as it was.  A fuzz target that holds contracts against each other must notice. */
+/* Runs that lie about slide, in the place of the true ones (the linker's --wrap): LIAR names the
+ * lie, and without it all is as it was.  A fuzz target that holds contracts against each other must
+ * notice. */
 #include "harness/exhaustive.h"
 #include "harness/run.h"
 
@@ -23,7 +24,8 @@ const struct observation *__wrap_run_observation(const struct run *run)
     const char *defrag = setup_option(run_setup(run), "defrag");
     seen = *__real_run_observation(run);
     const struct op_list *ops = run_ops(run);
-    const bool is_alloc = seen.op < ops->count && ops->ops[seen.op].kind == OP_ALLOC && seen.result == TARGET_OK;
+    const bool is_alloc = seen.op < ops->count && ops->ops[seen.op].kind == OP_ALLOC &&
+                          seen.result == TARGET_OK;
     if (defrag == NULL || strcmp(defrag, "slide") != 0 || !is_alloc) {
         return &seen;
     }

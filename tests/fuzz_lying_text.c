@@ -1,13 +1,15 @@
-/* A reader of files that lies, in the place of the true one (the linker's --wrap): LIAR names the lie, and without it
- * all is as it was.  fuzz_text must notice. */
+/* A reader of files that lies, in the place of the true one (the linker's --wrap): LIAR names the
+ * lie, and without it all is as it was.  fuzz_text must notice. */
 #include "formats/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum import_result __real_text_read(const char *path, size_t bytes_max, struct text *text, struct import_error *error);
-enum import_result __wrap_text_read(const char *path, size_t bytes_max, struct text *text, struct import_error *error);
+enum import_result __real_text_read(const char *path, size_t bytes_max, struct text *text,
+                                    struct import_error *error);
+enum import_result __wrap_text_read(const char *path, size_t bytes_max, struct text *text,
+                                    struct import_error *error);
 
 static bool is_told(const char *lie)
 {
@@ -21,7 +23,8 @@ static bool is_first(size_t bytes_max)
     return bytes_max == (size_t)1 << 20;
 }
 
-enum import_result __wrap_text_read(const char *path, size_t bytes_max, struct text *text, struct import_error *error)
+enum import_result __wrap_text_read(const char *path, size_t bytes_max, struct text *text,
+                                    struct import_error *error)
 {
     const size_t allowed = is_told("limit") || is_told("cuts") ? SIZE_MAX / 2 : bytes_max;
     const enum import_result result = __real_text_read(path, allowed, text, error);

@@ -12,16 +12,18 @@ void hbm_device_init(struct hbm_device *device, uint64_t memory_bytes)
 
 void hbm_device_deinit(struct hbm_device *device)
 {
-    for (int i = 0; i < DEVICE_TOKENS_MAX; i++)
+    for (int i = 0; i < DEVICE_TOKENS_MAX; i++) {
         free(device->staged[i]);
+    }
     free(device->torn_bytes);
     free(device->memory);
 }
 
 void hbm_device_complete(struct hbm_device *device, uint64_t event)
 {
-    if (!atomic_exchange(&device->done[event], true))
+    if (!atomic_exchange(&device->done[event], true)) {
         atomic_fetch_add(&device->completed, 1);
+    }
 }
 
 /* ---- faults ---- */
@@ -38,22 +40,27 @@ void hbm_device_arm(struct hbm_device *device, const struct device_fault *fault)
 static void events_pass(struct hbm_device *device, uint64_t but, bool one)
 {
     for (uint64_t event = 1; event <= device->event_newest; event++) {
-        if (event == but || device->lost[event] || device->done[event])
+        if (event == but || device->lost[event] || device->done[event]) {
             continue;
+        }
         hbm_device_complete(device, event);
-        if (one)
+        if (one) {
             return;
+        }
     }
 }
 
 /* Counts a call of that kind; true when the fault strikes it and is of the kind asked for. */
-static bool fault_strikes(struct hbm_device *device, enum device_call call, enum device_fault_kind kind)
+static bool fault_strikes(struct hbm_device *device, enum device_call call,
+                          enum device_fault_kind kind)
 {
     const struct device_fault *fault = &device->fault;
-    if (fault->at == 0 || fault->kind != kind || (fault->calls & call) == 0)
+    if (fault->at == 0 || fault->kind != kind || (fault->calls & call) == 0) {
         return false;
+    }
     device->fault_calls++;
-    bool strikes = fault->for_ever ? device->fault_calls >= fault->at : device->fault_calls == fault->at;
+    bool strikes = fault->for_ever ? device->fault_calls >= fault->at
+                                   : device->fault_calls == fault->at;
     device->fault_count += strikes;
     return strikes;
 }
@@ -61,8 +68,9 @@ static bool fault_strikes(struct hbm_device *device, enum device_call call, enum
 /* Before each call that can fail. */
 static bool call_refused(struct hbm_device *device, enum device_call call)
 {
-    if (fault_strikes(device, call, DEVICE_JUMPS))
+    if (fault_strikes(device, call, DEVICE_JUMPS)) {
         events_pass(device, 0, device->fault.for_ever);
+    }
     return fault_strikes(device, call, DEVICE_REFUSES);
 }
 
@@ -71,13 +79,15 @@ static bool call_torn(struct hbm_device *device, const struct device_torn *call)
 {
     if (device->torn.call != 0) {
         device->torn_broken += memcmp(&device->torn, call, sizeof *call) != 0;
-        if (device->torn_left-- != 0)
+        if (device->torn_left-- != 0) {
             return true;
+        }
         device->torn.call = 0;
         return false;
     }
-    if (!fault_strikes(device, call->call, DEVICE_HALVES))
+    if (!fault_strikes(device, call->call, DEVICE_HALVES)) {
         return false;
+    }
     device->torn = *call;
     device->torn_left = PARTIAL_ANSWERS - 1;
     return true;
@@ -85,8 +95,9 @@ static bool call_torn(struct hbm_device *device, const struct device_torn *call)
 
 static bool refuse(uint64_t *left)
 {
-    if (*left == 0)
+    if (*left == 0) {
         return false;
+    }
     (*left)--;
     return true;
 }
@@ -96,8 +107,9 @@ static bool refuse(uint64_t *left)
 /* What a torn copy has not yet written holds nothing of use, wherever that is. */
 static void copy_tear(struct hbm_device *device, uint64_t from, uint64_t to, uint64_t bytes)
 {
-    if (device->torn_bytes != NULL || device->memory == NULL)
+    if (device->torn_bytes != NULL || device->memory == NULL) {
         return;
+    }
     device->torn_bytes = malloc(bytes);
     memcpy(device->torn_bytes, device->memory + from, bytes);
     memset(device->memory + to, 0xEE, bytes);
@@ -105,28 +117,33 @@ static void copy_tear(struct hbm_device *device, uint64_t from, uint64_t to, uin
 
 static void copy_finish(struct hbm_device *device, uint64_t from, uint64_t to, uint64_t bytes)
 {
-    if (device->memory == NULL)
+    if (device->memory == NULL) {
         return;
-    if (device->torn_bytes == NULL)
+    }
+    if (device->torn_bytes == NULL) {
         memmove(device->memory + to, device->memory + from, bytes);
-    else
+    } else {
         memcpy(device->memory + to, device->torn_bytes, bytes);
+    }
     free(device->torn_bytes);
     device->torn_bytes = NULL;
 }
 
-static enum hbm_service_result device_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
+static enum hbm_service_result device_copy(void *context, uint64_t from, uint64_t to,
+                                           uint64_t bytes)
 {
     struct hbm_device *device = context;
     struct device_torn call;
     memset(&call, 0, sizeof call);
     call.call = DEVICE_CALL_COPY, call.from = from, call.to = to, call.bytes = bytes;
-    if (device->torn.call == 0 && call_refused(device, DEVICE_CALL_COPY))
+    if (device->torn.call == 0 && call_refused(device, DEVICE_CALL_COPY)) {
         return HBM_SERVICE_REFUSED;
-    if (device->copies_before_refusal != 0)
+    }
+    if (device->copies_before_refusal != 0) {
         device->copies_before_refusal--;
-    else if (refuse(&device->copies_refused))
+    } else if (refuse(&device->copies_refused)) {
         return HBM_SERVICE_REFUSED;
+    }
     if (call_torn(device, &call)) {
         copy_tear(device, from, to, bytes);
         return HBM_SERVICE_PARTIAL;
@@ -136,18 +153,22 @@ static enum hbm_service_result device_copy(void *context, uint64_t from, uint64_
     return HBM_SERVICE_OK;
 }
 
-static enum hbm_service_result device_stage_out(void *context, uint64_t from, uint64_t bytes, uint64_t *token)
+static enum hbm_service_result device_stage_out(void *context, uint64_t from, uint64_t bytes,
+                                                uint64_t *token)
 {
     struct hbm_device *device = context;
     device->torn_broken += device->torn.call != 0;
-    if (call_refused(device, DEVICE_CALL_COPY))
+    if (call_refused(device, DEVICE_CALL_COPY)) {
         return HBM_SERVICE_REFUSED;
+    }
     for (uint64_t i = 0; i < DEVICE_TOKENS_MAX; i++) {
-        if (device->staged[i] != NULL)
+        if (device->staged[i] != NULL) {
             continue;
+        }
         device->staged[i] = malloc(bytes);
-        if (device->memory != NULL)
+        if (device->memory != NULL) {
             memcpy(device->staged[i], device->memory + from, bytes);
+        }
         device->stage_outs++;
         *token = i;
         return HBM_SERVICE_OK;
@@ -162,23 +183,28 @@ static void device_stage_drop(void *context, uint64_t token)
     device->staged[token] = NULL;
 }
 
-static enum hbm_service_result device_stage_in(void *context, uint64_t token, uint64_t to, uint64_t bytes)
+static enum hbm_service_result device_stage_in(void *context, uint64_t token, uint64_t to,
+                                               uint64_t bytes)
 {
     struct hbm_device *device = context;
     struct device_torn call;
     memset(&call, 0, sizeof call);
     call.call = DEVICE_CALL_COPY, call.from = token, call.to = to, call.bytes = bytes;
-    if (device->torn.call == 0 && call_refused(device, DEVICE_CALL_COPY))
+    if (device->torn.call == 0 && call_refused(device, DEVICE_CALL_COPY)) {
         return HBM_SERVICE_REFUSED;
-    if (refuse(&device->stage_ins_refused))
+    }
+    if (refuse(&device->stage_ins_refused)) {
         return HBM_SERVICE_REFUSED;
+    }
     if (call_torn(device, &call)) {
-        if (device->memory != NULL)
+        if (device->memory != NULL) {
             memset(device->memory + to, 0xEE, bytes);
+        }
         return HBM_SERVICE_PARTIAL;
     }
-    if (device->memory != NULL)
+    if (device->memory != NULL) {
         memcpy(device->memory + to, device->staged[token], bytes);
+    }
     device->stage_ins++;
     device_stage_drop(context, token);
     return HBM_SERVICE_OK;
@@ -200,14 +226,16 @@ static enum hbm_service_result device_event_wait(void *context, uint64_t event)
 {
     struct hbm_device *device = context;
     atomic_fetch_add(&device->waits, 1);
-    if (call_refused(device, DEVICE_CALL_WAIT))
+    if (call_refused(device, DEVICE_CALL_WAIT)) {
         return HBM_SERVICE_REFUSED;
+    }
     if (fault_strikes(device, DEVICE_CALL_WAIT, DEVICE_TIMES_OUT)) {
         events_pass(device, event, false);
         return HBM_SERVICE_REFUSED;
     }
-    if (device->lost[event])
+    if (device->lost[event]) {
         return HBM_SERVICE_LOST;
+    }
     hbm_device_complete(device, event);
     return HBM_SERVICE_OK;
 }
@@ -218,12 +246,15 @@ static enum hbm_service_result device_unload(void *context, uint64_t program_id)
     struct device_torn call;
     memset(&call, 0, sizeof call);
     call.call = DEVICE_CALL_UNLOAD, call.from = program_id;
-    if (device->torn.call == 0 && call_refused(device, DEVICE_CALL_UNLOAD))
+    if (device->torn.call == 0 && call_refused(device, DEVICE_CALL_UNLOAD)) {
         return HBM_SERVICE_REFUSED;
-    if (refuse(&device->unloads_refused))
+    }
+    if (refuse(&device->unloads_refused)) {
         return HBM_SERVICE_REFUSED;
-    if (call_torn(device, &call))
+    }
+    if (call_torn(device, &call)) {
         return HBM_SERVICE_PARTIAL;
+    }
     device->unloads[device->unload_count++ % DEVICE_UNLOADS_MAX] = program_id;
     return HBM_SERVICE_OK;
 }
@@ -237,10 +268,12 @@ static uint64_t device_clock_ns(void *context)
 static void *device_host_alloc(void *context, size_t bytes)
 {
     struct hbm_device *device = context;
-    if (call_refused(device, DEVICE_CALL_HOST))
+    if (call_refused(device, DEVICE_CALL_HOST)) {
         return NULL;
-    if (device->host_allocs_until_refusal != 0 && --device->host_allocs_until_refusal == 0)
+    }
+    if (device->host_allocs_until_refusal != 0 && --device->host_allocs_until_refusal == 0) {
         return NULL;
+    }
     atomic_fetch_add(&device->host_bytes, bytes);
     return malloc(bytes);
 }

@@ -1,5 +1,5 @@
-/* A tiny simulated device for the tests of libhbm: real bytes, events by number, refusals on demand,
- * and a count of every service call. */
+/* A tiny simulated device for the tests of libhbm: real bytes, events by number, refusals on
+ * demand, and a count of every service call. */
 #ifndef TESTS_HBM_DEVICE_H
 #define TESTS_HBM_DEVICE_H
 
@@ -22,12 +22,13 @@ enum device_call {
 
 enum device_fault_kind {
     DEVICE_REFUSES,
-    DEVICE_HALVES,    /* copy, stage_in and unload answer PARTIAL a few times before they are done */
+    DEVICE_HALVES, /* copy, stage_in and unload answer PARTIAL a few times before they are done */
     DEVICE_TIMES_OUT, /* a wait is refused, and all other events complete meanwhile */
-    DEVICE_JUMPS,     /* before the call events complete: all of them, or, for ever, one each time */
+    DEVICE_JUMPS, /* before the call events complete: all of them, or, for ever, one each time */
 };
 
-/* Strikes the at-th call (from 1) of the kinds in `calls`; for_ever: each one from there on.  at 0: none. */
+/* Strikes the at-th call (from 1) of the kinds in `calls`; for_ever: each one from there on.  at 0:
+ * none. */
 struct device_fault {
     enum device_fault_kind kind;
     unsigned calls; /* of enum device_call */
@@ -53,7 +54,8 @@ struct hbm_device {
     uint64_t copies, stage_outs, stage_ins, unload_count;
     _Atomic uint64_t waits;
     uint64_t unloads[DEVICE_UNLOADS_MAX]; /* program ids in order, the first DEVICE_UNLOADS_MAX */
-    uint64_t copies_refused, stage_ins_refused, unloads_refused; /* how many of the next to refuse */
+    uint64_t copies_refused, stage_ins_refused,
+        unloads_refused;            /* how many of the next to refuse */
     uint64_t copies_before_refusal; /* how many are still accepted before copies_refused counts */
     uint64_t host_allocs_until_refusal; /* 0: never; 1: the next one */
     uint64_t clock;
@@ -62,9 +64,9 @@ struct hbm_device {
     uint64_t fault_count;  /* that it did */
     uint64_t event_newest; /* events up to here exist; for the faults that complete some */
     struct device_torn torn;
-    unsigned torn_left;          /* how many more times it is answered PARTIAL */
-    unsigned char *torn_bytes;   /* what it copies: the source may be gone */
-    uint64_t torn_broken;        /* times something else was asked for meanwhile */
+    unsigned torn_left;        /* how many more times it is answered PARTIAL */
+    unsigned char *torn_bytes; /* what it copies: the source may be gone */
+    uint64_t torn_broken;      /* times something else was asked for meanwhile */
 };
 
 /* memory_bytes 0 leaves contents out. */

@@ -1,4 +1,5 @@
-/* What the tests of the two reports share: an import of a file of our own, and a replay of what came out. */
+/* What the tests of the two reports share: an import of a file of our own, and a replay of what
+ * came out. */
 #ifndef TESTS_HBM_IMPORT_H
 #define TESTS_HBM_IMPORT_H
 
@@ -76,8 +77,9 @@ static void replay(const char *name, struct replayed *replayed)
     struct trial trial;
     char reason[RUN_REASON_BYTES] = "";
     *replayed = (struct replayed){.op_count = import.ops.count};
-    ck_assert_msg(trial_replay(target_find("hbm"), &import.setup, &import.ops, &listener, &trial, reason), "%s: %s",
-                  name, reason);
+    ck_assert_msg(
+        trial_replay(target_find("hbm"), &import.setup, &import.ops, &listener, &trial, reason),
+        "%s: %s", name, reason);
     ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: %s", name, trial.first.reason);
     replayed->totals = trial.totals;
     trial_deinit(&trial);

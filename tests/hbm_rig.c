@@ -45,8 +45,10 @@ struct hbm_buffer *rig_buffer(struct hbm_rig *rig, uint64_t granules)
 struct hbm_program *rig_program(struct hbm_rig *rig, uint64_t id, uint64_t image, uint64_t stack)
 {
     struct hbm_program *program = NULL;
-    struct hbm_program_request request = {
-        .id = id, .image_bytes = image * RIG_GRANULE, .stack_bytes = stack * RIG_GRANULE, .name = "jit_step"};
+    struct hbm_program_request request = {.id = id,
+                                          .image_bytes = image * RIG_GRANULE,
+                                          .stack_bytes = stack * RIG_GRANULE,
+                                          .name = "jit_step"};
     ck_assert_int_eq(hbm_program_load(rig->hbm, &request, &program), HBM_OK);
     ck_assert(hbm_invariants_hold(rig->hbm));
     return program;
@@ -70,8 +72,9 @@ bool rig_stamp_holds(struct hbm_rig *rig, struct hbm_buffer *buffer, unsigned ch
 {
     const unsigned char *memory = rig->device.memory + rig_at(rig, buffer);
     for (uint64_t i = 0; i < hbm_buffer_size(rig->hbm, buffer); i++) {
-        if (memory[i] != stamp)
+        if (memory[i] != stamp) {
             return false;
+        }
     }
     return true;
 }

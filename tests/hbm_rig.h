@@ -1,4 +1,5 @@
-/* What the tests of libhbm start from: a simulated device, an allocator on it, and short ways to ask. */
+/* What the tests of libhbm start from: a simulated device, an allocator on it, and short ways to
+ * ask. */
 #ifndef TESTS_HBM_RIG_H
 #define TESTS_HBM_RIG_H
 
@@ -10,8 +11,8 @@ struct hbm_rig {
     struct hbm *hbm;
 };
 
-/* Starts a device of `granules` granules of 512 bytes with default options but for the contract; change
- * rig->options in between if needed.  rig_create and rig_stop abort the test on failure. */
+/* Starts a device of `granules` granules of 512 bytes with default options but for the contract;
+ * change rig->options in between if needed.  rig_create and rig_stop abort the test on failure. */
 void rig_init(struct hbm_rig *rig, uint64_t granules, enum hbm_defrag defrag);
 void rig_create(struct hbm_rig *rig);
 void rig_start(struct hbm_rig *rig, uint64_t granules, enum hbm_defrag defrag);

@@ -15,7 +15,8 @@ char *import_checks_read(const char *path, size_t *length)
 {
     struct text text;
     struct import_error error = {0};
-    ck_assert_msg(text_read(path, IMPORT_BYTES_MAX, &text, &error) == IMPORT_OK, "%s: %s", path, error.reason);
+    ck_assert_msg(text_read(path, IMPORT_BYTES_MAX, &text, &error) == IMPORT_OK, "%s: %s", path,
+                  error.reason);
     char *copy = malloc(text.length + 1);
     ck_assert_ptr_nonnull(copy);
     memcpy(copy, text.bytes, text.length);
@@ -42,14 +43,16 @@ static void import_any(const char *text, size_t length, const char *format, stru
     free(copy);
 }
 
-void import_checks_prefixes(const char *text, size_t length, const char *format, struct import *import)
+void import_checks_prefixes(const char *text, size_t length, const char *format,
+                            struct import *import)
 {
     for (size_t cut = 0; cut < length; cut++) {
         import_any(text, cut, format, import);
     }
 }
 
-void import_checks_damage(const char *text, size_t length, const char *format, uint64_t rounds, struct import *import)
+void import_checks_damage(const char *text, size_t length, const char *format, uint64_t rounds,
+                          struct import *import)
 {
     static const char likely[] = "0123456789,.:-\n\r \0x";
     char *damaged = malloc(length);
@@ -59,8 +62,9 @@ void import_checks_damage(const char *text, size_t length, const char *format, u
         random_init(&random, round);
         memcpy(damaged, text, length);
         for (uint64_t left = random_between(&random, 1, 4); left > 0; left--) {
-            const char byte = random_chance(&random, 1, 2) ? (char)random_below(&random, 256)
-                                                           : likely[random_below(&random, sizeof likely)];
+            const char byte = random_chance(&random, 1, 2)
+                                  ? (char)random_below(&random, 256)
+                                  : likely[random_below(&random, sizeof likely)];
             damaged[random_below(&random, length)] = byte;
         }
         import_any(damaged, length, format, import);
@@ -72,10 +76,11 @@ uint64_t import_checks_replay(const struct import *import)
 {
     struct trial trial;
     char reason[RUN_REASON_BYTES] = "";
-    ck_assert_msg(trial_replay(&target_hbm, &import->setup, &import->ops, NULL, &trial, reason), "%s", reason);
+    ck_assert_msg(trial_replay(&target_hbm, &import->setup, &import->ops, NULL, &trial, reason),
+                  "%s", reason);
     const uint64_t ooms = trial.totals.ooms;
-    ck_assert_msg(trial.first.kind == VERDICT_NONE, "op %u: %s: %s", trial.first.op, verdict_name(trial.first.kind),
-                  trial.first.reason);
+    ck_assert_msg(trial.first.kind == VERDICT_NONE, "op %u: %s: %s", trial.first.op,
+                  verdict_name(trial.first.kind), trial.first.reason);
     trial_deinit(&trial);
     return ooms;
 }
@@ -104,19 +109,20 @@ void import_checks_file(const char *path, const char *format, const struct impor
     ck_assert_str_eq(import->format->name, format);
 }
 
-void import_checks_refused(const struct import_refused *refused, const char *folder, const char *format,
-                           struct import *import)
+void import_checks_refused(const struct import_refused *refused, const char *folder,
+                           const char *format, struct import *import)
 {
     struct import_error error = {0};
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", folder == NULL ? "" : folder, refused->name);
-    const enum import_result result =
-        folder == NULL ? import_text(refused->name, strlen(refused->name), format, NULL, import, &error)
-                       : import_file(path, format, NULL, import, &error);
-    ck_assert_msg(strstr(error.reason, refused->reason) != NULL, "%s: %zu:%zu: %s", refused->name, error.line,
-                  error.column, error.reason);
-    ck_assert_int_eq(result, refused->result);
-    ck_assert_msg(error.line == refused->line && error.column == refused->column, "%s: %zu:%zu: %s", refused->name,
+    const enum import_result result = folder == NULL
+                                          ? import_text(refused->name, strlen(refused->name),
+                                                        format, NULL, import, &error)
+                                          : import_file(path, format, NULL, import, &error);
+    ck_assert_msg(strstr(error.reason, refused->reason) != NULL, "%s: %zu:%zu: %s", refused->name,
                   error.line, error.column, error.reason);
+    ck_assert_int_eq(result, refused->result);
+    ck_assert_msg(error.line == refused->line && error.column == refused->column, "%s: %zu:%zu: %s",
+                  refused->name, error.line, error.column, error.reason);
     ck_assert_uint_eq(import->ops.count, 0);
 }

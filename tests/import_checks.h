@@ -1,5 +1,5 @@
-/* What every importer of a field format is held to: any beginning of a file and any damage is imported or refused in
- * one line, and what is imported replays.  For libcheck tests. */
+/* What every importer of a field format is held to: any beginning of a file and any damage is
+ * imported or refused in one line, and what is imported replays.  For libcheck tests. */
 #ifndef TESTS_IMPORT_CHECKS_H
 #define TESTS_IMPORT_CHECKS_H
 
@@ -8,15 +8,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A whole file, decompressed, in memory of exactly its length, so that a sanitizer sees whoever reads behind it.
- * The caller frees. */
+/* A whole file, decompressed, in memory of exactly its length, so that a sanitizer sees whoever
+ * reads behind it. The caller frees. */
 char *import_checks_read(const char *path, size_t *length);
 
 /* Imports each beginning of the text.  import is initialised. */
-void import_checks_prefixes(const char *text, size_t length, const char *format, struct import *import);
+void import_checks_prefixes(const char *text, size_t length, const char *format,
+                            struct import *import);
 
 /* Imports the text with some bytes of it replaced, `rounds` times. */
-void import_checks_damage(const char *text, size_t length, const char *format, uint64_t rounds, struct import *import);
+void import_checks_damage(const char *text, size_t length, const char *format, uint64_t rounds,
+                          struct import *import);
 
 /* Replays on target hbm: no promise breaks.  Returns how many requests ran out of memory. */
 uint64_t import_checks_replay(const struct import *import);
@@ -35,7 +37,7 @@ struct import_refused {
     size_t line, column;
     const char *reason;
 };
-void import_checks_refused(const struct import_refused *refused, const char *folder, const char *format,
-                           struct import *import);
+void import_checks_refused(const struct import_refused *refused, const char *folder,
+                           const char *format, struct import *import);
 
 #endif

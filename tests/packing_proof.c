@@ -17,7 +17,8 @@ static void read_question(struct walk *walk, const struct packing_problem *probl
 {
     CHECK(problem->item_count <= PROOF_ITEMS_MAX);
     CHECK(problem->bin_count <= PROOF_BINS_MAX);
-    *walk = (struct walk){.problem = problem, .item_count = problem->item_count, .bin_count = problem->bin_count};
+    *walk = (struct walk){
+        .problem = problem, .item_count = problem->item_count, .bin_count = problem->bin_count};
     for (size_t i = 0; i < walk->bin_count; i++) {
         walk->bins[i] = (problem->bins[i].end - problem->bins[i].start) / problem->granule_bytes;
         walk->slack += walk->bins[i];
@@ -30,7 +31,7 @@ static void read_question(struct walk *walk, const struct packing_problem *probl
     qsort(walk->items, walk->item_count, sizeof *walk->items, compare_numbers);
 }
 
-/* --- bounds ------------------------------------------------------------------------------------ */
+/* --- bounds --- */
 
 static bool rounding_holds(const struct walk *walk, uint64_t unit)
 {
@@ -58,9 +59,10 @@ static bool volume_holds(const struct packing_problem *problem)
     return need > have;
 }
 
-/* --- all kinds --------------------------------------------------------------------------------- */
+/* --- all kinds --- */
 
-static const char *refutation_fault(const struct packing *packing, const struct packing_problem *problem,
+static const char *refutation_fault(const struct packing *packing,
+                                    const struct packing_problem *problem,
                                     const struct packing_answer *answer)
 {
     static struct walk walk;
@@ -70,7 +72,9 @@ static const char *refutation_fault(const struct packing *packing, const struct 
     case PACKING_BY_VOLUME:
         return volume_holds(problem) ? NULL : "the volumes do not refute";
     case PACKING_BY_LARGEST_ITEM:
-        return walk.items[walk.item_count - 1] > walk.bins[walk.bin_count - 1] ? NULL : "the largest item has a bin";
+        return walk.items[walk.item_count - 1] > walk.bins[walk.bin_count - 1]
+                   ? NULL
+                   : "the largest item has a bin";
     case PACKING_BY_ROUNDING:
         return rounding_holds(&walk, number) ? NULL : "the rounded volumes do not refute";
     case PACKING_BY_SEARCH:
@@ -95,7 +99,8 @@ static int compare_ranges(const void *a, const void *b)
     return compare_numbers(&((const struct range *)a)->start, &((const struct range *)b)->start);
 }
 
-static const char *placement_fault(const struct packing *packing, const struct packing_problem *problem)
+static const char *placement_fault(const struct packing *packing,
+                                   const struct packing_problem *problem)
 {
     static struct range ranges[PROOF_ITEMS_MAX];
     for (size_t i = 0; i < problem->item_count; i++) {
@@ -122,7 +127,8 @@ static const char *placement_fault(const struct packing *packing, const struct p
     return NULL;
 }
 
-const char *packing_proof_fault(const struct packing *packing, const struct packing_problem *problem,
+const char *packing_proof_fault(const struct packing *packing,
+                                const struct packing_problem *problem,
                                 const struct packing_answer *answer)
 {
     if (answer->result == PACKING_UNKNOWN) {

@@ -11,12 +11,14 @@ static char next_letter(struct walk *walk)
 static void add_type(struct walk *walk, uint64_t size, uint64_t align)
 {
     size_t at = 0;
-    while (at < walk->type_count && (walk->types[at].size > size ||
-                                     (walk->types[at].size == size && walk->types[at].align < align))) {
+    while (at < walk->type_count &&
+           (walk->types[at].size > size ||
+            (walk->types[at].size == size && walk->types[at].align < align))) {
         at++;
     }
     if (at == walk->type_count || walk->types[at].size != size || walk->types[at].align != align) {
-        memmove(&walk->types[at + 1], &walk->types[at], (walk->type_count - at) * sizeof walk->types[0]);
+        memmove(&walk->types[at + 1], &walk->types[at],
+                (walk->type_count - at) * sizeof walk->types[0]);
         walk->types[at].size = size;
         walk->types[at].align = align;
         walk->types[at].count = 0;
@@ -103,7 +105,8 @@ static bool node_holds(struct walk *walk, struct node node)
         const uint64_t slack = node.slack - room;
         return !has_type && room <= node.spare && node.span + 1 < walk->bin_count &&
                node_holds(walk, (struct node){.span = node.span + 1,
-                                              .at = walk->spans[node.span + 1].start / walk->problem->granule_bytes,
+                                              .at = walk->spans[node.span + 1].start /
+                                                    walk->problem->granule_bytes,
                                               .slack = slack,
                                               .spare = slack});
     }
@@ -111,7 +114,8 @@ static bool node_holds(struct walk *walk, struct node node)
     for (size_t t = node.t; t < walk->type_count; t++) {
         sum += walk->types[t].size * walk->types[t].count;
     }
-    return letter == 'f' && room > node.spare && room - node.spare > sum && (walk->is_plain || !has_type);
+    return letter == 'f' && room > node.spare && room - node.spare > sum &&
+           (walk->is_plain || !has_type);
 }
 
 bool walk_holds(struct walk *walk, bool is_plain, uint64_t least_bytes)
@@ -130,11 +134,13 @@ bool walk_holds(struct walk *walk, bool is_plain, uint64_t least_bytes)
         }
         walk->left++;
         const uint64_t align_bytes = is_plain ? problem->granule_bytes : item->align_bytes;
-        add_type(walk, item->size_bytes / problem->granule_bytes, align_bytes / problem->granule_bytes);
+        add_type(walk, item->size_bytes / problem->granule_bytes,
+                 align_bytes / problem->granule_bytes);
     }
     memcpy(walk->spans, problem->bins, walk->bin_count * sizeof *walk->spans);
     qsort(walk->spans, walk->bin_count, sizeof *walk->spans, compare_spans);
-    const struct node first = {
-        .at = walk->spans[0].start / problem->granule_bytes, .slack = walk->slack, .spare = walk->slack};
+    const struct node first = {.at = walk->spans[0].start / problem->granule_bytes,
+                               .slack = walk->slack,
+                               .spare = walk->slack};
     return node_holds(walk, first) && walk->at == walk->length;
 }

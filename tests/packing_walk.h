@@ -4,7 +4,8 @@
 
 #include "tests/packing_proof.h"
 
-/* A log that is being read, and the question in granules: items and bins ascending when the walk begins. */
+/* A log that is being read, and the question in granules: items and bins ascending when the walk
+ * begins. */
 struct walk {
     const char *letters;
     size_t length, at;

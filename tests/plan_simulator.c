@@ -21,7 +21,8 @@ struct simulator {
     char *reason;
 };
 
-__attribute__((format(printf, 2, 3))) static bool refuse(struct simulator *simulator, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool refuse(struct simulator *simulator,
+                                                         const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -30,7 +31,7 @@ __attribute__((format(printf, 2, 3))) static bool refuse(struct simulator *simul
     return false;
 }
 
-/* --- what is allowed ------------------------------------------------------------------------------------- */
+/* --- what is allowed --- */
 
 static bool is_refused(const struct oom *oom, enum fault_kind fault)
 {
@@ -39,30 +40,33 @@ static bool is_refused(const struct oom *oom, enum fault_kind fault)
 
 enum defrag_contract plan_defrag(const struct oom *oom)
 {
-    return is_refused(oom, FAULT_COPY) || is_refused(oom, FAULT_HOST_MEMORY) ? DEFRAG_NONE : oom->defrag;
+    return is_refused(oom, FAULT_COPY) || is_refused(oom, FAULT_HOST_MEMORY) ? DEFRAG_NONE
+                                                                             : oom->defrag;
 }
 
 bool plan_may_evict(const struct oom *oom)
 {
-    const bool is_promised = oom->request.class == REQUEST_BUFFER ? oom->evicts : oom->program_evicts_program;
+    const bool is_promised = oom->request.class == REQUEST_BUFFER ? oom->evicts
+                                                                  : oom->program_evicts_program;
     return is_promised && !is_refused(oom, FAULT_UNLOAD) && !is_refused(oom, FAULT_HOST_MEMORY);
 }
 
 uint64_t plan_drain_ns(const struct oom *oom)
 {
     uint64_t latest = 0;
-    const bool drains = oom->drains && !is_refused(oom, FAULT_WAIT) && !is_refused(oom, FAULT_HOST_MEMORY);
+    const bool drains = oom->drains && !is_refused(oom, FAULT_WAIT) &&
+                        !is_refused(oom, FAULT_HOST_MEMORY);
     for (size_t i = 0; i < oom->block_count && drains; i++) {
         const struct oom_block *block = &oom->blocks[i];
-        if (block->state == BLOCK_DYING && block->hold_count == 0 && block->freed_at_ns != DELAY_NEVER &&
-            block->freed_at_ns > latest) {
+        if (block->state == BLOCK_DYING && block->hold_count == 0 &&
+            block->freed_at_ns != DELAY_NEVER && block->freed_at_ns > latest) {
             latest = block->freed_at_ns;
         }
     }
     return latest;
 }
 
-/* --- what lies where ------------------------------------------------------------------------------------- */
+/* --- what lies where --- */
 
 static bool has_use_ended(const struct simulator *simulator, size_t i)
 {
@@ -70,8 +74,10 @@ static bool has_use_ended(const struct simulator *simulator, size_t i)
     return until != DELAY_NEVER && until <= simulator->plan->until_ns;
 }
 
-/* Whether [address, address + size) is above the bottom, inside the device, and free but for block `own`. */
-static bool is_free(const struct simulator *simulator, uint64_t address, uint64_t size_bytes, size_t own)
+/* Whether [address, address + size) is above the bottom, inside the device, and free but for block
+ * `own`. */
+static bool is_free(const struct simulator *simulator, uint64_t address, uint64_t size_bytes,
+                    size_t own)
 {
     const uint64_t capacity = simulator->oom->capacity_bytes;
     if (address < simulator->bottom || address > capacity || size_bytes > capacity - address) {
@@ -91,11 +97,11 @@ static bool is_free(const struct simulator *simulator, uint64_t address, uint64_
 static bool is_movable(const struct simulator *simulator, size_t i)
 {
     const struct oom_block *block = &simulator->oom->blocks[i];
-    return plan_defrag(simulator->oom) != DEFRAG_NONE && !simulator->places[i].is_gone && block->state == BLOCK_LIVE &&
-           block->hold_count == 0 && has_use_ended(simulator, i);
+    return plan_defrag(simulator->oom) != DEFRAG_NONE && !simulator->places[i].is_gone &&
+           block->state == BLOCK_LIVE && block->hold_count == 0 && has_use_ended(simulator, i);
 }
 
-/* --- the steps ------------------------------------------------------------------------------------------- */
+/* --- the steps --- */
 
 static bool begin(struct simulator *simulator)
 {
@@ -121,7 +127,8 @@ static bool await_frees(struct simulator *simulator)
     for (size_t i = 0; i < simulator->oom->block_count; i++) {
         const struct oom_block *block = &simulator->oom->blocks[i];
         const bool is_done = block->freed_at_ns != DELAY_NEVER && block->freed_at_ns <= until;
-        simulator->places[i].is_gone = block->state == BLOCK_DYING && block->hold_count == 0 && is_done;
+        simulator->places[i].is_gone = block->state == BLOCK_DYING && block->hold_count == 0 &&
+                                       is_done;
     }
     return true;
 }
@@ -151,7 +158,8 @@ static void grow_stack(struct simulator *simulator)
     }
 }
 
-/* Under slide: the blocks below stay below and those above stay above; blocks ascend in the document. */
+/* Under slide: the blocks below stay below and those above stay above; blocks ascend in the
+ * document. */
 static bool keeps_order(const struct simulator *simulator, size_t moved)
 {
     const uint64_t address = simulator->places[moved].address;
@@ -187,15 +195,17 @@ static bool carry(struct simulator *simulator, const struct proof_move *move)
     }
     struct place *place = &simulator->places[block];
     const bool comes_back = move->from == PROOF_IN_HOST_MEMORY;
-    if (move->size_bytes != simulator->oom->blocks[block].size_bytes || comes_back != place->is_staged ||
-        (!comes_back && move->from != place->address)) {
-        return refuse(simulator, "block %" PRIu32 " is not what or where the move says", move->block);
+    if (move->size_bytes != simulator->oom->blocks[block].size_bytes ||
+        comes_back != place->is_staged || (!comes_back && move->from != place->address)) {
+        return refuse(simulator, "block %" PRIu32 " is not what or where the move says",
+                      move->block);
     }
     if (move->to != PROOF_IN_HOST_MEMORY) {
         return carry_in(simulator, block, move);
     }
     place->is_staged = true;
-    return !comes_back || refuse(simulator, "block %" PRIu32 " is in host memory twice", move->block);
+    return !comes_back ||
+           refuse(simulator, "block %" PRIu32 " is in host memory twice", move->block);
 }
 
 static bool is_settled(struct simulator *simulator)
@@ -217,15 +227,18 @@ static bool place_request(struct simulator *simulator)
     if (oom->request.size_bytes > oom->capacity_bytes || simulator->bottom > oom->capacity_bytes) {
         return refuse(simulator, "the request is larger than the device");
     }
-    const uint64_t need = (oom->request.size_bytes + oom->granule_bytes - 1) / oom->granule_bytes * oom->granule_bytes;
+    const uint64_t need = (oom->request.size_bytes + oom->granule_bytes - 1) / oom->granule_bytes *
+                          oom->granule_bytes;
     if (need == 0) {
         return address == UINT64_MAX || refuse(simulator, "the request needs no place");
     }
-    return (address % oom->request.align_bytes == 0 && is_free(simulator, address, need, SIZE_MAX)) ||
+    return (address % oom->request.align_bytes == 0 &&
+            is_free(simulator, address, need, SIZE_MAX)) ||
            refuse(simulator, "the request cannot go to %" PRIu64, address);
 }
 
-bool plan_simulate(const struct oom *oom, const struct proof_plan *plan, char reason[PLAN_SIMULATOR_REASON_BYTES])
+bool plan_simulate(const struct oom *oom, const struct proof_plan *plan,
+                   char reason[PLAN_SIMULATOR_REASON_BYTES])
 {
     struct simulator simulator = {.oom = oom, .plan = plan, .reason = reason};
     simulator.places = calloc(oom->block_count + 1, sizeof *simulator.places);

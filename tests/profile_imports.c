@@ -29,25 +29,32 @@ void profile_teardown(void)
 void profile_load(const char *path, const char *format)
 {
     char text[4096 + IMPORT_REASON_BYTES];
-    const enum import_result result = import_file(path, "auto", NULL, &profile_import, &profile_error);
-    ck_assert_msg(result == IMPORT_OK, "%s", import_error_print(path, &profile_error, text, sizeof text));
+    const enum import_result result = import_file(path, "auto", NULL, &profile_import,
+                                                  &profile_error);
+    ck_assert_msg(result == IMPORT_OK, "%s",
+                  import_error_print(path, &profile_error, text, sizeof text));
     ck_assert_str_eq(profile_import.format->name, format);
 }
 
 static void read_whole(const char *path, struct text *text)
 {
-    ck_assert_msg(text_read(path, (size_t)1 << 24, text, &profile_error) == IMPORT_OK, "%s: %s", path,
-                  profile_error.reason);
+    ck_assert_msg(text_read(path, (size_t)1 << 24, text, &profile_error) == IMPORT_OK, "%s: %s",
+                  path, profile_error.reason);
 }
 
-void profile_assert_refused(const char *path, const char *format, enum import_result result, const char *reason)
+void profile_assert_refused(const char *path, const char *format, enum import_result result,
+                            const char *reason)
 {
     struct text text;
     read_whole(path, &text);
     const struct format *recognised = format_recognise(text.bytes, text.length);
-    ck_assert_msg(recognised != NULL && strcmp(recognised->name, format) == 0, "%s is not recognised", path);
-    ck_assert_int_eq(import_text(text.bytes, text.length, "auto", NULL, &profile_import, &profile_error), result);
-    ck_assert_msg(strstr(profile_error.reason, reason) != NULL, "%s: %s", path, profile_error.reason);
+    ck_assert_msg(recognised != NULL && strcmp(recognised->name, format) == 0,
+                  "%s is not recognised", path);
+    ck_assert_int_eq(
+        import_text(text.bytes, text.length, "auto", NULL, &profile_import, &profile_error),
+        result);
+    ck_assert_msg(strstr(profile_error.reason, reason) != NULL, "%s: %s", path,
+                  profile_error.reason);
     ck_assert_uint_eq(profile_import.ops.count, 0);
     text_deinit(&text);
 }
@@ -74,12 +81,14 @@ void profile_assert_cuts_are_said(const char *path, const char *format, size_t r
     for (size_t length = 1; length < text.length; length++) {
         char *copy = malloc(length); /* so that a read beyond the cut is seen */
         memcpy(copy, text.bytes, length);
-        const enum import_result result = import_text(copy, length, format, NULL, &profile_import, &profile_error);
-        ck_assert_msg(result == IMPORT_OK || result == IMPORT_INCOMPLETE, "%s cut at %zu: %s", path, length,
-                      profile_error.reason);
+        const enum import_result result = import_text(copy, length, format, NULL, &profile_import,
+                                                      &profile_error);
+        ck_assert_msg(result == IMPORT_OK || result == IMPORT_INCOMPLETE, "%s cut at %zu: %s", path,
+                      length, profile_error.reason);
         cut_count += result == IMPORT_INCOMPLETE;
         const struct format *recognised = format_recognise(copy, length);
-        ck_assert_msg(length < recognised_min || (recognised != NULL && strcmp(recognised->name, format) == 0),
+        ck_assert_msg(length < recognised_min ||
+                          (recognised != NULL && strcmp(recognised->name, format) == 0),
                       "%s cut at %zu is not recognised", path, length);
         free(copy);
     }
@@ -102,8 +111,8 @@ void profile_assert_damage_is_survived(const char *path, const char *format, uin
             copy[random_below(&random, text.length)] ^= (char)(1u << random_below(&random, 8));
         }
         profile_error.reason[0] = '\0';
-        const enum import_result result =
-            import_text(copy, text.length, format, NULL, &profile_import, &profile_error);
+        const enum import_result result = import_text(copy, text.length, format, NULL,
+                                                      &profile_import, &profile_error);
         ck_assert(result == IMPORT_OK || profile_error.reason[0] != '\0');
         ck_assert(result != IMPORT_OK || profile_import.ops.count > 0);
         refused += result != IMPORT_OK;
@@ -114,7 +123,7 @@ void profile_assert_damage_is_survived(const char *path, const char *format, uin
     text_deinit(&text);
 }
 
-/* --- replay ------------------------------------------------------------------------------------------------------ */
+/* --- replay --- */
 
 struct comparison {
     size_t next; /* of profile_import.said */
@@ -132,18 +141,21 @@ static void compare(void *context, const struct run *run, const struct verdict *
         return; /* the end of the run frees what is left */
     }
     const struct op *op = &profile_import.ops.ops[seen->op];
-    ck_assert_msg(seen->skipped == 0 && seen->result == TARGET_OK, "op %" PRIu32 " is skipped or refused", seen->op);
+    ck_assert_msg(seen->skipped == 0 && seen->result == TARGET_OK,
+                  "op %" PRIu32 " is skipped or refused", seen->op);
     comparison->retired_bytes[op->host] += op->kind == OP_RETIRE ? op->size_bytes : 0;
     const uint64_t in_use = seen->bytes_in_use - comparison->retired_bytes[op->host];
     uint64_t *peak = &comparison->peak_bytes[op->host];
     *peak = in_use > *peak ? in_use : *peak;
-    for (; comparison->next < profile_import.said_count && profile_import.said[comparison->next].op == seen->op;
+    for (; comparison->next < profile_import.said_count &&
+           profile_import.said[comparison->next].op == seen->op;
          comparison->next++) {
         const struct said *said = &profile_import.said[comparison->next];
         ck_assert(said->kind == SAID_IN_USE_BYTES || said->kind == SAID_PEAK_BYTES);
         ck_assert_msg(said->value == (said->kind == SAID_PEAK_BYTES ? *peak : in_use),
-                      "op %" PRIu32 ": %" PRIu64 " is said, and %" PRIu64 " are in use, at most %" PRIu64, seen->op,
-                      said->value, in_use, *peak);
+                      "op %" PRIu32 ": %" PRIu64 " is said, and %" PRIu64
+                      " are in use, at most %" PRIu64,
+                      seen->op, said->value, in_use, *peak);
         comparison->count++;
     }
 }
@@ -154,10 +166,11 @@ uint64_t profile_assert_replay(void)
     struct trial trial;
     char reason[RUN_REASON_BYTES] = "";
     const struct run_listener listener = {.context = &comparison, .judged = compare};
-    ck_assert_msg(trial_replay(target_find("hbm"), &profile_import.setup, &profile_import.ops, &listener, &trial,
-                               reason),
+    ck_assert_msg(trial_replay(target_find("hbm"), &profile_import.setup, &profile_import.ops,
+                               &listener, &trial, reason),
                   "%s", reason);
-    ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: %s", verdict_name(trial.first.kind), trial.first.reason);
+    ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: %s", verdict_name(trial.first.kind),
+                  trial.first.reason);
     ck_assert_uint_eq(trial.totals.ooms, 0);
     ck_assert_uint_eq(comparison.count, profile_import.said_count);
     trial_deinit(&trial);

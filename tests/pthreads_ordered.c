@@ -1,5 +1,5 @@
-/* Two lanes that share numbers, each guarded by another sort of object; a thread sanitizer must find nothing.  With an
- * argument they share one that nothing guards, and it must find that. */
+/* Two lanes that share numbers, each guarded by another sort of object; a thread sanitizer must
+ * find nothing.  With an argument they share one that nothing guards, and it must find that. */
 #include "explore/pthreads.h"
 #include "tests/pthreads_rig.h"
 

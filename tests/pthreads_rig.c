@@ -27,7 +27,8 @@ static struct decision coin_choose(void *state, const struct choice *choice)
     return (struct decision){.lane = lane};
 }
 
-static const struct strategy_kind coin_kind = {.name = "coin", .summary = "Any lane.", .choose = coin_choose};
+static const struct strategy_kind coin_kind = {
+    .name = "coin", .summary = "Any lane.", .choose = coin_choose};
 
 void rig_run(enum scheduler_backend backend, uint32_t run_count, void (*body)(void *context),
              struct outcomes *outcomes)
@@ -35,8 +36,8 @@ void rig_run(enum scheduler_backend backend, uint32_t run_count, void (*body)(vo
     static struct scheduler_report report;
     struct scheduler *scheduler = scheduler_create(backend);
     struct coin coin = {.hash = 1};
-    const struct scheduler_plan plan = {.strategy = &coin_kind, .strategy_state = &coin, .body = body,
-                                        .step_count_max = 20000};
+    const struct scheduler_plan plan = {
+        .strategy = &coin_kind, .strategy_state = &coin, .body = body, .step_count_max = 20000};
     memset(outcomes, 0, sizeof *outcomes);
     for (uint32_t i = 0; i < run_count; i++) {
         coin.chance = chance_of(i, 0);
@@ -62,14 +63,17 @@ void rig_check_finishes(uint32_t run_count, void (*body)(void *context))
     ck_assert_uint_eq(fibers.decisions_hash, threads.decisions_hash);
 }
 
-void rig_check_finds(enum scheduler_outcome outcome, void (*body)(void *context), char text[SCHEDULER_TEXT_BYTES])
+void rig_check_finds(enum scheduler_outcome outcome, void (*body)(void *context),
+                     char text[SCHEDULER_TEXT_BYTES])
 {
     for (int backend = SCHEDULER_FIBERS; backend <= SCHEDULER_THREADS; backend++) {
         struct outcomes outcomes;
         rig_run((enum scheduler_backend)backend, FIND_RUN_COUNT, body, &outcomes);
-        ck_assert_msg(outcomes.counts[outcome] > 0, "no schedule ends in %s", scheduler_outcome_name(outcome));
-        ck_assert_msg(outcomes.counts[outcome] + outcomes.counts[SCHEDULER_FINISHED] == FIND_RUN_COUNT, "%s",
-                      outcomes.text);
+        ck_assert_msg(outcomes.counts[outcome] > 0, "no schedule ends in %s",
+                      scheduler_outcome_name(outcome));
+        ck_assert_msg(outcomes.counts[outcome] + outcomes.counts[SCHEDULER_FINISHED] ==
+                          FIND_RUN_COUNT,
+                      "%s", outcomes.text);
         memcpy(text, outcomes.text, sizeof outcomes.text);
     }
 }

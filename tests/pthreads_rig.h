@@ -6,8 +6,8 @@
 
 struct outcomes {
     uint32_t counts[SCHEDULER_STOPPED + 1];
-    uint64_t step_count;            /* of all runs */
-    uint64_t decisions_hash;        /* of all decisions of all runs */
+    uint64_t step_count;             /* of all runs */
+    uint64_t decisions_hash;         /* of all decisions of all runs */
     char text[SCHEDULER_TEXT_BYTES]; /* of the last run that did not finish */
 };
 
@@ -16,8 +16,9 @@ void rig_run(enum scheduler_backend backend, uint32_t run_count, void (*body)(vo
              struct outcomes *outcomes);
 /* Every schedule of both backends finishes, and both take the same steps and decisions. */
 void rig_check_finishes(uint32_t run_count, void (*body)(void *context));
-/* Some schedule, with either backend, has this outcome, and no schedule another one but FINISHED.  The text of one is
- * left in `text`. */
-void rig_check_finds(enum scheduler_outcome outcome, void (*body)(void *context), char text[SCHEDULER_TEXT_BYTES]);
+/* Some schedule, with either backend, has this outcome, and no schedule another one but FINISHED.
+ * The text of one is left in `text`. */
+void rig_check_finds(enum scheduler_outcome outcome, void (*body)(void *context),
+                     char text[SCHEDULER_TEXT_BYTES]);
 
 #endif

@@ -1,5 +1,5 @@
-/* Prints how soon each planted race is found: by PCT under the scheduler, and by threads that run freely for at least as
- * long.  No test: it takes a minute, and its times are those of the machine.
+/* Prints how soon each planted race is found: by PCT under the scheduler, and by threads that run
+ * freely for at least as long.  No test: it takes a minute, and its times are those of the machine.
  *
  *     build/release/tests/races_measure [SECONDS that the threads get for each race; default 1] */
 #include "explore/strategies.h"
@@ -30,8 +30,8 @@ struct measured {
 };
 
 /* Runs tried; is_found: the last one broke a promise. */
-static uint64_t search(const struct measured *race, const struct lanes_search *how, struct lanes_found *found,
-                       bool *is_found)
+static uint64_t search(const struct measured *race, const struct lanes_search *how,
+                       struct lanes_found *found, bool *is_found)
 {
     struct trial trial;
     char reason[RUN_REASON_BYTES];
@@ -58,8 +58,12 @@ static void measure(const struct measured *race, double seconds)
     bool is_found = false;
     const double began = now_seconds();
     for (uint64_t seed = 0; seed < SEED_COUNT; seed++) {
-        counts[seed] = search(race, &(struct lanes_search){.strategy = &strategy_pct, .seed = seed, .argument = 3,
-                                                           .schedule_count_max = SCHEDULE_COUNT_MAX}, &found, &is_found);
+        counts[seed] = search(race,
+                              &(struct lanes_search){.strategy = &strategy_pct,
+                                                     .seed = seed,
+                                                     .argument = 3,
+                                                     .schedule_count_max = SCHEDULE_COUNT_MAX},
+                              &found, &is_found);
         counts[seed] = is_found ? counts[seed] : UINT64_MAX;
     }
     const double each = (now_seconds() - began) / SEED_COUNT;
@@ -69,19 +73,25 @@ static void measure(const struct measured *race, double seconds)
     const double begun = now_seconds();
     while (now_seconds() - begun < (each > seconds ? each : seconds)) {
         struct lanes_found freely;
-        runs += search(race, &(struct lanes_search){.strategy = &strategy_pct, .seed = runs, .is_free_running = true,
-                                                    .schedule_count_max = FREE_BATCH}, &freely, &is_found);
+        runs += search(race,
+                       &(struct lanes_search){.strategy = &strategy_pct,
+                                              .seed = runs,
+                                              .is_free_running = true,
+                                              .schedule_count_max = FREE_BATCH},
+                       &freely, &is_found);
         findings += is_found;
     }
-    printf("%-22s %8lld %10.0f %9.1f ms %9llu %9llu\n", race->target->name, (long long)counts[SEED_COUNT / 2],
-           1 / found.probability, 1e3 * each, (unsigned long long)runs, (unsigned long long)findings);
+    printf("%-22s %8lld %10.0f %9.1f ms %9llu %9llu\n", race->target->name,
+           (long long)counts[SEED_COUNT / 2], 1 / found.probability, 1e3 * each,
+           (unsigned long long)runs, (unsigned long long)findings);
     fflush(stdout);
 }
 
 int main(int argc, char **argv)
 {
     const double seconds = argc > 1 ? strtod(argv[1], NULL) : 1;
-    printf("%-22s %8s %10s %12s %9s %9s\n", "race", "median", "1/bound", "mean time", "free runs", "found");
+    printf("%-22s %8s %10s %12s %9s %9s\n", "race", "median", "1/bound", "mean time", "free runs",
+           "found");
     for (size_t i = 0; i < sizeof race_lists / sizeof race_lists[0]; i++) {
         struct measured race = {.target = target_find(race_lists[i].target)};
         struct ops_file_error error;
@@ -93,7 +103,8 @@ int main(int argc, char **argv)
         if (is_spinning || strcmp(race.target->breaks, "race") == 0) {
             continue; /* threads that run freely would not come back from it */
         }
-        if (ops_file_parse(race_lists[i].ops, strlen(race_lists[i].ops), &race.setup, &race.ops, &error) == OPS_FILE_OK) {
+        if (ops_file_parse(race_lists[i].ops, strlen(race_lists[i].ops), &race.setup, &race.ops,
+                           &error) == OPS_FILE_OK) {
             measure(&race, seconds);
         }
         op_list_deinit(&race.ops);

@@ -22,7 +22,8 @@ static uint64_t draw_align(struct random *random, bool has_alignments, uint64_t 
     return is_larger ? granule << random_between(random, 1, ALIGN_LOG2_MAX) : granule;
 }
 
-static struct oom_block *add_block(struct oom *oom, uint64_t address, uint64_t size_bytes, uint64_t align_bytes)
+static struct oom_block *add_block(struct oom *oom, uint64_t address, uint64_t size_bytes,
+                                   uint64_t align_bytes)
 {
     reserve(oom, oom->block_count + 1);
     struct oom_block *block = &oom->blocks[oom->block_count];
@@ -38,7 +39,7 @@ static struct oom_block *add_block(struct oom *oom, uint64_t address, uint64_t s
     return block;
 }
 
-/* --- states --------------------------------------------------------------------------------------------- */
+/* --- states --- */
 
 static void draw_contract(struct random *random, struct oom *oom)
 {
@@ -47,7 +48,9 @@ static void draw_contract(struct random *random, struct oom *oom)
     oom->drains = random_chance(random, 3, 4);
     oom->evicts = random_chance(random, 3, 4);
     oom->program_evicts_program = random_chance(random, 1, 2);
-    oom->faults_fired = random_chance(random, 1, 8) ? (uint32_t)random_below(random, 1u << FAULT_CALL_COUNT) : 0;
+    oom->faults_fired = random_chance(random, 1, 8)
+                            ? (uint32_t)random_below(random, 1u << FAULT_CALL_COUNT)
+                            : 0;
 }
 
 static uint64_t draw_time(struct random *random)
@@ -67,7 +70,8 @@ static void free_block(struct random *random, struct oom_block *block)
 }
 
 /* stack_bytes: what lies free below all blocks. */
-static void draw_state(struct random *random, uint64_t stack_bytes, uint64_t granule, struct oom_block *block)
+static void draw_state(struct random *random, uint64_t stack_bytes, uint64_t granule,
+                       struct oom_block *block)
 {
     static const uint32_t kind_weights[] = {3, 1, 3};
     block->kind = (uint8_t)random_weighted(random, kind_weights, 3);
@@ -85,7 +89,9 @@ static void draw_state(struct random *random, uint64_t stack_bytes, uint64_t gra
     }
     const uint64_t granules = stack_bytes / granule;
     /* A program that executes has its stack, an idle one may need any. */
-    block->stack_bytes = random_below(random, (block->used_until_ns > 0 ? granules : granules + 4) + 1) * granule;
+    block->stack_bytes = random_below(random,
+                                      (block->used_until_ns > 0 ? granules : granules + 4) + 1) *
+                         granule;
     block->hold_count = 0;
     if (block->state == BLOCK_DYING && block->used_until_ns == 0) {
         block->state = BLOCK_LIVE; /* an unloaded program waits for its executions alone */
@@ -100,12 +106,15 @@ static void draw_blocks(struct random *random, const struct random_oom_wish *wis
     const uint64_t granule = oom->granule_bytes;
     const uint64_t granules = oom->capacity_bytes / granule;
     const size_t count_max = (size_t)random_below(random, wish->block_count_max + 1);
-    const uint64_t stack = random_chance(random, 1, 2) ? random_below(random, granules / 3 + 1) * granule : 0;
+    const uint64_t stack = random_chance(random, 1, 2)
+                               ? random_below(random, granules / 3 + 1) * granule
+                               : 0;
     uint64_t at = stack;
     oom->block_count = 0;
     while (oom->block_count < count_max) {
         const uint64_t align = draw_align(random, wish->has_alignments, granule);
-        const uint64_t gap = random_chance(random, 1, 2) ? 0 : random_between(random, 0, 3) * granule;
+        const uint64_t gap = random_chance(random, 1, 2) ? 0
+                                                         : random_between(random, 0, 3) * granule;
         const uint64_t address = (at + gap + align - 1) / align * align;
         const uint64_t size = random_between(random, 1, 1 + granules / 5) * granule;
         if (address > oom->capacity_bytes || size > oom->capacity_bytes - address) {
@@ -116,7 +125,7 @@ static void draw_blocks(struct random *random, const struct random_oom_wish *wis
     }
 }
 
-/* --- requests ------------------------------------------------------------------------------------------- */
+/* --- requests --- */
 
 /* About what there is, without blocks that may go. */
 static uint64_t draw_size(struct random *random, const struct oom *oom)
@@ -163,7 +172,8 @@ static void draw_request(struct random *random, const struct random_oom_wish *wi
         draw_own_program(random, oom);
     }
     if (oom->request.size_bytes > 0 && random_chance(random, 1, 64)) {
-        oom->request.size_bytes = oom->capacity_bytes + random_log_uniform(random, 1, UINT64_C(1) << 62);
+        oom->request.size_bytes = oom->capacity_bytes +
+                                  random_log_uniform(random, 1, UINT64_C(1) << 62);
     }
 }
 
@@ -176,7 +186,7 @@ void random_oom_draw(struct random *random, const struct random_oom_wish *wish, 
     draw_request(random, wish, oom);
 }
 
-/* --- tight packings -------------------------------------------------------------------------------------- */
+/* --- tight packings --- */
 
 /* How sizes are drawn, in granules: multiples of unit from low to high. */
 struct tight {
@@ -189,9 +199,10 @@ static uint64_t draw_item(struct random *random, const struct tight *tight)
     return random_between(random, tight->low, tight->high) * tight->unit;
 }
 
-/* Fills a span that begins at *at with movable blocks, and closes it with one that is held.  Returns how many granules
- * are left free. */
-static uint64_t fill_span(struct random *random, const struct tight *tight, struct oom *oom, uint64_t *at)
+/* Fills a span that begins at *at with movable blocks, and closes it with one that is held. Returns
+ * how many granules are left free. */
+static uint64_t fill_span(struct random *random, const struct tight *tight, struct oom *oom,
+                          uint64_t *at)
 {
     const uint64_t granule = oom->granule_bytes;
     const uint64_t blocks = random_between(random, 1, 5);
@@ -246,7 +257,8 @@ void random_oom_draw_tight(struct random *random, bool has_alignments, struct oo
         free_granules += fill_span(random, &tight, oom, &at);
     }
     oom->capacity_bytes = at;
-    const uint64_t slack = random_below(random, 1 + (random_chance(random, 1, 2) ? 4 : free_granules / 2 + 1));
+    const uint64_t slack = random_below(
+        random, 1 + (random_chance(random, 1, 2) ? 4 : free_granules / 2 + 1));
     const uint64_t largest = free_granules > slack ? free_granules - slack : 1;
     oom->request = (struct oom_request){
         .class = REQUEST_BUFFER,

@@ -1,5 +1,5 @@
-/* Out-of-memories drawn at random as plain data, without a model: what a run could show, and states that are rare in
- * runs. */
+/* Out-of-memories drawn at random as plain data, without a model: what a run could show, and states
+ * that are rare in runs. */
 #ifndef TESTS_RANDOM_OOM_H
 #define TESTS_RANDOM_OOM_H
 
@@ -7,16 +7,17 @@
 #include "harness/random.h"
 
 struct random_oom_wish {
-    uint64_t granules_max;  /* of the capacity; at least 4 */
+    uint64_t granules_max; /* of the capacity; at least 4 */
     size_t block_count_max;
-    bool has_alignments;    /* some blocks and requests want more than the granule */
+    bool has_alignments; /* some blocks and requests want more than the granule */
 };
 
-/* All contracts, refused calls, requests and states of blocks.  *oom keeps its memory from one draw to the next: zero
- * is a valid start, oom_deinit ends it. */
+/* All contracts, refused calls, requests and states of blocks.  *oom keeps its memory from one draw
+ * to the next: zero is a valid start, oom_deinit ends it. */
 void random_oom_draw(struct random *random, const struct random_oom_wish *wish, struct oom *oom);
 
-/* Under repack: up to 20 spans that hold up to 60 movable blocks, and a request for nearly all that is left. */
+/* Under repack: up to 20 spans that hold up to 60 movable blocks, and a request for nearly all that
+ * is left. */
 void random_oom_draw_tight(struct random *random, bool has_alignments, struct oom *oom);
 
 #endif

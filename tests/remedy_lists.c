@@ -8,7 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void remedy_list_take(struct remedy_list *list, const struct setup *setup, const struct op_list *ops)
+void remedy_list_take(struct remedy_list *list, const struct setup *setup,
+                      const struct op_list *ops)
 {
     const struct target *target = target_find(setup->target);
     ck_assert_int_eq(what_if_base_init(&list->base, target, setup, ops), WHAT_IF_DONE);
@@ -24,10 +25,11 @@ void remedy_list_parse(struct remedy_list *list, const char *text)
     struct ops_file_error error = {0};
     char whole[4096];
     op_list_init(&ops);
-    snprintf(whole, sizeof whole, "hbmstress-ops 1\n%s%s%s", strstr(text, "capacity") == NULL ? "capacity 1M\n" : "",
+    snprintf(whole, sizeof whole, "hbmstress-ops 1\n%s%s%s",
+             strstr(text, "capacity") == NULL ? "capacity 1M\n" : "",
              strstr(text, "target") == NULL ? "target hbm\n" : "", text);
-    ck_assert_msg(ops_file_parse(whole, strlen(whole), &setup, &ops, &error) == OPS_FILE_OK, "line %zu: %s", error.line,
-                  error.reason);
+    ck_assert_msg(ops_file_parse(whole, strlen(whole), &setup, &ops, &error) == OPS_FILE_OK,
+                  "line %zu: %s", error.line, error.reason);
     remedy_list_take(list, &setup, &ops);
     op_list_deinit(&ops);
 }
@@ -39,7 +41,8 @@ void remedy_list_deinit(struct remedy_list *list)
     what_if_base_deinit(&list->base);
 }
 
-static uint32_t add_request(struct op_list *ops, enum op_kind kind, uint64_t size_bytes, uint8_t tag)
+static uint32_t add_request(struct op_list *ops, enum op_kind kind, uint64_t size_bytes,
+                            uint8_t tag)
 {
     struct op op = op_make(kind);
     op.size_bytes = size_bytes;
@@ -90,22 +93,25 @@ void remedy_list_steps(struct remedy_list *list, unsigned step_count)
 
 void remedy_list_apply(struct remedy_list *list, const struct remedy *remedy, uint64_t parameter)
 {
-    ck_assert_msg(remedy_apply(remedy, &list->given, parameter, &list->result), "%s does not apply: %s", remedy->name,
-                  list->result.note);
+    ck_assert_msg(remedy_apply(remedy, &list->given, parameter, &list->result),
+                  "%s does not apply: %s", remedy->name, list->result.note);
 }
 
-void remedy_list_refused(struct remedy_list *list, const struct remedy *remedy, uint64_t parameter, const char *words)
+void remedy_list_refused(struct remedy_list *list, const struct remedy *remedy, uint64_t parameter,
+                         const char *words)
 {
     char note[REMEDY_NOTE_BYTES] = "";
-    const bool has_parameter = remedy->parameter == NULL || remedy->parameter(&list->given, 0, &parameter, note);
-    const bool applies = has_parameter && remedy_apply(remedy, &list->given, parameter, &list->result);
+    const bool has_parameter = remedy->parameter == NULL ||
+                               remedy->parameter(&list->given, 0, &parameter, note);
+    const bool applies = has_parameter &&
+                         remedy_apply(remedy, &list->given, parameter, &list->result);
     const char *said = has_parameter ? list->result.note : note;
     ck_assert_msg(!applies, "%s applies: %s", remedy->name, said);
     ck_assert_msg(strstr(said, words) != NULL, "%s says '%s'", remedy->name, said);
 }
 
-/* Whether an op may find nothing to do though all went well: what completed already, what lies where a block went, and
- * a move where nothing may. */
+/* Whether an op may find nothing to do though all went well: what completed already, what lies
+ * where a block went, and a move where nothing may. */
 static bool may_be_skipped(const struct op *op)
 {
     return op->kind == OP_COMPLETE || op->kind == OP_RETIRE || op->kind == OP_DEFRAGMENT;
@@ -120,8 +126,9 @@ static void check_nothing_is_skipped(const struct remedy_list *list)
     for (size_t i = 0; i < list->result.ops.count; i++) {
         const struct op *op = &list->result.ops.ops[i];
         (void)run_step(run, op);
-        ck_assert_msg(!run_observation(run)->skipped || may_be_skipped(op), "op %zu of %zu is skipped: %s", i,
-                      list->result.ops.count, op_print(op, text));
+        ck_assert_msg(!run_observation(run)->skipped || may_be_skipped(op),
+                      "op %zu of %zu is skipped: %s", i, list->result.ops.count,
+                      op_print(op, text));
     }
     run_destroy(run);
 }

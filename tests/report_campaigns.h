@@ -12,10 +12,12 @@ struct named_campaign {
 };
 enum { NAMED_CAMPAIGN_COUNT = 4 };
 
-/* "empty", "good", "findings" (every kind), "hostile" (no text is harmless); static, the same at each call. */
+/* "empty", "good", "findings" (every kind), "hostile" (no text is harmless); static, the same at
+ * each call. */
 const struct named_campaign *campaign_get(unsigned number);
 
-/* All that a file or a target may think of: markup, quotes, control characters, bytes that are not UTF-8. */
+/* All that a file or a target may think of: markup, quotes, control characters, bytes that are not
+ * UTF-8. */
 extern const char hostile_text[];
 
 #endif

@@ -11,8 +11,10 @@ struct target_instance {
 };
 static struct target_instance instances[HOST_COUNT] = {{0}, {1}};
 
-static enum target_result fake_open(const struct target_setup *setup, const struct device_services *services,
-                                    struct target_instance **instance, struct target_contract *contract, char *reason,
+static enum target_result fake_open(const struct target_setup *setup,
+                                    const struct device_services *services,
+                                    struct target_instance **instance,
+                                    struct target_contract *contract, char *reason,
                                     size_t reason_bytes)
 {
     (void)reason;
@@ -20,7 +22,8 @@ static enum target_result fake_open(const struct target_setup *setup, const stru
     *instance = &instances[setup->coordinate[0]];
     script.device[setup->coordinate[0]] = services;
     *contract = script.contract;
-    contract->drains = contract->drains && !(script.odd_host_does_not_drain && setup->coordinate[0] % 2 == 1);
+    contract->drains = contract->drains &&
+                       !(script.odd_host_does_not_drain && setup->coordinate[0] % 2 == 1);
     return TARGET_OK;
 }
 
@@ -46,7 +49,8 @@ static enum target_result answer(struct target_block *block)
     return result;
 }
 
-static enum target_result fake_alloc(struct target_instance *instance, const struct target_request *request,
+static enum target_result fake_alloc(struct target_instance *instance,
+                                     const struct target_request *request,
                                      struct target_block *block)
 {
     (void)instance;
@@ -54,7 +58,8 @@ static enum target_result fake_alloc(struct target_instance *instance, const str
     return answer(block);
 }
 
-static enum target_result fake_free(struct target_instance *instance, uint64_t handle, uint64_t event)
+static enum target_result fake_free(struct target_instance *instance, uint64_t handle,
+                                    uint64_t event)
 {
     (void)instance;
     (void)event;
@@ -63,7 +68,8 @@ static enum target_result fake_free(struct target_instance *instance, uint64_t h
     return answer(NULL);
 }
 
-static enum target_result fake_use(struct target_instance *instance, uint64_t handle, uint64_t event)
+static enum target_result fake_use(struct target_instance *instance, uint64_t handle,
+                                   uint64_t event)
 {
     (void)instance;
     (void)handle;
@@ -79,7 +85,8 @@ static enum target_result fake_on_handle(struct target_instance *instance, uint6
 }
 
 static enum target_result fake_donate(struct target_instance *instance, uint64_t handle,
-                                      const struct target_request *request, struct target_block *block)
+                                      const struct target_request *request,
+                                      struct target_block *block)
 {
     (void)instance;
     (void)handle;
@@ -87,7 +94,8 @@ static enum target_result fake_donate(struct target_instance *instance, uint64_t
     return answer(block);
 }
 
-static enum target_result fake_load(struct target_instance *instance, const struct target_program *program,
+static enum target_result fake_load(struct target_instance *instance,
+                                    const struct target_program *program,
                                     struct target_block *image)
 {
     (void)instance;
@@ -95,8 +103,8 @@ static enum target_result fake_load(struct target_instance *instance, const stru
     return answer(image);
 }
 
-static enum target_result fake_execute(struct target_instance *instance, uint64_t handle, uint64_t event,
-                                       struct target_block *image)
+static enum target_result fake_execute(struct target_instance *instance, uint64_t handle,
+                                       uint64_t event, struct target_block *image)
 {
     (void)instance;
     (void)handle;
@@ -110,7 +118,8 @@ static enum target_result fake_defragment(struct target_instance *instance)
     return answer(NULL);
 }
 
-static enum target_result fake_retire(struct target_instance *instance, uint64_t address, uint64_t size_bytes)
+static enum target_result fake_retire(struct target_instance *instance, uint64_t address,
+                                      uint64_t size_bytes)
 {
     (void)instance;
     (void)address;
@@ -119,7 +128,8 @@ static enum target_result fake_retire(struct target_instance *instance, uint64_t
     return answer(NULL);
 }
 
-static enum target_result fake_locate(struct target_instance *instance, uint64_t handle, struct target_block *block)
+static enum target_result fake_locate(struct target_instance *instance, uint64_t handle,
+                                      struct target_block *block)
 {
     (void)instance;
     *block = script.at[handle];
@@ -139,12 +149,13 @@ static void fake_stats(struct target_instance *instance, struct target_stats *st
         .bytes_limit = model_capacity_bytes(model) + more->bytes_limit,
         .bytes_reserved = is->reserved_bytes + more->bytes_reserved,
         .peak_bytes_reserved = is->peak_reserved_bytes + more->peak_bytes_reserved,
-        .largest_free_block_bytes = model_largest_hole_bytes(model) + more->largest_free_block_bytes,
+        .largest_free_block_bytes = model_largest_hole_bytes(model) +
+                                    more->largest_free_block_bytes,
     };
 }
 
-static void fake_report(struct target_instance *instance, void (*row)(void *context, const struct target_row *row),
-                        void *context)
+static void fake_report(struct target_instance *instance,
+                        void (*row)(void *context, const struct target_row *row), void *context)
 {
     for (int i = 0; i < script.row_count; i++) {
         row(context, &script.rows[i]);
@@ -159,12 +170,13 @@ static void fake_report(struct target_instance *instance, void (*row)(void *cont
     for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
         span_map_get(map, &cursor, &span);
         const struct block *block = model_block(model, (uint32_t)span.owner);
-        row(context, &(struct target_row){block->address, block->size_bytes, (enum block_kind)block->kind, block->tag});
+        row(context, &(struct target_row){block->address, block->size_bytes,
+                                          (enum block_kind)block->kind, block->tag});
     }
     for (size_t i = 0; i < model_absent_count(model); i++) {
         const struct block *block = model_block(model, model_absent_slot(model, i));
-        row(context, &(struct target_row){TARGET_ADDRESS_NONE, block->size_bytes, (enum block_kind)block->kind,
-                                          block->tag});
+        row(context, &(struct target_row){TARGET_ADDRESS_NONE, block->size_bytes,
+                                          (enum block_kind)block->kind, block->tag});
     }
 }
 
@@ -198,7 +210,7 @@ const struct target scripted_target = {
     .message = fake_message,
 };
 
-/* --- the rig ------------------------------------------------------------------------------------ */
+/* --- the rig --- */
 
 /* 16 granules; every mitigation is promised. */
 void prepare(void)
@@ -312,7 +324,7 @@ const struct verdict *report(void)
     return step(op_make(OP_REPORT));
 }
 
-/* --- what an act does ----------------------------------------------------------------------------- */
+/* --- what an act does --- */
 
 enum device_result copy(uint64_t from, uint64_t to, uint64_t size)
 {

@@ -1,5 +1,5 @@
-/* A target that answers what the test says, and the rig around it: 16 granules of 512 bytes, every mitigation
- * promised. */
+/* A target that answers what the test says, and the rig around it: 16 granules of 512 bytes, every
+ * mitigation promised. */
 #ifndef TESTS_SCRIPTED_TARGET_H
 #define TESTS_SCRIPTED_TARGET_H
 
@@ -20,12 +20,13 @@ struct script {
     struct target_block block;
     void (*act)(void); /* inside the next call */
     const char *message;
-    struct target_block at[HANDLE_COUNT_MAX]; /* by handle; at TARGET_ADDRESS_NONE: locate says INVALID */
-    int free_calls[HANDLE_COUNT_MAX];         /* by handle */
+    struct target_block
+        at[HANDLE_COUNT_MAX];         /* by handle; at TARGET_ADDRESS_NONE: locate says INVALID */
+    int free_calls[HANDLE_COUNT_MAX]; /* by handle */
     int retire_calls;
-    struct target_stats stats_more;           /* added to the right ones */
+    struct target_stats stats_more; /* added to the right ones */
     struct target_row rows[8];
-    int row_count; /* -1: the right rows */
+    int row_count;  /* -1: the right rows */
     bool is_silent; /* locate says nothing */
     bool is_closed;
 };
@@ -38,22 +39,24 @@ void start_hosts(uint32_t host_count);
 void start(void);
 void stop(void);
 
-#define KEEPS(verdict_expression)                                                                                  \
-    do {                                                                                                           \
-        const struct verdict *kept = (verdict_expression);                                                         \
-        ck_assert_msg(kept->kind == VERDICT_NONE, "%s: %s", rule_info(kept->rule)->name, kept->reason);            \
+#define KEEPS(verdict_expression)                                                        \
+    do {                                                                                 \
+        const struct verdict *kept = (verdict_expression);                               \
+        ck_assert_msg(kept->kind == VERDICT_NONE, "%s: %s", rule_info(kept->rule)->name, \
+                      kept->reason);                                                     \
     } while (0)
-#define BREAKS(verdict_expression, expected_rule)                                                                  \
-    do {                                                                                                           \
-        const struct verdict *broken = (verdict_expression);                                                       \
-        ck_assert_msg(broken->kind == VERDICT_BROKEN && broken->rule == (expected_rule), "%s, %s: %s",             \
-                      verdict_name(broken->kind), rule_info(broken->rule)->name, broken->reason);                  \
+#define BREAKS(verdict_expression, expected_rule)                                              \
+    do {                                                                                       \
+        const struct verdict *broken = (verdict_expression);                                   \
+        ck_assert_msg(broken->kind == VERDICT_BROKEN && broken->rule == (expected_rule),       \
+                      "%s, %s: %s", verdict_name(broken->kind), rule_info(broken->rule)->name, \
+                      broken->reason);                                                         \
     } while (0)
-#define JUDGED(verdict_expression, expected_kind)                                                                  \
-    do {                                                                                                           \
-        const struct verdict *judged = (verdict_expression);                                                       \
-        ck_assert_msg(judged->kind == (expected_kind), "%s, %s: %s", verdict_name(judged->kind),                   \
-                      rule_info(judged->rule)->name, judged->reason);                                              \
+#define JUDGED(verdict_expression, expected_kind)                                                \
+    do {                                                                                         \
+        const struct verdict *judged = (verdict_expression);                                     \
+        ck_assert_msg(judged->kind == (expected_kind), "%s, %s: %s", verdict_name(judged->kind), \
+                      rule_info(judged->rule)->name, judged->reason);                            \
     } while (0)
 
 const struct verdict *step(struct op op);

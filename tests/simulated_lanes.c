@@ -6,16 +6,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define T(object) {SIMULATED_TOUCH, object}
-#define POST(gate) {SIMULATED_POST, gate}
-#define PASS(gate) {SIMULATED_PASS, gate}
-#define SUBMIT(event) {SIMULATED_SUBMIT, event}
-#define AWAIT(event) {SIMULATED_AWAIT, event}
+#define T(object)               \
+    {                           \
+        SIMULATED_TOUCH, object \
+    }
+#define POST(gate)           \
+    {                        \
+        SIMULATED_POST, gate \
+    }
+#define PASS(gate)           \
+    {                        \
+        SIMULATED_PASS, gate \
+    }
+#define SUBMIT(event)           \
+    {                           \
+        SIMULATED_SUBMIT, event \
+    }
+#define AWAIT(event)           \
+    {                          \
+        SIMULATED_AWAIT, event \
+    }
 
 const struct simulated_program simulated_plain = {
     3,
     {6, 6, 6},
-    {{T(0), T(0), T(0), T(0), T(0), T(0)}, {T(0), T(0), T(0), T(0), T(0), T(0)}, {T(0), T(0), T(0), T(0), T(0), T(0)}},
+    {{T(0), T(0), T(0), T(0), T(0), T(0)},
+     {T(0), T(0), T(0), T(0), T(0), T(0)},
+     {T(0), T(0), T(0), T(0), T(0), T(0)}},
 };
 const struct simulated_program simulated_with_events = {
     4,
@@ -26,7 +43,8 @@ const struct simulated_program simulated_with_events = {
      {T(2), AWAIT(1), T(1)}},
 };
 
-/* For what is checked at each step: libcheck writes a record of every assertion, which takes longer than the step. */
+/* For what is checked at each step: libcheck writes a record of every assertion, which takes longer
+ * than the step. */
 static void promise(bool holds)
 {
     if (!holds) {
@@ -70,8 +88,8 @@ static bool step_is_open(const struct simulated_state *state, const struct simul
 uint32_t simulated_choice(struct simulated_state *state, struct choice *choice)
 {
     const struct simulated_program *program = state->program;
-    *choice = (struct choice){.at = state->at, .index = state->decision_count,
-                              .step_count = state->action_count};
+    *choice = (struct choice){
+        .at = state->at, .index = state->decision_count, .step_count = state->action_count};
     for (uint32_t lane = 0; lane < program->lane_count; lane++) {
         const struct simulated_step *step = &program->steps[lane][state->positions[lane]];
         if (state->positions[lane] < program->step_counts[lane] && step_is_open(state, step)) {
@@ -138,7 +156,7 @@ void simulated_take(struct simulated_state *state, const struct decision *decisi
                                .number = state->positions[lane]};
 }
 
-/* --- forms --------------------------------------------------------------------------------------- */
+/* --- forms --- */
 
 static bool actions_are_dependent(const struct simulated_program *program, uint8_t a, uint8_t b)
 {
@@ -147,8 +165,10 @@ static bool actions_are_dependent(const struct simulated_program *program, uint8
         return a < first_completion || b < first_completion;
     }
     const uint32_t a_lane = a / SIMULATED_STEP_COUNT_MAX, b_lane = b / SIMULATED_STEP_COUNT_MAX;
-    const struct footprint of_a = step_footprint(&program->steps[a_lane][a % SIMULATED_STEP_COUNT_MAX]);
-    const struct footprint of_b = step_footprint(&program->steps[b_lane][b % SIMULATED_STEP_COUNT_MAX]);
+    const struct footprint of_a = step_footprint(
+        &program->steps[a_lane][a % SIMULATED_STEP_COUNT_MAX]);
+    const struct footprint of_b = step_footprint(
+        &program->steps[b_lane][b % SIMULATED_STEP_COUNT_MAX]);
     if (a_lane == b_lane || of_a.object == 0 || of_b.object == 0) {
         return true;
     }
@@ -156,17 +176,20 @@ static bool actions_are_dependent(const struct simulated_program *program, uint8
 }
 
 /* None of the actions before `place` that are left has to come before it. */
-static bool action_can_be_first(const struct simulated_state *state, const bool *is_used, uint32_t place)
+static bool action_can_be_first(const struct simulated_state *state, const bool *is_used,
+                                uint32_t place)
 {
     for (uint32_t i = 0; i < place; i++) {
-        if (!is_used[i] && actions_are_dependent(state->program, state->actions[i], state->actions[place])) {
+        if (!is_used[i] &&
+            actions_are_dependent(state->program, state->actions[i], state->actions[place])) {
             return false;
         }
     }
     return true;
 }
 
-/* The smallest of all orders that are equivalent: again and again the smallest action that can be first. */
+/* The smallest of all orders that are equivalent: again and again the smallest action that can be
+ * first. */
 void simulated_form(const struct simulated_state *state, uint8_t form[SIMULATED_ACTION_COUNT_MAX])
 {
     bool is_used[SIMULATED_ACTION_COUNT_MAX] = {false};
@@ -174,7 +197,8 @@ void simulated_form(const struct simulated_state *state, uint8_t form[SIMULATED_
     for (uint32_t count = 0; count < state->action_count; count++) {
         uint32_t best = state->action_count;
         for (uint32_t i = 0; i < state->action_count; i++) {
-            const bool is_smaller = best == state->action_count || state->actions[i] < state->actions[best];
+            const bool is_smaller = best == state->action_count ||
+                                    state->actions[i] < state->actions[best];
             if (!is_used[i] && is_smaller && action_can_be_first(state, is_used, i)) {
                 best = i;
             }
@@ -184,7 +208,7 @@ void simulated_form(const struct simulated_state *state, uint8_t form[SIMULATED_
     }
 }
 
-/* --- runs ---------------------------------------------------------------------------------------- */
+/* --- runs --- */
 
 static struct schedule_switch switch_of(const struct point *at, const struct decision *decision)
 {
@@ -196,7 +220,8 @@ static struct schedule_switch switch_of(const struct point *at, const struct dec
                                     .event = decision->event};
 }
 
-/* Defaults that were taken at one point and not recorded yet: they are when a switch follows there. */
+/* Defaults that were taken at one point and not recorded yet: they are when a switch follows there.
+ */
 struct defaults {
     struct schedule_switch of[SIMULATED_EVENT_COUNT];
     uint32_t count;
@@ -207,8 +232,8 @@ static bool point_is_of(const struct schedule_switch *entry, const struct point 
     return entry->lane == at->lane && entry->number == at->number;
 }
 
-static void record_decision(struct simulated_record *record, struct defaults *defaults, const struct choice *choice,
-                            const struct decision *decision)
+static void record_decision(struct simulated_record *record, struct defaults *defaults,
+                            const struct choice *choice, const struct decision *decision)
 {
     const struct decision usual = decision_default(choice);
     const struct schedule_switch entry = switch_of(&choice->at, decision);
@@ -239,15 +264,16 @@ static void check_offered(const struct choice *choice, const struct decision *de
     promise(is_offered);
 }
 
-bool simulated_run(const struct strategy_kind *kind, void *state, uint64_t run, struct simulated_state *last,
-                   struct simulated_record *record)
+bool simulated_run(const struct strategy_kind *kind, void *state, uint64_t run,
+                   struct simulated_state *last, struct simulated_record *record)
 {
     struct choice choice;
     struct defaults defaults = {.count = 0};
     memset(record, 0, sizeof *record);
     simulated_begin(last, last->program);
     kind->begin(state, run);
-    for (uint32_t things = simulated_choice(last, &choice); things > 0; things = simulated_choice(last, &choice)) {
+    for (uint32_t things = simulated_choice(last, &choice); things > 0;
+         things = simulated_choice(last, &choice)) {
         struct decision decision = decision_default(&choice);
         if (things > 1) {
             decision = kind->choose(state, &choice);

@@ -10,7 +10,8 @@ enum {
     SIMULATED_STEP_COUNT_MAX = 8,
     SIMULATED_GATE_COUNT = 4,
     SIMULATED_EVENT_COUNT = 4,
-    SIMULATED_ACTION_COUNT_MAX = SIMULATED_LANE_COUNT_MAX * SIMULATED_STEP_COUNT_MAX + SIMULATED_EVENT_COUNT
+    SIMULATED_ACTION_COUNT_MAX = SIMULATED_LANE_COUNT_MAX * SIMULATED_STEP_COUNT_MAX +
+                                 SIMULATED_EVENT_COUNT
 };
 
 enum simulated_kind {
@@ -48,7 +49,8 @@ struct simulated_state {
     uint64_t decision_count;
     struct footprint next[LANE_COUNT_MAX];
     uint32_t action_count;
-    uint8_t actions[SIMULATED_ACTION_COUNT_MAX]; /* what happened, in order; see simulated_action() */
+    uint8_t
+        actions[SIMULATED_ACTION_COUNT_MAX]; /* what happened, in order; see simulated_action() */
 };
 
 /* A step of a lane, and the completion of an event, as numbers that no two share. */
@@ -65,21 +67,22 @@ void simulated_begin(struct simulated_state *state, const struct simulated_progr
 /* What can happen next; valid until the state changes.  Returns how many things that are. */
 uint32_t simulated_choice(struct simulated_state *state, struct choice *choice);
 void simulated_take(struct simulated_state *state, const struct decision *decision);
-/* Two runs of one program have the same form exactly when they are equal but for the order of independent actions. */
+/* Two runs of one program have the same form exactly when they are equal but for the order of
+ * independent actions. */
 void simulated_form(const struct simulated_state *state, uint8_t form[SIMULATED_ACTION_COUNT_MAX]);
 
-/* What a run decided, and that as a schedule: each decision that was not the default, and the defaults before it at its
- * point. */
+/* What a run decided, and that as a schedule: each decision that was not the default, and the
+ * defaults before it at its point. */
 struct simulated_record {
     struct decision decisions[SIMULATED_ACTION_COUNT_MAX];
     uint32_t decision_count, deviation_count;
     struct schedule_switch switches[SIMULATED_ACTION_COUNT_MAX];
     uint32_t switch_count;
 };
-/* Runs last->program to its end, or until nothing can happen; false: the strategy has nothing left to try.  state: the
- * strategy's.  *last is where the run ended. */
-bool simulated_run(const struct strategy_kind *kind, void *state, uint64_t run, struct simulated_state *last,
-                   struct simulated_record *record);
+/* Runs last->program to its end, or until nothing can happen; false: the strategy has nothing left
+ * to try.  state: the strategy's.  *last is where the run ended. */
+bool simulated_run(const struct strategy_kind *kind, void *state, uint64_t run,
+                   struct simulated_state *last, struct simulated_record *record);
 
 void check_same_record(const struct simulated_record *a, const struct simulated_record *b);
 

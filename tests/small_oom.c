@@ -7,28 +7,32 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Two times of frees and a use that ends before each: which uses have ended depends on how long it waits. */
+/* Two times of frees and a use that ends before each: which uses have ended depends on how long it
+ * waits. */
 const struct small_state small_states[SMALL_STATE_COUNT] = {
-    {'m', BLOCK_BUFFER, BLOCK_LIVE, 0, 0, 0, 0, false},             /* movable */
-    {'h', BLOCK_BUFFER, BLOCK_LIVE, 0, 0, 1, 0, false},             /* held */
-    {'u', BLOCK_OUTPUT, BLOCK_LIVE, 10, 0, 0, 0, false},            /* in use, until before the first free */
-    {'v', BLOCK_BUFFER, BLOCK_LIVE, 30, 0, 0, 0, false},            /* in use, until before the second */
-    {'n', BLOCK_BUFFER, BLOCK_LIVE, DELAY_NEVER, 0, 0, 0, false},   /* in use for ever */
-    {'d', BLOCK_BUFFER, BLOCK_DYING, 0, 20, 0, 0, false},           /* a queued free, the first */
-    {'e', BLOCK_BUFFER, BLOCK_DYING, 40, 40, 0, 0, false},          /* the second, and a use */
-    {'l', BLOCK_BUFFER, BLOCK_DYING, 0, DELAY_NEVER, 0, 0, false},  /* its event is lost */
-    {'x', BLOCK_BUFFER, BLOCK_DYING, 0, 0, 1, 0, false},            /* it waits for a reference alone */
-    {'w', BLOCK_BUFFER, BLOCK_DYING, 0, 40, 1, 0, false},           /* for an event, too: nobody awaits that one */
-    {'p', BLOCK_PROGRAM, BLOCK_LIVE, 0, 0, 0, 1, false},            /* idle */
-    {'o', BLOCK_PROGRAM, BLOCK_LIVE, 0, 0, 0, 1, true},             /* idle, and the request's own */
-    {'g', BLOCK_PROGRAM, BLOCK_LIVE, 0, 0, 1, 1, false},            /* idle and held: it does not move, but it may go */
-    {'b', BLOCK_PROGRAM, BLOCK_LIVE, 10, 0, 0, 1, false},           /* busy */
-    {'c', BLOCK_PROGRAM, BLOCK_LIVE, 30, 0, 0, 2, false},           /* busy for longer, with more stack */
-    {'s', BLOCK_PROGRAM, BLOCK_LIVE, 10, 0, 0, 1, true},            /* busy, and the request's own */
-    {'y', BLOCK_PROGRAM, BLOCK_LIVE, DELAY_NEVER, 0, 0, 1, false},  /* busy for ever */
-    {'z', BLOCK_PROGRAM, BLOCK_LIVE, DELAY_NEVER, 0, 0, 0, false},  /* the same without a stack */
-    {'q', BLOCK_PROGRAM, BLOCK_DYING, 20, 20, 0, 2, false},         /* unloaded while it executes */
-    {'r', BLOCK_PROGRAM, BLOCK_DYING, DELAY_NEVER, DELAY_NEVER, 0, 1, false}, /* the same, and it never ends */
+    {'m', BLOCK_BUFFER, BLOCK_LIVE, 0, 0, 0, 0, false},  /* movable */
+    {'h', BLOCK_BUFFER, BLOCK_LIVE, 0, 0, 1, 0, false},  /* held */
+    {'u', BLOCK_OUTPUT, BLOCK_LIVE, 10, 0, 0, 0, false}, /* in use, until before the first free */
+    {'v', BLOCK_BUFFER, BLOCK_LIVE, 30, 0, 0, 0, false}, /* in use, until before the second */
+    {'n', BLOCK_BUFFER, BLOCK_LIVE, DELAY_NEVER, 0, 0, 0, false},  /* in use for ever */
+    {'d', BLOCK_BUFFER, BLOCK_DYING, 0, 20, 0, 0, false},          /* a queued free, the first */
+    {'e', BLOCK_BUFFER, BLOCK_DYING, 40, 40, 0, 0, false},         /* the second, and a use */
+    {'l', BLOCK_BUFFER, BLOCK_DYING, 0, DELAY_NEVER, 0, 0, false}, /* its event is lost */
+    {'x', BLOCK_BUFFER, BLOCK_DYING, 0, 0, 1, 0, false}, /* it waits for a reference alone */
+    {'w', BLOCK_BUFFER, BLOCK_DYING, 0, 40, 1, 0,
+     false}, /* for an event, too: nobody awaits that one */
+    {'p', BLOCK_PROGRAM, BLOCK_LIVE, 0, 0, 0, 1, false}, /* idle */
+    {'o', BLOCK_PROGRAM, BLOCK_LIVE, 0, 0, 0, 1, true},  /* idle, and the request's own */
+    {'g', BLOCK_PROGRAM, BLOCK_LIVE, 0, 0, 1, 1,
+     false}, /* idle and held: it does not move, but it may go */
+    {'b', BLOCK_PROGRAM, BLOCK_LIVE, 10, 0, 0, 1, false}, /* busy */
+    {'c', BLOCK_PROGRAM, BLOCK_LIVE, 30, 0, 0, 2, false}, /* busy for longer, with more stack */
+    {'s', BLOCK_PROGRAM, BLOCK_LIVE, 10, 0, 0, 1, true},  /* busy, and the request's own */
+    {'y', BLOCK_PROGRAM, BLOCK_LIVE, DELAY_NEVER, 0, 0, 1, false}, /* busy for ever */
+    {'z', BLOCK_PROGRAM, BLOCK_LIVE, DELAY_NEVER, 0, 0, 0, false}, /* the same without a stack */
+    {'q', BLOCK_PROGRAM, BLOCK_DYING, 20, 20, 0, 2, false},        /* unloaded while it executes */
+    {'r', BLOCK_PROGRAM, BLOCK_DYING, DELAY_NEVER, DELAY_NEVER, 0, 1,
+     false}, /* the same, and it never ends */
 };
 
 const struct small_state *small_state(char letter)
@@ -54,7 +58,8 @@ void small_oom_init(struct small_oom *small, const struct oom *like, uint64_t gr
     }
 }
 
-void small_oom_add(struct small_oom *small, const struct small_state *state, uint64_t start, uint64_t size)
+void small_oom_add(struct small_oom *small, const struct small_state *state, uint64_t start,
+                   uint64_t size)
 {
     const size_t index = small->oom.block_count++;
     CHECK(index < SMALL_BLOCKS_MAX);
@@ -119,9 +124,11 @@ void small_oom_print(const struct small_oom *small, char text[SMALL_TEXT_BYTES])
     char drawing[SMALL_TEXT_BYTES];
     const struct oom *oom = &small->oom;
     print_drawing(small, drawing);
-    snprintf(text, SMALL_TEXT_BYTES,
-             "\"%.256s\": defrag %d, drains %d, evicts %d, program evicts program %d, refused 0x%x; class %d, size "
-             "%" PRIu64 ", align %" PRIu64 ", stack %" PRIu64,
-             drawing, (int)oom->defrag, oom->drains, oom->evicts, oom->program_evicts_program, oom->faults_fired,
-             (int)oom->request.class, oom->request.size_bytes, oom->request.align_bytes, oom->request.stack_bytes);
+    snprintf(
+        text, SMALL_TEXT_BYTES,
+        "\"%.256s\": defrag %d, drains %d, evicts %d, program evicts program %d, refused 0x%x; class %d, size "
+        "%" PRIu64 ", align %" PRIu64 ", stack %" PRIu64,
+        drawing, (int)oom->defrag, oom->drains, oom->evicts, oom->program_evicts_program,
+        oom->faults_fired, (int)oom->request.class, oom->request.size_bytes,
+        oom->request.align_bytes, oom->request.stack_bytes);
 }

@@ -1,6 +1,7 @@
-/* Small out-of-memories, drawn as text: one letter for each granule, "." where nothing is.  "mm.mM" is a heap of five
- * granules with a movable block of two, a free granule, and two movable blocks of one: an upper-case letter is the
- * same state as its lower-case one, so that two blocks may touch. */
+/* Small out-of-memories, drawn as text: one letter for each granule, "." where nothing is.  "mm.mM"
+ * is a heap of five granules with a movable block of two, a free granule, and two movable blocks of
+ * one: an upper-case letter is the same state as its lower-case one, so that two blocks may touch.
+ */
 #ifndef TESTS_SMALL_OOM_H
 #define TESTS_SMALL_OOM_H
 
@@ -31,7 +32,8 @@ struct small_oom {
 /* An empty heap; the contract and the request are those of *like. */
 void small_oom_init(struct small_oom *small, const struct oom *like, uint64_t granules);
 /* Adds a block behind all others; start and size in granules. */
-void small_oom_add(struct small_oom *small, const struct small_state *state, uint64_t start, uint64_t size);
+void small_oom_add(struct small_oom *small, const struct small_state *state, uint64_t start,
+                   uint64_t size);
 /* Takes the last block away. */
 void small_oom_drop(struct small_oom *small);
 /* Both of the above. */

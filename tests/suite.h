@@ -1,13 +1,14 @@
-/* Runs a libcheck suite as a whole program: what every test's main ends with.  Whoever asserts much includes it, too. */
+/* Runs a libcheck suite as a whole program: what every test's main ends with.  Whoever asserts much
+ * includes it, too. */
 #ifndef TESTS_SUITE_H
 #define TESTS_SUITE_H
 
 #include <check.h>
 #include <stdlib.h>
 
-/* libcheck notes the place of each assertion that holds in a file, which is read when the test has ended, so that it can
- * say behind which one a test crashed.  Some tests have millions, and spent most of their time on that; where a crash
- * is, the sanitizers say. */
+/* libcheck notes the place of each assertion that holds in a file, which is read when the test has
+ * ended, so that it can say behind which one a test crashed.  Some tests have millions, and spent
+ * most of their time on that; where a crash is, the sanitizers say. */
 #define _mark_point(file, line) ((void)0)
 
 /* Runs all tests of the suite, prints what failed, frees the suite.  The result is main's. */

@@ -1,4 +1,5 @@
-/* Blocks whose contents the device does not take back: what is accepted of them, and what never is. */
+/* Blocks whose contents the device does not take back: what is accepted of them, and what never is.
+ */
 #include "tests/scripted_target.h"
 #include "tests/suite.h"
 
@@ -39,7 +40,7 @@ static const struct verdict *use_with(void (*act)(void), uint32_t ref, enum targ
     return on_for(OP_USE, ref, 1000);
 }
 
-/* --- what the target does --------------------------------------------------------------------------- */
+/* --- what the target does --- */
 
 static uint64_t stage;
 
@@ -145,7 +146,8 @@ static void return_0_into_the_stack(void)
 }
 static void return_0_beside_its_alignment(void)
 {
-    ck_assert_int_eq(script.device[0]->stage_in(script.device[0]->context, stage, 8 * G + 8), DEVICE_OK);
+    ck_assert_int_eq(script.device[0]->stage_in(script.device[0]->context, stage, 8 * G + 8),
+                     DEVICE_OK);
     script.at[1].address = 8 * G + 8;
 }
 static void refuse_to_return_0(void)
@@ -162,7 +164,7 @@ static void start_stranded(void)
     ck_assert_uint_eq(model_absent_count(run_model(script.run, 0)), 1);
 }
 
-/* --- going, staying, coming back ---------------------------------------------------------------------- */
+/* --- going, staying, coming back --- */
 
 START_TEST(a_block_that_the_device_does_not_take_back_counts_and_has_no_address)
 {
@@ -213,9 +215,10 @@ START_TEST(only_a_refused_return_leaves_a_block_in_host_memory)
         if (rows[i].refused_call != 0) {
             arm_copy(rows[i].refused_call);
         }
-        const struct verdict *verdict =
-            defragment_with(rows[i].act, rows[i].refused_call != 0 ? TARGET_FAILED : TARGET_OK);
-        ck_assert_msg(verdict->rule == rows[i].rule || rows[i].act == lose_address, "row %zu: %s", i, verdict->reason);
+        const struct verdict *verdict = defragment_with(
+            rows[i].act, rows[i].refused_call != 0 ? TARGET_FAILED : TARGET_OK);
+        ck_assert_msg(verdict->rule == rows[i].rule || rows[i].act == lose_address, "row %zu: %s",
+                      i, verdict->reason);
         if (rows[i].act == lose_address) { /* no call shows it: asking does */
             BREAKS(on(OP_TOUCH, 0), rows[i].rule);
         }
@@ -230,9 +233,9 @@ START_TEST(what_comes_back_has_a_place_of_its_own_and_its_contents)
         void (*act)(void);
         enum rule rule;
     } rows[] = {
-        {return_0_to_8, RULE_NONE},           {return_0_onto_1, RULE_OVERLAP},
-        {return_0_unseen, RULE_CONTENTS},     {return_0_into_the_stack, RULE_OVERLAP},
-        {stage_drop, RULE_CONTENTS},          {return_0_beside_its_alignment, RULE_MISALIGNED},
+        {return_0_to_8, RULE_NONE},          {return_0_onto_1, RULE_OVERLAP},
+        {return_0_unseen, RULE_CONTENTS},    {return_0_into_the_stack, RULE_OVERLAP},
+        {stage_drop, RULE_CONTENTS},         {return_0_beside_its_alignment, RULE_MISALIGNED},
         {say_0_is_back, RULE_MOVED_UNASKED},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -312,7 +315,7 @@ START_TEST(an_image_in_host_memory_waits_for_its_return)
 }
 END_TEST
 
-/* --- ends ---------------------------------------------------------------------------------------------- */
+/* --- ends --- */
 
 START_TEST(an_absent_block_is_freed_like_any_other)
 {
@@ -388,7 +391,7 @@ START_TEST(a_block_is_followed_when_the_op_that_moves_it_frees_it)
 }
 END_TEST
 
-/* --- answers that nobody can judge ------------------------------------------------------------------------ */
+/* --- answers that nobody can judge --- */
 
 START_TEST(an_out_of_memory_beside_an_absent_block_is_counted_and_not_judged)
 {
@@ -440,17 +443,22 @@ START_TEST(the_report_has_a_row_without_an_address_for_each_absent_block)
         int count;
         bool is_right;
     } tables[] = {
-        {{absent, present}, 2, true},  {{present, absent}, 2, true},           {{present}, 1, false},
-        {{absent, absent}, 2, false},  {{present, at_its_old_place}, 2, false}, {{present, too_small}, 2, false},
-        {{present, of_another_tag}, 2, false}, {{present, absent, absent}, 3, false},
+        {{absent, present}, 2, true},
+        {{present, absent}, 2, true},
+        {{present}, 1, false},
+        {{absent, absent}, 2, false},
+        {{present, at_its_old_place}, 2, false},
+        {{present, too_small}, 2, false},
+        {{present, of_another_tag}, 2, false},
+        {{present, absent, absent}, 3, false},
     };
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         start_stranded();
         memcpy(script.rows, tables[i].rows, sizeof tables[i].rows);
         script.row_count = tables[i].count;
         const struct verdict *verdict = report();
-        ck_assert_msg(verdict->rule == (tables[i].is_right ? RULE_NONE : RULE_REPORT), "table %zu: %s", i,
-                      verdict->reason);
+        ck_assert_msg(verdict->rule == (tables[i].is_right ? RULE_NONE : RULE_REPORT),
+                      "table %zu: %s", i, verdict->reason);
         stop();
     }
 }

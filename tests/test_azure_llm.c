@@ -1,5 +1,5 @@
-/* Request traces as lifetimes of KV caches: sizes and times are those of the options, and the file of the field adds
- * up. */
+/* Request traces as lifetimes of KV caches: sizes and times are those of the options, and the file
+ * of the field adds up. */
 #include "formats/formats.h"
 #include "tests/import_checks.h"
 #include "tests/suite.h"
@@ -33,8 +33,9 @@ START_TEST(a_request_lives_from_its_arrival_to_its_last_token)
     const struct import_options options = {.kv_bytes_per_token = 512, .kv_tokens_per_second = 100};
     import_checks_file(FIELD "/four_requests.csv", "azure_llm", &options, &import);
     /* arrivals at 0, 1, 3 and 4.5 s; 50, 300, 0 and 25 tokens at 100 a second */
-    import_checks_ops(&import, "alloc size=75K\nfree block=0\nalloc size=155K\nalloc size=3584\nfree block=3\n"
-                               "free block=2\nalloc size=115200\nfree block=6\n");
+    import_checks_ops(
+        &import, "alloc size=75K\nfree block=0\nalloc size=155K\nalloc size=3584\nfree block=3\n"
+                 "free block=2\nalloc size=115200\nfree block=6\n");
     ck_assert_uint_eq(import.setup.capacity_bytes, 155 * 1024 + 3584);
     ck_assert_ptr_nonnull(strstr(import.notes, "512 bytes per token\n"));
     ck_assert_ptr_nonnull(strstr(import.notes, "at 100 tokens a second\n"));
@@ -59,11 +60,14 @@ START_TEST(later_forms_and_times_out_of_order_are_read)
     import_checks_file(FIELD "/later_form.csv", "azure_llm", &options, &import);
     import_checks_ops(&import, "alloc size=3584\nalloc size=5632\nfree block=0\nfree block=1\n");
     ck_assert_ptr_nonnull(strstr(import.notes, "left out: 1 requests without a token"));
-    const char text[] = HEADER "2024-02-29 00:00:01,1,1\n2024-02-28 23:59:59.5,2,1\n2024-03-01 00:00:00,4,1\n";
+    const char text[] = HEADER
+        "2024-02-29 00:00:01,1,1\n2024-02-28 23:59:59.5,2,1\n2024-03-01 00:00:00,4,1\n";
     struct import_error error = {0};
-    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", &options, &import, &error), IMPORT_OK);
-    import_checks_ops(&import, "alloc size=1536\nfree block=0\nalloc size=1K\nfree block=2\nalloc size=2560\n"
-                               "free block=4\n");
+    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", &options, &import, &error),
+                     IMPORT_OK);
+    import_checks_ops(
+        &import, "alloc size=1536\nfree block=0\nalloc size=1K\nfree block=2\nalloc size=2560\n"
+                 "free block=4\n");
 }
 END_TEST
 
@@ -78,12 +82,13 @@ static const struct import_refused refused_texts[] = {
     {ROW("2023-11-16 18:15:46.68,x,1"), IMPORT_INVALID, 2, 24, "the context tokens"},
     {ROW("2023-11-16 18:15:46.68,1073741825,1"), IMPORT_INVALID, 2, 34, "the context tokens"},
     {ROW("2023-11-16 18:15:46.68,1,1,1"), IMPORT_INVALID, 2, 27, "something follows"},
-    {ROW("2023-11-16 18:15:46.68,1000000000,1000000000\n2023-11-16 18:15:47,1000000000,1000000000"), IMPORT_INVALID, 3,
-     0, "more than 2^50 bytes are live"},
+    {ROW("2023-11-16 18:15:46.68,1000000000,1000000000\n2023-11-16 18:15:47,1000000000,1000000000"),
+     IMPORT_INVALID, 3, 0, "more than 2^50 bytes are live"},
 };
 static const struct import_refused refused_files[] = {
     {"cut.csv", IMPORT_INCOMPLETE, 3, 18, "the last line is cut off"},
-    {"negative.csv", IMPORT_INVALID, 2, 33, "the generated tokens are not a number up to 2^30: '-44'"},
+    {"negative.csv", IMPORT_INVALID, 2, 33,
+     "the generated tokens are not a number up to 2^30: '-44'"},
 };
 
 START_TEST(what_is_wrong_is_said_with_its_place)
@@ -102,7 +107,8 @@ START_TEST(bytes_beyond_what_a_device_holds_are_refused)
     const struct import_options options = {.kv_bytes_per_token = UINT64_C(1) << 40};
     const char text[] = HEADER "2024-01-01 00:00:00,1000,25\n";
     struct import_error error = {0};
-    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", &options, &import, &error), IMPORT_INVALID);
+    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", &options, &import, &error),
+                     IMPORT_INVALID);
     ck_assert_str_eq(error.reason, "1025 tokens of 1099511627776 bytes: more than 2^50 bytes");
     ck_assert_uint_eq(error.line, 2);
 }
@@ -123,7 +129,7 @@ START_TEST(any_cut_and_any_damage_is_survived)
 }
 END_TEST
 
-/* --- field data ---------------------------------------------------------------------------------------------- */
+/* --- field data --- */
 
 /* A request as the C library reads it, in units of 100 ns. */
 struct request {
@@ -141,15 +147,15 @@ static size_t read_requests(const char *path, struct request **requests)
     for (char *line = strtok(text, "\r\n"); line != NULL; line = strtok(NULL, "\r\n")) {
         struct tm tm = {0};
         unsigned fraction, context, generated;
-        if (sscanf(line, "%d-%d-%d %d:%d:%d.%7u,%u,%u", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min,
-                   &tm.tm_sec, &fraction, &context, &generated) != 9) {
+        if (sscanf(line, "%d-%d-%d %d:%d:%d.%7u,%u,%u", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+                   &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &fraction, &context, &generated) != 9) {
             continue;
         }
         tm.tm_year -= 1900;
         tm.tm_mon -= 1;
         const uint64_t begin = (uint64_t)timegm(&tm) * 10000000 + fraction;
-        (*requests)[count++] =
-            (struct request){begin, begin + (uint64_t)generated * 10000000 / 25, context + generated};
+        (*requests)[count++] = (struct request){begin, begin + (uint64_t)generated * 10000000 / 25,
+                                                context + generated};
     }
     free(text);
     return count;

@@ -1,5 +1,5 @@
-/* Dumps of the BFC allocator, of our own making and from the field: each chunk comes to lie at its place, and the
- * request fails as the log says. */
+/* Dumps of the BFC allocator, of our own making and from the field: each chunk comes to lie at its
+ * place, and the request fails as the log says. */
 #include "harness/model.h"
 #include "harness/run.h"
 #include "targets/targets.h"
@@ -16,7 +16,7 @@
 #define DATA HBMSTRESS_FIELD_DATA "/data/bfc_oom/"
 enum { CHUNK_COUNT_MAX = 4096 };
 
-/* --- what a file says, read in the simplest way -------------------------------------------------------- */
+/* --- what a file says, read in the simplest way --- */
 
 struct chunk {
     uint64_t address, size_bytes, offset;
@@ -74,7 +74,8 @@ static void lay_out(struct facts *facts)
     qsort(facts->chunks, facts->count, sizeof facts->chunks[0], compare_addresses);
     for (size_t i = 0; i < facts->count; i++) {
         struct chunk *chunk = &facts->chunks[i];
-        if (i > 0 && (chunk->begins_region || chunk[-1].address + chunk[-1].size_bytes != chunk->address)) {
+        if (i > 0 &&
+            (chunk->begins_region || chunk[-1].address + chunk[-1].size_bytes != chunk->address)) {
             end += 256;
             facts->gap_count++;
         }
@@ -86,7 +87,8 @@ static void lay_out(struct facts *facts)
         if (!chunk->is_in_use && !chunk->is_pending) {
             facts->free_bytes += chunk->size_bytes;
             facts->hole_count++;
-            facts->largest_bytes = chunk->size_bytes > facts->largest_bytes ? chunk->size_bytes : facts->largest_bytes;
+            facts->largest_bytes = chunk->size_bytes > facts->largest_bytes ? chunk->size_bytes
+                                                                            : facts->largest_bytes;
         }
     }
     facts->device_bytes = end;
@@ -99,13 +101,14 @@ static void read_facts(struct facts *facts)
     bool is_new_region = false;
     memset(facts, 0, sizeof *facts);
     memcpy(copy, rig.text, rig.length + 1);
-    for (char *line = strtok(copy, "\r\n"); line != NULL && facts->stats_bytes == 0; line = strtok(NULL, "\r\n")) {
+    for (char *line = strtok(copy, "\r\n"); line != NULL && facts->stats_bytes == 0;
+         line = strtok(NULL, "\r\n")) {
         take_line(facts, line, &is_new_region);
     }
     lay_out(facts);
 }
 
-/* --- replay ------------------------------------------------------------------------------------------------ */
+/* --- replay --- */
 
 static struct run *start(const char *defrag)
 {
@@ -203,18 +206,20 @@ static bool check_replay(void)
     ck_assert_int_eq(request(run, &verdict), TARGET_NO_MEMORY);
     ck_assert_int_eq(verdict->kind, VERDICT_JUSTIFIED);
     ck_assert_uint_eq(verdict->free_bytes, facts.free_bytes);
-    ck_assert_uint_eq(verdict->requested_bytes, rig.import.ops.ops[rig.import.ops.count - 1].size_bytes);
+    ck_assert_uint_eq(verdict->requested_bytes,
+                      rig.import.ops.ops[rig.import.ops.count - 1].size_bytes);
     finish(run);
     ck_assert_uint_eq(said_value(SAID_FAILED), 0);
     ck_assert_uint_eq(said_value(SAID_FREE_BYTES), facts.free_bytes);
     ck_assert_uint_eq(said_value(SAID_LARGEST_HOLE_BYTES), facts.largest_bytes);
     /* What is retired or pending counts as in use in a run, but not in the statistics. */
     const bool is_comparable = facts.gap_count == 0 && facts.pending_count == 0;
-    ck_assert_uint_eq(said_value(SAID_IN_USE_BYTES), is_comparable ? facts.stats_bytes : UINT64_MAX);
+    ck_assert_uint_eq(said_value(SAID_IN_USE_BYTES),
+                      is_comparable ? facts.stats_bytes : UINT64_MAX);
     return moves_would_help();
 }
 
-/* --- our own files --------------------------------------------------------------------------------------------- */
+/* --- our own files --- */
 
 static const struct {
     const char *name;
@@ -234,12 +239,13 @@ enum { OWN_COUNT = sizeof own / sizeof own[0] };
 
 START_TEST(a_dump_of_each_era_is_rebuilt_chunk_by_chunk_and_fails_as_it_did)
 {
-    ck_assert_msg(rig_import_own(own[_i].name) == IMPORT_OK, "%s:%zu: %s", own[_i].name, rig.error.line,
-                  rig.error.reason);
+    ck_assert_msg(rig_import_own(own[_i].name) == IMPORT_OK, "%s:%zu: %s", own[_i].name,
+                  rig.error.line, rig.error.reason);
     ck_assert_str_eq(rig.import.format->name, "bfc");
     ck_assert_uint_eq(rig.import.setup.granule_bytes, 256);
     ck_assert_uint_eq(rig.import.ops.count, own[_i].op_count);
-    ck_assert_uint_eq(rig.import.ops.ops[rig.import.ops.count - 1].size_bytes, own[_i].request_bytes);
+    ck_assert_uint_eq(rig.import.ops.ops[rig.import.ops.count - 1].size_bytes,
+                      own[_i].request_bytes);
     ck_assert_uint_eq(said_value(SAID_FREE_BYTES), own[_i].free_bytes);
     ck_assert_uint_eq(said_value(SAID_LARGEST_HOLE_BYTES), own[_i].largest_bytes);
     ck_assert_int_eq(check_replay(), own[_i].moves_would_help);
@@ -254,9 +260,10 @@ static void tag_lines(const char *name, const char *tag)
     memcpy(plain, rig.text, rig.length + 1);
     rig.length = 0;
     for (const char *line = plain; *line != '\0';) {
-        const size_t line_length = strcspn(line, "\n") + 1; /* each file of ours ends in a line feed */
-        rig.length += (size_t)snprintf(rig.text + rig.length, sizeof rig.text - rig.length, "%s%.*s", tag,
-                                       (int)line_length, line);
+        const size_t line_length = strcspn(line, "\n") +
+                                   1; /* each file of ours ends in a line feed */
+        rig.length += (size_t)snprintf(rig.text + rig.length, sizeof rig.text - rig.length,
+                                       "%s%.*s", tag, (int)line_length, line);
         ck_assert_uint_lt(rig.length, sizeof rig.text);
         line += line_length;
     }
@@ -267,8 +274,10 @@ static void check_tagged(const char *name, const char *tag)
     struct import tagged;
     import_init(&tagged);
     tag_lines(name, tag);
-    const enum import_result result = import_text(rig.text, rig.length, "auto", NULL, &tagged, &rig.error);
-    ck_assert_msg(result == IMPORT_OK, "%s, %s:%zu: %s", tag, name, rig.error.line, rig.error.reason);
+    const enum import_result result = import_text(rig.text, rig.length, "auto", NULL, &tagged,
+                                                  &rig.error);
+    ck_assert_msg(result == IMPORT_OK, "%s, %s:%zu: %s", tag, name, rig.error.line,
+                  rig.error.reason);
     ck_assert_uint_eq(tagged.ops.count, rig.import.ops.count);
     for (size_t i = 0; i < tagged.ops.count; i++) {
         ck_assert(op_equal(&tagged.ops.ops[i], &rig.import.ops.ops[i]));
@@ -294,11 +303,13 @@ START_TEST(operations_become_tags_the_largest_first)
 {
     ck_assert_int_eq(rig_import_own("tf25_operations.log"), IMPORT_OK);
     static const char *const names[] = {
-        "Adam/m", "in use", "...block_with_a_very_long_name_17/conv2d_3/Conv2DBackpropFilter", "model/relu 1"};
+        "Adam/m", "in use", "...block_with_a_very_long_name_17/conv2d_3/Conv2DBackpropFilter",
+        "model/relu 1"};
     for (size_t i = 0; i < 4; i++) {
         ck_assert_str_eq(rig.import.setup.tags[i + 1], names[i]);
     }
-    ck_assert_uint_eq(rig.import.ops.ops[rig.import.ops.count - 1].tag, 4); /* it was asked for by model/relu 1 */
+    ck_assert_uint_eq(rig.import.ops.ops[rig.import.ops.count - 1].tag,
+                      4); /* it was asked for by model/relu 1 */
 }
 END_TEST
 
@@ -319,21 +330,25 @@ START_TEST(the_first_complete_dump_is_taken_and_the_others_are_counted)
 {
     ck_assert_int_eq(rig_import_own("xla_two_dumps.log"), IMPORT_OK);
     ck_assert_ptr_nonnull(strstr(rig.import.notes, "2 dumps in the log; this is the first"));
-    ck_assert_ptr_nonnull(strstr(rig.import.notes, "line 3: GPU_1_bfc ran out of memory: 4000000 bytes were asked"));
+    ck_assert_ptr_nonnull(
+        strstr(rig.import.notes, "line 3: GPU_1_bfc ran out of memory: 4000000 bytes were asked"));
     char *second = strstr(rig.text + 200, "Bin (256)");
     char *end = strstr(second, "Stats:");
     memset(second, ' ', (size_t)(end - second)); /* the first is cut now */
-    ck_assert_int_eq(import_text(rig.text, rig.length, NULL, NULL, &rig.import, &rig.error), IMPORT_OK);
+    ck_assert_int_eq(import_text(rig.text, rig.length, NULL, NULL, &rig.import, &rig.error),
+                     IMPORT_OK);
     ck_assert_uint_eq(rig.import.ops.ops[rig.import.ops.count - 1].size_bytes, 12 << 20);
-    ck_assert_ptr_nonnull(strstr(rig.import.notes, "1 dumps in the log are cut or contradict themselves"));
+    ck_assert_ptr_nonnull(
+        strstr(rig.import.notes, "1 dumps in the log are cut or contradict themselves"));
 }
 END_TEST
 
 /* bare.log behind each. */
 START_TEST(a_request_without_a_dump_is_not_counted_as_a_cut_dump)
 {
-    static const char request[] = "W bfc_allocator.cc:482] Allocator (GPU_0_bfc) ran out of memory trying to allocate "
-                                  "1.00MiB (rounded to 1048576)requested by op \n";
+    static const char request[] =
+        "W bfc_allocator.cc:482] Allocator (GPU_0_bfc) ran out of memory trying to allocate "
+        "1.00MiB (rounded to 1048576)requested by op \n";
     static const struct {
         const char *behind;
         bool is_cut;
@@ -341,7 +356,8 @@ START_TEST(a_request_without_a_dump_is_not_counted_as_a_cut_dump)
         {"", false},
         {"W bfc_allocator.cc:494] " /* the map, where only warnings are printed */
          "**************************************************"
-         "**************************************************\n", false},
+         "**************************************************\n",
+         false},
         {"I bfc_allocator.cc:7] BFCAllocator dump for GPU_0_bfc\n", true},
         {"I bfc_allocator.cc:7] InUse at x\n", true},
     };
@@ -349,15 +365,18 @@ START_TEST(a_request_without_a_dump_is_not_counted_as_a_cut_dump)
     rig_import_own("bare.log");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         snprintf(text, sizeof text, "%s%s%s", request, rows[i].behind, rig.text);
-        ck_assert_msg(rig_import_text(text, strlen(text)) == IMPORT_OK, "%zu: %s", i, rig.error.reason);
-        ck_assert_int_eq(strstr(rig.import.notes, "1 dumps in the log are cut") != NULL, rows[i].is_cut);
-        ck_assert_int_eq(strstr(rig.import.notes, "1 requests in the log failed without a dump") != NULL,
+        ck_assert_msg(rig_import_text(text, strlen(text)) == IMPORT_OK, "%zu: %s", i,
+                      rig.error.reason);
+        ck_assert_int_eq(strstr(rig.import.notes, "1 dumps in the log are cut") != NULL,
+                         rows[i].is_cut);
+        ck_assert_int_eq(strstr(rig.import.notes, "1 requests in the log failed without a dump") !=
+                             NULL,
                          !rows[i].is_cut);
     }
 }
 END_TEST
 
-/* --- from the field ------------------------------------------------------------------------------------------- */
+/* --- from the field --- */
 
 static void measure(const char *name)
 {
@@ -366,7 +385,8 @@ static void measure(const char *name)
     snprintf(path, sizeof path, DATA "%s", name);
     rig_read(path);
     rig_setup();
-    const enum import_result result = import_text(rig.text, rig.length, "auto", NULL, &rig.import, &rig.error);
+    const enum import_result result = import_text(rig.text, rig.length, "auto", NULL, &rig.import,
+                                                  &rig.error);
     if (strstr(name, ".PARTIAL.") != NULL) {
         ck_assert_int_eq(result, IMPORT_INCOMPLETE);
         printf("%-52s refused, line %zu: %s\n", name, rig.error.line, rig.error.reason);
@@ -375,10 +395,10 @@ static void measure(const char *name)
         read_facts(&facts);
         const bool is_served = check_replay();
         printf("%-52s %3zu chunks in use, %11" PRIu64 " bytes (InUse %" PRIu64 "); free %10" PRIu64
-               ", largest %10" PRIu64 "; asked %10" PRIu64 ": refused; with moves: %s\n", name,
-               facts.in_use_count, facts.in_use_bytes,
-               facts.stats_bytes, facts.free_bytes, facts.largest_bytes,
-               rig.import.ops.ops[rig.import.ops.count - 1].size_bytes, is_served ? "granted" : "refused");
+               ", largest %10" PRIu64 "; asked %10" PRIu64 ": refused; with moves: %s\n",
+               name, facts.in_use_count, facts.in_use_bytes, facts.stats_bytes, facts.free_bytes,
+               facts.largest_bytes, rig.import.ops.ops[rig.import.ops.count - 1].size_bytes,
+               is_served ? "granted" : "refused");
     }
     fflush(stdout);
     rig_teardown();
@@ -407,7 +427,8 @@ static Suite *suite_make(void)
     Suite *suite = suite_create("bfc");
     TCase *cases = tcase_create("bfc");
     tcase_add_checked_fixture(cases, rig_setup, rig_teardown);
-    tcase_add_loop_test(cases, a_dump_of_each_era_is_rebuilt_chunk_by_chunk_and_fails_as_it_did, 0, OWN_COUNT);
+    tcase_add_loop_test(cases, a_dump_of_each_era_is_rebuilt_chunk_by_chunk_and_fails_as_it_did, 0,
+                        OWN_COUNT);
     tcase_add_test(cases, a_tag_that_a_launcher_puts_before_each_line_does_not_matter);
     tcase_add_test(cases, operations_become_tags_the_largest_first);
     tcase_add_test(cases, a_chunk_that_waits_for_its_count_is_a_free_that_never_completes);

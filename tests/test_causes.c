@@ -50,7 +50,8 @@ static void story_tell(const char *name)
     memset(&story, 0, sizeof story);
     snprintf(path, sizeof path, CORPUS "%s.ops", name);
     op_list_init(&story.ops);
-    ck_assert_msg(ops_file_read(path, &story.setup, &story.ops, &error) == OPS_FILE_OK, "%s: %s", path, error.reason);
+    ck_assert_msg(ops_file_read(path, &story.setup, &story.ops, &error) == OPS_FILE_OK, "%s: %s",
+                  path, error.reason);
     story_run();
     ck_assert_uint_eq(story.skipped_count, 0);
 }
@@ -61,11 +62,13 @@ static void story_tell_ops(const char *more, const char *ops)
     char text[4096];
     struct ops_file_error error;
     memset(&story, 0, sizeof story);
-    const int length = snprintf(text, sizeof text, "hbmstress-ops 1\ncapacity 64M\n%s\n%s", more, ops);
+    const int length = snprintf(text, sizeof text, "hbmstress-ops 1\ncapacity 64M\n%s\n%s", more,
+                                ops);
     op_list_init(&story.ops);
     ck_assert_int_lt(length, (int)sizeof text);
-    ck_assert_msg(ops_file_parse(text, (size_t)length, &story.setup, &story.ops, &error) == OPS_FILE_OK, "%zu: %s",
-                  error.line, error.reason);
+    ck_assert_msg(ops_file_parse(text, (size_t)length, &story.setup, &story.ops, &error) ==
+                      OPS_FILE_OK,
+                  "%zu: %s", error.line, error.reason);
     story_run();
 }
 
@@ -105,7 +108,8 @@ START_TEST(a_cause_is_named_first_on_its_story)
     story_tell(cause->name);
     ck_assert_int_eq(story.verdict.kind, VERDICT_JUSTIFIED);
     ck_assert_uint_gt(story.count, 0);
-    ck_assert_msg(story.diagnoses[0].cause == cause, "%s: first is %s", cause->name, story.diagnoses[0].cause->name);
+    ck_assert_msg(story.diagnoses[0].cause == cause, "%s: first is %s", cause->name,
+                  story.diagnoses[0].cause->name);
     ck_assert_uint_ge(story.diagnoses[0].confidence, DIAGNOSIS_LIKELY);
     ck_assert_uint_gt(strlen(story.diagnoses[0].text), 40);
     ck_assert_uint_lt(strlen(story.diagnoses[0].text), DIAGNOSIS_TEXT_BYTES - 1);
@@ -147,7 +151,7 @@ START_TEST(the_table_of_causes_is_complete)
 }
 END_TEST
 
-/* --- the numbers are right -------------------------------------------------------------------- */
+/* --- the numbers are right --- */
 
 START_TEST(the_block_that_keeps_a_hole_small_is_named)
 {
@@ -164,13 +168,16 @@ END_TEST
 
 START_TEST(memory_that_was_retired_is_in_the_way)
 {
-    story_tell_ops("target hbm", "0: retire size=4K address=32M\n1: advance delay=1ms\n2: alloc size=40M\n");
+    story_tell_ops("target hbm",
+                   "0: retire size=4K address=32M\n1: advance delay=1ms\n2: alloc size=40M\n");
     const struct diagnosis *diagnosis = named("fragmented");
-    ck_assert_ptr_nonnull(strstr(diagnosis->text, "without it: 4.0K at 0x2000000 (retired): 64.00M."));
+    ck_assert_ptr_nonnull(
+        strstr(diagnosis->text, "without it: 4.0K at 0x2000000 (retired): 64.00M."));
     ck_assert(!diagnosis->has_tag);
     story_end();
-    story_tell_ops("target hbm\noption defrag=none", "0: alloc size=8M\n1: alloc size=8M\n2: free block=0\n"
-                                                     "3: retire size=4K address=32M\n4: alloc size=40M\n");
+    story_tell_ops("target hbm\noption defrag=none",
+                   "0: alloc size=8M\n1: alloc size=8M\n2: free block=0\n"
+                   "3: retire size=4K address=32M\n4: alloc size=40M\n");
     ck_assert_uint_eq(number_of(named("fragmented"), "largest_hole_without_bytes"), 48 << 20);
     story_end();
 }
@@ -187,34 +194,39 @@ END_TEST
 
 START_TEST(what_lies_where_the_stack_must_be_is_named)
 {
-    story_tell_ops("target hbm\ntag 1 \"buf\"", "0: alloc size=63M\n1: alloc size=1M tag=1\n2: hold block=1\n"
-                                                "3: free block=0\n4: load size=1M stack=40M\n");
+    story_tell_ops("target hbm\ntag 1 \"buf\"",
+                   "0: alloc size=63M\n1: alloc size=1M tag=1\n2: hold block=1\n"
+                   "3: free block=0\n4: load size=1M stack=40M\n");
     const struct diagnosis *diagnosis = named("fragmented");
     ck_assert_uint_eq(diagnosis->op, 1);
-    ck_assert_ptr_nonnull(strstr(diagnosis->text, "the stack, 40.00M, must lie at the bottom, and there is op 1 ('buf', "
-                                                  "1.00M, held)."));
+    ck_assert_ptr_nonnull(strstr(
+        diagnosis->text, "the stack, 40.00M, must lie at the bottom, and there is op 1 ('buf', "
+                         "1.00M, held)."));
     story_end();
 }
 END_TEST
 
 START_TEST(a_place_that_is_aligned_is_what_is_missing)
 {
-    story_tell_ops("target hbm\noption defrag=none", "0: alloc size=1M\n1: alloc size=2M\n2: alloc size=61M\n"
-                                                     "3: free block=1\n4: alloc size=2M align=2M\n");
+    story_tell_ops("target hbm\noption defrag=none",
+                   "0: alloc size=1M\n1: alloc size=2M\n2: alloc size=61M\n"
+                   "3: free block=1\n4: alloc size=2M align=2M\n");
     const struct diagnosis *diagnosis = named("fragmented");
-    ck_assert_ptr_nonnull(strstr(diagnosis->text, "in 1 hole; the largest has 2.00M. None has so much at a multiple of "
-                                                  "2.00M. In the way"));
+    ck_assert_ptr_nonnull(strstr(
+        diagnosis->text, "in 1 hole; the largest has 2.00M. None has so much at a multiple of "
+                         "2.00M. In the way"));
     story_end();
 }
 END_TEST
 
-/* --- what did not happen is no evidence ------------------------------------------------------- */
+/* --- what did not happen is no evidence --- */
 
 START_TEST(what_a_skipped_op_names_holds_nothing)
 {
-    story_tell_ops("target hbm", "0: alloc size=40M\n1: hold block=0\n2: free block=0\n3: alloc size=1M\n"
-                                 "4: use block=3 delay=never\n5: use block=0 event=4\n6: hold block=0\n"
-                                 "7: alloc size=32M\n");
+    story_tell_ops("target hbm",
+                   "0: alloc size=40M\n1: hold block=0\n2: free block=0\n3: alloc size=1M\n"
+                   "4: use block=3 delay=never\n5: use block=0 event=4\n6: hold block=0\n"
+                   "7: alloc size=32M\n");
     ck_assert_uint_eq(story.skipped_count, 2);
     ck_assert_ptr_null(named("queued_frees"));
     ck_assert_ptr_nonnull(strstr(named("references")->text, "by op 1"));
@@ -224,8 +236,9 @@ END_TEST
 
 START_TEST(a_host_that_has_freed_what_is_asked_for_has_it_no_more)
 {
-    static const char ops[] = "0: alloc size=40M host=1\n1: alloc size=16M host=1\n2: free block=1 host=1\n"
-                              "3: alloc size=40M\n4: alloc size=9M\n5: alloc size=16M\n";
+    static const char ops[] =
+        "0: alloc size=40M host=1\n1: alloc size=16M host=1\n2: free block=1 host=1\n"
+        "3: alloc size=40M\n4: alloc size=9M\n5: alloc size=16M\n";
     story_tell_ops("target hbm\nhosts 2", ops);
     ck_assert_ptr_null(named("host_skew"));
     story_end();
@@ -236,8 +249,8 @@ START_TEST(an_execution_asks_for_no_more_than_its_load)
 {
     char ops[2048] = "0: load size=1M stack=30M tag=1\n";
     for (int i = 1; i <= 18; i += 2) {
-        snprintf(ops + strlen(ops), sizeof ops - strlen(ops), "%d: execute program=0 delay=1ms\n%d: advance delay=2ms\n",
-                 i, i + 1);
+        snprintf(ops + strlen(ops), sizeof ops - strlen(ops),
+                 "%d: execute program=0 delay=1ms\n%d: advance delay=2ms\n", i, i + 1);
     }
     for (int i = 19; i <= 22; i++) {
         snprintf(ops + strlen(ops), sizeof ops - strlen(ops), "%d: alloc size=10M\n", i);
@@ -252,12 +265,14 @@ END_TEST
 
 START_TEST(an_eviction_for_an_execution_is_for_its_program)
 {
-    story_tell_ops("target hbm\noption program_evicts_program=yes\ntag 0 \"embeddings\"\ntag 1 \"a\"\ntag 2 \"b\"",
-                   "0: load size=30M stack=0 tag=1\n1: load size=40M stack=0 tag=2\n"
-                   "2: execute program=0 delay=1ms\n3: advance delay=2ms\n4: alloc size=30M\n5: hold block=4\n"
-                   "6: execute program=1 delay=1ms\n");
+    story_tell_ops(
+        "target hbm\noption program_evicts_program=yes\ntag 0 \"embeddings\"\ntag 1 \"a\"\ntag 2 \"b\"",
+        "0: load size=30M stack=0 tag=1\n1: load size=40M stack=0 tag=2\n"
+        "2: execute program=0 delay=1ms\n3: advance delay=2ms\n4: alloc size=30M\n5: hold block=4\n"
+        "6: execute program=1 delay=1ms\n");
     const struct diagnosis *diagnosis = named("program_reload");
-    ck_assert_ptr_nonnull(strstr(diagnosis->text, "It was evicted for op 2 (an execution of 'a'); since then 30.00M"));
+    ck_assert_ptr_nonnull(strstr(
+        diagnosis->text, "It was evicted for op 2 (an execution of 'a'); since then 30.00M"));
     story_end();
 }
 END_TEST
@@ -312,7 +327,7 @@ START_TEST(numbers_of_the_other_causes_are_exact)
 }
 END_TEST
 
-/* --- without an out-of-memory ----------------------------------------------------------------- */
+/* --- without an out-of-memory --- */
 
 START_TEST(a_leak_is_told_before_it_ends_in_an_out_of_memory)
 {
@@ -354,7 +369,8 @@ START_TEST(a_list_that_only_fills_the_device_leaks_nothing)
 }
 END_TEST
 
-/* A large block that is held from the beginning on, of that tag, and a request for which it is in the way. */
+/* A large block that is held from the beginning on, of that tag, and a request for which it is in
+ * the way. */
 static void tell_held(const char *tag)
 {
     memset(&story, 0, sizeof story);

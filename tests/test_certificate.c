@@ -1,5 +1,5 @@
-/* Certificates of the harness and the independent checker: what is right is valid, and whatever is changed in a
- * certificate is either noticed or leaves it right. */
+/* Certificates of the harness and the independent checker: what is right is valid, and whatever is
+ * changed in a certificate is either noticed or leaves it right. */
 #include "checker/certificate_check.h"
 #include "harness/certificate.h"
 #include "harness/oracle.h"
@@ -16,15 +16,15 @@
 #include <string.h>
 
 enum {
-    SMALL_COUNT = 6000,        /* draws of small heaps, */
-    TIGHT_COUNT = 4000,        /* and of tight packings */
-    BASE_PART = 3,             /* of so many the third part is enough to have some to corrupt */
-    KEPT_MAX = 60,             /* certificates of one kind that are kept to be corrupted */
-    KEPT_BYTES_MAX = 30000,    /* longer ones only cost time */
+    SMALL_COUNT = 6000,     /* draws of small heaps, */
+    TIGHT_COUNT = 4000,     /* and of tight packings */
+    BASE_PART = 3,          /* of so many the third part is enough to have some to corrupt */
+    KEPT_MAX = 60,          /* certificates of one kind that are kept to be corrupted */
+    KEPT_BYTES_MAX = 30000, /* longer ones only cost time */
     CORRUPTED_COUNT = 10000,
-    FORGED_COUNT = 200,        /* out-of-memories for which proofs are forged */
+    FORGED_COUNT = 200, /* out-of-memories for which proofs are forged */
     FORGED_LETTERS_MAX = 60,
-    BUDGET_SMALL = 40,         /* nodes: so that some searches end early */
+    BUDGET_SMALL = 40, /* nodes: so that some searches end early */
     BUDGET = 20000,
     BUDGET_STATISTICS = 5000, /* of what was refuted already */
 };
@@ -32,9 +32,10 @@ enum {
 /* All that stand in logs, those that end a branch before the others. */
 static const char letters[] = "fcb";
 
-/* --- printing and checking -------------------------------------------------------------------------------- */
+/* --- printing and checking --- */
 
-static char *print(const struct oom *oom, const struct proof *proof, const struct verdict *verdict, size_t *length)
+static char *print(const struct oom *oom, const struct proof *proof, const struct verdict *verdict,
+                   size_t *length)
 {
     char *text = NULL;
     FILE *file = open_memstream(&text, length);
@@ -51,7 +52,8 @@ struct collection {
     uint64_t count[PROOF_KIND_COUNT];
 };
 
-static void check_valid(struct collection *collection, struct oracle *oracle, const struct oom *oom, uint64_t nodes_max)
+static void check_valid(struct collection *collection, struct oracle *oracle, const struct oom *oom,
+                        uint64_t nodes_max)
 {
     char reason[CERTIFICATE_REASON_BYTES] = "";
     struct verdict verdict = {.op = 1};
@@ -64,7 +66,8 @@ static void check_valid(struct collection *collection, struct oracle *oracle, co
     collection->count[proof->kind]++;
     size_t *kept_count = &collection->kept_count[proof->kind];
     /* Of the plans, most of them should have steps to corrupt. */
-    const bool is_plain = proof->kind == PROOF_PLAN && proof->plan.move_count < 2 && *kept_count >= KEPT_MAX / 4;
+    const bool is_plain = proof->kind == PROOF_PLAN && proof->plan.move_count < 2 &&
+                          *kept_count >= KEPT_MAX / 4;
     if (*kept_count < KEPT_MAX && length <= KEPT_BYTES_MAX && !is_plain) {
         json_t *root = json_loadb(text, length, 0, NULL);
         ck_assert_ptr_nonnull(root);
@@ -113,13 +116,14 @@ START_TEST(every_kind_of_proof_occurs_and_is_valid)
     for (unsigned kind = PROOF_NONE + 1; kind < PROOF_KIND_COUNT; kind++) {
         const char *name = proof_kind_name((enum proof_kind)kind);
         printf("certificate: %6" PRIu64 " valid, by %s\n", collection.count[kind], name);
-        ck_assert_msg(collection.count[kind] >= 10, "%s occurred %" PRIu64 " times", name, collection.count[kind]);
+        ck_assert_msg(collection.count[kind] >= 10, "%s occurred %" PRIu64 " times", name,
+                      collection.count[kind]);
     }
     collection_deinit(&collection);
 }
 END_TEST
 
-/* --- reading ------------------------------------------------------------------------------------------------ */
+/* --- reading --- */
 
 /* A document as the harness's own data. */
 struct document {
@@ -141,7 +145,8 @@ static void document_deinit(struct document *document)
 /* Where there may be none, null and -1 say so.  False: it is no number. */
 static bool read_number(const json_t *json, uint64_t none, uint64_t *value)
 {
-    const bool says_none = json_is_null(json) || (json_is_integer(json) && json_integer_value(json) == -1);
+    const bool says_none = json_is_null(json) ||
+                           (json_is_integer(json) && json_integer_value(json) == -1);
     if (says_none && none != 0) {
         *value = none;
         return true;
@@ -164,7 +169,8 @@ static bool member(const json_t *object, const char *name, uint64_t none, uint64
 static unsigned word(const json_t *json, const char *const *words, unsigned count)
 {
     unsigned i = 0;
-    while (i < count && (json_string_value(json) == NULL || strcmp(json_string_value(json), words[i]) != 0)) {
+    while (i < count &&
+           (json_string_value(json) == NULL || strcmp(json_string_value(json), words[i]) != 0)) {
         i++;
     }
     return i;
@@ -198,7 +204,7 @@ static bool read_request(const json_t *root, struct oom_request *request)
                          member(json, "align", 0, &request->align_bytes) &&
                          member(json, "stack", 0, &request->stack_bytes);
     const json_int_t own = json_integer_value(json_object_get(json, "program"));
-    request->class = (enum request_class)class;
+    request->class = (enum request_class) class;
     request->own_op = own == -1 ? OP_NONE : (uint32_t)own;
     return is_good && own >= -1 && own < OP_NONE;
 }
@@ -211,7 +217,8 @@ static bool read_block(const json_t *json, struct oom_block *block)
     const unsigned state = word(json_object_get(json, "state"), states, 2);
     uint64_t holds = 0;
     const bool is_good = kind < 4 && state < 2 && member(json, "holds", 0, &holds) &&
-                         member(json, "address", 0, &block->address) && member(json, "size", 0, &block->size_bytes) &&
+                         member(json, "address", 0, &block->address) &&
+                         member(json, "size", 0, &block->size_bytes) &&
                          member(json, "align", 0, &block->align_bytes) &&
                          member(json, "stack", 0, &block->stack_bytes) &&
                          member(json, "used_until", DELAY_NEVER, &block->used_until_ns) &&
@@ -249,7 +256,8 @@ static bool read_moves(const json_t *moves, struct document *document)
         uint64_t block = 0;
         is_good = member(json, "block", 0, &block) && block < OP_NONE &&
                   member(json, "from", PROOF_IN_HOST_MEMORY, &move->from) &&
-                  member(json, "to", PROOF_IN_HOST_MEMORY, &move->to) && member(json, "bytes", 0, &move->size_bytes);
+                  member(json, "to", PROOF_IN_HOST_MEMORY, &move->to) &&
+                  member(json, "bytes", 0, &move->size_bytes);
         move->block = (uint32_t)block;
     }
     document->plan.moves = document->moves;
@@ -280,7 +288,8 @@ static bool is_power_of_two(uint64_t value)
 
 static bool is_align(const struct oom *oom, uint64_t align_bytes)
 {
-    return is_power_of_two(align_bytes) && align_bytes >= oom->granule_bytes && align_bytes <= UINT64_C(1) << 30;
+    return is_power_of_two(align_bytes) && align_bytes >= oom->granule_bytes &&
+           align_bytes <= UINT64_C(1) << 30;
 }
 
 static bool is_block_good(const struct oom *oom, size_t i)
@@ -292,10 +301,12 @@ static bool is_block_good(const struct oom *oom, size_t i)
             return false;
         }
     }
-    return is_align(oom, block->align_bytes) && block->address % block->align_bytes == 0 && block->address >= below &&
-           block->size_bytes > 0 && block->size_bytes % oom->granule_bytes == 0 &&
-           block->address <= oom->capacity_bytes && block->size_bytes <= oom->capacity_bytes - block->address &&
-           block->stack_bytes % oom->granule_bytes == 0 && (block->kind == BLOCK_PROGRAM || block->stack_bytes == 0) &&
+    return is_align(oom, block->align_bytes) && block->address % block->align_bytes == 0 &&
+           block->address >= below && block->size_bytes > 0 &&
+           block->size_bytes % oom->granule_bytes == 0 && block->address <= oom->capacity_bytes &&
+           block->size_bytes <= oom->capacity_bytes - block->address &&
+           block->stack_bytes % oom->granule_bytes == 0 &&
+           (block->kind == BLOCK_PROGRAM || block->stack_bytes == 0) &&
            (block->state == BLOCK_DYING || block->freed_at_ns == 0);
 }
 
@@ -305,9 +316,12 @@ static bool is_well_formed(const struct oom *oom)
     const struct oom_request *request = &oom->request;
     bool is_good = is_power_of_two(oom->granule_bytes) && oom->granule_bytes <= UINT64_C(1) << 30 &&
                    oom->capacity_bytes > 0 && oom->capacity_bytes <= UINT64_C(1) << 50 &&
-                   oom->capacity_bytes % oom->granule_bytes == 0 && is_align(oom, request->align_bytes) &&
-                   request->stack_bytes % oom->granule_bytes == 0 && request->stack_bytes <= UINT64_C(1) << 63 &&
-                   (request->class == REQUEST_PROGRAM || (request->size_bytes > 0 && request->stack_bytes == 0)) &&
+                   oom->capacity_bytes % oom->granule_bytes == 0 &&
+                   is_align(oom, request->align_bytes) &&
+                   request->stack_bytes % oom->granule_bytes == 0 &&
+                   request->stack_bytes <= UINT64_C(1) << 63 &&
+                   (request->class == REQUEST_PROGRAM ||
+                    (request->size_bytes > 0 && request->stack_bytes == 0)) &&
                    (request->own_op == OP_NONE || request->size_bytes == 0);
     for (size_t i = 0; i < oom->block_count && is_good; i++) {
         is_good = is_block_good(oom, i);
@@ -319,7 +333,8 @@ static bool is_well_formed(const struct oom *oom)
 static bool document_read(const json_t *root, struct document *document)
 {
     static const char *const claims[] = {"justified", "premature", "unknown"};
-    static const enum verdict_kind kinds[] = {VERDICT_JUSTIFIED, VERDICT_PREMATURE, VERDICT_UNKNOWN};
+    static const enum verdict_kind kinds[] = {VERDICT_JUSTIFIED, VERDICT_PREMATURE,
+                                              VERDICT_UNKNOWN};
     const json_t *device = json_object_get(root, "device");
     const json_t *proof = json_object_get(root, "proof");
     const unsigned claim = word(json_object_get(root, "claim"), claims, 3);
@@ -328,12 +343,13 @@ static bool document_read(const json_t *root, struct document *document)
     document->is_plan = strcmp(json_string_value(json_object_get(proof, "kind")), "plan") == 0;
     return claim < 3 && json_integer_value(json_object_get(root, "version")) == 1 &&
            member(device, "capacity", 0, &document->oom.capacity_bytes) &&
-           member(device, "granule", 0, &document->oom.granule_bytes) && read_contract(root, &document->oom) &&
-           read_request(root, &document->oom.request) && read_blocks(root, &document->oom) &&
-           is_well_formed(&document->oom) && (!document->is_plan || read_plan(proof, document));
+           member(device, "granule", 0, &document->oom.granule_bytes) &&
+           read_contract(root, &document->oom) && read_request(root, &document->oom.request) &&
+           read_blocks(root, &document->oom) && is_well_formed(&document->oom) &&
+           (!document->is_plan || read_plan(proof, document));
 }
 
-/* --- corruption --------------------------------------------------------------------------------------------- */
+/* --- corruption --- */
 
 /* Where a number of the document stands: in an object by name, or in an array by index. */
 struct slot {
@@ -362,14 +378,16 @@ static void find_numbers(struct slots *slots, json_t *json)
     const char *key = NULL;
     json_t *value = NULL;
     size_t index = 0;
-    json_object_foreach(json, key, value) {
+    json_object_foreach(json, key, value)
+    {
         if (json_is_integer(value)) {
             add_slot(slots, &(struct slot){.parent = json, .key = key});
         } else if (strcmp(key, "about") != 0) {
             find_numbers(slots, value);
         }
     }
-    json_array_foreach(json, index, value) {
+    json_array_foreach(json, index, value)
+    {
         if (json_is_integer(value)) {
             add_slot(slots, &(struct slot){.parent = json, .index = index});
         } else {
@@ -394,7 +412,9 @@ static json_int_t changed_number(struct random *random, json_int_t value, json_i
     case 5:
         return value * 2;
     default:
-        return value / granule > 0 ? (json_int_t)random_below(random, (uint64_t)(value / granule) + 1) * granule : 0;
+        return value / granule > 0
+                   ? (json_int_t)random_below(random, (uint64_t)(value / granule) + 1) * granule
+                   : 0;
     }
 }
 
@@ -403,7 +423,8 @@ static bool change_number(struct random *random, json_t *root)
     struct slots slots = {0};
     find_numbers(&slots, root);
     const struct slot *slot = &slots.slots[random_below(random, slots.count)];
-    const json_int_t granule = json_integer_value(json_object_get(json_object_get(root, "device"), "granule"));
+    const json_int_t granule = json_integer_value(
+        json_object_get(json_object_get(root, "device"), "granule"));
     json_t *number = slot->key != NULL ? json_object_get(slot->parent, slot->key)
                                        : json_array_get(slot->parent, slot->index);
     json_integer_set(number, changed_number(random, json_integer_value(number), granule));
@@ -417,7 +438,8 @@ static json_t *any_of(struct random *random, const json_t *array)
     return count == 0 ? NULL : json_array_get(array, (size_t)random_below(random, count));
 }
 
-static void set_word(struct random *random, json_t *object, const char *name, const char *const *words, uint64_t count)
+static void set_word(struct random *random, json_t *object, const char *name,
+                     const char *const *words, uint64_t count)
 {
     json_object_set_new(object, name, json_string(words[random_below(random, count)]));
 }
@@ -425,7 +447,8 @@ static void set_word(struct random *random, json_t *object, const char *name, co
 static void set_time(struct random *random, json_t *object, const char *name)
 {
     const bool is_never = random_chance(random, 1, 3);
-    json_object_set_new(object, name, json_integer(is_never ? -1 : (json_int_t)random_below(random, 8)));
+    json_object_set_new(object, name,
+                        json_integer(is_never ? -1 : (json_int_t)random_below(random, 8)));
 }
 
 static bool change_block(struct random *random, json_t *root)
@@ -471,7 +494,8 @@ static bool change_state(struct random *random, json_t *root)
         set_word(random, contract, "defrag", defrags, 3);
         break;
     case 1:
-        json_object_set_new(contract, flags[random_below(random, 3)], json_boolean(random_chance(random, 1, 2)));
+        json_object_set_new(contract, flags[random_below(random, 3)],
+                            json_boolean(random_chance(random, 1, 2)));
         break;
     case 2:
         json_object_set_new(json_object_get(root, "refused"), fault, json_true());
@@ -496,7 +520,8 @@ static bool shift_place(struct random *random, json_t *root)
     json_t *move = any_of(random, json_object_get(proof, "moves"));
     const bool shifts_move = move != NULL && random_chance(random, 1, 2);
     json_t *place = shifts_move ? json_object_get(move, "to") : json_object_get(proof, "address");
-    const json_int_t granule = json_integer_value(json_object_get(json_object_get(root, "device"), "granule"));
+    const json_int_t granule = json_integer_value(
+        json_object_get(json_object_get(root, "device"), "granule"));
     const json_int_t sign = random_chance(random, 1, 2) ? 1 : -1;
     const json_int_t shift = (json_int_t)random_between(random, 1, 2) * granule * sign;
     if (!json_is_integer(place) || json_integer_value(place) + shift < 0) {
@@ -506,7 +531,8 @@ static bool shift_place(struct random *random, json_t *root)
     return true;
 }
 
-/* Moves and evictions: one is left out, comes twice, or two change places; or something goes to another place. */
+/* Moves and evictions: one is left out, comes twice, or two change places; or something goes to
+ * another place. */
 static bool change_plan(struct random *random, json_t *root)
 {
     json_t *proof = json_object_get(root, "proof");
@@ -582,7 +608,8 @@ static bool splice(struct random *random, json_t *root, const json_t *other)
 }
 
 enum way { WAY_NUMBER, WAY_BLOCK, WAY_STATE, WAY_PLAN, WAY_LOG, WAY_SPLICE, WAY_COUNT };
-static const char *const way_names[WAY_COUNT] = {"a number", "a block", "the state", "a step", "the log", "the proof"};
+static const char *const way_names[WAY_COUNT] = {"a number", "a block", "the state",
+                                                 "a step",   "the log", "the proof"};
 
 /* False: the document has nothing of the kind. */
 static bool corrupt(struct random *random, enum way way, json_t *root, const json_t *other)
@@ -603,14 +630,14 @@ static bool corrupt(struct random *random, enum way way, json_t *root, const jso
     }
 }
 
-/* --- what the checker says to it ------------------------------------------------------------------------------ */
+/* --- what the checker says to it --- */
 
 /* What became of the certificates that were corrupted in one way. */
 struct tally {
     uint64_t malformed; /* no certificate any more, or of a state that cannot be */
     uint64_t refuted_wrong, refuted_right; /* the claim is wrong now, or still right */
-    uint64_t refuted_undecided;            /* the oracle did not decide again within a small budget */
-    uint64_t valid;                        /* and right */
+    uint64_t refuted_undecided; /* the oracle did not decide again within a small budget */
+    uint64_t valid;             /* and right */
 };
 
 static enum verdict_kind judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max)
@@ -625,11 +652,13 @@ static bool is_right(struct oracle *oracle, const struct document *document, con
 {
     char reason[PLAN_SIMULATOR_REASON_BYTES] = "";
     if (document->claim == VERDICT_UNKNOWN) {
-        /* That a search ended early is nothing that a state could contradict, as long as there is a search. */
+        /* That a search ended early is nothing that a state could contradict, as long as there is a
+         * search. */
         return plan_defrag(&document->oom) == DEFRAG_REPACK;
     }
     if (document->claim == VERDICT_PREMATURE) {
-        const bool is_good = document->is_plan && plan_simulate(&document->oom, &document->plan, reason);
+        const bool is_good = document->is_plan &&
+                             plan_simulate(&document->oom, &document->plan, reason);
         ck_assert_msg(!is_good || judge(oracle, &document->oom, 0) == VERDICT_PREMATURE,
                       "the plan can be carried out, the oracle says no:\n%s", text);
         return is_good;
@@ -638,8 +667,8 @@ static bool is_right(struct oracle *oracle, const struct document *document, con
 }
 
 /* A plan that the simulator accepts is valid: the checker is not stricter than the document. */
-static void check_refuted(struct oracle *oracle, const struct document *document, const char *text, const char *said,
-                          struct tally *tally)
+static void check_refuted(struct oracle *oracle, const struct document *document, const char *text,
+                          const char *said, struct tally *tally)
 {
     char reason[PLAN_SIMULATOR_REASON_BYTES] = "";
     if (document->claim == VERDICT_PREMATURE && document->is_plan) {
@@ -683,14 +712,16 @@ static json_t *any_certificate(struct random *random)
 }
 
 /* Draws certificates until one can be corrupted that way. */
-static void corrupt_one(struct random *random, struct oracle *oracle, enum way way, struct tally *tally)
+static void corrupt_one(struct random *random, struct oracle *oracle, enum way way,
+                        struct tally *tally)
 {
     bool is_changed = false;
     while (!is_changed) {
         const json_t *before = any_certificate(random);
         json_t *changed = json_deep_copy(before);
         ck_assert_ptr_nonnull(changed);
-        is_changed = corrupt(random, way, changed, any_certificate(random)) && !json_equal(changed, before);
+        is_changed = corrupt(random, way, changed, any_certificate(random)) &&
+                     !json_equal(changed, before);
         if (is_changed) {
             check_corrupted(oracle, changed, tally);
         }
@@ -700,9 +731,11 @@ static void corrupt_one(struct random *random, struct oracle *oracle, enum way w
 
 static void print_tally(const char *name, const struct tally *tally)
 {
-    printf("certificate: %-9s changed: refuted %5" PRIu64 " (claim wrong now), %5" PRIu64 " (claim still right), %3"
-           PRIu64 " (not decided again); %5" PRIu64 " malformed; %5" PRIu64 " valid, and right\n", name,
-           tally->refuted_wrong, tally->refuted_right, tally->refuted_undecided, tally->malformed, tally->valid);
+    printf("certificate: %-9s changed: refuted %5" PRIu64 " (claim wrong now), %5" PRIu64
+           " (claim still right), %3" PRIu64 " (not decided again); %5" PRIu64
+           " malformed; %5" PRIu64 " valid, and right\n",
+           name, tally->refuted_wrong, tally->refuted_right, tally->refuted_undecided,
+           tally->malformed, tally->valid);
 }
 
 /* HBMSTRESS_EXHAUSTIVE=1 corrupts twenty times as many, for nightly runs. */
@@ -725,7 +758,8 @@ START_TEST(a_corrupted_certificate_is_noticed_or_still_right)
     for (unsigned way = 0; way < WAY_COUNT; way++) {
         const struct tally *tally = &tallies[way];
         print_tally(way_names[way], tally);
-        /* Neither did all changes matter nor none; of a log every letter matters, and a proof is of its own state. */
+        /* Neither did all changes matter nor none; of a log every letter matters, and a proof is of
+         * its own state. */
         ck_assert(tally->valid > 0 || way == WAY_LOG || way == WAY_SPLICE);
         ck_assert_uint_gt(tally->refuted_wrong + tally->refuted_right + tally->malformed, 100);
     }
@@ -734,14 +768,15 @@ START_TEST(a_corrupted_certificate_is_noticed_or_still_right)
 }
 END_TEST
 
-/* --- exact proofs -------------------------------------------------------------------------------------------- */
+/* --- exact proofs --- */
 
 static void check_not_valid(const json_t *root)
 {
     char reason[CERTIFICATE_REASON_BYTES];
     char *text = json_dumps(root, JSON_COMPACT);
     ck_assert_ptr_nonnull(text);
-    ck_assert_msg(certificate_check(text, strlen(text), reason) != CERTIFICATE_VALID, "still valid:\n%s", text);
+    ck_assert_msg(certificate_check(text, strlen(text), reason) != CERTIFICATE_VALID,
+                  "still valid:\n%s", text);
     free(text);
 }
 
@@ -761,7 +796,8 @@ static uint64_t check_numbers_exact(json_t *root)
     const char *name = NULL;
     json_t *number = NULL;
     uint64_t count = 0;
-    json_object_foreach(json_object_get(root, "proof"), name, number) {
+    json_object_foreach(json_object_get(root, "proof"), name, number)
+    {
         if (json_is_integer(number) && is_of_state(name)) {
             json_integer_set(number, json_integer_value(number) + 1);
             check_not_valid(root);
@@ -808,11 +844,11 @@ START_TEST(a_number_that_is_not_right_and_a_log_that_goes_on_are_noticed)
 }
 END_TEST
 
-/* --- forged proofs -------------------------------------------------------------------------------------------- */
+/* --- forged proofs --- */
 
-/* Out-of-memories that are premature, and for each the proofs that somebody might try who claims that they are
- * justified: every number that could be right, and logs that are made letter by letter from what the checker lets
- * pass. */
+/* Out-of-memories that are premature, and for each the proofs that somebody might try who claims
+ * that they are justified: every number that could be right, and logs that are made letter by
+ * letter from what the checker lets pass. */
 struct forgery {
     struct random random;
     struct oracle *oracle;
@@ -830,14 +866,16 @@ static void try_proof(struct forgery *forgery, json_t *proof, char reason[CERTIF
     json_object_set_new(forgery->root, "proof", proof);
     char *text = json_dumps(forgery->root, JSON_COMPACT);
     ck_assert_ptr_nonnull(text);
-    ck_assert_msg(certificate_check(text, strlen(text), reason) != CERTIFICATE_VALID, "forged:\n%s", text);
+    ck_assert_msg(certificate_check(text, strlen(text), reason) != CERTIFICATE_VALID, "forged:\n%s",
+                  text);
     forgery->attempt_count++;
     free(text);
 }
 
 static void draw_premature(struct forgery *forgery, bool is_tight)
 {
-    static const struct random_oom_wish wish = {.granules_max = 30, .block_count_max = 14, .has_alignments = true};
+    static const struct random_oom_wish wish = {
+        .granules_max = 30, .block_count_max = 14, .has_alignments = true};
     struct verdict verdict = {.kind = VERDICT_NONE};
     const struct proof *proof = NULL;
     while (verdict.kind != VERDICT_PREMATURE) {
@@ -878,8 +916,10 @@ static void forge_rounding(struct forgery *forgery, uint64_t unit)
             need += reach->ranges[i].size_bytes / unit;
         }
     }
-    try_proof(forgery, json_pack("{s:s,s:I,s:I,s:I}", "kind", "rounding", "unit", (json_int_t)unit, "need",
-                                 (json_int_t)need, "have", (json_int_t)have), reason);
+    try_proof(forgery,
+              json_pack("{s:s,s:I,s:I,s:I}", "kind", "rounding", "unit", (json_int_t)unit, "need",
+                        (json_int_t)need, "have", (json_int_t)have),
+              reason);
 }
 
 /* The letter that the reason names; 0 when it names none. */
@@ -898,7 +938,8 @@ static void forge_log(struct forgery *forgery, bool is_plain)
         size_t passed = 0;
         for (size_t i = 0; i < sizeof letters - 1 && passed <= length; i++) {
             log[length] = letters[i];
-            json_t *proof = json_pack("{s:s,s:i,s:b,s:s}", "kind", "search", "least", 0, "plain", is_plain, "log", log);
+            json_t *proof = json_pack("{s:s,s:i,s:b,s:s}", "kind", "search", "least", 0, "plain",
+                                      is_plain, "log", log);
             try_proof(forgery, proof, reason);
             passed = letter_named(reason);
         }
@@ -922,7 +963,8 @@ START_TEST(no_proof_can_be_forged_for_a_premature_out_of_memory)
         forge_log(&forgery, false);
         forge_log(&forgery, true);
     }
-    printf("certificate: %" PRIu64 " forged proofs are refused, whose logs had %" PRIu64 " letters that passed\n",
+    printf("certificate: %" PRIu64 " forged proofs are refused, whose logs had %" PRIu64
+           " letters that passed\n",
            forgery.attempt_count, forgery.letter_count);
     ck_assert_uint_gt(forgery.letter_count, FORGED_COUNT);
     oracle_destroy(forgery.oracle);

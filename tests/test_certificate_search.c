@@ -1,5 +1,5 @@
-/* The proofs that nothing can be packed, against every placement of small cases: what is accepted is true, and the log
- * of a walk that tried everything is accepted. */
+/* The proofs that nothing can be packed, against every placement of small cases: what is accepted
+ * is true, and the log of a walk that tried everything is accepted. */
 #include "checker/certificate_check.h"
 #include "tests/suite.h"
 
@@ -13,7 +13,8 @@
 
 enum { SPAN_MAX = 5, ITEM_MAX = 9, LOG_BYTES = 1 << 14, TEXT_BYTES = 1 << 21, ROUND_COUNT = 600 };
 
-/* Spans with a held block of one byte behind each, blocks inside them, and a request.  Item 0 is the request. */
+/* Spans with a held block of one byte behind each, blocks inside them, and a request.  Item 0 is
+ * the request. */
 struct packing {
     int span_count, item_count;
     int start[SPAN_MAX], length[SPAN_MAX];
@@ -36,14 +37,16 @@ static int round_up(int value, int unit)
     return (value + unit - 1) / unit * unit;
 }
 
-/* Blocks are laid into the spans from the left with chance gaps; the request takes most of what is left. */
+/* Blocks are laid into the spans from the left with chance gaps; the request takes most of what is
+ * left. */
 static struct packing make_packing(bool is_aligned, int item_max, int length_max)
 {
     struct packing packing = {.span_count = 1 + random_below(SPAN_MAX - 1), .item_count = 1};
     const int alike = 1 + random_below(3);
     for (int span = 0, at = 0; span < packing.span_count; span++) {
         packing.start[span] = at;
-        packing.length[span] = alike == 1 && span > 0 ? packing.length[0] : 2 + random_below(length_max - 1);
+        packing.length[span] = alike == 1 && span > 0 ? packing.length[0]
+                                                      : 2 + random_below(length_max - 1);
         at += packing.length[span] + 1;
         int place = packing.start[span];
         packing.slack += packing.length[span];
@@ -75,7 +78,8 @@ static bool fits_from(const struct packing *packing, int item, uint64_t taken)
     const uint64_t bits = (UINT64_C(1) << packing->size[item]) - 1;
     for (int span = 0; span < packing->span_count; span++) {
         const int end = packing->start[span] + packing->length[span] - packing->size[item];
-        for (int at = round_up(packing->start[span], packing->align[item]); at <= end; at += packing->align[item]) {
+        for (int at = round_up(packing->start[span], packing->align[item]); at <= end;
+             at += packing->align[item]) {
             if ((taken & bits << at) == 0 && fits_from(packing, item + 1, taken | bits << at)) {
                 return true;
             }
@@ -97,16 +101,18 @@ __attribute__((format(printf, 1, 2))) static void append(const char *format, ...
 {
     va_list arguments;
     va_start(arguments, format);
-    text_length += (size_t)vsnprintf(text + text_length, sizeof text - text_length, format, arguments);
+    text_length += (size_t)vsnprintf(text + text_length, sizeof text - text_length, format,
+                                     arguments);
     va_end(arguments);
     ck_assert_uint_lt(text_length, sizeof text);
 }
 
 static void append_block(int op, int address, int size, int align, int holds)
 {
-    append("%s{\"op\": %d, \"kind\": \"buffer\", \"state\": \"live\", \"address\": %d, \"size\": %d, \"align\": %d,"
-           " \"stack\": 0, \"holds\": %d, \"used_until\": 0, \"freed_at\": 0}",
-           op == 0 ? "" : ",\n", op, address, size, align, holds);
+    append(
+        "%s{\"op\": %d, \"kind\": \"buffer\", \"state\": \"live\", \"address\": %d, \"size\": %d, \"align\": %d,"
+        " \"stack\": 0, \"holds\": %d, \"used_until\": 0, \"freed_at\": 0}",
+        op == 0 ? "" : ",\n", op, address, size, align, holds);
 }
 
 static void append_blocks(const struct packing *packing)
@@ -115,7 +121,8 @@ static void append_blocks(const struct packing *packing)
     for (int span = 0; span < packing->span_count; span++) {
         const int end = packing->start[span] + packing->length[span];
         for (; item < packing->item_count && packing->address[item] < end; item++) {
-            append_block(op++, packing->address[item], packing->size[item], packing->align[item], 0);
+            append_block(op++, packing->address[item], packing->size[item], packing->align[item],
+                         0);
         }
         append_block(op++, end, 1, 1, 1);
     }
@@ -126,13 +133,16 @@ static enum certificate_result check_proof(const struct packing *packing, const 
     const int last = packing->span_count - 1;
     text_length = 0;
     append("{\"format\": \"hbmstress-certificate\", \"version\": 1, \"claim\": \"justified\",\n");
-    append("\"device\": {\"capacity\": %d, \"granule\": 1},\n", packing->start[last] + packing->length[last] + 1);
-    append("\"contract\": {\"defrag\": \"repack\", \"drains\": true, \"evicts\": true, \"program_evicts_program\": "
-           "true},\n");
-    append("\"refused\": {\"copy\": false, \"wait\": false, \"unload\": false, \"host_memory\": false},\n"
-           "\"request\": {\"class\": \"buffer\", \"bytes\": %d, \"align\": %d, \"stack\": 0, \"program\": -1},\n"
-           "\"blocks\": [",
-           packing->size[0], packing->align[0]);
+    append("\"device\": {\"capacity\": %d, \"granule\": 1},\n",
+           packing->start[last] + packing->length[last] + 1);
+    append(
+        "\"contract\": {\"defrag\": \"repack\", \"drains\": true, \"evicts\": true, \"program_evicts_program\": "
+        "true},\n");
+    append(
+        "\"refused\": {\"copy\": false, \"wait\": false, \"unload\": false, \"host_memory\": false},\n"
+        "\"request\": {\"class\": \"buffer\", \"bytes\": %d, \"align\": %d, \"stack\": 0, \"program\": -1},\n"
+        "\"blocks\": [",
+        packing->size[0], packing->align[0]);
     append_blocks(packing);
     append("],\n\"proof\": %s}", proof);
     return certificate_check(text, text_length, reason);
@@ -199,7 +209,8 @@ static void walk_children(struct walk *walk, struct node node)
     walk_node(walk, node);
 }
 
-/* Where nothing is left to try although no letter is true, the log cannot be completed: only next to a packing. */
+/* Where nothing is left to try although no letter is true, the log cannot be completed: only next
+ * to a packing. */
 static void walk_node(struct walk *walk, struct node node)
 {
     while (node.t < walk->type_count && !may_come(walk, &node)) {
@@ -211,7 +222,8 @@ static void walk_node(struct walk *walk, struct node node)
     for (int t = node.t; t < walk->type_count; t++) {
         sum += walk->types[t].size * walk->types[t].count;
     }
-    const bool may_end = room > node.spare && room - node.spare > sum && (walk->is_plain || !has_type);
+    const bool may_end = room > node.spare && room - node.spare > sum &&
+                         (walk->is_plain || !has_type);
     if (walk->left == 0) {
         walk->has_found = true;
     } else if (may_end && (!has_type || random_below(4) > 0)) {
@@ -223,8 +235,10 @@ static void walk_node(struct walk *walk, struct node node)
         ck_assert(room <= node.spare && node.span + 1 < walk->span_count);
         write_letter(walk, 'c');
         const int slack = node.slack - room;
-        walk_node(walk, (struct node){
-                            .span = node.span + 1, .at = walk->start[node.span + 1], .slack = slack, .spare = slack});
+        walk_node(walk, (struct node){.span = node.span + 1,
+                                      .at = walk->start[node.span + 1],
+                                      .slack = slack,
+                                      .spare = slack});
     }
 }
 
@@ -232,12 +246,13 @@ static void walk_node(struct walk *walk, struct node node)
 static void add_item(struct walk *walk, int size, int align)
 {
     int t = 0;
-    while (t < walk->type_count &&
-           (walk->types[t].size > size || (walk->types[t].size == size && walk->types[t].align < align))) {
+    while (t < walk->type_count && (walk->types[t].size > size || (walk->types[t].size == size &&
+                                                                   walk->types[t].align < align))) {
         t++;
     }
     if (t == walk->type_count || walk->types[t].size != size || walk->types[t].align != align) {
-        memmove(&walk->types[t + 1], &walk->types[t], (size_t)(walk->type_count++ - t) * sizeof *walk->types);
+        memmove(&walk->types[t + 1], &walk->types[t],
+                (size_t)(walk->type_count++ - t) * sizeof *walk->types);
         walk->types[t] = (struct type){.size = size, .align = align};
     }
     walk->types[t].count++;
@@ -265,15 +280,18 @@ static void write_log(struct walk *walk, const struct packing *packing, bool is_
     for (int span = 0; span < packing->span_count; span++) {
         add_span(walk, packing->start[span], packing->length[span]);
     }
-    walk_node(walk, (struct node){.at = walk->start[0], .slack = packing->slack, .spare = packing->slack});
+    walk_node(walk, (struct node){
+                        .at = walk->start[0], .slack = packing->slack, .spare = packing->slack});
 }
 
 /* --- The tests --- */
 
-static enum certificate_result check_log(const struct packing *packing, bool is_plain, const char *log)
+static enum certificate_result check_log(const struct packing *packing, bool is_plain,
+                                         const char *log)
 {
     static char proof[LOG_BYTES + 64];
-    snprintf(proof, sizeof proof, "{\"kind\": \"search\", \"least\": 0, \"plain\": %s, \"log\": \"%s\"}",
+    snprintf(proof, sizeof proof,
+             "{\"kind\": \"search\", \"least\": 0, \"plain\": %s, \"log\": \"%s\"}",
              is_plain ? "true" : "false", log);
     return check_proof(packing, proof);
 }
@@ -309,7 +327,8 @@ START_TEST(a_whole_log_is_accepted_and_no_log_when_there_is_a_packing)
     int accepted = 0, packable = 0;
     random_state = (uint64_t)_i + 1;
     for (int round = 0; round < ROUND_COUNT; round++) {
-        const struct packing packing = make_packing(is_aligned, is_aligned ? 6 : ITEM_MAX, is_aligned ? 13 : 14);
+        const struct packing packing = make_packing(is_aligned, is_aligned ? 6 : ITEM_MAX,
+                                                    is_aligned ? 13 : 14);
         if (packing.slack < 0) {
             continue;
         }
@@ -320,13 +339,15 @@ START_TEST(a_whole_log_is_accepted_and_no_log_when_there_is_a_packing)
         const bool has_packing = is_packable(&packing, is_plain);
         ck_assert_int_eq(walk.has_found, has_packing);
         const enum certificate_result result = check_log(&packing, is_plain, walk.log);
-        ck_assert_msg(result == (has_packing ? CERTIFICATE_REFUTED : CERTIFICATE_VALID), "%s\n%.2000s", reason, text);
+        ck_assert_msg(result == (has_packing ? CERTIFICATE_REFUTED : CERTIFICATE_VALID),
+                      "%s\n%.2000s", reason, text);
         packable += has_packing;
         accepted += !has_packing;
         for (int i = 0; i < 6 && walk.length > 0; i++) {
             spoiled = walk;
             spoil(&spoiled);
-            const bool is_accepted = check_log(&packing, is_plain, spoiled.log) == CERTIFICATE_VALID;
+            const bool is_accepted = check_log(&packing, is_plain, spoiled.log) ==
+                                     CERTIFICATE_VALID;
             ck_assert_msg(!is_accepted || !has_packing, "%s\n%.2000s", reason, text);
             /* A log without its end is not accepted, whatever there is. */
             spoiled = walk;
@@ -389,12 +410,14 @@ START_TEST(a_letter_that_is_not_true_is_named)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const enum certificate_result result = check_log(&three_fours, true, cases[i].log);
         ck_assert_int_eq(result, i == 0 ? CERTIFICATE_VALID : CERTIFICATE_REFUTED);
-        ck_assert_msg(strncmp(reason, cases[i].reason, strlen(cases[i].reason)) == 0, "%s: %s", cases[i].log, reason);
+        ck_assert_msg(strncmp(reason, cases[i].reason, strlen(cases[i].reason)) == 0, "%s: %s",
+                      cases[i].log, reason);
     }
 }
 END_TEST
 
-/* Spans of 1, 1 and 3, items of 3 and 1: slack would bear a span that stays empty, but the 1 fits there. */
+/* Spans of 1, 1 and 3, items of 3 and 1: slack would bear a span that stays empty, but the 1 fits
+ * there. */
 START_TEST(a_span_is_left_only_when_no_item_may_come)
 {
     const struct packing packing = {.span_count = 3,
@@ -417,27 +440,32 @@ START_TEST(a_search_is_for_what_the_volume_does_not_settle)
 }
 END_TEST
 
-/* Blocks of two bytes, which fill the device but for the request's two: the walk goes down to the last item. */
+/* Blocks of two bytes, which fill the device but for the request's two: the walk goes down to the
+ * last item. */
 START_TEST(a_walk_of_8192_items_is_no_deeper_than_the_stack)
 {
     static char log[8192 + 2];
     for (int extra = 0; extra < 2; extra++) {
         memset(log, 'b', 8192);
         text_length = 0;
-        append("{\"format\": \"hbmstress-certificate\", \"version\": 1, \"claim\": \"justified\",\n"
-               "\"device\": {\"capacity\": %d, \"granule\": 1},\n"
-               "\"contract\": {\"defrag\": \"repack\", \"drains\": true, \"evicts\": true,"
-               " \"program_evicts_program\": true},\n"
-               "\"refused\": {\"copy\": false, \"wait\": false, \"unload\": false, \"host_memory\": false},\n"
-               "\"request\": {\"class\": \"buffer\", \"bytes\": 2, \"align\": 1, \"stack\": 0, \"program\": -1},\n"
-               "\"blocks\": [",
-               2 * (8192 + extra));
+        append(
+            "{\"format\": \"hbmstress-certificate\", \"version\": 1, \"claim\": \"justified\",\n"
+            "\"device\": {\"capacity\": %d, \"granule\": 1},\n"
+            "\"contract\": {\"defrag\": \"repack\", \"drains\": true, \"evicts\": true,"
+            " \"program_evicts_program\": true},\n"
+            "\"refused\": {\"copy\": false, \"wait\": false, \"unload\": false, \"host_memory\": false},\n"
+            "\"request\": {\"class\": \"buffer\", \"bytes\": 2, \"align\": 1, \"stack\": 0, \"program\": -1},\n"
+            "\"blocks\": [",
+            2 * (8192 + extra));
         for (int i = 0; i < 8191 + extra; i++) {
             append_block(i, 2 * i, 2, 1, 0);
         }
-        append("],\n\"proof\": {\"kind\": \"search\", \"least\": 0, \"plain\": true, \"log\": \"%s\"}}", log);
+        append(
+            "],\n\"proof\": {\"kind\": \"search\", \"least\": 0, \"plain\": true, \"log\": \"%s\"}}",
+            log);
         ck_assert_int_eq(certificate_check(text, text_length, reason), CERTIFICATE_REFUTED);
-        ck_assert_ptr_nonnull(strstr(reason, extra == 0 ? "log[8192]: everything is placed" : "too much"));
+        ck_assert_ptr_nonnull(
+            strstr(reason, extra == 0 ? "log[8192]: everything is placed" : "too much"));
     }
 }
 END_TEST
@@ -457,7 +485,8 @@ START_TEST(rounding_is_never_accepted_when_there_is_a_packing)
             for (int span = 0; span < packing.span_count; span++) {
                 have += packing.length[span] / unit;
             }
-            snprintf(proof, sizeof proof, "{\"kind\": \"rounding\", \"unit\": %d, \"need\": %d, \"have\": %d}", unit,
+            snprintf(proof, sizeof proof,
+                     "{\"kind\": \"rounding\", \"unit\": %d, \"need\": %d, \"have\": %d}", unit,
                      need, have);
             const enum certificate_result result = check_proof(&packing, proof);
             ck_assert_int_eq(result, need > have ? CERTIFICATE_VALID : CERTIFICATE_REFUTED);
@@ -473,7 +502,8 @@ int main(void)
 {
     Suite *suite = suite_create("certificate_search");
     TCase *searching = tcase_create("searches");
-    tcase_add_loop_test(searching, a_whole_log_is_accepted_and_no_log_when_there_is_a_packing, 0, 4);
+    tcase_add_loop_test(searching, a_whole_log_is_accepted_and_no_log_when_there_is_a_packing, 0,
+                        4);
     tcase_add_loop_test(searching, no_short_log_at_all_is_accepted_when_there_is_a_packing, 0, 2);
     tcase_add_test(searching, a_letter_that_is_not_true_is_named);
     tcase_add_test(searching, a_span_is_left_only_when_no_item_may_come);

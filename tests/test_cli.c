@@ -18,20 +18,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static enum exit_code parse(const struct subcommand *subcommand, const char *const *given, struct arguments *arguments)
+static enum exit_code parse(const struct subcommand *subcommand, const char *const *given,
+                            struct arguments *arguments)
 {
     static const char *words[16];
     static char *argv[16];
     size_t count = 0;
-    for (; given[count] != NULL; count++)
+    for (; given[count] != NULL; count++) {
         argv[count] = (char *)given[count];
+    }
     return arguments_parse(subcommand, argv, count, words, arguments);
 }
 
 START_TEST(options_take_their_value_in_three_ways)
 {
     struct arguments arguments;
-    const char *const given[] = {"--seed", "7", "slow_leak", "--ops=12", "-c", "64M", "--", "--odd", NULL};
+    const char *const given[] = {"--seed", "7",  "slow_leak", "--ops=12", "-c",
+                                 "64M",    "--", "--odd",     NULL};
     ck_assert_int_eq(parse(&subcommand_run, given, &arguments), EXIT_KEPT);
     ck_assert(arguments.has_seed);
     ck_assert_uint_eq(arguments.seed, 7);
@@ -55,7 +58,8 @@ END_TEST
 START_TEST(what_is_said_later_overrides_and_the_rest_stays)
 {
     struct arguments base = {.seed = 1, .has_seed = true, .chip = "v4", .op_count_max = 5};
-    struct arguments over = {.capacity_bytes = 512, .seed = 2, .has_regret_max = true, .regret_max = 3};
+    struct arguments over = {
+        .capacity_bytes = 512, .seed = 2, .has_regret_max = true, .regret_max = 3};
     ck_assert_ptr_null(arguments_set(&base, "--target-option", "defrag=none"));
     ck_assert_ptr_null(arguments_set(&base, "--target-option", "granule=512"));
     ck_assert_ptr_null(arguments_set(&over, "--target-option", "defrag=slide"));
@@ -92,7 +96,8 @@ END_TEST
 
 START_TEST(a_job_file_becomes_its_sections)
 {
-    static const char text[] = "; words\n[global]\nseed = 5\n[first]\nscenario = slow_leak\noption.defrag = none\n[slow_leak]\n";
+    static const char text[] =
+        "; words\n[global]\nseed = 5\n[first]\nscenario = slow_leak\noption.defrag = none\n[slow_leak]\n";
     char path[SCRATCH_PATH_BYTES];
     scratch_name(path, "test_cli");
     int file = mkstemp(path);
@@ -136,27 +141,32 @@ static struct judgement judgement_of(const struct task *task)
     struct judgement judgement;
     judgement_init(&judgement);
     judgement.head.task = *task;
-    judgement.head.totals.ops = task->trial % 2 == 1 ? task->op_count_max : (task->op_count_max * 3 + 3) / 4;
+    judgement.head.totals.ops = task->trial % 2 == 1 ? task->op_count_max
+                                                     : (task->op_count_max * 3 + 3) / 4;
     return judgement;
 }
 
-/* Runs a plan with so many at once, finishing the last started first; appends "part:trial:bound ". */
+/* Runs a plan with so many at once, finishing the last started first; appends "part:trial:bound ".
+ */
 static void play(const struct plan *plan, size_t at_once, struct writing *order)
 {
     struct trials *trials = trials_create(plan, 16, 8);
     struct task tasks[8];
     size_t count = 0;
     for (;;) {
-        while (count < at_once && trials_next(trials, &tasks[count]))
+        while (count < at_once && trials_next(trials, &tasks[count])) {
             count++;
-        if (count == 0)
+        }
+        if (count == 0) {
             break;
+        }
         struct judgement judgement = judgement_of(&tasks[--count]);
         trials_put(trials, &judgement);
         judgement_deinit(&judgement);
         while (trials_take(trials, &judgement)) {
             const struct task *task = &judgement.head.task;
-            writing_append_format(order, "%u:%lu:%lu ", task->part, (unsigned long)task->trial, (unsigned long)task->op_count_max);
+            writing_append_format(order, "%u:%lu:%lu ", task->part, (unsigned long)task->trial,
+                                  (unsigned long)task->op_count_max);
             judgement_deinit(&judgement);
         }
     }
@@ -210,16 +220,18 @@ START_TEST(what_was_started_still_counts_after_a_stop)
     plan_two(&plan, parts, UINT64_MAX);
     struct trials *trials = trials_create(&plan, 16, 8);
     struct task tasks[3], task;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3; i++) {
         ck_assert(trials_next(trials, &tasks[i]));
+    }
     trials_stop(trials);
     ck_assert(!trials_next(trials, &task));
     size_t taken = 0;
     for (int i = 2; i >= 0; i--) {
         struct judgement judgement = judgement_of(&tasks[i]);
         trials_put(trials, &judgement);
-        for (; trials_take(trials, &judgement); taken++)
+        for (; trials_take(trials, &judgement); taken++) {
             judgement_deinit(&judgement);
+        }
     }
     ck_assert_uint_eq(taken, 3);
     trials_destroy(trials);
@@ -260,7 +272,8 @@ START_TEST(a_judgement_survives_its_way_and_no_other_bytes_are_one)
     writing_append(&sent.all, "line one\nline two\n");
     writing_append(&sent.notable, "line two\n");
     writing_append(&sent.certificates, "{}\n");
-    sent.head.kept[0] = (struct kept_oom){.verdict = {.kind = VERDICT_UNKNOWN, .op = 5}, .certificate_bytes = 3};
+    sent.head.kept[0] = (struct kept_oom){.verdict = {.kind = VERDICT_UNKNOWN, .op = 5},
+                                          .certificate_bytes = 3};
     sent.head.kept_count = 1;
     writing_init(&bytes);
     judgement_pack(&sent, &bytes);
@@ -295,8 +308,9 @@ static void judgement_with_unknowns(struct judgement *judgement)
     judgement->setup.capacity_bytes = 1 << 20;
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = 4096;
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 8; i++) {
         op_list_append(&judgement->ops, &op);
+    }
     judgement->head.has_list = true;
     for (uint32_t i = 2; i <= 4; i += 2) {
         struct kept_oom *oom = &judgement->head.kept[judgement->head.kept_count++];
@@ -387,7 +401,8 @@ END_TEST
 static struct op_list recorded;
 static struct setup recorded_setup;
 
-static void recorded_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void recorded_begin(void *state, struct random *random, struct setup *setup,
+                           bool capacity_is_free)
 {
     (void)state;
     (void)random;
@@ -395,12 +410,14 @@ static void recorded_begin(void *state, struct random *random, struct setup *set
     *setup = recorded_setup;
 }
 
-static bool recorded_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static bool recorded_next(void *state, struct random *random, const struct scenario_view *view,
+                          struct op *op)
 {
     (void)state;
     (void)random;
-    if (view->op_number == recorded.count)
+    if (view->op_number == recorded.count) {
         return false;
+    }
     *op = recorded.ops[view->op_number];
     return true;
 }
@@ -409,10 +426,11 @@ START_TEST(a_trial_sends_the_certificates_of_what_stayed_unknown_with_its_list)
 {
     struct ops_file_error error;
     op_list_init(&recorded);
-    ck_assert_int_eq(ops_file_read(HBMSTRESS_SOURCE_DIR "/tests/cli_unknown.ops", &recorded_setup, &recorded, &error),
+    ck_assert_int_eq(ops_file_read(HBMSTRESS_SOURCE_DIR "/tests/cli_unknown.ops", &recorded_setup,
+                                   &recorded, &error),
                      OPS_FILE_OK);
-    const struct scenario scenario = {.name = "recorded", .ops_per_trial = 1000, .begin = recorded_begin,
-                                      .next = recorded_next};
+    const struct scenario scenario = {
+        .name = "recorded", .ops_per_trial = 1000, .begin = recorded_begin, .next = recorded_next};
     struct part part = {.name = "recorded", .scenario = &scenario, .setup = recorded_setup};
     ck_assert_int_eq(lookup_target("first_fit", &part.target), EXIT_KEPT);
     const struct plan plan = {.parts = &part, .count = 1};
@@ -431,8 +449,8 @@ START_TEST(a_trial_sends_the_certificates_of_what_stayed_unknown_with_its_list)
         const struct kept_oom *oom = &head->kept[i];
         char reason[CERTIFICATE_REASON_BYTES];
         ck_assert_int_eq(oom->verdict.kind, VERDICT_UNKNOWN);
-        ck_assert(certificate_is_accepted(judgement.certificates.bytes + oom->certificate_start, oom->certificate_bytes,
-                                          reason));
+        ck_assert(certificate_is_accepted(judgement.certificates.bytes + oom->certificate_start,
+                                          oom->certificate_bytes, reason));
         ck_assert_int_eq(judgement.all.bytes[oom->all_end - 1], '\n');
         ck_assert_int_eq(judgement.notable.bytes[oom->notable_end - 1], '\n');
     }

@@ -1,6 +1,6 @@
 /* A plug-in that takes its process down: fails=crash, exit or loop says how, at the second request;
- * fails=open does it before any; fails=message says no with a text that would act on a terminal.  The tests of the command line
- * load it. */
+ * fails=open does it before any; fails=message says no with a text that would act on a terminal.
+ * The tests of the command line load it. */
 #include "harness/target.h"
 
 #include <signal.h>
@@ -30,8 +30,10 @@ static bool read_option(const struct target_option *option, enum failure *failur
     return false;
 }
 
-static enum target_result bad_open(const struct target_setup *setup, const struct device_services *services,
-                                   struct target_instance **instance, struct target_contract *contract, char *reason,
+static enum target_result bad_open(const struct target_setup *setup,
+                                   const struct device_services *services,
+                                   struct target_instance **instance,
+                                   struct target_contract *contract, char *reason,
                                    size_t reason_bytes)
 {
     (void)services;
@@ -42,11 +44,13 @@ static enum target_result bad_open(const struct target_setup *setup, const struc
             return TARGET_INVALID;
         }
     }
-    if (failure == FAILURE_OPEN)
+    if (failure == FAILURE_OPEN) {
         abort();
+    }
     struct target_instance *made = calloc(1, sizeof *made);
-    if (made == NULL)
+    if (made == NULL) {
         return TARGET_FAILED;
+    }
     made->failure = failure;
     made->capacity_bytes = setup->capacity_bytes;
     *instance = made;
@@ -66,15 +70,19 @@ static void fail(enum failure failure)
         (void)signal(SIGSEGV, SIG_DFL); /* a sanitizer would turn it into an exit */
         (void)raise(SIGSEGV);
         break;
-    case FAILURE_EXIT: _exit(7);
+    case FAILURE_EXIT:
+        _exit(7);
     case FAILURE_LOOP:
-        for (;;)
+        for (;;) {
             (void)pause();
-    default: break;
+        }
+    default:
+        break;
     }
 }
 
-static enum target_result bad_alloc(struct target_instance *instance, const struct target_request *request,
+static enum target_result bad_alloc(struct target_instance *instance,
+                                    const struct target_request *request,
                                     struct target_block *block)
 {
     if (++instance->request_count == FAILING_REQUEST) {
@@ -83,12 +91,14 @@ static enum target_result bad_alloc(struct target_instance *instance, const stru
     }
     uint64_t bytes = (request->size_bytes + GRANULE_BYTES - 1) / GRANULE_BYTES * GRANULE_BYTES;
     instance->largest_bytes = bytes;
-    *block = (struct target_block){.handle = instance->request_count, .address = instance->next_address, .size_bytes = bytes};
+    *block = (struct target_block){
+        .handle = instance->request_count, .address = instance->next_address, .size_bytes = bytes};
     instance->next_address += bytes;
     return TARGET_OK;
 }
 
-static enum target_result bad_free(struct target_instance *instance, uint64_t handle, uint64_t event)
+static enum target_result bad_free(struct target_instance *instance, uint64_t handle,
+                                   uint64_t event)
 {
     (void)instance;
     (void)handle;
@@ -103,7 +113,8 @@ static void bad_stats(struct target_instance *instance, struct target_stats *sta
                                    .peak_bytes_in_use = instance->next_address,
                                    .largest_alloc_size = instance->largest_bytes,
                                    .bytes_limit = instance->capacity_bytes,
-                                   .largest_free_block_bytes = instance->capacity_bytes - instance->next_address};
+                                   .largest_free_block_bytes = instance->capacity_bytes -
+                                                               instance->next_address};
 }
 
 static const char *bad_message(struct target_instance *instance)

@@ -1,4 +1,5 @@
-/* The commit of a checkout, read from git's own files: every layout is made up in a directory of its own. */
+/* The commit of a checkout, read from git's own files: every layout is made up in a directory of
+ * its own. */
 #include "cli/commit.h"
 #include "tests/scratch.h"
 #include "tests/suite.h"
@@ -72,7 +73,8 @@ END_TEST
 START_TEST(packed_refs_are_read)
 {
     put(".git/HEAD", "ref: refs/heads/main\n");
-    put(".git/packed-refs", "# pack-refs with: peeled fully-peeled sorted\n" SECOND " refs/heads/maintenance\n" SECOND
+    put(".git/packed-refs",
+        "# pack-refs with: peeled fully-peeled sorted\n" SECOND " refs/heads/maintenance\n" SECOND
         " refs/heads/mai\n" FIRST " refs/heads/main\n" SECOND " refs/tags/v1\n^" SECOND "\n");
     check_commit(".", FIRST);
 }

@@ -62,12 +62,12 @@ START_TEST(nothing_that_acts_on_a_terminal_gets_through)
 {
     expect_visible("plain \xc3\xa9\xe2\x82\xac", "plain \xc3\xa9\xe2\x82\xac");
     expect_visible("\033[2J\r\n\t\007\177", "\\x1b[2J\\x0d\\x0a\\x09\\x07\\x7f");
-    expect_visible("\xc2\x9b", "\\xc2\\x9b");             /* CSI as one character */
-    expect_visible("\xe2\x80\xae", "\\xe2\\x80\\xae");    /* right-to-left override */
-    expect_visible("\xe2\x81\xa6", "\\xe2\\x81\\xa6");    /* isolate */
-    expect_visible("\xff\xc3", "\\xff\\xc3");             /* not UTF-8, cut UTF-8 */
-    expect_visible("\xc0\x8a", "\\xc0\\x8a");             /* a line end in too many bytes */
-    expect_visible("\xed\xa0\x80", "\\xed\\xa0\\x80");    /* half a surrogate pair */
+    expect_visible("\xc2\x9b", "\\xc2\\x9b");          /* CSI as one character */
+    expect_visible("\xe2\x80\xae", "\\xe2\\x80\\xae"); /* right-to-left override */
+    expect_visible("\xe2\x81\xa6", "\\xe2\\x81\\xa6"); /* isolate */
+    expect_visible("\xff\xc3", "\\xff\\xc3");          /* not UTF-8, cut UTF-8 */
+    expect_visible("\xc0\x8a", "\\xc0\\x8a");          /* a line end in too many bytes */
+    expect_visible("\xed\xa0\x80", "\\xed\\xa0\\x80"); /* half a surrogate pair */
     expect_visible("", "");
 }
 END_TEST
@@ -123,7 +123,8 @@ START_TEST(lines_have_the_documented_fields)
     setup_init(&setup);
     setup.seed = 4;
     ck_assert(setup_set_option(&setup, "defrag", "slide"));
-    const struct report_start start = {.subcommand = "run", .setup = &setup, .duration_ns = UINT64_MAX};
+    const struct report_start start = {
+        .subcommand = "run", .setup = &setup, .duration_ns = UINT64_MAX};
     json_start(&text, &start);
     json_t *line = read_line(&text);
     ck_assert_str_eq(word(line, "type"), "start");
@@ -134,10 +135,17 @@ START_TEST(lines_have_the_documented_fields)
     json_decref(line);
 
     const struct report_place place = {"slow_leak", 3};
-    struct verdict verdict = {.kind = VERDICT_PREMATURE, .rule = RULE_PREMATURE, .op = 17, .requested_bytes = 512, .free_bytes = 1024,
+    struct verdict verdict = {.kind = VERDICT_PREMATURE,
+                              .rule = RULE_PREMATURE,
+                              .op = 17,
+                              .requested_bytes = 512,
+                              .free_bytes = 1024,
                               .reason = "it fits"};
-    const struct report_finding oom = {.place = place, .verdict = &verdict, .message = "RESOURCE_EXHAUSTED\033",
-                                       .repro = "out/x.ops", .certificate = "out/x.json"};
+    const struct report_finding oom = {.place = place,
+                                       .verdict = &verdict,
+                                       .message = "RESOURCE_EXHAUSTED\033",
+                                       .repro = "out/x.ops",
+                                       .certificate = "out/x.json"};
     json_verdict(&text, &oom);
     line = read_line(&text);
     ck_assert_str_eq(word(line, "type"), "verdict");
@@ -159,7 +167,8 @@ START_TEST(lines_have_the_documented_fields)
 
     verdict.kind = VERDICT_BROKEN;
     verdict.rule = RULE_OVERLAP;
-    const struct report_finding finding = {.place = place, .verdict = &verdict, .rule = "overlap", .message = "", .repro = "r"};
+    const struct report_finding finding = {
+        .place = place, .verdict = &verdict, .rule = "overlap", .message = "", .repro = "r"};
     json_finding(&text, &finding);
     line = read_line(&text);
     ck_assert_str_eq(word(line, "type"), "broken");
@@ -168,16 +177,26 @@ START_TEST(lines_have_the_documented_fields)
     ck_assert_int_eq(number(line, "op"), 17);
     json_decref(line);
 
-    const struct report_end end = {.totals = {.ops = 9, .ooms = 3, .justified = 1, .premature = 1, .unknown = 1,
-                                              .broken = 2, .disputed = 4, .second_opinions = 5},
-                                   .certificates_checked = 6, .elapsed_ns = 1234567890, .exit_code = 1};
+    const struct report_end end = {.totals = {.ops = 9,
+                                              .ooms = 3,
+                                              .justified = 1,
+                                              .premature = 1,
+                                              .unknown = 1,
+                                              .broken = 2,
+                                              .disputed = 4,
+                                              .second_opinions = 5},
+                                   .certificates_checked = 6,
+                                   .elapsed_ns = 1234567890,
+                                   .exit_code = 1};
     json_end(&text, &end);
     line = read_line(&text);
-    static const char *const keys[] = {"ops", "ooms", "justified", "premature", "unknown", "broken", "exit", "disputed",
-                                       "second_opinions", "certificates_checked"};
+    static const char *const keys[] = {
+        "ops",    "ooms", "justified", "premature",       "unknown",
+        "broken", "exit", "disputed",  "second_opinions", "certificates_checked"};
     static const json_int_t values[] = {9, 3, 1, 1, 1, 2, 1, 4, 5, 6};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         ck_assert_int_eq(number(line, keys[i]), values[i]);
+    }
     ck_assert_double_eq_tol(json_real_value(json_object_get(line, "seconds")), 1.234, 1e-9);
     json_decref(line);
 
@@ -189,7 +208,10 @@ START_TEST(lines_have_the_documented_fields)
     ck_assert_str_eq(word(line, "reason"), "move 3 overlaps");
     json_decref(line);
 
-    json_entry(&text, &(struct report_entry){.kind = "target", .name = "plant", .summary = "does harm", .breaks = "overlap",
+    json_entry(&text, &(struct report_entry){.kind = "target",
+                                             .name = "plant",
+                                             .summary = "does harm",
+                                             .breaks = "overlap",
                                              .options = "defrag=none|slide\ngranule=N\n"});
     line = read_line(&text);
     ck_assert_str_eq(word(line, "kind"), "target");
@@ -204,7 +226,9 @@ END_TEST
 
 START_TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
 {
-    struct report_end end = {.totals = {.regretted = 3, .regrets_unknown = 2, .regretted_evicted_bytes = 1 << 20,
+    struct report_end end = {.totals = {.regretted = 3,
+                                        .regrets_unknown = 2,
+                                        .regretted_evicted_bytes = 1 << 20,
                                         .regretted_moved_bytes = 512}};
     end.totals.regrets[REGRET_EVICTED_NEEDLESSLY] = 1;
     end.totals.regrets[REGRET_MOVED_TOO_MUCH] = 2;
@@ -224,9 +248,10 @@ START_TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
     json_decref(line);
 
     terminal_end(&text, &end);
-    ck_assert_ptr_nonnull(strstr(writing_string(&text),
-                                 "regret: 3 requests cost more than they had to (1 evicted_needlessly, 2 moved_too_much); "
-                                 "beyond the cheapest plans 1.00M evicted, 512B moved; of 2 more "));
+    ck_assert_ptr_nonnull(strstr(
+        writing_string(&text),
+        "regret: 3 requests cost more than they had to (1 evicted_needlessly, 2 moved_too_much); "
+        "beyond the cheapest plans 1.00M evicted, 512B moved; of 2 more "));
     writing_clear(&text);
     end.totals = (struct run_totals){0};
     terminal_end(&text, &end);

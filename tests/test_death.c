@@ -1,4 +1,5 @@
-/* What a child leaves when it dies: each way to die has its name, and a fault of ours is none of the target's. */
+/* What a child leaves when it dies: each way to die has its name, and a fault of ours is none of
+ * the target's. */
 #include "cli/child.h"
 #include "cli/judgement.h"
 #include "harness/check.h"
@@ -75,8 +76,11 @@ static void work_long(void *context, int file)
 
 static enum child_end run(void (*work)(void *context, int file), void *context, struct death *death)
 {
-    const struct child_job job = {.work = work, .context = context, .duration_ns = DURATION_NS,
-                                  .op_timeout_ns = OP_TIMEOUT_NS, .stuck_ns = STUCK_NS};
+    const struct child_job job = {.work = work,
+                                  .context = context,
+                                  .duration_ns = DURATION_NS,
+                                  .op_timeout_ns = OP_TIMEOUT_NS,
+                                  .stuck_ns = STUCK_NS};
     struct writing answer;
     writing_init(&answer);
     const enum child_end end = child_work(&job, &answer, death);
@@ -84,14 +88,16 @@ static enum child_end run(void (*work)(void *context, int file), void *context, 
     return end;
 }
 
-static void check_signature(void (*work)(void *context, int file), void *context, const char *wanted)
+static void check_signature(void (*work)(void *context, int file), void *context,
+                            const char *wanted)
 {
     char signature[SIGNATURE_BYTES];
     struct death *death = death_create();
     ck_assert_ptr_nonnull(death);
     ck_assert_int_ne(run(work, context, death), CHILD_DONE);
     death_signature(death, signature);
-    ck_assert_msg(strncmp(signature, wanted, strlen(wanted)) == 0, "%s, should be %s", signature, wanted);
+    ck_assert_msg(strncmp(signature, wanted, strlen(wanted)) == 0, "%s, should be %s", signature,
+                  wanted);
     death_destroy(death);
 }
 
@@ -100,8 +106,10 @@ START_TEST(a_signal_is_named_with_the_place)
     static const struct {
         int number;
         const char *signature;
-    } cases[] = {{SIGSEGV, "crash: SIGSEGV at end_by_signal"}, {SIGABRT, "crash: SIGABRT at end_by_signal"},
-                 {SIGFPE, "crash: SIGFPE at end_by_signal"},   {SIGTRAP, "crash: SIGTRAP at end_by_signal"},
+    } cases[] = {{SIGSEGV, "crash: SIGSEGV at end_by_signal"},
+                 {SIGABRT, "crash: SIGABRT at end_by_signal"},
+                 {SIGFPE, "crash: SIGFPE at end_by_signal"},
+                 {SIGTRAP, "crash: SIGTRAP at end_by_signal"},
                  {SIGKILL, "crash: SIGKILL in free"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         int number = cases[i].number;
@@ -131,9 +139,11 @@ START_TEST(a_check_of_ours_is_no_death_of_the_target)
     char death[CHILD_DEATH_BYTES];
     int number = SIGABRT;
     writing_init(&answer);
-    ck_assert_int_eq(child_run(fail_a_check, NULL, DURATION_NS, false, &answer, death), CHILD_FAULTY);
+    ck_assert_int_eq(child_run(fail_a_check, NULL, DURATION_NS, false, &answer, death),
+                     CHILD_FAULTY);
     ck_assert_ptr_nonnull(strstr(death, "context != NULL does not hold"));
-    ck_assert_int_eq(child_run(end_by_signal, &number, DURATION_NS, false, &answer, death), CHILD_DIED);
+    ck_assert_int_eq(child_run(end_by_signal, &number, DURATION_NS, false, &answer, death),
+                     CHILD_DIED);
     writing_deinit(&answer);
 }
 END_TEST
@@ -168,7 +178,9 @@ START_TEST(who_sends_sigkill_is_not_said_to_be_the_target)
     struct death *death = death_create();
     ck_assert_int_eq(run(die_from_outside, NULL, death), CHILD_DIED);
     death_describe(death, words);
-    ck_assert_str_eq(words, "the kernel without memory, a limit or somebody ended the target's process: SIGKILL in alloc");
+    ck_assert_str_eq(
+        words,
+        "the kernel without memory, a limit or somebody ended the target's process: SIGKILL in alloc");
     death_destroy(death);
 }
 END_TEST
@@ -206,7 +218,7 @@ START_TEST(a_trial_that_a_check_of_ours_ended_breaks_no_rule)
 }
 END_TEST
 
-/* --- host memory ---------------------------------------------------------------------------- */
+/* --- host memory --- */
 
 START_TEST(host_memory_notices_what_is_written_around_a_piece)
 {

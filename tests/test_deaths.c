@@ -1,5 +1,5 @@
-/* Each planted target that ends its process, hangs, or spoils memory becomes one finding; its shrunk list ends in that
- * finding and in no other, in a fresh process. */
+/* Each planted target that ends its process, hangs, or spoils memory becomes one finding; its
+ * shrunk list ends in that finding and in no other, in a fresh process. */
 #include "cli/attempt.h"
 #include "cli/shrinking.h"
 #include "cli/workers.h"
@@ -13,7 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEED_COUNT = 20, CAUGHT_MIN = 19, SHRUNK_COUNT = 4, TRIAL_COUNT_MAX = 48, OP_COUNT_MAX = 600, REPLAY_COUNT_MAX = 300, WAIT_MS = 1000 };
+enum {
+    SEED_COUNT = 20,
+    CAUGHT_MIN = 19,
+    SHRUNK_COUNT = 4,
+    TRIAL_COUNT_MAX = 48,
+    OP_COUNT_MAX = 600,
+    REPLAY_COUNT_MAX = 300,
+    WAIT_MS = 1000
+};
 /* What these small devices ask for takes less than a hundredth of it. */
 #define OP_TIMEOUT_NS UINT64_C(50000000)
 #define TRIAL_TIMEOUT_NS UINT64_C(300000000000)
@@ -73,15 +81,20 @@ static bool find(const struct plan *plan, struct judgement *judgement)
 
 static void check_shrunk(const struct target *target, const struct judgement *judgement)
 {
-    const struct shrinking shrinking = {.target = target, .setup = &judgement->setup, .ops = &judgement->ops,
+    const struct shrinking shrinking = {.target = target,
+                                        .setup = &judgement->setup,
+                                        .ops = &judgement->ops,
                                         .signature = judgement->head.signature,
                                         .replay_count_max = REPLAY_COUNT_MAX};
-    const struct attempt attempt = {.target = target, .setup = &judgement->setup, .duration_ns = TRIAL_TIMEOUT_NS,
+    const struct attempt attempt = {.target = target,
+                                    .setup = &judgement->setup,
+                                    .duration_ns = TRIAL_TIMEOUT_NS,
                                     .is_run_again = true};
     struct shrunk shrunk = {0};
     struct attempt_result result;
     op_list_init(&shrunk.ops);
-    ck_assert_msg(shrinking_run(&shrinking, &shrunk) == SHRINKING_DONE, "%s: %s", judgement->head.signature, shrunk.why);
+    ck_assert_msg(shrinking_run(&shrinking, &shrunk) == SHRINKING_DONE, "%s: %s",
+                  judgement->head.signature, shrunk.why);
     attempt_run(&attempt, &shrunk.ops, NULL, &result);
     ck_assert_str_eq(result.signature, judgement->head.signature);
     ck_assert_str_eq(shrunk.signature, judgement->head.signature);
@@ -92,8 +105,11 @@ static void check_shrunk(const struct target *target, const struct judgement *ju
 
 static struct part part_of(const struct ground *ground, uint64_t seed)
 {
-    struct part part = {.scenario = scenario_named(ground->scenario), .target = target_find(ground->target),
-                        .capacity_is_free = true, .op_count_max = OP_COUNT_MAX, .duration_ns = UINT64_MAX};
+    struct part part = {.scenario = scenario_named(ground->scenario),
+                        .target = target_find(ground->target),
+                        .capacity_is_free = true,
+                        .op_count_max = OP_COUNT_MAX,
+                        .duration_ns = UINT64_MAX};
     ck_assert_ptr_nonnull(part.scenario);
     ck_assert_ptr_nonnull(part.target);
     snprintf(part.name, sizeof part.name, "%s", ground->scenario);
@@ -113,7 +129,8 @@ START_TEST(a_plant_is_one_finding_and_its_shrunk_list_the_same_one)
     death_set_op_timeout(OP_TIMEOUT_NS);
     for (uint64_t seed = 1; seed <= SEED_COUNT; seed++) {
         struct part part = part_of(ground, seed);
-        const struct plan plan = {.parts = &part, .count = 1, .setup = part.setup, .duration_ns = UINT64_MAX};
+        const struct plan plan = {
+            .parts = &part, .count = 1, .setup = part.setup, .duration_ns = UINT64_MAX};
         struct judgement judgement;
         judgement_init(&judgement);
         const bool is_found = find(&plan, &judgement);
@@ -121,7 +138,8 @@ START_TEST(a_plant_is_one_finding_and_its_shrunk_list_the_same_one)
         if (is_found && strncmp(signature, ground->signature, strlen(ground->signature)) == 0) {
             ck_assert_str_eq(judgement_rule(&judgement), part.target->breaks);
             caught_count++;
-            /* To shrink costs a process for each list: a few seeds are enough unless all are asked for. */
+            /* To shrink costs a process for each list: a few seeds are enough unless all are asked
+             * for. */
             if (caught_count <= SHRUNK_COUNT || getenv("HBMSTRESS_EXHAUSTIVE") != NULL) {
                 check_shrunk(part.target, &judgement);
             }
@@ -130,8 +148,8 @@ START_TEST(a_plant_is_one_finding_and_its_shrunk_list_the_same_one)
         }
         judgement_deinit(&judgement);
     }
-    ck_assert_msg(caught_count >= CAUGHT_MIN, "%s: caught for %u of %d seeds; else %s", ground->target, caught_count,
-                  SEED_COUNT, other);
+    ck_assert_msg(caught_count >= CAUGHT_MIN, "%s: caught for %u of %d seeds; else %s",
+                  ground->target, caught_count, SEED_COUNT, other);
 }
 END_TEST
 
@@ -141,6 +159,7 @@ int main(void)
     TCase *deaths = tcase_create("deaths");
     suite_add_tcase(suite, deaths);
     tcase_set_timeout(deaths, 900);
-    tcase_add_loop_test(deaths, a_plant_is_one_finding_and_its_shrunk_list_the_same_one, 0, GROUND_COUNT);
+    tcase_add_loop_test(deaths, a_plant_is_one_finding_and_its_shrunk_list_the_same_one, 0,
+                        GROUND_COUNT);
     return suite_run(suite);
 }

@@ -39,7 +39,8 @@ START_TEST(a_block_holds_itself_until_it_is_written_over)
     ck_assert(!device_holds(device, 8, 17, 0));
     ck_assert(!device_holds(device, 9, 15, 0)); /* not from offset 0 */
     ck_assert(!device_holds(device, 8, 16, 1));
-    ck_assert_int_eq(copy(32, 12, 4), DEVICE_OK); /* a torn piece of owner 1 in the middle of owner 0 */
+    ck_assert_int_eq(copy(32, 12, 4),
+                     DEVICE_OK); /* a torn piece of owner 1 in the middle of owner 0 */
     ck_assert(!device_holds(device, 8, 16, 0));
     ck_assert(device_holds(device, 8, 4, 0));
     ck_assert(device_holds(device, 32, 8, 1));
@@ -104,7 +105,8 @@ START_TEST(a_stage_keeps_what_it_took_out)
 }
 END_TEST
 
-/* What the judge does around an op that moves: an owner goes, a new one takes its number, all settles. */
+/* What the judge does around an op that moves: an owner goes, a new one takes its number, all
+ * settles. */
 START_TEST(a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes)
 {
     for (int ending = 0; ending < 3; ending++) {
@@ -115,7 +117,8 @@ START_TEST(a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes)
         ck_assert(!device_has_staged(device, 0, 8));
         ck_assert_int_eq(services->stage_out(services->context, 0, 8, &stage), DEVICE_OK);
         ck_assert(device_has_staged(device, 0, 8));
-        ck_assert(device_has_staged(device, 0, 6)); /* what was asked for may be less than the block */
+        ck_assert(
+            device_has_staged(device, 0, 6)); /* what was asked for may be less than the block */
         ck_assert(!device_has_staged(device, 0, 9));
         ck_assert(!device_has_staged(device, 1, 8));
         ck_assert_int_eq(copy(8, 0, 8), DEVICE_OK);
@@ -145,7 +148,8 @@ START_TEST(a_stage_of_other_bytes_is_none_of_the_block)
         start();
         uint64_t stage = 0;
         device_stamp(device, 0, 8, 0);
-        ck_assert_int_eq(services->stage_out(services->context, rows[i].from, rows[i].bytes, &stage), DEVICE_OK);
+        ck_assert_int_eq(
+            services->stage_out(services->context, rows[i].from, rows[i].bytes, &stage), DEVICE_OK);
         ck_assert_msg(!device_has_staged(device, 0, 7), "row %zu", i);
         stop();
     }
@@ -235,7 +239,7 @@ START_TEST(an_op_beyond_its_bound_is_hung)
 }
 END_TEST
 
-/* --- time ------------------------------------------------------------------------------------ */
+/* --- time --- */
 
 START_TEST(waiting_completes_what_is_due_by_then_in_order)
 {

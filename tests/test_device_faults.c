@@ -31,7 +31,7 @@ static void arm(enum fault_kind kind, uint64_t call, uint64_t delay_ns, bool is_
     device_arm(device, &(struct device_fault){kind, call, delay_ns, is_for_ever});
 }
 
-/* --- calls ----------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 static enum device_result copy(uint64_t from, uint64_t to, uint64_t bytes)
 {
@@ -102,7 +102,9 @@ START_TEST(a_refusing_fault_strikes_its_nth_call_once_or_for_ever_until_it_is_di
                     const bool strikes = for_ever ? i >= nth : i == nth;
                     device_begin_op(device, 1000);
                     for (unsigned other = 0; other < FAULT_CALL_COUNT; other++) {
-                        const enum device_result expected = strikes && other == kind ? DEVICE_REFUSED : DEVICE_OK;
+                        const enum device_result expected = strikes && other == kind
+                                                                ? DEVICE_REFUSED
+                                                                : DEVICE_OK;
                         ck_assert_int_eq(call_of((enum fault_kind)other), expected);
                     }
                     ck_assert_uint_eq(device_faults_fired(device), strikes ? 1u << kind : 0);
@@ -126,8 +128,9 @@ START_TEST(any_refuses_the_nth_call_of_whatever_kind)
             uint64_t stage = 0;
             ck_assert_int_eq(stage_out(0, 8, &stage), DEVICE_OK);
             arm(FAULT_ANY, nth, 0, for_ever == 1);
-            const enum device_result results[] = {copy(0, 64, 8), stage_and_drop(), stage_in(stage, 8),
-                                                  wait_for(1),    unload(7),        take_host_memory()};
+            const enum device_result results[] = {copy(0, 64, 8),     stage_and_drop(),
+                                                  stage_in(stage, 8), wait_for(1),
+                                                  unload(7),          take_host_memory()};
             static const enum fault_kind kinds[] = {FAULT_COPY, FAULT_COPY,   FAULT_COPY,
                                                     FAULT_WAIT, FAULT_UNLOAD, FAULT_HOST_MEMORY};
             uint32_t fired = 0;
@@ -144,7 +147,7 @@ START_TEST(any_refuses_the_nth_call_of_whatever_kind)
 }
 END_TEST
 
-/* --- copies that stop half-way --------------------------------------------------------------------- */
+/* --- copies that stop half-way --- */
 
 START_TEST(a_copy_that_stops_half_way_ends_right_when_it_is_called_again)
 {
@@ -180,7 +183,8 @@ START_TEST(half_of_a_copy_is_half_of_its_bytes)
     ck_assert(device_holds(device, 0, 16, 0));
     device_stamp(device, 600, 16, 1);
     arm(FAULT_COPY_HALF, 1, 0, false);
-    ck_assert_int_eq(copy(0, 592, 16), DEVICE_PARTIAL); /* where nothing has arrived nothing of use is left */
+    ck_assert_int_eq(copy(0, 592, 16),
+                     DEVICE_PARTIAL); /* where nothing has arrived nothing of use is left */
     ck_assert(device_holds(device, 592, 8, 0));
     ck_assert(!device_holds(device, 600, 1, 1));
     arm(FAULT_COPY_HALF, 2, 0, false);
@@ -193,7 +197,8 @@ START_TEST(half_of_a_copy_is_half_of_its_bytes)
     arm(FAULT_COPY_HALF, 1, 0, false);
     ck_assert_int_eq(copy(0, 400, 16), DEVICE_PARTIAL);
     arm(FAULT_COPY, 1, 0, false);
-    ck_assert_int_eq(copy(0, 500, 16), DEVICE_REFUSED); /* has no effect: the begun one is still begun */
+    ck_assert_int_eq(copy(0, 500, 16),
+                     DEVICE_REFUSED); /* has no effect: the begun one is still begun */
     arm(FAULT_COPY, 1, 0, false);
     ck_assert_int_eq(copy(0, 400, 16), DEVICE_OK);
     stop();
@@ -238,7 +243,8 @@ START_TEST(a_stage_that_stops_half_way_stays_until_it_has_arrived)
     ck_assert(!device_holds(device, 100, 16, 0));
     ck_assert_int_eq(stage_in(stage, 100), DEVICE_OK);
     ck_assert(device_holds(device, 100, 16, 0));
-    ck_assert_int_eq(stage_in(stage, 100), DEVICE_REFUSED); /* its bytes are there, the stage is gone */
+    ck_assert_int_eq(stage_in(stage, 100),
+                     DEVICE_REFUSED); /* its bytes are there, the stage is gone */
     arm(FAULT_COPY_HALF, 1, 0, false);
     ck_assert_int_eq(stage_out(0, 16, &stage), DEVICE_OK);
     ck_assert_int_eq(stage_in(stage, 200), DEVICE_PARTIAL);
@@ -311,7 +317,7 @@ START_TEST(who_does_not_resume_never_sees_half_of_anything)
 }
 END_TEST
 
-/* --- time ------------------------------------------------------------------------------------------ */
+/* --- time --- */
 
 START_TEST(a_late_copy_lets_events_complete_before_it_answers)
 {
@@ -325,7 +331,8 @@ START_TEST(a_late_copy_lets_events_complete_before_it_answers)
     ck_assert_int_eq(copy(0, 100, 16), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 50);
     ck_assert_int_eq(timeline_state(timeline, 1), EVENT_DONE);
-    ck_assert_uint_eq(device_calls(device, &count)[1].completed_before, 0); /* it began before that */
+    ck_assert_uint_eq(device_calls(device, &count)[1].completed_before,
+                      0); /* it began before that */
     arm(FAULT_COPY_LATE, 1, 10, true);
     ck_assert_int_eq(stage_out(0, 16, &stage), DEVICE_OK);
     ck_assert_int_eq(stage_in(stage, 16), DEVICE_OK);
@@ -346,7 +353,7 @@ START_TEST(the_clock_jumps_before_the_nth_device_call)
     size_t count = 0;
     arm(FAULT_CLOCK_JUMP, 2, 100, false);
     ck_assert_int_eq(copy(0, 100, 16), DEVICE_OK);
-    ck_assert_int_eq(take_host_memory(), DEVICE_OK); /* not of the device */
+    ck_assert_int_eq(take_host_memory(), DEVICE_OK);        /* not of the device */
     ck_assert(!services->event_done(services->context, 1)); /* cannot be refused: not counted */
     ck_assert_uint_eq(services->clock_ns(services->context), 0);
     ck_assert_int_eq(unload(1), DEVICE_OK);
@@ -383,7 +390,8 @@ START_TEST(a_wait_times_out_unless_the_event_is_done_by_then)
     arm(FAULT_WAIT_TIMEOUT, 1, 7, true);
     ck_assert_int_eq(wait_for(2), DEVICE_OK);
     ck_assert_uint_eq(timeline_now_ns(timeline), 101);
-    ck_assert_int_eq(wait_for(3), DEVICE_REFUSED); /* who stops waiting does not know that it is lost */
+    ck_assert_int_eq(wait_for(3),
+                     DEVICE_REFUSED); /* who stops waiting does not know that it is lost */
     ck_assert_uint_eq(timeline_now_ns(timeline), 108);
     arm(FAULT_WAIT_TIMEOUT, 0, 0, false);
     ck_assert_int_eq(wait_for(3), DEVICE_LOST);
@@ -419,7 +427,7 @@ START_TEST(an_unload_is_busy_for_a_while_and_then_granted)
 }
 END_TEST
 
-/* --- events ---------------------------------------------------------------------------------------- */
+/* --- events --- */
 
 START_TEST(a_lost_event_stays_lost)
 {
@@ -518,8 +526,10 @@ START_TEST(events_come_in_another_order)
         uint64_t order[4];
         uint64_t now_ns;
     } rows[] = {
-        {FAULT_EVENT_ORDER, 3, {4, 3}, 20},       {FAULT_EVENT_ORDER, 4, {2, 3, 1, 4}, 40},
-        {FAULT_EVENT_OTHERS, 4, {3, 1, 2, 4}, 40}, {FAULT_EVENT_OTHERS, 3, {1, 2, 4, 3}, 20},
+        {FAULT_EVENT_ORDER, 3, {4, 3}, 20},
+        {FAULT_EVENT_ORDER, 4, {2, 3, 1, 4}, 40},
+        {FAULT_EVENT_OTHERS, 4, {3, 1, 2, 4}, 40},
+        {FAULT_EVENT_OTHERS, 3, {1, 2, 4, 3}, 20},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start();
@@ -547,7 +557,7 @@ START_TEST(events_come_in_another_order)
 }
 END_TEST
 
-/* --- polling --------------------------------------------------------------------------------------- */
+/* --- polling --- */
 
 START_TEST(who_polls_for_ever_comes_back_and_is_hung)
 {
@@ -582,7 +592,8 @@ int main(void)
     Suite *suite = suite_create("device_faults");
     TCase *tests = tcase_create("device_faults");
     tcase_set_timeout(tests, 120);
-    tcase_add_test(tests, a_refusing_fault_strikes_its_nth_call_once_or_for_ever_until_it_is_disarmed);
+    tcase_add_test(tests,
+                   a_refusing_fault_strikes_its_nth_call_once_or_for_ever_until_it_is_disarmed);
     tcase_add_test(tests, any_refuses_the_nth_call_of_whatever_kind);
     tcase_add_test(tests, a_copy_that_stops_half_way_ends_right_when_it_is_called_again);
     tcase_add_test(tests, half_of_a_copy_is_half_of_its_bytes);

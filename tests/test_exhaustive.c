@@ -1,5 +1,5 @@
-/* The exhaustive judge of small out-of-memories: each rule of docs/certificate.md by hand, and every tiny heap
- * against a search that moves each block to each granule. */
+/* The exhaustive judge of small out-of-memories: each rule of docs/certificate.md by hand, and
+ * every tiny heap against a search that moves each block to each granule. */
 #include "harness/exhaustive.h"
 #include "tests/small_oom.h"
 #include "tests/suite.h"
@@ -9,7 +9,7 @@
 
 enum { G = SMALL_GRANULE };
 
-/* --- by hand ---------------------------------------------------------------------------------- */
+/* --- by hand --- */
 
 static void expect(const char *drawing, struct oom like, enum verdict_kind expected)
 {
@@ -18,7 +18,8 @@ static void expect(const char *drawing, struct oom like, enum verdict_kind expec
     small_oom_draw(&small, &like, drawing);
     small_oom_print(&small, text);
     const enum verdict_kind kind = exhaustive_judge(&small.oom);
-    ck_assert_msg(kind == expected, "%s: %s, not %s", text, verdict_name(kind), verdict_name(expected));
+    ck_assert_msg(kind == expected, "%s: %s, not %s", text, verdict_name(kind),
+                  verdict_name(expected));
 }
 
 /* A placement exists in some state that the mitigations reach, or in none. */
@@ -61,7 +62,8 @@ END_TEST
 
 START_TEST(waiting_for_a_free_ends_the_uses_that_end_before_it)
 {
-    const struct oom question = {.defrag = DEFRAG_SLIDE, .drains = true, .request = {.size_bytes = 2 * G}};
+    const struct oom question = {
+        .defrag = DEFRAG_SLIDE, .drains = true, .request = {.size_bytes = 2 * G}};
     fits(".ud", question);
     does_not_fit(".vd", question);
     fits(".ve", question);
@@ -79,7 +81,8 @@ START_TEST(slide_keeps_the_order_and_the_span_of_each_block)
     fits(".m.m", question);
     does_not_fit(".h.", question);
     does_not_fit(".mh.", question);
-    /* The second block must begin at an even granule: only with the order changed are two granules left together. */
+    /* The second block must begin at an even granule: only with the order changed are two granules
+     * left together. */
     struct small_oom small;
     small_oom_draw(&small, &question, "m.MM.");
     small.blocks[1].align_bytes = 2 * G;
@@ -95,7 +98,8 @@ START_TEST(repack_moves_blocks_to_other_spans)
     fits(".mh.", question);
     does_not_fit("mmh.", question);
     fits(".mh.mMh..", (struct oom){.defrag = DEFRAG_REPACK, .request = {.size_bytes = 3 * G}});
-    does_not_fit(".mh.mMh..", (struct oom){.defrag = DEFRAG_REPACK, .request = {.size_bytes = 4 * G}});
+    does_not_fit(".mh.mMh..",
+                 (struct oom){.defrag = DEFRAG_REPACK, .request = {.size_bytes = 4 * G}});
 }
 END_TEST
 
@@ -103,9 +107,12 @@ START_TEST(places_are_aligned)
 {
     fits(".m..", (struct oom){.request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
     does_not_fit("m..m", (struct oom){.request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
-    fits("m..m", (struct oom){.defrag = DEFRAG_SLIDE, .request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
-    fits("m..m", (struct oom){.defrag = DEFRAG_REPACK, .request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
-    does_not_fit("h.m.", (struct oom){.defrag = DEFRAG_SLIDE, .request = {.size_bytes = 2 * G, .align_bytes = 4 * G}});
+    fits("m..m", (struct oom){.defrag = DEFRAG_SLIDE,
+                              .request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
+    fits("m..m", (struct oom){.defrag = DEFRAG_REPACK,
+                              .request = {.size_bytes = 2 * G, .align_bytes = 2 * G}});
+    does_not_fit("h.m.", (struct oom){.defrag = DEFRAG_SLIDE,
+                                      .request = {.size_bytes = 2 * G, .align_bytes = 4 * G}});
 }
 END_TEST
 
@@ -124,11 +131,18 @@ END_TEST
 START_TEST(busy_programs_and_the_own_program_stay)
 {
     const struct oom_request program = {.class = REQUEST_PROGRAM, .size_bytes = 2 * G};
-    does_not_fit("..o", (struct oom){.program_evicts_program = true, .request = {.size_bytes = 3 * G}});
-    does_not_fit(".oh", (struct oom){.program_evicts_program = true, .defrag = DEFRAG_REPACK, .request = program});
-    fits(".o.", (struct oom){.program_evicts_program = true, .defrag = DEFRAG_SLIDE, .request = program});
-    does_not_fit(".y.", (struct oom){.evicts = true, .defrag = DEFRAG_REPACK, .request = {.size_bytes = 2 * G}});
-    does_not_fit(".b.", (struct oom){.evicts = true, .drains = true, .request = {.size_bytes = 2 * G}});
+    does_not_fit("..o",
+                 (struct oom){.program_evicts_program = true, .request = {.size_bytes = 3 * G}});
+    does_not_fit(
+        ".oh",
+        (struct oom){.program_evicts_program = true, .defrag = DEFRAG_REPACK, .request = program});
+    fits(".o.",
+         (struct oom){.program_evicts_program = true, .defrag = DEFRAG_SLIDE, .request = program});
+    does_not_fit(
+        ".y.",
+        (struct oom){.evicts = true, .defrag = DEFRAG_REPACK, .request = {.size_bytes = 2 * G}});
+    does_not_fit(".b.",
+                 (struct oom){.evicts = true, .drains = true, .request = {.size_bytes = 2 * G}});
     fits(".bd", (struct oom){.evicts = true, .drains = true, .request = {.size_bytes = 3 * G}});
 }
 END_TEST
@@ -144,7 +158,8 @@ START_TEST(the_stack_is_reserved_until_the_executions_end)
     does_not_fit("..r", (struct oom){.drains = true, .request = {.size_bytes = 2 * G}});
     fits("..q", (struct oom){.drains = true, .request = {.size_bytes = 3 * G}});
     /* The shorter execution ends, the longer one goes on: its stack is the larger one. */
-    does_not_fit("..cbd", (struct oom){.drains = true, .evicts = true, .request = {.size_bytes = 4 * G}});
+    does_not_fit("..cbd",
+                 (struct oom){.drains = true, .evicts = true, .request = {.size_bytes = 4 * G}});
     fits("..cbd", (struct oom){.drains = true, .evicts = true, .request = {.size_bytes = 2 * G}});
 }
 END_TEST
@@ -161,7 +176,8 @@ START_TEST(movable_blocks_make_room_for_the_stack_and_unmovable_ones_do_not)
     fits("m.h.", (struct oom){.defrag = DEFRAG_REPACK, .request = stack});
     fits("d.h.", (struct oom){.drains = true, .request = stack});
     /* The image and the stack at once: not more than one of them fits beside m. */
-    const struct oom_request both = {.class = REQUEST_PROGRAM, .size_bytes = G, .stack_bytes = 2 * G};
+    const struct oom_request both = {
+        .class = REQUEST_PROGRAM, .size_bytes = G, .stack_bytes = 2 * G};
     does_not_fit("m..", (struct oom){.defrag = DEFRAG_REPACK, .request = both});
     fits("m...", (struct oom){.defrag = DEFRAG_SLIDE, .request = both});
 }
@@ -206,7 +222,7 @@ START_TEST(states_above_its_limits_are_not_judged)
 }
 END_TEST
 
-/* --- every tiny heap -------------------------------------------------------------------------- */
+/* --- every tiny heap --- */
 
 /* One state of a tiny heap, and who was put where in it: a bit for each granule. */
 struct literal {
@@ -216,10 +232,12 @@ struct literal {
     bool moves;
 };
 
-static bool literal_is_free(const struct literal *literal, unsigned taken, uint64_t start, uint64_t size)
+static bool literal_is_free(const struct literal *literal, unsigned taken, uint64_t start,
+                            uint64_t size)
 {
     const unsigned range = ((1u << size) - 1) << start;
-    return start >= literal->bottom && start + size <= literal->oom->capacity_bytes / G && (taken & range) == 0;
+    return start >= literal->bottom && start + size <= literal->oom->capacity_bytes / G &&
+           (taken & range) == 0;
 }
 
 static bool literal_request_fits(const struct literal *literal, unsigned taken)
@@ -248,12 +266,13 @@ static bool literal_rest_fits(const struct literal *literal, size_t i, uint64_t 
         return literal_rest_fits(literal, i + 1, end, taken);
     }
     const struct oom_block *block = &literal->oom->blocks[i];
-    const bool is_movable = literal->moves && block->state == BLOCK_LIVE && block->hold_count == 0 &&
-                            block->used_until_ns <= literal->now_ns;
+    const bool is_movable = literal->moves && block->state == BLOCK_LIVE &&
+                            block->hold_count == 0 && block->used_until_ns <= literal->now_ns;
     for (uint64_t start = 0; start < literal->oom->capacity_bytes / G; start++) {
         const uint64_t size = block->size_bytes / G;
         const bool is_in_order = literal->oom->defrag == DEFRAG_REPACK || start >= end;
-        const bool is_its_place = is_movable ? start * G % block->align_bytes == 0 : start * G == block->address;
+        const bool is_its_place = is_movable ? start * G % block->align_bytes == 0
+                                             : start * G == block->address;
         if (is_its_place && is_in_order && literal_is_free(literal, taken, start, size) &&
             literal_rest_fits(literal, i + 1, start + size, taken | ((1u << size) - 1) << start)) {
             return true;
@@ -268,10 +287,11 @@ static bool literal_is_reachable(const struct literal *literal, bool evicts)
     for (size_t i = 0; i < literal->oom->block_count; i++) {
         const struct oom_block *block = &literal->oom->blocks[i];
         const bool is_gone = (literal->gone >> i & 1) != 0;
-        const bool has_died =
-            block->state == BLOCK_DYING && block->hold_count == 0 && block->freed_at_ns <= literal->now_ns;
+        const bool has_died = block->state == BLOCK_DYING && block->hold_count == 0 &&
+                              block->freed_at_ns <= literal->now_ns;
         const bool may_go = evicts && block->kind == BLOCK_PROGRAM && block->state == BLOCK_LIVE &&
-                            block->used_until_ns <= literal->now_ns && block->op != literal->oom->request.own_op;
+                            block->used_until_ns <= literal->now_ns &&
+                            block->op != literal->oom->request.own_op;
         if (is_gone ? !has_died && !may_go : has_died) {
             return false;
         }
@@ -284,8 +304,10 @@ static bool literal_fits_at(const struct oom *oom, uint64_t now_ns)
     const bool no_host_memory = (oom->faults_fired >> FAULT_HOST_MEMORY & 1) != 0;
     const bool no_copy = no_host_memory || (oom->faults_fired >> FAULT_COPY & 1) != 0;
     const bool no_unload = no_host_memory || (oom->faults_fired >> FAULT_UNLOAD & 1) != 0;
-    const bool evicts = oom->request.class == REQUEST_PROGRAM ? oom->program_evicts_program : oom->evicts;
-    struct literal literal = {.oom = oom, .now_ns = now_ns, .moves = !no_copy && oom->defrag != DEFRAG_NONE};
+    const bool evicts = oom->request.class == REQUEST_PROGRAM ? oom->program_evicts_program
+                                                              : oom->evicts;
+    struct literal literal = {
+        .oom = oom, .now_ns = now_ns, .moves = !no_copy && oom->defrag != DEFRAG_NONE};
     literal.bottom = oom->request.stack_bytes / G;
     for (size_t i = 0; i < oom->block_count; i++) {
         const struct oom_block *block = &oom->blocks[i];
@@ -294,7 +316,8 @@ static bool literal_fits_at(const struct oom *oom, uint64_t now_ns)
         }
     }
     for (literal.gone = 0; literal.gone < 1u << oom->block_count; literal.gone++) {
-        if (literal_is_reachable(&literal, evicts && !no_unload) && literal_rest_fits(&literal, 0, 0, 0)) {
+        if (literal_is_reachable(&literal, evicts && !no_unload) &&
+            literal_rest_fits(&literal, 0, 0, 0)) {
             return true;
         }
     }
@@ -309,8 +332,8 @@ static bool literal_fits(const struct oom *oom)
     }
     for (size_t i = 0; oom->drains && !no_wait && i < oom->block_count; i++) {
         const struct oom_block *block = &oom->blocks[i];
-        if (block->state == BLOCK_DYING && block->hold_count == 0 && block->freed_at_ns < DELAY_NEVER &&
-            literal_fits_at(oom, block->freed_at_ns)) {
+        if (block->state == BLOCK_DYING && block->hold_count == 0 &&
+            block->freed_at_ns < DELAY_NEVER && literal_fits_at(oom, block->freed_at_ns)) {
             return true;
         }
     }
@@ -334,7 +357,8 @@ static void ask(struct tally *tally, struct small_oom *small)
     tally->premature += truth;
 }
 
-/* What is refused and how requests and blocks are aligned change from question to question; all of them come up. */
+/* What is refused and how requests and blocks are aligned change from question to question; all of
+ * them come up. */
 static void ask_all(struct tally *tally, struct small_oom *small)
 {
     const uint64_t granules = small->oom.capacity_bytes / G;
@@ -358,8 +382,8 @@ static void ask_all(struct tally *tally, struct small_oom *small)
     }
 }
 
-/* All heaps whose next block begins at or after `from`, at most `more` blocks more.  Every other block is aligned as
- * much as its address is. */
+/* All heaps whose next block begins at or after `from`, at most `more` blocks more.  Every other
+ * block is aligned as much as its address is. */
 static void ask_every_heap(struct tally *tally, struct small_oom *small, uint64_t from, int more)
 {
     ask_all(tally, small);
@@ -391,8 +415,8 @@ START_TEST(every_tiny_heap_is_judged_as_by_trying_every_granule_for_every_block)
         small_oom_init(&small, &(struct oom){0}, granules);
         ask_every_heap(&tally, &small, 0, 3);
     }
-    printf("exhaustive: %" PRIu64 " questions, %" PRIu64 " with a placement, no disagreement\n", tally.questions,
-           tally.premature);
+    printf("exhaustive: %" PRIu64 " questions, %" PRIu64 " with a placement, no disagreement\n",
+           tally.questions, tally.premature);
     ck_assert_uint_gt(tally.premature, tally.questions / 20);
 }
 END_TEST

@@ -18,30 +18,31 @@ enum { SCENARIO_OPS = 300 };
 
 START_TEST(the_table_has_a_row_for_all_that_became_of_a_block)
 {
-    static const char expected[] = "op,action,address,size,requested,lane,host,tag,in_use,largest_hole\n"
-                                   "0,alloc,49152,16384,16000,0,0,\"we,ights\",16384,49152\n"
-                                   "1,alloc,32768,16384,16384,0,0,\"\",32768,32768\n"
-                                   "2,alloc,16384,16384,16384,0,0,\"\",49152,16384\n"
-                                   "3,alloc,12288,4096,4096,0,0,\"jit_step\",53248,12288\n"
-                                   "4,free_requested,32768,16384,16384,0,0,\"\",36864,16384\n"
-                                   "4,free_completed,32768,16384,16384,0,0,\"\",36864,16384\n"
-                                   "5,moved_out,12288,4096,4096,0,0,\"jit_step\",57344,8192\n"
-                                   "5,moved_out,16384,16384,16384,0,0,\"\",57344,8192\n"
-                                   "5,moved_in,8192,4096,4096,0,0,\"jit_step\",57344,8192\n"
-                                   "5,moved_in,12288,16384,16384,0,0,\"\",57344,8192\n"
-                                   "5,alloc,28672,20480,20480,0,0,\"\",57344,8192\n"
-                                   "6,evicted,8192,4096,4096,0,0,\"jit_step\",63488,2048\n"
-                                   "6,alloc,2048,10240,10240,0,0,\"\",63488,2048\n"
-                                   "7,failed,,6144,6144,0,0,\"jit_step\",63488,2048\n"
-                                   "8,free_requested,49152,16384,16000,0,0,\"we,ights\",63488,2048\n"
-                                   "10,free_completed,49152,16384,16000,0,0,\"we,ights\",47104,16384\n"
-                                   "10,failed,,30720,30720,0,0,\"\",47104,16384\n"
-                                   "11,free_requested,28672,20480,20480,0,0,\"\",47104,16384\n"
-                                   "11,free_completed,28672,20480,20480,0,0,\"\",47104,16384\n"
-                                   "11,alloc,28672,20480,10240,0,0,\"\",47104,16384\n"
-                                   "12,retired,0,512,512,0,0,\"\",47616,16384\n"
-                                   "13,failed,,61440,61440,0,0,\"\",47616,16384\n"
-                                   "14,free_requested,12288,16384,16384,0,0,\"\",47616,16384\n";
+    static const char expected[] =
+        "op,action,address,size,requested,lane,host,tag,in_use,largest_hole\n"
+        "0,alloc,49152,16384,16000,0,0,\"we,ights\",16384,49152\n"
+        "1,alloc,32768,16384,16384,0,0,\"\",32768,32768\n"
+        "2,alloc,16384,16384,16384,0,0,\"\",49152,16384\n"
+        "3,alloc,12288,4096,4096,0,0,\"jit_step\",53248,12288\n"
+        "4,free_requested,32768,16384,16384,0,0,\"\",36864,16384\n"
+        "4,free_completed,32768,16384,16384,0,0,\"\",36864,16384\n"
+        "5,moved_out,12288,4096,4096,0,0,\"jit_step\",57344,8192\n"
+        "5,moved_out,16384,16384,16384,0,0,\"\",57344,8192\n"
+        "5,moved_in,8192,4096,4096,0,0,\"jit_step\",57344,8192\n"
+        "5,moved_in,12288,16384,16384,0,0,\"\",57344,8192\n"
+        "5,alloc,28672,20480,20480,0,0,\"\",57344,8192\n"
+        "6,evicted,8192,4096,4096,0,0,\"jit_step\",63488,2048\n"
+        "6,alloc,2048,10240,10240,0,0,\"\",63488,2048\n"
+        "7,failed,,6144,6144,0,0,\"jit_step\",63488,2048\n"
+        "8,free_requested,49152,16384,16000,0,0,\"we,ights\",63488,2048\n"
+        "10,free_completed,49152,16384,16000,0,0,\"we,ights\",47104,16384\n"
+        "10,failed,,30720,30720,0,0,\"\",47104,16384\n"
+        "11,free_requested,28672,20480,20480,0,0,\"\",47104,16384\n"
+        "11,free_completed,28672,20480,20480,0,0,\"\",47104,16384\n"
+        "11,alloc,28672,20480,10240,0,0,\"\",47104,16384\n"
+        "12,retired,0,512,512,0,0,\"\",47616,16384\n"
+        "13,failed,,61440,61440,0,0,\"\",47616,16384\n"
+        "14,free_requested,12288,16384,16384,0,0,\"\",47616,16384\n";
     struct told told;
     char *text = told_export(told_list, &exporter_csv, &told);
     ck_assert_str_eq(text, expected);
@@ -61,7 +62,7 @@ START_TEST(the_list_comes_out_as_it_was_run)
 }
 END_TEST
 
-/* --- events tell everything --------------------------------------------------------------------------------- */
+/* --- events tell everything --- */
 
 /* Blocks by address, as the events alone tell it. */
 struct image {
@@ -83,10 +84,12 @@ static void image_enter(struct image *image, const struct export_event *event)
 {
     for (size_t i = 0; i < image->count; i++) {
         const struct export_event *other = &image->blocks[i];
-        ck_assert_msg(other->host != event->host || other->address >= event->address + event->size_bytes ||
+        ck_assert_msg(other->host != event->host ||
+                          other->address >= event->address + event->size_bytes ||
                           event->address >= other->address + other->size_bytes,
                       "op %" PRIu32 ": %s at %" PRIu64 " overlaps the %s of op %" PRIu32, event->op,
-                      export_action_name(event->action), event->address, export_action_name(other->action), other->op);
+                      export_action_name(event->action), event->address,
+                      export_action_name(other->action), other->op);
     }
     image->blocks[image->count++] = *event;
 }
@@ -95,8 +98,8 @@ static void image_leave(struct image *image, const struct export_event *event)
 {
     const size_t found = image_find(image, event);
     ck_assert_msg(found != SIZE_MAX && image->blocks[found].size_bytes == event->size_bytes,
-                  "op %" PRIu32 ": %s at %" PRIu64 ": no such block", event->op, export_action_name(event->action),
-                  event->address);
+                  "op %" PRIu32 ": %s at %" PRIu64 ": no such block", event->op,
+                  export_action_name(event->action), event->address);
     image->blocks[found] = image->blocks[--image->count];
 }
 
@@ -105,11 +108,16 @@ static void image_take(struct image *image, const struct export_event *event)
     switch (event->action) {
     case EXPORT_ALLOC:
     case EXPORT_MOVED_IN:
-    case EXPORT_RETIRED: image_enter(image, event); return;
+    case EXPORT_RETIRED:
+        image_enter(image, event);
+        return;
     case EXPORT_FREE_COMPLETED:
     case EXPORT_EVICTED:
-    case EXPORT_MOVED_OUT: image_leave(image, event); return;
-    default: return;
+    case EXPORT_MOVED_OUT:
+        image_leave(image, event);
+        return;
+    default:
+        return;
     }
 }
 
@@ -126,7 +134,8 @@ static void check_events(const char *name, struct told *told)
     for (size_t i = 0; i < count; i++) {
         const struct export_event at = {.host = blocks[i].host, .address = blocks[i].address};
         const size_t found = image_find(&image, &at);
-        ck_assert_msg(found != SIZE_MAX && image.blocks[found].size_bytes == blocks[i].size_bytes, "%s", name);
+        ck_assert_msg(found != SIZE_MAX && image.blocks[found].size_bytes == blocks[i].size_bytes,
+                      "%s", name);
     }
     free(image.blocks);
 }
@@ -141,7 +150,8 @@ struct summing {
 static void sum_judged(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct summing *summing = context;
-    if (run_observation(run)->op < run_ops(run)->count && summing->op_count != run_ops(run)->count) {
+    if (run_observation(run)->op < run_ops(run)->count &&
+        summing->op_count != run_ops(run)->count) {
         summing->op_count = run_ops(run)->count;
         for (uint32_t i = 0; i < run_setup(run)->host_count; i++) {
             summing->in_use_bytes[i] = model_in_use_bytes(run_model(run, i));
@@ -158,7 +168,8 @@ static struct fault_wish all_faults(void)
     return wish;
 }
 
-static void run_scenario(const struct scenario *scenario, uint64_t seed, const char *defrag, uint64_t *moves)
+static void run_scenario(const struct scenario *scenario, uint64_t seed, const char *defrag,
+                         uint64_t *moves)
 {
     static struct summing summing;
     const struct run_listener listener = {&summing, sum_judged};
@@ -169,9 +180,13 @@ static void run_scenario(const struct scenario *scenario, uint64_t seed, const c
     setup.capacity_bytes = UINT64_C(64) << 20;
     setup.seed = seed;
     ck_assert(setup_set_option(&setup, "defrag", defrag));
-    const struct trial_plan plan = {.target = target_find("hbm"), .scenario = scenario, .setup = &setup,
-                                    .capacity_is_free = true, .op_count_max = SCENARIO_OPS,
-                                    .faults = seed % 2 == 0 ? all_faults() : (struct fault_wish){0}};
+    const struct trial_plan plan = {.target = target_find("hbm"),
+                                    .scenario = scenario,
+                                    .setup = &setup,
+                                    .capacity_is_free = true,
+                                    .op_count_max = SCENARIO_OPS,
+                                    .faults = seed % 2 == 0 ? all_faults()
+                                                            : (struct fault_wish){0}};
     memset(&summing, 0, sizeof summing);
     told_init(&summing.told, NULL, NULL);
     ck_assert_msg(trial_run(&plan, &listener, &trial, reason), "%s: %s", scenario->name, reason);
@@ -212,9 +227,10 @@ static void assert_comes_in(const char *name, const char *text, size_t length)
     static struct import import;
     struct import_error error = {0};
     import_init(&import);
-    const enum import_result result = import_text(text, length, "torch_snapshot", NULL, &import, &error);
-    ck_assert_msg(result == IMPORT_OK || strstr(error.reason, "no block in a segment") != NULL, "%s: %s", name,
-                  error.reason);
+    const enum import_result result = import_text(text, length, "torch_snapshot", NULL, &import,
+                                                  &error);
+    ck_assert_msg(result == IMPORT_OK || strstr(error.reason, "no block in a segment") != NULL,
+                  "%s: %s", name, error.reason);
     import_deinit(&import);
 }
 
@@ -232,7 +248,8 @@ static void run_recorded(const char *path)
     const struct run_listener listener = {&told, told_judged};
     setup_init(&setup);
     op_list_init(&recorded);
-    ck_assert_msg(ops_file_read(path, &setup, &recorded, &error) == OPS_FILE_OK, "%s: %s", path, error.reason);
+    ck_assert_msg(ops_file_read(path, &setup, &recorded, &error) == OPS_FILE_OK, "%s: %s", path,
+                  error.reason);
     const struct target *target = target_find(setup.target);
     told_init(&told, &exporter_torch_snapshot, open_memstream(&text, &length));
     if (target != NULL && trial_replay(target, &setup, &recorded, &listener, &trial, reason)) {

@@ -1,4 +1,5 @@
-/* What goes out in the words of other tools is as they write it, and comes in again as the same requests. */
+/* What goes out in the words of other tools is as they write it, and comes in again as the same
+ * requests. */
 #include "formats/formats.h"
 #include "harness/ops_file.h"
 #include "targets/targets.h"
@@ -12,12 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- RMM ----------------------------------------------------------------------------------------------------- */
+/* --- RMM --- */
 
-static const char plain_list[] = "hbmstress-ops 1\ncapacity 1M\ngranule 512\ntarget hbm\noption defrag=none\n\n"
-                                 "0: alloc size=100000\n1: alloc size=512\n2: alloc size=700\n3: free block=1\n"
-                                 "4: alloc size=2M\n5: advance delay=90m\n6: alloc size=300K\n7: free block=0\n"
-                                 "8: alloc size=12345\n9: free block=6\n";
+static const char plain_list[] =
+    "hbmstress-ops 1\ncapacity 1M\ngranule 512\ntarget hbm\noption defrag=none\n\n"
+    "0: alloc size=100000\n1: alloc size=512\n2: alloc size=700\n3: free block=1\n"
+    "4: alloc size=2M\n5: advance delay=90m\n6: alloc size=300K\n7: free block=0\n"
+    "8: alloc size=12345\n9: free block=6\n";
 
 START_TEST(a_log_of_rmm_has_its_header_and_rows)
 {
@@ -39,7 +41,8 @@ START_TEST(a_log_of_rmm_has_its_header_and_rows)
 END_TEST
 
 /* The requests and frees of a list, without what makes no difference to a log. */
-static void assert_same_requests(const struct op_list *ops, const char *const *expected, size_t count)
+static void assert_same_requests(const struct op_list *ops, const char *const *expected,
+                                 size_t count)
 {
     size_t found = 0;
     for (size_t i = 0; i < ops->count; i++) {
@@ -50,7 +53,8 @@ static void assert_same_requests(const struct op_list *ops, const char *const *e
         }
         struct op plain = op_make((enum op_kind)op->kind);
         plain.ref = op->kind == OP_FREE ? op->ref : OP_NONE;
-        const bool is_rounded = op->kind == OP_ALLOC && op->unpadded_bytes != 0; /* PyTorch's blocks are, to 512 */
+        const bool is_rounded = op->kind == OP_ALLOC &&
+                                op->unpadded_bytes != 0; /* PyTorch's blocks are, to 512 */
         plain.size_bytes = is_rounded ? op->unpadded_bytes : op->size_bytes;
         ck_assert_uint_lt(found, count);
         ck_assert_str_eq(op_print(&plain, text), expected[found]);
@@ -67,8 +71,8 @@ static bool import_exported(const char *format, const char *text, struct import 
         return false;
     }
     import_init(import);
-    ck_assert_msg(import_text(text, strlen(text), "auto", NULL, import, &error) == IMPORT_OK, "%zu: %s", error.line,
-                  error.reason);
+    ck_assert_msg(import_text(text, strlen(text), "auto", NULL, import, &error) == IMPORT_OK,
+                  "%zu: %s", error.line, error.reason);
     ck_assert_str_eq(import->format->name, format);
     return true;
 }
@@ -76,9 +80,9 @@ static bool import_exported(const char *format, const char *text, struct import 
 /* What is written comes in as the requests and frees of the plain list. */
 static void assert_comes_back(const struct exporter *exporter, const char *format)
 {
-    static const char *const expected[] = {"alloc size=100000", "alloc size=512",   "alloc size=700",
-                                           "free block=1",      "alloc size=2M",    "alloc size=300K",
-                                           "free block=0",      "alloc size=12345", "free block=5"};
+    static const char *const expected[] = {
+        "alloc size=100000", "alloc size=512", "alloc size=700",   "free block=1", "alloc size=2M",
+        "alloc size=300K",   "free block=0",   "alloc size=12345", "free block=5"};
     struct told told;
     static struct import import;
     char *text = told_export(plain_list, exporter, &told);
@@ -96,7 +100,7 @@ START_TEST(a_log_of_rmm_comes_back_as_the_same_requests)
 }
 END_TEST
 
-/* --- PyTorch ---------------------------------------------------------------------------------------------------- */
+/* --- PyTorch --- */
 
 static uint64_t number_of(const json_t *object, const char *key)
 {
@@ -119,7 +123,8 @@ static void check_segment(const json_t *segment)
     uint64_t allocated = 0, active = 0, requested = 0;
     size_t i;
     json_t *block;
-    json_array_foreach(json_object_get(segment, "blocks"), i, block) {
+    json_array_foreach(json_object_get(segment, "blocks"), i, block)
+    {
         const char *state = string_of(block, "state");
         const uint64_t size = number_of(block, "size");
         ck_assert_uint_eq(number_of(block, "address"), address);
@@ -139,7 +144,8 @@ static void check_trace(const json_t *trace, const json_t *segment)
 {
     size_t live = 0, active = 0, i;
     json_t *event, *block;
-    json_array_foreach(trace, i, event) {
+    json_array_foreach(trace, i, event)
+    {
         const char *action = string_of(event, "action");
         ck_assert(json_is_array(json_object_get(event, "frames")));
         (void)number_of(event, "size");
@@ -149,7 +155,8 @@ static void check_trace(const json_t *trace, const json_t *segment)
         live += strcmp(action, "alloc") == 0 ? 1 : 0;
         live -= strcmp(action, "free_completed") == 0 ? 1 : 0;
     }
-    json_array_foreach(json_object_get(segment, "blocks"), i, block) {
+    json_array_foreach(json_object_get(segment, "blocks"), i, block)
+    {
         active += strcmp(string_of(block, "state"), "inactive") != 0 ? 1 : 0;
     }
     ck_assert_uint_eq(live, active);
@@ -195,12 +202,14 @@ static uint64_t failure_count(const struct told *told)
 START_TEST(a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity)
 {
     static const char *const granules[] = {"1", "128", "512", "4K"};
-    static const char ops[] = "0: alloc size=300000\n1: alloc size=40000\n2: alloc size=700\n3: free block=1\n"
-                              "4: alloc size=800000\n5: load size=9000 stack=20000\n6: free block=2\n"
-                              "7: alloc size=730000\n8: alloc size=719000\n9: execute program=5 delay=1s\n"
-                              "10: alloc size=4K\n";
+    static const char ops[] =
+        "0: alloc size=300000\n1: alloc size=40000\n2: alloc size=700\n3: free block=1\n"
+        "4: alloc size=800000\n5: load size=9000 stack=20000\n6: free block=2\n"
+        "7: alloc size=730000\n8: alloc size=719000\n9: execute program=5 delay=1s\n"
+        "10: alloc size=4K\n";
     char text[1024];
-    snprintf(text, sizeof text, "hbmstress-ops 1\ncapacity 1M\ngranule %s\ntarget hbm\n%s", granules[_i], ops);
+    snprintf(text, sizeof text, "hbmstress-ops 1\ncapacity 1M\ngranule %s\ntarget hbm\n%s",
+             granules[_i], ops);
     struct told told;
     static struct import import;
     struct trial trial;
@@ -226,7 +235,8 @@ static Suite *suite_make(void)
     tcase_add_test(cases, a_log_of_rmm_has_its_header_and_rows);
     tcase_add_test(cases, a_log_of_rmm_comes_back_as_the_same_requests);
     tcase_add_test(cases, a_snapshot_of_pytorch_is_tiled_and_has_the_events_that_led_there);
-    tcase_add_loop_test(cases, a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity, 0, 4);
+    tcase_add_loop_test(cases, a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity,
+                        0, 4);
     tcase_add_test(cases, a_snapshot_of_pytorch_comes_back_as_the_same_requests);
     suite_add_tcase(suite, cases);
     return suite;

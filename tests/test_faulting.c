@@ -1,4 +1,5 @@
-/* Faults slipped into scenarios: which are on, how often they strike, and that nothing else of a trial changes. */
+/* Faults slipped into scenarios: which are on, how often they strike, and that nothing else of a
+ * trial changes. */
 #include "harness/run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
@@ -24,7 +25,8 @@ static struct run *open_run(uint32_t host_count)
 }
 
 /* Appends the ops that are slipped in between own_count ops of a scenario; ref: where each came. */
-static void slip(struct faulting *faulting, const struct run *run, uint32_t own_count, struct op_list *slipped)
+static void slip(struct faulting *faulting, const struct run *run, uint32_t own_count,
+                 struct op_list *slipped)
 {
     struct scenario_view view;
     struct op op;
@@ -129,7 +131,8 @@ START_TEST(another_wish_does_not_change_what_is_on)
     for (uint64_t seed = 0; seed < 200; seed++) {
         struct faulting all, two;
         faulting_init(&all, &(struct fault_wish){.kinds = FAULTING_ALL}, seed);
-        faulting_init(&two, &(struct fault_wish){.kinds = 1u << FAULT_WAIT | 1u << FAULT_ANY}, seed);
+        faulting_init(&two, &(struct fault_wish){.kinds = 1u << FAULT_WAIT | 1u << FAULT_ANY},
+                      seed);
         ck_assert_uint_eq(all.kinds[FAULT_WAIT].period, two.kinds[FAULT_WAIT].period);
         ck_assert_uint_eq(all.kinds[FAULT_ANY].period, two.kinds[FAULT_ANY].period);
         ck_assert_uint_eq(two.kinds[FAULT_COPY].period, 0);
@@ -143,8 +146,8 @@ struct seen {
     uint64_t by_host[HOST_COUNT];
 };
 
-static void check_fault(const struct op *op, struct seen *seen, bool armed[FAULT_KIND_COUNT], uint8_t hosts[FAULT_KIND_COUNT],
-                        uint32_t since[FAULT_KIND_COUNT])
+static void check_fault(const struct op *op, struct seen *seen, bool armed[FAULT_KIND_COUNT],
+                        uint8_t hosts[FAULT_KIND_COUNT], uint32_t since[FAULT_KIND_COUNT])
 {
     ck_assert_uint_lt(op->tag, FAULT_KIND_COUNT);
     if (op->size_bytes == 0) {
@@ -158,7 +161,8 @@ static void check_fault(const struct op *op, struct seen *seen, bool armed[FAULT
     ck_assert(!armed[op->tag]);
     ck_assert_uint_le(op->size_bytes, FAULTING_NTH_MAX);
     const bool has_delay = fault_info((enum fault_kind)op->tag)->has_delay;
-    ck_assert(has_delay ? op->delay_ns >= 1000 && op->delay_ns <= UINT64_C(10000000000) : op->delay_ns == 0);
+    ck_assert(has_delay ? op->delay_ns >= 1000 && op->delay_ns <= UINT64_C(10000000000)
+                        : op->delay_ns == 0);
     armed[op->tag] = (op->flags & OP_FOR_EVER) != 0;
     hosts[op->tag] = op->host;
     since[op->tag] = op->ref;
@@ -205,7 +209,8 @@ START_TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
     run_destroy(run);
     ck_assert_uint_gt(seen.retires, 0);
     ck_assert_uint_gt(seen.delayed, 0);
-    ck_assert_uint_gt(seen.disarms * 10, seen.for_ever * 7); /* the others are cut off by the end of their trial */
+    ck_assert_uint_gt(seen.disarms * 10,
+                      seen.for_ever * 7); /* the others are cut off by the end of their trial */
     ck_assert_uint_gt(seen.for_ever * 100, seen.faults * 8);
     ck_assert_uint_lt(seen.for_ever * 100, seen.faults * 12);
     ck_assert_uint_gt(seen.first_calls, 5 * seen.last_calls);
@@ -213,15 +218,17 @@ START_TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
     for (int i = 0; i < HOST_COUNT; i++) {
         ck_assert_uint_gt(seen.by_host[i] * HOST_COUNT * 10, seen.faults * 9);
     }
-    /* Over all trials a fault comes every 20 to 100 ops: often enough to matter, rarely enough to recover. */
+    /* Over all trials a fault comes every 20 to 100 ops: often enough to matter, rarely enough to
+     * recover. */
     ck_assert_uint_gt(seen.faults * 100, op_count);
     ck_assert_uint_lt(seen.faults * 20, op_count);
 }
 END_TEST
 
-/* --- whole trials ---------------------------------------------------------------------------------- */
+/* --- whole trials --- */
 
-static void run_trial(const struct scenario *scenario, const char *target, uint64_t seed, uint32_t kinds, struct trial *trial)
+static void run_trial(const struct scenario *scenario, const char *target, uint64_t seed,
+                      uint32_t kinds, struct trial *trial)
 {
     struct setup setup;
     char reason[RUN_REASON_BYTES] = "";
@@ -230,8 +237,12 @@ static void run_trial(const struct scenario *scenario, const char *target, uint6
     (void)snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
     setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
     setup.seed = seed;
-    const struct trial_plan plan = {.target = target_find(target), .scenario = scenario, .setup = &setup,
-                                    .capacity_is_free = true, .op_count_max = OP_COUNT, .faults = {.kinds = kinds}};
+    const struct trial_plan plan = {.target = target_find(target),
+                                    .scenario = scenario,
+                                    .setup = &setup,
+                                    .capacity_is_free = true,
+                                    .op_count_max = OP_COUNT,
+                                    .faults = {.kinds = kinds}};
     ck_assert_msg(trial_run(&plan, NULL, trial, reason), "%s", reason);
 }
 
@@ -248,9 +259,10 @@ static size_t drop_faults(struct op_list *list)
     return before - list->count;
 }
 
-/* first_fit asks its device for host memory alone, so that its answers stay the same under all other faults. */
-static const uint32_t harmless = FAULTING_ALL & ~(1u << FAULT_HOST_MEMORY | 1u << FAULT_ANY | 1u << FAULT_CLOCK_JUMP |
-                                                  1u << FAULTING_RETIRE);
+/* first_fit asks its device for host memory alone, so that its answers stay the same under all
+ * other faults. */
+static const uint32_t harmless = FAULTING_ALL & ~(1u << FAULT_HOST_MEMORY | 1u << FAULT_ANY |
+                                                  1u << FAULT_CLOCK_JUMP | 1u << FAULTING_RETIRE);
 
 START_TEST(a_scenario_chooses_the_same_ops_with_and_without_faults)
 {
@@ -265,8 +277,9 @@ START_TEST(a_scenario_chooses_the_same_ops_with_and_without_faults)
         (void)drop_faults(&without.ops); /* the generator has its own */
         ck_assert_uint_le(with.ops.count, without.ops.count);
         for (size_t i = 0; i < with.ops.count; i++) {
-            ck_assert_msg(op_equal(&with.ops.ops[i], &without.ops.ops[i]), "%s seed %llu: op %zu differs", scenario->name,
-                          (unsigned long long)seed, i);
+            ck_assert_msg(op_equal(&with.ops.ops[i], &without.ops.ops[i]),
+                          "%s seed %llu: op %zu differs", scenario->name, (unsigned long long)seed,
+                          i);
         }
         op_count += with.ops.count;
         trial_deinit(&with);
@@ -285,7 +298,9 @@ START_TEST(a_recorded_trial_with_faults_replays_to_the_same_observations)
         struct trial first, again;
         char reason[RUN_REASON_BYTES] = "";
         run_trial(scenario, "hbm", seed, FAULTING_ALL, &first);
-        ck_assert_msg(trial_replay(target_find("hbm"), &first.setup, &first.ops, NULL, &again, reason), "%s", reason);
+        ck_assert_msg(
+            trial_replay(target_find("hbm"), &first.setup, &first.ops, NULL, &again, reason), "%s",
+            reason);
         ck_assert_uint_eq(first.digest, again.digest);
         ck_assert_uint_eq(first.ops.count, again.ops.count);
         fault_count += first.totals.by_kind[OP_FAULT];
@@ -312,9 +327,13 @@ START_TEST(each_op_of_a_trial_is_told_of_before_it_is_run)
     setup_init(&setup);
     setup.capacity_bytes = UINT64_C(1) << 20;
     setup.seed = 3;
-    const struct trial_plan plan = {.target = target_find("first_fit"), .scenario = scenarios[0], .setup = &setup,
-                                    .op_count_max = OP_COUNT, .faults = {.kinds = FAULTING_ALL},
-                                    .chosen = take_chosen, .context = &told};
+    const struct trial_plan plan = {.target = target_find("first_fit"),
+                                    .scenario = scenarios[0],
+                                    .setup = &setup,
+                                    .op_count_max = OP_COUNT,
+                                    .faults = {.kinds = FAULTING_ALL},
+                                    .chosen = take_chosen,
+                                    .context = &told};
     ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
     ck_assert_uint_gt(trial.totals.by_kind[OP_FAULT], 0);
     ck_assert_uint_eq(told.count, trial.ops.count);
@@ -346,7 +365,8 @@ int main(void)
     TCase *trials = tcase_create("trials");
     tcase_set_timeout(trials, 120);
     tcase_add_loop_test(trials, a_scenario_chooses_the_same_ops_with_and_without_faults, 0, count);
-    tcase_add_loop_test(trials, a_recorded_trial_with_faults_replays_to_the_same_observations, 0, count);
+    tcase_add_loop_test(trials, a_recorded_trial_with_faults_replays_to_the_same_observations, 0,
+                        count);
     tcase_add_test(trials, each_op_of_a_trial_is_told_of_before_it_is_run);
     suite_add_tcase(suite, trials);
     return suite_run(suite);

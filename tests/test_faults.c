@@ -1,4 +1,5 @@
-/* How what happened under faults is judged: what a fault excuses, and what it never does.  And memory that went bad. */
+/* How what happened under faults is judged: what a fault excuses, and what it never does.  And
+ * memory that went bad. */
 #include "tests/scripted_target.h"
 #include "tests/suite.h"
 
@@ -45,7 +46,7 @@ static const struct verdict *fail_with(void (*act)(void), const char *message)
     return step(op);
 }
 
-/* --- copies that stop half-way --------------------------------------------------------------------- */
+/* --- copies that stop half-way --- */
 
 static void move_0_to_4_in_part(void)
 {
@@ -92,9 +93,9 @@ START_TEST(a_copy_that_stopped_half_way_has_moved_nothing)
         void (*act)(void);
         enum rule rule;
     } rows[] = {
-        {move_0_to_4_in_two_calls, RULE_NONE},        {slide_0_to_1_in_two_calls, RULE_NONE},
-        {move_0_to_4_in_part, RULE_NONE},             {move_0_to_4_and_believe_it, RULE_CONTENTS},
-        {slide_0_to_1_in_part, RULE_CONTENTS},        {stage_0_to_4_in_part, RULE_CONTENTS},
+        {move_0_to_4_in_two_calls, RULE_NONE}, {slide_0_to_1_in_two_calls, RULE_NONE},
+        {move_0_to_4_in_part, RULE_NONE},      {move_0_to_4_and_believe_it, RULE_CONTENTS},
+        {slide_0_to_1_in_part, RULE_CONTENTS}, {stage_0_to_4_in_part, RULE_CONTENTS},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start_resuming(DEFRAG_SLIDE);
@@ -155,7 +156,7 @@ START_TEST(what_completes_during_a_late_copy_came_after_it)
 }
 END_TEST
 
-/* --- unloads that stop half-way -------------------------------------------------------------------- */
+/* --- unloads that stop half-way --- */
 
 static void unload_0(void)
 {
@@ -220,7 +221,7 @@ START_TEST(half_an_unload_is_held_to_what_a_whole_one_is)
 }
 END_TEST
 
-/* --- out-of-memories ------------------------------------------------------------------------------- */
+/* --- out-of-memories --- */
 
 static void copy_refused(void)
 {
@@ -316,14 +317,15 @@ START_TEST(no_regret_is_counted_where_a_fault_struck)
         if (strikes) {
             KEEPS(arm(FAULT_UNLOAD_HALF));
         }
-        KEEPS(alloc_with(strikes ? unload_0_in_two_calls : unload_0, 8, 2)); /* there was room without */
+        KEEPS(alloc_with(strikes ? unload_0_in_two_calls : unload_0, 8,
+                         2)); /* there was room without */
         ck_assert_uint_eq(run_totals(script.run)->regretted, strikes ? 0 : 1);
         stop();
     }
 }
 END_TEST
 
-/* --- answers --------------------------------------------------------------------------------------- */
+/* --- answers --- */
 
 static void no_host_memory(void)
 {
@@ -453,7 +455,7 @@ START_TEST(hosts_may_differ_once_one_of_them_had_a_fault)
 }
 END_TEST
 
-/* --- memory that went bad --------------------------------------------------------------------------- */
+/* --- memory that went bad --- */
 
 static struct op retire(uint64_t at, uint64_t size)
 {
@@ -472,13 +474,14 @@ static bool is_skipped(struct op op)
 START_TEST(only_what_is_free_is_retired)
 {
     start();
-    KEEPS(alloc_at(4, 2));                  /* 0 */
-    KEEPS(load_at(12, 1, 2));               /* 1 */
-    KEEPS(execute(1, 1000));                /* the stack ends at 2 */
+    KEEPS(alloc_at(4, 2));    /* 0 */
+    KEEPS(load_at(12, 1, 2)); /* 1 */
+    KEEPS(execute(1, 1000));  /* the stack ends at 2 */
     KEEPS(alloc_at(8, 2));
-    KEEPS(on_for(OP_FREE_AFTER, 3, 1000));  /* dying */
-    const struct op taken[] = {retire(5, 1), retire(3, 2),  retire(5, 2),  retire(8, 1), retire(12, 1),
-                               retire(1, 1), retire(15, 2), retire(16, 1), retire(2, 0), retire(UINT64_MAX / G, 1)};
+    KEEPS(on_for(OP_FREE_AFTER, 3, 1000)); /* dying */
+    const struct op taken[] = {
+        retire(5, 1), retire(3, 2),  retire(5, 2),  retire(8, 1), retire(12, 1),
+        retire(1, 1), retire(15, 2), retire(16, 1), retire(2, 0), retire(UINT64_MAX / G, 1)};
     for (size_t i = 0; i < sizeof taken / sizeof taken[0]; i++) {
         ck_assert_msg(is_skipped(taken[i]), "row %zu", i);
     }
@@ -518,11 +521,11 @@ END_TEST
 START_TEST(a_range_that_is_named_by_chance_is_one_that_is_free)
 {
     const struct {
-        uint64_t at, size;              /* as asked, in granules */
-        uint64_t is_at, is_size;        /* size 0 = skipped */
+        uint64_t at, size;       /* as asked, in granules */
+        uint64_t is_at, is_size; /* size 0 = skipped */
     } rows[] = {
-        {0, 1, 2, 1},   {3, 9, 3, 1},   {4, 9, 6, 2},    {5, 1, 6, 1},
-        {9, 2, 10, 2},  {15, 9, 15, 1}, {16, 1, 2, 1},   {16 + 12, 1, 13, 1},
+        {0, 1, 2, 1},  {3, 9, 3, 1},   {4, 9, 6, 2},  {5, 1, 6, 1},
+        {9, 2, 10, 2}, {15, 9, 15, 1}, {16, 1, 2, 1}, {16 + 12, 1, 13, 1},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         start();
@@ -535,8 +538,10 @@ START_TEST(a_range_that_is_named_by_chance_is_one_that_is_free)
         op.flags = OP_RELATIVE;
         KEEPS(step(op));
         const struct op *resolved = &run_ops(script.run)->ops[4];
-        ck_assert_msg(resolved->address == rows[i].is_at * G && resolved->size_bytes == rows[i].is_size * G,
-                      "row %zu: %d granules at %d", i, (int)(resolved->size_bytes / G), (int)(resolved->address / G));
+        ck_assert_msg(resolved->address == rows[i].is_at * G &&
+                          resolved->size_bytes == rows[i].is_size * G,
+                      "row %zu: %d granules at %d", i, (int)(resolved->size_bytes / G),
+                      (int)(resolved->address / G));
         ck_assert_uint_eq(resolved->flags, 0);
         ck_assert_int_eq(script.retire_calls, 1);
         stop();
@@ -566,7 +571,8 @@ START_TEST(a_retired_range_is_a_block_that_nobody_names_and_nothing_moves)
     ck_assert_uint_eq(model_in_use_bytes(model), 4 * G);
     ck_assert_uint_eq(model_live_count(model), 1);
     ck_assert_ptr_null(model_find(model, 1));
-    const enum op_kind kinds[] = {OP_FREE, OP_HOLD, OP_RELEASE, OP_USE, OP_TOUCH, OP_DONATE, OP_UNLOAD};
+    const enum op_kind kinds[] = {OP_FREE,  OP_HOLD,   OP_RELEASE, OP_USE,
+                                  OP_TOUCH, OP_DONATE, OP_UNLOAD};
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
         struct op op = op_make(kinds[i]);
         op.ref = 1;
@@ -644,7 +650,8 @@ START_TEST(a_retired_block_is_reported_as_one)
     for (int is_right = 0; is_right < 2; is_right++) {
         start();
         KEEPS(step(retire(8, 2)));
-        script.rows[0] = (struct target_row){8 * G, 2 * G, is_right ? BLOCK_RETIRED : BLOCK_BUFFER, 9};
+        script.rows[0] = (struct target_row){8 * G, 2 * G, is_right ? BLOCK_RETIRED : BLOCK_BUFFER,
+                                             9};
         script.row_count = 1;
         if (is_right) {
             KEEPS(report());

@@ -13,11 +13,13 @@ enum { G = 512 };
 
 static struct run *run;
 
-/* A device of 32 granules that never moves a block, filled from the top: 4 granules, 6, a hole of 2, 8, a hole of 12. */
+/* A device of 32 granules that never moves a block, filled from the top: 4 granules, 6, a hole of
+ * 2, 8, a hole of 12. */
 static void open_run(void)
 {
-    static const char text[] = "hbmstress-ops 1\ncapacity 16K\ntarget first_fit\noption defrag=none\n\n"
-                               "0: alloc size=2K\n1: alloc size=3K\n2: alloc size=1K\n3: alloc size=4K\n4: free block=2\n";
+    static const char text[] =
+        "hbmstress-ops 1\ncapacity 16K\ntarget first_fit\noption defrag=none\n\n"
+        "0: alloc size=2K\n1: alloc size=3K\n2: alloc size=1K\n3: alloc size=4K\n4: free block=2\n";
     char reason[RUN_REASON_BYTES];
     struct ops_file_error error;
     struct setup setup;
@@ -88,20 +90,32 @@ START_TEST(a_fit_is_one_number_and_one_word)
     }
     fit_print(&fit, text);
     ck_assert_msg(fit_parse(text, strlen(text), &read), "%s", text);
-    ck_assert_msg(read.kind == fit.kind && read.index == fit.index && read.granules == fit.granules, "%s", text);
+    ck_assert_msg(read.kind == fit.kind && read.index == fit.index && read.granules == fit.granules,
+                  "%s", text);
 }
 END_TEST
 
 START_TEST(what_is_no_fit_is_refused)
 {
-    static const char *const texts[] = {"", "%", "hole", "%hol", "%hole+", "%hole+-1", "%hole:1", "%block:", "%block:99999999",
-                                        "%free+2147483648", "%free 1", "%half1", "%pair:1+1x"};
+    static const char *const texts[] = {"",
+                                        "%",
+                                        "hole",
+                                        "%hol",
+                                        "%hole+",
+                                        "%hole+-1",
+                                        "%hole:1",
+                                        "%block:",
+                                        "%block:99999999",
+                                        "%free+2147483648",
+                                        "%free 1",
+                                        "%half1",
+                                        "%pair:1+1x"};
     struct fit fit;
     ck_assert_msg(!fit_parse(texts[_i], strlen(texts[_i]), &fit), "%s", texts[_i]);
 }
 END_TEST
 
-/* --- lists ---------------------------------------------------------------------------------------- */
+/* --- lists --- */
 
 START_TEST(references_follow_what_they_name_when_ops_come_in)
 {

@@ -1,4 +1,5 @@
-/* Every format takes its own small files, says where bad input is wrong, and survives any cut or damage. */
+/* Every format takes its own small files, says where bad input is wrong, and survives any cut or
+ * damage. */
 #include "formats/formats.h"
 #include "formats/printed_size.h"
 #include "formats/text.h"
@@ -21,7 +22,7 @@ static enum import_result import_string(const char *text, const char *format)
     return import_text(text, strlen(text), format, NULL, &import, &error);
 }
 
-/* --- the registry --------------------------------------------------------------------------- */
+/* --- the registry --- */
 
 START_TEST(format_names_are_unique_and_found)
 {
@@ -53,33 +54,40 @@ START_TEST(what_the_user_fixed_wins)
     struct setup fixed = {.granule_bytes = 1024, .chip = "v5e", .target = "first_fit"};
     ck_assert(setup_set_option(&fixed, "defrag", "slide"));
     const struct import_options options = {.fixed = &fixed};
-    ck_assert_int_eq(import_file(FIELD "static_planning/exclusive.csv", NULL, &options, &import, &error), IMPORT_OK);
+    ck_assert_int_eq(
+        import_file(FIELD "static_planning/exclusive.csv", NULL, &options, &import, &error),
+        IMPORT_OK);
     ck_assert_uint_eq(import.setup.granule_bytes, 1024);
     ck_assert_uint_eq(import.setup.capacity_bytes, chip_find("v5e")->capacity_bytes);
     ck_assert_str_eq(import.setup.target, "first_fit");
     ck_assert_str_eq(setup_option(&import.setup, "defrag"), "slide");
     fixed.granule_bytes = 48;
-    ck_assert_int_eq(import_file(FIELD "static_planning/exclusive.csv", NULL, &options, &import, &error),
-                     IMPORT_INVALID);
+    ck_assert_int_eq(
+        import_file(FIELD "static_planning/exclusive.csv", NULL, &options, &import, &error),
+        IMPORT_INVALID);
 }
 END_TEST
 
-/* A control of two bytes and an escape in three, which lax decoders take for one; letters of others stay. */
+/* A control of two bytes and an escape in three, which lax decoders take for one; letters of others
+ * stay. */
 START_TEST(no_control_character_of_a_text_is_printed)
 {
-    static const char text[] = "Thread,Time,Action,Pointer,Size,Stream\n1,00:00:00.000000,\xC2\x9B" "2J\xC2\x85"
+    static const char text[] = "Thread,Time,Action,Pointer,Size,Stream\n1,00:00:00.000000,\xC2\x9B"
+                               "2J\xC2\x85"
                                "\xE0\x80\x9B\x1B[m\xC3\xA9\n";
-    ck_assert_int_eq(import_text(text, sizeof text - 1, "rmm", NULL, &import, &error), IMPORT_INVALID);
+    ck_assert_int_eq(import_text(text, sizeof text - 1, "rmm", NULL, &import, &error),
+                     IMPORT_INVALID);
     ck_assert_msg(strstr(error.reason, ": '??2J??????[m\xC3\xA9'") != NULL, "%s", error.reason);
 }
 END_TEST
 
-/* --- ops --------------------------------------------------------------------------------------- */
+/* --- ops --- */
 
 START_TEST(ops_are_read_as_they_are)
 {
     import_checks_file(FIELD "ops/small.ops", "ops", NULL, &import);
-    import_checks_ops(&import, "alloc size=8M tag=3\nuse block=0 delay=5ms\nfree_after block=0 event=1\n");
+    import_checks_ops(&import,
+                      "alloc size=8M tag=3\nuse block=0 delay=5ms\nfree_after block=0 event=1\n");
     ck_assert_str_eq(setup_option(&import.setup, "defrag"), "slide");
     ck_assert_int_eq(import_string("hbmstress-ops 1\n\n0: alloc sise=8\n", "auto"), IMPORT_INVALID);
     ck_assert_uint_eq(error.line, 3);
@@ -87,7 +95,7 @@ START_TEST(ops_are_read_as_they_are)
 }
 END_TEST
 
-/* --- printed sizes -------------------------------------------------------------------------------- */
+/* --- printed sizes --- */
 
 START_TEST(a_printed_size_is_exactly_the_sizes_that_print_so)
 {
@@ -97,7 +105,8 @@ START_TEST(a_printed_size_is_exactly_the_sizes_that_print_so)
         char text[SIZE_TEXT_BYTES];
         char edge[SIZE_TEXT_BYTES];
         struct size_range range;
-        const uint64_t size_bytes = i < 3 ? (uint64_t)i : random_log_uniform(&random, 1, UINT64_C(1) << 62);
+        const uint64_t size_bytes = i < 3 ? (uint64_t)i
+                                          : random_log_uniform(&random, 1, UINT64_C(1) << 62);
         size_print_field(size_bytes, text);
         ck_assert_msg(printed_size_parse(text, strlen(text), &range), "%s", text);
         ck_assert(range.low <= size_bytes && size_bytes <= range.high);
@@ -118,8 +127,10 @@ END_TEST
 
 START_TEST(printed_sizes_that_are_none_are_refused)
 {
-    static const char *const bad[] = {"", "B", "1", "1.M", ".5M", "1.2", "1.5X", "-1B", "99999999E", "1 M", "1.1234567M",
-                                      "1234567890123M", "1.0\0M"};
+    static const char *const bad[] = {"",          "B",   "1",          "1.M",
+                                      ".5M",       "1.2", "1.5X",       "-1B",
+                                      "99999999E", "1 M", "1.1234567M", "1234567890123M",
+                                      "1.0\0M"};
     struct size_range range;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         ck_assert_msg(!printed_size_parse(bad[i], strlen(bad[i]), &range), "%s", bad[i]);
@@ -142,7 +153,7 @@ START_TEST(aligned_ranges_hold_multiples_only)
 }
 END_TEST
 
-/* --- any bytes ---------------------------------------------------------------------------------------- */
+/* --- any bytes --- */
 
 static const char *const all_files[] = {
     "ops/small.ops",
@@ -218,7 +229,8 @@ START_TEST(damage_at_any_byte_never_crashes)
         ck_assert_ptr_nonnull(copy);
         memcpy(copy, text.bytes, text.length);
         for (uint64_t count = random_between(&random, 1, 4); count > 0; count--) {
-            copy[random_below(&random, text.length)] = likely[random_below(&random, sizeof likely - 1)];
+            copy[random_below(&random, text.length)] =
+                likely[random_below(&random, sizeof likely - 1)];
         }
         import_bytes(copy, text.length, "auto");
         free(copy);

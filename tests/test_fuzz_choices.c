@@ -10,7 +10,8 @@ static const uint64_t three_events[] = {7, 8, 9};
 static const struct footprint any[LANE_COUNT_MAX];
 /* Lanes 0, 2 and 31, three events, and time-outs of lanes 4 and 5; lane 2 ran until now. */
 static const struct choice eight_ways = {.at = {.lane = 2},
-                                         .lanes = UINT64_C(1) | UINT64_C(1) << 2 | UINT64_C(1) << 31,
+                                         .lanes = UINT64_C(1) | UINT64_C(1) << 2 |
+                                                  UINT64_C(1) << 31,
                                          .sleepers = UINT64_C(3) << 4,
                                          .event_count = 3,
                                          .events = three_events,
@@ -28,9 +29,14 @@ static struct decision decision_of(uint8_t byte, const struct choice *choice)
 /* A number for each of the ways, WAY_COUNT for what is none. */
 static uint32_t way_of(const struct decision *decision)
 {
-    static const struct decision ways[WAY_COUNT] = {
-        {.lane = 0}, {.lane = 2}, {.lane = 31}, {.lane = 4}, {.lane = 5},
-        {.completes = true, .event = 7}, {.completes = true, .event = 8}, {.completes = true, .event = 9}};
+    static const struct decision ways[WAY_COUNT] = {{.lane = 0},
+                                                    {.lane = 2},
+                                                    {.lane = 31},
+                                                    {.lane = 4},
+                                                    {.lane = 5},
+                                                    {.completes = true, .event = 7},
+                                                    {.completes = true, .event = 8},
+                                                    {.completes = true, .event = 9}};
     uint32_t way = 0;
     while (way < WAY_COUNT && !decision_equal(&ways[way], decision)) {
         way++;
@@ -57,7 +63,8 @@ START_TEST(byte_0_is_the_default_wherever_the_lane_stands)
     for (uint8_t lane = 0; lane < 6; lane++) {
         struct choice choice = eight_ways;
         choice.at.lane = lane;
-        const struct decision decision = decision_of(0, &choice), wrapped = decision_of(WAY_COUNT, &choice);
+        const struct decision decision = decision_of(0, &choice),
+                              wrapped = decision_of(WAY_COUNT, &choice);
         const struct decision otherwise = decision_default(&choice);
         ck_assert(decision_equal(&decision, &otherwise));
         ck_assert(decision_equal(&wrapped, &otherwise));
@@ -103,7 +110,7 @@ START_TEST(a_decision_with_one_possibility_takes_no_byte)
 }
 END_TEST
 
-/* --- whole runs ---------------------------------------------------------------------------------- */
+/* --- whole runs --- */
 
 static void run_with(const struct simulated_program *program, const uint8_t *bytes, size_t count,
                      struct simulated_record *record)
@@ -117,7 +124,8 @@ static void run_with(const struct simulated_program *program, const uint8_t *byt
 
 START_TEST(the_same_bytes_take_the_same_decisions_and_others_take_others)
 {
-    static const struct simulated_program *const programs[] = {&simulated_plain, &simulated_with_events};
+    static const struct simulated_program *const programs[] = {&simulated_plain,
+                                                               &simulated_with_events};
     const uint8_t bytes[] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5};
     uint8_t others[sizeof bytes];
     struct simulated_record record, again, other;

@@ -30,13 +30,19 @@ static uint32_t noted_between(uint32_t first, uint32_t end)
     return count;
 }
 
-/* --- cells of a sight ------------------------------------------------------------------------------ */
+/* --- cells of a sight --- */
 
-static const struct feedback_sight plain = {
-    .outcome = FEEDBACK_JUSTIFIED, .granule_bytes = 512, .request_bytes = 4096, .free_bytes = 8192,
-    .largest_hole_bytes = 2048, .best_span_bytes = 2048, .span_count = 3, .queued_free_count = 1};
+static const struct feedback_sight plain = {.outcome = FEEDBACK_JUSTIFIED,
+                                            .granule_bytes = 512,
+                                            .request_bytes = 4096,
+                                            .free_bytes = 8192,
+                                            .largest_hole_bytes = 2048,
+                                            .best_span_bytes = 2048,
+                                            .span_count = 3,
+                                            .queued_free_count = 1};
 
-static bool differ_in(const struct feedback_sight *a, const struct feedback_sight *b, uint32_t first, uint32_t end)
+static bool differ_in(const struct feedback_sight *a, const struct feedback_sight *b,
+                      uint32_t first, uint32_t end)
 {
     uint32_t of_a[FEEDBACK_CELLS_PER_OP_MAX], of_b[FEEDBACK_CELLS_PER_OP_MAX];
     const uint32_t count = feedback_cells(a, of_a);
@@ -44,7 +50,8 @@ static bool differ_in(const struct feedback_sight *a, const struct feedback_sigh
     bool is_different = false;
     for (uint32_t i = 0; i < count; i++) {
         if (of_a[i] != of_b[i]) {
-            ck_assert_msg(of_a[i] >= first && of_a[i] < end && of_b[i] >= first && of_b[i] < end, "another group");
+            ck_assert_msg(of_a[i] >= first && of_a[i] < end && of_b[i] >= first && of_b[i] < end,
+                          "another group");
             is_different = true;
         }
     }
@@ -143,7 +150,8 @@ static uint64_t any_number(struct random *random)
 /* Each next cell is of a later group; the group of a cell, or 4. */
 static uint32_t group_of(uint32_t cell)
 {
-    static const uint32_t ends[] = {FEEDBACK_SPANS, FEEDBACK_QUEUED, FEEDBACK_DISTANCE, FEEDBACK_SWITCHES};
+    static const uint32_t ends[] = {FEEDBACK_SPANS, FEEDBACK_QUEUED, FEEDBACK_DISTANCE,
+                                    FEEDBACK_SWITCHES};
     uint32_t group = 0;
     while (group < 4 && cell >= ends[group]) {
         group++;
@@ -161,20 +169,24 @@ START_TEST(no_sight_has_a_cell_out_of_range_or_two_of_one_group)
         const struct feedback_sight sight = {
             .outcome = (enum feedback_outcome)random_below(&random, FEEDBACK_OUTCOME_COUNT),
             .mitigations = (uint8_t)random_below(&random, FEEDBACK_MITIGATIONS_COUNT),
-            .granule_bytes = any_number(&random) | 1, .request_bytes = any_number(&random),
-            .free_bytes = any_number(&random), .largest_hole_bytes = any_number(&random),
-            .best_span_bytes = any_number(&random), .span_count = any_number(&random),
+            .granule_bytes = any_number(&random) | 1,
+            .request_bytes = any_number(&random),
+            .free_bytes = any_number(&random),
+            .largest_hole_bytes = any_number(&random),
+            .best_span_bytes = any_number(&random),
+            .span_count = any_number(&random),
             .queued_free_count = any_number(&random)};
         const uint32_t count = feedback_cells(&sight, cells);
         for (uint32_t k = 0; k < count; k++) {
-            is_right = is_right && group_of(cells[k]) < 4 && (k == 0 || group_of(cells[k]) > group_of(cells[k - 1]));
+            is_right = is_right && group_of(cells[k]) < 4 &&
+                       (k == 0 || group_of(cells[k]) > group_of(cells[k - 1]));
         }
     }
     ck_assert(is_right);
 }
 END_TEST
 
-/* --- what ops leave behind ------------------------------------------------------------------------- */
+/* --- what ops leave behind --- */
 
 /* A device of 8 granules; each list ends with the op that is looked at. */
 static struct run *run_list(const struct op *ops, size_t count)
@@ -235,8 +247,8 @@ END_TEST
 /* 2 free, 2 held, 4 that may move or not. */
 START_TEST(a_refused_request_is_seen_with_its_holes_spans_and_distance)
 {
-    const struct op ops[] = {alloc(2), alloc(2), alloc(2), alloc(2), on(OP_HOLD, 1), on(OP_FREE, 0), on(OP_FREE, 3),
-                             alloc(6)};
+    const struct op ops[] = {alloc(2),       alloc(2),       alloc(2),       alloc(2),
+                             on(OP_HOLD, 1), on(OP_FREE, 0), on(OP_FREE, 3), alloc(6)};
     struct run *run = run_list(ops, sizeof ops / sizeof ops[0]);
     const struct verdict verdict = {.kind = VERDICT_JUSTIFIED, .requested_bytes = 6 * 512};
     const struct feedback_sight sight = see_last(run, &verdict);
@@ -265,7 +277,8 @@ END_TEST
 
 START_TEST(a_request_that_took_a_move_is_seen_to_have_moved)
 {
-    const struct op ops[] = {alloc(2), alloc(2), alloc(4), on(OP_FREE, 0), on(OP_FREE, 2), alloc(6)};
+    const struct op ops[] = {alloc(2),       alloc(2),       alloc(4),
+                             on(OP_FREE, 0), on(OP_FREE, 2), alloc(6)};
     struct run *run = run_list(ops, sizeof ops / sizeof ops[0]);
     const struct feedback_sight sight = see_last(run, &(struct verdict){.kind = VERDICT_NONE});
     ck_assert_uint_eq(sight.mitigations, FEEDBACK_MOVED);
@@ -289,7 +302,8 @@ START_TEST(each_kind_of_switch_is_a_cell)
 {
     struct op_list ops;
     op_list_init(&ops);
-    struct op op = alloc(1), at = op_make(OP_SWITCH), completes = op_make(OP_SWITCH), of_thread = op_make(OP_SWITCH);
+    struct op op = alloc(1), at = op_make(OP_SWITCH), completes = op_make(OP_SWITCH),
+              of_thread = op_make(OP_SWITCH);
     at.ref = completes.ref = 0;
     at.size_bytes = completes.size_bytes = UINT32_MAX;
     completes.event = 0;

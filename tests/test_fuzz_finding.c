@@ -16,21 +16,30 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { REPORT_COUNT = 40, OP_COUNT = 60, TEXT_BYTES = 1 << 16, PATH_BYTES = 4096, IN_TIME_MS = 10000, FIRST_MS = 20 };
+enum {
+    REPORT_COUNT = 40,
+    OP_COUNT = 60,
+    TEXT_BYTES = 1 << 16,
+    PATH_BYTES = 4096,
+    IN_TIME_MS = 10000,
+    FIRST_MS = 20
+};
 
 static char folder[SCRATCH_PATH_BYTES];
 static char text[TEXT_BYTES], list_path[PATH_BYTES];
 static size_t list_count;
 
-/* --- a target that breaks a promise, and takes its time ------------------------------------------- */
+/* --- a target that breaks a promise, and takes its time --- */
 
 static const struct target *broken;
 static struct target slow;
 static uint32_t open_count, opens_that_end;
 static clock_t open_clocks;
 
-static enum target_result open_slowly(const struct target_setup *setup, const struct device_services *services,
-                                      struct target_instance **instance, struct target_contract *contract, char *reason,
+static enum target_result open_slowly(const struct target_setup *setup,
+                                      const struct device_services *services,
+                                      struct target_instance **instance,
+                                      struct target_contract *contract, char *reason,
                                       size_t reason_bytes)
 {
     const clock_t end = clock() + open_clocks;
@@ -63,7 +72,7 @@ static void tear_down(void)
     ck_assert_int_eq(rmdir(folder), 0); /* and nothing else lies there */
 }
 
-/* --- a finding in a process of its own --------------------------------------------------------------- */
+/* --- a finding in a process of its own --- */
 
 /* The reports say nothing: without them it is the same finding. */
 static _Noreturn void find(uint32_t shrink_ms_max)
@@ -80,14 +89,17 @@ static _Noreturn void find(uint32_t shrink_ms_max)
         op.size_bytes = op.kind == OP_ALLOC ? 512 : 0;
         op_list_append(&ops, &op);
     }
-    if (!trial_replay(broken, &setup, &ops, NULL, &trial, reason) || trial.first.kind != VERDICT_BROKEN) {
+    if (!trial_replay(broken, &setup, &ops, NULL, &trial, reason) ||
+        trial.first.kind != VERDICT_BROKEN) {
         _exit(1);
     }
-    finding_end_within(&(struct finding){"fuzz_test", &slow, "plant_overlap", &setup, &trial.ops, &trial.first},
-                       shrink_ms_max);
+    finding_end_within(
+        &(struct finding){"fuzz_test", &slow, "plant_overlap", &setup, &trial.ops, &trial.first},
+        shrink_ms_max);
 }
 
-/* What it prints goes to text; the file that is there in the end, and no other, to list_path and list_count. */
+/* What it prints goes to text; the file that is there in the end, and no other, to list_path and
+ * list_count. */
 static void find_and_read(uint32_t shrink_ms_max)
 {
     FILE *said = tmpfile();
@@ -125,9 +137,13 @@ static void find_and_read(uint32_t shrink_ms_max)
 static void check_said(void)
 {
     char repeat[PATH_BYTES + SCRATCH_PATH_BYTES + 64];
-    const char *behind = strrchr(list_path, '\'') + 1; /* the folder's quote is told to a shell as such */
-    (void)snprintf(repeat, sizeof repeat, "\nrepeat: hbmstress replay '%s/it'\\''%s'\n", scratch_place(), behind);
-    ck_assert_msg(strstr(text, "hbmstress: fuzz_test found: overlap in alloc (rule overlap, op ") != NULL, "%s", text);
+    const char *behind = strrchr(list_path, '\'') +
+                         1; /* the folder's quote is told to a shell as such */
+    (void)snprintf(repeat, sizeof repeat, "\nrepeat: hbmstress replay '%s/it'\\''%s'\n",
+                   scratch_place(), behind);
+    ck_assert_msg(strstr(text, "hbmstress: fuzz_test found: overlap in alloc (rule overlap, op ") !=
+                      NULL,
+                  "%s", text);
     ck_assert_msg(strstr(text, repeat) != NULL, "%s", text);
     ck_assert_msg(strstr(text, "\nhbmstress-ops 1\n") != NULL, "%s", text);
 }

@@ -24,7 +24,8 @@ static void check_equal(const struct input *one, const struct input *other)
     ck_assert_uint_eq(one->faults.kinds, other->faults.kinds);
     ck_assert_uint_eq(one->lane_count, other->lane_count);
     ck_assert_uint_eq(one->choice_count, other->choice_count);
-    ck_assert(one->choice_count == 0 || memcmp(one->choices, other->choices, one->choice_count) == 0);
+    ck_assert(one->choice_count == 0 ||
+              memcmp(one->choices, other->choices, one->choice_count) == 0);
 }
 
 /* Encodes into memory of exactly the length, so that a byte too many is seen, and decodes again. */
@@ -105,32 +106,37 @@ START_TEST(what_is_missing_counts_as_zero)
     }
     input_decode(NULL, 0, &cut);
     ck_assert_uint_eq(cut.ops.count, 0);
-    ck_assert_uint_eq(cut.setup.capacity_bytes, INPUT_CAPACITY_GRANULES_DEFAULT * INPUT_GRANULE_BYTES);
+    ck_assert_uint_eq(cut.setup.capacity_bytes,
+                      INPUT_CAPACITY_GRANULES_DEFAULT * INPUT_GRANULE_BYTES);
     input_deinit(&cut);
     input_deinit(&padded);
 }
 END_TEST
 
-/* --- lists from elsewhere ------------------------------------------------------------------------ */
+/* --- lists from elsewhere --- */
 
-static void check_list_survives(const struct setup *setup, const struct op_list *ops, const char *name)
+static void check_list_survives(const struct setup *setup, const struct op_list *ops,
+                                const char *name)
 {
     struct input input;
     input_init(&input);
     ck_assert_msg(input_from_ops(setup, ops, &input), "%s", name);
     ck_assert_uint_eq(input.ops.count, ops->count);
     for (size_t i = 0; i < ops->count; i++) {
-        ck_assert_msg(op_equal(&input.ops.ops[i], &ops->ops[i]), "%s: op %zu is another one", name, i);
+        ck_assert_msg(op_equal(&input.ops.ops[i], &ops->ops[i]), "%s: op %zu is another one", name,
+                      i);
     }
     ck_assert_uint_eq(input.setup.capacity_bytes, setup->capacity_bytes);
     ck_assert_uint_eq(input.setup.granule_bytes, setup->granule_bytes);
     ck_assert_uint_eq(input.setup.host_count, setup->host_count);
     ck_assert_uint_eq(input.setup.seed, setup->seed);
-    const char *const keys[] = {"defrag", "order", "drains", "evicts", "program_evicts_program", "message_code"};
+    const char *const keys[] = {
+        "defrag", "order", "drains", "evicts", "program_evicts_program", "message_code"};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         const char *was = setup_option(setup, keys[i]);
         const char *is = setup_option(&input.setup, keys[i]);
-        ck_assert_msg((was == NULL) == (is == NULL) && (was == NULL || strcmp(was, is) == 0), "%s: %s", name, keys[i]);
+        ck_assert_msg((was == NULL) == (is == NULL) && (was == NULL || strcmp(was, is) == 0),
+                      "%s: %s", name, keys[i]);
     }
     check_there_and_back(&input);
     input_deinit(&input);
@@ -155,8 +161,10 @@ START_TEST(a_list_of_a_file_is_the_same_list_as_bytes)
         struct op_list ops;
         struct ops_file_error error;
         op_list_init(&ops);
-        ck_assert_int_lt(snprintf(path, sizeof path, "%s/%s", folders[_i], entries[i]->d_name), (int)sizeof path);
-        ck_assert_msg(ops_file_read(path, &setup, &ops, &error) == OPS_FILE_OK, "%s: %s", path, error.reason);
+        ck_assert_int_lt(snprintf(path, sizeof path, "%s/%s", folders[_i], entries[i]->d_name),
+                         (int)sizeof path);
+        ck_assert_msg(ops_file_read(path, &setup, &ops, &error) == OPS_FILE_OK, "%s: %s", path,
+                      error.reason);
         check_list_survives(&setup, &ops, path);
         op_list_deinit(&ops);
         free(entries[i]);
@@ -206,34 +214,37 @@ START_TEST(what_an_input_cannot_say_is_refused)
 }
 END_TEST
 
-/* --- what a corpus of version 1 means ------------------------------------------------------------- */
+/* --- what a corpus of version 1 means --- */
 
 /* One op of each kind; whatever changes what these bytes mean needs a version 2. */
 static const uint8_t version_1[] = {
-    /* version, defrag, order, flags, granule, chip, hosts, lanes; faults; capacity; seed; choices, unused */
-    1, 2, 4, 0x12, 11, 0, 1, 2, 3, 0, 0, 0, 64, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0,
-    0, 0x01, 4, 0, 3, 0, 2, 245,    /* alloc: 4 granules, unpadded 3, tag 2, align 2^11 */
-    1, 0x02, 0, 0x08, 0, 0, 0, 0,   /* output: fitted */
-    2, 0x01, 0, 0, 0, 0, 0, 0,      /* free */
-    3, 0x00, 5, 0, 0, 0, 10, 0,     /* free_after, relative, with a delay */
-    4, 0x01, 1, 0, 3, 0, 0, 1,      /* use, with an event */
-    5, 0x21, 1, 0, 0, 0, 0, 0,      /* hold on host 1 */
-    6, 0x05, 1, 0, 0, 0, 0, 0,      /* release in lane 1 */
-    7, 0x03, 1, 0, 4, 0, 1, 0,      /* donate: fitted */
-    8, 0x01, 2, 0, 1, 0, 9, 0,      /* load */
-    9, 0x00, 0, 0, 0, 0, 0, 0,      /* unload */
-    10, 0x00, 0, 0, 6, 0, 40, 3,    /* execute: collective and spmd 6, the longest delay */
-    11, 0x01, 0, 0, 0, 0, 0, 0,     /* defragment */
-    12, 0x01, 3, 0, 0, 0, 0, 0,     /* complete */
-    13, 0x01, 0, 0, 0, 0, 3, 0,     /* advance */
-    14, 0x00, 9, 0, 0, 0, 0, 0,     /* touch */
-    15, 0x01, 0, 0, 0, 0, 0, 0,     /* report */
-    16, 0x01, 2, 0, 12, 0, 5, 0,    /* fault: the second call, for ever */
-    17, 0x00, 1, 0, 7, 0, 0, 0,     /* retire */
-    18, 0x01, 4, 0, 2, 0, 1, 0,     /* switch */
-    19, 0x01, 0xFF, 0xFF, 0, 0, 0, 0, /* byte 0 modulo 19: alloc, with a size in bytes */
-    255, 0, 1, 1, 8, 7, 4, 0, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 21, 0, 0, 0, 0, 0, 0, 0, 22, 0, 0, 0, 0, 0, 0, 0,
-    9, 8, 7};
+    /* version, defrag, order, flags, granule, chip, hosts, lanes; faults; capacity; seed; choices,
+       unused */
+    1,   2,    4,    0x12, 11, 0, 1,  2, 3, 0, 0,  0,    64, 0, 0, 0, 7, 0,   0, 0, 0, 0,
+    0,   0,    3,    0,    0,  0, 0,  0, 0, 0, 0,  0x01, 4,  0, 3, 0, 2, 245, /* alloc: 4 granules,
+                                                                                 unpadded 3, tag 2,
+                                                                                 align 2^11 */
+    1,   0x02, 0,    0x08, 0,  0, 0,  0,                                      /* output: fitted */
+    2,   0x01, 0,    0,    0,  0, 0,  0,                                      /* free */
+    3,   0x00, 5,    0,    0,  0, 10, 0, /* free_after, relative, with a delay */
+    4,   0x01, 1,    0,    3,  0, 0,  1, /* use, with an event */
+    5,   0x21, 1,    0,    0,  0, 0,  0, /* hold on host 1 */
+    6,   0x05, 1,    0,    0,  0, 0,  0, /* release in lane 1 */
+    7,   0x03, 1,    0,    4,  0, 1,  0, /* donate: fitted */
+    8,   0x01, 2,    0,    1,  0, 9,  0, /* load */
+    9,   0x00, 0,    0,    0,  0, 0,  0, /* unload */
+    10,  0x00, 0,    0,    6,  0, 40, 3, /* execute: collective and spmd 6, the longest delay */
+    11,  0x01, 0,    0,    0,  0, 0,  0, /* defragment */
+    12,  0x01, 3,    0,    0,  0, 0,  0, /* complete */
+    13,  0x01, 0,    0,    0,  0, 3,  0, /* advance */
+    14,  0x00, 9,    0,    0,  0, 0,  0, /* touch */
+    15,  0x01, 0,    0,    0,  0, 0,  0, /* report */
+    16,  0x01, 2,    0,    12, 0, 5,  0, /* fault: the second call, for ever */
+    17,  0x00, 1,    0,    7,  0, 0,  0, /* retire */
+    18,  0x01, 4,    0,    2,  0, 1,  0, /* switch */
+    19,  0x01, 0xFF, 0xFF, 0,  0, 0,  0, /* byte 0 modulo 19: alloc, with a size in bytes */
+    255, 0,    1,    1,    8,  7, 4,  0, 5, 0, 0,  0,    0,  0, 0, 0, 0, 0,   0, 0, 0, 0,
+    0,   0,    21,   0,    0,  0, 0,  0, 0, 0, 22, 0,    0,  0, 0, 0, 0, 0,   9, 8, 7};
 static const char version_1_text[] = "hbmstress-ops 1\n"
                                      "capacity 64K\n"
                                      "granule 1K\n"

@@ -12,8 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RACE_COUNT = sizeof race_lists / sizeof race_lists[0], CHOICE_COUNT = 40, TRY_COUNT_MAX = 60000,
-       TRY_COUNT_IN_VAIN = 200 };
+enum {
+    RACE_COUNT = sizeof race_lists / sizeof race_lists[0],
+    CHOICE_COUNT = 40,
+    TRY_COUNT_MAX = 60000,
+    TRY_COUNT_IN_VAIN = 200
+};
 
 static void read_list(const char *text, struct input *input)
 {
@@ -37,7 +41,8 @@ static void draw_choices(struct random *random, struct input *input)
 }
 
 /* True: some of so many bytes break the promise, and *trial is the run that did. */
-static bool search(struct lane_player *player, const struct input *list, uint32_t try_count, struct trial *trial)
+static bool search(struct lane_player *player, const struct input *list, uint32_t try_count,
+                   struct trial *trial)
 {
     struct random random;
     struct input input;
@@ -70,7 +75,8 @@ static void check_replays(const struct target *target, const struct trial *found
     trial_deinit(&again);
 }
 
-/* A race between plain accesses alone changes nothing that is judged without a target built for it. */
+/* A race between plain accesses alone changes nothing that is judged without a target built for it.
+ */
 START_TEST(bytes_find_each_race_and_its_list_breaks_the_same_promise_again)
 {
     const struct target *target = target_find(race_lists[_i].target);
@@ -79,7 +85,8 @@ START_TEST(bytes_find_each_race_and_its_list_breaks_the_same_promise_again)
     struct trial trial;
     read_list(race_lists[_i].ops, &list);
     const bool is_visible = strcmp(target->breaks, "race") != 0;
-    const bool is_found = search(player, &list, is_visible ? TRY_COUNT_MAX : TRY_COUNT_IN_VAIN, &trial);
+    const bool is_found = search(player, &list, is_visible ? TRY_COUNT_MAX : TRY_COUNT_IN_VAIN,
+                                 &trial);
     ck_assert_msg(is_found == is_visible, "%s", target->name);
     if (is_found) {
         ck_assert_str_eq(rule_info(trial.first.rule)->name, target->breaks);
@@ -160,7 +167,9 @@ START_TEST(what_another_host_made_cannot_be_named)
     struct lane_player *player = lane_player_create(target_find("threaded"), "threaded");
     struct input input;
     struct trial trial;
-    read_list(HEAD "0: alloc size=512\n1: free block=0 host=1 lane=1\n2: alloc size=512 host=1 lane=1\n", &input);
+    read_list(HEAD
+              "0: alloc size=512\n1: free block=0 host=1 lane=1\n2: alloc size=512 host=1 lane=1\n",
+              &input);
     ck_assert_int_eq(lane_player_play(player, &input, NULL, &trial), LANE_PLAYER_KEPT);
     ck_assert_uint_eq(trial.totals.ops, 2);
     ck_assert_uint_eq(trial.totals.skipped, 1);
@@ -230,7 +239,8 @@ int main(void)
 {
     Suite *suite = suite_create("fuzz lane player");
     TCase *races = tcase_create("races");
-    tcase_add_loop_test(races, bytes_find_each_race_and_its_list_breaks_the_same_promise_again, 0, RACE_COUNT);
+    tcase_add_loop_test(races, bytes_find_each_race_and_its_list_breaks_the_same_promise_again, 0,
+                        RACE_COUNT);
     suite_add_tcase(suite, races);
     TCase *inputs = tcase_create("inputs");
     tcase_add_test(inputs, a_list_that_has_its_schedule_is_played_with_it_where_no_bytes_choose);

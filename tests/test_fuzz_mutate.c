@@ -1,4 +1,5 @@
-/* The mutator: what it makes depends on its arguments alone, fits where it must, and bytes can say it. */
+/* The mutator: what it makes depends on its arguments alone, fits where it must, and bytes can say
+ * it. */
 #include "fuzz/mutate.h"
 #include "tests/fuzz_lists.h"
 #include "tests/suite.h"
@@ -77,7 +78,8 @@ START_TEST(bytes_can_say_what_every_edit_makes)
                 if (edit_copy(edit->name, &one, &other, seed, &out)) {
                     size_t at = 0;
                     decode_again(&out);
-                    ck_assert_msg(is_same_input(&out, &again) && differing_ops(&out.ops, &again.ops, &at) == 0,
+                    ck_assert_msg(is_same_input(&out, &again) &&
+                                      differing_ops(&out.ops, &again.ops, &at) == 0,
                                   "%s, seed %d: op %zu", edit->name, (int)seed, at);
                 }
             }
@@ -89,9 +91,16 @@ END_TEST
 static const struct {
     const char *name;
     const char *option; /* NULL: another part of the header */
-} header_edits[] = {{"defrag", "defrag"}, {"order", "order"}, {"program_evicts", "program_evicts_program"},
-                    {"message_code", "message_code"}, {"capacity", NULL}, {"granule", NULL}, {"seed", NULL},
-                    {"fault_kinds", NULL}, {"hosts", NULL}, {"lanes", NULL}};
+} header_edits[] = {{"defrag", "defrag"},
+                    {"order", "order"},
+                    {"program_evicts", "program_evicts_program"},
+                    {"message_code", "message_code"},
+                    {"capacity", NULL},
+                    {"granule", NULL},
+                    {"seed", NULL},
+                    {"fault_kinds", NULL},
+                    {"hosts", NULL},
+                    {"lanes", NULL}};
 
 START_TEST(an_edit_of_the_header_changes_that_field_and_keeps_the_ops)
 {
@@ -100,17 +109,20 @@ START_TEST(an_edit_of_the_header_changes_that_field_and_keeps_the_ops)
     size_t changed_count = 0;
     for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
         ck_assert(edit_copy(name, &one, NULL, seed, &out));
-        const bool is_changed =
-            option != NULL ? setup_option(&out.setup, option) != NULL
-            : strcmp(name, "capacity") == 0 ? out.setup.capacity_bytes != one.setup.capacity_bytes
-            : strcmp(name, "granule") == 0 ? out.setup.granule_bytes != one.setup.granule_bytes
-            : strcmp(name, "seed") == 0 ? out.setup.seed != one.setup.seed
-            : strcmp(name, "fault_kinds") == 0 ? out.faults.kinds != one.faults.kinds
-            : strcmp(name, "hosts") == 0 ? out.setup.host_count > 1
-                                         : out.lane_count > 1;
+        const bool is_changed = option != NULL ? setup_option(&out.setup, option) != NULL
+                                : strcmp(name, "capacity") == 0
+                                    ? out.setup.capacity_bytes != one.setup.capacity_bytes
+                                : strcmp(name, "granule") == 0
+                                    ? out.setup.granule_bytes != one.setup.granule_bytes
+                                : strcmp(name, "seed") == 0 ? out.setup.seed != one.setup.seed
+                                : strcmp(name, "fault_kinds") == 0
+                                    ? out.faults.kinds != one.faults.kinds
+                                : strcmp(name, "hosts") == 0 ? out.setup.host_count > 1
+                                                             : out.lane_count > 1;
         changed_count += is_changed;
         if (strcmp(name, "granule") == 0) {
-            ck_assert_uint_eq(out.setup.capacity_bytes / out.setup.granule_bytes, one.setup.capacity_bytes / 512);
+            ck_assert_uint_eq(out.setup.capacity_bytes / out.setup.granule_bytes,
+                              one.setup.capacity_bytes / 512);
         }
         ck_assert(known_are_in_order(&one.ops, &out.ops));
         ck_assert_uint_eq(one.ops.count, out.ops.count);
@@ -177,7 +189,8 @@ END_TEST
 
 START_TEST(what_is_made_fits_into_as_many_bytes_as_there_are)
 {
-    static const size_t bounds[] = {INPUT_HEADER_BYTES, INPUT_HEADER_BYTES + 1, 40, 41, 100, 300, 1000, BYTES_MAX};
+    static const size_t bounds[] = {
+        INPUT_HEADER_BYTES, INPUT_HEADER_BYTES + 1, 40, 41, 100, 300, 1000, BYTES_MAX};
     one.lane_count = 3;
     input_set_choice_count(&one, 50);
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {

@@ -33,7 +33,7 @@ static void for_each_seed(const char *name, void (*check)(void))
     ck_assert_msg(count >= EDIT_SEEDS / 4, "%s applied %zu times", name, count);
 }
 
-/* --- lists -------------------------------------------------------------------------------------- */
+/* --- lists --- */
 
 static void check_inserted(void)
 {
@@ -119,7 +119,8 @@ static bool is_repeated(size_t count)
     const size_t added = after.ops.count - before.ops.count;
     for (size_t start = 0; start + count <= before.ops.count; start++) {
         size_t i = start;
-        while (i < start + added && known_op(&after.ops.ops[i]) == known_op(&after.ops.ops[i + count])) {
+        while (i < start + added &&
+               known_op(&after.ops.ops[i]) == known_op(&after.ops.ops[i + count])) {
             i++;
         }
         if (i == start + added) {
@@ -129,7 +130,8 @@ static bool is_repeated(size_t count)
     return false;
 }
 
-/* Of blocks that are known as the same one, a free in a copy names the one in that copy, and the others the first. */
+/* Of blocks that are known as the same one, a free in a copy names the one in that copy, and the
+ * others the first. */
 static bool names_the_nearest_or_first(size_t i)
 {
     const struct op *ops = after.ops.ops;
@@ -184,7 +186,8 @@ static void check_joined(void)
     }
     const size_t back = after.ops.count - i;
     for (size_t k = 0; k < back; k++) {
-        ck_assert_uint_eq(known_op(&after.ops.ops[i + k]), known_op(&other.ops.ops[other.ops.count - back + k]));
+        ck_assert_uint_eq(known_op(&after.ops.ops[i + k]),
+                          known_op(&other.ops.ops[other.ops.count - back + k]));
     }
     ck_assert_uint_gt(back, 0);
     ck_assert(known_references_hold(&after.ops));
@@ -225,7 +228,7 @@ START_TEST(change_changes_one_op)
 }
 END_TEST
 
-/* --- sizes -------------------------------------------------------------------------------------- */
+/* --- sizes --- */
 
 static const struct op *changed_op(size_t *at)
 {
@@ -295,16 +298,25 @@ static size_t requests_of(const struct op_list *ops, uint64_t size_bytes)
     size_t count = 0;
     for (size_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
-        count += op_kind_info((enum op_kind)op->kind)->can_be_fitted && (op->flags & OP_FITTED) == 0 &&
-                 op->size_bytes == size_bytes;
+        count += op_kind_info((enum op_kind)op->kind)->can_be_fitted &&
+                 (op->flags & OP_FITTED) == 0 && op->size_bytes == size_bytes;
     }
     return count;
 }
 
 /* Of a device of 128 KiB in granules of 512. */
 static const uint64_t edge_sizes[] = {
-    0, 1, 511, 513, (128 << 10) - 512, 128 << 10, (128 << 10) + 1, UINT64_C(1) << 63, (UINT64_C(1) << 63) + 1,
-    UINT64_MAX - 511, UINT64_MAX,
+    0,
+    1,
+    511,
+    513,
+    (128 << 10) - 512,
+    128 << 10,
+    (128 << 10) + 1,
+    UINT64_C(1) << 63,
+    (UINT64_C(1) << 63) + 1,
+    UINT64_MAX - 511,
+    UINT64_MAX,
 };
 
 START_TEST(nudges_and_swarms_ask_for_every_edge_of_what_a_size_can_be)
@@ -314,7 +326,8 @@ START_TEST(nudges_and_swarms_ask_for_every_edge_of_what_a_size_can_be)
         size_t more = 0;
         for (uint64_t seed = 1; seed <= 5 * EDIT_SEEDS; seed++) {
             if (edit_copy(names[k], &before, &other, seed, &after)) {
-                more += requests_of(&after.ops, edge_sizes[_i]) > requests_of(&before.ops, edge_sizes[_i]);
+                more += requests_of(&after.ops, edge_sizes[_i]) >
+                        requests_of(&before.ops, edge_sizes[_i]);
             }
         }
         ck_assert_msg(more > 0, "%s never asks for %" PRIu64, names[k], edge_sizes[_i]);
@@ -362,7 +375,7 @@ START_TEST(ask_fit_adds_a_request_for_what_fits)
 }
 END_TEST
 
-/* --- states ------------------------------------------------------------------------------------- */
+/* --- states --- */
 
 static void check_complete_before(void)
 {

@@ -87,7 +87,8 @@ START_TEST(swarm_adds_a_run_whose_ops_act)
     ck_assert_uint_lt(totals.skipped * 4, totals.ops);
     ck_assert_uint_gt(totals.ooms * 100, totals.ops);
     for (unsigned kind = 0; kind < OP_RETIRE; kind++) {
-        ck_assert_msg(totals.by_kind[kind] > 0, "no %s acted", op_kind_info((enum op_kind)kind)->name);
+        ck_assert_msg(totals.by_kind[kind] > 0, "no %s acted",
+                      op_kind_info((enum op_kind)kind)->name);
     }
 }
 END_TEST

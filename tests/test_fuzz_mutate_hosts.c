@@ -39,7 +39,7 @@ static bool are_alike(const struct op_list *a, const struct op_list *b)
     return are;
 }
 
-/* --- share -------------------------------------------------------------------------------------- */
+/* --- share --- */
 
 START_TEST(share_lets_every_host_do_what_one_did)
 {
@@ -86,7 +86,8 @@ START_TEST(share_lets_each_host_name_what_is_its_own)
 }
 END_TEST
 
-static void add_op(struct input *input, enum op_kind kind, uint32_t ref, uint64_t size_bytes, uint64_t delay_ns)
+static void add_op(struct input *input, enum op_kind kind, uint32_t ref, uint64_t size_bytes,
+                   uint64_t delay_ns)
 {
     struct op op = op_make(kind);
     op.ref = ref;
@@ -106,7 +107,8 @@ static void check_group(size_t first, uint32_t host_count)
         ck_assert_uint_eq(copy->kind, op->kind);
         ck_assert_uint_eq(copy->size_bytes, op->size_bytes);
         ck_assert_uint_eq(copy->group, op->group);
-        ck_assert_uint_eq(copy->flags & (OP_SPMD | OP_COLLECTIVE), op->flags & (OP_SPMD | OP_COLLECTIVE));
+        ck_assert_uint_eq(copy->flags & (OP_SPMD | OP_COLLECTIVE),
+                          op->flags & (OP_SPMD | OP_COLLECTIVE));
     }
     ck_assert_uint_eq(hosts, (UINT64_C(1) << host_count) - 1);
 }
@@ -121,7 +123,8 @@ START_TEST(share_makes_one_request_of_those_of_all_hosts)
         ck_assert(edit_copy("share", &before, NULL, seed, &after));
         for (size_t i = 0; i < after.ops.count; i++) {
             const struct op *op = &after.ops.ops[i];
-            const bool is_request = op->kind == OP_ALLOC || op->kind == OP_LOAD || op->kind == OP_EXECUTE;
+            const bool is_request = op->kind == OP_ALLOC || op->kind == OP_LOAD ||
+                                    op->kind == OP_EXECUTE;
             ck_assert(is_request || (op->flags & (OP_SPMD | OP_COLLECTIVE)) == 0);
             ck_assert(op->host == 0 || !is_request || (op->flags & OP_SPMD) != 0);
             ck_assert(op->kind == OP_EXECUTE || (op->flags & OP_COLLECTIVE) == 0);
@@ -137,8 +140,8 @@ START_TEST(share_makes_one_request_of_those_of_all_hosts)
 }
 END_TEST
 
-/* It takes the place of what they did, so that lists do not grow each time.  Where it begins or ends between the copies
- * of an op, that op is done twice. */
+/* It takes the place of what they did, so that lists do not grow each time.  Where it begins or
+ * ends between the copies of an op, that op is done twice. */
 START_TEST(share_again_replaces_what_the_other_hosts_did)
 {
     size_t replaced_count = 0;
@@ -152,7 +155,8 @@ START_TEST(share_again_replaces_what_the_other_hosts_did)
         bool is_replaced = true;
         for (uint8_t host = 0; host < after.setup.host_count; host++) {
             take_host(&after.ops, host, &own);
-            is_replaced = is_replaced && own.count <= before.ops.count && known_are_in_order(&own, &before.ops);
+            is_replaced = is_replaced && own.count <= before.ops.count &&
+                          known_are_in_order(&own, &before.ops);
         }
         replaced_count += is_replaced;
     }
@@ -214,7 +218,7 @@ START_TEST(share_shows_a_host_that_answers_otherwise)
 }
 END_TEST
 
-/* --- skew --------------------------------------------------------------------------------------- */
+/* --- skew --- */
 
 START_TEST(skew_changes_how_long_the_work_of_one_host_takes)
 {
@@ -244,7 +248,8 @@ START_TEST(skew_changes_how_long_the_work_of_one_host_takes)
 }
 END_TEST
 
-/* Host 0 asks first, and the time in which it waits is enough for host 1, too, as long as both are as fast. */
+/* Host 0 asks first, and the time in which it waits is enough for host 1, too, as long as both are
+ * as fast. */
 START_TEST(skew_shows_a_host_that_does_not_wait)
 {
     wait_for_room();
@@ -265,7 +270,7 @@ START_TEST(skew_shows_a_host_that_does_not_wait)
 }
 END_TEST
 
-/* --- other edits -------------------------------------------------------------------------------- */
+/* --- other edits --- */
 
 static const char *const naming_edits[] = {"hold", "use", "complete_during", "busy"};
 

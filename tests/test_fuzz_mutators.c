@@ -32,7 +32,8 @@ START_TEST(libfuzzer_gets_the_same_bytes_for_a_seed_and_never_too_many)
             size_t lengths[2];
             for (int k = 0; k < 2; k++) {
                 memcpy(out[k], bytes, length);
-                lengths[k] = LLVMFuzzerCustomMutator(out[k], length < bounds[i] ? length : bounds[i], bounds[i], seed);
+                lengths[k] = LLVMFuzzerCustomMutator(
+                    out[k], length < bounds[i] ? length : bounds[i], bounds[i], seed);
             }
             ck_assert_uint_ge(lengths[0], 1);
             ck_assert_uint_le(lengths[0], bounds[i]);
@@ -49,8 +50,8 @@ START_TEST(libfuzzer_crosses_within_the_bytes_that_there_are)
     for (size_t i = 0; i < sizeof bounds / sizeof bounds[0]; i++) {
         for (unsigned seed = 0; seed < CALL_COUNT; seed++) {
             uint8_t out[BYTES_MAX];
-            const size_t got =
-                LLVMFuzzerCustomCrossOver(bytes, length, other_bytes, other_length, out, bounds[i], seed);
+            const size_t got = LLVMFuzzerCustomCrossOver(bytes, length, other_bytes, other_length,
+                                                         out, bounds[i], seed);
             ck_assert_uint_ge(got, 1);
             ck_assert_uint_le(got, bounds[i]);
         }
@@ -68,7 +69,8 @@ START_TEST(afl_gets_the_same_bytes_for_a_seed_and_never_too_many)
             size_t lengths[2];
             for (int k = 0; k < 2; k++) {
                 uint8_t *crossed = call % 3 == 0 ? NULL : other_bytes;
-                lengths[k] = afl_custom_fuzz(states[k], bytes, length, &out[k], crossed, other_length, bounds[i]);
+                lengths[k] = afl_custom_fuzz(states[k], bytes, length, &out[k], crossed,
+                                             other_length, bounds[i]);
             }
             ck_assert_uint_ge(lengths[0], 1);
             ck_assert_uint_le(lengths[0], bounds[i]);
@@ -100,7 +102,8 @@ START_TEST(afl_gets_other_bytes_at_each_call)
 END_TEST
 
 /* As AFL++ does it: a step is as good where what it has to keep is there. */
-static size_t trim_as_afl_does(void *state, uint8_t *input, size_t input_length, int32_t *call_count)
+static size_t trim_as_afl_does(void *state, uint8_t *input, size_t input_length,
+                               int32_t *call_count)
 {
     size_t best = input_length;
     int32_t step = 0;

@@ -12,7 +12,8 @@ enum { BLOCK_COUNT = 4, EVERY_KIND = (1 << REGRET_KIND_COUNT) - 1 };
 static struct input input;
 static struct player *player;
 
-/* Blocks of a quarter of the device each, of which the second goes: there is a hole, and a block that could move. */
+/* Blocks of a quarter of the device each, of which the second goes: there is a hole, and a block
+ * that could move. */
 static void set_up(void)
 {
     input_init(&input);
@@ -66,7 +67,8 @@ START_TEST(its_list_breaks_the_rule_when_it_is_replayed)
     struct trial again;
     ck_assert(find("plant_regret_moves_first", EVERY_KIND, &trial));
     ck_assert(trial.setup.has_regret_max);
-    ck_assert(trial_replay(target_find("plant_regret_moves_first"), &trial.setup, &trial.ops, NULL, &again, reason));
+    ck_assert(trial_replay(target_find("plant_regret_moves_first"), &trial.setup, &trial.ops, NULL,
+                           &again, reason));
     ck_assert_int_eq(again.first.rule, RULE_REGRET);
     ck_assert_uint_eq(again.first.op, trial.first.op);
     trial_deinit(&again);

@@ -1,5 +1,5 @@
-/* The parts that fuzz targets are made of: states from bytes, certificates read back and edited, texts in memory,
- * places in a text. */
+/* The parts that fuzz targets are made of: states from bytes, certificates read back and edited,
+ * texts in memory, places in a text. */
 #include "checker/certificate_check.h"
 #include "fuzz/certificate_edit.h"
 #include "fuzz/certificate_read.h"
@@ -17,7 +17,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STATE_COUNT = 500, STATE_BYTES_MAX = OOM_INPUT_HEADER_BYTES + 60 * OOM_INPUT_BLOCK_BYTES, NODES_MAX = 2000 };
+enum {
+    STATE_COUNT = 500,
+    STATE_BYTES_MAX = OOM_INPUT_HEADER_BYTES + 60 * OOM_INPUT_BLOCK_BYTES,
+    NODES_MAX = 2000
+};
 
 static void draw_state(struct random *random, struct oom *oom)
 {
@@ -33,7 +37,8 @@ static void draw_state(struct random *random, struct oom *oom)
     oom_decode(bytes, length, oom);
 }
 
-static void print(struct oracle *oracle, const struct oom *oom, struct text_stream *stream, struct verdict *verdict)
+static void print(struct oracle *oracle, const struct oom *oom, struct text_stream *stream,
+                  struct verdict *verdict)
 {
     *verdict = (struct verdict){.op = 1};
     const struct proof *proof = oracle_prove(oracle, oom, NODES_MAX, verdict);
@@ -41,7 +46,7 @@ static void print(struct oracle *oracle, const struct oom *oom, struct text_stre
     text_stream_end(stream);
 }
 
-/* --- states and certificates ---------------------------------------------------------------------- */
+/* --- states and certificates --- */
 
 /* Blocks are named by their places in a document, so names differ. */
 static void check_same_state(const struct oom *a, const struct oom *b)
@@ -59,7 +64,8 @@ static void check_same_state(const struct oom *a, const struct oom *b)
     ck_assert_uint_eq(a->block_count, b->block_count);
     for (size_t i = 0; i < a->block_count; i++) {
         const struct oom_block *x = &a->blocks[i], *y = &b->blocks[i];
-        ck_assert(x->address == y->address && x->size_bytes == y->size_bytes && x->align_bytes == y->align_bytes);
+        ck_assert(x->address == y->address && x->size_bytes == y->size_bytes &&
+                  x->align_bytes == y->align_bytes);
         ck_assert(x->stack_bytes == y->stack_bytes && x->used_until_ns == y->used_until_ns);
         ck_assert(x->freed_at_ns == y->freed_at_ns && x->hold_count == y->hold_count);
         ck_assert(x->kind == y->kind && x->state == y->state);
@@ -81,9 +87,10 @@ START_TEST(any_bytes_are_a_state_whose_certificate_is_valid_and_read_back)
         struct certificate_claim claim;
         draw_state(&random, &oom);
         print(oracle, &oom, &stream, &verdict);
-        ck_assert_msg(certificate_check(stream.text, stream.length, reason) == CERTIFICATE_VALID, "%s:\n%s", reason,
+        ck_assert_msg(certificate_check(stream.text, stream.length, reason) == CERTIFICATE_VALID,
+                      "%s:\n%s", reason, stream.text);
+        ck_assert_msg(certificate_read(stream.text, stream.length, &claim), "not read:\n%s",
                       stream.text);
-        ck_assert_msg(certificate_read(stream.text, stream.length, &claim), "not read:\n%s", stream.text);
         ck_assert_int_eq(claim.kind, verdict.kind);
         check_same_state(&oom, &claim.oom);
         most_blocks = oom.block_count > most_blocks ? oom.block_count : most_blocks;
@@ -95,7 +102,8 @@ START_TEST(any_bytes_are_a_state_whose_certificate_is_valid_and_read_back)
 }
 END_TEST
 
-static const char document[] = "{\"kind\": \"plan\", \"from\": 512,\n \"to\": -1},\n{\"log\": \"bcf\"}\n";
+static const char document[] =
+    "{\"kind\": \"plan\", \"from\": 512,\n \"to\": -1},\n{\"log\": \"bcf\"}\n";
 
 static void check_edit(const uint8_t edit[CERTIFICATE_EDIT_BYTES], const char *expected)
 {
@@ -119,16 +127,18 @@ START_TEST(an_edit_changes_what_its_bytes_say)
                "{\"kind\": \"plan\", \"from\": -1,\n \"to\": -1},\n{\"log\": \"bcf\"}\n");
     check_edit((const uint8_t[]){4, 0, 0, 1},
                "{\"log\": \"bcf\"}\n \"to\": -1},\n{\"kind\": \"plan\", \"from\": 512,\n");
-    check_edit((const uint8_t[]){5, 1, 0, 0}, "{\"kind\": \"plan\", \"from\": 512,\n{\"log\": \"bcf\"}\n");
-    check_edit((const uint8_t[]){6, 2, 0, 0},
-               "{\"kind\": \"plan\", \"from\": 512,\n \"to\": -1},\n{\"log\": \"bcf\"}\n{\"log\": \"bcf\"}\n");
+    check_edit((const uint8_t[]){5, 1, 0, 0},
+               "{\"kind\": \"plan\", \"from\": 512,\n{\"log\": \"bcf\"}\n");
+    check_edit(
+        (const uint8_t[]){6, 2, 0, 0},
+        "{\"kind\": \"plan\", \"from\": 512,\n \"to\": -1},\n{\"log\": \"bcf\"}\n{\"log\": \"bcf\"}\n");
     check_edit((const uint8_t[]){7, 0, 0, 0}, document); /* there is no word */
     check_edit((const uint8_t[]){8, 1, 0, 0},
                "{\"kind\": \"plan\", \"from\": 512,\n \"to\": -1},\n{\"log\": \"bff\"}\n");
 }
 END_TEST
 
-/* --- texts ----------------------------------------------------------------------------------------- */
+/* --- texts --- */
 
 START_TEST(a_stream_forgets_what_it_printed_before)
 {
@@ -163,14 +173,16 @@ END_TEST
 
 START_TEST(a_reason_that_is_no_printable_line_ends_the_process)
 {
-    static const char *const reasons[] = {"", "two\nlines", "a bell \a", "rubbed out \x7F", "not ASCII \xC3\xA9"};
+    static const char *const reasons[] = {"", "two\nlines", "a bell \a", "rubbed out \x7F",
+                                          "not ASCII \xC3\xA9"};
     text_check_ascii("test", reasons[_i], strlen(reasons[_i]) + 1);
 }
 END_TEST
 
 START_TEST(each_check_ends_the_process)
 {
-    finding_end_check("test", (enum finding_check)_i, "%s", finding_check_name((enum finding_check)_i));
+    finding_end_check("test", (enum finding_check)_i, "%s",
+                      finding_check_name((enum finding_check)_i));
 }
 END_TEST
 
@@ -182,9 +194,12 @@ int main(void)
     tcase_add_test(tests, an_edit_changes_what_its_bytes_say);
     tcase_add_test(tests, a_stream_forgets_what_it_printed_before);
     tcase_add_test(tests, places_in_a_text_and_right_behind_its_lines_are_inside);
-    tcase_add_loop_test_raise_signal(tests, a_place_outside_of_a_text_ends_the_process, SIGABRT, 0, 5);
-    tcase_add_loop_test_raise_signal(tests, a_reason_that_is_no_printable_line_ends_the_process, SIGABRT, 0, 5);
-    tcase_add_loop_test_raise_signal(tests, each_check_ends_the_process, SIGABRT, 0, FINDING_CHECK_COUNT);
+    tcase_add_loop_test_raise_signal(tests, a_place_outside_of_a_text_ends_the_process, SIGABRT, 0,
+                                     5);
+    tcase_add_loop_test_raise_signal(tests, a_reason_that_is_no_printable_line_ends_the_process,
+                                     SIGABRT, 0, 5);
+    tcase_add_loop_test_raise_signal(tests, each_check_ends_the_process, SIGABRT, 0,
+                                     FINDING_CHECK_COUNT);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -60,7 +60,8 @@ START_TEST(what_is_left_is_one_block_and_its_free)
     trim_all(frees_block_seven);
     ck_assert_uint_eq(trim.best.ops.count, 2);
     ck_assert(frees_block_seven(&trim.best));
-    ck_assert_uint_eq(trim.best.ops.ops[0].size_bytes, 4096); /* eight granules were a power of two already */
+    ck_assert_uint_eq(trim.best.ops.ops[0].size_bytes,
+                      4096); /* eight granules were a power of two already */
     ck_assert(trim.best.ops.ops[1].delay_ns == 0);
 }
 END_TEST

@@ -26,13 +26,15 @@ static struct run *open_run(const char *target, uint64_t capacity_bytes, const c
 }
 
 /* Steps the run until it is over; what broke is not this test's business. */
-static void generate_ops(struct run *run, uint64_t seed, uint64_t count, const struct generate_limits *limits)
+static void generate_ops(struct run *run, uint64_t seed, uint64_t count,
+                         const struct generate_limits *limits)
 {
     struct random random;
     struct generate generate;
     const struct model *model = run_model(run, 0);
     random_init(&random, seed);
-    generate_init(&generate, &random, model_capacity_bytes(model), model_granule_bytes(model), limits);
+    generate_init(&generate, &random, model_capacity_bytes(model), model_granule_bytes(model),
+                  limits);
     for (uint64_t i = 0; i < count && !run_is_broken(run); i++) {
         const struct op op = generate_next(&generate, &random, model, 0);
         run_step(run, &op);
@@ -54,7 +56,8 @@ START_TEST(almost_every_op_acts)
     ck_assert_uint_lt(totals.skipped * 50, all);
     ck_assert_uint_gt(totals.ooms * 100, all);
     for (unsigned kind = 0; kind < OP_FAULT; kind++) {
-        ck_assert_msg(totals.by_kind[kind] > 0, "no %s acted", op_kind_info((enum op_kind)kind)->name);
+        ck_assert_msg(totals.by_kind[kind] > 0, "no %s acted",
+                      op_kind_info((enum op_kind)kind)->name);
     }
     ck_assert_uint_eq(totals.by_kind[OP_FAULT], 0);
 }
@@ -84,13 +87,15 @@ END_TEST
 START_TEST(limits_are_kept)
 {
     const uint32_t allowed = 1u << OP_ALLOC | 1u << OP_FREE | 1u << OP_ADVANCE;
-    const struct generate_limits limits = {.allowed_kinds = allowed, .size_max_bytes = 4096, .no_lost_events = true};
+    const struct generate_limits limits = {
+        .allowed_kinds = allowed, .size_max_bytes = 4096, .no_lost_events = true};
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct run *run = open_run("first_fit", 1 << 20, NULL);
         generate_ops(run, seed, 300, &limits);
         const struct op_list *ops = run_ops(run);
         for (size_t i = 0; i < ops->count; i++) {
-            ck_assert(ops->ops[i].kind == OP_ALLOC || ops->ops[i].kind == OP_FREE || ops->ops[i].kind == OP_ADVANCE);
+            ck_assert(ops->ops[i].kind == OP_ALLOC || ops->ops[i].kind == OP_FREE ||
+                      ops->ops[i].kind == OP_ADVANCE);
             ck_assert(ops->ops[i].kind == OP_ALLOC || ops->ops[i].delay_ns != DELAY_NEVER);
         }
         run_destroy(run);
@@ -180,7 +185,9 @@ START_TEST(without_any_free_a_device_just_fills_up)
         struct run *run = open_run("hbm", 1 << 20, "slide");
         generate_ops(run, seed, 300, &(struct generate_limits){.weights = setup.weights});
         const struct run_totals *totals = run_totals(run);
-        ck_assert_uint_eq(totals->by_kind[OP_FREE] + totals->by_kind[OP_FREE_AFTER] + totals->by_kind[OP_ALLOC], 0);
+        ck_assert_uint_eq(totals->by_kind[OP_FREE] + totals->by_kind[OP_FREE_AFTER] +
+                              totals->by_kind[OP_ALLOC],
+                          0);
         ck_assert_uint_eq(totals->by_kind[OP_ADVANCE] + totals->by_kind[OP_COMPLETE], 0);
         ck_assert_uint_gt(totals->by_kind[OP_OUTPUT], 0);
         run_destroy(run);
@@ -206,11 +213,13 @@ END_TEST
 
 START_TEST(tiny_and_huge_devices_are_fine)
 {
-    const uint64_t capacities[] = {512, 1024, 1536, 64 << 10, UINT64_C(96) << 30, UINT64_C(1) << 50};
+    const uint64_t capacities[] = {
+        512, 1024, 1536, 64 << 10, UINT64_C(96) << 30, UINT64_C(1) << 50};
     for (size_t i = 0; i < sizeof capacities / sizeof capacities[0]; i++) {
         for (uint64_t seed = 1; seed <= 10; seed++) {
             struct run *run = open_run("first_fit", capacities[i], NULL);
-            generate_ops(run, seed, 300, &(struct generate_limits){.allowed_kinds = (1u << OP_KIND_COUNT) - 1});
+            generate_ops(run, seed, 300,
+                         &(struct generate_limits){.allowed_kinds = (1u << OP_KIND_COUNT) - 1});
             run_destroy(run);
         }
     }

@@ -1,5 +1,5 @@
-/* Packing with alignments above the granule: the search agrees with trying every order, and requests that
- * have exactly one arrangement are met. */
+/* Packing with alignments above the granule: the search agrees with trying every order, and
+ * requests that have exactly one arrangement are met. */
 #include "allocator/aligned.h"
 
 #include <check.h>
@@ -35,20 +35,25 @@ struct puzzle {
 
 static bool brute_fits(const struct puzzle *puzzle, unsigned left, uint64_t *ends)
 {
-    if (left == 0)
+    if (left == 0) {
         return true;
+    }
     for (size_t i = 0; i < puzzle->count; i++) {
-        if ((left >> i & 1) == 0)
+        if ((left >> i & 1) == 0) {
             continue;
+        }
         for (size_t s = 0; s < puzzle->span_count; s++) {
-            uint64_t end = ends[s], new_end = hbm_align_up(end, puzzle->shifts[i]) + puzzle->sizes[i];
-            if (new_end > puzzle->spans[s].high)
+            uint64_t end = ends[s],
+                     new_end = hbm_align_up(end, puzzle->shifts[i]) + puzzle->sizes[i];
+            if (new_end > puzzle->spans[s].high) {
                 continue;
+            }
             ends[s] = new_end;
             bool fits = brute_fits(puzzle, left & ~(1u << i), ends);
             ends[s] = end;
-            if (fits)
+            if (fits) {
                 return true;
+            }
         }
     }
     return false;
@@ -57,8 +62,9 @@ static bool brute_fits(const struct puzzle *puzzle, unsigned left, uint64_t *end
 static bool brute_solve(const struct puzzle *puzzle)
 {
     uint64_t ends[SPANS_MAX];
-    for (size_t s = 0; s < puzzle->span_count; s++)
+    for (size_t s = 0; s < puzzle->span_count; s++) {
         ends[s] = puzzle->spans[s].low;
+    }
     return brute_fits(puzzle, (1u << puzzle->count) - 1, ends);
 }
 
@@ -68,8 +74,9 @@ static void puzzle_sort(struct puzzle *puzzle)
         for (size_t k = i; k > 0; k--) {
             uint64_t size = puzzle->sizes[k], before = puzzle->sizes[k - 1];
             uint8_t shift = puzzle->shifts[k];
-            if (before > size || (before == size && puzzle->shifts[k - 1] >= shift))
+            if (before > size || (before == size && puzzle->shifts[k - 1] >= shift)) {
                 break;
+            }
             puzzle->sizes[k] = before;
             puzzle->sizes[k - 1] = size;
             puzzle->shifts[k] = puzzle->shifts[k - 1];
@@ -106,8 +113,10 @@ static void order_by_bytes(const struct puzzle *puzzle, uint32_t *order)
     for (uint32_t s = 0; s < puzzle->span_count; s++) {
         uint32_t k = s;
         uint64_t bytes = puzzle->spans[s].high - puzzle->spans[s].low;
-        for (; k > 0 && puzzle->spans[order[k - 1]].high - puzzle->spans[order[k - 1]].low > bytes; k--)
+        for (; k > 0 && puzzle->spans[order[k - 1]].high - puzzle->spans[order[k - 1]].low > bytes;
+             k--) {
             order[k] = order[k - 1];
+        }
         order[k] = s;
     }
 }
@@ -118,11 +127,14 @@ static void addresses_check(const struct puzzle *puzzle, const uint64_t *address
         uint64_t end = addresses[i] + puzzle->sizes[i];
         bool inside = false;
         ck_assert_uint_eq(addresses[i], hbm_align_up(addresses[i], puzzle->shifts[i]));
-        for (size_t s = 0; s < puzzle->span_count; s++)
-            inside = inside || (addresses[i] >= puzzle->spans[s].low && end <= puzzle->spans[s].high);
+        for (size_t s = 0; s < puzzle->span_count; s++) {
+            inside = inside ||
+                     (addresses[i] >= puzzle->spans[s].low && end <= puzzle->spans[s].high);
+        }
         ck_assert(inside);
-        for (size_t k = 0; k < i; k++)
+        for (size_t k = 0; k < i; k++) {
             ck_assert(end <= addresses[k] || addresses[k] + puzzle->sizes[k] <= addresses[i]);
+        }
     }
 }
 
@@ -138,13 +150,20 @@ START_TEST(aligned_search_agrees_with_trying_everything)
         uint32_t order[SPANS_MAX];
         uint64_t addresses[ITEMS_MAX];
         order_by_bytes(&puzzle, order);
-        struct hbm_aligned search = {.sizes = puzzle.sizes, .shifts = puzzle.shifts, .item_count = puzzle.count,
-                                     .spans = puzzle.spans, .span_order = order, .span_count = puzzle.span_count,
-                                     .nodes_max = 1000000, .addresses = addresses, .host = &host};
+        struct hbm_aligned search = {.sizes = puzzle.sizes,
+                                     .shifts = puzzle.shifts,
+                                     .item_count = puzzle.count,
+                                     .spans = puzzle.spans,
+                                     .span_order = order,
+                                     .span_count = puzzle.span_count,
+                                     .nodes_max = 1000000,
+                                     .addresses = addresses,
+                                     .host = &host};
         bool fits = brute_solve(&puzzle);
         ck_assert_int_eq(hbm_aligned_run(&search), fits ? HBM_SEARCH_FOUND : HBM_SEARCH_NONE);
-        if (fits)
+        if (fits) {
             addresses_check(&puzzle, addresses);
+        }
         fitting += fits;
     }
     ck_assert_uint_eq(host.bytes, 0);
@@ -154,7 +173,8 @@ START_TEST(aligned_search_agrees_with_trying_everything)
 }
 END_TEST
 
-/* Twelve types in one span have 479 million orders; the same blocks are left over in 4096 ways only. */
+/* Twelve types in one span have 479 million orders; the same blocks are left over in 4096 ways
+ * only. */
 START_TEST(proof_does_not_try_the_same_leftovers_in_every_order)
 {
     static struct hbm_device device;
@@ -171,10 +191,17 @@ START_TEST(proof_does_not_try_the_same_leftovers_in_every_order)
     for (uint64_t extra = 32; extra <= 33; extra++) {
         struct hbm_span span = {.low = 0, .high = sum + extra};
         uint32_t order = 0;
-        struct hbm_aligned search = {.sizes = sizes, .shifts = shifts, .item_count = 12, .spans = &span,
-                                     .span_order = &order, .span_count = 1, .nodes_max = 200000,
-                                     .addresses = addresses, .host = &host};
-        ck_assert_int_eq(hbm_aligned_run(&search), extra == 33 ? HBM_SEARCH_FOUND : HBM_SEARCH_NONE);
+        struct hbm_aligned search = {.sizes = sizes,
+                                     .shifts = shifts,
+                                     .item_count = 12,
+                                     .spans = &span,
+                                     .span_order = &order,
+                                     .span_count = 1,
+                                     .nodes_max = 200000,
+                                     .addresses = addresses,
+                                     .host = &host};
+        ck_assert_int_eq(hbm_aligned_run(&search),
+                         extra == 33 ? HBM_SEARCH_FOUND : HBM_SEARCH_NONE);
     }
     hbm_device_deinit(&device);
 }
@@ -184,7 +211,8 @@ END_TEST
 
 static struct hbm_buffer *take(uint64_t granules, uint64_t align_granules)
 {
-    struct hbm_request request = {.size_bytes = granules * RIG_GRANULE, .align_bytes = align_granules * RIG_GRANULE};
+    struct hbm_request request = {.size_bytes = granules * RIG_GRANULE,
+                                  .align_bytes = align_granules * RIG_GRANULE};
     struct hbm_buffer *buffer;
     ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &buffer), HBM_OK);
     return buffer;
@@ -205,8 +233,8 @@ START_TEST(aligned_request_between_blocks_that_nearly_fill_the_device_is_met)
 }
 END_TEST
 
-/* Above a held granule at the bottom, 20 and 14 and 1 fill the device; in no order does the 1 begin at a
- * multiple of 16. */
+/* Above a held granule at the bottom, 20 and 14 and 1 fill the device; in no order does the 1 begin
+ * at a multiple of 16. */
 START_TEST(aligned_request_without_an_arrangement_is_refused)
 {
     rig_start(&rig, 36, HBM_DEFRAG_REPACK);
@@ -235,8 +263,9 @@ START_TEST(slide_keeps_the_order_at_every_moment)
     struct hbm_buffer *low_hole = NULL;
     struct hbm_buffer *high_hole = rig_buffer(&rig, 20);
     for (size_t i = 0; i < 9; i++) {
-        if (i == 5)
+        if (i == 5) {
             low_hole = rig_buffer(&rig, 11);
+        }
         live[i] = rig_buffer(&rig, sizes[i]);
         rig_stamp(&rig, live[i], (unsigned char)i);
     }
@@ -247,8 +276,9 @@ START_TEST(slide_keeps_the_order_at_every_moment)
     ck_assert_int_eq(rig_try(&rig, 42), _i < 9 ? HBM_UNAVAILABLE : HBM_OK);
     for (size_t i = 0; i < 9; i++) {
         ck_assert(rig_stamp_holds(&rig, live[i], (unsigned char)i));
-        if (i > 0)
+        if (i > 0) {
             ck_assert_uint_lt(rig_at(&rig, live[i]), rig_at(&rig, live[i - 1]));
+        }
     }
     rig_stop(&rig);
 }

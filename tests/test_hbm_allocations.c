@@ -1,4 +1,5 @@
-/* Our own allocations report becomes the heap that it shows, block by block, and the request of the message beside it.
+/* Our own allocations report becomes the heap that it shows, block by block, and the request of the
+ * message beside it.
  */
 #include "formats/text.h"
 #include "tests/hbm_import.h"
@@ -16,8 +17,10 @@ static const char every_state[] =
 static const struct {
     const char *name;
     bool has_request;
-} heaps[] = {
-    {"every_state.log", true}, {"prefixed_crlf.log", true}, {"cut_then_whole.log", true}, {"no_message.log", false}};
+} heaps[] = {{"every_state.log", true},
+             {"prefixed_crlf.log", true},
+             {"cut_then_whole.log", true},
+             {"no_message.log", false}};
 
 START_TEST(a_report_becomes_the_heap_that_it_shows)
 {
@@ -25,8 +28,10 @@ START_TEST(a_report_becomes_the_heap_that_it_shows)
     char expected[2048];
     struct replayed replayed;
     snprintf(path, sizeof path, FIELD "%s", heaps[_i].name);
-    snprintf(expected, sizeof expected, "%s%s", every_state, heaps[_i].has_request ? "alloc size=600K\n" : "");
-    ck_assert_msg(import_file(path, "auto", NULL, &import, &error) == IMPORT_OK, "%s: %s", path, error.reason);
+    snprintf(expected, sizeof expected, "%s%s", every_state,
+             heaps[_i].has_request ? "alloc size=600K\n" : "");
+    ck_assert_msg(import_file(path, "auto", NULL, &import, &error) == IMPORT_OK, "%s: %s", path,
+                  error.reason);
     ck_assert_str_eq(import.format->name, "hbm_allocations");
     assert_ops(path, expected);
     ck_assert_uint_eq(import.setup.capacity_bytes, 1 << 20);
@@ -37,12 +42,14 @@ START_TEST(a_report_becomes_the_heap_that_it_shows)
     ck_assert_uint_eq(replayed.totals.skipped, 0);
     if (heaps[_i].has_request) {
         ck_assert_ptr_nonnull(
-            strstr(replayed.message, "Attempting to allocate 600.0K. That was not possible. There are 558.0K free."));
+            strstr(replayed.message,
+                   "Attempting to allocate 600.0K. That was not possible. There are 558.0K free."));
     }
 }
 END_TEST
 
-/* Each block's address, as the report has it: said for the op that makes it, and seen in the run. */
+/* Each block's address, as the report has it: said for the op that makes it, and seen in the run.
+ */
 struct places {
     size_t checked;
 };
@@ -66,7 +73,8 @@ START_TEST(each_block_is_at_its_address)
     const struct run_listener listener = {.context = &places, .judged = check_place};
     struct trial trial;
     char reason[RUN_REASON_BYTES];
-    ck_assert_int_eq(import_file(FIELD "every_state.log", "auto", NULL, &import, &error), IMPORT_OK);
+    ck_assert_int_eq(import_file(FIELD "every_state.log", "auto", NULL, &import, &error),
+                     IMPORT_OK);
     for (size_t i = 0; i < sizeof addresses / sizeof addresses[0]; i++) {
         size_t found = 0;
         for (size_t k = 0; k < import.said_count; k++) {
@@ -74,7 +82,8 @@ START_TEST(each_block_is_at_its_address)
         }
         ck_assert_uint_eq(found, 1);
     }
-    ck_assert(trial_replay(target_find("hbm"), &import.setup, &import.ops, &listener, &trial, reason));
+    ck_assert(
+        trial_replay(target_find("hbm"), &import.setup, &import.ops, &listener, &trial, reason));
     ck_assert_uint_ge(places.checked, 6);
     trial_deinit(&trial);
 }
@@ -88,7 +97,8 @@ static const struct {
 } refused[] = {
     {"cut.log", IMPORT_INCOMPLETE, 1, "of its 6 blocks 4 are listed"},
     {"on_the_host.log", IMPORT_INCOMPLETE, 9, "on the host"},
-    {"contradicts_sum.log", IMPORT_INVALID, 1, "374784 bytes are said to be in use, and the blocks sum to 374272"},
+    {"contradicts_sum.log", IMPORT_INVALID, 1,
+     "374784 bytes are said to be in use, and the blocks sum to 374272"},
     {"contradicts_state.log", IMPORT_INVALID, 3, "are held"},
     {"contradicts_limit.log", IMPORT_INVALID, 1, "is not the limit"},
     {"overlap.log", IMPORT_INVALID, 10, "overlaps"},
@@ -129,7 +139,8 @@ START_TEST(damage_at_any_byte_never_crashes)
 }
 END_TEST
 
-/* A quarter of a million first lines, each of a report that is cut: in lines of their own, and in one. */
+/* A quarter of a million first lines, each of a report that is cut: in lines of their own, and in
+ * one. */
 START_TEST(many_cut_reports_take_no_longer_than_the_text_is_long)
 {
     static const char *const heads[] = {"HBM allocations:\n", "HBM allocations: "};
@@ -153,7 +164,8 @@ START_TEST(the_lines_of_a_report_behind_cut_ones_are_those_of_the_text)
     size_t length = 0;
     ck_assert_int_eq(text_read(FIELD "overlap.log", 1 << 20, &text, &error), IMPORT_OK);
     FILE *stream = open_memstream(&both, &length);
-    fprintf(stream, "first\nHBM allocations: 3\nHBM allocations: HBM allocations: \n\n%s", text.bytes);
+    fprintf(stream, "first\nHBM allocations: 3\nHBM allocations: HBM allocations: \n\n%s",
+            text.bytes);
     fclose(stream);
     text_deinit(&text);
     ck_assert_int_eq(import_bytes(both, length, "hbm_allocations"), IMPORT_INVALID);
@@ -176,7 +188,8 @@ static char *surrounded(const char *before, const char *behind, size_t *length)
     return all;
 }
 
-#define MESSAGE(size, free) "Attempting to allocate " size ". That was not possible. There are " free " free.\n"
+#define MESSAGE(size, free) \
+    "Attempting to allocate " size ". That was not possible. There are " free " free.\n"
 
 /* The message of the next failure stands behind the report of this one. */
 START_TEST(the_request_is_of_the_message_with_the_free_bytes_of_the_report)
@@ -197,7 +210,8 @@ END_TEST
 START_TEST(reports_that_are_not_used_are_counted)
 {
     size_t length = 0;
-    char *text = surrounded("HBM allocations: 6\nHBM allocations:\n", "HBM allocations: \n", &length);
+    char *text = surrounded("HBM allocations: 6\nHBM allocations:\n", "HBM allocations: \n",
+                            &length);
     ck_assert_int_eq(import_bytes(text, length, "hbm_allocations"), IMPORT_OK);
     ck_assert(strstr(import.notes, "2 reports before this one are cut off and not used") != NULL);
     ck_assert(strstr(import.notes, "1 reports behind this one are not used") != NULL);
@@ -212,7 +226,8 @@ START_TEST(blocks_of_one_name_share_a_tag_whatever_its_letters)
         "HBM allocations: 2 blocks, 1.0K in use (1024 bytes), 0B of it padding, 0B reserved, 0B free, 1.0K limit\n"
         "  512B at 0x0: buffer, movable, tag -1 caf\xC3\xA9\\x, shape -, unpadded 512B, padding 0B, 512 bytes\n"
         "  512B at 0x200: buffer, movable, tag -1 caf\xC3\xA9\\x, shape -, unpadded 512B, padding 0B, 512 bytes\n";
-    ck_assert_msg(import_bytes(text, sizeof text - 1, "hbm_allocations") == IMPORT_OK, "%s", error.reason);
+    ck_assert_msg(import_bytes(text, sizeof text - 1, "hbm_allocations") == IMPORT_OK, "%s",
+                  error.reason);
     ck_assert_uint_eq(import.ops.count, 2);
     ck_assert_str_eq(import.setup.tags[255], "caf___x");
     ck_assert_uint_eq(import.ops.ops[0].tag, 255);
@@ -225,11 +240,15 @@ START_TEST(names_beyond_the_last_tag_are_counted)
     char *text = NULL;
     size_t length = 0;
     FILE *stream = open_memstream(&text, &length);
-    fprintf(stream, "HBM allocations: 300 blocks, 150.0K in use (153600 bytes), 0B of it padding, 0B reserved, 0B free, "
-                    "150.0K limit\n");
+    fprintf(
+        stream,
+        "HBM allocations: 300 blocks, 150.0K in use (153600 bytes), 0B of it padding, 0B reserved, 0B free, "
+        "150.0K limit\n");
     for (int i = 0; i < 300; i++) {
-        fprintf(stream, "  512B at 0x%x: buffer, movable, tag 0 name%d, shape -, unpadded 512B, padding 0B, 512 bytes\n",
-                512 * i, i);
+        fprintf(
+            stream,
+            "  512B at 0x%x: buffer, movable, tag 0 name%d, shape -, unpadded 512B, padding 0B, 512 bytes\n",
+            512 * i, i);
     }
     fclose(stream);
     ck_assert_msg(import_bytes(text, length, "hbm_allocations") == IMPORT_OK, "%s", error.reason);
@@ -246,9 +265,11 @@ START_TEST(a_log_may_have_long_prefixes)
     memset(prefix, 'x', sizeof prefix - 1);
     prefix[sizeof prefix - 1] = '\0';
     FILE *stream = open_memstream(&text, &length);
-    fprintf(stream, "%s HBM allocations: 1 blocks, 512B in use (512 bytes), 0B of it padding, 0B reserved, 0B free, 512B "
-                    "limit\n%s   512B at 0x0: buffer, movable, tag 1 a, shape -, unpadded 512B, padding 0B, 512 bytes\n",
-            prefix, prefix);
+    fprintf(
+        stream,
+        "%s HBM allocations: 1 blocks, 512B in use (512 bytes), 0B of it padding, 0B reserved, 0B free, 512B "
+        "limit\n%s   512B at 0x0: buffer, movable, tag 1 a, shape -, unpadded 512B, padding 0B, 512 bytes\n",
+        prefix, prefix);
     fclose(stream);
     ck_assert_msg(import_bytes(text, length, "hbm_allocations") == IMPORT_OK, "%s", error.reason);
     free(text);
@@ -261,7 +282,8 @@ static Suite *suite_make(void)
     TCase *cases = tcase_create("hbm_allocations");
     tcase_set_timeout(cases, 120);
     tcase_add_checked_fixture(cases, setup_import, teardown_import);
-    tcase_add_loop_test(cases, a_report_becomes_the_heap_that_it_shows, 0, (int)(sizeof heaps / sizeof heaps[0]));
+    tcase_add_loop_test(cases, a_report_becomes_the_heap_that_it_shows, 0,
+                        (int)(sizeof heaps / sizeof heaps[0]));
     tcase_add_test(cases, each_block_is_at_its_address);
     tcase_add_loop_test(cases, what_is_missing_or_contradicts_is_said_with_its_place, 0,
                         (int)(sizeof refused / sizeof refused[0]));

@@ -41,9 +41,16 @@ static void problem_begin(struct problem *problem, size_t items, size_t bins, ui
     qsort(problem->sizes, items, sizeof *problem->sizes, descending);
     qsort(problem->capacities, bins, sizeof *problem->capacities, ascending);
     problem->exchange = (struct hbm_exchange){
-        .sizes = problem->sizes, .item_count = items, .capacities = problem->capacities, .bin_count = bins,
-        .bins = problem->bins, .room = problem->room, .first = problem->first, .next = problem->next,
-        .lists = problem->lists, .steps_max = steps_max,
+        .sizes = problem->sizes,
+        .item_count = items,
+        .capacities = problem->capacities,
+        .bin_count = bins,
+        .bins = problem->bins,
+        .room = problem->room,
+        .first = problem->first,
+        .next = problem->next,
+        .lists = problem->lists,
+        .steps_max = steps_max,
     };
 }
 
@@ -76,8 +83,8 @@ static void check_packing(const struct problem *problem)
     }
 }
 
-static void check_is_packed(const uint64_t *sizes, size_t items, const uint64_t *capacities, size_t bins,
-                            uint64_t steps_max)
+static void check_is_packed(const uint64_t *sizes, size_t items, const uint64_t *capacities,
+                            size_t bins, uint64_t steps_max)
 {
     static struct problem problem;
     memcpy(problem.sizes, sizes, items * sizeof *sizes);
@@ -106,37 +113,42 @@ START_TEST(what_it_finds_are_packings)
 }
 END_TEST
 
-/* A heap of the field's sizes with 0.003 % to spare: filling bin by bin needs more than 100 million nodes. */
+/* A heap of the field's sizes with 0.003 % to spare: filling bin by bin needs more than 100 million
+ * nodes. */
 START_TEST(a_nearly_full_heap_is_packed)
 {
     static const uint64_t sizes[] = {
-        16849251, 6876183, 1886208, 1630208, 799744, 685568, 685568, 404480, 296960, 295936, 295936, 185824, 156416,
-        139136,   139136,  136704,  130432,  111488, 111487, 107264, 85760,  83328,  65536,  62432,  56736,  47680,
-        44448,    35040,   33600,   32140,   31872,  31377,  30656,  30656,  30464,  29408,  28536,  26588,  25530,
-        23552,    22899,   8193,    8192,    194,    188,    97,     64,     46,     21,     21,     21,     16,
-        4,
+        16849251, 6876183, 1886208, 1630208, 799744, 685568, 685568, 404480, 296960, 295936, 295936,
+        185824,   156416,  139136,  139136,  136704, 130432, 111488, 111487, 107264, 85760,  83328,
+        65536,    62432,   56736,   47680,   44448,  35040,  33600,  32140,  31872,  31377,  30656,
+        30656,    30464,   29408,   28536,   26588,  25530,  23552,  22899,  8193,   8192,   194,
+        188,      97,      64,      46,      21,     21,     21,     16,     4,
     };
     static const uint64_t capacities[] = {395, 23552, 33092, 86276, 3199518, 6884564, 22572785};
-    check_is_packed(sizes, sizeof sizes / sizeof *sizes, capacities, sizeof capacities / sizeof *capacities, 10000000);
+    check_is_packed(sizes, sizeof sizes / sizeof *sizes, capacities,
+                    sizeof capacities / sizeof *capacities, 10000000);
 }
 END_TEST
 
-/* Small spans that must be filled nearly whole, and 0.01 % to spare in all: two for two is seldom close enough. */
+/* Small spans that must be filled nearly whole, and 0.01 % to spare in all: two for two is seldom
+ * close enough. */
 START_TEST(a_heap_with_small_spans_is_packed)
 {
     static const uint64_t sizes[] = {
-        493568, 453120, 412672, 412672, 412672, 412672, 412672, 412672, 412672, 412672, 412672, 412672, 412672,
-        412672, 412672, 412672, 412672, 412672, 412672, 412672, 246272, 217344, 192256, 182400, 151808, 146042,
-        144768, 138624, 138368, 135552, 134144, 133504, 131584, 129024, 126080, 123264, 122496, 100224, 83328,
-        81536, 72576, 62912, 57632, 57600, 56256, 53696, 45664, 45216, 43360, 41056, 39552, 36192, 24425, 23740,
-        22836, 22429, 21570, 20352, 19896, 16717, 14219, 12124, 11156, 11105, 10138, 8778, 7228, 6674, 4082,
-        4074,
+        493568, 453120, 412672, 412672, 412672, 412672, 412672, 412672, 412672, 412672,
+        412672, 412672, 412672, 412672, 412672, 412672, 412672, 412672, 412672, 412672,
+        246272, 217344, 192256, 182400, 151808, 146042, 144768, 138624, 138368, 135552,
+        134144, 133504, 131584, 129024, 126080, 123264, 122496, 100224, 83328,  81536,
+        72576,  62912,  57632,  57600,  56256,  53696,  45664,  45216,  43360,  41056,
+        39552,  36192,  24425,  23740,  22836,  22429,  21570,  20352,  19896,  16717,
+        14219,  12124,  11156,  11105,  10138,  8778,   7228,   6674,   4082,   4074,
     };
     static const uint64_t capacities[] = {
-        4078, 4173, 16398, 41056, 42412, 71354, 74117, 246300, 412676, 432384, 825344, 849552, 1100291, 1162566,
-        2161665, 2317306, 2346496,
+        4078,   4173,   16398,  41056,   42412,   71354,   74117,   246300,  412676,
+        432384, 825344, 849552, 1100291, 1162566, 2161665, 2317306, 2346496,
     };
-    check_is_packed(sizes, sizeof sizes / sizeof *sizes, capacities, sizeof capacities / sizeof *capacities, 8000000);
+    check_is_packed(sizes, sizeof sizes / sizeof *sizes, capacities,
+                    sizeof capacities / sizeof *capacities, 8000000);
 }
 END_TEST
 
@@ -158,10 +170,12 @@ START_TEST(few_steps_are_hardly_exceeded_among_many_bins)
     static struct problem problem;
     random_state = 5;
     uint64_t sum = 0;
-    for (size_t i = 0; i < 120; i++)
+    for (size_t i = 0; i < 120; i++) {
         sum += problem.sizes[i] = 1000 + below(1000);
-    for (size_t i = 0; i < 12; i++)
+    }
+    for (size_t i = 0; i < 12; i++) {
         problem.capacities[i] = sum / 12 - 1; /* a little less than all */
+    }
     uint64_t most = 0;
     for (uint64_t steps_max = 3000; steps_max < 30000; steps_max += 1000) {
         problem_begin(&problem, 120, 12, steps_max);
@@ -176,10 +190,12 @@ END_TEST
 START_TEST(it_ends_within_a_start_when_there_are_no_more_steps)
 {
     static struct problem problem;
-    for (size_t i = 0; i < 100; i++)
+    for (size_t i = 0; i < 100; i++) {
         problem.sizes[i] = 1;
-    for (size_t i = 0; i < 10; i++)
+    }
+    for (size_t i = 0; i < 10; i++) {
         problem.capacities[i] = 10;
+    }
     problem_begin(&problem, 100, 10, 500);
     ck_assert(!hbm_exchange_next(&problem.exchange));
     ck_assert_uint_eq(problem.exchange.steps, 500);
@@ -209,8 +225,13 @@ START_TEST(a_span_of_the_largest_capacity_is_not_too_large_for_it)
     struct hbm_host host = {.services = {.host_alloc = take_memory, .host_free = give_memory}};
     struct hbm_item item = {.size_bytes = part, .align_shift = 1, .movable = true};
     struct hbm_plan plan = {
-        .items = &item, .item_count = 1, .item_room = 1, .capacity_bytes = whole, .search_nodes_max = 10000,
-        .demand = {.size_bytes = whole - part, .align_shift = 1}, .host = &host,
+        .items = &item,
+        .item_count = 1,
+        .item_room = 1,
+        .capacity_bytes = whole,
+        .search_nodes_max = 10000,
+        .demand = {.size_bytes = whole - part, .align_shift = 1},
+        .host = &host,
     };
     ck_assert(!hbm_plan_repack(&plan));
     plan.demand.size_bytes--;

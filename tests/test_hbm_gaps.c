@@ -1,5 +1,5 @@
-/* Layouts found gap by gap: what is found is a layout, most drawn heaps with a little to spare have one found, clearing
- * a window moves few blocks, and no plan puts a block over another. */
+/* Layouts found gap by gap: what is found is a layout, most drawn heaps with a little to spare have
+ * one found, clearing a window moves few blocks, and no plan puts a block over another. */
 #include "allocator/gaps.h"
 
 #include <check.h>
@@ -21,7 +21,8 @@ static uint64_t below(uint64_t limit)
     return (z ^ (z >> 31)) % limit;
 }
 
-/* A heap whose layout is known: blocks from the bottom up, a few of them at large alignments, with gaps between. */
+/* A heap whose layout is known: blocks from the bottom up, a few of them at large alignments, with
+ * gaps between. */
 struct heap {
     uint64_t sizes[ITEM_COUNT], addresses[ITEM_COUNT], found[ITEM_COUNT];
     uint8_t shifts[ITEM_COUNT];
@@ -36,20 +37,24 @@ static void swap_items(struct heap *heap, size_t a, size_t b)
 {
     uint64_t size_bytes = heap->sizes[a], address = heap->addresses[a];
     uint8_t shift = heap->shifts[a];
-    heap->sizes[a] = heap->sizes[b], heap->addresses[a] = heap->addresses[b], heap->shifts[a] = heap->shifts[b];
+    heap->sizes[a] = heap->sizes[b], heap->addresses[a] = heap->addresses[b],
+    heap->shifts[a] = heap->shifts[b];
     heap->sizes[b] = size_bytes, heap->addresses[b] = address, heap->shifts[b] = shift;
 }
 
 /* Largest first, and places[] in address order. */
 static void heap_sort(struct heap *heap)
 {
-    for (size_t i = 1; i < heap->count; i++)
-        for (size_t k = i; k > 0 && heap->sizes[k] > heap->sizes[k - 1]; k--)
+    for (size_t i = 1; i < heap->count; i++) {
+        for (size_t k = i; k > 0 && heap->sizes[k] > heap->sizes[k - 1]; k--) {
             swap_items(heap, k, k - 1);
+        }
+    }
     for (uint32_t i = 0; i < heap->count; i++) {
         size_t k = i;
-        for (; k > 0 && heap->addresses[heap->places[k - 1]] > heap->addresses[i]; k--)
+        for (; k > 0 && heap->addresses[heap->places[k - 1]] > heap->addresses[i]; k--) {
             heap->places[k] = heap->places[k - 1];
+        }
         heap->places[k] = i;
     }
 }
@@ -57,7 +62,8 @@ static void heap_sort(struct heap *heap)
 static void heap_draw(struct heap *heap)
 {
     uint64_t end = 0;
-    *heap = (struct heap){.spans = {{.low = 0, .high = 700}, {.low = 720, .high = CAPACITY}}, .order = {0, 1}};
+    *heap = (struct heap){.spans = {{.low = 0, .high = 700}, {.low = 720, .high = CAPACITY}},
+                          .order = {0, 1}};
     hbm_device_init(&heap->device, 0);
     heap->host = (struct hbm_host){.services = hbm_device_services(&heap->device)};
     for (size_t i = 0, s = 0; i < ITEM_COUNT; i++) {
@@ -65,8 +71,9 @@ static void heap_draw(struct heap *heap)
         heap->sizes[i] = below(3) == 0 ? 60 + below(140) : 1 + below(40);
         end = hbm_align_up(end, heap->shifts[i]);
         if (end + heap->sizes[i] > heap->spans[s].high) {
-            if (++s == SPAN_COUNT)
+            if (++s == SPAN_COUNT) {
                 break;
+            }
             end = hbm_align_up(heap->spans[s].low, heap->shifts[i]);
         }
         heap->addresses[i] = end;
@@ -78,9 +85,15 @@ static void heap_draw(struct heap *heap)
 
 static struct hbm_aligned search_of(struct heap *heap)
 {
-    return (struct hbm_aligned){.sizes = heap->sizes, .shifts = heap->shifts, .item_count = heap->count,
-                                .spans = heap->spans, .span_order = heap->order, .span_count = SPAN_COUNT,
-                                .nodes_max = 100000, .addresses = heap->found, .host = &heap->host};
+    return (struct hbm_aligned){.sizes = heap->sizes,
+                                .shifts = heap->shifts,
+                                .item_count = heap->count,
+                                .spans = heap->spans,
+                                .span_order = heap->order,
+                                .span_count = SPAN_COUNT,
+                                .nodes_max = 100000,
+                                .addresses = heap->found,
+                                .host = &heap->host};
 }
 
 static void assert_layout(const struct heap *heap)
@@ -90,8 +103,9 @@ static void assert_layout(const struct heap *heap)
         ck_assert_uint_eq(low, hbm_align_down(low, heap->shifts[i]));
         ck_assert((low >= heap->spans[0].low && high <= heap->spans[0].high) ||
                   (low >= heap->spans[1].low && high <= heap->spans[1].high));
-        for (size_t k = 0; k < i; k++)
+        for (size_t k = 0; k < i; k++) {
             ck_assert(high <= heap->found[k] || heap->found[k] + heap->sizes[k] <= low);
+        }
     }
 }
 
@@ -115,7 +129,8 @@ START_TEST(drawn_heaps_are_laid_out_from_nothing)
 }
 END_TEST
 
-/* Each block in turn is taken out and asked for again: its own place is free, so nothing else may move. */
+/* Each block in turn is taken out and asked for again: its own place is free, so nothing else may
+ * move. */
 START_TEST(window_that_is_free_moves_nothing)
 {
     static struct heap heap;
@@ -126,22 +141,28 @@ START_TEST(window_that_is_free_moves_nothing)
         memcpy(places, heap.places, sizeof places);
         memmove(&places[out], &places[out + 1], (heap.count - 1 - out) * sizeof *places);
         places[heap.count - 1] = demand;
-        struct hbm_gaps_now now = {.addresses = heap.addresses, .places = places, .count = heap.count - 1};
+        struct hbm_gaps_now now = {
+            .addresses = heap.addresses, .places = places, .count = heap.count - 1};
         struct hbm_aligned search = search_of(&heap);
         ck_assert_int_eq(hbm_gaps_clear(&search, &now), HBM_SEARCH_FOUND);
         assert_layout(&heap);
-        for (size_t i = 0; i < heap.count; i++)
+        for (size_t i = 0; i < heap.count; i++) {
             ck_assert(i == demand || heap.found[i] == heap.addresses[i]);
+        }
     }
     hbm_device_deinit(&heap.device);
 }
 END_TEST
 
-/* 256 at a multiple of 256 has no place but where 30 and 20 lie, and each of them has one gap that it fits in. */
+/* 256 at a multiple of 256 has no place but where 30 and 20 lie, and each of them has one gap that
+ * it fits in. */
 START_TEST(window_is_cleared_into_what_alignment_left)
 {
-    struct heap heap = {.sizes = {256, 200, 190, 30, 20}, .shifts = {8, 8, 8, 0, 0}, .count = 5,
-                        .addresses = {0, 0, 512, 260, 400}, .order = {0, 1},
+    struct heap heap = {.sizes = {256, 200, 190, 30, 20},
+                        .shifts = {8, 8, 8, 0, 0},
+                        .count = 5,
+                        .addresses = {0, 0, 512, 260, 400},
+                        .order = {0, 1},
                         .spans = {{.low = 0, .high = 702}, {.low = 760, .high = 790}}};
     const uint32_t places[] = {1, 3, 4, 2, 0};
     hbm_device_init(&heap.device, 0);
@@ -171,7 +192,8 @@ START_TEST(refused_host_memory_is_told)
 }
 END_TEST
 
-/* Two blocks, and as many gaps to look at for each: of a heap with as many blocks as gaps that takes minutes. */
+/* Two blocks, and as many gaps to look at for each: of a heap with as many blocks as gaps that
+ * takes minutes. */
 START_TEST(order_that_is_far_beyond_its_budget_is_given_up)
 {
     enum { MANY = 1000 };
@@ -180,12 +202,19 @@ START_TEST(order_that_is_far_beyond_its_budget_is_given_up)
     const uint8_t shifts[] = {4, 0};
     uint64_t found[2];
     struct hbm_device device;
-    for (size_t i = 0; i < MANY; i++)
+    for (size_t i = 0; i < MANY; i++) {
         spans[i] = (struct hbm_span){.low = 100 * i + 4, .high = 100 * i + 20};
+    }
     hbm_device_init(&device, 0);
     struct hbm_host host = {.services = hbm_device_services(&device)};
-    struct hbm_aligned search = {.sizes = sizes, .shifts = shifts, .item_count = 2, .spans = spans, .span_count = MANY,
-                                 .nodes_max = 1000, .addresses = found, .host = &host};
+    struct hbm_aligned search = {.sizes = sizes,
+                                 .shifts = shifts,
+                                 .item_count = 2,
+                                 .spans = spans,
+                                 .span_count = MANY,
+                                 .nodes_max = 1000,
+                                 .addresses = found,
+                                 .host = &host};
     ck_assert_int_eq(hbm_gaps_fill(&search), HBM_SEARCH_FOUND);
     search.nodes_max = 10;
     ck_assert_int_eq(hbm_gaps_fill(&search), HBM_SEARCH_UNKNOWN);
@@ -216,29 +245,39 @@ static void plan_draw(struct drawn_plan *drawn, uint64_t base, uint64_t granules
     uint64_t end = base, capacity_bytes = base + (granules << PLAN_GRANULE_SHIFT);
     size_t count = 0;
     *drawn = (struct drawn_plan){0};
-    if (base != 0)
-        drawn->items[count++] = (struct hbm_item){.size_bytes = base, .align_shift = PLAN_GRANULE_SHIFT};
+    if (base != 0) {
+        drawn->items[count++] = (struct hbm_item){.size_bytes = base,
+                                                  .align_shift = PLAN_GRANULE_SHIFT};
+    }
     while (count < PLAN_ITEM_COUNT) {
         struct hbm_item item = {.size_bytes = (1 + below(granules / 10)) << PLAN_GRANULE_SHIFT,
-                                .align_shift = draw_shift(), .movable = below(8) != 0, .block = (uint32_t)count};
+                                .align_shift = draw_shift(),
+                                .movable = below(8) != 0,
+                                .block = (uint32_t)count};
         end += below(4) == 0 ? below(granules / 12) << PLAN_GRANULE_SHIFT : 0;
         item.address = item.target = hbm_align_up(end, item.align_shift);
         end = item.address + item.size_bytes;
-        if (end > capacity_bytes)
+        if (end > capacity_bytes) {
             break;
+        }
         drawn->items[count++] = item;
     }
     hbm_device_init(&drawn->device, 0);
     drawn->host = (struct hbm_host){.services = hbm_device_services(&drawn->device)};
-    drawn->plan = (struct hbm_plan){.items = drawn->items, .item_count = count, .item_room = PLAN_ITEM_COUNT,
-                                    .capacity_bytes = capacity_bytes, .granule_shift = PLAN_GRANULE_SHIFT,
-                                    .search_nodes_max = 20000, .host = &drawn->host};
+    drawn->plan = (struct hbm_plan){.items = drawn->items,
+                                    .item_count = count,
+                                    .item_room = PLAN_ITEM_COUNT,
+                                    .capacity_bytes = capacity_bytes,
+                                    .granule_shift = PLAN_GRANULE_SHIFT,
+                                    .search_nodes_max = 20000,
+                                    .host = &drawn->host};
     if (below(4) != 0) {
         drawn->plan.demand.size_bytes = (1 + below(granules / 4)) << PLAN_GRANULE_SHIFT;
         drawn->plan.demand.align_shift = draw_shift();
     }
-    if (base == 0 && below(3) == 0)
+    if (base == 0 && below(3) == 0) {
         drawn->plan.demand.stack_bytes = (1 + below(granules / 6)) << PLAN_GRANULE_SHIFT;
+    }
 }
 
 /* In address order of their targets, moved there. */
@@ -255,7 +294,8 @@ static void plan_carry_out(struct drawn_plan *drawn)
     }
 }
 
-/* Every block aligned, none over another, none in the stack or behind the end, and room for the demand. */
+/* Every block aligned, none over another, none in the stack or behind the end, and room for the
+ * demand. */
 static void assert_plan(struct drawn_plan *drawn)
 {
     uint64_t end = drawn->plan.demand.stack_bytes;
@@ -271,8 +311,8 @@ static void assert_plan(struct drawn_plan *drawn)
 }
 
 /* The ends of the largest heaps that there are, too. */
-static const uint64_t bases[] = {0, (uint64_t)1 << 50, ((uint64_t)1 << 63) - (400u << PLAN_GRANULE_SHIFT),
-                                 (uint64_t)1 << 62};
+static const uint64_t bases[] = {
+    0, (uint64_t)1 << 50, ((uint64_t)1 << 63) - (400u << PLAN_GRANULE_SHIFT), (uint64_t)1 << 62};
 
 START_TEST(plans_put_no_block_over_another)
 {
@@ -306,7 +346,8 @@ int main(void)
     tcase_add_test(test_case, window_is_cleared_into_what_alignment_left);
     tcase_add_test(test_case, refused_host_memory_is_told);
     tcase_add_test(test_case, order_that_is_far_beyond_its_budget_is_given_up);
-    tcase_add_loop_test(test_case, plans_put_no_block_over_another, 0, (int)(sizeof bases / sizeof *bases));
+    tcase_add_loop_test(test_case, plans_put_no_block_over_another, 0,
+                        (int)(sizeof bases / sizeof *bases));
     suite_add_tcase(suite, test_case);
     return suite_run(suite);
 }

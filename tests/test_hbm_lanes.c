@@ -1,5 +1,5 @@
-/* The reference allocator called by several lanes at once, under every scenario and a portfolio of schedules: no promise
- * broken.  HBMSTRESS_SEEDS (5 by default) says how many lists of each. */
+/* The reference allocator called by several lanes at once, under every scenario and a portfolio of
+ * schedules: no promise broken.  HBMSTRESS_SEEDS (5 by default) says how many lists of each. */
 #include "explore/strategies.h"
 #include "harness/lanes_search.h"
 #include "harness/ops_file.h"
@@ -27,7 +27,8 @@ static uint64_t first_seed(void)
 }
 
 /* True: every promise was kept. */
-static bool keeps_promises(const struct scenario *scenario, uint64_t seed, struct run_totals *totals)
+static bool keeps_promises(const struct scenario *scenario, uint64_t seed,
+                           struct run_totals *totals)
 {
     struct setup setup;
     struct trial trial;
@@ -38,17 +39,22 @@ static bool keeps_promises(const struct scenario *scenario, uint64_t seed, struc
     setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
     setup.seed = seed;
     const struct lane_trial_plan plan = {
-        .draw = {.target = target_find("hbm"), .scenario = scenario, .setup = &setup, .capacity_is_free = true,
+        .draw = {.target = target_find("hbm"),
+                 .scenario = scenario,
+                 .setup = &setup,
+                 .capacity_is_free = true,
                  .op_count_max = scenario->ops_per_trial},
         .lane_count = (uint8_t)(2 + seed % 3),
-        .search = {.strategy = &strategy_portfolio, .seed = seed, .schedule_count_max = SCHEDULE_COUNT,
+        .search = {.strategy = &strategy_portfolio,
+                   .seed = seed,
+                   .schedule_count_max = SCHEDULE_COUNT,
                    .backend = seed % 8 == 7 ? SCHEDULER_THREADS : SCHEDULER_FIBERS},
     };
     ck_assert_msg(lane_trial_run(&plan, NULL, &trial, &found, reason), "%s", reason);
     const bool is_kept = trial.first.kind == VERDICT_NONE;
     if (!is_kept) {
-        printf("%s seed %llu op %u: %s: %s\n", scenario->name, (unsigned long long)seed, trial.first.op,
-               rule_info(trial.first.rule)->name, trial.first.reason);
+        printf("%s seed %llu op %u: %s: %s\n", scenario->name, (unsigned long long)seed,
+               trial.first.op, rule_info(trial.first.rule)->name, trial.first.reason);
         if (getenv("HBMSTRESS_PRINT") != NULL) {
             ops_file_print(stdout, &trial.setup, &trial.ops, trial.first.reason);
         }
@@ -66,9 +72,10 @@ START_TEST(hbm_keeps_its_promises_to_lanes)
     for (uint64_t seed = first_seed(); seed <= seed_count(); seed++) {
         failed += !keeps_promises(scenario, seed, &totals);
     }
-    printf("%s: %llu ops, %llu OOMs, %llu excused, %llu unknown; %llu of %llu seeds failed\n", scenario->name,
-           (unsigned long long)totals.ops, (unsigned long long)totals.ooms, (unsigned long long)totals.excused,
-           (unsigned long long)totals.unknown, (unsigned long long)failed, (unsigned long long)seed_count());
+    printf("%s: %llu ops, %llu OOMs, %llu excused, %llu unknown; %llu of %llu seeds failed\n",
+           scenario->name, (unsigned long long)totals.ops, (unsigned long long)totals.ooms,
+           (unsigned long long)totals.excused, (unsigned long long)totals.unknown,
+           (unsigned long long)failed, (unsigned long long)seed_count());
     ck_assert_uint_eq(failed, 0);
 }
 END_TEST

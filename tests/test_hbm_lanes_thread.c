@@ -1,6 +1,7 @@
-/* Lanes that truly run in parallel: the reference allocator keeps its promises under every scenario, and a target that
- * has none of the locks it claims is caught.  HBMSTRESS_SEEDS (12 by default) says how many lists of each scenario;
- * HBMSTRESS_LANES (2 to 4 by turns) how many lanes. */
+/* Lanes that truly run in parallel: the reference allocator keeps its promises under every
+ * scenario, and a target that has none of the locks it claims is caught.  HBMSTRESS_SEEDS (12 by
+ * default) says how many lists of each scenario; HBMSTRESS_LANES (2 to 4 by turns) how many lanes.
+ */
 #include "harness/lanes_free.h"
 #include "harness/lanes_search.h"
 #include "harness/ops_file.h"
@@ -25,28 +26,33 @@ static uint64_t number_from(const char *name, uint64_t otherwise)
     return number == 0 ? otherwise : number;
 }
 
-/* --- the reference allocator --------------------------------------------------------------------------------- */
+/* --- the reference allocator --- */
 
-static struct trial_plan draw_plan(const struct scenario *scenario, struct setup *setup, uint64_t seed)
+static struct trial_plan draw_plan(const struct scenario *scenario, struct setup *setup,
+                                   uint64_t seed)
 {
     setup_init(setup);
     snprintf(setup->chip, sizeof setup->chip, "%s", scenario->chip);
     setup->capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
     setup->seed = seed;
-    return (struct trial_plan){.target = target_find("hbm"), .scenario = scenario, .setup = setup,
-                               .capacity_is_free = true, .op_count_max = scenario->ops_per_trial};
+    return (struct trial_plan){.target = target_find("hbm"),
+                               .scenario = scenario,
+                               .setup = setup,
+                               .capacity_is_free = true,
+                               .op_count_max = scenario->ops_per_trial};
 }
 
 static void add_found(struct lanes_free_found *to, const struct lanes_free_found *from)
 {
     to->call_count += from->call_count;
     to->overlapping_count += from->overlapping_count;
-    to->longest_count = from->longest_count > to->longest_count ? from->longest_count : to->longest_count;
+    to->longest_count = from->longest_count > to->longest_count ? from->longest_count
+                                                                : to->longest_count;
 }
 
 /* True: every promise was kept. */
-static bool keeps_promises(const struct scenario *scenario, uint64_t seed, struct run_totals *totals,
-                           struct lanes_free_found *all)
+static bool keeps_promises(const struct scenario *scenario, uint64_t seed,
+                           struct run_totals *totals, struct lanes_free_found *all)
 {
     struct setup setup;
     struct trial trial;
@@ -60,8 +66,8 @@ static bool keeps_promises(const struct scenario *scenario, uint64_t seed, struc
     ck_assert_msg(lane_trial_run(&plan, NULL, &trial, &found, reason), "%s", reason);
     const bool is_kept = trial.first.kind == VERDICT_NONE;
     if (!is_kept) {
-        printf("%s seed %llu op %u: %s: %s\n", scenario->name, (unsigned long long)seed, trial.first.op,
-               rule_info(trial.first.rule)->name, trial.first.reason);
+        printf("%s seed %llu op %u: %s: %s\n", scenario->name, (unsigned long long)seed,
+               trial.first.op, rule_info(trial.first.rule)->name, trial.first.reason);
         if (getenv("HBMSTRESS_PRINT") != NULL) {
             ops_file_print(stdout, &trial.setup, &trial.ops, trial.first.reason);
         }
@@ -82,20 +88,30 @@ START_TEST(hbm_keeps_its_promises_to_threads)
     for (uint64_t seed = 1; seed <= seed_count; seed++) {
         failed += !keeps_promises(scenario, seed, &totals, &all);
     }
-    printf("%s: %llu calls by threads, %llu of them met, up to %llu in a row; %llu OOMs, %llu excused, %llu unknown; "
-           "%llu of %llu seeds failed\n", scenario->name, (unsigned long long)all.call_count,
-           (unsigned long long)all.overlapping_count, (unsigned long long)all.longest_count,
-           (unsigned long long)totals.ooms, (unsigned long long)totals.excused, (unsigned long long)totals.unknown,
-           (unsigned long long)failed, (unsigned long long)seed_count);
+    printf(
+        "%s: %llu calls by threads, %llu of them met, up to %llu in a row; %llu OOMs, %llu excused, %llu unknown; "
+        "%llu of %llu seeds failed\n",
+        scenario->name, (unsigned long long)all.call_count,
+        (unsigned long long)all.overlapping_count, (unsigned long long)all.longest_count,
+        (unsigned long long)totals.ooms, (unsigned long long)totals.excused,
+        (unsigned long long)totals.unknown, (unsigned long long)failed,
+        (unsigned long long)seed_count);
     ck_assert_uint_eq(failed, 0);
 }
 END_TEST
 
-/* --- a target without the lock that it claims ---------------------------------------------------------------- */
+/* --- a target without the lock that it claims --- */
 
-enum { BLOCK_BYTES = 512, HEAP_BYTES = 1 << 20, ALLOC_COUNT = 24, ATTEMPT_COUNT = 50, MEETING_YIELD_COUNT = 10000 };
+enum {
+    BLOCK_BYTES = 512,
+    HEAP_BYTES = 1 << 20,
+    ALLOC_COUNT = 24,
+    ATTEMPT_COUNT = 50,
+    MEETING_YIELD_COUNT = 10000
+};
 
-/* A pointer that only goes up, until everything was freed.  Its accesses are atomic, its steps are not. */
+/* A pointer that only goes up, until everything was freed.  Its accesses are atomic, its steps are
+ * not. */
 struct target_instance {
     pthread_mutex_t mutex;
     bool is_locking;
@@ -103,26 +119,32 @@ struct target_instance {
     atomic_uint_least64_t top_bytes, block_count, peak_bytes;
 };
 
-static enum target_result bump_open(const struct target_setup *setup, const struct device_services *services,
-                                    struct target_instance **instance, struct target_contract *contract, char *reason,
+static enum target_result bump_open(const struct target_setup *setup,
+                                    const struct device_services *services,
+                                    struct target_instance **instance,
+                                    struct target_contract *contract, char *reason,
                                     size_t reason_bytes)
 {
     (void)setup;
     (void)services;
     (void)reason;
     (void)reason_bytes;
-    *contract = (struct target_contract){.granule_bytes = BLOCK_BYTES, .queues_frees = true, .thread_safe = true};
+    *contract = (struct target_contract){
+        .granule_bytes = BLOCK_BYTES, .queues_frees = true, .thread_safe = true};
     *instance = calloc(1, sizeof **instance);
     ck_assert_ptr_nonnull(*instance);
     pthread_mutex_init(&(*instance)->mutex, NULL);
     return TARGET_OK;
 }
 
-static enum target_result bump_open_locking(const struct target_setup *setup, const struct device_services *services,
-                                            struct target_instance **instance, struct target_contract *contract,
-                                            char *reason, size_t reason_bytes)
+static enum target_result bump_open_locking(const struct target_setup *setup,
+                                            const struct device_services *services,
+                                            struct target_instance **instance,
+                                            struct target_contract *contract, char *reason,
+                                            size_t reason_bytes)
 {
-    const enum target_result result = bump_open(setup, services, instance, contract, reason, reason_bytes);
+    const enum target_result result = bump_open(setup, services, instance, contract, reason,
+                                                reason_bytes);
     (*instance)->is_locking = true;
     return result;
 }
@@ -142,7 +164,8 @@ static void meet(struct target_instance *instance)
     }
 }
 
-static enum target_result bump_alloc(struct target_instance *instance, const struct target_request *request,
+static enum target_result bump_alloc(struct target_instance *instance,
+                                     const struct target_request *request,
                                      struct target_block *block)
 {
     ck_assert_uint_eq(request->size_bytes, BLOCK_BYTES);
@@ -163,11 +186,13 @@ static enum target_result bump_alloc(struct target_instance *instance, const str
     } else {
         atomic_fetch_sub(&instance->inside_count, 1);
     }
-    *block = (struct target_block){.handle = top_bytes + 1, .address = top_bytes, .size_bytes = BLOCK_BYTES};
+    *block = (struct target_block){
+        .handle = top_bytes + 1, .address = top_bytes, .size_bytes = BLOCK_BYTES};
     return TARGET_OK;
 }
 
-static enum target_result bump_free(struct target_instance *instance, uint64_t handle, uint64_t event)
+static enum target_result bump_free(struct target_instance *instance, uint64_t handle,
+                                    uint64_t event)
 {
     (void)handle;
     ck_assert_uint_eq(event, 0);
@@ -181,11 +206,14 @@ static void bump_stats(struct target_instance *instance, struct target_stats *st
 {
     const uint64_t count = atomic_load(&instance->block_count);
     const uint64_t peak_bytes = atomic_load(&instance->peak_bytes);
-    *stats = (struct target_stats){
-        .num_allocs = count, .bytes_in_use = count * BLOCK_BYTES, .peak_bytes_in_use = peak_bytes,
-        .largest_alloc_size = peak_bytes == 0 ? 0 : BLOCK_BYTES, .bytes_limit = HEAP_BYTES,
-        .bytes_reservable_limit = HEAP_BYTES,
-        .largest_free_block_bytes = HEAP_BYTES - atomic_load(&instance->top_bytes)};
+    *stats = (struct target_stats){.num_allocs = count,
+                                   .bytes_in_use = count * BLOCK_BYTES,
+                                   .peak_bytes_in_use = peak_bytes,
+                                   .largest_alloc_size = peak_bytes == 0 ? 0 : BLOCK_BYTES,
+                                   .bytes_limit = HEAP_BYTES,
+                                   .bytes_reservable_limit = HEAP_BYTES,
+                                   .largest_free_block_bytes = HEAP_BYTES -
+                                                               atomic_load(&instance->top_bytes)};
 }
 
 static const char *bump_message(struct target_instance *instance)
@@ -194,22 +222,25 @@ static const char *bump_message(struct target_instance *instance)
     return "";
 }
 
-#define BUMP_TARGET(OPEN)                                                                                            \
-    {                                                                                                                \
-        .abi_version = TARGET_ABI_VERSION, .size_bytes = sizeof(struct target), .name = "bump", .summary = "", \
-        .open = OPEN, .close = bump_close, .alloc = bump_alloc, .free = bump_free, .stats = bump_stats,              \
-        .message = bump_message                                                                                      \
+#define BUMP_TARGET(OPEN)                                                                         \
+    {                                                                                             \
+        .abi_version = TARGET_ABI_VERSION, .size_bytes = sizeof(struct target), .name = "bump",   \
+        .summary = "", .open = OPEN, .close = bump_close, .alloc = bump_alloc, .free = bump_free, \
+        .stats = bump_stats, .message = bump_message                                              \
     }
 static const struct target without_lock = BUMP_TARGET(bump_open);
 static const struct target with_lock = BUMP_TARGET(bump_open_locking);
 
-/* Runs a list of allocations by three lanes up to so many times; returns whether the last run broke a promise. */
-static bool breaks_in(const struct target *target, uint64_t run_count, struct trial *trial, struct lanes_found *found)
+/* Runs a list of allocations by three lanes up to so many times; returns whether the last run broke
+ * a promise. */
+static bool breaks_in(const struct target *target, uint64_t run_count, struct trial *trial,
+                      struct lanes_found *found)
 {
     struct setup setup;
     struct op_list ops;
     char reason[RUN_REASON_BYTES] = "";
-    const struct lanes_search search = {.seed = 1, .schedule_count_max = run_count, .is_free_running = true};
+    const struct lanes_search search = {
+        .seed = 1, .schedule_count_max = run_count, .is_free_running = true};
     setup_init(&setup);
     setup.capacity_bytes = HEAP_BYTES;
     op_list_init(&ops);
@@ -219,7 +250,8 @@ static bool breaks_in(const struct target *target, uint64_t run_count, struct tr
         op.lane = (uint8_t)(i % 3);
         op_list_append(&ops, &op);
     }
-    ck_assert_msg(lanes_search(target, &setup, &ops, &search, NULL, trial, found, reason), "%s", reason);
+    ck_assert_msg(lanes_search(target, &setup, &ops, &search, NULL, trial, found, reason), "%s",
+                  reason);
     ck_assert_uint_eq(trial->ops.count, ops.count);
     op_list_deinit(&ops);
     return trial->first.kind != VERDICT_NONE;
@@ -234,7 +266,8 @@ START_TEST(a_missing_lock_is_found)
     ck_assert_int_eq(trial.first.rule, RULE_OVERLAP);
     ck_assert_ptr_nonnull(strstr(trial.first.reason, "(free-running: not exactly replayable)"));
     ck_assert_uint_ge(found.free_running.longest_count, 2);
-    printf("a missing lock: found in run %llu of up to %d\n", (unsigned long long)found.schedule_count, ATTEMPT_COUNT);
+    printf("a missing lock: found in run %llu of up to %d\n",
+           (unsigned long long)found.schedule_count, ATTEMPT_COUNT);
     trial_deinit(&trial);
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* What libhbm does when no hole fits: drain, defragment, evict, in which order, and never in vain. */
+/* What libhbm does when no hole fits: drain, defragment, evict, in which order, and never in vain.
+ */
 #include <check.h>
 #include <string.h>
 
@@ -23,8 +24,9 @@ START_TEST(drain_takes_the_earliest_free_first_skips_a_lost_event_and_stops_when
 {
     rig_start(&rig, 12, HBM_DEFRAG_NONE);
     struct hbm_buffer *buffers[4];
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 4; i++) {
         buffers[i] = rig_buffer(&rig, 3);
+    }
     rig.device.lost[9] = true;
     ck_assert_int_eq(hbm_use(rig.hbm, buffers[3], 5), HBM_OK);
     ck_assert_int_eq(hbm_free_after(rig.hbm, buffers[0], 9), HBM_OK);
@@ -80,7 +82,8 @@ START_TEST(slide_does_not_cross_a_held_block_and_repack_does)
 {
     for (int pass = 0; pass < 2; pass++) {
         rig_start(&rig, 12, pass == 0 ? HBM_DEFRAG_SLIDE : HBM_DEFRAG_REPACK);
-        struct hbm_buffer *top = rig_buffer(&rig, 3), *held = rig_buffer(&rig, 1), *gap = rig_buffer(&rig, 3);
+        struct hbm_buffer *top = rig_buffer(&rig, 3), *held = rig_buffer(&rig, 1),
+                          *gap = rig_buffer(&rig, 3);
         struct hbm_buffer *block = rig_buffer(&rig, 2);
         uint64_t held_at = rig_at(&rig, held);
         ck_assert_int_eq(hbm_hold(rig.hbm, held), HBM_OK);
@@ -96,13 +99,16 @@ START_TEST(slide_does_not_cross_a_held_block_and_repack_does)
 }
 END_TEST
 
-/* Two full spans around a held block whose blocks must change sides: 4 | 3+1+1 with a request of 1 that
- * needs 4 and 3+1 exchanged can only be done through the host when not a granule is free elsewhere. */
+/* Two full spans around a held block whose blocks must change sides: 4 | 3+1+1 with a request of 1
+ * that needs 4 and 3+1 exchanged can only be done through the host when not a granule is free
+ * elsewhere. */
 START_TEST(blocks_that_wait_for_each_other_go_through_the_host)
 {
     rig_start(&rig, 11, HBM_DEFRAG_REPACK);
-    struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1), *held = rig_buffer(&rig, 1);
-    struct hbm_buffer *b = rig_buffer(&rig, 2), *c = rig_buffer(&rig, 2), *hole = rig_buffer(&rig, 2);
+    struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1),
+                      *held = rig_buffer(&rig, 1);
+    struct hbm_buffer *b = rig_buffer(&rig, 2), *c = rig_buffer(&rig, 2),
+                      *hole = rig_buffer(&rig, 2);
     ck_assert_int_eq(hbm_hold(rig.hbm, held), HBM_OK);
     rig_stamp(&rig, a, 1);
     rig_stamp(&rig, b, 2);
@@ -121,12 +127,15 @@ END_TEST
 START_TEST(block_whose_return_from_the_host_is_refused_is_brought_back_by_the_first_call_granted)
 {
     rig_start(&rig, 11, HBM_DEFRAG_REPACK);
-    struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1), *held = rig_buffer(&rig, 1);
-    struct hbm_buffer *b = rig_buffer(&rig, 2), *c = rig_buffer(&rig, 2), *hole = rig_buffer(&rig, 2);
+    struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1),
+                      *held = rig_buffer(&rig, 1);
+    struct hbm_buffer *b = rig_buffer(&rig, 2), *c = rig_buffer(&rig, 2),
+                      *hole = rig_buffer(&rig, 2);
     struct hbm_buffer *all[] = {a, b, c};
     ck_assert_int_eq(hbm_hold(rig.hbm, held), HBM_OK);
-    for (unsigned char i = 0; i < 3; i++)
+    for (unsigned char i = 0; i < 3; i++) {
         rig_stamp(&rig, all[i], i);
+    }
     hbm_free(rig.hbm, gap);
     hbm_free(rig.hbm, hole);
     rig.device.stage_ins_refused = UINT64_MAX;
@@ -157,7 +166,8 @@ START_TEST(block_on_the_host_is_waited_for_when_a_copy_is_refused_for_a_moment)
 {
     for (uint64_t refused = 1; refused < 3; refused++) {
         rig_start(&rig, 11, HBM_DEFRAG_REPACK);
-        struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1), *held = rig_buffer(&rig, 1);
+        struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1),
+                          *held = rig_buffer(&rig, 1);
         rig_buffer(&rig, 2);
         rig_buffer(&rig, 2);
         struct hbm_buffer *hole = rig_buffer(&rig, 2);
@@ -173,12 +183,15 @@ START_TEST(block_on_the_host_is_waited_for_when_a_copy_is_refused_for_a_moment)
 }
 END_TEST
 
-/* The same exchange with two more granules at the bottom, which the plan does not need: the way by the device. */
+/* The same exchange with two more granules at the bottom, which the plan does not need: the way by
+ * the device. */
 START_TEST(blocks_that_wait_for_each_other_go_by_way_of_a_hole_when_there_is_one)
 {
     rig_start(&rig, 14, HBM_DEFRAG_REPACK);
-    struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1), *held = rig_buffer(&rig, 1);
-    struct hbm_buffer *b = rig_buffer(&rig, 2), *c = rig_buffer(&rig, 2), *hole = rig_buffer(&rig, 2);
+    struct hbm_buffer *a = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 1),
+                      *held = rig_buffer(&rig, 1);
+    struct hbm_buffer *b = rig_buffer(&rig, 2), *c = rig_buffer(&rig, 2),
+                      *hole = rig_buffer(&rig, 2);
     struct hbm_buffer *low = rig_buffer(&rig, 1), *bottom = rig_buffer(&rig, 2);
     ck_assert_int_eq(hbm_hold(rig.hbm, held), HBM_OK);
     ck_assert_int_eq(hbm_hold(rig.hbm, low), HBM_OK);
@@ -209,7 +222,8 @@ START_TEST(refused_wait_is_unavailable_and_not_no_memory)
 }
 END_TEST
 
-/* The program whose unload was refused is not asked again after the other one went, and is not forgotten either. */
+/* The program whose unload was refused is not asked again after the other one went, and is not
+ * forgotten either. */
 START_TEST(refused_unload_is_remembered_to_the_end_of_the_call)
 {
     rig_start(&rig, 6, HBM_DEFRAG_REPACK);
@@ -283,8 +297,9 @@ START_TEST(least_recently_used_programs_go_first_and_no_more_than_needed)
 {
     rig_start(&rig, 12, HBM_DEFRAG_REPACK);
     struct hbm_program *programs[4];
-    for (uint64_t i = 0; i < 4; i++)
+    for (uint64_t i = 0; i < 4; i++) {
         programs[i] = rig_program(&rig, i, 3, 0);
+    }
     rig.device.done[1] = true;
     ck_assert_int_eq(hbm_execute(rig.hbm, programs[0], 1), HBM_OK);
     ck_assert_int_eq(hbm_execute(rig.hbm, programs[2], 2), HBM_OK);
@@ -335,7 +350,8 @@ START_TEST(program_evicts_program_only_when_allowed)
         rig_create(&rig);
         rig_program(&rig, 1, 4, 0);
         struct hbm_program_request request = {.id = 2, .image_bytes = 4 * 512};
-        ck_assert_int_eq(hbm_program_load(rig.hbm, &request, &program), allowed ? HBM_OK : HBM_NO_MEMORY);
+        ck_assert_int_eq(hbm_program_load(rig.hbm, &request, &program),
+                         allowed ? HBM_OK : HBM_NO_MEMORY);
         ck_assert_uint_eq(rig.device.unload_count, allowed ? 1 : 0);
         rig_stop(&rig);
     }
@@ -380,10 +396,11 @@ START_TEST(mitigations_are_tried_in_the_configured_order)
         ck_assert_int_eq(rig_try(&rig, 4), HBM_OK);
         ck_assert_uint_eq(rig.device.waits, first == HBM_DRAIN);
         ck_assert_uint_eq(rig.device.unload_count, first == HBM_EVICT);
-        if (first != HBM_DEFRAGMENT)
+        if (first != HBM_DEFRAGMENT) {
             ck_assert_uint_eq(rig.device.copies, 0);
-        else
+        } else {
             ck_assert_uint_gt(rig.device.copies, 0);
+        }
         rig_stop(&rig);
     }
 }
@@ -394,14 +411,18 @@ int main(void)
     Suite *suite = suite_create("hbm_mitigation");
     TCase *test_case = tcase_create("all");
     tcase_add_test(test_case, queued_free_is_awaited_before_a_request_fails);
-    tcase_add_test(test_case, drain_takes_the_earliest_free_first_skips_a_lost_event_and_stops_when_it_fits);
+    tcase_add_test(test_case,
+                   drain_takes_the_earliest_free_first_skips_a_lost_event_and_stops_when_it_fits);
     tcase_add_test(test_case, dying_block_keeps_its_place_until_event_and_hold_have_ended);
     tcase_add_test(test_case, slide_joins_two_holes_and_keeps_contents);
     tcase_add_test(test_case, slide_does_not_cross_a_held_block_and_repack_does);
     tcase_add_test(test_case, blocks_that_wait_for_each_other_go_through_the_host);
-    tcase_add_test(test_case, block_whose_return_from_the_host_is_refused_is_brought_back_by_the_first_call_granted);
+    tcase_add_test(
+        test_case,
+        block_whose_return_from_the_host_is_refused_is_brought_back_by_the_first_call_granted);
     tcase_add_test(test_case, block_on_the_host_is_waited_for_when_a_copy_is_refused_for_a_moment);
-    tcase_add_test(test_case, blocks_that_wait_for_each_other_go_by_way_of_a_hole_when_there_is_one);
+    tcase_add_test(test_case,
+                   blocks_that_wait_for_each_other_go_by_way_of_a_hole_when_there_is_one);
     tcase_add_test(test_case, refused_wait_is_unavailable_and_not_no_memory);
     tcase_add_test(test_case, refused_unload_is_remembered_to_the_end_of_the_call);
     tcase_add_test(test_case, refused_copy_is_unavailable_and_not_no_memory);

@@ -50,11 +50,13 @@ START_TEST(held_block_at_the_bottom_stops_the_stack)
     struct hbm_buffer *gap = rig_buffer(&rig, 12), *low = rig_buffer(&rig, 2);
     ck_assert_int_eq(hbm_hold(rig.hbm, low), HBM_OK);
     hbm_free(rig.hbm, gap);
-    struct hbm_program_request request = {.id = 1, .image_bytes = 512, .stack_bytes = 3 * 512, .name = "p"};
+    struct hbm_program_request request = {
+        .id = 1, .image_bytes = 512, .stack_bytes = 3 * 512, .name = "p"};
     ck_assert_int_eq(hbm_program_load(rig.hbm, &request, &program), HBM_NO_MEMORY);
-    ck_assert_str_eq(hbm_error(rig.hbm), "RESOURCE_EXHAUSTED: Error loading program 'p': Attempting to reserve 1.5K at "
-                                         "the bottom of memory. That was not possible. There are 7.0K free, 0B "
-                                         "reserved, and 1.0K reservable.");
+    ck_assert_str_eq(hbm_error(rig.hbm),
+                     "RESOURCE_EXHAUSTED: Error loading program 'p': Attempting to reserve 1.5K at "
+                     "the bottom of memory. That was not possible. There are 7.0K free, 0B "
+                     "reserved, and 1.0K reservable.");
     ck_assert_uint_eq(rig_stats(&rig).bytes_reservable_limit, 16 * 512);
     rig_stop(&rig);
 }
@@ -187,8 +189,9 @@ START_TEST(refused_host_memory_is_unavailable_and_changes_nothing)
         rig.device.host_allocs_until_refusal = 0;
         ck_assert(result == HBM_OK || result == HBM_UNAVAILABLE);
         failures += result == HBM_UNAVAILABLE;
-        if (result == HBM_UNAVAILABLE)
+        if (result == HBM_UNAVAILABLE) {
             ck_assert_uint_eq(rig_stats(&rig).bytes_in_use, before.bytes_in_use);
+        }
         rig_stop(&rig);
     }
     ck_assert_int_gt(failures, 1);
@@ -204,7 +207,8 @@ int main(void)
     tcase_add_test(test_case, held_block_at_the_bottom_stops_the_stack);
     tcase_add_test(test_case, evicted_program_is_loaded_again_by_its_execution);
     tcase_add_test(test_case, a_handle_that_was_freed_is_neither_donated_nor_launched_with);
-    tcase_add_test(test_case, donation_takes_the_block_over_with_its_uses_and_refuses_what_does_not_fit);
+    tcase_add_test(test_case,
+                   donation_takes_the_block_over_with_its_uses_and_refuses_what_does_not_fit);
     tcase_add_test(test_case, launch_uses_inputs_outputs_and_program_until_the_event);
     tcase_add_test(test_case, failed_launch_leaves_everything_as_it_was);
     tcase_add_test(test_case, refused_host_memory_is_unavailable_and_changes_nothing);

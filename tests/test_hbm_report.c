@@ -1,5 +1,5 @@
-/* Reports of a program that needs more than its device has: each form of them becomes a run that fails by as much as it
- * says. */
+/* Reports of a program that needs more than its device has: each form of them becomes a run that
+ * fails by as much as it says. */
 #include "formats/hbm_report.h"
 #include "formats/text.h"
 #include "harness/size.h"
@@ -51,7 +51,8 @@ static const struct {
     {"no_beginning.log",
      "alloc size=32M unpadded=8M tag=1\nalloc size=16M tag=2\nalloc size=12M tag=3\nload size=8K stack=12280K tag=4\n",
      UINT64_C(64) << 20, "as asked"},
-    {"gpu.log", "alloc size=20M tag=1\nalloc size=1536 tag=2\nalloc size=5241344 tag=3\nalloc size=41943104 tag=4\n",
+    {"gpu.log",
+     "alloc size=20M tag=1\nalloc size=1536 tag=2\nalloc size=5241344 tag=3\nalloc size=41943104 tag=4\n",
      UINT64_C(64) << 20, "counted once"},
     {"gpu_result.log", "alloc size=20M tag=1\nalloc size=8M tag=2\n", UINT64_C(24) << 20,
      "printed rounded: 8388608 bytes are assumed"},
@@ -60,7 +61,8 @@ static const struct {
 };
 enum { REPORT_COUNT = sizeof reports / sizeof reports[0] };
 
-static enum import_result import_fixed(const char *path, const char *format, uint64_t capacity_bytes)
+static enum import_result import_fixed(const char *path, const char *format,
+                                       uint64_t capacity_bytes)
 {
     struct setup fixed = {.capacity_bytes = capacity_bytes};
     const struct import_options options = {.fixed = &fixed};
@@ -71,7 +73,9 @@ static enum import_result import_fixed(const char *path, const char *format, uin
 START_TEST(a_gpu_too_small_for_the_report_is_refused)
 {
     ck_assert_int_eq(import_fixed(FIELD "gpu.log", "auto", 16 << 20), IMPORT_INVALID);
-    ck_assert_str_eq(error.reason, "the capacity of 16777216 bytes is below the 26214400 bytes that the report needs");
+    ck_assert_str_eq(
+        error.reason,
+        "the capacity of 16777216 bytes is below the 26214400 bytes that the report needs");
     ck_assert_int_eq(import_fixed(FIELD "gpu.log", "auto", 25 << 20), IMPORT_OK);
 }
 END_TEST
@@ -81,12 +85,14 @@ START_TEST(each_form_of_report_becomes_the_request_that_fails)
     char path[4096];
     struct replayed replayed;
     snprintf(path, sizeof path, FIELD "%s", reports[_i].name);
-    ck_assert_msg(import_fixed(path, "auto", reports[_i].fixed_bytes) == IMPORT_OK, "%s: %s", path, error.reason);
+    ck_assert_msg(import_fixed(path, "auto", reports[_i].fixed_bytes) == IMPORT_OK, "%s: %s", path,
+                  error.reason);
     ck_assert_str_eq(import.format->name, "hbm_report");
     if (reports[_i].ops != NULL) {
         assert_ops(path, reports[_i].ops);
     }
-    ck_assert_msg(reports[_i].note == NULL || strstr(import.notes, reports[_i].note) != NULL, "%s", import.notes);
+    ck_assert_msg(reports[_i].note == NULL || strstr(import.notes, reports[_i].note) != NULL, "%s",
+                  import.notes);
     replay(path, &replayed);
     ck_assert_uint_eq(replayed.totals.ooms, 1);
     ck_assert_uint_eq(replayed.totals.justified, 1);
@@ -126,12 +132,14 @@ START_TEST(what_is_missing_or_contradicts_is_said_with_its_place)
 }
 END_TEST
 
-/* Until 2020 reports count in what the chip keeps to itself; what a chip is listed with is without it. */
+/* Until 2020 reports count in what the chip keeps to itself; what a chip is listed with is without
+ * it. */
 START_TEST(what_is_reserved_is_not_taken_from_a_chip_that_is_given)
 {
     struct setup fixed = {.chip = "v2"};
     const struct import_options options = {.fixed = &fixed};
-    ck_assert_int_eq(import_file(FIELD "used_2019.log", "auto", &options, &import, &error), IMPORT_OK);
+    ck_assert_int_eq(import_file(FIELD "used_2019.log", "auto", &options, &import, &error),
+                     IMPORT_OK);
     assert_ops("used_2019.log", "alloc size=32M unpadded=8M tag=1\nalloc size=16M tag=2\n"
                                 "alloc size=12M tag=3\nload size=8K stack=12280K tag=4\n");
     ck_assert_uint_eq(import.setup.capacity_bytes, chip_find("v2")->capacity_bytes);
@@ -148,15 +156,18 @@ START_TEST(another_capacity_is_taken_and_what_fits_there_is_said)
 }
 END_TEST
 
-#define OVER(space) "Ran out of memory in memory space " space ". Used 17.00G of 16.00G " space ". Exceeded " space \
-                    " capacity by 1.00G.\n"
+#define OVER(space)                                                             \
+    "Ran out of memory in memory space " space ". Used 17.00G of 16.00G " space \
+    ". Exceeded " space " capacity by 1.00G.\n"
 
 START_TEST(a_list_that_may_be_cut_is_said)
 {
-    static const char whole[] = OVER("hbm") "Largest program allocations in hbm:\n\n  1. Size: 9.00G\n"
-                                "     Unpadded size: 9.00G\n     ==========================\n";
-    static const char cut[] = OVER("hbm") "Largest program allocations in hbm:\n\n  1. Size: 9.00G\n"
-                              "     Unpadded size: 9.00G\n     ==========================\n\n  2. Size: 4.";
+    static const char whole[] = OVER(
+        "hbm") "Largest program allocations in hbm:\n\n  1. Size: 9.00G\n"
+               "     Unpadded size: 9.00G\n     ==========================\n";
+    static const char cut[] = OVER(
+        "hbm") "Largest program allocations in hbm:\n\n  1. Size: 9.00G\n"
+               "     Unpadded size: 9.00G\n     ==========================\n\n  2. Size: 4.";
     ck_assert_msg(import_bytes(whole, sizeof whole - 1, "auto") == IMPORT_OK, "%s", error.reason);
     ck_assert_ptr_null(strstr(import.notes, "no line end"));
     ck_assert_msg(import_bytes(cut, sizeof cut - 1, "auto") == IMPORT_OK, "%s", error.reason);
@@ -176,7 +187,8 @@ START_TEST(the_first_complete_report_is_found_behind_any_number_of_others)
     fputs(OVER("hbm"), stream);
     fclose(stream);
     ck_assert_msg(import_bytes(text, length, "auto") == IMPORT_OK, "%s", error.reason);
-    ck_assert_ptr_nonnull(strstr(import.notes, "10001 or more reports in the log, 1 of them complete"));
+    ck_assert_ptr_nonnull(
+        strstr(import.notes, "10001 or more reports in the log, 1 of them complete"));
     free(text);
 }
 END_TEST
@@ -208,10 +220,11 @@ END_TEST
 
 START_TEST(a_message_of_the_runtime_is_preferred_to_the_sections_below_it)
 {
-    static const char text[] = "Attempting to reserve 3.95G at the bottom of memory. That was not possible. There are "
-                               "1.92G free, 0B reserved, and "
-                               "1.92G reservable.\nTotal hbm usage >= 10.94G:\n    program  4.34G\nProgram hbm "
-                               "requirement 4.34G:\n    HLO temp 3.93G\n";
+    static const char text[] =
+        "Attempting to reserve 3.95G at the bottom of memory. That was not possible. There are "
+        "1.92G free, 0B reserved, and "
+        "1.92G reservable.\nTotal hbm usage >= 10.94G:\n    program  4.34G\nProgram hbm "
+        "requirement 4.34G:\n    HLO temp 3.93G\n";
     ck_assert_int_eq(import_bytes(text, sizeof text - 1, "auto"), IMPORT_OK);
     ck_assert_str_eq(import.format->name, "tpu_message");
 }
@@ -234,18 +247,20 @@ START_TEST(bytes_of_a_shape_are_its_dimensions_times_its_element)
                   {"f32", 0},
                   {"f32[4294967296,4294967296]", 0}};
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        ck_assert_msg(hbm_shape_bytes(shapes[i].shape, strlen(shapes[i].shape)) == shapes[i].bytes, "%s",
-                      shapes[i].shape);
+        ck_assert_msg(hbm_shape_bytes(shapes[i].shape, strlen(shapes[i].shape)) == shapes[i].bytes,
+                      "%s", shapes[i].shape);
     }
 }
 END_TEST
 
-/* --- any bytes -------------------------------------------------------------------------------------------- */
+/* --- any bytes --- */
 
-static const char *const files[] = {"used_2019.log",  "sections.log", "arguments_prefixed.log", "one_line.log",
-                                    "escaped.json",   "short.log",    "code.log",               "cores.log",
-                                    "early.log",      "allocation.log", "vmem.log",             "gpu.log",
-                                    "tail.log",       "two.log",      "container.json",         "gpu_result.log"};
+static const char *const files[] = {"used_2019.log",  "sections.log", "arguments_prefixed.log",
+                                    "one_line.log",   "escaped.json", "short.log",
+                                    "code.log",       "cores.log",    "early.log",
+                                    "allocation.log", "vmem.log",     "gpu.log",
+                                    "tail.log",       "two.log",      "container.json",
+                                    "gpu_result.log"};
 enum { FILE_COUNT = sizeof files / sizeof files[0] };
 
 static void read_field(int index, struct text *text)
@@ -255,28 +270,35 @@ static void read_field(int index, struct text *text)
     ck_assert_int_eq(text_read(path, 1 << 20, text, &error), IMPORT_OK);
 }
 
-#define ENTRY(first, noise, name) \
-    first "     Operator: op_name=\"" name "\"\n" noise "     Unpadded size: 16.00M\n     XLA label: %copy.1 = x\n" \
+#define ENTRY(first, noise, name)                                     \
+    first "     Operator: op_name=\"" name "\"\n" noise               \
+          "     Unpadded size: 16.00M\n     XLA label: %copy.1 = x\n" \
           "     Allocation type: HLO temp\n     ==========================\n\n"
 
-/* A line of another program in an entry, or a first line that is not there, costs that entry and no other. */
+/* A line of another program in an entry, or a first line that is not there, costs that entry and no
+ * other. */
 START_TEST(one_damaged_entry_does_not_end_its_list)
 {
     static const char *const texts[] = {
-        ENTRY("  2. Size: 16.00M\n", "I0101 other.cc:7] Program terminated\n", "b"), ENTRY("", "", "b")};
+        ENTRY("  2. Size: 16.00M\n", "I0101 other.cc:7] Program terminated\n", "b"),
+        ENTRY("", "", "b")};
     char *text = NULL;
     size_t length = 0;
     FILE *stream = open_memstream(&text, &length);
-    fprintf(stream, "Ran out of memory in memory space hbm. Used 96.00M of 64.00M hbm. Exceeded hbm capacity by "
-            "32.00M.\n\n  Largest program allocations in hbm:\n\n%s%s%s", ENTRY("  1. Size: 16.00M\n", "", "a"),
-            texts[_i], ENTRY("  3. Size: 16.00M\n", "", "c"));
+    fprintf(
+        stream,
+        "Ran out of memory in memory space hbm. Used 96.00M of 64.00M hbm. Exceeded hbm capacity by "
+        "32.00M.\n\n  Largest program allocations in hbm:\n\n%s%s%s",
+        ENTRY("  1. Size: 16.00M\n", "", "a"), texts[_i], ENTRY("  3. Size: 16.00M\n", "", "c"));
     fclose(stream);
     ck_assert_msg(import_bytes(text, length, "auto") == IMPORT_OK, "%s", error.reason);
-    ck_assert(strstr(import.notes, "1 entries of the report's lists are not used: cut off") != NULL);
+    ck_assert(strstr(import.notes, "1 entries of the report's lists are not used: cut off") !=
+              NULL);
     bool has[3] = {false, false, false};
     for (int tag = 1; tag < OP_TAG_COUNT; tag++) {
         for (int i = 0; i < 3; i++) {
-            has[i] = has[i] || strcmp(import.setup.tags[tag], (const char[]){(char)('a' + i), '\0'}) == 0;
+            has[i] = has[i] ||
+                     strcmp(import.setup.tags[tag], (const char[]){(char)('a' + i), '\0'}) == 0;
         }
     }
     ck_assert(has[0] && !has[1] && has[2]);
@@ -284,7 +306,8 @@ START_TEST(one_damaged_entry_does_not_end_its_list)
 }
 END_TEST
 
-/* Cut anywhere, the report is refused, or becomes a run of the same capacity; the whole one has the most ops. */
+/* Cut anywhere, the report is refused, or becomes a run of the same capacity; the whole one has the
+ * most ops. */
 START_TEST(a_report_cut_anywhere_is_refused_or_fails_as_the_whole_does)
 {
     struct text text;
@@ -294,7 +317,8 @@ START_TEST(a_report_cut_anywhere_is_refused_or_fails_as_the_whole_does)
     const size_t op_count = import.ops.count;
     for (size_t length = 0; length < text.length; length++) {
         if (import_bytes(text.bytes, length, "hbm_report") == IMPORT_OK) {
-            ck_assert_msg(is_imported && import.setup.capacity_bytes == capacity_bytes && import.ops.count <= op_count,
+            ck_assert_msg(is_imported && import.setup.capacity_bytes == capacity_bytes &&
+                              import.ops.count <= op_count,
                           "%s cut at %zu", files[_i], length);
             ck_assert_uint_eq(import.said_count, 1);
         }
@@ -313,15 +337,16 @@ START_TEST(damage_at_any_byte_never_crashes)
 }
 END_TEST
 
-/* --- the field ---------------------------------------------------------------------------------------------- */
+/* --- the field --- */
 
 static bool agrees(const struct hbm_report_size *sum, uint64_t low, uint64_t high)
 {
     return sum->range.high >= low && sum->range.low <= high;
 }
 
-/* To the printed precision: Used - capacity == Exceeded; Total == reserved + program + arguments; the requirement ==
- * its rows; each entry's shape == its unpadded size, and size - unpadded == padding.  Counts what was checked. */
+/* To the printed precision: Used - capacity == Exceeded; Total == reserved + program + arguments;
+ * the requirement == its rows; each entry's shape == its unpadded size, and size - unpadded ==
+ * padding.  Counts what was checked. */
 static unsigned check_sums(const char *name, const struct hbm_report *report)
 {
     const struct hbm_report_size *n = report->numbers;
@@ -330,21 +355,25 @@ static unsigned check_sums(const char *name, const struct hbm_report *report)
         const uint64_t low = n[HBM_USED].range.low > n[HBM_CAPACITY].range.high
                                  ? n[HBM_USED].range.low - n[HBM_CAPACITY].range.high
                                  : 0; /* both may print as 1.00M */
-        ck_assert_msg(agrees(&n[HBM_EXCEEDED], low, n[HBM_USED].range.high - n[HBM_CAPACITY].range.low), "%s: exceeded",
-                      name);
+        ck_assert_msg(
+            agrees(&n[HBM_EXCEEDED], low, n[HBM_USED].range.high - n[HBM_CAPACITY].range.low),
+            "%s: exceeded", name);
         checked++;
     }
     if (n[HBM_TOTAL].is_said && n[HBM_RESERVED].is_said && n[HBM_PROGRAM].is_said) {
         ck_assert_msg(agrees(&n[HBM_TOTAL],
-                             n[HBM_RESERVED].range.low + n[HBM_PROGRAM].range.low + n[HBM_ARGUMENTS].range.low,
-                             n[HBM_RESERVED].range.high + n[HBM_PROGRAM].range.high + n[HBM_ARGUMENTS].range.high),
+                             n[HBM_RESERVED].range.low + n[HBM_PROGRAM].range.low +
+                                 n[HBM_ARGUMENTS].range.low,
+                             n[HBM_RESERVED].range.high + n[HBM_PROGRAM].range.high +
+                                 n[HBM_ARGUMENTS].range.high),
                       "%s: total", name);
         checked++;
     }
     if (n[HBM_REQUIREMENT].is_said && n[HBM_ROW_GLOBAL].is_said) {
         ck_assert_msg(agrees(&n[HBM_REQUIREMENT],
-                             n[HBM_ROW_RESERVED].range.low + n[HBM_ROW_GLOBAL].range.low + n[HBM_ROW_SCOPED].range.low +
-                                 n[HBM_ROW_TEMP].range.low + n[HBM_ROW_OVERLAYS].range.low,
+                             n[HBM_ROW_RESERVED].range.low + n[HBM_ROW_GLOBAL].range.low +
+                                 n[HBM_ROW_SCOPED].range.low + n[HBM_ROW_TEMP].range.low +
+                                 n[HBM_ROW_OVERLAYS].range.low,
                              n[HBM_ROW_RESERVED].range.high + n[HBM_ROW_GLOBAL].range.high +
                                  n[HBM_ROW_SCOPED].range.high + n[HBM_ROW_TEMP].range.high +
                                  n[HBM_ROW_OVERLAYS].range.high),
@@ -354,32 +383,37 @@ static unsigned check_sums(const char *name, const struct hbm_report *report)
     for (size_t i = 0; i < report->entry_count; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
         if (entry->shape_bytes != 0 && entry->unpadded.is_said) {
-            ck_assert_msg(agrees(&entry->unpadded, entry->shape_bytes, entry->shape_bytes), "%s: shape of entry %zu",
-                          name, i);
+            ck_assert_msg(agrees(&entry->unpadded, entry->shape_bytes, entry->shape_bytes),
+                          "%s: shape of entry %zu", name, i);
             checked++;
         }
         if (entry->padding.is_said) {
             ck_assert_msg(agrees(&entry->padding, entry->size.low - entry->unpadded.range.high,
-                                 entry->size.high - entry->unpadded.range.low), "%s: padding of entry %zu", name, i);
+                                 entry->size.high - entry->unpadded.range.low),
+                          "%s: padding of entry %zu", name, i);
             checked++;
         }
     }
     return checked;
 }
 
-/* The request that fails lacks what the report says exceeds the capacity, to the printed precision. */
-static void check_replay(const char *name, const struct hbm_report *report, const struct replayed *replayed)
+/* The request that fails lacks what the report says exceeds the capacity, to the printed precision.
+ */
+static void check_replay(const char *name, const struct hbm_report *report,
+                         const struct replayed *replayed)
 {
     const struct hbm_report_size *exceeded = &report->numbers[HBM_EXCEEDED];
     const uint64_t lacking_bytes = replayed->oom.requested_bytes - replayed->oom.free_bytes;
-    ck_assert_msg(replayed->totals.ooms == 1 && replayed->totals.justified == 1, "%s: %" PRIu64 " ooms", name,
-                  replayed->totals.ooms);
-    ck_assert_msg(!exceeded->is_said || (lacking_bytes >= exceeded->range.low && lacking_bytes <= exceeded->range.high),
+    ck_assert_msg(replayed->totals.ooms == 1 && replayed->totals.justified == 1,
+                  "%s: %" PRIu64 " ooms", name, replayed->totals.ooms);
+    ck_assert_msg(!exceeded->is_said || (lacking_bytes >= exceeded->range.low &&
+                                         lacking_bytes <= exceeded->range.high),
                   "%s: lacks %" PRIu64, name, lacking_bytes);
 }
 
 /* The report that is imported, or the first: the sums of all of a file are checked. */
-static unsigned survey(const char *name, const struct text *text, size_t *count, struct hbm_report *used)
+static unsigned survey(const char *name, const struct text *text, size_t *count,
+                       struct hbm_report *used)
 {
     static struct hbm_report report;
     unsigned checked = 0;
@@ -403,14 +437,15 @@ static void print_row(const char *name, const struct text *text, size_t *importe
     const unsigned checked = survey(name, text, &count, &report);
     char lacking[SIZE_TEXT_BYTES];
     if (import_bytes(text->bytes, text->length, "auto") != IMPORT_OK) {
-        printf("  %-58s %zu reports, %3u sums agree; refused: %s\n", name, count, checked, error.reason);
+        printf("  %-58s %zu reports, %3u sums agree; refused: %s\n", name, count, checked,
+               error.reason);
         return;
     }
     replay(name, &replayed);
     (*imported)++;
     size_print_field(replayed.oom.requested_bytes - replayed.oom.free_bytes, lacking);
-    printf("  %-58s %zu reports, %3u sums agree; %s, %zu ops, %s too much\n", name, count, checked, import.format->name,
-           import.ops.count, lacking);
+    printf("  %-58s %zu reports, %3u sums agree; %s, %zu ops, %s too much\n", name, count, checked,
+           import.format->name, import.ops.count, lacking);
     if (strcmp(import.format->name, "hbm_report") == 0) {
         check_replay(name, &report, &replayed);
     }
@@ -459,7 +494,8 @@ START_TEST(every_report_of_the_field_is_imported_or_refused_for_a_true_reason)
     }
     printf("  %zu of %zu imported\n", imported, count);
     ck_assert_uint_eq(count, 16);
-    ck_assert_uint_eq(imported, 10); /* the others: four without a beginning, one list alone, one of XLA:GPU */
+    ck_assert_uint_eq(
+        imported, 10); /* the others: four without a beginning, one list alone, one of XLA:GPU */
 }
 END_TEST
 
@@ -483,9 +519,11 @@ START_TEST(files_without_a_beginning_are_imported_with_a_capacity)
             printf("skipped: no %s\n", path);
             continue;
         }
-        ck_assert_msg(import_fixed(path, "hbm_report", cut[i].capacity_bytes) == IMPORT_OK, "%s: %s", path, error.reason);
+        ck_assert_msg(import_fixed(path, "hbm_report", cut[i].capacity_bytes) == IMPORT_OK,
+                      "%s: %s", path, error.reason);
         replay(path, &replayed);
-        ck_assert_msg(replayed.totals.ooms == cut[i].ooms, "%s: %" PRIu64, path, replayed.totals.ooms);
+        ck_assert_msg(replayed.totals.ooms == cut[i].ooms, "%s: %" PRIu64, path,
+                      replayed.totals.ooms);
     }
 }
 END_TEST
@@ -501,8 +539,8 @@ static void import_sample(const json_t *sample, size_t *counts)
     const enum import_result result = import_bytes(said, strlen(said), "hbm_report");
     const bool is_imported = result == IMPORT_OK;
     const bool has_run = strcmp(kind, "compile_hbm") == 0 || strcmp(kind, "compile_hbm_tc_sc") == 0;
-    ck_assert_msg(is_imported == has_run && (is_imported || result == IMPORT_INCOMPLETE), "%s: %s: %s", kind, said,
-                  error.reason);
+    ck_assert_msg(is_imported == has_run && (is_imported || result == IMPORT_INCOMPLETE),
+                  "%s: %s: %s", kind, said, error.reason);
     counts[is_imported ? 1 : 0]++;
     if (is_imported) {
         struct replayed replayed;
@@ -553,7 +591,8 @@ static Suite *suite_make(void)
     tcase_add_test(cases, a_list_that_may_be_cut_is_said);
     tcase_add_test(cases, a_log_of_one_line_takes_no_longer_than_it_is_long);
     tcase_add_test(cases, bytes_of_a_shape_are_its_dimensions_times_its_element);
-    tcase_add_loop_test(cases, a_report_cut_anywhere_is_refused_or_fails_as_the_whole_does, 0, FILE_COUNT);
+    tcase_add_loop_test(cases, a_report_cut_anywhere_is_refused_or_fails_as_the_whole_does, 0,
+                        FILE_COUNT);
     tcase_add_loop_test(cases, damage_at_any_byte_never_crashes, 0, FILE_COUNT);
     tcase_add_test(cases, every_report_of_the_field_is_imported_or_refused_for_a_true_reason);
     tcase_add_test(cases, files_without_a_beginning_are_imported_with_a_capacity);

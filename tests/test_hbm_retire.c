@@ -1,4 +1,5 @@
-/* Memory that goes bad: what is retired keeps its place for ever, and everything else goes on around it. */
+/* Memory that goes bad: what is retired keeps its place for ever, and everything else goes on
+ * around it. */
 #include <check.h>
 #include <string.h>
 
@@ -17,8 +18,9 @@ static enum hbm_result retire(uint64_t at, uint64_t granules)
 static void entry_take(void *context, const struct hbm_report_entry *entry)
 {
     struct hbm_report_entry *taken = context;
-    if (entry->kind == HBM_KIND_RETIRED)
+    if (entry->kind == HBM_KIND_RETIRED) {
         *taken = *entry;
+    }
 }
 
 START_TEST(retired_range_is_counted_and_reported_like_any_block)
@@ -53,13 +55,25 @@ START_TEST(only_free_whole_granules_inside_the_device_can_be_retired)
     ck_assert_int_eq(hbm_execute(rig.hbm, program, 1), HBM_OK);
     ck_assert_int_eq(hbm_free_after(rig.hbm, dying, 2), HBM_OK);
     struct hbm_stats before = rig_stats(&rig), after;
-    static const struct { uint64_t at, size_bytes; } bad[] = {
-        {3 * 512, 0}, {3 * 512 + 1, 512}, {3 * 512, 511}, {9 * 512, 512}, {8 * 512, 512}, {7 * 512, 512},
-        {6 * 512, 1024}, {0, 512}, {512, 1024}, {10 * 512, 512},
-        {9 * 512, 1024}, {0, 10 * 512}, {UINT64_MAX - 511, 512},
-        {512, UINT64_MAX - 511}};
-    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+    static const struct {
+        uint64_t at, size_bytes;
+    } bad[] = {{3 * 512, 0},
+               {3 * 512 + 1, 512},
+               {3 * 512, 511},
+               {9 * 512, 512},
+               {8 * 512, 512},
+               {7 * 512, 512},
+               {6 * 512, 1024},
+               {0, 512},
+               {512, 1024},
+               {10 * 512, 512},
+               {9 * 512, 1024},
+               {0, 10 * 512},
+               {UINT64_MAX - 511, 512},
+               {512, UINT64_MAX - 511}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ck_assert_int_eq(hbm_retire(rig.hbm, bad[i].at, bad[i].size_bytes), HBM_INVALID);
+    }
     after = rig_stats(&rig);
     ck_assert_mem_eq(&before, &after, sizeof before);
     ck_assert_int_eq(retire(2, 5), HBM_OK);
@@ -83,7 +97,8 @@ START_TEST(no_block_moves_across_a_retired_range_by_sliding_and_none_onto_it_by_
 {
     for (int pass = 0; pass < 2; pass++) {
         rig_start(&rig, 9, pass == 0 ? HBM_DEFRAG_SLIDE : HBM_DEFRAG_REPACK);
-        struct hbm_buffer *top = rig_buffer(&rig, 4), *spare = rig_buffer(&rig, 1), *low = rig_buffer(&rig, 1);
+        struct hbm_buffer *top = rig_buffer(&rig, 4), *spare = rig_buffer(&rig, 1),
+                          *low = rig_buffer(&rig, 1);
         rig_stamp(&rig, low, 7);
         hbm_free(rig.hbm, spare);
         ck_assert_int_eq(retire(4, 1), HBM_OK);
@@ -122,8 +137,9 @@ START_TEST(refused_host_memory_changes_nothing_and_the_same_call_works_later)
     rig_start(&rig, 3000, HBM_DEFRAG_REPACK);
     enum hbm_result result = HBM_OK;
     hbm_device_arm(&rig.device, &(struct device_fault){DEVICE_REFUSES, DEVICE_CALL_HOST, 1, true});
-    for (unsigned i = 0; i < 2000 && result == HBM_OK; i++)
+    for (unsigned i = 0; i < 2000 && result == HBM_OK; i++) {
         result = hbm_allocate(rig.hbm, &request, &buffer);
+    }
     ck_assert_int_eq(result, HBM_UNAVAILABLE);
     struct hbm_stats before = rig_stats(&rig), after;
     ck_assert_int_eq(retire(5, 2), HBM_UNAVAILABLE);
@@ -142,8 +158,10 @@ int main(void)
     tcase_add_test(test_case, retired_range_is_counted_and_reported_like_any_block);
     tcase_add_test(test_case, only_free_whole_granules_inside_the_device_can_be_retired);
     tcase_add_test(test_case, frees_that_have_completed_count_as_free);
-    tcase_add_test(test_case, no_block_moves_across_a_retired_range_by_sliding_and_none_onto_it_by_repacking);
-    tcase_add_test(test_case, stack_does_not_grow_over_a_retired_range_and_the_message_says_how_far_it_could);
+    tcase_add_test(test_case,
+                   no_block_moves_across_a_retired_range_by_sliding_and_none_onto_it_by_repacking);
+    tcase_add_test(test_case,
+                   stack_does_not_grow_over_a_retired_range_and_the_message_says_how_far_it_could);
     tcase_add_test(test_case, refused_host_memory_changes_nothing_and_the_same_call_works_later);
     suite_add_tcase(suite, test_case);
     return suite_run(suite);

@@ -1,5 +1,6 @@
-/* The same dense list of ops again and again, with device call 1, 2, 3, … going wrong, once and for ever, until a run
- * ends in which nothing went wrong: after each op blocks, counters and contents are as promised. */
+/* The same dense list of ops again and again, with device call 1, 2, 3, … going wrong, once and for
+ * ever, until a run ends in which nothing went wrong: after each op blocks, counters and contents
+ * are as promised. */
 #include <check.h>
 #include <string.h>
 
@@ -66,8 +67,9 @@ static uint64_t event_new(void)
 static bool bytes_are(uint64_t address, uint64_t bytes, unsigned char stamp)
 {
     for (uint64_t i = 0; i < bytes; i++) {
-        if (world.rig.device.memory[address + i] != stamp)
+        if (world.rig.device.memory[address + i] != stamp) {
             return false;
+        }
     }
     return true;
 }
@@ -83,7 +85,8 @@ static void image_stamp(struct image *image)
 {
     uint64_t address = hbm_program_address(world.rig.hbm, image->program);
     image->stamp = ++world.stamp;
-    memset(world.rig.device.memory + address, image->stamp, hbm_program_size(world.rig.hbm, image->program));
+    memset(world.rig.device.memory + address, image->stamp,
+           hbm_program_size(world.rig.hbm, image->program));
 }
 
 static void contents_check(bool all_back)
@@ -92,22 +95,33 @@ static void contents_check(bool all_back)
         uint64_t address = rig_at(&world.rig, world.live[i].buffer);
         seen.stranded += address == HBM_ADDRESS_NONE;
         ck_assert(!all_back || address != HBM_ADDRESS_NONE);
-        if (address != HBM_ADDRESS_NONE)
+        if (address != HBM_ADDRESS_NONE) {
             ck_assert(bytes_are(address, world.live[i].bytes, world.live[i].stamp));
+        }
     }
     for (size_t i = 0; i < world.image_count; i++) {
         uint64_t address = hbm_program_address(world.rig.hbm, world.images[i].program);
         bool loaded = hbm_program_is_loaded(world.rig.hbm, world.images[i].program);
         ck_assert(!all_back || !loaded || address != HBM_ADDRESS_NONE);
-        if (address != HBM_ADDRESS_NONE)
+        if (address != HBM_ADDRESS_NONE) {
             ck_assert(bytes_are(address, hbm_program_size(world.rig.hbm, world.images[i].program),
                                 world.images[i].stamp));
+        }
     }
 }
 
 /* ---- ops that may fail ---- */
 
-enum op_kind { OP_ALLOCATE, OP_LOAD, OP_EXECUTE, OP_LAUNCH, OP_DEFRAGMENT, OP_FREE_AFTER, OP_USE, OP_RETIRE };
+enum op_kind {
+    OP_ALLOCATE,
+    OP_LOAD,
+    OP_EXECUTE,
+    OP_LAUNCH,
+    OP_DEFRAGMENT,
+    OP_FREE_AFTER,
+    OP_USE,
+    OP_RETIRE
+};
 
 struct op {
     enum op_kind kind;
@@ -123,8 +137,9 @@ static enum hbm_result execute_try(const struct op *op)
     bool was_loaded = hbm_program_is_loaded(world.rig.hbm, image->program);
     uint64_t evictions = rig_stats(&world.rig).programs_evicted;
     enum hbm_result result = hbm_execute(world.rig.hbm, image->program, op->event);
-    if (result == HBM_OK && (!was_loaded || rig_stats(&world.rig).programs_evicted != evictions))
+    if (result == HBM_OK && (!was_loaded || rig_stats(&world.rig).programs_evicted != evictions)) {
         image_stamp(image);
+    }
     return result;
 }
 
@@ -134,17 +149,26 @@ static enum hbm_result launch_try(const struct op *op)
     size_t donated = (op->input + 1) % world.live_count, donations[2] = {HBM_NOT_DONATED, 1};
     struct image *image = &world.images[op->index];
     bool was_loaded = hbm_program_is_loaded(world.rig.hbm, image->program);
-    struct hbm_buffer *outputs[2], *inputs[2] = {world.live[op->input].buffer, world.live[donated].buffer};
-    struct hbm_request requests[2] = {op->request, {.size_bytes = world.live[donated].bytes, .kind = HBM_KIND_OUTPUT}};
-    struct hbm_launch launch = {.program = image->program, .event = op->event, .inputs = inputs, .input_count = 2,
-                                .outputs = requests, .donations = donations, .output_count = 2};
+    struct hbm_buffer *outputs[2],
+        *inputs[2] = {world.live[op->input].buffer, world.live[donated].buffer};
+    struct hbm_request requests[2] = {
+        op->request, {.size_bytes = world.live[donated].bytes, .kind = HBM_KIND_OUTPUT}};
+    struct hbm_launch launch = {.program = image->program,
+                                .event = op->event,
+                                .inputs = inputs,
+                                .input_count = 2,
+                                .outputs = requests,
+                                .donations = donations,
+                                .output_count = 2};
     enum hbm_result result = hbm_launch(world.rig.hbm, &launch, outputs);
-    if (result != HBM_OK)
+    if (result != HBM_OK) {
         return result;
+    }
     world.live[donated].buffer = outputs[1];
     live_add(outputs[0], op->request.size_bytes);
-    if (!was_loaded)
+    if (!was_loaded) {
         image_stamp(image);
+    }
     return HBM_OK;
 }
 
@@ -152,8 +176,9 @@ static enum hbm_result allocate_try(const struct op *op)
 {
     struct hbm_buffer *buffer;
     enum hbm_result result = hbm_allocate(world.rig.hbm, &op->request, &buffer);
-    if (result == HBM_OK)
+    if (result == HBM_OK) {
         live_add(buffer, op->request.size_bytes);
+    }
     return result;
 }
 
@@ -187,13 +212,15 @@ static enum hbm_result op_try(const struct op *op)
         return hbm_use(hbm, world.live[op->index].buffer, op->event);
     case OP_FREE_AFTER:
         result = hbm_free_after(hbm, world.live[op->index].buffer, op->event);
-        if (result == HBM_OK)
+        if (result == HBM_OK) {
             world.live[op->index] = world.live[--world.live_count];
+        }
         return result;
     case OP_RETIRE:
         result = hbm_retire(hbm, op->address, RIG_GRANULE);
-        if (result == HBM_OK)
+        if (result == HBM_OK) {
             world.retired_bytes += RIG_GRANULE;
+        }
         return result;
     }
     return result;
@@ -225,14 +252,17 @@ static bool op_is_possible(const struct op *op)
 
 static struct op op_draw(void)
 {
-    static const enum op_kind kinds[] = {OP_ALLOCATE, OP_ALLOCATE, OP_ALLOCATE, OP_ALLOCATE, OP_ALLOCATE, OP_ALLOCATE,
-                                OP_LOAD, OP_EXECUTE, OP_EXECUTE, OP_LAUNCH, OP_LAUNCH, OP_DEFRAGMENT, OP_FREE_AFTER,
-                                OP_FREE_AFTER, OP_USE, OP_RETIRE};
+    static const enum op_kind kinds[] = {OP_ALLOCATE,   OP_ALLOCATE,   OP_ALLOCATE, OP_ALLOCATE,
+                                         OP_ALLOCATE,   OP_ALLOCATE,   OP_LOAD,     OP_EXECUTE,
+                                         OP_EXECUTE,    OP_LAUNCH,     OP_LAUNCH,   OP_DEFRAGMENT,
+                                         OP_FREE_AFTER, OP_FREE_AFTER, OP_USE,      OP_RETIRE};
     struct op op = {.kind = kinds[below(sizeof kinds / sizeof *kinds)]};
     op.request.size_bytes = (1 + below(3) + below(4)) * RIG_GRANULE;
     op.request.align_bytes = below(4) == 0 ? RIG_GRANULE << below(3) : 0;
-    op.program = (struct hbm_program_request){.id = 1 + below(100), .image_bytes = (1 + below(4)) * RIG_GRANULE,
-                                              .stack_bytes = below(4) * RIG_GRANULE, .name = "jit_step"};
+    op.program = (struct hbm_program_request){.id = 1 + below(100),
+                                              .image_bytes = (1 + below(4)) * RIG_GRANULE,
+                                              .stack_bytes = below(4) * RIG_GRANULE,
+                                              .name = "jit_step"};
     op.address = below(GRANULES) * RIG_GRANULE;
     op.event = event_new();
     bool on_program = op.kind == OP_EXECUTE || op.kind == OP_LAUNCH;
@@ -260,9 +290,11 @@ static void op_again(const struct op *op, enum hbm_result result)
     world.rig.device.fault.at = 0;
     enum hbm_result again = op_try(op);
     ck_assert_int_ne(again, HBM_UNAVAILABLE);
-    /* The first output of a launch is held where it is while the rest is placed, so the order of blocks counts. */
-    if (result == HBM_NO_MEMORY && op->kind != OP_LAUNCH)
+    /* The first output of a launch is held where it is while the rest is placed, so the order of
+     * blocks counts. */
+    if (result == HBM_NO_MEMORY && op->kind != OP_LAUNCH) {
         ck_assert_int_eq(again, HBM_NO_MEMORY);
+    }
     contents_check(true);
     world.rig.device.fault = fault;
 }
@@ -277,24 +309,28 @@ static void op_run(const struct op *op)
     contents_check(false);
     seen.unavailable += result == HBM_UNAVAILABLE;
     seen.retired += op->kind == OP_RETIRE && result == HBM_OK;
-    if (result == HBM_OK)
+    if (result == HBM_OK) {
         return;
+    }
     failure_check(&before);
     ck_assert(result != HBM_INVALID || op->kind == OP_RETIRE);
     if (result == HBM_UNAVAILABLE) {
         ck_assert_uint_ne(fired, 0);
-        ck_assert(world.rig.device.fault.kind == DEVICE_REFUSES || world.rig.device.fault.kind == DEVICE_TIMES_OUT);
+        ck_assert(world.rig.device.fault.kind == DEVICE_REFUSES ||
+                  world.rig.device.fault.kind == DEVICE_TIMES_OUT);
     }
-    if (world.again || result == HBM_NO_MEMORY)
+    if (world.again || result == HBM_NO_MEMORY) {
         op_again(op, result);
+    }
 }
 
 /* ---- ops that cannot ---- */
 
 static void live_drop(size_t i)
 {
-    for (; world.live[i].holds != 0; world.live[i].holds--)
+    for (; world.live[i].holds != 0; world.live[i].holds--) {
         ck_assert_int_eq(hbm_release(world.rig.hbm, world.live[i].buffer), HBM_OK);
+    }
     hbm_free(world.rig.hbm, world.live[i].buffer);
     world.live[i] = world.live[--world.live_count];
 }
@@ -304,16 +340,17 @@ static void quiet_op(void)
     size_t i = one_of(world.live_count);
     uint64_t draw = below(10), event = world.rig.device.event_newest;
     event -= below(event < 12 ? event + 1 : 12);
-    if (draw < 3 && world.live_count != 0)
+    if (draw < 3 && world.live_count != 0) {
         live_drop(i);
-    else if (draw == 3 && world.live_count != 0 && below(3) == 0 && ++world.live[i].holds != 0)
+    } else if (draw == 3 && world.live_count != 0 && below(3) == 0 && ++world.live[i].holds != 0) {
         ck_assert_int_eq(hbm_hold(world.rig.hbm, world.live[i].buffer), HBM_OK);
-    else if (draw == 4 && world.image_count != 0 && below(3) == 0)
+    } else if (draw == 4 && world.image_count != 0 && below(3) == 0) {
         hbm_program_unload(world.rig.hbm, world.images[--world.image_count].program);
-    else if (draw == 5 && event != 0 && below(3) == 0)
+    } else if (draw == 5 && event != 0 && below(3) == 0) {
         world.rig.device.lost[event] = true;
-    else if (draw > 5 && event != 0)
+    } else if (draw > 5 && event != 0) {
         hbm_device_complete(&world.rig.device, event);
+    }
 }
 
 /* ---- runs ---- */
@@ -321,19 +358,23 @@ static void quiet_op(void)
 static void world_end(size_t host_start)
 {
     world.rig.device.fault.at = 0;
-    while (world.live_count != 0)
+    while (world.live_count != 0) {
         live_drop(world.live_count - 1);
-    while (world.image_count != 0)
+    }
+    while (world.image_count != 0) {
         hbm_program_unload(world.rig.hbm, world.images[--world.image_count].program);
-    for (uint64_t event = 1; event <= world.rig.device.event_newest; event++)
+    }
+    for (uint64_t event = 1; event <= world.rig.device.event_newest; event++) {
         hbm_device_complete(&world.rig.device, event);
+    }
     struct hbm_stats stats = rig_stats(&world.rig);
     ck_assert_uint_eq(stats.bytes_in_use, world.retired_bytes);
     ck_assert_uint_eq(stats.num_allocs, world.retired_bytes / RIG_GRANULE);
     ck_assert_uint_eq(stats.bytes_reserved, 0);
     ck_assert_uint_eq(world.rig.device.torn_broken, 0);
-    if (world.rig.device.fault.calls != DEVICE_CALL_HOST)
+    if (world.rig.device.fault.calls != DEVICE_CALL_HOST) {
         ck_assert_uint_eq(world.rig.device.host_bytes, host_start);
+    }
     seen.staged += world.rig.device.stage_outs;
     rig_stop(&world.rig);
 }
@@ -351,16 +392,20 @@ static bool world_run(uint64_t seed, enum hbm_defrag defrag, const struct device
     hbm_device_arm(&world.rig.device, fault);
     for (unsigned i = 0; i < OPS; i++) {
         struct op op = op_draw();
-        if (op_is_possible(&op))
+        if (op_is_possible(&op)) {
             op_run(&op);
-        if (below(2) == 0)
+        }
+        if (below(2) == 0) {
             quiet_op();
+        }
         ck_assert(hbm_invariants_hold(world.rig.hbm));
     }
     bool struck = world.rig.device.fault_count != 0;
     world.rig.device.fault.at = 0;
-    if (world.live_count != 0)
-        ck_assert_int_ne(hbm_use(world.rig.hbm, world.live[0].buffer, event_new()), HBM_UNAVAILABLE);
+    if (world.live_count != 0) {
+        ck_assert_int_ne(hbm_use(world.rig.hbm, world.live[0].buffer, event_new()),
+                         HBM_UNAVAILABLE);
+    }
     contents_check(true);
     world_end(host_start);
     return struck;
@@ -372,8 +417,9 @@ static void sweep(enum device_fault_kind kind, unsigned calls, unsigned list_cou
     memset(&seen, 0, sizeof seen);
     for (unsigned i = 0; i < 6 * list_count; i++) {
         struct device_fault fault = {.kind = kind, .calls = calls, .at = 1, .for_ever = i % 2 != 0};
-        while (world_run(1 + i / 6, (enum hbm_defrag)(i / 2 % 3), &fault))
+        while (world_run(1 + i / 6, (enum hbm_defrag)(i / 2 % 3), &fault)) {
             ck_assert_uint_lt(++fault.at, FAULTS_MAX);
+        }
     }
 }
 

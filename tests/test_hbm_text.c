@@ -1,4 +1,5 @@
-/* What libhbm prints: sizes, errors to the letter, shapes, the report; and what it refuses at once. */
+/* What libhbm prints: sizes, errors to the letter, shapes, the report; and what it refuses at once.
+ */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,15 +13,32 @@ static struct hbm_rig rig;
 
 START_TEST(sizes_print_as_the_runtime_prints_them)
 {
-    static const struct { int64_t bytes; const char *text; } cases[] = {
-        {0, "0B"}, {1023, "1023B"}, {1024, "1.0K"}, {4096, "4.0K"}, {430080, "420.0K"}, {1048575, "1024.0K"},
-        {1002ll << 20, "1002.00M"}, {(1ll << 30) - 1024, "1024.00M"}, {554696704, "529.00M"},
-        {6532939776, "6.08G"}, {4237689856, "3.95G"}, {-2735391744, "-2.55G"}, {8ll << 20, "8.00M"},
-        {INT64_MAX, "8.00E"}, {INT64_MIN, "-8.00E"}, {33014413312, "30.75G"}, {16909332480, "15.75G"},
+    static const struct {
+        int64_t bytes;
+        const char *text;
+    } cases[] = {
+        {0, "0B"},
+        {1023, "1023B"},
+        {1024, "1.0K"},
+        {4096, "4.0K"},
+        {430080, "420.0K"},
+        {1048575, "1024.0K"},
+        {1002ll << 20, "1002.00M"},
+        {(1ll << 30) - 1024, "1024.00M"},
+        {554696704, "529.00M"},
+        {6532939776, "6.08G"},
+        {4237689856, "3.95G"},
+        {-2735391744, "-2.55G"},
+        {8ll << 20, "8.00M"},
+        {INT64_MAX, "8.00E"},
+        {INT64_MIN, "-8.00E"},
+        {33014413312, "30.75G"},
+        {16909332480, "15.75G"},
     };
     char text[HBM_SIZE_TEXT_BYTES];
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         ck_assert_str_eq(hbm_size_print(cases[i].bytes, text, sizeof text), cases[i].text);
+    }
 }
 END_TEST
 
@@ -41,9 +59,10 @@ START_TEST(buffer_error_is_the_documented_one)
     rig_create(&rig);
     rig_buffer(&rig, 32768 - 13168);
     ck_assert_int_eq(rig_try(&rig, 16384), HBM_NO_MEMORY);
-    ck_assert_str_eq(hbm_error(rig.hbm),
-                     "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 8.00M. That was not "
-                     "possible. There are 6.43M free.; (0x0x1_HBM0)");
+    ck_assert_str_eq(
+        hbm_error(rig.hbm),
+        "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 8.00M. That was not "
+        "possible. There are 6.43M free.; (0x0x1_HBM0)");
     rig_stop(&rig);
 }
 END_TEST
@@ -57,10 +76,11 @@ START_TEST(fragmentation_is_named_when_nothing_may_move)
     rig_buffer(&rig, 4);
     hbm_free(rig.hbm, first);
     ck_assert_int_eq(rig_try(&rig, 3), HBM_NO_MEMORY);
-    ck_assert_str_eq(hbm_error(rig.hbm),
-                     "RESOURCE_EXHAUSTED: E0100: RuntimeBufferAllocationFailure:\nError allocating device buffer: "
-                     "Attempting to allocate 1.5K. That was not possible. There are 2.0K free. Due to fragmentation, "
-                     "the largest contiguous region of free memory is 1.0K.");
+    ck_assert_str_eq(
+        hbm_error(rig.hbm),
+        "RESOURCE_EXHAUSTED: E0100: RuntimeBufferAllocationFailure:\nError allocating device buffer: "
+        "Attempting to allocate 1.5K. That was not possible. There are 2.0K free. Due to fragmentation, "
+        "the largest contiguous region of free memory is 1.0K.");
     rig_stop(&rig);
 }
 END_TEST
@@ -74,17 +94,21 @@ START_TEST(program_errors_name_the_image_or_the_stack)
     rig_create(&rig);
     struct hbm_buffer *held = rig_buffer(&rig, 4);
     ck_assert_int_eq(hbm_hold(rig.hbm, held), HBM_OK);
-    struct hbm_program_request request = {.image_bytes = 512 * 13, .stack_bytes = 0, .name = "jit_step"};
+    struct hbm_program_request request = {
+        .image_bytes = 512 * 13, .stack_bytes = 0, .name = "jit_step"};
     ck_assert_int_eq(hbm_program_load(rig.hbm, &request, &program), HBM_NO_MEMORY);
-    ck_assert_str_eq(hbm_error(rig.hbm),
-                     "RESOURCE_EXHAUSTED: E0101: RuntimeProgramAllocationFailure:\nError loading program 'jit_step': "
-                     "Attempting to allocate 6.5K. That was not possible. There are 6.0K free.; (1x2x3_HBM1)");
-    request = (struct hbm_program_request){.image_bytes = 512, .stack_bytes = 512 * 12, .name = NULL};
+    ck_assert_str_eq(
+        hbm_error(rig.hbm),
+        "RESOURCE_EXHAUSTED: E0101: RuntimeProgramAllocationFailure:\nError loading program 'jit_step': "
+        "Attempting to allocate 6.5K. That was not possible. There are 6.0K free.; (1x2x3_HBM1)");
+    request = (struct hbm_program_request){
+        .image_bytes = 512, .stack_bytes = 512 * 12, .name = NULL};
     ck_assert_int_eq(hbm_program_load(rig.hbm, &request, &program), HBM_NO_MEMORY);
-    ck_assert_str_eq(hbm_error(rig.hbm),
-                     "RESOURCE_EXHAUSTED: E0101: RuntimeProgramAllocationFailure:\nError loading program: Attempting "
-                     "to reserve 6.0K at the bottom of memory. That was not possible. There are 6.0K free, 0B "
-                     "reserved, and 6.0K reservable.");
+    ck_assert_str_eq(
+        hbm_error(rig.hbm),
+        "RESOURCE_EXHAUSTED: E0101: RuntimeProgramAllocationFailure:\nError loading program: Attempting "
+        "to reserve 6.0K at the bottom of memory. That was not possible. There are 6.0K free, 0B "
+        "reserved, and 6.0K reservable.");
     ck_assert_uint_eq(rig_stats(&rig).num_allocs, 1);
     rig_stop(&rig);
 }
@@ -96,10 +120,17 @@ START_TEST(sizes_that_cannot_be_are_refused_without_mitigation)
     rig_start(&rig, 16, HBM_DEFRAG_REPACK);
     rig_program(&rig, 1, 2, 0);
     ck_assert_int_eq(hbm_free_after(rig.hbm, rig_buffer(&rig, 2), 1), HBM_OK);
-    static const struct { uint64_t size, align; enum hbm_result result; } cases[] = {
-        {0, 0, HBM_INVALID}, {((uint64_t)1 << 63) + 1, 0, HBM_INVALID}, {UINT64_MAX, 0, HBM_INVALID},
-        {1, 3, HBM_INVALID}, {1, 1 << 22, HBM_INVALID},
-        {(uint64_t)1 << 63, 0, HBM_NO_MEMORY}, {16 * 512 + 1, 0, HBM_NO_MEMORY},
+    static const struct {
+        uint64_t size, align;
+        enum hbm_result result;
+    } cases[] = {
+        {0, 0, HBM_INVALID},
+        {((uint64_t)1 << 63) + 1, 0, HBM_INVALID},
+        {UINT64_MAX, 0, HBM_INVALID},
+        {1, 3, HBM_INVALID},
+        {1, 1 << 22, HBM_INVALID},
+        {(uint64_t)1 << 63, 0, HBM_NO_MEMORY},
+        {16 * 512 + 1, 0, HBM_NO_MEMORY},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hbm_request request = {.size_bytes = cases[i].size, .align_bytes = cases[i].align};
@@ -144,7 +175,8 @@ START_TEST(options_that_cannot_be_are_refused)
         hbm_options_init(&options);
         options.chip = (enum hbm_chip)chip;
         ck_assert_int_eq(hbm_create(&services, &options, &hbm), HBM_OK);
-        ck_assert_ptr_eq(hbm_chip_find(hbm_chip_describe(options.chip)->name), hbm_chip_describe(options.chip));
+        ck_assert_ptr_eq(hbm_chip_find(hbm_chip_describe(options.chip)->name),
+                         hbm_chip_describe(options.chip));
         hbm_destroy(hbm);
     }
     hbm_device_deinit(&rig.device);
@@ -181,7 +213,10 @@ END_TEST
 
 START_TEST(default_tiles_follow_the_second_minor_dimension)
 {
-    static const struct { uint64_t second; uint32_t tile; } cases[] = {{1, 2}, {2, 2}, {3, 4}, {4, 4}, {5, 8}, {99, 8}};
+    static const struct {
+        uint64_t second;
+        uint32_t tile;
+    } cases[] = {{1, 2}, {2, 2}, {3, 4}, {4, 4}, {5, 8}, {99, 8}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hbm_shape shape;
         hbm_shape_init(&shape, HBM_F32, (uint64_t[]){7, cases[i].second, 3}, 3);
@@ -192,11 +227,22 @@ END_TEST
 
 START_TEST(text_that_is_no_shape_is_refused_at_its_first_wrong_byte)
 {
-    static const struct { const char *text; enum hbm_shape_result result; size_t offset; } cases[] = {
-        {"", HBM_SHAPE_SYNTAX, 0}, {"f33[1]", HBM_SHAPE_SYNTAX, 0}, {"f32", HBM_SHAPE_SYNTAX, 3},
-        {"f32[1,]", HBM_SHAPE_SYNTAX, 6}, {"f32[1", HBM_SHAPE_SYNTAX, 5}, {"f32[2]{1}", HBM_SHAPE_SYNTAX, 8},
-        {"f32[2,2]{0,0}", HBM_SHAPE_SYNTAX, 12}, {"f32[2]{0:T(0)}", HBM_SHAPE_SYNTAX, 13}, {"f32[2] ", HBM_SHAPE_SYNTAX, 6},
-        {"f32[99999999999999999999]", HBM_SHAPE_OVERFLOW, 23}, {"f32[1,1,1,1,1,1,1,1,1]", HBM_SHAPE_LIMIT, 20},
+    static const struct {
+        const char *text;
+        enum hbm_shape_result result;
+        size_t offset;
+    } cases[] = {
+        {"", HBM_SHAPE_SYNTAX, 0},
+        {"f33[1]", HBM_SHAPE_SYNTAX, 0},
+        {"f32", HBM_SHAPE_SYNTAX, 3},
+        {"f32[1,]", HBM_SHAPE_SYNTAX, 6},
+        {"f32[1", HBM_SHAPE_SYNTAX, 5},
+        {"f32[2]{1}", HBM_SHAPE_SYNTAX, 8},
+        {"f32[2,2]{0,0}", HBM_SHAPE_SYNTAX, 12},
+        {"f32[2]{0:T(0)}", HBM_SHAPE_SYNTAX, 13},
+        {"f32[2] ", HBM_SHAPE_SYNTAX, 6},
+        {"f32[99999999999999999999]", HBM_SHAPE_OVERFLOW, 23},
+        {"f32[1,1,1,1,1,1,1,1,1]", HBM_SHAPE_LIMIT, 20},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hbm_shape shape;
@@ -225,8 +271,9 @@ static const char *field(const char *line, const char *key)
 static void list_copy(char *to, const char *from)
 {
     for (from++; *from != ']'; from++) {
-        if (*from != ' ')
+        if (*from != ' ') {
             *to++ = *from;
+        }
     }
     *to = '\0';
 }
@@ -253,8 +300,9 @@ START_TEST(published_padded_sizes_hold)
     char path[4096], line[4096];
     const char *folder = getenv("HBMSTRESS_FACTS_DIR");
 #ifdef HBMSTRESS_FACTS_DIR
-    if (folder == NULL)
+    if (folder == NULL) {
         folder = HBMSTRESS_FACTS_DIR;
+    }
 #endif
     FILE *file = NULL;
     if (folder != NULL) {
@@ -266,8 +314,9 @@ START_TEST(published_padded_sizes_hold)
         return;
     }
     int count = 0;
-    for (; fgets(line, sizeof line, file) != NULL; count++)
+    for (; fgets(line, sizeof line, file) != NULL; count++) {
         vector_check(line);
+    }
     fclose(file);
     ck_assert_int_gt(count, 0);
 }
@@ -306,7 +355,11 @@ START_TEST(report_lists_each_block_once_largest_first_and_agrees_with_counters)
     rig.options.sink = (struct hbm_sink){line_keep, &totals};
     rig_create(&rig);
     hbm_shape_init(&shape, HBM_F32, (uint64_t[]){3, 100}, 2);
-    struct hbm_request request = {.size_bytes = 2048, .unpadded_bytes = 1200, .shape = &shape, .tag = 7, .tag_name = "weights"};
+    struct hbm_request request = {.size_bytes = 2048,
+                                  .unpadded_bytes = 1200,
+                                  .shape = &shape,
+                                  .tag = 7,
+                                  .tag_name = "weights"};
     ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &buffer), HBM_OK);
     ck_assert_int_eq(hbm_hold(rig.hbm, buffer), HBM_OK);
     rig_program(&rig, 3, 5, 0);
@@ -318,10 +371,12 @@ START_TEST(report_lists_each_block_once_largest_first_and_agrees_with_counters)
     ck_assert_uint_eq(totals.count, stats.num_allocs);
     ck_assert_int_eq(rig_try(&rig, 62), HBM_NO_MEMORY);
     ck_assert_int_eq(totals.line_count, 7);
-    ck_assert_str_eq(totals.lines[0], "HBM allocations: 3 blocks, 9.0K in use (9216 bytes), 848B of it padding, 0B "
-                                      "reserved, 23.0K free, 32.0K limit");
-    ck_assert_str_eq(totals.lines[6], "  2.0K at 0x7800: buffer, held, tag 7 weights, shape "
-                                      "f32[3,100]{1,0:T(4,128)}, unpadded 1.2K, padding 848B, 2048 bytes");
+    ck_assert_str_eq(totals.lines[0],
+                     "HBM allocations: 3 blocks, 9.0K in use (9216 bytes), 848B of it padding, 0B "
+                     "reserved, 23.0K free, 32.0K limit");
+    ck_assert_str_eq(totals.lines[6],
+                     "  2.0K at 0x7800: buffer, held, tag 7 weights, shape "
+                     "f32[3,100]{1,0:T(4,128)}, unpadded 1.2K, padding 848B, 2048 bytes");
     rig_stop(&rig);
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* Snapshots of heaps, drawn and by hand: the ops that are made of them lead to exactly that heap on target hbm. */
+/* Snapshots of heaps, drawn and by hand: the ops that are made of them lead to exactly that heap on
+ * target hbm. */
 #include "formats/heap_image.h"
 #include "harness/model.h"
 #include "harness/random.h"
@@ -19,7 +20,8 @@ static struct heap_image image;
 static struct import import;
 static struct import_error error;
 
-/* What is expected of an image, worked out while it is drawn.  Offsets count from the bottom, spare memory left out. */
+/* What is expected of an image, worked out while it is drawn.  Offsets count from the bottom, spare
+ * memory left out. */
 struct drawing {
     struct heap_span spans[SPAN_COUNT_MAX];
     size_t count;
@@ -27,7 +29,7 @@ struct drawing {
     uint64_t device_bytes[OP_HOST_COUNT_MAX];
     uint64_t largest_bytes;
     uint32_t host_count;
-    size_t op_count;       /* the fewest by the header's rule */
+    size_t op_count; /* the fewest by the header's rule */
     uint64_t hole_count[OP_HOST_COUNT_MAX];
     uint64_t hole_bytes[OP_HOST_COUNT_MAX]; /* the largest */
     uint64_t free_bytes[OP_HOST_COUNT_MAX];
@@ -63,7 +65,7 @@ static enum import_result build(const struct setup *fixed)
     return heap_image_build(&image, fixed, &import, &error);
 }
 
-/* --- replay ------------------------------------------------------------------------------------- */
+/* --- replay --- */
 
 /* Runs the ops; each must act, and each block must be where the import says. */
 static struct run *replay(void)
@@ -98,7 +100,8 @@ static void check_block(const struct run *run, const struct heap_span *span, uin
 {
     const struct block *block = model_find(run_model(run, span->host), span->op);
     if (span->state == HEAP_SPAN_DYING) {
-        ck_assert_ptr_null(block); /* the client cannot name it; where it is was compared when it was made */
+        ck_assert_ptr_null(
+            block); /* the client cannot name it; where it is was compared when it was made */
         return;
     }
     ck_assert_ptr_nonnull(block);
@@ -109,13 +112,15 @@ static void check_block(const struct run *run, const struct heap_span *span, uin
     ck_assert_int_eq(block_is_movable(block), span->state != HEAP_SPAN_HELD);
 }
 
-/* --- drawing ------------------------------------------------------------------------------------ */
+/* --- drawing --- */
 
-static void note_span(struct drawing *drawing, const struct heap_span *span, bool is_first, bool is_behind_gap)
+static void note_span(struct drawing *drawing, const struct heap_span *span, bool is_first,
+                      bool is_behind_gap)
 {
     const uint8_t host = span->host;
     const struct heap_span *below = drawing->count > 0 ? &drawing->spans[drawing->count - 1] : NULL;
-    const bool goes_on = below != NULL && !is_first && !is_behind_gap && below->state == HEAP_SPAN_FREE;
+    const bool goes_on = below != NULL && !is_first && !is_behind_gap &&
+                         below->state == HEAP_SPAN_FREE;
     drawing->op_count += is_behind_gap ? 1 : 0;
     if (span->state != HEAP_SPAN_FREE) {
         drawing->op_count += span->state == HEAP_SPAN_IN_USE ? 1 : 2;
@@ -128,21 +133,27 @@ static void note_span(struct drawing *drawing, const struct heap_span *span, boo
     drawing->hole_count[host] += goes_on ? 0 : 1;
     drawing->op_count += goes_on || is_at_bottom ? 0 : 2;
     drawing->free_bytes[host] += span->size_bytes;
-    drawing->hole_bytes[host] = run_bytes > drawing->hole_bytes[host] ? run_bytes : drawing->hole_bytes[host];
+    drawing->hole_bytes[host] = run_bytes > drawing->hole_bytes[host] ? run_bytes
+                                                                      : drawing->hole_bytes[host];
 }
 
-/* Sizes are odd numbers of units often enough that the granule is the unit, but for drawings of few spans. */
-static void draw_span(struct drawing *drawing, struct random *random, uint64_t unit_bytes, struct heap_span *span)
+/* Sizes are odd numbers of units often enough that the granule is the unit, but for drawings of few
+ * spans. */
+static void draw_span(struct drawing *drawing, struct random *random, uint64_t unit_bytes,
+                      struct heap_span *span)
 {
     static const uint32_t weights[] = {3, 5, 1, 1}; /* by enum heap_span_state */
     span->size_bytes = unit_bytes * random_log_uniform(random, 1, 1000);
     span->state = (enum heap_span_state)random_weighted(random, weights, 4);
-    span->requested_bytes = random_chance(random, 1, 2) ? 0 : random_between(random, 1, span->size_bytes);
+    span->requested_bytes = random_chance(random, 1, 2)
+                                ? 0
+                                : random_between(random, 1, span->size_bytes);
     span->tag = span->state == HEAP_SPAN_FREE ? 0 : (uint8_t)random_below(random, 5);
     span->line = drawing->count + 1;
 }
 
-static void draw_host(struct drawing *drawing, struct random *random, uint64_t unit_bytes, uint8_t host)
+static void draw_host(struct drawing *drawing, struct random *random, uint64_t unit_bytes,
+                      uint8_t host)
 {
     struct heap_span span = {.host = host, .address = random_bits(random) >> 2};
     uint64_t end_bytes = 0; /* in units, gaps not counted: their granule is known at the end */
@@ -150,7 +161,9 @@ static void draw_host(struct drawing *drawing, struct random *random, uint64_t u
     for (uint64_t region = 0; region < region_count; region++) {
         const uint64_t span_count = random_between(random, 1, 12);
         span.begins_region = region > 0 && random_chance(random, 1, 3);
-        span.address += region > 0 && !span.begins_region ? random_between(random, 1, UINT64_C(1) << 40) : 0;
+        span.address += region > 0 && !span.begins_region
+                            ? random_between(random, 1, UINT64_C(1) << 40)
+                            : 0;
         for (uint64_t i = 0; i < span_count; i++) {
             draw_span(drawing, random, unit_bytes, &span);
             note_span(drawing, &span, region == 0 && i == 0, region > 0 && i == 0);
@@ -190,7 +203,8 @@ static void complete(struct drawing *drawing)
     for (uint32_t host = 0; host < drawing->host_count; host++) {
         uint64_t *device_bytes = &drawing->device_bytes[host];
         *device_bytes += gap_bytes[host];
-        drawing->largest_bytes = *device_bytes > drawing->largest_bytes ? *device_bytes : drawing->largest_bytes;
+        drawing->largest_bytes = *device_bytes > drawing->largest_bytes ? *device_bytes
+                                                                        : drawing->largest_bytes;
     }
     for (uint32_t host = 0; host < drawing->host_count; host++) {
         drawing->op_count += drawing->device_bytes[host] < drawing->largest_bytes ? 1 : 0;
@@ -274,7 +288,7 @@ START_TEST(drawn_heaps_are_rebuilt_block_by_block_with_exactly_their_holes)
 }
 END_TEST
 
-/* --- by hand ------------------------------------------------------------------------------------ */
+/* --- by hand --- */
 
 START_TEST(a_block_is_one_op_a_hole_two_and_a_gap_one)
 {
@@ -347,7 +361,8 @@ END_TEST
 
 START_TEST(a_capacity_or_granule_that_does_not_hold_the_snapshot_is_refused)
 {
-    const struct setup fixed[] = {{.capacity_bytes = 512}, {.granule_bytes = 1024}, {.capacity_bytes = 2000}};
+    const struct setup fixed[] = {
+        {.capacity_bytes = 512}, {.granule_bytes = 1024}, {.capacity_bytes = 2000}};
     static const char *const reasons[] = {
         "the capacity of 512 bytes is below the 1536 bytes of the snapshot",
         "the span at 0x400 has 1536 bytes, no multiple of the granule of 1024",
@@ -364,13 +379,15 @@ START_TEST(spans_that_overlap_are_refused_with_the_line_of_the_later_one)
     add_at(0x1000, 0x1100, HEAP_SPAN_FREE);
     ck_assert_int_eq(build(&nothing), IMPORT_INVALID);
     ck_assert_uint_eq(error.line, 2);
-    ck_assert_str_eq(error.reason, "the span at 0x1000 of 4352 bytes overlaps the one at 0x2000 of 512 bytes");
+    ck_assert_str_eq(error.reason,
+                     "the span at 0x1000 of 4352 bytes overlaps the one at 0x2000 of 512 bytes");
 }
 END_TEST
 
 START_TEST(the_same_addresses_on_two_hosts_do_not_overlap)
 {
-    const struct heap_span span = {.address = 64, .size_bytes = 4096, .host = 1, .state = HEAP_SPAN_IN_USE};
+    const struct heap_span span = {
+        .address = 64, .size_bytes = 4096, .host = 1, .state = HEAP_SPAN_IN_USE};
     add_at(64, 4096, HEAP_SPAN_IN_USE);
     add(&span);
     ck_assert_int_eq(build(&nothing), IMPORT_OK);
@@ -385,10 +402,14 @@ START_TEST(a_span_that_cannot_be_is_refused)
         const char *reason;
     } rows[] = {
         {{.address = 16}, "a span of 0 bytes at 0x10"},
-        {{.address = UINT64_MAX, .size_bytes = 1}, "the span at 0xffffffffffffffff of 1 bytes ends above 2^63"},
-        {{.address = 1, .size_bytes = UINT64_MAX}, "the span at 0x1 of 18446744073709551615 bytes ends above 2^63"},
-        {{.size_bytes = 8, .requested_bytes = 9}, "9 bytes are requested of the span at 0x0, which has only 8"},
-        {{.size_bytes = (UINT64_C(1) << 50) + 512}, "with this span, a device has more than 2^50 bytes"},
+        {{.address = UINT64_MAX, .size_bytes = 1},
+         "the span at 0xffffffffffffffff of 1 bytes ends above 2^63"},
+        {{.address = 1, .size_bytes = UINT64_MAX},
+         "the span at 0x1 of 18446744073709551615 bytes ends above 2^63"},
+        {{.size_bytes = 8, .requested_bytes = 9},
+         "9 bytes are requested of the span at 0x0, which has only 8"},
+        {{.size_bytes = (UINT64_C(1) << 50) + 512},
+         "with this span, a device has more than 2^50 bytes"},
     };
     struct heap_span span = rows[_i].span;
     span.line = 7;
@@ -433,7 +454,8 @@ static Suite *suite_make(void)
     Suite *suite = suite_create("heap_image");
     TCase *drawn = tcase_create("drawn");
     tcase_set_timeout(drawn, 300);
-    tcase_add_loop_test(drawn, drawn_heaps_are_rebuilt_block_by_block_with_exactly_their_holes, 0, 5);
+    tcase_add_loop_test(drawn, drawn_heaps_are_rebuilt_block_by_block_with_exactly_their_holes, 0,
+                        5);
     suite_add_tcase(suite, drawn);
     TCase *cases = tcase_create("by hand");
     tcase_add_checked_fixture(cases, setup_each, teardown_each);
@@ -441,7 +463,8 @@ static Suite *suite_make(void)
     tcase_add_test(cases, touching_regions_are_kept_apart_where_a_border_is_said);
     tcase_add_test(cases, the_smaller_device_and_one_without_memory_have_their_rest_retired);
     tcase_add_test(cases, what_a_fixed_capacity_has_above_the_snapshot_is_free_at_the_bottom);
-    tcase_add_loop_test(cases, a_capacity_or_granule_that_does_not_hold_the_snapshot_is_refused, 0, 3);
+    tcase_add_loop_test(cases, a_capacity_or_granule_that_does_not_hold_the_snapshot_is_refused, 0,
+                        3);
     tcase_add_test(cases, spans_that_overlap_are_refused_with_the_line_of_the_later_one);
     tcase_add_test(cases, the_same_addresses_on_two_hosts_do_not_overlap);
     tcase_add_loop_test(cases, a_span_that_cannot_be_is_refused, 0, 5);

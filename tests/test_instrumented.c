@@ -33,11 +33,12 @@ static void stop(void)
     order_destroy(order);
 }
 
-/* --- a strategy ------------------------------------------------------------------------------------- */
+/* --- a strategy --- */
 
 static uint8_t pick(struct chance *chance, uint64_t lanes)
 {
-    for (uint32_t skip = chance_below(chance, (uint32_t)__builtin_popcountll(lanes)); skip > 0; skip--) {
+    for (uint32_t skip = chance_below(chance, (uint32_t)__builtin_popcountll(lanes)); skip > 0;
+         skip--) {
         lanes &= lanes - 1;
     }
     return (uint8_t)__builtin_ctzll(lanes);
@@ -55,7 +56,7 @@ static struct decision choose_any(void *state, const struct choice *choice)
 
 static const struct strategy_kind any = {.name = "any", .choose = choose_any};
 
-/* --- runs --------------------------------------------------------------------------------------------- */
+/* --- runs --- */
 
 static void run_pair(void *context)
 {
@@ -66,7 +67,8 @@ static void run_pair(void *context)
         order_start(order, 0, lanes[i]);
     }
     for (size_t i = 0; i < 2; i++) {
-        scheduler_step(scheduler, &(struct step){.kind = STEP_WAIT, .gate = scheduler_lane_gate(scheduler, lanes[i])});
+        scheduler_step(scheduler, &(struct step){.kind = STEP_WAIT,
+                                                 .gate = scheduler_lane_gate(scheduler, lanes[i])});
         order_join(order, 0, lanes[i]);
     }
 }
@@ -76,14 +78,19 @@ static enum scheduler_outcome run(struct pair *pair, unsigned schedule)
 {
     struct chance chance = schedule == 0 ? (struct chance){0} : chance_of(schedule, 0);
     memset(&pair->explored, 0, sizeof pair->explored);
-    const struct scheduler_plan plan = {.strategy = &any, .strategy_state = &chance, .body = run_pair,
-                                        .context = pair, .order = order, .step_count_max = 10000};
+    const struct scheduler_plan plan = {.strategy = &any,
+                                        .strategy_state = &chance,
+                                        .body = run_pair,
+                                        .context = pair,
+                                        .order = order,
+                                        .step_count_max = 10000};
     scheduler_run(scheduler, &plan, &report);
     return report.outcome;
 }
 
 /* How many of the schedules end so; no other end but FINISHED is allowed. */
-static unsigned count_outcomes(void (*one)(void *), void (*two)(void *), enum scheduler_outcome outcome)
+static unsigned count_outcomes(void (*one)(void *), void (*two)(void *),
+                               enum scheduler_outcome outcome)
 {
     static struct pair pair;
     unsigned found = 0;
@@ -103,7 +110,7 @@ static unsigned count_races(void (*one)(void *), void (*two)(void *))
     return count_outcomes(one, two, SCHEDULER_RACE);
 }
 
-/* --- races ---------------------------------------------------------------------------------------------- */
+/* --- races --- */
 
 START_TEST(an_unlocked_counter_races_in_every_schedule)
 {
@@ -132,8 +139,8 @@ START_TEST(without_an_order_nothing_races)
     static struct pair pair = {.bodies = {explored_count_plain, explored_count_plain}};
     struct chance chance = {0};
     start(_i);
-    const struct scheduler_plan plan = {.strategy = &any, .strategy_state = &chance, .body = run_pair,
-                                        .context = &pair};
+    const struct scheduler_plan plan = {
+        .strategy = &any, .strategy_state = &chance, .body = run_pair, .context = &pair};
     scheduler_run(scheduler, &plan, &report);
     ck_assert_int_eq(report.outcome, SCHEDULER_FINISHED);
     ck_assert_uint_eq(pair.explored.plain, 2 * EXPLORED_COUNT);
@@ -213,9 +220,10 @@ START_TEST(blocks_that_change_hands_do_not_race)
 }
 END_TEST
 
-/* --- steps ---------------------------------------------------------------------------------------------- */
+/* --- steps --- */
 
-/* No race: only the order of whole operations is wrong, so they must be points at which lanes switch. */
+/* No race: only the order of whole operations is wrong, so they must be points at which lanes
+ * switch. */
 START_TEST(a_check_that_is_too_old_is_found)
 {
     static struct pair pair = {.bodies = {explored_take_carelessly, explored_take_carelessly}};
@@ -263,7 +271,7 @@ START_TEST(looks_of_one_run_do_not_count_in_the_next)
 }
 END_TEST
 
-/* --- values ------------------------------------------------------------------------------------------- */
+/* --- values --- */
 
 START_TEST(outside_of_lanes_all_is_plain)
 {
@@ -293,8 +301,11 @@ START_TEST(in_lanes_results_are_the_same)
     const char *wrong = "nothing was tried";
     struct chance chance = {0};
     start(_i);
-    const struct scheduler_plan plan = {.strategy = &any, .strategy_state = &chance, .body = try_atomics,
-                                        .context = &wrong, .order = order};
+    const struct scheduler_plan plan = {.strategy = &any,
+                                        .strategy_state = &chance,
+                                        .body = try_atomics,
+                                        .context = &wrong,
+                                        .order = order};
     scheduler_run(scheduler, &plan, &report);
     ck_assert_int_eq(report.outcome, SCHEDULER_FINISHED);
     ck_assert_msg(wrong == NULL, "%s", wrong);
@@ -306,12 +317,21 @@ END_TEST
 int main(void)
 {
     const TTest *const both[] = {
-        an_unlocked_counter_races_in_every_schedule, a_race_names_both_lanes_and_both_places,
-        without_an_order_nothing_races, an_atomic_counter_does_not_race, what_a_release_publishes_does_not_race,
-        what_a_relaxed_store_publishes_races, a_plain_look_at_an_atomic_races,
-        a_spinning_lock_orders_and_lets_others_run, copies_are_accesses_of_all_their_bytes,
-        neighbouring_bytes_do_not_race, blocks_that_change_hands_do_not_race, a_check_that_is_too_old_is_found,
-        a_schedule_repeats_exactly, looks_of_one_run_do_not_count_in_the_next, in_lanes_results_are_the_same,
+        an_unlocked_counter_races_in_every_schedule,
+        a_race_names_both_lanes_and_both_places,
+        without_an_order_nothing_races,
+        an_atomic_counter_does_not_race,
+        what_a_release_publishes_does_not_race,
+        what_a_relaxed_store_publishes_races,
+        a_plain_look_at_an_atomic_races,
+        a_spinning_lock_orders_and_lets_others_run,
+        copies_are_accesses_of_all_their_bytes,
+        neighbouring_bytes_do_not_race,
+        blocks_that_change_hands_do_not_race,
+        a_check_that_is_too_old_is_found,
+        a_schedule_repeats_exactly,
+        looks_of_one_run_do_not_count_in_the_next,
+        in_lanes_results_are_the_same,
     };
     Suite *suite = suite_create("instrumented");
     TCase *tests = tcase_create("instrumented");

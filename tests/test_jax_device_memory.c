@@ -1,6 +1,7 @@
-/* A JAX device-memory profile becomes blocks whose numbers and bytes are those of the file, by kind and device. */
-#include "harness/setup.h"
+/* A JAX device-memory profile becomes blocks whose numbers and bytes are those of the file, by kind
+ * and device. */
 #include "formats/text.h"
+#include "harness/setup.h"
 #include "tests/profile_imports.h"
 #include "tests/suite.h"
 
@@ -15,18 +16,21 @@
 START_TEST(each_stack_becomes_its_blocks_with_the_users_function_as_tag)
 {
     profile_load(FIELD "small.prof", "jax_device_memory");
-    profile_assert_ops("alloc size=2K tag=1 host=1\nalloc size=2K tag=1 host=1\nalloc size=334 tag=2\nalloc size=333 "
-                       "tag=2\nalloc size=333 tag=2\nalloc size=512 tag=3\nload size=2K stack=0 tag=2\n");
+    profile_assert_ops(
+        "alloc size=2K tag=1 host=1\nalloc size=2K tag=1 host=1\nalloc size=334 tag=2\nalloc size=333 "
+        "tag=2\nalloc size=333 tag=2\nalloc size=512 tag=3\nload size=2K stack=0 tag=2\n");
     ck_assert_str_eq(profile_import.setup.tags[1], "init_state train.py:41");
     ck_assert_str_eq(profile_import.setup.tags[2], "main train.py:9");
-    ck_assert_str_eq(profile_import.setup.tags[3], "device_put api.py:20"); /* no frame of the user */
+    ck_assert_str_eq(profile_import.setup.tags[3],
+                     "device_put api.py:20"); /* no frame of the user */
     ck_assert_str_eq(profile_import.setup.tags[4], "");
     ck_assert_uint_eq(profile_import.setup.capacity_bytes, 4096);
     ck_assert_uint_eq(profile_import.setup.granule_bytes, 1);
 }
 END_TEST
 
-/* As archives that are appended to each other are read: the second's numbers would name texts of the first. */
+/* As archives that are appended to each other are read: the second's numbers would name texts of
+ * the first. */
 START_TEST(two_profiles_in_one_file_are_refused)
 {
     struct text text;
@@ -34,9 +38,11 @@ START_TEST(two_profiles_in_one_file_are_refused)
     char *both = malloc(2 * text.length);
     memcpy(both, text.bytes, text.length);
     memcpy(both + text.length, text.bytes, text.length);
-    ck_assert_int_eq(import_text(both, 2 * text.length, "jax_device_memory", NULL, &profile_import, &profile_error),
+    ck_assert_int_eq(import_text(both, 2 * text.length, "jax_device_memory", NULL, &profile_import,
+                                 &profile_error),
                      IMPORT_INVALID);
-    ck_assert_str_eq(profile_error.reason, "the profile has 4 types of values, not 2: two profiles in one file?");
+    ck_assert_str_eq(profile_error.reason,
+                     "the profile has 4 types of values, not 2: two profiles in one file?");
     free(both);
     text_deinit(&text);
 }
@@ -66,7 +72,9 @@ START_TEST(a_chip_that_is_given_is_the_device)
 {
     const struct setup fixed = {.chip = "v3"};
     const struct import_options options = {.fixed = &fixed};
-    ck_assert_int_eq(import_file(FIELD "small.prof", "auto", &options, &profile_import, &profile_error), IMPORT_OK);
+    ck_assert_int_eq(
+        import_file(FIELD "small.prof", "auto", &options, &profile_import, &profile_error),
+        IMPORT_OK);
     ck_assert_str_eq(profile_import.setup.chip, "v3");
     ck_assert_uint_eq(profile_import.setup.capacity_bytes, chip_find("v3")->capacity_bytes);
     ck_assert_ptr_null(strstr(profile_import.notes, "assumed"));
@@ -86,8 +94,9 @@ START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
                            "byte 388: the file is cut off: a field of 24 bytes, and 14 are left");
     profile_assert_refused(FIELD "contradicts.prof", "jax_device_memory", IMPORT_INVALID,
                            "the sample at byte 62: no blocks, but 512 bytes");
-    profile_assert_refused(FIELD "unknown_kind.prof", "jax_device_memory", IMPORT_INVALID,
-                           "the sample at byte 38: kind 'heap' is neither 'buffer' nor 'executable'");
+    profile_assert_refused(
+        FIELD "unknown_kind.prof", "jax_device_memory", IMPORT_INVALID,
+        "the sample at byte 38: kind 'heap' is neither 'buffer' nor 'executable'");
 }
 END_TEST
 
@@ -103,16 +112,22 @@ START_TEST(damage_is_survived)
 }
 END_TEST
 
-/* --- one sample -------------------------------------------------------------------------------------------------- */
+/* --- one sample --- */
 
 /* A profile of one buffer sample with this field 2 (values, packed), and what comes behind. */
-static enum import_result import_sample(const char *values, size_t values_length, const char *more, size_t more_length)
+static enum import_result import_sample(const char *values, size_t values_length, const char *more,
+                                        size_t more_length)
 {
     static const char head[] = "\x0A\x04\x08\x01\x10\x02\x0A\x04\x08\x03\x10\x04";
     static const char label[] = "\x1A\x04\x08\x05\x10\x06";
     static const char texts[] = "\x32\0\x32\x0B"
-                                "allocations\x32\x05" "count\x32\x05" "space\x32\x05" "bytes\x32\x04" "kind"
-                                "\x32\x06" "buffer";
+                                "allocations\x32\x05"
+                                "count\x32\x05"
+                                "space\x32\x05"
+                                "bytes\x32\x04"
+                                "kind"
+                                "\x32\x06"
+                                "buffer";
     char text[256];
     size_t length = sizeof head - 1;
     memcpy(text, head, length);
@@ -142,28 +157,34 @@ static const struct {
 } samples[] = {
     {BYTES("\x02\x10"), BYTES(""), IMPORT_OK, ""},
     {BYTES("\x02"), BYTES(""), IMPORT_INVALID, "1 values, fewer than the profile has types"},
-    {BYTES("\x01\x01\x01\x01\x01\x01\x01\x01\x01"), BYTES(""), IMPORT_INVALID, "more than 8 values"},
-    {BYTES("\x81\x80\x80\x02\x81\x80\x80\x02"), BYTES(""), IMPORT_INVALID, "more than 4194304 blocks"},
+    {BYTES("\x01\x01\x01\x01\x01\x01\x01\x01\x01"), BYTES(""), IMPORT_INVALID,
+     "more than 8 values"},
+    {BYTES("\x81\x80\x80\x02\x81\x80\x80\x02"), BYTES(""), IMPORT_INVALID,
+     "more than 4194304 blocks"},
     {BYTES("\x80\x80\x80\x02\x80\x80\x80\x02"), BYTES(""), IMPORT_OK, ""},
-    {BYTES("\x01\x81\x80\x80\x80\x80\x80\x80\x02"), BYTES(""), IMPORT_INVALID, "more than 2^50 bytes"},
+    {BYTES("\x01\x81\x80\x80\x80\x80\x80\x80\x02"), BYTES(""), IMPORT_INVALID,
+     "more than 2^50 bytes"},
     {BYTES("\x01\x80\x80\x80\x80\x80\x80\x80\x02"), BYTES(""), IMPORT_OK, ""},
-    {BYTES("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x01"), BYTES(""), IMPORT_INVALID, "its number of blocks is -1"},
-    {BYTES("\x01\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"), BYTES(""), IMPORT_INVALID, "its size is -2"},
+    {BYTES("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x01"), BYTES(""), IMPORT_INVALID,
+     "its number of blocks is -1"},
+    {BYTES("\x01\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"), BYTES(""), IMPORT_INVALID,
+     "its size is -2"},
     {BYTES("\x01\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"), BYTES(""), IMPORT_INCOMPLETE,
      "nothing in the profile has a known size"},
     {BYTES("\x05\x03"), BYTES(""), IMPORT_OK, ""}, /* three blocks of a byte, and two of none */
-    {BYTES("\x02\x10"), BYTES("\x1A\x02\x08\x07"), IMPORT_INCOMPLETE, "text 7 is not in the profile, which has 7"},
+    {BYTES("\x02\x10"), BYTES("\x1A\x02\x08\x07"), IMPORT_INCOMPLETE,
+     "text 7 is not in the profile, which has 7"},
     {BYTES("\x02\x10"), BYTES("\x0A\x01\x09"), IMPORT_INVALID, "location 9 is not in the profile"},
     {BYTES("\x02\xFF"), BYTES(""), IMPORT_INVALID, "a message ends within a field"},
 };
 
 START_TEST(samples_are_held_against_their_bounds)
 {
-    const enum import_result result = import_sample(samples[_i].values, samples[_i].values_length, samples[_i].more,
-                                                    samples[_i].more_length);
+    const enum import_result result = import_sample(samples[_i].values, samples[_i].values_length,
+                                                    samples[_i].more, samples[_i].more_length);
     ck_assert_msg(result == samples[_i].result, "%s", profile_error.reason);
-    ck_assert_msg(result == IMPORT_OK || strstr(profile_error.reason, samples[_i].reason) != NULL, "%s",
-                  profile_error.reason);
+    ck_assert_msg(result == IMPORT_OK || strstr(profile_error.reason, samples[_i].reason) != NULL,
+                  "%s", profile_error.reason);
 }
 END_TEST
 
@@ -175,7 +196,7 @@ START_TEST(more_blocks_than_bytes_are_empty_but_for_the_bytes)
 }
 END_TEST
 
-/* --- real profiles ----------------------------------------------------------------------------------------------- */
+/* --- real profiles --- */
 
 /* Counted by another reader of the files. */
 struct expected {
@@ -188,15 +209,22 @@ static const struct expected real_files[] = {
     {"ajax_d49314.prof", 266, 58, 24, 0, {172002251}, 31024},
     {"jax_dips_a05476.prof", 29, 40, 0, 0, {11173628524}, 1055680},
     {"microjax_2a1094.prof", 4, 86, 13, 0, {32064}, 1023096},
-    {"scalingexperiments_400c29.prof", 1234, 0, 0, 149,
-     {3296659456, 2893977600, 2893977600, 2893977600, 2893977600, 2893977600, 2893977600, 2893977600}, 0},
+    {"scalingexperiments_400c29.prof",
+     1234,
+     0,
+     0,
+     149,
+     {3296659456, 2893977600, 2893977600, 2893977600, 2893977600, 2893977600, 2893977600,
+      2893977600},
+     0},
 };
 
 static void assert_note(const char *format, uint64_t count)
 {
     char note[64];
     snprintf(note, sizeof note, format, count);
-    ck_assert_msg((strstr(profile_import.notes, note) != NULL) == (count > 0), "%s:\n%s", note, profile_import.notes);
+    ck_assert_msg((strstr(profile_import.notes, note) != NULL) == (count > 0), "%s:\n%s", note,
+                  profile_import.notes);
 }
 
 START_TEST(real_profiles_have_the_sums_of_their_files)
@@ -224,11 +252,13 @@ START_TEST(real_profiles_have_the_sums_of_their_files)
         ck_assert_uint_eq(found.device_bytes[i], expected->device_bytes[i]);
     }
     assert_note("left out: %" PRIu64 " of 0 bytes", expected->empty_count);
-    assert_note("left out: %" PRIu64 " executables or buffers of unknown size", expected->unknown_count);
+    assert_note("left out: %" PRIu64 " executables or buffers of unknown size",
+                expected->unknown_count);
     profile_assert_replay();
-    printf("%-31s %4" PRIu64 " buffers, %11" PRIu64 " bytes on device 0 of %" PRIu32 ", %2" PRIu64 " executables, "
-           "%7" PRIu64
-           " bytes: as in the file\n", expected->file, found.buffer_count, found.device_bytes[0],
+    printf("%-31s %4" PRIu64 " buffers, %11" PRIu64 " bytes on device 0 of %" PRIu32 ", %2" PRIu64
+           " executables, "
+           "%7" PRIu64 " bytes: as in the file\n",
+           expected->file, found.buffer_count, found.device_bytes[0],
            profile_import.setup.host_count, found.program_count, found.program_bytes);
 }
 END_TEST
@@ -247,9 +277,11 @@ static Suite *suite_make(void)
     tcase_add_test(cases, what_is_cut_off_or_contradicts_itself_is_refused_with_its_place);
     tcase_add_test(cases, every_cut_is_said);
     tcase_add_test(cases, damage_is_survived);
-    tcase_add_loop_test(cases, samples_are_held_against_their_bounds, 0, sizeof samples / sizeof samples[0]);
+    tcase_add_loop_test(cases, samples_are_held_against_their_bounds, 0,
+                        sizeof samples / sizeof samples[0]);
     tcase_add_test(cases, more_blocks_than_bytes_are_empty_but_for_the_bytes);
-    tcase_add_loop_test(cases, real_profiles_have_the_sums_of_their_files, 0, sizeof real_files / sizeof real_files[0]);
+    tcase_add_loop_test(cases, real_profiles_have_the_sums_of_their_files, 0,
+                        sizeof real_files / sizeof real_files[0]);
     suite_add_tcase(suite, cases);
     return suite;
 }

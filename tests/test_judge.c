@@ -1,4 +1,5 @@
-/* Each rule fires when it should and not on the legal neighbour: a scripted target answers what the test says. */
+/* Each rule fires when it should and not on the legal neighbour: a scripted target answers what the
+ * test says. */
 #include "harness/message.h"
 #include "harness/model_update.h"
 #include "harness/run.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- new blocks --------------------------------------------------------------------------------- */
+/* --- new blocks --- */
 
 START_TEST(a_new_block_is_whole_inside_aligned_and_disjoint)
 {
@@ -18,13 +19,13 @@ START_TEST(a_new_block_is_whole_inside_aligned_and_disjoint)
         struct target_block block;
         enum rule rule;
     } rows[] = {
-        {{9, 4 * G, 2 * G}, RULE_NONE},       {{9, 0, 2 * G}, RULE_NONE},
-        {{9, 14 * G, 2 * G}, RULE_NONE},      {{9, 4 * G, 3 * G}, RULE_NONE},
-        {{0, 4 * G, 2 * G}, RULE_HANDLE},     {{9, 4 * G, G}, RULE_TOO_SMALL},
-        {{9, 15 * G, 2 * G}, RULE_OUTSIDE},   {{9, UINT64_MAX - G + 1, 2 * G}, RULE_OUTSIDE},
-        {{9, 4 * G, UINT64_MAX}, RULE_OUTSIDE}, {{9, 4 * G + 1, 2 * G}, RULE_MISALIGNED},
+        {{9, 4 * G, 2 * G}, RULE_NONE},           {{9, 0, 2 * G}, RULE_NONE},
+        {{9, 14 * G, 2 * G}, RULE_NONE},          {{9, 4 * G, 3 * G}, RULE_NONE},
+        {{0, 4 * G, 2 * G}, RULE_HANDLE},         {{9, 4 * G, G}, RULE_TOO_SMALL},
+        {{9, 15 * G, 2 * G}, RULE_OUTSIDE},       {{9, UINT64_MAX - G + 1, 2 * G}, RULE_OUTSIDE},
+        {{9, 4 * G, UINT64_MAX}, RULE_OUTSIDE},   {{9, 4 * G + 1, 2 * G}, RULE_MISALIGNED},
         {{9, 4 * G, 2 * G + 1}, RULE_MISALIGNED}, {{9, 3 * G, 2 * G}, RULE_MISALIGNED},
-        {{9, 8 * G, 2 * G}, RULE_OVERLAP},    {{9, 6 * G, 4 * G}, RULE_OVERLAP},
+        {{9, 8 * G, 2 * G}, RULE_OVERLAP},        {{9, 6 * G, 4 * G}, RULE_OVERLAP},
         {{9, 10 * G, 2 * G}, RULE_OVERLAP},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -35,8 +36,8 @@ START_TEST(a_new_block_is_whole_inside_aligned_and_disjoint)
         op.align_log2 = 10;
         script.block = rows[i].block;
         const struct verdict *verdict = step(op);
-        ck_assert_msg(verdict->rule == rows[i].rule, "row %zu: %s, %s", i, rule_info(verdict->rule)->name,
-                      verdict->reason);
+        ck_assert_msg(verdict->rule == rows[i].rule, "row %zu: %s, %s", i,
+                      rule_info(verdict->rule)->name, verdict->reason);
         stop();
     }
 }
@@ -58,7 +59,7 @@ START_TEST(a_queued_free_keeps_its_place_until_its_event)
 }
 END_TEST
 
-/* --- moves ---------------------------------------------------------------------------------------- */
+/* --- moves --- */
 
 static void move_0_to_4(void)
 {
@@ -274,7 +275,7 @@ START_TEST(a_move_ends_above_the_stack)
 }
 END_TEST
 
-/* --- programs --------------------------------------------------------------------------------------- */
+/* --- programs --- */
 
 static void unload_0(void)
 {
@@ -371,7 +372,7 @@ START_TEST(a_loaded_program_can_have_its_stack)
 }
 END_TEST
 
-/* --- answers --------------------------------------------------------------------------------------- */
+/* --- answers --- */
 
 START_TEST(each_request_gets_the_result_it_deserves)
 {
@@ -407,8 +408,8 @@ START_TEST(each_request_gets_the_result_it_deserves)
         script.block = (struct target_block){1, 0, G};
         const struct verdict *verdict = step(op);
         const bool is_right = verdict->rule == RULE_NONE;
-        ck_assert_msg(is_right == rows[i].is_right && (is_right || verdict->rule == RULE_STATUS), "row %zu: %s", i,
-                      verdict->reason);
+        ck_assert_msg(is_right == rows[i].is_right && (is_right || verdict->rule == RULE_STATUS),
+                      "row %zu: %s", i, verdict->reason);
         stop();
     }
 }
@@ -417,9 +418,15 @@ END_TEST
 START_TEST(counters_are_exact)
 {
     const struct target_stats more[] = {
-        {.num_allocs = 1},         {.bytes_in_use = G},        {.peak_bytes_in_use = G},
-        {.peak_bytes_in_use = (uint64_t)-G}, {.largest_alloc_size = G}, {.bytes_limit = (uint64_t)-G},
-        {.bytes_reserved = G},     {.peak_bytes_reserved = G}, {.largest_free_block_bytes = (uint64_t)-G},
+        {.num_allocs = 1},
+        {.bytes_in_use = G},
+        {.peak_bytes_in_use = G},
+        {.peak_bytes_in_use = (uint64_t)-G},
+        {.largest_alloc_size = G},
+        {.bytes_limit = (uint64_t)-G},
+        {.bytes_reserved = G},
+        {.peak_bytes_reserved = G},
+        {.largest_free_block_bytes = (uint64_t)-G},
     };
     for (size_t i = 0; i < sizeof more / sizeof more[0]; i++) {
         start();
@@ -450,9 +457,10 @@ START_TEST(the_report_names_each_block_once_largest_first)
         int count;
         bool is_right;
     } tables[] = {
-        {{a, b, c}, 3, true},       {{b, a, c}, 3, true},     {{a, a, c}, 3, false},     {{a, b}, 2, false},
-        {{a, b, c, c}, 4, false},   {{c, a, b}, 3, false},    {{a, b, c_kind}, 3, false}, {{a, b, c_tag}, 3, false},
-        {{a, b, c_inside}, 3, false}, {{a, b, c_size}, 3, false}, {{{0}}, 0, false},
+        {{a, b, c}, 3, true},       {{b, a, c}, 3, true},      {{a, a, c}, 3, false},
+        {{a, b}, 2, false},         {{a, b, c, c}, 4, false},  {{c, a, b}, 3, false},
+        {{a, b, c_kind}, 3, false}, {{a, b, c_tag}, 3, false}, {{a, b, c_inside}, 3, false},
+        {{a, b, c_size}, 3, false}, {{{0}}, 0, false},
     };
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         start();
@@ -462,8 +470,8 @@ START_TEST(the_report_names_each_block_once_largest_first)
         memcpy(script.rows, tables[i].rows, sizeof tables[i].rows);
         script.row_count = tables[i].count;
         const struct verdict *verdict = report();
-        ck_assert_msg(verdict->rule == (tables[i].is_right ? RULE_NONE : RULE_REPORT), "table %zu: %s", i,
-                      verdict->reason);
+        ck_assert_msg(verdict->rule == (tables[i].is_right ? RULE_NONE : RULE_REPORT),
+                      "table %zu: %s", i, verdict->reason);
         stop();
     }
     start();
@@ -476,7 +484,8 @@ START_TEST(the_report_names_each_block_once_largest_first)
 }
 END_TEST
 
-/* A target that says where its blocks are would be caught earlier: one handle cannot be in two places. */
+/* A target that says where its blocks are would be caught earlier: one handle cannot be in two
+ * places. */
 START_TEST(two_things_do_not_share_a_handle)
 {
     for (int shares = 0; shares < 2; shares++) {
@@ -524,7 +533,7 @@ START_TEST(a_donation_stays_where_its_input_was)
 }
 END_TEST
 
-/* --- out of memory ------------------------------------------------------------------------------------ */
+/* --- out of memory --- */
 
 static void refused_copy(void)
 {
@@ -596,7 +605,7 @@ START_TEST(a_collective_without_duration_is_over_at_once)
 }
 END_TEST
 
-/* --- hosts -------------------------------------------------------------------------------------------- */
+/* --- hosts --- */
 
 START_TEST(an_event_of_one_host_ends_waits_on_another)
 {
@@ -623,7 +632,8 @@ START_TEST(an_event_of_one_host_ends_waits_on_another)
 }
 END_TEST
 
-/* Events that complete during another host's op may still be counted by this one when it places a block. */
+/* Events that complete during another host's op may still be counted by this one when it places a
+ * block. */
 START_TEST(a_peak_may_include_what_completed_on_another_hosts_turn)
 {
     for (uint64_t more = 2; more <= 3; more++) {
@@ -760,23 +770,23 @@ START_TEST(the_same_request_gets_the_same_answer_on_every_host)
 }
 END_TEST
 
-/* --- targets that do not queue frees --------------------------------------------------------------------- */
+/* --- targets that do not queue frees --- */
 
 START_TEST(a_deferred_free_is_made_once_when_nothing_keeps_the_block)
 {
     prepare();
     script.contract = (struct target_contract){.granule_bytes = G, .programs = true};
     start_hosts(1);
-    KEEPS(alloc_at(1, 1));                    /* 0 */
-    KEEPS(alloc_at(2, 1));                    /* 1 */
-    KEEPS(alloc_at(3, 1));                    /* 2 */
-    KEEPS(load_at(8, 1, 1));                  /* 3 */
-    KEEPS(execute(3, 1000));                  /* 4 */
-    KEEPS(on_for(OP_USE, 0, 100));            /* 5 */
-    KEEPS(on(OP_HOLD, 1));                    /* 6 */
+    KEEPS(alloc_at(1, 1));         /* 0 */
+    KEEPS(alloc_at(2, 1));         /* 1 */
+    KEEPS(alloc_at(3, 1));         /* 2 */
+    KEEPS(load_at(8, 1, 1));       /* 3 */
+    KEEPS(execute(3, 1000));       /* 4 */
+    KEEPS(on_for(OP_USE, 0, 100)); /* 5 */
+    KEEPS(on(OP_HOLD, 1));         /* 6 */
     KEEPS(on(OP_FREE, 0));
     KEEPS(on(OP_FREE, 1));
-    KEEPS(on_for(OP_FREE_AFTER, 2, 0));       /* its event is done already */
+    KEEPS(on_for(OP_FREE_AFTER, 2, 0)); /* its event is done already */
     KEEPS(on(OP_UNLOAD, 3));
     ck_assert_int_eq(script.free_calls[1], 0);
     ck_assert_int_eq(script.free_calls[2], 0);
@@ -814,24 +824,24 @@ START_TEST(a_target_that_cannot_have_queued_frees_cannot_promise_to_drain_them)
 }
 END_TEST
 
-/* --- the end ------------------------------------------------------------------------------------------- */
+/* --- the end --- */
 
 START_TEST(a_run_ends_well_whatever_is_left)
 {
     start();
-    KEEPS(load_at(4, 2, 1));                   /* evicted */
+    KEEPS(load_at(4, 2, 1)); /* evicted */
     script.act = unload_0;
     KEEPS(alloc_at(4, 2));
-    KEEPS(load_at(8, 2, 1));                   /* busy for ever */
+    KEEPS(load_at(8, 2, 1)); /* busy for ever */
     KEEPS(execute(2, DELAY_NEVER));
-    KEEPS(load_at(10, 2, 1));                  /* unloaded while busy */
+    KEEPS(load_at(10, 2, 1)); /* unloaded while busy */
     KEEPS(execute(4, DELAY_NEVER));
     KEEPS(on(OP_UNLOAD, 4));
-    KEEPS(alloc_at(12, 1));                    /* dying, held twice */
+    KEEPS(alloc_at(12, 1)); /* dying, held twice */
     KEEPS(on(OP_HOLD, 7));
     KEEPS(on(OP_HOLD, 7));
     KEEPS(on_for(OP_FREE_AFTER, 7, DELAY_NEVER));
-    KEEPS(on(OP_HOLD, 1));                     /* live and held */
+    KEEPS(on(OP_HOLD, 1)); /* live and held */
     KEEPS(run_finish(script.run));
     stop();
     start();
@@ -848,18 +858,18 @@ START_TEST(a_run_ends_well_whatever_is_left)
 }
 END_TEST
 
-/* --- messages ------------------------------------------------------------------------------------------- */
+/* --- messages --- */
 
-static const struct message_expected buffer_text = {.requested_bytes = 8 << 20,
-                                                    .free_bytes = 6 << 20,
-                                                    .largest_hole_bytes = 3 << 20};
+static const struct message_expected buffer_text = {
+    .requested_bytes = 8 << 20, .free_bytes = 6 << 20, .largest_hole_bytes = 3 << 20};
 static const struct message_expected stack_text = {.is_program = true,
                                                    .stack_bytes = 8 << 20,
                                                    .free_bytes = 6 << 20,
                                                    .reservable_low_bytes = 1 << 20,
                                                    .reservable_high_bytes = 5 << 20};
 #define ALLOC "Attempting to allocate 8.00M. That was not possible. There are 6.00M free."
-#define RESERVE "Attempting to reserve 8.00M at the bottom of memory. That was not possible. There are 6.00M free, 0B "
+#define RESERVE \
+    "Attempting to reserve 8.00M at the bottom of memory. That was not possible. There are 6.00M free, 0B "
 #define LOADING "RESOURCE_EXHAUSTED: Error loading program"
 
 START_TEST(messages_follow_the_grammar_to_the_letter)
@@ -873,11 +883,18 @@ START_TEST(messages_follow_the_grammar_to_the_letter)
         {&buffer_text, "RESOURCE_EXHAUSTED: Error allocating device buffer: " ALLOC, true},
         {&buffer_text, "RESOURCE_EXHAUSTED: E0100: RuntimeBufferAllocationFailure:\n" ALLOC, true},
         {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC "; (0x0x0_HBM0)", true},
-        {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC " Due to fragmentation, the largest contiguous region of free "
-                       "memory is 3.00M.", true},
-        {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC " Due to fragmentation, the largest contiguous region of free "
-                       "memory is 3.01M.", false},
-        {&buffer_text, "RESOURCE_EXHAUSTED: E0101: RuntimeProgramAllocationFailure:\n" ALLOC, false},
+        {&buffer_text,
+         "RESOURCE_EXHAUSTED: " ALLOC
+         " Due to fragmentation, the largest contiguous region of free "
+         "memory is 3.00M.",
+         true},
+        {&buffer_text,
+         "RESOURCE_EXHAUSTED: " ALLOC
+         " Due to fragmentation, the largest contiguous region of free "
+         "memory is 3.01M.",
+         false},
+        {&buffer_text, "RESOURCE_EXHAUSTED: E0101: RuntimeProgramAllocationFailure:\n" ALLOC,
+         false},
         {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC "; (0x0x0_HBM)", false},
         {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC "; ( 0x-1x0_HBM0)", false},
         {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC ";(0x0x0_HBM0)", false},
@@ -885,15 +902,18 @@ START_TEST(messages_follow_the_grammar_to_the_letter)
         {&buffer_text, "RESOURCE_EXHAUSTED: " ALLOC "\n", false},
         {&buffer_text, " RESOURCE_EXHAUSTED: " ALLOC, false},
         {&buffer_text, "Resource exhausted: " ALLOC, false},
-        {&buffer_text, "RESOURCE_EXHAUSTED: Attempting to allocate 8M. That was not possible. There are 6.00M free.",
+        {&buffer_text,
+         "RESOURCE_EXHAUSTED: Attempting to allocate 8M. That was not possible. There are 6.00M free.",
          false},
-        {&buffer_text, "RESOURCE_EXHAUSTED: Attempting to allocate 8.00M. That was not possible. There are 6.01M free.",
+        {&buffer_text,
+         "RESOURCE_EXHAUSTED: Attempting to allocate 8.00M. That was not possible. There are 6.01M free.",
          false},
         {&buffer_text, "", false},
         {&buffer_text, LOADING ": " ALLOC, false},
         {&stack_text, LOADING ": " RESERVE "reserved, and 3.00M reservable.", true},
         {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and 3.00M reservable.", true},
-        {&stack_text, LOADING " 'a: Attempting to b': " RESERVE "reserved, and 3.00M reservable.", true},
+        {&stack_text, LOADING " 'a: Attempting to b': " RESERVE "reserved, and 3.00M reservable.",
+         true},
         {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and 1.00M reservable.", true},
         {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and 5.00M reservable.", true},
         {&stack_text, LOADING " 'jit_f': " RESERVE "reserved, and 5.02M reservable.", false},
@@ -908,11 +928,14 @@ START_TEST(messages_follow_the_grammar_to_the_letter)
         {&stack_text, LOADING " 'jit_f' " RESERVE "reserved, and 3.00M reservable.", false},
         {&stack_text, LOADING " of mine: " RESERVE "reserved, and 3.00M reservable.", false},
         /* Nothing was to be allocated. */
-        {&stack_text, LOADING ": Attempting to allocate 0B. That was not possible. There are 6.00M free.", false},
+        {&stack_text,
+         LOADING ": Attempting to allocate 0B. That was not possible. There are 6.00M free.",
+         false},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char reason[160] = "";
-        ck_assert_msg(message_is_right(rows[i].text, rows[i].expected, reason, sizeof reason) == rows[i].is_right,
+        ck_assert_msg(message_is_right(rows[i].text, rows[i].expected, reason, sizeof reason) ==
+                          rows[i].is_right,
                       "row %zu: %s", i, reason);
     }
     struct message_expected fragmented = buffer_text;

@@ -1,9 +1,9 @@
-/* Every interleaving, within a bound on preemptions, of many small lists in which queued frees of several lanes meet a
- * request that needs their memory: the reference allocator breaks no promise.  And what the search finds is all there
- * is: schedules of chance lead to nothing else.
+/* Every interleaving, within a bound on preemptions, of many small lists in which queued frees of
+ * several lanes meet a request that needs their memory: the reference allocator breaks no promise.
+ * And what the search finds is all there is: schedules of chance lead to nothing else.
  *
- * HBMSTRESS_EXHAUSTIVE=1: no bound, for as many lists as complete in 20 minutes.  Under a sanitizer every
- * LIST_STRIDE-th list only, unless that is set. */
+ * HBMSTRESS_EXHAUSTIVE=1: no bound, for as many lists as complete in 20 minutes.  Under a sanitizer
+ * every LIST_STRIDE-th list only, unless that is set. */
 #include "explore/strategies.h"
 #include "harness/lanes_search.h"
 #include "harness/ops_file.h"
@@ -23,12 +23,20 @@ enum { LIST_STRIDE = 16 };
 enum { LIST_STRIDE = 1 };
 #endif
 
-enum { LIST_COUNT = 600, BOUND = 1, GRANULE_BYTES = 512, FREE_COUNT_MAX = 6, BLOCK_COUNT_MAX = 16, PAIR_COUNT = 32 };
-/* Without a bound a list may have more interleavings than anybody can wait for: it is left, and said to be. */
+enum {
+    LIST_COUNT = 600,
+    BOUND = 1,
+    GRANULE_BYTES = 512,
+    FREE_COUNT_MAX = 6,
+    BLOCK_COUNT_MAX = 16,
+    PAIR_COUNT = 32
+};
+/* Without a bound a list may have more interleavings than anybody can wait for: it is left, and
+ * said to be. */
 enum { UNBOUNDED_SECONDS = 20 * 60, UNBOUNDED_SCHEDULE_COUNT_MAX = 50000 };
 enum { RANDOM_SCHEDULE_COUNT = 20000 };
 
-/* --- lists ----------------------------------------------------------------------------------------------- */
+/* --- lists --- */
 
 struct drawn_block {
     uint32_t op;
@@ -40,10 +48,10 @@ struct drawing {
     struct random random;
     struct setup setup;
     struct op_list ops;
-    uint32_t lane_count;   /* the request has the last one for itself, the frees have the others */
+    uint32_t lane_count; /* the request has the last one for itself, the frees have the others */
     struct drawn_block blocks[BLOCK_COUNT_MAX]; /* [0, block_count) are not freed yet */
     uint32_t block_count;
-    uint64_t granule_count, hole_count; /* of the device; of it never taken */
+    uint64_t granule_count, hole_count;  /* of the device; of it never taken */
     uint64_t freed_count, largest_count; /* granules: of what is freed, and of the largest of it */
     uint32_t program, shared_event;      /* the op that made it; OP_NONE: there is none */
 };
@@ -167,10 +175,12 @@ static void add_free(struct drawing *drawing)
 }
 
 /* At the edge of what can ever be free. */
-static void add_request(struct drawing *drawing, struct random *random, uint64_t freed_count, uint64_t largest_count)
+static void add_request(struct drawing *drawing, struct random *random, uint64_t freed_count,
+                        uint64_t largest_count)
 {
     const uint64_t room = drawing->hole_count + freed_count;
-    const uint64_t edges[] = {room, room + 1, room - 1, largest_count, largest_count + 1, drawing->hole_count + 1};
+    const uint64_t edges[] = {room,          room + 1,          room - 1,
+                              largest_count, largest_count + 1, drawing->hole_count + 1};
     const uint64_t count = edges[random_below(random, sizeof edges / sizeof edges[0])];
     struct op op = op_make(random_chance(random, 1, 4) ? OP_OUTPUT : OP_ALLOC);
     op.size_bytes = (count == 0 ? 1 : count) * GRANULE_BYTES;
@@ -178,9 +188,10 @@ static void add_request(struct drawing *drawing, struct random *random, uint64_t
     add(drawing, op, drawing->lane_count - 1);
 }
 
-/* Drawn twice with the same seed, because the size of the request depends on frees that come after it: it has chance
- * of its own. */
-static void draw_ops(struct drawing *drawing, uint32_t free_count, uint64_t freed_count, uint64_t largest_count)
+/* Drawn twice with the same seed, because the size of the request depends on frees that come after
+ * it: it has chance of its own. */
+static void draw_ops(struct drawing *drawing, uint32_t free_count, uint64_t freed_count,
+                     uint64_t largest_count)
 {
     const uint32_t before = (uint32_t)random_below(&drawing->random, free_count + 1);
     struct random of_request;
@@ -202,7 +213,8 @@ static void draw_ops(struct drawing *drawing, uint32_t free_count, uint64_t free
 static struct drawing drawing_begin(uint64_t seed, uint32_t lane_count)
 {
     static const char *const defrags[] = {"none", "slide", "repack"};
-    struct drawing drawing = {.lane_count = lane_count, .program = OP_NONE, .shared_event = OP_NONE};
+    struct drawing drawing = {
+        .lane_count = lane_count, .program = OP_NONE, .shared_event = OP_NONE};
     random_init(&drawing.random, seed);
     drawing.granule_count = random_between(&drawing.random, 8, 16);
     setup_init(&drawing.setup);
@@ -225,7 +237,7 @@ static struct drawing list_draw(uint64_t seed, uint32_t lane_count, uint32_t fre
     return drawing;
 }
 
-/* --- every interleaving ------------------------------------------------------------------------------------ */
+/* --- every interleaving --- */
 
 struct searched {
     uint64_t list_count, interleavings, pruned, failed_count, left_count;
@@ -238,15 +250,18 @@ static bool is_thorough(void)
     return getenv("HBMSTRESS_EXHAUSTIVE") != NULL;
 }
 
-static void say_failed(const struct drawing *drawing, const struct trial *trial, const struct lanes_found *found)
+static void say_failed(const struct drawing *drawing, const struct trial *trial,
+                       const struct lanes_found *found)
 {
-    printf("seed %llu: %s%s%s: %s\n", (unsigned long long)drawing->setup.seed, found->is_complete ? "" : "not complete",
-           found->diverged ? ", diverged" : "",
-           trial->first.kind == VERDICT_NONE ? "" : rule_info(trial->first.rule)->name, trial->first.reason);
+    printf("seed %llu: %s%s%s: %s\n", (unsigned long long)drawing->setup.seed,
+           found->is_complete ? "" : "not complete", found->diverged ? ", diverged" : "",
+           trial->first.kind == VERDICT_NONE ? "" : rule_info(trial->first.rule)->name,
+           trial->first.reason);
     ops_file_print(stdout, &trial->setup, &trial->ops, NULL);
 }
 
-static void count_list(struct searched *searched, const struct drawing *drawing, const struct lanes_found *found)
+static void count_list(struct searched *searched, const struct drawing *drawing,
+                       const struct lanes_found *found)
 {
     searched->list_count++;
     searched->interleavings += found->interleavings;
@@ -257,13 +272,14 @@ static void count_list(struct searched *searched, const struct drawing *drawing,
     }
 }
 
-static void search_list(const struct drawing *drawing, const struct lanes_search *search, struct searched *searched)
+static void search_list(const struct drawing *drawing, const struct lanes_search *search,
+                        struct searched *searched)
 {
     struct trial trial;
     struct lanes_found found;
     char reason[RUN_REASON_BYTES] = "";
-    const bool was_run = lanes_search(target_find("hbm"), &drawing->setup, &drawing->ops, search, NULL, &trial, &found,
-                                      reason);
+    const bool was_run = lanes_search(target_find("hbm"), &drawing->setup, &drawing->ops, search,
+                                      NULL, &trial, &found, reason);
     ck_assert_msg(was_run, "%s", reason);
     const bool is_kept = trial.first.kind == VERDICT_NONE && !found.diverged;
     const bool is_left = is_kept && search->schedule_count_max != 0 &&
@@ -280,29 +296,35 @@ static void search_list(const struct drawing *drawing, const struct lanes_search
 
 static void say_searched(const struct searched *searched, const struct lanes_search *search)
 {
-    printf("%llu lists (every %u.), at most %llu preemptions (0 = no bound): %llu interleavings, %llu runs pruned; "
-           "largest list: seed %llu with %llu; %llu left at %llu runs; %llu failed\n",
-           (unsigned long long)searched->list_count, is_thorough() ? 1 : LIST_STRIDE,
-           (unsigned long long)search->argument, (unsigned long long)searched->interleavings,
-           (unsigned long long)searched->pruned, (unsigned long long)searched->most_seed,
-           (unsigned long long)searched->most_interleavings, (unsigned long long)searched->left_count,
-           (unsigned long long)search->schedule_count_max, (unsigned long long)searched->failed_count);
+    printf(
+        "%llu lists (every %u.), at most %llu preemptions (0 = no bound): %llu interleavings, %llu runs pruned; "
+        "largest list: seed %llu with %llu; %llu left at %llu runs; %llu failed\n",
+        (unsigned long long)searched->list_count, is_thorough() ? 1 : LIST_STRIDE,
+        (unsigned long long)search->argument, (unsigned long long)searched->interleavings,
+        (unsigned long long)searched->pruned, (unsigned long long)searched->most_seed,
+        (unsigned long long)searched->most_interleavings, (unsigned long long)searched->left_count,
+        (unsigned long long)search->schedule_count_max, (unsigned long long)searched->failed_count);
     const struct run_totals *totals = &searched->totals;
-    printf("  %llu ops, %llu OOMs, %llu excused, %llu unknown, %llu drains, %llu moves, %llu evictions\n",
-           (unsigned long long)totals->ops, (unsigned long long)totals->ooms, (unsigned long long)totals->excused,
-           (unsigned long long)totals->unknown, (unsigned long long)totals->drains, (unsigned long long)totals->moves,
-           (unsigned long long)totals->evictions);
+    printf(
+        "  %llu ops, %llu OOMs, %llu excused, %llu unknown, %llu drains, %llu moves, %llu evictions\n",
+        (unsigned long long)totals->ops, (unsigned long long)totals->ooms,
+        (unsigned long long)totals->excused, (unsigned long long)totals->unknown,
+        (unsigned long long)totals->drains, (unsigned long long)totals->moves,
+        (unsigned long long)totals->evictions);
 }
 
 START_TEST(no_interleaving_of_queued_frees_and_a_request_breaks_a_promise)
 {
     const bool thorough = is_thorough();
-    const struct lanes_search search = {.strategy = &strategy_exhaustive, .argument = thorough ? 0 : BOUND,
-                                        .schedule_count_max = thorough ? UNBOUNDED_SCHEDULE_COUNT_MAX : 0,
-                                        .backend = SCHEDULER_FIBERS};
+    const struct lanes_search search = {
+        .strategy = &strategy_exhaustive,
+        .argument = thorough ? 0 : BOUND,
+        .schedule_count_max = thorough ? UNBOUNDED_SCHEDULE_COUNT_MAX : 0,
+        .backend = SCHEDULER_FIBERS};
     const time_t end = time(NULL) + UNBOUNDED_SECONDS;
     struct searched searched = {0};
-    for (uint32_t seed = 0; seed < LIST_COUNT && !(thorough && time(NULL) > end); seed += thorough ? 1 : LIST_STRIDE) {
+    for (uint32_t seed = 0; seed < LIST_COUNT && !(thorough && time(NULL) > end);
+         seed += thorough ? 1 : LIST_STRIDE) {
         struct drawing drawing = list_draw(seed, 2 + seed / 3 % 3, 1 + seed / 9 % FREE_COUNT_MAX);
         search_list(&drawing, &search, &searched);
         op_list_deinit(&drawing.ops);
@@ -315,7 +337,7 @@ START_TEST(no_interleaving_of_queued_frees_and_a_request_breaks_a_promise)
 }
 END_TEST
 
-/* --- against chance ---------------------------------------------------------------------------------------- */
+/* --- against chance --- */
 
 enum { OUTCOME_COUNT_MAX = 20000 };
 
@@ -357,10 +379,10 @@ static bool outcomes_add(struct outcomes *outcomes, const struct answers *answer
     return true;
 }
 
-/* Runs the list until the strategy has nothing left, or count_max times (0: no limit); returns how many outcomes were
- * new. */
-static size_t outcomes_of(const struct drawing *drawing, const struct strategy_kind *strategy, uint64_t count_max,
-                          struct outcomes *outcomes)
+/* Runs the list until the strategy has nothing left, or count_max times (0: no limit); returns how
+ * many outcomes were new. */
+static size_t outcomes_of(const struct drawing *drawing, const struct strategy_kind *strategy,
+                          uint64_t count_max, struct outcomes *outcomes)
 {
     const size_t count_before = outcomes->count;
     void *state = calloc(1, strategy->state_bytes);
@@ -371,8 +393,12 @@ static size_t outcomes_of(const struct drawing *drawing, const struct strategy_k
     for (uint64_t run = 0; has_more && (count_max == 0 || run < count_max); run++) {
         struct answers answers = {.count = drawing->ops.count};
         const struct run_listener listener = {&answers, take_answer};
-        const struct lanes_plan plan = {.target = target_find("hbm"), .setup = &drawing->setup, .ops = &drawing->ops,
-                                        .strategy = strategy, .state = state, .run = run};
+        const struct lanes_plan plan = {.target = target_find("hbm"),
+                                        .setup = &drawing->setup,
+                                        .ops = &drawing->ops,
+                                        .strategy = strategy,
+                                        .state = state,
+                                        .run = run};
         struct scheduler_report report;
         struct trial trial;
         char reason[RUN_REASON_BYTES] = "";
@@ -408,9 +434,11 @@ START_TEST(chance_finds_nothing_that_the_search_did_not)
         struct outcomes outcomes = {0};
         struct drawing drawing = pair_draw(seed);
         outcome_count += outcomes_of(&drawing, &strategy_exhaustive, 0, &outcomes);
-        const size_t missed_count = outcomes_of(&drawing, &strategy_random, RANDOM_SCHEDULE_COUNT, &outcomes);
+        const size_t missed_count = outcomes_of(&drawing, &strategy_random, RANDOM_SCHEDULE_COUNT,
+                                                &outcomes);
         if (missed_count > 0) {
-            ops_file_print(stdout, &drawing.setup, &drawing.ops, "chance leads to an outcome that the search missed");
+            ops_file_print(stdout, &drawing.setup, &drawing.ops,
+                           "chance leads to an outcome that the search missed");
         }
         ck_assert_uint_eq(missed_count, 0);
         list_count++;

@@ -1,5 +1,5 @@
-/* A leak is named among 40 tags and noise, and is not cried where there is none; the trend test alone is held to what
- * it says of itself. */
+/* A leak is named among 40 tags and noise, and is not cried where there is none; the trend test
+ * alone is held to what it says of itself. */
 #include "diagnosis/cause.h"
 #include "diagnosis/leak.h"
 #include "diagnosis/survivors.h"
@@ -21,8 +21,9 @@ enum {
     WALK_COUNT = 2000
 };
 
-static const char *const habit_names[HABIT_COUNT] = {"permanent", "batch",     "cache", "phases", "periodic",
-                                                     "walk",      "late step", "ring",  "pool",   "saturating"};
+static const char *const habit_names[HABIT_COUNT] = {
+    "permanent", "batch",     "cache", "phases", "periodic",
+    "walk",      "late step", "ring",  "pool",   "saturating"};
 
 struct score {
     uint32_t named, by_trend, others, trend_alone;
@@ -53,9 +54,9 @@ static void judge(const struct leak_trace *trace, uint64_t seed, struct score *s
     score->others += is_told && !is_right;
     score->trend_alone += trend_is_cried(trace, &tag);
     if (trace->leaking_tag != LEAK_TRACE_LEAK_NONE && !is_right) {
-        printf("  seed %llu: not named: tag %d, %s, %llu blocks, %llu bytes\n", (unsigned long long)seed,
-               trace->leaking_tag, habit_names[trace->habit], (unsigned long long)trace->leaked_count,
-               (unsigned long long)trace->leaked_bytes);
+        printf("  seed %llu: not named: tag %d, %s, %llu blocks, %llu bytes\n",
+               (unsigned long long)seed, trace->leaking_tag, habit_names[trace->habit],
+               (unsigned long long)trace->leaked_count, (unsigned long long)trace->leaked_bytes);
     }
     if (is_told && !is_right) {
         printf("  seed %llu: cried: %s\n", (unsigned long long)seed, diagnosis.text);
@@ -71,8 +72,10 @@ static struct score judge_seeds(uint64_t first, uint32_t count, bool has_leak)
         judge(&trace, seed, &score);
         leak_trace_deinit(&trace);
     }
-    printf("%u traces %s a leak: named %u (%u of them by their trend, too), another tag cried %u, a trend seen in %u\n",
-           count, has_leak ? "with" : "without", score.named, score.by_trend, score.others, score.trend_alone);
+    printf(
+        "%u traces %s a leak: named %u (%u of them by their trend, too), another tag cried %u, a trend seen in %u\n",
+        count, has_leak ? "with" : "without", score.named, score.by_trend, score.others,
+        score.trend_alone);
     return score;
 }
 
@@ -91,9 +94,10 @@ START_TEST(no_leak_is_cried_where_there_is_none)
 }
 END_TEST
 
-/* --- a run -------------------------------------------------------------------------------------- */
+/* --- a run --- */
 
-/* The same list through a target: what the run records gives the same answer as what the generator noted. */
+/* The same list through a target: what the run records gives the same answer as what the generator
+ * noted. */
 START_TEST(a_leak_is_named_from_a_run_as_well)
 {
     static struct leak_trace trace;
@@ -126,7 +130,7 @@ START_TEST(a_leak_is_named_from_a_run_as_well)
 }
 END_TEST
 
-/* --- the history ---------------------------------------------------------------------------------- */
+/* --- the history --- */
 
 START_TEST(a_history_of_any_length_stays_within_its_bound)
 {
@@ -136,7 +140,10 @@ START_TEST(a_history_of_any_length_stays_within_its_bound)
     for (uint32_t op = 0; op < 100000; op++) {
         /* One op in 5000 brings the tag to its floor, another one to its top. */
         tag_bytes[7] = op % 5000 == 17 ? 1 : op % 5000 == 18 ? 999 : 500;
-        history_take(&history, &(struct history_note){.op = op, .makes = true, .made_tag = 7, .tag_bytes = tag_bytes,
+        history_take(&history, &(struct history_note){.op = op,
+                                                      .makes = true,
+                                                      .made_tag = 7,
+                                                      .tag_bytes = tag_bytes,
                                                       .in_use_bytes = tag_bytes[7]});
     }
     const struct history_host *host = &history.hosts[0];
@@ -162,7 +169,7 @@ START_TEST(a_history_of_any_length_stays_within_its_bound)
 }
 END_TEST
 
-/* --- the trend test alone ----------------------------------------------------------------------- */
+/* --- the trend test alone --- */
 
 enum { FLOOR_COUNT = 200 };
 static uint64_t floors[FLOOR_COUNT];
@@ -195,7 +202,8 @@ START_TEST(warm_up_is_no_trend)
         for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
             floors[i] = (i < length ? i : length) * 1000;
         }
-        ck_assert_msg(answer() != TREND_GROWS, "warm-up of %llu of %d", (unsigned long long)length, FLOOR_COUNT);
+        ck_assert_msg(answer() != TREND_GROWS, "warm-up of %llu of %d", (unsigned long long)length,
+                      FLOOR_COUNT);
     }
     for (int i = 0; i < FLOOR_COUNT; i++) {
         floors[i] = (uint64_t)(1e6 * (1 - exp(-i * 5.0 / FLOOR_COUNT)));
@@ -210,7 +218,8 @@ START_TEST(steps_are_no_trend)
     random_init(&random, 6);
     for (int count = 1; count <= 8; count++) {
         for (int i = 0; i < FLOOR_COUNT; i++) {
-            floors[i] = 1000 + (uint64_t)(i * count / FLOOR_COUNT) * 100000 + random_below(&random, 50);
+            floors[i] = 1000 + (uint64_t)(i * count / FLOOR_COUNT) * 100000 +
+                        random_below(&random, 50);
         }
         ck_assert_msg(answer() != TREND_GROWS, "%d steps", count);
     }

@@ -1,4 +1,5 @@
-/* .rep traces: ids, reallocations, counts of the header, and every file of the field with its own sums. */
+/* .rep traces: ids, reallocations, counts of the header, and every file of the field with its own
+ * sums. */
 #include "formats/formats.h"
 #include "tests/import_checks.h"
 #include "tests/suite.h"
@@ -28,10 +29,12 @@ static void teardown_import(void)
 START_TEST(a_reallocation_is_an_allocation_and_then_a_free)
 {
     import_checks_file(FIELD "/realloc.rep", "malloc_lab", NULL, &import);
-    import_checks_ops(&import, "alloc size=512\nalloc size=1536\nalloc size=1K\nfree block=0\nfree block=1\n");
+    import_checks_ops(
+        &import, "alloc size=512\nalloc size=1536\nalloc size=1K\nfree block=0\nfree block=1\n");
     ck_assert_uint_eq(import.setup.capacity_bytes, 3072);
     ck_assert_ptr_nonnull(strstr(import.notes, "1 reallocations"));
-    ck_assert_ptr_nonnull(strstr(import.notes, "1 frees of the null pointer, 1 requests for 0 bytes"));
+    ck_assert_ptr_nonnull(
+        strstr(import.notes, "1 frees of the null pointer, 1 requests for 0 bytes"));
     ck_assert_uint_eq(import_checks_replay(&import), 0);
 }
 END_TEST
@@ -39,7 +42,8 @@ END_TEST
 static void import_string(const char *text)
 {
     struct import_error error = {0};
-    ck_assert_msg(import_text(text, strlen(text), "auto", NULL, &import, &error) == IMPORT_OK, "%s", error.reason);
+    ck_assert_msg(import_text(text, strlen(text), "auto", NULL, &import, &error) == IMPORT_OK, "%s",
+                  error.reason);
     ck_assert_str_eq(import.format->name, "malloc_lab");
 }
 
@@ -62,7 +66,8 @@ END_TEST
 
 START_TEST(a_last_line_without_its_end_is_read_where_the_calls_are_complete)
 {
-    static const char note[] = "the last line has no line end: if it is cut, its last number is wrong";
+    static const char note[] =
+        "the last line has no line end: if it is cut, its last number is wrong";
     static const struct {
         const char *text, *ops;
         bool may_be_cut;
@@ -71,7 +76,8 @@ START_TEST(a_last_line_without_its_end_is_read_where_the_calls_are_complete)
          "alloc size=512\nalloc size=1536\nfree block=1\nfree block=0\n", true},
         {"1\n1\n1\n1\na 0 8", "alloc size=8\n", true},
         {"1\n1\n3\n1\na 0 8\nf 0\nf -1", "alloc size=8\nfree block=0\n", true},
-        {"1\r\n1\r\n1\r\n1\r\na 0 8\r", "alloc size=8\n", false}, /* a number that something follows is whole */
+        {"1\r\n1\r\n1\r\n1\r\na 0 8\r", "alloc size=8\n",
+         false}, /* a number that something follows is whole */
         {"1\n1\n1\n1\na 0 8 \t", "alloc size=8\n", false},
         {"1\n1\n1\n1\na 0 8\n ", "alloc size=8\n", false},
     };
@@ -126,7 +132,8 @@ static const struct import_refused refused_texts[] = {
     {"1\n1\n2\n1\na 0 8888", IMPORT_INCOMPLETE, 5, 0, "says 2 operations; the file ends after 1"},
     {"1\n1\n2\n1\na 0 8888\na", IMPORT_INCOMPLETE, 6, 1, "the last line is cut off"},
     {"1\n1\n1\n1\na 0 2000000000000000\n", IMPORT_INVALID, 5, 0, "more than 2^50 bytes are live"},
-    {"1\n2\n2\n1\na 0 1125899906842624\na 1 1\n", IMPORT_INVALID, 6, 0, "more than 2^50 bytes are live"},
+    {"1\n2\n2\n1\na 0 1125899906842624\na 1 1\n", IMPORT_INVALID, 6, 0,
+     "more than 2^50 bytes are live"},
     {"1\n0\n1\n1\nf -1\n", IMPORT_INCOMPLETE, 0, 0, "there is no allocation"},
 };
 static const struct import_refused refused_files[] = {
@@ -160,7 +167,7 @@ START_TEST(any_cut_and_any_damage_is_survived)
 }
 END_TEST
 
-/* --- field data ---------------------------------------------------------------------------------------------- */
+/* --- field data --- */
 
 /* The same trace, played on a plain array of sizes by sscanf(). */
 struct counted {
@@ -177,14 +184,16 @@ static struct counted count_lines(char *text)
         char kind;
         unsigned long long size = 0;
         int id = 0;
-        if (sscanf(line, "%c %d %llu", &kind, &id, &size) < 2 || (kind != 'a' && kind != 'r' && kind != 'f')) {
+        if (sscanf(line, "%c %d %llu", &kind, &id, &size) < 2 ||
+            (kind != 'a' && kind != 'r' && kind != 'f')) {
             continue;
         }
         ck_assert_int_lt(id, ID_COUNT);
         const uint64_t old = sizes[id];
         sizes[id] = kind == 'f' ? 0 : size;
         counted.live_bytes += sizes[id];
-        counted.peak_bytes = counted.live_bytes > counted.peak_bytes ? counted.live_bytes : counted.peak_bytes;
+        counted.peak_bytes = counted.live_bytes > counted.peak_bytes ? counted.live_bytes
+                                                                     : counted.peak_bytes;
         counted.live_bytes -= old;
         counted.ops += kind == 'r' && old != 0 ? 2 : 1;
     }
@@ -204,11 +213,11 @@ static void compare(const char *path)
     import_checks_file(path, "malloc_lab", NULL, &import);
     ck_assert_uint_eq(import.ops.count, counted.ops);
     ck_assert_uint_eq(import.setup.capacity_bytes, counted.peak_bytes);
-    snprintf(said, sizeof said, "at most %" PRIu64 " bytes live at a time; %" PRIu64 " at the end", counted.peak_bytes,
-             counted.live_bytes);
+    snprintf(said, sizeof said, "at most %" PRIu64 " bytes live at a time; %" PRIu64 " at the end",
+             counted.peak_bytes, counted.live_bytes);
     ck_assert_msg(strstr(import.notes, said) != NULL, "%s\n%s", said, import.notes);
-    printf("%-24s %6zu ops, peak %9" PRIu64 " bytes, %7" PRIu64 " at the end\n", strrchr(path, '/') + 1,
-           import.ops.count, counted.peak_bytes, counted.live_bytes);
+    printf("%-24s %6zu ops, peak %9" PRIu64 " bytes, %7" PRIu64 " at the end\n",
+           strrchr(path, '/') + 1, import.ops.count, counted.peak_bytes, counted.live_bytes);
 }
 
 START_TEST(every_file_of_the_field_imports_with_its_own_sums)
@@ -242,7 +251,9 @@ START_TEST(traces_of_the_field_replay)
         }
         fclose(stream);
         import_checks_file(path, "malloc_lab", NULL, &import);
-        import.ops.count = import.ops.count > 2000 ? 2000 : import.ops.count; /* as much as a test has time for */
+        import.ops.count = import.ops.count > 2000
+                               ? 2000
+                               : import.ops.count; /* as much as a test has time for */
         ck_assert_uint_eq(import_checks_replay(&import), 0);
     }
 }

@@ -5,7 +5,8 @@
 #include <check.h>
 #include <string.h>
 
-static void add(struct memory_track *track, uint64_t op_count, uint64_t used_bytes, uint64_t capacity_bytes)
+static void add(struct memory_track *track, uint64_t op_count, uint64_t used_bytes,
+                uint64_t capacity_bytes)
 {
     memory_track_add(track, (struct memory_point){op_count, used_bytes, capacity_bytes});
 }
@@ -149,7 +150,8 @@ START_TEST(names_cannot_act_on_the_terminal_and_a_pipe_gets_no_escape)
     draw(0, 90, &text);
     ck_assert_ptr_null(strchr(writing_string(&text), '\033'));
     ck_assert_ptr_nonnull(strstr(writing_string(&text), "\\x1b[31m\\x0ajob"));
-    ck_assert_ptr_nonnull(strstr(writing_string(&text), "50.00 B / 100.00 B  [##########----------]  50%"));
+    ck_assert_ptr_nonnull(
+        strstr(writing_string(&text), "50.00 B / 100.00 B  [##########----------]  50%"));
     writing_deinit(&text);
 }
 END_TEST

@@ -1,5 +1,5 @@
-/* The model, and what the oracle makes of states that are hard to reach by chance: several events on one block,
- * alignments, stacks that end while frees are awaited. */
+/* The model, and what the oracle makes of states that are hard to reach by chance: several events
+ * on one block, alignments, stacks that end while frees are awaited. */
 #include "harness/oracle.h"
 #include "harness/random.h"
 #include "tests/suite.h"
@@ -36,7 +36,8 @@ static void stop(void)
 }
 
 /* Places a block; sizes, place and alignment in granules.  SLOT_NONE: something is in the way. */
-static uint32_t add(enum block_kind kind, uint64_t at, uint64_t size, uint64_t align, uint64_t stack)
+static uint32_t add(enum block_kind kind, uint64_t at, uint64_t size, uint64_t align,
+                    uint64_t stack)
 {
     const struct model_new what = {.requested_bytes = size * G,
                                    .align_bytes = align * G,
@@ -66,7 +67,8 @@ static void end_event(uint64_t event)
     model_complete(model, event);
 }
 
-static enum verdict_kind judge(enum request_class class, uint64_t size, uint64_t align, uint64_t stack)
+static enum verdict_kind judge(enum request_class class, uint64_t size, uint64_t align,
+                               uint64_t stack)
 {
     const struct oom_request request = {.class = class,
                                         .size_bytes = size * G,
@@ -134,8 +136,10 @@ START_TEST(what_a_drain_takes_decides_which_executions_are_over)
         ck_assert_uint_eq(model_reserved_bytes(model), 8 * G);
         model_free(model, slot, event_after(20));
         /* Over by then: the stack is gone and the program can be evicted.  Else neither. */
-        ck_assert_int_eq(judge(REQUEST_BUFFER, 32, 1, 0), execution_ns == 20 ? VERDICT_PREMATURE : VERDICT_JUSTIFIED);
-        ck_assert_int_eq(judge(REQUEST_BUFFER, 23, 1, 0), execution_ns == 20 ? VERDICT_PREMATURE : VERDICT_JUSTIFIED);
+        ck_assert_int_eq(judge(REQUEST_BUFFER, 32, 1, 0),
+                         execution_ns == 20 ? VERDICT_PREMATURE : VERDICT_JUSTIFIED);
+        ck_assert_int_eq(judge(REQUEST_BUFFER, 23, 1, 0),
+                         execution_ns == 20 ? VERDICT_PREMATURE : VERDICT_JUSTIFIED);
         ck_assert_int_eq(judge(REQUEST_BUFFER, 22, 1, 0), VERDICT_PREMATURE);
         /* A program does not evict, but what it would have to leave there may be moved. */
         ck_assert_int_eq(judge(REQUEST_PROGRAM, 2, 1, 28), VERDICT_PREMATURE);
@@ -164,7 +168,7 @@ START_TEST(the_peak_lies_between_what_was_there_and_what_may_have_been)
 }
 END_TEST
 
-/* --- memory that went bad ---------------------------------------------------------------------------- */
+/* --- memory that went bad --- */
 
 START_TEST(a_retired_block_is_held_for_ever_and_nobody_names_it)
 {
@@ -176,7 +180,8 @@ START_TEST(a_retired_block_is_held_for_ever_and_nobody_names_it)
     ck_assert(!block->is_known);
     ck_assert_uint_eq(model_slot_of_op(model, op - 1), SLOT_NONE);
     ck_assert_ptr_null(model_find(model, op - 1));
-    ck_assert_uint_eq(model_live_count(model) + model_program_count(model) + model_dying_count(model), 0);
+    ck_assert_uint_eq(
+        model_live_count(model) + model_program_count(model) + model_dying_count(model), 0);
     ck_assert_uint_eq(model_counters(model)->block_count, 1);
     ck_assert_uint_eq(model_counters(model)->largest_block_bytes, 4 * G);
     ck_assert_uint_eq(model_in_use_bytes(model), 4 * G);
@@ -212,15 +217,17 @@ START_TEST(an_unseen_op_ends_without_a_trace_but_in_the_peak)
 }
 END_TEST
 
-/* --- alignments ----------------------------------------------------------------------------------- */
+/* --- alignments --- */
 
 struct laid {
     uint64_t at, size, align;
     bool is_fixed;
 };
 
-/* Whether blocks[i...], order kept, and a request between any two fit from `from` on: tries every place. */
-static bool slides(const struct laid *blocks, int count, int i, uint64_t from, const struct laid *request)
+/* Whether blocks[i...], order kept, and a request between any two fit from `from` on: tries every
+ * place. */
+static bool slides(const struct laid *blocks, int count, int i, uint64_t from,
+                   const struct laid *request)
 {
     if (request != NULL) {
         for (uint64_t at = from; at + request->size <= CAPACITY; at++) {
@@ -234,7 +241,8 @@ static bool slides(const struct laid *blocks, int count, int i, uint64_t from, c
     }
     const struct laid *block = &blocks[i];
     for (uint64_t at = block->is_fixed ? block->at : from; at + block->size <= CAPACITY; at++) {
-        if (at >= from && at % block->align == 0 && slides(blocks, count, i + 1, at + block->size, request)) {
+        if (at >= from && at % block->align == 0 &&
+            slides(blocks, count, i + 1, at + block->size, request)) {
             return true;
         }
         if (block->is_fixed) {
@@ -272,21 +280,24 @@ START_TEST(sliding_with_mixed_alignments_is_judged_as_by_trying_every_place)
         const int count = draw_heap(&random, blocks, 5);
         start(DEFRAG_SLIDE, true);
         for (int k = 0; k < count; k++) {
-            const uint32_t slot = add(BLOCK_BUFFER, blocks[k].at, blocks[k].size, blocks[k].align, 0);
+            const uint32_t slot = add(BLOCK_BUFFER, blocks[k].at, blocks[k].size, blocks[k].align,
+                                      0);
             if (blocks[k].is_fixed) {
                 model_hold(model, slot);
             }
         }
-        const struct laid request = {0, random_between(&random, 1, 12), (uint64_t)1 << random_below(&random, 4), false};
+        const struct laid request = {0, random_between(&random, 1, 12),
+                                     (uint64_t)1 << random_below(&random, 4), false};
         const uint64_t stack = random_chance(&random, 1, 2) ? random_between(&random, 1, 16) : 0;
         const bool is_stack_alone = stack > 0 && random_chance(&random, 1, 3);
         const bool truth = slides(blocks, count, 0, stack, is_stack_alone ? NULL : &request);
         const enum request_class class = stack > 0 ? REQUEST_PROGRAM : REQUEST_BUFFER;
-        const enum verdict_kind kind =
-            judge(class, is_stack_alone ? 0 : request.size, is_stack_alone ? 1 : request.align, stack);
+        const enum verdict_kind kind = judge(class, is_stack_alone ? 0 : request.size,
+                                             is_stack_alone ? 1 : request.align, stack);
         ck_assert_int_eq(kind, truth ? VERDICT_PREMATURE : VERDICT_JUSTIFIED);
         premature += truth;
-        /* The largest stack that fits alone is what an exact message prints; high does not count alignment. */
+        /* The largest stack that fits alone is what an exact message prints; high does not count
+         * alignment. */
         uint64_t most = 0;
         while (most < CAPACITY && slides(blocks, count, 0, most + 1, NULL)) {
             most++;
@@ -304,7 +315,7 @@ START_TEST(sliding_with_mixed_alignments_is_judged_as_by_trying_every_place)
 }
 END_TEST
 
-/* --- absent blocks ---------------------------------------------------------------------------------- */
+/* --- absent blocks --- */
 
 START_TEST(an_absent_block_counts_but_takes_no_range)
 {
@@ -367,17 +378,20 @@ START_TEST(an_absent_block_ends_without_touching_the_ranges_of_others)
 }
 END_TEST
 
-/* --- everything at random -------------------------------------------------------------------------- */
+/* --- everything at random --- */
 
 static void act_at_random(struct random *random)
 {
     const size_t live = model_live_count(model);
-    const uint32_t slot =
-        live == 0 ? SLOT_NONE
-                  : model_slot_of_op(model, model_live(model, (size_t)random_below(random, live))->op);
+    const uint32_t slot = live == 0
+                              ? SLOT_NONE
+                              : model_slot_of_op(
+                                    model,
+                                    model_live(model, (size_t)random_below(random, live))->op);
     switch (random_below(random, live == 0 ? 2 : 8)) {
     case 0:
-        (void)add(BLOCK_BUFFER, random_below(random, CAPACITY - 4), random_between(random, 1, 4), 1, 0);
+        (void)add(BLOCK_BUFFER, random_below(random, CAPACITY - 4), random_between(random, 1, 4), 1,
+                  0);
         return;
     case 1: {
         const size_t pending = timeline_pending_count(timeline);
@@ -412,8 +426,10 @@ static void act_at_random(struct random *random)
     default:
         if (model_block(model, slot)->hold_count == 0) {
             const struct block *block = model_block(model, slot);
-            const struct model_new what = {
-                .requested_bytes = G, .align_bytes = G, .kind = BLOCK_OUTPUT, .tag = (uint8_t)random_below(random, 4)};
+            const struct model_new what = {.requested_bytes = G,
+                                           .align_bytes = G,
+                                           .kind = BLOCK_OUTPUT,
+                                           .tag = (uint8_t)random_below(random, 4)};
             const struct target_block at = {op + 1, block->address, block->size_bytes};
             model_begin_op(model, op++);
             (void)model_donate(model, slot, &what, &at);
@@ -435,7 +451,8 @@ START_TEST(the_model_is_sound_after_every_op)
             of_tags += model_tag_bytes(model)[tag];
         }
         ck_assert_uint_eq(of_tags, model_in_use_bytes(model));
-        ck_assert_uint_le(model_counters(model)->peak_low_bytes, model_counters(model)->peak_high_bytes);
+        ck_assert_uint_le(model_counters(model)->peak_low_bytes,
+                          model_counters(model)->peak_high_bytes);
     }
     stop();
 }

@@ -39,8 +39,9 @@ static struct op draw_op(struct random *random, uint32_t number)
     const bool has_delay = info->has_delay && op.event == OP_NONE &&
                            (op.kind != OP_FAULT || fault_info((enum fault_kind)op.tag)->has_delay);
     if (has_delay || info->has_stack || info->has_unpadded || info->has_address) {
-        op.delay_ns = random_chance(random, 1, 8) && info->has_delay ? DELAY_NEVER
-                                                                     : random_bits(random) >> random_below(random, 64);
+        op.delay_ns = random_chance(random, 1, 8) && info->has_delay
+                          ? DELAY_NEVER
+                          : random_bits(random) >> random_below(random, 64);
     }
     op.size_bytes = info->has_size ? random_bits(random) >> random_below(random, 64) : 0;
     if (info->can_be_fitted && random_chance(random, 1, 4)) {
@@ -86,8 +87,8 @@ START_TEST(text_to_ops_to_text_is_the_identity)
     size_t length = 0;
     size_t again_length = 0;
     char *text = print(&setup, &list, &length);
-    ck_assert_msg(ops_file_parse(text, length, &read_setup, &read_list, &error) == OPS_FILE_OK, "%zu:%zu: %s",
-                  error.line, error.column, error.reason);
+    ck_assert_msg(ops_file_parse(text, length, &read_setup, &read_list, &error) == OPS_FILE_OK,
+                  "%zu:%zu: %s", error.line, error.column, error.reason);
     ck_assert_uint_eq(read_list.count, list.count);
     for (size_t i = 0; i < list.count; i++) {
         ck_assert(op_equal(&list.ops[i], &read_list.ops[i]));
@@ -107,7 +108,9 @@ START_TEST(a_field_of_a_message_is_rounded_as_printf_rounds)
     struct random random;
     random_init(&random, 5);
     for (uint32_t i = 0; i < 400000; i++) {
-        uint64_t size = i < 200000 ? 1024 + i : 1024 + (random_bits(&random) >> (11 + random_below(&random, 50)));
+        uint64_t size = i < 200000
+                            ? 1024 + i
+                            : 1024 + (random_bits(&random) >> (11 + random_below(&random, 50)));
         char text[SIZE_TEXT_BYTES];
         char printed[SIZE_TEXT_BYTES];
         size_print_field(size, text);
@@ -115,7 +118,8 @@ START_TEST(a_field_of_a_message_is_rounded_as_printf_rounds)
         for (; size >= 1024 * 1024; unit++) {
             size /= 1024;
         }
-        (void)snprintf(printed, sizeof printed, unit == 0 ? "%.1f%c" : "%.2f%c", (double)size / 1024.0, units[unit]);
+        (void)snprintf(printed, sizeof printed, unit == 0 ? "%.1f%c" : "%.2f%c",
+                       (double)size / 1024.0, units[unit]);
         ck_assert_str_eq(text, printed);
     }
 }
@@ -148,23 +152,30 @@ static const struct bad_text bad_texts[] = {
     {"hbmstress-ops 1\n0: report\nseed 1\n", 3, 1, "is not an op"},
     {"hbmstress-ops 1\noption defrag\n", 2, 8, "KEY=VALUE"},
     {"hbmstress-ops 1\n0: fault call=coppy\n", 2, 15, "unknown fault 'coppy'; one of copy, wait, "},
-    {"hbmstress-ops 1\n0: fault call=0123456789012345678901234567890123456789\n", 2, 15, "clock_jump, any"},
+    {"hbmstress-ops 1\n0: fault call=0123456789012345678901234567890123456789\n", 2, 15,
+     "clock_jump, any"},
     {"hbmstress-ops 1\n0: fault nth=2\n", 2, 1, "a fault has call="},
     {"hbmstress-ops 1\n0: fault delay=5ms call=copy_half\n", 2, 1, "'copy_half' has no delay"},
     {"hbmstress-ops 1\n0: fault call=copy for_ever=no\n", 2, 29, "for_ever is 'yes'"},
     {"hbmstress-ops 1\n0: fault call=copy size=2\n", 2, 20, "no field 'size'"},
     {"hbmstress-ops 1\n0: retire size=4K address=%x\n", 2, 28, "is not a size"},
-    {"hbmstress-ops 1\n0: alloc size=1\n1: switch point=0 event=%0\n", 3, 25, "by their numbers, not as '%0'"},
-    {"hbmstress-ops 1\n0: alloc size=1\n1: switch op=%0 point=0 to=1\n", 3, 14, "by their numbers, not as '%0'"},
+    {"hbmstress-ops 1\n0: alloc size=1\n1: switch point=0 event=%0\n", 3, 25,
+     "by their numbers, not as '%0'"},
+    {"hbmstress-ops 1\n0: alloc size=1\n1: switch op=%0 point=0 to=1\n", 3, 14,
+     "by their numbers, not as '%0'"},
     {"hbmstress-ops 1\n0: alloc size=1K size=2K\n", 2, 18, "'size' is given twice"},
-    {"hbmstress-ops 1\n0: alloc size=%hole tag=1 align=4K size=%hole\n", 2, 36, "'size' is given twice"},
+    {"hbmstress-ops 1\n0: alloc size=%hole tag=1 align=4K size=%hole\n", 2, 36,
+     "'size' is given twice"},
     {"hbmstress-ops 1\n0: alloc lane=0 size=1K lane=1\n", 2, 25, "'lane' is given twice"},
     {"hbmstress-ops 1\n0: fault call=copy call=wait\n", 2, 20, "'call' is given twice"},
-    {"hbmstress-ops 1\n0: fault call=copy for_ever=yes for_ever=yes\n", 2, 33, "'for_ever' is given twice"},
-    {"hbmstress-ops 1\n0: alloc size=1K\n1: switch op=0 point=1 to=1 point=2\n", 3, 29, "'point' is given twice"},
+    {"hbmstress-ops 1\n0: fault call=copy for_ever=yes for_ever=yes\n", 2, 33,
+     "'for_ever' is given twice"},
+    {"hbmstress-ops 1\n0: alloc size=1K\n1: switch op=0 point=1 to=1 point=2\n", 3, 29,
+     "'point' is given twice"},
     {"hbmstress-ops 1\nseed 1\ncapacity 1M\nseed 2\n", 4, 1, "'seed' is given twice"},
     {"hbmstress-ops 1\ncheck_races yes\ncheck_races yes\n", 3, 1, "'check_races' is given twice"},
-    {"hbmstress-ops 1\noption a=1\noption b=1\noption a=2\n", 4, 8, "the option 'a' is given twice"},
+    {"hbmstress-ops 1\noption a=1\noption b=1\noption a=2\n", 4, 8,
+     "the option 'a' is given twice"},
     {"hbmstress-ops 1\ntag 3 \"a\"\ntag 4 \"a\"\ntag 3 \"\"\n", 4, 5, "the tag 3 is given twice"},
 };
 
@@ -175,8 +186,10 @@ START_TEST(what_is_wrong_is_named_with_line_and_column)
     struct op_list list;
     struct ops_file_error error;
     op_list_init(&list);
-    ck_assert_int_eq(ops_file_parse(bad->text, strlen(bad->text), &setup, &list, &error), OPS_FILE_INVALID);
-    ck_assert_msg(error.line == bad->line && error.column == bad->column && strstr(error.reason, bad->reason) != NULL,
+    ck_assert_int_eq(ops_file_parse(bad->text, strlen(bad->text), &setup, &list, &error),
+                     OPS_FILE_INVALID);
+    ck_assert_msg(error.line == bad->line && error.column == bad->column &&
+                      strstr(error.reason, bad->reason) != NULL,
                   "%zu:%zu: %s", error.line, error.column, error.reason);
     op_list_deinit(&list);
 }
@@ -184,8 +197,9 @@ END_TEST
 
 START_TEST(a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherwise)
 {
-    const char text[] = "hbmstress-ops 1\n0: fault call=copy\n1: fault call=clock_jump\n"
-                        "2: fault for_ever=yes delay=5ms call=unload_busy nth=0\n3: retire address=64K size=4K\n";
+    const char text[] =
+        "hbmstress-ops 1\n0: fault call=copy\n1: fault call=clock_jump\n"
+        "2: fault for_ever=yes delay=5ms call=unload_busy nth=0\n3: retire address=64K size=4K\n";
     struct setup setup;
     struct op_list list;
     struct ops_file_error error;
@@ -257,7 +271,8 @@ END_TEST
 
 START_TEST(options_and_tags_come_once_each)
 {
-    static const char text[] = "hbmstress-ops 1\noption a=1\ntag 3 \"x\"\noption b=1\ntag 4 \"x\"\n";
+    static const char text[] =
+        "hbmstress-ops 1\noption a=1\ntag 3 \"x\"\noption b=1\ntag 4 \"x\"\n";
     struct setup setup;
     struct op_list list;
     struct ops_file_error error;
@@ -271,7 +286,8 @@ END_TEST
 
 START_TEST(numbers_of_removed_lines_may_be_missing)
 {
-    const char text[] = "hbmstress-ops 1\r\n# by hand\r\n10: alloc size=4K\r\n\r\n20: free block=10\r\n";
+    const char text[] =
+        "hbmstress-ops 1\r\n# by hand\r\n10: alloc size=4K\r\n\r\n20: free block=10\r\n";
     struct setup setup;
     struct op_list list;
     struct ops_file_error error;
@@ -285,8 +301,9 @@ END_TEST
 
 START_TEST(a_removed_op_redirects_no_other)
 {
-    const char text[] = "hbmstress-ops 1\n0: alloc size=1K\n1: alloc size=2K\n2: use block=0 delay=1s\n"
-                        "3: free_after block=1 event=2\n4: free block=0\n";
+    const char text[] =
+        "hbmstress-ops 1\n0: alloc size=1K\n1: alloc size=2K\n2: use block=0 delay=1s\n"
+        "3: free_after block=1 event=2\n4: free block=0\n";
     struct setup setup;
     struct op_list list;
     struct ops_file_error error;
@@ -308,7 +325,8 @@ START_TEST(a_file_appears_whole_or_not_at_all)
     struct ops_file_error error;
     setup_init(&setup);
     op_list_init(&list);
-    ck_assert_int_eq(ops_file_write("/nonexistent/x.ops", &setup, &list, NULL, &error), OPS_FILE_UNWRITABLE);
+    ck_assert_int_eq(ops_file_write("/nonexistent/x.ops", &setup, &list, NULL, &error),
+                     OPS_FILE_UNWRITABLE);
     ck_assert_ptr_nonnull(strstr(error.reason, "/nonexistent/x.ops"));
     ck_assert_int_eq(ops_file_read("/", &setup, &list, &error), OPS_FILE_UNREADABLE);
     ck_assert_ptr_nonnull(strstr(error.reason, "directory"));

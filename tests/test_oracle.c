@@ -1,5 +1,5 @@
-/* The oracle on out-of-memories that are taken from a model.  Against other judges it is held in test_oracle_small_heaps.c
- * and test_oracle_z3.c. */
+/* The oracle on out-of-memories that are taken from a model.  Against other judges it is held in
+ * test_oracle_small_heaps.c and test_oracle_z3.c. */
 #include "harness/oracle.h"
 #include "tests/suite.h"
 
@@ -15,12 +15,15 @@ struct piece {
     enum piece_state state;
 };
 
-static void add_piece(struct model *model, struct timeline *timeline, const struct piece *piece, uint32_t op)
+static void add_piece(struct model *model, struct timeline *timeline, const struct piece *piece,
+                      uint32_t op)
 {
     const struct model_new what = {.requested_bytes = (uint64_t)piece->size * GRANULE,
                                    .align_bytes = GRANULE,
-                                   .kind = piece->state == PIECE_IDLE ? BLOCK_PROGRAM : BLOCK_BUFFER};
-    const struct target_block at = {op + 1, (uint64_t)piece->start * GRANULE, (uint64_t)piece->size * GRANULE};
+                                   .kind = piece->state == PIECE_IDLE ? BLOCK_PROGRAM
+                                                                      : BLOCK_BUFFER};
+    const struct target_block at = {op + 1, (uint64_t)piece->start * GRANULE,
+                                    (uint64_t)piece->size * GRANULE};
     model_begin_op(model, op);
     uint32_t slot = SLOT_NONE;
     uint32_t other = SLOT_NONE;
@@ -32,8 +35,9 @@ static void add_piece(struct model *model, struct timeline *timeline, const stru
     }
 }
 
-static void judge_model(struct oracle *oracle, const struct model *model, const struct oom_request *request,
-                        uint32_t faults_fired, struct verdict *verdict)
+static void judge_model(struct oracle *oracle, const struct model *model,
+                        const struct oom_request *request, uint32_t faults_fired,
+                        struct verdict *verdict)
 {
     struct oom oom = {0};
     oom_take(&oom, model, request, faults_fired);
@@ -57,14 +61,17 @@ START_TEST(draining_one_free_ends_the_uses_that_are_due_before_it)
         uint32_t used = SLOT_NONE;
         uint32_t freed = SLOT_NONE;
         uint32_t other = SLOT_NONE;
-        ck_assert(model_add(model, &what, &(struct target_block){1, GRANULE, GRANULE}, &used, &other));
+        ck_assert(
+            model_add(model, &what, &(struct target_block){1, GRANULE, GRANULE}, &used, &other));
         timeline_add(timeline, op + 1, earlier ? 10 : 30);
         model_use(model, used, op + 1);
         model_begin_op(model, op + 1);
-        ck_assert(model_add(model, &what, &(struct target_block){2, 3 * GRANULE, GRANULE}, &freed, &other));
+        ck_assert(model_add(model, &what, &(struct target_block){2, 3 * GRANULE, GRANULE}, &freed,
+                            &other));
         timeline_add(timeline, op + 2, 20);
         model_free(model, freed, op + 2);
-        const struct oom_request request = {.size_bytes = 3 * GRANULE, .align_bytes = GRANULE, .own_op = OP_NONE};
+        const struct oom_request request = {
+            .size_bytes = 3 * GRANULE, .align_bytes = GRANULE, .own_op = OP_NONE};
         judge_model(oracle, model, &request, 0, &verdict);
         ck_assert_int_eq(verdict.kind, earlier ? VERDICT_PREMATURE : VERDICT_JUSTIFIED);
         timeline_complete(timeline, op + 1);
@@ -93,7 +100,8 @@ START_TEST(a_refused_device_call_excuses_the_mitigation_it_belongs_to)
     struct verdict verdict = {0};
     add_piece(model, timeline, &(struct piece){0, 1, PIECE_IDLE}, 0);
     add_piece(model, timeline, &(struct piece){1, 1, PIECE_QUEUED}, 1);
-    const struct oom_request request = {.size_bytes = 2 * GRANULE, .align_bytes = GRANULE, .own_op = OP_NONE};
+    const struct oom_request request = {
+        .size_bytes = 2 * GRANULE, .align_bytes = GRANULE, .own_op = OP_NONE};
     judge_model(oracle, model, &request, 0, &verdict);
     ck_assert_int_eq(verdict.kind, VERDICT_PREMATURE);
     judge_model(oracle, model, &request, 1u << FAULT_WAIT, &verdict);

@@ -1,5 +1,5 @@
-/* The oracle against the exhaustive judge: every small heap, with its blocks in every combination of states, under
- * every contract and for every request. */
+/* The oracle against the exhaustive judge: every small heap, with its blocks in every combination
+ * of states, under every contract and for every request. */
 #include "harness/exhaustive.h"
 #include "harness/oracle.h"
 #include "harness/random.h"
@@ -24,9 +24,10 @@ struct tally {
     uint64_t heaps, questions, premature;
 };
 
-/* --- one question ----------------------------------------------------------------------------- */
+/* --- one question --- */
 
-static void disagree(const struct small_oom *small, enum verdict_kind oracle, enum verdict_kind exhaustive)
+static void disagree(const struct small_oom *small, enum verdict_kind oracle,
+                     enum verdict_kind exhaustive)
 {
     char text[SMALL_TEXT_BYTES];
     small_oom_print(small, text);
@@ -48,24 +49,28 @@ static void ask(struct tally *tally, const struct small_oom *small)
 
 static void print_tally(const struct tally *tally)
 {
-    printf(" %" PRIu64 " heaps, %" PRIu64 " questions, %" PRIu64 " premature, %" PRIu64 " justified\n", tally->heaps,
-           tally->questions, tally->premature, tally->questions - tally->premature);
+    printf(" %" PRIu64 " heaps, %" PRIu64 " questions, %" PRIu64 " premature, %" PRIu64
+           " justified\n",
+           tally->heaps, tally->questions, tally->premature, tally->questions - tally->premature);
     ck_assert_uint_gt(tally->premature, tally->questions / 50);
 }
 
-/* --- what is enumerated ----------------------------------------------------------------------- */
+/* --- what is enumerated --- */
 
-/* The larger the heaps, the less is asked twice.  A flag that no block depends on makes no difference by
- * docs/certificate.md, and the smaller heaps show that it makes none to the oracle. */
+/* The larger the heaps, the less is asked twice.  A flag that no block depends on makes no
+ * difference by docs/certificate.md, and the smaller heaps show that it makes none to the oracle.
+ */
 struct level {
     const char *name;
     uint64_t granules_min, granules_max;
     size_t blocks_max;
     /* States that differ little take turns, so that each comes to stand next to all others. */
     bool is_by_class;
-    /* Flags of the contract vary only where some block depends on them, and stacks end at 3 granules. */
+    /* Flags of the contract vary only where some block depends on them, and stacks end at 3
+     * granules. */
     bool is_brief;
-    uint64_t stride; /* of so many heaps one is asked about, unless HBMSTRESS_EXHAUSTIVE is set; a prime */
+    uint64_t stride; /* of so many heaps one is asked about, unless HBMSTRESS_EXHAUSTIVE is set; a
+                        prime */
 };
 static const struct level levels[] = {
     {"all states, every question", 1, 3, 3, false, false, 1},
@@ -94,13 +99,14 @@ struct enumeration {
     struct small_oom small;
 };
 
-/* --- every question about one heap ------------------------------------------------------------ */
+/* --- every question about one heap --- */
 
 static bool has_queued_free(const struct small_oom *small)
 {
     for (size_t i = 0; i < small->oom.block_count; i++) {
         const struct oom_block *block = &small->blocks[i];
-        if (block->state == BLOCK_DYING && block->hold_count == 0 && block->freed_at_ns != DELAY_NEVER) {
+        if (block->state == BLOCK_DYING && block->hold_count == 0 &&
+            block->freed_at_ns != DELAY_NEVER) {
             return true;
         }
     }
@@ -111,8 +117,8 @@ static bool has_evictable(const struct small_oom *small)
 {
     for (size_t i = 0; i < small->oom.block_count; i++) {
         const struct oom_block *block = &small->blocks[i];
-        if (block->kind == BLOCK_PROGRAM && block->state == BLOCK_LIVE && block->used_until_ns != DELAY_NEVER &&
-            block->op != small->oom.request.own_op) {
+        if (block->kind == BLOCK_PROGRAM && block->state == BLOCK_LIVE &&
+            block->used_until_ns != DELAY_NEVER && block->op != small->oom.request.own_op) {
             return true;
         }
     }
@@ -166,9 +172,10 @@ static void ask_every_contract(struct enumeration *enumeration)
     }
 }
 
-/* --- every heap ------------------------------------------------------------------------------- */
+/* --- every heap --- */
 
-/* A state for the next block; NULL: this choice has none, because there is an own program already. */
+/* A state for the next block; NULL: this choice has none, because there is an own program already.
+ */
 static const struct small_state *choose(struct enumeration *enumeration, size_t choice)
 {
     const bool has_own = enumeration->small.oom.request.own_op != OP_NONE;
@@ -187,11 +194,13 @@ static void enumerate(struct enumeration *enumeration, uint64_t from)
 {
     struct small_oom *small = &enumeration->small;
     const uint64_t granules = small->oom.capacity_bytes / G;
-    const size_t choices = enumeration->level->is_by_class ? (size_t)CLASS_COUNT : (size_t)SMALL_STATE_COUNT;
+    const size_t choices = enumeration->level->is_by_class ? (size_t)CLASS_COUNT
+                                                           : (size_t)SMALL_STATE_COUNT;
     if (enumeration->heaps_met++ % enumeration->stride == 0) {
         ask_every_contract(enumeration);
     }
-    for (uint64_t start = from; start < granules && small->oom.block_count < enumeration->level->blocks_max; start++) {
+    for (uint64_t start = from;
+         start < granules && small->oom.block_count < enumeration->level->blocks_max; start++) {
         for (uint64_t size = 1; start + size <= granules; size++) {
             for (size_t choice = 0; choice < choices; choice++) {
                 const struct small_state *state = choose(enumeration, choice);
@@ -214,20 +223,23 @@ START_TEST(every_small_heap_is_judged_as_by_trying_everything)
         small_oom_init(&enumeration.small, &(struct oom){0}, granules);
         enumerate(&enumeration, 0);
     }
-    printf("small heaps, %s, %" PRIu64 " to %" PRIu64 " granules, up to %zu blocks, one heap of %" PRIu64 ":",
-           level->name, level->granules_min, level->granules_max, level->blocks_max, enumeration.stride);
+    printf("small heaps, %s, %" PRIu64 " to %" PRIu64
+           " granules, up to %zu blocks, one heap of %" PRIu64 ":",
+           level->name, level->granules_min, level->granules_max, level->blocks_max,
+           enumeration.stride);
     print_tally(&enumeration.tally);
     oracle_destroy(enumeration.tally.oracle);
 }
 END_TEST
 
-/* --- alignments, refused calls and somewhat larger heaps, by chance ---------------------------- */
+/* --- alignments, refused calls and somewhat larger heaps, by chance --- */
 
 static void draw_block(struct random *random, struct small_oom *small, uint64_t *end)
 {
     const struct small_state *state = &small_states[random_below(random, SMALL_STATE_COUNT)];
     const uint64_t align = UINT64_C(1) << random_weighted(random, (uint32_t[]){6, 2, 1}, 3);
-    const uint64_t start = (*end + random_weighted(random, (uint32_t[]){6, 2, 1}, 3) + align - 1) / align * align;
+    const uint64_t start = (*end + random_weighted(random, (uint32_t[]){6, 2, 1}, 3) + align - 1) /
+                           align * align;
     const uint64_t size = random_between(random, 1, 3);
     if (state->is_own && small->oom.request.own_op != OP_NONE) {
         return;
@@ -245,7 +257,9 @@ static void draw_oom(struct random *random, struct small_oom *small)
         .drains = random_chance(random, 1, 2),
         .evicts = random_chance(random, 1, 2),
         .program_evicts_program = random_chance(random, 1, 2),
-        .faults_fired = random_chance(random, 1, 4) ? (uint32_t)random_below(random, 1u << FAULT_CALL_COUNT) : 0,
+        .faults_fired = random_chance(random, 1, 4)
+                            ? (uint32_t)random_below(random, 1u << FAULT_CALL_COUNT)
+                            : 0,
         .request = {.class = is_program ? REQUEST_PROGRAM : REQUEST_BUFFER,
                     .size_bytes = random_below(random, 5 * G) + !is_program,
                     .align_bytes = (uint64_t)G << random_weighted(random, (uint32_t[]){6, 2, 1}, 3),
@@ -290,7 +304,9 @@ int main(void)
     TCase *tests = tcase_create("oracle_small_heaps");
     tcase_set_timeout(tests, 3600);
     tcase_add_loop_test(tests, every_small_heap_is_judged_as_by_trying_everything, 0, LEVEL_COUNT);
-    tcase_add_test(tests, heaps_with_alignments_and_refused_calls_are_judged_and_proved_as_by_trying_everything);
+    tcase_add_test(
+        tests,
+        heaps_with_alignments_and_refused_calls_are_judged_and_proved_as_by_trying_everything);
     suite_add_tcase(suite, tests);
     return suite_run(suite);
 }

@@ -23,7 +23,8 @@ static void teardown(void)
 
 static bool races(uint8_t lane, bool is_write, size_t at, size_t size_bytes)
 {
-    const struct access access = {.lane = lane, .is_write = is_write, .op = lane + 10u, .place = &memory[at]};
+    const struct access access = {
+        .lane = lane, .is_write = is_write, .op = lane + 10u, .place = &memory[at]};
     return order_access(order, &access, &memory[at], size_bytes, &race);
 }
 
@@ -208,7 +209,7 @@ START_TEST(much_is_remembered)
 }
 END_TEST
 
-/* --- atomic operations ------------------------------------------------------------------------------ */
+/* --- atomic operations --- */
 
 START_TEST(a_relaxed_store_ends_what_another_lane_released)
 {
@@ -281,21 +282,22 @@ START_TEST(a_plain_access_races_with_an_atomic_one)
 }
 END_TEST
 
-/* --- the definition --------------------------------------------------------------------------------- */
+/* --- the definition --- */
 
 enum { TRACE_COUNT = 20000, EVENT_COUNT = 48, LANE_COUNT = 3, BYTE_COUNT = 16 };
 
 /* Each event is a bit; what comes before an event is a set of them. */
 struct definition {
-    uint64_t before[LANE_COUNT];        /* the next event of the lane */
+    uint64_t before[LANE_COUNT]; /* the next event of the lane */
     uint64_t of_lane[LANE_COUNT];
-    uint64_t released[3];               /* by what acquires of the object come after */
+    uint64_t released[3]; /* by what acquires of the object come after */
     uint64_t reads[BYTE_COUNT], writes[BYTE_COUNT];
-    uint32_t ended;                     /* bit per lane */
+    uint32_t ended; /* bit per lane */
 };
 
 /* The events that race with an access of the lane. */
-static uint64_t racing(const struct definition *all, uint8_t lane, bool is_write, size_t at, size_t size_bytes)
+static uint64_t racing(const struct definition *all, uint8_t lane, bool is_write, size_t at,
+                       size_t size_bytes)
 {
     uint64_t found = 0;
     for (size_t i = at; i < at + size_bytes; i++) {
@@ -305,7 +307,8 @@ static uint64_t racing(const struct definition *all, uint8_t lane, bool is_write
 }
 
 /* False: the trace ends with a race. */
-static bool compare_access(struct definition *all, struct chance *chance, uint8_t lane, uint32_t event)
+static bool compare_access(struct definition *all, struct chance *chance, uint8_t lane,
+                           uint32_t event)
 {
     const size_t at = chance_below(chance, 4) * 4;
     const size_t size_bytes = (size_t)1 << chance_below(chance, at % 8 == 0 ? 4 : 3);

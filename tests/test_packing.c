@@ -1,4 +1,5 @@
-/* The packing decision against exhaustive search on small problems, and its proofs on larger ones. */
+/* The packing decision against exhaustive search on small problems, and its proofs on larger ones.
+ */
 #include "harness/packing.h"
 #include "harness/random.h"
 #include "tests/packing_proof.h"
@@ -11,7 +12,8 @@
 enum { ITEM_COUNT_MAX = 8, BIN_COUNT_MAX = 4 };
 
 /* Tries every assignment: what the search must agree with. */
-static bool fits_by_trying_all(const uint64_t *items, size_t item_count, uint64_t *room, size_t bin_count)
+static bool fits_by_trying_all(const uint64_t *items, size_t item_count, uint64_t *room,
+                               size_t bin_count)
 {
     if (item_count == 0) {
         return true;
@@ -36,8 +38,8 @@ struct random_problem {
     size_t bin_count, item_count;
 };
 
-/* Problems near the edge: items are drawn first, bins hold about their sum.  In a third of them bins are equal, as
- * far as that goes. */
+/* Problems near the edge: items are drawn first, bins hold about their sum.  In a third of them
+ * bins are equal, as far as that goes. */
 static void draw_problem(struct random *random, struct random_problem *problem)
 {
     uint64_t sum = 0;
@@ -55,7 +57,9 @@ static void draw_problem(struct random *random, struct random_problem *problem)
     problem->bin_count = 0;
     for (size_t i = 0; i < bin_count_max; i++) {
         const uint64_t left = bin_count_max - i;
-        const uint64_t share = left == 1 ? sum : are_equal ? sum / left : random_below(random, 2 * sum / left + 1);
+        const uint64_t share = left == 1   ? sum
+                               : are_equal ? sum / left
+                                           : random_below(random, 2 * sum / left + 1);
         const uint64_t room = share > sum ? sum : share;
         if (room > 0) {
             problem->room[problem->bin_count] = room;
@@ -77,7 +81,8 @@ static struct packing_problem question_of(const struct random_problem *problem, 
 }
 
 /* Answers twice, without and with a proof; the answers must be equal and the proof hold. */
-static struct packing_answer answer_and_prove(struct packing *packing, struct packing_problem *question)
+static struct packing_answer answer_and_prove(struct packing *packing,
+                                              struct packing_problem *question)
 {
     struct packing_answer answer;
     struct packing_answer proved;
@@ -110,19 +115,23 @@ START_TEST(every_small_problem_is_decided_as_by_trying_all)
         draw_problem(&random, &problem);
         struct packing_problem question = question_of(&problem, 1000000);
         struct packing_answer answer = answer_and_prove(packing, &question);
-        const bool truth = fits_by_trying_all(problem.sizes, problem.item_count, problem.room, problem.bin_count);
+        const bool truth = fits_by_trying_all(problem.sizes, problem.item_count, problem.room,
+                                              problem.bin_count);
         ck_assert_int_eq(answer.result, truth ? PACKING_FITS : PACKING_NONE);
         fits += truth;
         refuted[answer.method] += !truth;
-        /* So small a budget leaves each search next to nothing: it decides at once, or says unknown. */
+        /* So small a budget leaves each search next to nothing: it decides at once, or says
+         * unknown. */
         question.nodes_max = (uint64_t)(i % 100);
         answer = answer_and_prove(packing, &question);
-        ck_assert(answer.result == PACKING_UNKNOWN || answer.result == (truth ? PACKING_FITS : PACKING_NONE));
+        ck_assert(answer.result == PACKING_UNKNOWN ||
+                  answer.result == (truth ? PACKING_FITS : PACKING_NONE));
         refuted[answer.method] += answer.result == PACKING_NONE;
     }
     printf("packing: 100000 problems, %llu fit; refuted", (unsigned long long)fits);
     for (int i = 0; i < PACKING_BY_SEARCH_ALIGNED; i++) {
-        printf(", %s %llu", packing_method_name((enum packing_method)i), (unsigned long long)refuted[i]);
+        printf(", %s %llu", packing_method_name((enum packing_method)i),
+               (unsigned long long)refuted[i]);
     }
     printf("\n");
     ck_assert_uint_gt(refuted[PACKING_BY_ROUNDING], 1000);
@@ -158,7 +167,8 @@ START_TEST(a_spent_budget_is_unknown_and_never_a_guess)
 END_TEST
 
 /* Every order of items in every bin, each pushed down as far as its alignment allows. */
-static bool aligned_fits_by_trying_all(const struct random_problem *problem, bool *used, size_t bin, uint64_t at)
+static bool aligned_fits_by_trying_all(const struct random_problem *problem, bool *used, size_t bin,
+                                       uint64_t at)
 {
     bool all_used = true;
     for (size_t i = 0; i < problem->item_count; i++) {
@@ -170,15 +180,17 @@ static bool aligned_fits_by_trying_all(const struct random_problem *problem, boo
         const uint64_t start = (at + item->align_bytes - 1) / item->align_bytes * item->align_bytes;
         if (start + item->size_bytes <= problem->bins[bin].end) {
             used[i] = true;
-            const bool fits = aligned_fits_by_trying_all(problem, used, bin, start + item->size_bytes);
+            const bool fits = aligned_fits_by_trying_all(problem, used, bin,
+                                                         start + item->size_bytes);
             used[i] = false;
             if (fits) {
                 return true;
             }
         }
     }
-    return all_used || (bin + 1 < problem->bin_count &&
-                        aligned_fits_by_trying_all(problem, used, bin + 1, problem->bins[bin + 1].start));
+    return all_used ||
+           (bin + 1 < problem->bin_count &&
+            aligned_fits_by_trying_all(problem, used, bin + 1, problem->bins[bin + 1].start));
 }
 
 START_TEST(alignments_are_decided_as_by_trying_all)
@@ -194,7 +206,8 @@ START_TEST(alignments_are_decided_as_by_trying_all)
         draw_problem(&random, &problem);
         problem.item_count = problem.item_count > 6 ? 6 : problem.item_count;
         for (size_t k = 0; k < problem.item_count; k++) {
-            problem.items[k].align_bytes = (uint64_t)512 << random_weighted(&random, (uint32_t[]){6, 2, 2, 1}, 4);
+            problem.items[k].align_bytes = (uint64_t)512
+                                           << random_weighted(&random, (uint32_t[]){6, 2, 2, 1}, 4);
         }
         struct packing_problem question = question_of(&problem, 1000000);
         const struct packing_answer answer = answer_and_prove(packing, &question);
@@ -210,7 +223,7 @@ START_TEST(alignments_are_decided_as_by_trying_all)
 }
 END_TEST
 
-/* --- larger problems: too many ways to try, but an answer's proof can be checked ------------------ */
+/* --- larger problems: too many ways to try, but an answer's proof can be checked --- */
 
 enum { MEDIUM_ITEMS_MAX = 60, MEDIUM_BINS_MAX = 10 };
 struct medium_problem {
@@ -233,8 +246,8 @@ static uint64_t draw_size(struct random *random, uint32_t kind, const uint64_t *
     }
 }
 
-/* Sizes of one kind; bins of random lengths that hold a little more than all of them; sometimes two bins of equal
- * length, and sometimes alignments. */
+/* Sizes of one kind; bins of random lengths that hold a little more than all of them; sometimes two
+ * bins of equal length, and sometimes alignments. */
 static void draw_medium(struct random *random, struct medium_problem *problem)
 {
     const uint32_t kind = (uint32_t)random_below(random, 4);
@@ -245,7 +258,10 @@ static void draw_medium(struct random *random, struct medium_problem *problem)
     problem->item_count = random_between(random, 4, MEDIUM_ITEMS_MAX);
     problem->bin_count = random_between(random, 2, MEDIUM_BINS_MAX);
     for (size_t i = 0; i < problem->item_count; i++) {
-        const uint64_t align = is_aligned ? (uint64_t)512 << random_weighted(random, (uint32_t[]){6, 2, 1, 1}, 4) : 512;
+        const uint64_t align = is_aligned
+                                   ? (uint64_t)512
+                                         << random_weighted(random, (uint32_t[]){6, 2, 1, 1}, 4)
+                                   : 512;
         const uint64_t size = draw_size(random, kind, few);
         problem->items[i] = (struct packing_item){size * 512, align};
         sum += size;
@@ -255,8 +271,12 @@ static void draw_medium(struct random *random, struct medium_problem *problem)
     for (size_t i = 0; i < problem->bin_count; i++) {
         const uint64_t left = problem->bin_count - i;
         const bool repeats = i > 0 && random_chance(random, 1, 4);
-        const uint64_t before = repeats ? (problem->bins[i - 1].end - problem->bins[i - 1].start) / 512 : 0;
-        uint64_t length = left == 1 ? sum : repeats ? before : random_between(random, 1, 2 * sum / left);
+        const uint64_t before = repeats
+                                    ? (problem->bins[i - 1].end - problem->bins[i - 1].start) / 512
+                                    : 0;
+        uint64_t length = left == 1 ? sum
+                          : repeats ? before
+                                    : random_between(random, 1, 2 * sum / left);
         length = length > sum - (left - 1) ? sum - (left - 1) : length;
         problem->bins[i] = (struct packing_bin){at * 512, (at + length) * 512};
         sum -= length;
@@ -284,10 +304,12 @@ START_TEST(every_answer_on_a_larger_problem_is_proved)
         results[answer.result]++;
         refuted[answer.method] += answer.result == PACKING_NONE;
     }
-    printf("larger problems: 20000, %llu fit, %llu do not, %llu unknown; refuted", (unsigned long long)results[0],
-           (unsigned long long)results[1], (unsigned long long)results[2]);
+    printf("larger problems: 20000, %llu fit, %llu do not, %llu unknown; refuted",
+           (unsigned long long)results[0], (unsigned long long)results[1],
+           (unsigned long long)results[2]);
     for (int i = 0; i <= PACKING_BY_SEARCH_ALIGNED; i++) {
-        printf(", %s %llu", packing_method_name((enum packing_method)i), (unsigned long long)refuted[i]);
+        printf(", %s %llu", packing_method_name((enum packing_method)i),
+               (unsigned long long)refuted[i]);
     }
     printf("\n");
     ck_assert_uint_gt(results[PACKING_FITS], 2000);

@@ -1,5 +1,5 @@
-/* Pickles of plain data are read as Python would; everything else is refused by name and offset, and nothing is ever
- * executed. */
+/* Pickles of plain data are read as Python would; everything else is refused by name and offset,
+ * and nothing is ever executed. */
 #include "formats/pickle.h"
 #include "harness/random.h"
 #include "tests/suite.h"
@@ -44,10 +44,11 @@ static void assert_value(enum import_result result, const char *json)
 static void assert_refused(enum import_result result, const char *reason)
 {
     ck_assert_int_eq(result, IMPORT_INVALID);
-    ck_assert_msg(strstr(error.reason, reason) != NULL, "'%s' is not in '%s'", reason, error.reason);
+    ck_assert_msg(strstr(error.reason, reason) != NULL, "'%s' is not in '%s'", reason,
+                  error.reason);
 }
 
-/* --- values ------------------------------------------------------------------------------------------ */
+/* --- values --- */
 
 START_TEST(each_type_is_read_in_each_of_its_spellings)
 {
@@ -75,35 +76,63 @@ START_TEST(containers_are_read_in_each_of_their_spellings)
     assert_value(READ("\x80\x04]."), "[]");
     assert_value(READ("\x80\x04}."), "{}");
     assert_value(READ("\x80\x04)."), "[]");
-    assert_value(READ("\x80\x04]K\x01" "aK\x02" "a."), "[1,2]");
-    assert_value(READ("\x80\x04](K\x01K\x02" "e."), "[1,2]");
+    assert_value(READ("\x80\x04]K\x01"
+                      "aK\x02"
+                      "a."),
+                 "[1,2]");
+    assert_value(READ("\x80\x04](K\x01K\x02"
+                      "e."),
+                 "[1,2]");
     assert_value(READ("\x80\x04](e."), "[]");
     assert_value(READ("\x80\x04K\x01\x85."), "[1]");
     assert_value(READ("\x80\x04K\x01K\x02\x86."), "[1,2]");
     assert_value(READ("\x80\x04K\x01K\x02K\x03\x87."), "[1,2,3]");
     assert_value(READ("\x80\x04(K\x01K\x02K\x03K\x04t."), "[1,2,3,4]");
     assert_value(READ("\x80\x04(K\x01K\x02l."), "[1,2]");
-    assert_value(READ("\x80\x04(\x8c\x01" "aK\x01" "d."), "{\"a\":1}");
-    assert_value(READ("\x80\x04}\x8c\x01" "aK\x01s."), "{\"a\":1}");
-    assert_value(READ("\x80\x04}(\x8c\x01" "aK\x01\x8c\x01" "b]u."), "{\"a\":1,\"b\":[]}");
-    assert_value(READ("\x80\x04NK\x01" "0."), "null");
-    assert_value(READ("\x80\x04N(K\x01K\x02" "1."), "null");
+    assert_value(READ("\x80\x04(\x8c\x01"
+                      "aK\x01"
+                      "d."),
+                 "{\"a\":1}");
+    assert_value(READ("\x80\x04}\x8c\x01"
+                      "aK\x01s."),
+                 "{\"a\":1}");
+    assert_value(READ("\x80\x04}(\x8c\x01"
+                      "aK\x01\x8c\x01"
+                      "b]u."),
+                 "{\"a\":1,\"b\":[]}");
+    assert_value(READ("\x80\x04NK\x01"
+                      "0."),
+                 "null");
+    assert_value(READ("\x80\x04N(K\x01K\x02"
+                      "1."),
+                 "null");
     assert_value(READ("\x80\x04\x95\x02\x00\x00\x00\x00\x00\x00\x00N."), "null");
 }
 END_TEST
 
 START_TEST(the_memo_shares_values)
 {
-    assert_value(READ("\x80\x04](\x8c\x02hi\x94h\x00h\x00" "e."), "[\"hi\",\"hi\",\"hi\"]");
-    assert_value(READ("\x80\x02](\x8c\x02hiq\x00h\x00j\x00\x00\x00\x00" "e."), "[\"hi\",\"hi\",\"hi\"]");
-    assert_value(READ("\x80\x02](\x8c\x02hir\x00\x00\x00\x00h\x00" "e."), "[\"hi\",\"hi\"]");
-    assert_value(READ("\x80\x04](}\x94\x8c\x01" "aK\x01sh\x00h\x00" "e."), "[{\"a\":1},{\"a\":1},{\"a\":1}]");
+    assert_value(READ("\x80\x04](\x8c\x02hi\x94h\x00h\x00"
+                      "e."),
+                 "[\"hi\",\"hi\",\"hi\"]");
+    assert_value(READ("\x80\x02](\x8c\x02hiq\x00h\x00j\x00\x00\x00\x00"
+                      "e."),
+                 "[\"hi\",\"hi\",\"hi\"]");
+    assert_value(READ("\x80\x02](\x8c\x02hir\x00\x00\x00\x00h\x00"
+                      "e."),
+                 "[\"hi\",\"hi\"]");
+    assert_value(READ("\x80\x04](}\x94\x8c\x01"
+                      "aK\x01sh\x00h\x00"
+                      "e."),
+                 "[{\"a\":1},{\"a\":1},{\"a\":1}]");
     ck_assert_ptr_eq(json_array_get(root, 0), json_array_get(root, 2));
-    assert_value(READ("\x80\x04](]\x94h\x00" "e."), "[[],[]]");
+    assert_value(READ("\x80\x04](]\x94h\x00"
+                      "e."),
+                 "[[],[]]");
 }
 END_TEST
 
-/* --- what is refused ---------------------------------------------------------------------------------- */
+/* --- what is refused --- */
 
 START_TEST(what_could_execute_something_is_refused_by_name_and_offset)
 {
@@ -111,10 +140,11 @@ START_TEST(what_could_execute_something_is_refused_by_name_and_offset)
         unsigned char code;
         const char *name;
     } refused[] = {
-        {'c', "GLOBAL"}, {0x93, "STACK_GLOBAL"}, {'R', "REDUCE"}, {'b', "BUILD"}, {'i', "INST"}, {'o', "OBJ"},
-        {0x81, "NEWOBJ"}, {0x92, "NEWOBJ_EX"}, {0x82, "EXT1"}, {0x83, "EXT2"}, {0x84, "EXT4"}, {'P', "PERSID"},
-        {'Q', "BINPERSID"}, {'2', "DUP"}, {'I', "INT"}, {'S', "STRING"}, {0x8F, "EMPTY_SET"}, {0x96, "BYTEARRAY8"},
-        {0x97, "NEXT_BUFFER"},
+        {'c', "GLOBAL"},     {0x93, "STACK_GLOBAL"}, {'R', "REDUCE"},       {'b', "BUILD"},
+        {'i', "INST"},       {'o', "OBJ"},           {0x81, "NEWOBJ"},      {0x92, "NEWOBJ_EX"},
+        {0x82, "EXT1"},      {0x83, "EXT2"},         {0x84, "EXT4"},        {'P', "PERSID"},
+        {'Q', "BINPERSID"},  {'2', "DUP"},           {'I', "INT"},          {'S', "STRING"},
+        {0x8F, "EMPTY_SET"}, {0x96, "BYTEARRAY8"},   {0x97, "NEXT_BUFFER"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
         char bytes[] = "\x80\x04]cos\nsystem\n.";
@@ -129,14 +159,15 @@ END_TEST
 /* The only ones that do anything are those of the list, whatever follows them. */
 START_TEST(no_other_byte_is_an_opcode)
 {
-    static const char taken[] = "(.01NJKMGX]})tldaesuqrhj\x80\x95\x88\x89\x8a\x8b\x8c\x8d\x85\x86\x87\x94";
+    static const char taken[] =
+        "(.01NJKMGX]})tldaesuqrhj\x80\x95\x88\x89\x8a\x8b\x8c\x8d\x85\x86\x87\x94";
     for (int code = 0; code < 256; code++) {
         char bytes[32] = "\x80\x04NNN";
         bytes[5] = (char)code;
         (void)read_pickle(bytes, sizeof bytes);
-        const bool is_refused =
-            strstr(error.reason, "byte 5: ") != NULL &&
-            (strstr(error.reason, ": refused") != NULL || strstr(error.reason, "no opcode") != NULL);
+        const bool is_refused = strstr(error.reason, "byte 5: ") != NULL &&
+                                (strstr(error.reason, ": refused") != NULL ||
+                                 strstr(error.reason, "no opcode") != NULL);
         const bool is_taken = code != 0 && strchr(taken, code) != NULL;
         ck_assert_msg(is_refused != is_taken, "0x%02x: %s", code, error.reason);
     }
@@ -145,13 +176,30 @@ END_TEST
 
 START_TEST(nothing_can_contain_itself)
 {
-    assert_refused(READ("\x80\x04]\x94h\x00" "a."), "byte 6: APPEND: it adds to a list that is in use elsewhere");
-    assert_refused(READ("\x80\x04]\x94(h\x00" "e."), "APPENDS: it adds to a list");
-    assert_refused(READ("\x80\x04}\x94\x8c\x01" "ah\x00s."), "SETITEM: it adds to a dict");
-    assert_refused(READ("\x80\x04]\x94(h\x00t\x94" "0h\x00h\x01" "a."), "APPEND: it adds to a list");
-    assert_refused(READ("\x80\x04]\x94]h\x00" "ah\x00h\x01" "a."), "memo 1 is fetched where there are 1");
-    assert_refused(READ("\x80\x04]\x94]\x94h\x00" "a0h\x00h\x01" "a."), "APPEND: it adds to a list");
-    assert_refused(READ("\x80\x04K\x01\x85K\x02" "a."), "APPEND: it adds to a list"); /* a tuple */
+    assert_refused(READ("\x80\x04]\x94h\x00"
+                        "a."),
+                   "byte 6: APPEND: it adds to a list that is in use elsewhere");
+    assert_refused(READ("\x80\x04]\x94(h\x00"
+                        "e."),
+                   "APPENDS: it adds to a list");
+    assert_refused(READ("\x80\x04}\x94\x8c\x01"
+                        "ah\x00s."),
+                   "SETITEM: it adds to a dict");
+    assert_refused(READ("\x80\x04]\x94(h\x00t\x94"
+                        "0h\x00h\x01"
+                        "a."),
+                   "APPEND: it adds to a list");
+    assert_refused(READ("\x80\x04]\x94]h\x00"
+                        "ah\x00h\x01"
+                        "a."),
+                   "memo 1 is fetched where there are 1");
+    assert_refused(READ("\x80\x04]\x94]\x94h\x00"
+                        "a0h\x00h\x01"
+                        "a."),
+                   "APPEND: it adds to a list");
+    assert_refused(READ("\x80\x04K\x01\x85K\x02"
+                        "a."),
+                   "APPEND: it adds to a list"); /* a tuple */
 }
 END_TEST
 
@@ -162,17 +210,30 @@ START_TEST(a_broken_stack_is_refused)
     assert_refused(READ("\x80\x04N(."), "1 values and 1 marks are left");
     assert_refused(READ("\x80\x04N.."), "1 bytes follow the end");
     assert_refused(READ("\x80\x04N\x80\x04."), "byte 3: PROTO: a second pickle begins");
-    assert_refused(READ("\x80\x04" "0."), "it takes 1 values, and 0 are there");
+    assert_refused(READ("\x80\x04"
+                        "0."),
+                   "it takes 1 values, and 0 are there");
     assert_refused(READ("\x80\x04N(0."), "it takes 1 values, and 0 are there");
-    assert_refused(READ("\x80\x04" "1."), "there is no mark");
-    assert_refused(READ("\x80\x04](K\x01" "a."), "it takes 2 values, and 1 are there");
+    assert_refused(READ("\x80\x04"
+                        "1."),
+                   "there is no mark");
+    assert_refused(READ("\x80\x04](K\x01"
+                        "a."),
+                   "it takes 2 values, and 1 are there");
     assert_refused(READ("\x80\x04NNa."), "below its values lies no list");
-    assert_refused(READ("\x80\x04]\x8c\x01" "aNs."), "below its values lies no dict");
+    assert_refused(READ("\x80\x04]\x8c\x01"
+                        "aNs."),
+                   "below its values lies no dict");
     assert_refused(READ("\x80\x04}(Nu."), "a key without a value");
     assert_refused(READ("\x80\x04}NNs."), "a key of a dict is not a text");
     assert_refused(READ("\x80\x04}]Ns."), "a key of a dict is not a text");
-    assert_refused(READ("\x80\x04}(\x8c\x01" "aN\x8c\x01" "aNu."), "the key 'a' is given twice");
-    assert_refused(READ("\x80\x04" "h\x00."), "memo 0 is fetched where there are 0");
+    assert_refused(READ("\x80\x04}(\x8c\x01"
+                        "aN\x8c\x01"
+                        "aNu."),
+                   "the key 'a' is given twice");
+    assert_refused(READ("\x80\x04"
+                        "h\x00."),
+                   "memo 0 is fetched where there are 0");
     assert_refused(READ("\x80\x04Nq\x01."), "memo 1 is put where the next one is 0");
     assert_refused(READ("\x80\x04\x94."), "it takes 1 values");
 }
@@ -182,7 +243,10 @@ START_TEST(bad_values_are_refused)
 {
     assert_refused(READ("\x80\x04\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01."), "beyond 64 bits");
     assert_refused(READ("\x80\x04\x8b\xff\xff\xff\xff."), "beyond 64 bits");
-    assert_refused(READ("\x80\x04\x8c\x03" "a\x00" "b."), "a text with a NUL in it");
+    assert_refused(READ("\x80\x04\x8c\x03"
+                        "a\x00"
+                        "b."),
+                   "a text with a NUL in it");
     assert_refused(READ("\x80\x04\x8c\x02\xc3(."), "a text that is not UTF-8");
     assert_refused(READ("\x80\x04\x8c\x03\xed\xa0\x80."), "a text that is not UTF-8");
     assert_refused(READ("\x80\x01N."), "protocol 1 is not one of 2 to 5");
@@ -204,7 +268,8 @@ START_TEST(nesting_and_the_stack_are_bounded)
     ck_assert_msg(read_pickle(bytes, length + 1) == IMPORT_OK, "%s", error.reason);
     bytes[length] = '\x85'; /* one deeper, as a tuple */
     bytes[length + 1] = '.';
-    assert_refused(read_pickle(bytes, length + 2), "containers lie more than 64 deep in each other");
+    assert_refused(read_pickle(bytes, length + 2),
+                   "containers lie more than 64 deep in each other");
 
     char *many = malloc(PICKLE_STACK_MAX + 8);
     memcpy(many, "\x80\x04", 2);
@@ -232,17 +297,23 @@ START_TEST(a_value_that_shares_itself_many_times_costs_nothing)
 }
 END_TEST
 
-/* --- cuts and damage ---------------------------------------------------------------------------------- */
+/* --- cuts and damage --- */
 
-static const char whole[] = "\x80\x04}\x94(\x8c\x01" "a\x94](K\x01M\x01\x02J\x01\x02\x03\x04\x8a\x02\x01\x02"
-                            "e\x8c\x01" "b\x94G\x3f\xe0\x00\x00\x00\x00\x00\x00\x8c\x01" "c\x94}X\x02\x00\x00\x00"
-                            "xyh\x01s\x8c\x01" "d\x94\x88\x89\x86u.";
+static const char whole[] = "\x80\x04}\x94(\x8c\x01"
+                            "a\x94](K\x01M\x01\x02J\x01\x02\x03\x04\x8a\x02\x01\x02"
+                            "e\x8c\x01"
+                            "b\x94G\x3f\xe0\x00\x00\x00\x00\x00\x00\x8c\x01"
+                            "c\x94}X\x02\x00\x00\x00"
+                            "xyh\x01s\x8c\x01"
+                            "d\x94\x88\x89\x86u.";
 
 START_TEST(every_cut_is_said)
 {
-    assert_value(READ(whole), "{\"a\":[1,513,67305985,513],\"b\":0.5,\"c\":{\"xy\":\"a\"},\"d\":[true,false]}");
+    assert_value(READ(whole),
+                 "{\"a\":[1,513,67305985,513],\"b\":0.5,\"c\":{\"xy\":\"a\"},\"d\":[true,false]}");
     for (size_t cut = 0; cut < sizeof whole - 1; cut++) {
-        ck_assert_msg(read_pickle(whole, cut) == IMPORT_INCOMPLETE, "cut at %zu: %s", cut, error.reason);
+        ck_assert_msg(read_pickle(whole, cut) == IMPORT_INCOMPLETE, "cut at %zu: %s", cut,
+                      error.reason);
     }
     ck_assert_int_eq(READ("\x80\x04\x95\x03\x00\x00\x00\x00\x00\x00\x00N."), IMPORT_INCOMPLETE);
     ck_assert_str_eq(error.reason, "byte 2: FRAME: it has 3 bytes, and 2 follow (a cut file?)");

@@ -21,14 +21,16 @@ START_TEST(a_static_function_has_its_name)
     ck_assert_int_eq(add_seven(1), 8);
     const char *place = address_of(add_seven);
     ck_assert_ptr_nonnull(strstr(place_print(place, text), "add_seven+0x0 (test_place)"));
-    ck_assert_ptr_nonnull(strstr(place_print((const char *)place + 1, text), "add_seven+0x1 (test_place)"));
+    ck_assert_ptr_nonnull(
+        strstr(place_print((const char *)place + 1, text), "add_seven+0x1 (test_place)"));
 }
 END_TEST
 
 START_TEST(a_function_of_a_library_has_its_name_and_that_of_the_file)
 {
     char text[PLACE_TEXT_BYTES];
-    ck_assert_ptr_nonnull(strstr(place_print((const void *)(uintptr_t)&suite_create, text), "suite_create+0x0 ("));
+    ck_assert_ptr_nonnull(
+        strstr(place_print((const void *)(uintptr_t)&suite_create, text), "suite_create+0x0 ("));
 }
 END_TEST
 

@@ -1,4 +1,5 @@
-/* The plans of the planner: each is carried out step by step, and is as cheap as trying everything finds. */
+/* The plans of the planner: each is carried out step by step, and is as cheap as trying everything
+ * finds. */
 #include "harness/oracle.h"
 #include "harness/plan.h"
 #include "tests/plan_simulator.h"
@@ -38,7 +39,8 @@ static void rig_deinit(struct rig *rig)
 /* A copy to change: whose blocks are its own. */
 static struct oom *copy_oom(struct rig *rig)
 {
-    struct oom_block *blocks = realloc(rig->other.blocks, (rig->oom.block_count + 1) * sizeof *blocks);
+    struct oom_block *blocks = realloc(rig->other.blocks,
+                                       (rig->oom.block_count + 1) * sizeof *blocks);
     ck_assert_ptr_nonnull(blocks);
     if (rig->oom.block_count > 0) {
         memcpy(blocks, rig->oom.blocks, rig->oom.block_count * sizeof *blocks);
@@ -76,16 +78,19 @@ static void draw_found(struct rig *rig, const struct random_oom_wish *wish)
     } while (!find(rig));
 }
 
-static const struct random_oom_wish small = {.granules_max = 40, .block_count_max = 14, .has_alignments = true};
-static const struct random_oom_wish tiny = {.granules_max = 8, .block_count_max = 6, .has_alignments = false};
-static const struct random_oom_wish tiny_aligned = {.granules_max = 12, .block_count_max = 6, .has_alignments = true};
+static const struct random_oom_wish small = {
+    .granules_max = 40, .block_count_max = 14, .has_alignments = true};
+static const struct random_oom_wish tiny = {
+    .granules_max = 8, .block_count_max = 6, .has_alignments = false};
+static const struct random_oom_wish tiny_aligned = {
+    .granules_max = 12, .block_count_max = 6, .has_alignments = true};
 
 static bool is_free_of_charge(const struct proof_plan *plan)
 {
     return plan->evicted_count == 0 && plan->move_count == 0;
 }
 
-/* --- plans can be carried out -------------------------------------------------------------------------- */
+/* --- plans can be carried out --- */
 
 /* The sums that a plan says beside its steps. */
 static void check_sums(const struct oom *oom, const struct proof_plan *plan)
@@ -100,7 +105,8 @@ static void check_sums(const struct oom *oom, const struct proof_plan *plan)
     }
     for (size_t i = 0; i < oom->block_count; i++) {
         const struct oom_block *block = &oom->blocks[i];
-        frees_awaited += block->state == BLOCK_DYING && block->hold_count == 0 && block->freed_at_ns <= plan->until_ns;
+        frees_awaited += block->state == BLOCK_DYING && block->hold_count == 0 &&
+                         block->freed_at_ns <= plan->until_ns;
         for (size_t k = 0; k < plan->evicted_count; k++) {
             evicted_bytes += plan->evicted[k] == i ? block->size_bytes : 0;
         }
@@ -124,7 +130,8 @@ START_TEST(a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_car
         random_oom_draw(&rig.random, &small, &rig.oom);
         const enum verdict_kind kind = judge(&rig, &rig.oom);
         ck_assert(kind == VERDICT_PREMATURE || kind == VERDICT_JUSTIFIED);
-        ck_assert_msg(find(&rig) == (kind == VERDICT_PREMATURE), "draw %d: the oracle says %s", i, verdict_name(kind));
+        ck_assert_msg(find(&rig) == (kind == VERDICT_PREMATURE), "draw %d: the oracle says %s", i,
+                      verdict_name(kind));
         if (kind == VERDICT_JUSTIFIED) {
             continue;
         }
@@ -135,8 +142,9 @@ START_TEST(a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_car
         moves += rig.plan.move_count > 0;
         evictions += rig.plan.evicted_count > 0;
     }
-    printf("plan: %d draws, %llu plans, %llu wait, %llu move, %llu evict\n", OOM_COUNT, (unsigned long long)found_count,
-           (unsigned long long)waits, (unsigned long long)moves, (unsigned long long)evictions);
+    printf("plan: %d draws, %llu plans, %llu wait, %llu move, %llu evict\n", OOM_COUNT,
+           (unsigned long long)found_count, (unsigned long long)waits, (unsigned long long)moves,
+           (unsigned long long)evictions);
     ck_assert_uint_gt(found_count, OOM_COUNT / 4);
     ck_assert_uint_gt(waits, OOM_COUNT / 100);
     ck_assert_uint_gt(moves, OOM_COUNT / 100);
@@ -145,7 +153,7 @@ START_TEST(a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_car
 }
 END_TEST
 
-/* --- plans cost no more than they must ------------------------------------------------------------------ */
+/* --- plans cost no more than they must --- */
 
 START_TEST(nothing_is_awaited_moved_or_evicted_when_a_hole_is_there)
 {
@@ -208,8 +216,8 @@ static size_t find_candidates(const struct oom *oom, size_t candidates[CANDIDATE
     size_t count = 0;
     for (size_t i = 0; i < oom->block_count && plan_may_evict(oom); i++) {
         const struct oom_block *block = &oom->blocks[i];
-        if (block->kind == BLOCK_PROGRAM && block->state == BLOCK_LIVE && block->used_until_ns <= drain_ns &&
-            block->op != oom->request.own_op) {
+        if (block->kind == BLOCK_PROGRAM && block->state == BLOCK_LIVE &&
+            block->used_until_ns <= drain_ns && block->op != oom->request.own_op) {
             ck_assert_uint_lt(count, CANDIDATE_COUNT_MAX);
             candidates[count++] = i;
         }
@@ -217,8 +225,8 @@ static size_t find_candidates(const struct oom *oom, size_t candidates[CANDIDATE
     return count;
 }
 
-/* The fewest programs, and of those the least bytes, over all choices: who must stay becomes a buffer, which may
- * move as the program might have, and never goes. */
+/* The fewest programs, and of those the least bytes, over all choices: who must stay becomes a
+ * buffer, which may move as the program might have, and never goes. */
 static void try_every_choice(struct rig *rig, size_t *fewest, uint64_t *least_bytes)
 {
     size_t candidates[CANDIDATE_COUNT_MAX];
@@ -236,8 +244,8 @@ static void try_every_choice(struct rig *rig, size_t *fewest, uint64_t *least_by
             evicted_bytes += goes ? block->size_bytes : 0;
             block->kind = goes ? BLOCK_PROGRAM : BLOCK_BUFFER;
         }
-        const bool is_cheaper =
-            evicted_count < *fewest || (evicted_count == *fewest && evicted_bytes < *least_bytes);
+        const bool is_cheaper = evicted_count < *fewest ||
+                                (evicted_count == *fewest && evicted_bytes < *least_bytes);
         if (is_cheaper && is_premature(rig, other)) {
             *fewest = evicted_count;
             *least_bytes = evicted_bytes;
@@ -259,15 +267,16 @@ START_TEST(the_fewest_programs_are_evicted_and_of_those_the_least_bytes)
         ck_assert_uint_eq(rig.plan.evicted_bytes, least_bytes);
         by_count[fewest]++;
     }
-    printf("plan: %llu plans evict one program, %llu two, %llu three\n", (unsigned long long)by_count[1],
-           (unsigned long long)by_count[2], (unsigned long long)by_count[3]);
+    printf("plan: %llu plans evict one program, %llu two, %llu three\n",
+           (unsigned long long)by_count[1], (unsigned long long)by_count[2],
+           (unsigned long long)by_count[3]);
     ck_assert_uint_gt(by_count[1], 500);
     ck_assert_uint_gt(by_count[2], 50);
     rig_deinit(&rig);
 }
 END_TEST
 
-/* --- moved bytes -------------------------------------------------------------------------------------------- */
+/* --- moved bytes --- */
 
 /* A search over all places of movable blocks and request on a tiny heap, in granules. */
 struct tiny_search {
@@ -301,8 +310,8 @@ static bool is_clear(const struct tiny_search *search, size_t placed, uint64_t s
     return true;
 }
 
-/* Blocks ascend, so one that keeps its place in the order lies above all that were placed before it and below every
- * unmovable one that comes after it. */
+/* Blocks ascend, so one that keeps its place in the order lies above all that were placed before it
+ * and below every unmovable one that comes after it. */
 static bool is_in_order(const struct tiny_search *search, size_t block, uint64_t start)
 {
     for (size_t i = 0; i < search->oom->block_count; i++) {
@@ -320,7 +329,8 @@ static bool is_in_order(const struct tiny_search *search, size_t block, uint64_t
 
 static void place_from(struct tiny_search *search, size_t block, uint64_t moved)
 {
-    while (block < search->oom->block_count && (search->is_gone[block] || !search->is_movable[block])) {
+    while (block < search->oom->block_count &&
+           (search->is_gone[block] || !search->is_movable[block])) {
         block++;
     }
     if (moved >= search->best) {
@@ -328,7 +338,8 @@ static void place_from(struct tiny_search *search, size_t block, uint64_t moved)
     }
     if (block == search->oom->block_count) {
         bool fits = search->need == 0;
-        for (uint64_t start = search->bottom; start + search->need <= search->granules && !fits; start++) {
+        for (uint64_t start = search->bottom; start + search->need <= search->granules && !fits;
+             start++) {
             fits = start % search->align == 0 && is_clear(search, block, start, search->need);
         }
         search->best = fits ? moved : search->best;
@@ -337,7 +348,8 @@ static void place_from(struct tiny_search *search, size_t block, uint64_t moved)
     const uint64_t size = size_of(search, block);
     const uint64_t align = search->oom->blocks[block].align_bytes / search->oom->granule_bytes;
     for (uint64_t start = search->bottom; start + size <= search->granules; start++) {
-        const bool is_allowed = start % align == 0 && (!search->keeps_order || is_in_order(search, block, start));
+        const bool is_allowed = start % align == 0 &&
+                                (!search->keeps_order || is_in_order(search, block, start));
         search->places[block] = start;
         if (is_allowed && is_clear(search, block, start, size)) {
             place_from(search, block + 1, moved + (start != home_of(search, block) ? size : 0));
@@ -372,8 +384,8 @@ static uint64_t least_moved(const struct oom *oom, const struct proof_plan *plan
     for (size_t i = 0; i < oom->block_count; i++) {
         const struct oom_block *block = &oom->blocks[i];
         const bool is_used = block->used_until_ns > plan->until_ns;
-        const bool is_freed =
-            block->state == BLOCK_DYING && block->hold_count == 0 && block->freed_at_ns <= plan->until_ns;
+        const bool is_freed = block->state == BLOCK_DYING && block->hold_count == 0 &&
+                              block->freed_at_ns <= plan->until_ns;
         const uint64_t stack = is_used ? block->stack_bytes / granule : 0;
         search.bottom = stack > search.bottom ? stack : search.bottom;
         search.is_gone[i] = is_freed || is_evicted(plan, i);
@@ -389,7 +401,8 @@ struct moved {
     uint64_t plan_count, minimal_count, granules, least_granules;
 };
 
-static struct moved measure_moves(struct rig *rig, const struct random_oom_wish *wish, enum defrag_contract defrag)
+static struct moved measure_moves(struct rig *rig, const struct random_oom_wish *wish,
+                                  enum defrag_contract defrag)
 {
     struct moved moved = {0};
     for (int i = 0; i < TINY_COUNT; i++) {
@@ -410,10 +423,12 @@ static struct moved measure_moves(struct rig *rig, const struct random_oom_wish 
         moved.granules += rig->plan.moved_bytes / rig->oom.granule_bytes;
         moved.least_granules += least / rig->oom.granule_bytes;
     }
-    printf("plan: of %llu tiny plans that %s%s, %llu move the least there is; together they move %llu granules, the "
-           "least is %llu\n", (unsigned long long)moved.plan_count, defrag == DEFRAG_SLIDE ? "slide" : "repack",
-           wish->has_alignments ? " aligned blocks" : "", (unsigned long long)moved.minimal_count,
-           (unsigned long long)moved.granules, (unsigned long long)moved.least_granules);
+    printf(
+        "plan: of %llu tiny plans that %s%s, %llu move the least there is; together they move %llu granules, the "
+        "least is %llu\n",
+        (unsigned long long)moved.plan_count, defrag == DEFRAG_SLIDE ? "slide" : "repack",
+        wish->has_alignments ? " aligned blocks" : "", (unsigned long long)moved.minimal_count,
+        (unsigned long long)moved.granules, (unsigned long long)moved.least_granules);
     ck_assert_uint_gt(moved.plan_count, 1000);
     return moved;
 }
@@ -443,15 +458,20 @@ START_TEST(repacking_moves_hardly_more_than_the_least_bytes)
 }
 END_TEST
 
-/* --- circles ----------------------------------------------------------------------------------------------- */
+/* --- circles --- */
 
-/* Two spans of four and three granules around a held block.  A block of three and one of two have to change places for
- * a request of two, and there is no room to step aside. */
+/* Two spans of four and three granules around a held block.  A block of three and one of two have
+ * to change places for a request of two, and there is no room to step aside. */
 START_TEST(blocks_that_wait_for_each_other_go_through_host_memory)
 {
     struct oom_block blocks[] = {
         {.address = 0, .size_bytes = 3, .align_bytes = 1, .op = 1, .state = BLOCK_LIVE},
-        {.address = 4, .size_bytes = 1, .align_bytes = 1, .op = 2, .state = BLOCK_LIVE, .hold_count = 1},
+        {.address = 4,
+         .size_bytes = 1,
+         .align_bytes = 1,
+         .op = 2,
+         .state = BLOCK_LIVE,
+         .hold_count = 1},
         {.address = 5, .size_bytes = 2, .align_bytes = 1, .op = 3, .state = BLOCK_LIVE},
     };
     const struct oom oom = {
@@ -497,9 +517,10 @@ START_TEST(circles_among_many_blocks_can_be_carried_out)
 }
 END_TEST
 
-/* --- the simulator ------------------------------------------------------------------------------------------ */
+/* --- the simulator --- */
 
-/* One plan of the planner with something changed: what a plan is held against here must be able to say no. */
+/* One plan of the planner with something changed: what a plan is held against here must be able to
+ * say no. */
 static bool is_refused_with(struct rig *rig, const struct proof_plan *plan)
 {
     char reason[PLAN_SIMULATOR_REASON_BYTES] = "";
@@ -547,12 +568,14 @@ int main(void)
     suite_add_tcase(suite, cost);
     tcase_set_timeout(steps, 120);
     tcase_set_timeout(cost, 120);
-    tcase_add_test(steps, a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_carried_out);
+    tcase_add_test(steps,
+                   a_plan_is_found_exactly_when_the_oracle_says_premature_and_can_be_carried_out);
     tcase_add_test(steps, blocks_that_wait_for_each_other_go_through_host_memory);
     tcase_add_test(steps, circles_among_many_blocks_can_be_carried_out);
     tcase_add_test(steps, a_plan_with_a_step_left_out_is_refused);
     tcase_add_test(cost, nothing_is_awaited_moved_or_evicted_when_a_hole_is_there);
-    tcase_add_test(cost, nothing_is_moved_or_evicted_when_waiting_does_and_no_wait_is_longer_than_it_must_be);
+    tcase_add_test(
+        cost, nothing_is_moved_or_evicted_when_waiting_does_and_no_wait_is_longer_than_it_must_be);
     tcase_add_test(cost, the_fewest_programs_are_evicted_and_of_those_the_least_bytes);
     tcase_add_test(cost, sliding_moves_the_least_bytes_there_are);
     tcase_add_test(cost, repacking_moves_hardly_more_than_the_least_bytes);

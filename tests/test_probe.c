@@ -1,4 +1,5 @@
-/* Each probe is hit by a shortest list of ops and missed by its neighbour, and the scenarios reach the states. */
+/* Each probe is hit by a shortest list of ops and missed by its neighbour, and the scenarios reach
+ * the states. */
 #include "harness/ops_file.h"
 #include "harness/probe_watch.h"
 #include "harness/run.h"
@@ -13,13 +14,14 @@
 
 enum { G = 512, SEED_COUNT = 20 };
 
-/* --- a hit and a near miss of each ------------------------------------------------------------------ */
+/* --- a hit and a near miss of each --- */
 
-/* Two lists of ops for libhbm, which places at the top of the device.  Capacities and sizes are a few granules of 512
- * bytes.  Where a fault is given, op 0 of both lists stands for arming it: it strikes the next call of its kind. */
+/* Two lists of ops for libhbm, which places at the top of the device.  Capacities and sizes are a
+ * few granules of 512 bytes.  Where a fault is given, op 0 of both lists stands for arming it: it
+ * strikes the next call of its kind. */
 struct probe_case {
     enum probe probe;
-    const char *head;      /* lines of the .ops head */
+    const char *head; /* lines of the .ops head */
     const char *hit, *miss;
     const char *miss_head; /* NULL: the same head */
     bool is_greedy;        /* on the target below instead */
@@ -41,15 +43,18 @@ static const struct probe_case cases[] = {
      .hit = "0: load size=1K stack=0\n1: load size=2K stack=0\n",
      "0: load size=1K stack=0\n1: alloc size=2K\n"},
     {PROBE_PLACED_AFTER_ALL_THREE, "capacity 3K\n",
-     .hit = "0: alloc size=512\n1: load size=512 stack=0\n2: alloc size=512\n3: alloc size=512\n4: alloc size=512\n"
-     "5: free block=0\n6: free_after block=3 delay=1us\n7: alloc size=2K\n",
+     .hit =
+         "0: alloc size=512\n1: load size=512 stack=0\n2: alloc size=512\n3: alloc size=512\n4: alloc size=512\n"
+         "5: free block=0\n6: free_after block=3 delay=1us\n7: alloc size=2K\n",
      "0: alloc size=512\n1: load size=512 stack=0\n2: alloc size=512\n3: alloc size=512\n4: alloc size=512\n"
      "5: free block=0\n6: free_after block=3 delay=1us\n7: alloc size=1536\n"},
     {PROBE_HOLE_EXACTLY_THE_REQUEST, "capacity 2K\n",
-     .hit = "0: alloc size=1K\n1: alloc size=1K\n2: free_after block=0 delay=1us\n3: alloc size=1K\n",
+     .hit =
+         "0: alloc size=1K\n1: alloc size=1K\n2: free_after block=0 delay=1us\n3: alloc size=1K\n",
      "0: alloc size=1K\n1: alloc size=1K\n2: free_after block=0 delay=1us\n3: alloc size=512\n"},
     {PROBE_RELOADED_BY_EXECUTE, "capacity 2K\n",
-     .hit = "0: load size=1K stack=0\n1: alloc size=2K\n2: free block=1\n3: execute program=0 delay=1us\n",
+     .hit =
+         "0: load size=1K stack=0\n1: alloc size=2K\n2: free block=1\n3: execute program=0 delay=1us\n",
      "0: load size=1K stack=0\n1: alloc size=1K\n2: free block=1\n3: execute program=0 delay=1us\n"},
     {PROBE_STACK_MET_THE_HEAP, "capacity 2K\n",
      .hit = "0: load size=1K stack=1K\n1: execute program=0 delay=1us\n",
@@ -65,65 +70,78 @@ static const struct probe_case cases[] = {
      .hit = "0: alloc size=512 align=2K\n1: hold block=0\n2: alloc size=1536 align=2K\n",
      "0: alloc size=512 align=2K\n1: hold block=0\n2: alloc size=2K align=2K\n"},
     {PROBE_EVICTED_WHILE_A_FREE_WAS_QUEUED, "capacity 2K\noption order=evict,drain,defragment\n",
-     .hit = "0: alloc size=1K\n1: load size=1K stack=0\n2: free_after block=0 delay=1us\n3: alloc size=1K\n",
+     .hit =
+         "0: alloc size=1K\n1: load size=1K stack=0\n2: free_after block=0 delay=1us\n3: alloc size=1K\n",
      "0: alloc size=1K\n1: load size=1K stack=0\n2: free_after block=0 delay=1us\n3: alloc size=1K\n",
      .miss_head = "capacity 2K\noption order=drain,evict,defragment\n"},
     {PROBE_EVICTED_ONCE_IT_WAS_IDLE, "capacity 2K\n",
      .hit = "0: alloc size=1K\n1: load size=1K stack=0\n2: free_after block=0 delay=2us\n"
             "3: execute program=1 delay=1us\n"
-     "4: alloc size=2K\n",
+            "4: alloc size=2K\n",
      "0: alloc size=1K\n1: load size=1K stack=0\n2: free_after block=0 delay=2us\n3: execute program=1 delay=1us\n"
      "4: advance delay=1us\n5: alloc size=2K\n"},
     {PROBE_MOVED_WHILE_A_PROGRAM_LOADS, "capacity 2K\n",
      .hit = "0: alloc size=512\n1: alloc size=512\n2: free block=0\n3: load size=1536 stack=0\n",
      "0: alloc size=512\n1: alloc size=512\n2: free block=0\n3: load size=1K stack=0\n"},
     {PROBE_MOVED_WHILE_A_PROGRAM_EXECUTES, "capacity 3K\n",
-     .hit = "0: load size=1K stack=0\n1: alloc size=512\n2: alloc size=512\n3: execute program=0 delay=never\n"
-     "4: free block=1\n5: alloc size=1536\n",
+     .hit =
+         "0: load size=1K stack=0\n1: alloc size=512\n2: alloc size=512\n3: execute program=0 delay=never\n"
+         "4: free block=1\n5: alloc size=1536\n",
      "0: load size=1K stack=0\n1: alloc size=512\n2: alloc size=512\n3: execute program=0 delay=1us\n"
      "4: free block=1\n5: advance delay=1us\n6: alloc size=1536\n"},
     {PROBE_MOVED_THROUGH_THE_HOST, "capacity 3584\n",
      .hit = "0: alloc size=1K align=1K\n1: alloc size=1536\n2: alloc size=1K align=2K\n",
      "0: alloc size=1K align=1K\n1: alloc size=1536\n2: alloc size=512 align=2K\n"},
     {PROBE_MOVED_AROUND_A_HELD_BLOCK, "capacity 3K\n",
-     .hit = "0: alloc size=512\n1: alloc size=512\n2: alloc size=512\n3: hold block=1\n4: free block=0\n"
-            "5: alloc size=2K\n",
+     .hit =
+         "0: alloc size=512\n1: alloc size=512\n2: alloc size=512\n3: hold block=1\n4: free block=0\n"
+         "5: alloc size=2K\n",
      "0: alloc size=512\n1: alloc size=512\n2: alloc size=512\n3: hold block=0\n4: free block=1\n5: alloc size=2K\n"},
     {PROBE_COMPLETED_WHILE_AWAITING_ANOTHER, "capacity 2K\n",
-     .hit = "0: alloc size=1K\n1: alloc size=1K\n2: use block=1 delay=1us\n3: free_after block=0 delay=2us\n"
-            "4: alloc size=1K\n",
+     .hit =
+         "0: alloc size=1K\n1: alloc size=1K\n2: use block=1 delay=1us\n3: free_after block=0 delay=2us\n"
+         "4: alloc size=1K\n",
      "0: alloc size=1K\n1: alloc size=1K\n2: use block=1 delay=3us\n3: free_after block=0 delay=2us\n"
      "4: alloc size=1K\n"},
     {PROBE_AWAITED_OUT_OF_ORDER, "capacity 2K\n",
-     .hit = "0: alloc size=1K\n1: alloc size=1K\n2: use block=0 delay=2us\n3: free_after block=1 delay=1us\n"
-            "4: alloc size=1K\n",
+     .hit =
+         "0: alloc size=1K\n1: alloc size=1K\n2: use block=0 delay=2us\n3: free_after block=1 delay=1us\n"
+         "4: alloc size=1K\n",
      "0: alloc size=1K\n1: alloc size=1K\n2: free_after block=1 delay=1us\n3: use block=0 delay=2us\n"
      "4: alloc size=1K\n"},
     {PROBE_FAULT_STRUCK_A_MOVE, "capacity 2K\n",
-     .hit = "0: advance delay=1us\n1: alloc size=512\n2: alloc size=512\n3: free block=1\n4: alloc size=1536\n",
+     .hit =
+         "0: advance delay=1us\n1: alloc size=512\n2: alloc size=512\n3: free block=1\n4: alloc size=1536\n",
      "0: advance delay=1us\n1: alloc size=512\n2: alloc size=512\n3: free block=1\n4: alloc size=1K\n",
      .has_fault = true, .fault = FAULT_COPY},
     {PROBE_FAULT_STRUCK_A_WAIT, "capacity 2K\n",
-     .hit = "0: advance delay=1us\n1: alloc size=2K\n2: free_after block=1 delay=1us\n3: alloc size=512\n",
+     .hit =
+         "0: advance delay=1us\n1: alloc size=2K\n2: free_after block=1 delay=1us\n3: alloc size=512\n",
      "0: advance delay=1us\n1: alloc size=1K\n2: free_after block=1 delay=1us\n3: alloc size=512\n",
      .has_fault = true, .fault = FAULT_WAIT},
     {PROBE_FAULT_STRUCK_AN_UNLOAD, "capacity 2K\n",
      .hit = "0: advance delay=1us\n1: load size=1K stack=0\n2: alloc size=2K\n",
-     "0: advance delay=1us\n1: load size=1K stack=0\n2: alloc size=1K\n", .has_fault = true, .fault = FAULT_UNLOAD},
-    {PROBE_FAULT_STRUCK_HOST_MEMORY, "capacity 2K\n", .hit = "0: advance delay=1us\n1: load size=512 stack=512\n",
+     "0: advance delay=1us\n1: load size=1K stack=0\n2: alloc size=1K\n", .has_fault = true,
+     .fault = FAULT_UNLOAD},
+    {PROBE_FAULT_STRUCK_HOST_MEMORY, "capacity 2K\n",
+     .hit = "0: advance delay=1us\n1: load size=512 stack=512\n",
      "0: advance delay=1us\n1: alloc size=512\n", .has_fault = true, .fault = FAULT_HOST_MEMORY},
     {PROBE_OOM_AFTER_ALL_THREE, "capacity 3K\n",
-     .hit = "0: alloc size=3K\n1: free block=0\n2: alloc size=512\n3: load size=512 stack=0\n4: alloc size=512\n"
-            "5: alloc size=512\n6: alloc size=512\n7: free block=2\n8: free_after block=6 delay=1us\n"
-            "9: alloc size=3K\n",
+     .hit =
+         "0: alloc size=3K\n1: free block=0\n2: alloc size=512\n3: load size=512 stack=0\n4: alloc size=512\n"
+         "5: alloc size=512\n6: alloc size=512\n7: free block=2\n8: free_after block=6 delay=1us\n"
+         "9: alloc size=3K\n",
      "0: alloc size=3K\n1: free block=0\n2: alloc size=512\n3: load size=512 stack=0\n4: alloc size=512\n"
      "5: alloc size=512\n6: alloc size=512\n7: free block=2\n8: free_after block=6 delay=1us\n9: advance delay=1us\n"
-     "10: alloc size=3K\n", .is_greedy = true},
+     "10: alloc size=3K\n",
+     .is_greedy = true},
     {PROBE_OOM_WITH_ENOUGH_FREE, "capacity 2K\n",
-     .hit = "0: alloc size=512\n1: alloc size=512\n2: hold block=1\n3: free block=0\n4: alloc size=1536\n",
+     .hit =
+         "0: alloc size=512\n1: alloc size=512\n2: hold block=1\n3: free block=0\n4: alloc size=1536\n",
      "0: alloc size=512\n1: alloc size=512\n2: hold block=1\n3: free block=0\n4: alloc size=1537\n"},
     {PROBE_OOM_WITHOUT_ENOUGH_FREE, "capacity 2K\n",
-     .hit = "0: alloc size=512\n1: alloc size=512\n2: hold block=1\n3: free block=0\n4: alloc size=1537\n",
+     .hit =
+         "0: alloc size=512\n1: alloc size=512\n2: hold block=1\n3: free block=0\n4: alloc size=1537\n",
      "0: alloc size=512\n1: alloc size=512\n2: hold block=1\n3: free block=0\n4: alloc size=1536\n"},
     {PROBE_OOM_FOR_THE_STACK, "capacity 2K\n",
      .hit = "0: load size=1K stack=1K\n1: alloc size=512\n2: execute program=0 delay=1us\n",
@@ -143,20 +161,23 @@ static const struct probe_case cases[] = {
     {PROBE_DONATED_WHILE_USED, "capacity 2K\n",
      .hit = "0: alloc size=1K\n1: use block=0 delay=1us\n2: donate block=0 size=1K\n",
      "0: alloc size=1K\n1: use block=0 delay=1us\n2: advance delay=1us\n3: donate block=0 size=1K\n"},
-    {PROBE_FREED_WHILE_HELD, "capacity 2K\n", .hit = "0: alloc size=1K\n1: hold block=0\n2: free block=0\n",
+    {PROBE_FREED_WHILE_HELD, "capacity 2K\n",
+     .hit = "0: alloc size=1K\n1: hold block=0\n2: free block=0\n",
      "0: alloc size=1K\n1: hold block=0\n2: release block=0\n3: free block=0\n"},
     {PROBE_RELEASED_BY_ONE_OF_TWO, "capacity 2K\n",
-     .hit = "0: alloc size=1K\n1: hold block=0\n2: hold block=0\n3: free block=0\n4: release block=0\n",
+     .hit =
+         "0: alloc size=1K\n1: hold block=0\n2: hold block=0\n3: free block=0\n4: release block=0\n",
      "0: alloc size=1K\n1: hold block=0\n2: hold block=0\n3: release block=0\n4: free block=0\n5: release block=0\n"},
 };
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
 
-/* libhbm plans first and mitigates only when that will help.  This one mitigates as far as it can, for GREEDY_BYTES,
- * and then finds that a larger request does not fit all the same. */
+/* libhbm plans first and mitigates only when that will help.  This one mitigates as far as it can,
+ * for GREEDY_BYTES, and then finds that a larger request does not fit all the same. */
 enum { GREEDY_BYTES = 2048 };
 #define GREEDY_IDS (UINT64_C(1) << 40)
 
-static enum target_result greedy_alloc(struct target_instance *instance, const struct target_request *request,
+static enum target_result greedy_alloc(struct target_instance *instance,
+                                       const struct target_request *request,
                                        struct target_block *block)
 {
     const struct target *inner = target_find("hbm");
@@ -177,8 +198,8 @@ static void read_list(const char *head, const char *body, struct setup *setup, s
     const int length = snprintf(text, sizeof text, "hbmstress-ops 1\n%s\n%s", head, body);
     ck_assert_int_lt(length, (int)sizeof text);
     op_list_init(ops);
-    ck_assert_msg(ops_file_parse(text, (size_t)length, setup, ops, &error) == OPS_FILE_OK, "%s\n%s", error.reason,
-                  text);
+    ck_assert_msg(ops_file_parse(text, (size_t)length, setup, ops, &error) == OPS_FILE_OK, "%s\n%s",
+                  error.reason, text);
 }
 
 /* How many ops of the list hit the case's probe. */
@@ -213,11 +234,13 @@ START_TEST(a_probe_is_hit_by_its_list_and_missed_by_the_neighbour)
     const uint64_t hits = count_hits(tried, tried->head, tried->hit);
     ck_assert_msg(hits == 1, "%s: hit by %llu ops of its list", name, (unsigned long long)hits);
     const char *head = tried->miss_head == NULL ? tried->head : tried->miss_head;
-    ck_assert_msg(count_hits(tried, head, tried->miss) == 0, "%s: its neighbour hits it, too", name);
+    ck_assert_msg(count_hits(tried, head, tried->miss) == 0, "%s: its neighbour hits it, too",
+                  name);
 }
 END_TEST
 
-/* What became of an op is told without a target: the driver alone decides whether memory may go bad. */
+/* What became of an op is told without a target: the driver alone decides whether memory may go
+ * bad. */
 static uint64_t hits_of_granted(enum op_kind kind)
 {
     struct timeline *timeline = timeline_create();
@@ -244,7 +267,8 @@ START_TEST(every_probe_has_a_case_a_name_of_its_own_and_a_summary)
 {
     uint64_t covered = UINT64_C(1) << PROBE_RETIRED_MEMORY; /* the test above */
     for (int i = 0; i < CASE_COUNT; i++) {
-        ck_assert_msg((covered >> cases[i].probe & 1) == 0, "%s has two cases", probe_info(cases[i].probe)->name);
+        ck_assert_msg((covered >> cases[i].probe & 1) == 0, "%s has two cases",
+                      probe_info(cases[i].probe)->name);
         covered |= UINT64_C(1) << cases[i].probe;
     }
     for (unsigned i = 0; i < PROBE_COUNT; i++) {
@@ -260,7 +284,7 @@ START_TEST(every_probe_has_a_case_a_name_of_its_own_and_a_summary)
 }
 END_TEST
 
-/* --- pairs ----------------------------------------------------------------------------------------------- */
+/* --- pairs --- */
 
 START_TEST(each_pair_has_a_place_of_its_own)
 {
@@ -304,7 +328,7 @@ START_TEST(a_request_is_not_placed_and_refused_at_once)
 }
 END_TEST
 
-/* --- what the scenarios reach -------------------------------------------------------------------------------- */
+/* --- what the scenarios reach --- */
 
 /* What no scenario reaches by itself: memory goes bad in campaigns with faults alone. */
 static bool is_out_of_reach(enum probe probe)
@@ -318,8 +342,10 @@ static void check_pairs_are_possible(const struct run_totals *totals)
         for (unsigned low = 0; low < high; low++) {
             const enum probe one = (enum probe)low;
             const enum probe other = (enum probe)high;
-            ck_assert_msg(totals->probe_pairs[probe_pair_index(one, other)] == 0 || probe_pair_is_possible(one, other),
-                          "%s and %s were hit by one op", probe_info(one)->name, probe_info(other)->name);
+            ck_assert_msg(totals->probe_pairs[probe_pair_index(one, other)] == 0 ||
+                              probe_pair_is_possible(one, other),
+                          "%s and %s were hit by one op", probe_info(one)->name,
+                          probe_info(other)->name);
         }
     }
 }
@@ -334,8 +360,11 @@ static void run_seeds(const struct scenario *scenario, struct run_totals *totals
         snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
         setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
         setup.seed = seed;
-        const struct trial_plan plan = {.target = target_find("hbm"), .scenario = scenario, .setup = &setup,
-                                        .capacity_is_free = true, .op_count_max = scenario->ops_per_trial};
+        const struct trial_plan plan = {.target = target_find("hbm"),
+                                        .scenario = scenario,
+                                        .setup = &setup,
+                                        .capacity_is_free = true,
+                                        .op_count_max = scenario->ops_per_trial};
         ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
         run_totals_add(totals, &trial.totals);
         trial_deinit(&trial);
@@ -385,7 +414,8 @@ int main(void)
     Suite *suite = suite_create("probe");
     TCase *tests = tcase_create("probe");
     tcase_set_timeout(tests, 1200);
-    tcase_add_loop_test(tests, a_probe_is_hit_by_its_list_and_missed_by_the_neighbour, 0, CASE_COUNT);
+    tcase_add_loop_test(tests, a_probe_is_hit_by_its_list_and_missed_by_the_neighbour, 0,
+                        CASE_COUNT);
     tcase_add_test(tests, memory_that_is_retired_is_seen);
     tcase_add_test(tests, every_probe_has_a_case_a_name_of_its_own_and_a_summary);
     tcase_add_test(tests, each_pair_has_a_place_of_its_own);

@@ -21,17 +21,24 @@ static void read_from(const char *text, size_t length)
 START_TEST(each_wire_type_is_read)
 {
     static const char text[] = "\x08\x96\x01"
-                               "\x11\x08\x07\x06\x05\x04\x03\x02\x81" "\x1A\x03" "abc" "\x25\x01\x02\x03\x84";
+                               "\x11\x08\x07\x06\x05\x04\x03\x02\x81"
+                               "\x1A\x03"
+                               "abc"
+                               "\x25\x01\x02\x03\x84";
     read_from(text, sizeof text - 1);
     ck_assert_int_eq(protobuf_next(&reader, &field, &error), IMPORT_OK);
-    ck_assert(field.number == 1 && field.type == PROTOBUF_VARINT && field.value == 150 && field.at == 0);
+    ck_assert(field.number == 1 && field.type == PROTOBUF_VARINT && field.value == 150 &&
+              field.at == 0);
     ck_assert_int_eq(protobuf_next(&reader, &field, &error), IMPORT_OK);
-    ck_assert(field.number == 2 && field.type == PROTOBUF_FIXED64 && field.value == UINT64_C(0x8102030405060708));
+    ck_assert(field.number == 2 && field.type == PROTOBUF_FIXED64 &&
+              field.value == UINT64_C(0x8102030405060708));
     ck_assert_int_eq(protobuf_next(&reader, &field, &error), IMPORT_OK);
-    ck_assert(field.number == 3 && field.type == PROTOBUF_BYTES && protobuf_is_text(&field.bytes, "abc"));
+    ck_assert(field.number == 3 && field.type == PROTOBUF_BYTES &&
+              protobuf_is_text(&field.bytes, "abc"));
     ck_assert(!protobuf_is_text(&field.bytes, "ab") && !protobuf_is_text(&field.bytes, "abd"));
     ck_assert_int_eq(protobuf_next(&reader, &field, &error), IMPORT_OK);
-    ck_assert(field.number == 4 && field.type == PROTOBUF_FIXED32 && field.value == UINT32_C(0x84030201));
+    ck_assert(field.number == 4 && field.type == PROTOBUF_FIXED32 &&
+              field.value == UINT32_C(0x84030201));
     ck_assert_int_eq(protobuf_next(&reader, &field, &error), IMPORT_OK);
     ck_assert_uint_eq(field.number, 0);
 }
@@ -57,17 +64,23 @@ static const struct {
     {BYTES("\x08"), IMPORT_INCOMPLETE, "byte 1: the file is cut off: it ends within a field"},
     {BYTES("\x08\x80"), IMPORT_INCOMPLETE, "byte 1: the file is cut off: it ends within a field"},
     {BYTES("\x88"), IMPORT_INCOMPLETE, "byte 0: the file is cut off: it ends within a field"},
-    {BYTES("\x09\x01\x02\x03\x04\x05\x06\x07"), IMPORT_INCOMPLETE, "byte 0: the file is cut off: it ends within a "
+    {BYTES("\x09\x01\x02\x03\x04\x05\x06\x07"), IMPORT_INCOMPLETE,
+     "byte 0: the file is cut off: it ends within a "
      "field"},
-    {BYTES("\x0D\x01\x02\x03"), IMPORT_INCOMPLETE, "byte 0: the file is cut off: it ends within a field"},
-    {BYTES("\x0A\x03" "ab"), IMPORT_INCOMPLETE, "byte 0: the file is cut off: a field of 3 bytes, and 2 are left"},
+    {BYTES("\x0D\x01\x02\x03"), IMPORT_INCOMPLETE,
+     "byte 0: the file is cut off: it ends within a field"},
+    {BYTES("\x0A\x03"
+           "ab"),
+     IMPORT_INCOMPLETE, "byte 0: the file is cut off: a field of 3 bytes, and 2 are left"},
     {BYTES("\x0A\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01"), IMPORT_INCOMPLETE,
      "byte 0: the file is cut off: a field of 18446744073709551615 bytes, and 0 are left"},
-    {BYTES("\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02"), IMPORT_INVALID, "byte 1: a number of more than 64 bits"},
+    {BYTES("\x08\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x02"), IMPORT_INVALID,
+     "byte 1: a number of more than 64 bits"},
     {BYTES("\x08\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01"), IMPORT_INVALID,
      "byte 1: a number of more than 64 bits"},
     {BYTES("\x00\x01"), IMPORT_INVALID, "byte 0: a field number that does not exist"},
-    {BYTES("\x80\x80\x80\x80\x10\x01"), IMPORT_INVALID, "byte 0: a field number that does not exist"},
+    {BYTES("\x80\x80\x80\x80\x10\x01"), IMPORT_INVALID,
+     "byte 0: a field number that does not exist"},
     {BYTES("\x0B"), IMPORT_INVALID, "byte 0: a group, which no such file has"},
     {BYTES("\x0C"), IMPORT_INVALID, "byte 0: a group, which no such file has"},
     {BYTES("\x0E"), IMPORT_INVALID, "byte 0: a wire type that does not exist"},
@@ -111,7 +124,7 @@ START_TEST(packed_numbers_are_read_one_by_one)
 }
 END_TEST
 
-/* --- names ------------------------------------------------------------------------------------------------------- */
+/* --- names --- */
 
 START_TEST(names_are_told_apart_and_ranked_by_bytes)
 {
@@ -146,7 +159,8 @@ START_TEST(long_names_keep_their_end_in_whole_characters)
     ck_assert_int_eq(table.names[0].text[0], 'x');
     memcpy(name + 128 - 61, "\xC3\xA9", 2); /* the second byte would come first */
     name_table_add(&table, name, 128);
-    ck_assert_str_eq(table.names[1].text, "...xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
+    ck_assert_str_eq(table.names[1].text,
+                     "...xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx");
     name_table_add(&table, "a\0b", 3);
     ck_assert_str_eq(table.names[2].text, "a_b");
     name_table_deinit(&table);
@@ -182,7 +196,8 @@ static Suite *suite_make(void)
     TCase *cases = tcase_create("protobuf");
     tcase_add_test(cases, each_wire_type_is_read);
     tcase_add_test(cases, the_largest_number_and_field_are_read);
-    tcase_add_loop_test(cases, what_breaks_the_format_is_named_by_its_byte, 0, sizeof bad / sizeof bad[0]);
+    tcase_add_loop_test(cases, what_breaks_the_format_is_named_by_its_byte, 0,
+                        sizeof bad / sizeof bad[0]);
     tcase_add_test(cases, a_message_that_ends_too_early_inside_the_file_is_no_cut);
     tcase_add_test(cases, packed_numbers_are_read_one_by_one);
     tcase_add_test(cases, names_are_told_apart_and_ranked_by_bytes);

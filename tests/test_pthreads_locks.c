@@ -38,7 +38,7 @@ static void be_alone(void)
     ck_assert_int_eq(--inside, 0);
 }
 
-/* --- mutual exclusion ----------------------------------------------------------------------------------- */
+/* --- mutual exclusion --- */
 
 static void *lock_rounds(void *argument)
 {
@@ -129,7 +129,7 @@ START_TEST(a_try_finds_the_mutex_free_or_busy_and_never_waits)
 }
 END_TEST
 
-/* --- deadlocks ------------------------------------------------------------------------------------------- */
+/* --- deadlocks --- */
 
 static void *lock_a_then_b(void *argument)
 {
@@ -190,7 +190,7 @@ START_TEST(who_locks_its_own_normal_mutex_waits_for_ever)
 }
 END_TEST
 
-/* --- the kinds of mutexes -------------------------------------------------------------------------------- */
+/* --- the kinds of mutexes --- */
 
 static void *find_taken(void *argument)
 {
@@ -289,7 +289,7 @@ START_TEST(a_timed_lock_of_a_taken_mutex_ends_in_virtual_time)
 }
 END_TEST
 
-/* --- misuse ----------------------------------------------------------------------------------------------- */
+/* --- misuse --- */
 
 static void foreign_unlock_body(void *context)
 {
@@ -346,7 +346,8 @@ static void check_misuse(void (*body)(void *), const char *words)
 START_TEST(who_unlocks_what_it_does_not_hold_or_destroys_what_is_held_is_named)
 {
     check_misuse(foreign_unlock_body, "lane 0 unlocks, without holding it, mutex #1, at ");
-    check_misuse(locked_destroy_body, "lane 0 destroys, while it is held, mutex #1 (held by lane 0), at ");
+    check_misuse(locked_destroy_body,
+                 "lane 0 destroys, while it is held, mutex #1 (held by lane 0), at ");
     check_misuse(late_lock_body, "lane 0 uses, after it was destroyed, mutex #");
     check_misuse(foreign_rwlock_unlock_body, "lane 0 unlocks, without holding it, rwlock #1");
     check_misuse(read_destroy_body, "lane 0 destroys, while it is read, rwlock #1");
@@ -378,7 +379,7 @@ START_TEST(a_destroy_that_does_not_wait_for_the_others_is_found)
 }
 END_TEST
 
-/* --- read-write locks ------------------------------------------------------------------------------------ */
+/* --- read-write locks --- */
 
 static void *read_rounds(void *argument)
 {
@@ -441,7 +442,8 @@ int main(void)
     tcase_add_test(tests, a_mutex_lets_one_lane_in_at_a_time);
     tcase_add_test(tests, a_spin_lock_lets_one_lane_in_and_nobody_spins);
     tcase_add_test(tests, a_try_finds_the_mutex_free_or_busy_and_never_waits);
-    tcase_add_test(tests, two_locks_in_two_orders_deadlock_in_some_schedule_and_the_text_names_who_holds_what);
+    tcase_add_test(
+        tests, two_locks_in_two_orders_deadlock_in_some_schedule_and_the_text_names_who_holds_what);
     tcase_add_test(tests, who_locks_its_own_normal_mutex_waits_for_ever);
     tcase_add_test(tests, recursive_and_errorcheck_mutexes_answer_as_posix_says);
     tcase_add_test(tests, a_timed_lock_of_a_taken_mutex_ends_in_virtual_time);

@@ -1,4 +1,5 @@
-/* Threads that are lanes: their life, their ids, their keys, their time; and calls from outside of lanes. */
+/* Threads that are lanes: their life, their ids, their keys, their time; and calls from outside of
+ * lanes. */
 #include "explore/pthreads.h"
 #include "tests/pthreads_rig.h"
 #include "tests/suite.h"
@@ -18,7 +19,7 @@ static pthread_key_t key, plain_key, early_key;
 static int destroyed_sum, destructor_calls;
 static pthread_t id_of_lane;
 
-/* --- life -------------------------------------------------------------------------------------------------- */
+/* --- life --- */
 
 static void *give_back(void *argument)
 {
@@ -150,7 +151,7 @@ START_TEST(one_thread_too_many_is_refused)
 }
 END_TEST
 
-/* --- keys -------------------------------------------------------------------------------------------------- */
+/* --- keys --- */
 
 static int numbers[] = {0, 1, 2, 4};
 
@@ -226,7 +227,7 @@ START_TEST(a_key_from_before_the_link_belongs_to_the_real_thread)
 END_TEST
 #endif
 
-/* --- time -------------------------------------------------------------------------------------------------- */
+/* --- time --- */
 
 static uint64_t now_ns(clockid_t clock)
 {
@@ -239,7 +240,8 @@ static void time_body(void *context)
 {
     (void)context;
     struct timeval day;
-    const struct timespec minute = {.tv_sec = 60}, negative = {.tv_sec = -1}, absolute = {.tv_sec = 7200};
+    const struct timespec minute = {.tv_sec = 60}, negative = {.tv_sec = -1},
+                          absolute = {.tv_sec = 7200};
     ck_assert_uint_lt(now_ns(CLOCK_MONOTONIC), 1000000);
     ck_assert_uint_lt(now_ns(CLOCK_REALTIME_COARSE), 1000000);
     sleep(3000);
@@ -262,7 +264,7 @@ START_TEST(time_in_a_lane_is_virtual_and_sleeping_costs_none)
 }
 END_TEST
 
-/* --- outside of lanes --------------------------------------------------------------------------------------- */
+/* --- outside of lanes --- */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
@@ -304,7 +306,7 @@ START_TEST(outside_of_lanes_the_real_functions_answer)
 }
 END_TEST
 
-/* --- a shared object ----------------------------------------------------------------------------------------- */
+/* --- a shared object --- */
 
 static int (*lock_both)(int first);
 

@@ -39,7 +39,7 @@ static void run_lanes(size_t count, void *(*const routines[])(void *))
     }
 }
 
-/* --- condition variables ---------------------------------------------------------------------------------- */
+/* --- condition variables --- */
 
 static void *produce(void *argument)
 {
@@ -283,7 +283,7 @@ START_TEST(a_destroy_under_a_waiter_and_a_wait_without_the_mutex_are_misuse)
 }
 END_TEST
 
-/* --- semaphores ------------------------------------------------------------------------------------------- */
+/* --- semaphores --- */
 
 static void *post_items(void *argument)
 {
@@ -351,7 +351,7 @@ START_TEST(a_semaphore_that_nobody_posts_is_a_deadlock)
 }
 END_TEST
 
-/* --- barriers and once ------------------------------------------------------------------------------------ */
+/* --- barriers and once --- */
 
 static void *cross_twice(void *argument)
 {
@@ -438,7 +438,7 @@ START_TEST(what_is_done_once_is_done_by_one_and_awaited_by_the_others)
 }
 END_TEST
 
-/* --- what nobody sees --------------------------------------------------------------------------------- */
+/* --- what nobody sees --- */
 
 /* A thread sanitizer keeps signals back until the next call that it knows: a spin makes none. */
 #ifdef EXPLORE_REAL_LOCKS

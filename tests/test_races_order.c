@@ -1,5 +1,5 @@
-/* The plug-ins of targets/explored/, whose plain accesses are seen: a planted data race that no switch shows is found,
- * and where none was planted none is. */
+/* The plug-ins of targets/explored/, whose plain accesses are seen: a planted data race that no
+ * switch shows is found, and where none was planted none is. */
 #include "explore/strategies.h"
 #include "harness/lanes_search.h"
 #include "harness/ops_file.h"
@@ -13,8 +13,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PEEK_RUN_COUNT = 200, PEEK_SEEN_MIN = 190, RIGHT_SCHEDULE_COUNT = 500, HBM_LIST_COUNT = 200,
-       HBM_SCHEDULE_COUNT = 20, HBM_LANE_COUNT = 3 };
+enum {
+    PEEK_RUN_COUNT = 200,
+    PEEK_SEEN_MIN = 190,
+    RIGHT_SCHEDULE_COUNT = 500,
+    HBM_LIST_COUNT = 200,
+    HBM_SCHEDULE_COUNT = 20,
+    HBM_LANE_COUNT = 3
+};
 
 static void load(struct plugin *plugin, const char *path)
 {
@@ -23,11 +29,13 @@ static void load(struct plugin *plugin, const char *path)
 }
 
 /* The list of that name for the plug-in as it comes; race: the value of its option. */
-static void read_list(const struct race_list *list, const char *race, struct setup *setup, struct op_list *ops)
+static void read_list(const struct race_list *list, const char *race, struct setup *setup,
+                      struct op_list *ops)
 {
     struct ops_file_error error;
     op_list_init(ops);
-    ck_assert_msg(ops_file_parse(list->ops, strlen(list->ops), setup, ops, &error) == OPS_FILE_OK, "%s", error.reason);
+    ck_assert_msg(ops_file_parse(list->ops, strlen(list->ops), setup, ops, &error) == OPS_FILE_OK,
+                  "%s", error.reason);
     (void)snprintf(setup->target, sizeof setup->target, "%s", THREADED_EXPLORED);
     ck_assert(setup_set_option(setup, "race", race));
 }
@@ -42,18 +50,23 @@ static const struct race_list *list_find(const char *name)
     return &race_lists[i];
 }
 
-/* How many of PEEK_RUN_COUNT runs of the list, each a search of its own for one schedule, end with a race. */
-static uint32_t count_races(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                            bool checks_order)
+/* How many of PEEK_RUN_COUNT runs of the list, each a search of its own for one schedule, end with
+ * a race. */
+static uint32_t count_races(const struct target *target, const struct setup *setup,
+                            const struct op_list *ops, bool checks_order)
 {
     uint32_t seen_count = 0;
     for (uint64_t seed = 0; seed < PEEK_RUN_COUNT; seed++) {
         struct trial trial;
         struct lanes_found found;
         char reason[RUN_REASON_BYTES] = "";
-        const struct lanes_search how = {.strategy = &strategy_random, .seed = seed, .schedule_count_max = 1,
-                                         .backend = SCHEDULER_FIBERS, .checks_order = checks_order};
-        ck_assert_msg(lanes_search(target, setup, ops, &how, NULL, &trial, &found, reason), "%s", reason);
+        const struct lanes_search how = {.strategy = &strategy_random,
+                                         .seed = seed,
+                                         .schedule_count_max = 1,
+                                         .backend = SCHEDULER_FIBERS,
+                                         .checks_order = checks_order};
+        ck_assert_msg(lanes_search(target, setup, ops, &how, NULL, &trial, &found, reason), "%s",
+                      reason);
         seen_count += trial.first.kind == VERDICT_BROKEN && trial.first.rule == RULE_RACE;
         ck_assert_msg(trial.first.kind == VERDICT_NONE || trial.first.rule == RULE_RACE, "%s: %s",
                       rule_info(trial.first.rule)->name, trial.first.reason);
@@ -101,11 +114,15 @@ START_TEST(the_right_target_has_no_race)
     char reason[RUN_REASON_BYTES] = "";
     load(&plugin, THREADED_EXPLORED);
     read_list(&race_lists[_i], "none", &setup, &ops);
-    const struct lanes_search how = {.strategy = &strategy_portfolio, .seed = 1, .checks_order = true,
-                                     .schedule_count_max = RIGHT_SCHEDULE_COUNT, .backend = SCHEDULER_FIBERS};
-    ck_assert_msg(lanes_search(plugin.target, &setup, &ops, &how, NULL, &trial, &found, reason), "%s", reason);
-    ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: op %u: %s: %s", race_lists[_i].target, trial.first.op,
-                  rule_info(trial.first.rule)->name, trial.first.reason);
+    const struct lanes_search how = {.strategy = &strategy_portfolio,
+                                     .seed = 1,
+                                     .checks_order = true,
+                                     .schedule_count_max = RIGHT_SCHEDULE_COUNT,
+                                     .backend = SCHEDULER_FIBERS};
+    ck_assert_msg(lanes_search(plugin.target, &setup, &ops, &how, NULL, &trial, &found, reason),
+                  "%s", reason);
+    ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: op %u: %s: %s", race_lists[_i].target,
+                  trial.first.op, rule_info(trial.first.rule)->name, trial.first.reason);
     ck_assert_uint_eq(found.schedule_count, RIGHT_SCHEDULE_COUNT);
     trial_deinit(&trial);
     op_list_deinit(&ops);
@@ -122,9 +139,10 @@ static int scenario_count(void)
     return count;
 }
 
-/* Draws a list for three lanes and runs it in some schedules.  Libhbm's last failure is local to the thread, so each
- * lane needs one. */
-static struct verdict try_hbm(const struct target *target, const struct scenario *scenario, uint64_t seed)
+/* Draws a list for three lanes and runs it in some schedules.  Libhbm's last failure is local to
+ * the thread, so each lane needs one. */
+static struct verdict try_hbm(const struct target *target, const struct scenario *scenario,
+                              uint64_t seed)
 {
     struct setup setup;
     struct trial trial;
@@ -136,11 +154,17 @@ static struct verdict try_hbm(const struct target *target, const struct scenario
     setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
     setup.seed = seed;
     const struct lane_trial_plan plan = {
-        .draw = {.target = target, .scenario = scenario, .setup = &setup, .capacity_is_free = true,
+        .draw = {.target = target,
+                 .scenario = scenario,
+                 .setup = &setup,
+                 .capacity_is_free = true,
                  .op_count_max = scenario->ops_per_trial},
         .lane_count = HBM_LANE_COUNT,
-        .search = {.strategy = &strategy_portfolio, .seed = seed, .checks_order = true,
-                   .schedule_count_max = HBM_SCHEDULE_COUNT, .backend = SCHEDULER_THREADS},
+        .search = {.strategy = &strategy_portfolio,
+                   .seed = seed,
+                   .checks_order = true,
+                   .schedule_count_max = HBM_SCHEDULE_COUNT,
+                   .backend = SCHEDULER_THREADS},
     };
     ck_assert_msg(lane_trial_run(&plan, NULL, &trial, &found, reason), "%s", reason);
     ck_assert_uint_gt(found.point_count, 0);
@@ -152,22 +176,25 @@ static struct verdict try_hbm(const struct target *target, const struct scenario
 /* What the scheduler says of threads, not the judge of answers. */
 static bool is_of_threads(enum rule rule)
 {
-    return rule == RULE_RACE || rule == RULE_DEADLOCK || rule == RULE_LIVELOCK || rule == RULE_LOST_WAKEUP ||
-           rule == RULE_MISUSE || rule == RULE_HANG;
+    return rule == RULE_RACE || rule == RULE_DEADLOCK || rule == RULE_LIVELOCK ||
+           rule == RULE_LOST_WAKEUP || rule == RULE_MISUSE || rule == RULE_HANG;
 }
 
-/* Its lock is an atomic exchange: each attempt is a point, and what it orders is all that keeps the accesses apart.
- * The judge's answers are not asked for: the target makes a block in one section of the lock and reads its place in
- * another, and a lane that moves or evicts it in between, which only happens where atomic operations are points, makes
- * the judge look for the block where it was not made. */
+/* Its lock is an atomic exchange: each attempt is a point, and what it orders is all that keeps the
+ * accesses apart. The judge's answers are not asked for: the target makes a block in one section of
+ * the lock and reads its place in another, and a lane that moves or evicts it in between, which
+ * only happens where atomic operations are points, makes the judge look for the block where it was
+ * not made. */
 START_TEST(libhbm_has_neither_race_nor_deadlock)
 {
     struct plugin plugin = {0};
     load(&plugin, HBM_EXPLORED);
-    for (uint64_t seed = (uint64_t)_i + 1; seed <= HBM_LIST_COUNT; seed += (uint64_t)scenario_count()) {
+    for (uint64_t seed = (uint64_t)_i + 1; seed <= HBM_LIST_COUNT;
+         seed += (uint64_t)scenario_count()) {
         const struct verdict verdict = try_hbm(plugin.target, scenarios[_i], seed);
-        ck_assert_msg(!is_of_threads(verdict.rule), "%s seed %llu op %u: %s: %s", scenarios[_i]->name,
-                      (unsigned long long)seed, verdict.op, rule_info(verdict.rule)->name, verdict.reason);
+        ck_assert_msg(!is_of_threads(verdict.rule), "%s seed %llu op %u: %s: %s",
+                      scenarios[_i]->name, (unsigned long long)seed, verdict.op,
+                      rule_info(verdict.rule)->name, verdict.reason);
     }
     plugin_unload(&plugin);
 }

@@ -1,5 +1,5 @@
-/* The targets with one race each, and the lists that show them: complete, small, and right as long as calls do not
- * overlap. */
+/* The targets with one race each, and the lists that show them: complete, small, and right as long
+ * as calls do not overlap. */
 #include "harness/ops_file.h"
 #include "harness/run.h"
 #include "scenarios/scenarios.h"
@@ -12,7 +12,13 @@
 
 #include <string.h>
 
-enum { RACE_COUNT_MIN = 14, LIST_LANE_COUNT_MAX = 4, LIST_OP_COUNT_MAX = 12, TRIAL_OP_COUNT = 2000, SEED_COUNT = 2 };
+enum {
+    RACE_COUNT_MIN = 14,
+    LIST_LANE_COUNT_MAX = 4,
+    LIST_OP_COUNT_MAX = 12,
+    TRIAL_OP_COUNT = 2000,
+    SEED_COUNT = 2
+};
 
 static int race_count(void)
 {
@@ -39,11 +45,11 @@ static void read_list(const struct race_list *list, struct setup *setup, struct 
 {
     struct ops_file_error error = {0};
     op_list_init(ops);
-    ck_assert_msg(ops_file_parse(list->ops, strlen(list->ops), setup, ops, &error) == OPS_FILE_OK, "%s:%zu:%zu: %s",
-                  list->target, error.line, error.column, error.reason);
+    ck_assert_msg(ops_file_parse(list->ops, strlen(list->ops), setup, ops, &error) == OPS_FILE_OK,
+                  "%s:%zu:%zu: %s", list->target, error.line, error.column, error.reason);
 }
 
-/* --- the table ------------------------------------------------------------------------------------------ */
+/* --- the table --- */
 
 /* Those that need lanes to be broken, beside the rules of harness/rule.h. */
 static bool is_rule(const char *name)
@@ -80,7 +86,7 @@ START_TEST(there_are_as_many_lists_as_races_and_none_is_a_plant_of_single_calls)
 }
 END_TEST
 
-/* --- the lists ------------------------------------------------------------------------------------------- */
+/* --- the lists --- */
 
 START_TEST(a_list_is_small_and_runs_in_two_lanes_at_least_after_the_first)
 {
@@ -93,10 +99,12 @@ START_TEST(a_list_is_small_and_runs_in_two_lanes_at_least_after_the_first)
     ck_assert_uint_le(list.count, LIST_OP_COUNT_MAX);
     for (size_t i = 0; i < list.count; i++) {
         ck_assert_uint_lt(list.ops[i].lane, LIST_LANE_COUNT_MAX);
-        ck_assert_msg(list.ops[i].lane != 0 || lanes == 0, "%s: lane 0 goes on beside the others", setup.target);
+        ck_assert_msg(list.ops[i].lane != 0 || lanes == 0, "%s: lane 0 goes on beside the others",
+                      setup.target);
         lanes |= list.ops[i].lane == 0 ? 0 : 1u << list.ops[i].lane;
     }
-    ck_assert_msg((lanes & (lanes - 1)) != 0, "%s: one lane has nobody to overlap with", setup.target);
+    ck_assert_msg((lanes & (lanes - 1)) != 0, "%s: one lane has nobody to overlap with",
+                  setup.target);
     op_list_deinit(&list);
 }
 END_TEST
@@ -111,9 +119,10 @@ START_TEST(a_list_breaks_nothing_when_its_calls_do_not_overlap)
     for (size_t i = 0; i < list.count; i++) {
         list.ops[i].lane = 0;
     }
-    ck_assert_msg(trial_replay(target_find(setup.target), &setup, &list, NULL, &trial, reason), "%s", reason);
-    ck_assert_msg(trial.first.kind == VERDICT_NONE || trial.first.kind == VERDICT_JUSTIFIED, "%s, op %u: %s",
-                  setup.target, trial.first.op, trial.first.reason);
+    ck_assert_msg(trial_replay(target_find(setup.target), &setup, &list, NULL, &trial, reason),
+                  "%s", reason);
+    ck_assert_msg(trial.first.kind == VERDICT_NONE || trial.first.kind == VERDICT_JUSTIFIED,
+                  "%s, op %u: %s", setup.target, trial.first.op, trial.first.reason);
     ck_assert_uint_eq(trial.totals.broken, 0);
     ck_assert_uint_eq(trial.totals.skipped, 0);
     trial_deinit(&trial);
@@ -121,7 +130,7 @@ START_TEST(a_list_breaks_nothing_when_its_calls_do_not_overlap)
 }
 END_TEST
 
-/* --- workloads ------------------------------------------------------------------------------------------- */
+/* --- workloads --- */
 
 static void check_kept(const struct target *target, const struct scenario *scenario, uint64_t seed)
 {
@@ -131,11 +140,15 @@ static void check_kept(const struct target *target, const struct scenario *scena
     setup_init(&setup);
     (void)strcpy(setup.target, target->name);
     setup.seed = seed;
-    const struct trial_plan plan = {.target = target, .scenario = scenario, .setup = &setup,
-                                    .capacity_is_free = true, .op_count_max = TRIAL_OP_COUNT};
+    const struct trial_plan plan = {.target = target,
+                                    .scenario = scenario,
+                                    .setup = &setup,
+                                    .capacity_is_free = true,
+                                    .op_count_max = TRIAL_OP_COUNT};
     ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s: %s", target->name, reason);
-    ck_assert_msg(trial.totals.broken == 0 && trial.totals.premature == 0, "%s in %s, seed %llu, op %u: %s",
-                  target->name, scenario->name, (unsigned long long)seed, trial.first.op, trial.first.reason);
+    ck_assert_msg(trial.totals.broken == 0 && trial.totals.premature == 0,
+                  "%s in %s, seed %llu, op %u: %s", target->name, scenario->name,
+                  (unsigned long long)seed, trial.first.op, trial.first.reason);
     trial_deinit(&trial);
 }
 
@@ -169,11 +182,15 @@ int main(void)
     suite_add_tcase(suite, table);
     suite_add_tcase(suite, workloads);
     tcase_set_timeout(workloads, 60);
-    tcase_add_loop_test(table, a_race_has_a_name_of_its_own_and_a_rule_and_one_list, 0, race_count());
+    tcase_add_loop_test(table, a_race_has_a_name_of_its_own_and_a_rule_and_one_list, 0,
+                        race_count());
     tcase_add_test(table, there_are_as_many_lists_as_races_and_none_is_a_plant_of_single_calls);
-    tcase_add_loop_test(table, a_list_is_small_and_runs_in_two_lanes_at_least_after_the_first, 0, RACE_LIST_COUNT);
-    tcase_add_loop_test(table, a_list_breaks_nothing_when_its_calls_do_not_overlap, 0, RACE_LIST_COUNT);
-    tcase_add_loop_test(workloads, a_race_keeps_every_promise_when_calls_do_not_overlap, 0, race_count());
+    tcase_add_loop_test(table, a_list_is_small_and_runs_in_two_lanes_at_least_after_the_first, 0,
+                        RACE_LIST_COUNT);
+    tcase_add_loop_test(table, a_list_breaks_nothing_when_its_calls_do_not_overlap, 0,
+                        RACE_LIST_COUNT);
+    tcase_add_loop_test(workloads, a_race_keeps_every_promise_when_calls_do_not_overlap, 0,
+                        race_count());
     tcase_add_test(workloads, the_right_target_keeps_every_promise);
     return suite_run(suite);
 }

@@ -29,16 +29,18 @@ static void replay(const char *name)
     struct trial trial;
     ck_assert_int_lt(snprintf(path, sizeof path, "%s/%s", FOLDER, name), (int)sizeof path);
     op_list_init(&list);
-    ck_assert_msg(ops_file_read(path, &setup, &list, &error) == OPS_FILE_OK, "%s:%zu:%zu: %s", name, error.line,
-                  error.column, error.reason);
+    ck_assert_msg(ops_file_read(path, &setup, &list, &error) == OPS_FILE_OK, "%s:%zu:%zu: %s", name,
+                  error.line, error.column, error.reason);
     const struct target *target = target_find(setup.target);
     ck_assert_msg(target != NULL, "%s: no target '%s'", name, setup.target);
-    ck_assert_msg(trial_replay(target, &setup, &list, NULL, &trial, reason), "%s: %s", name, reason);
-    ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: op %u breaks %s again: %s", name, trial.first.op,
-                  rule_info(trial.first.rule)->name, trial.first.reason);
+    ck_assert_msg(trial_replay(target, &setup, &list, NULL, &trial, reason), "%s: %s", name,
+                  reason);
+    ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: op %u breaks %s again: %s", name,
+                  trial.first.op, rule_info(trial.first.rule)->name, trial.first.reason);
     ck_assert_msg(trial.totals.unknown == 0, "%s: an OOM is unknown", name);
     /* With lanes it depends on the schedule which ops apply. */
-    ck_assert_msg(trial.totals.skipped == 0 || lanes_are_in(&list), "%s: an op no longer applies", name);
+    ck_assert_msg(trial.totals.skipped == 0 || lanes_are_in(&list), "%s: an op no longer applies",
+                  name);
     trial_deinit(&trial);
     op_list_deinit(&list);
 }

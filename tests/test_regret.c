@@ -1,5 +1,5 @@
-/* Regrets: each kind is seen where it is due and nowhere else, and a run counts them and holds them against its
- * limit. */
+/* Regrets: each kind is seen where it is due and nowhere else, and a run counts them and holds them
+ * against its limit. */
 #include "harness/regret.h"
 #include "harness/run.h"
 #include "targets/targets.h"
@@ -13,7 +13,8 @@
 
 enum { BLOCK_COUNT_MAX = 8 };
 
-/* A device of some granules of one byte, under repack with all mitigations, and a request of a buffer. */
+/* A device of some granules of one byte, under repack with all mitigations, and a request of a
+ * buffer. */
 struct scene {
     struct oom_block blocks[BLOCK_COUNT_MAX];
     struct oom oom;
@@ -28,17 +29,25 @@ static void scene_begin(struct scene *scene, uint64_t capacity_bytes, uint64_t r
         .defrag = DEFRAG_REPACK,
         .drains = true,
         .evicts = true,
-        .request = {.class = REQUEST_BUFFER, .size_bytes = request_bytes, .align_bytes = 1, .own_op = OP_NONE},
+        .request = {.class = REQUEST_BUFFER,
+                    .size_bytes = request_bytes,
+                    .align_bytes = 1,
+                    .own_op = OP_NONE},
         .blocks = scene->blocks,
     };
 }
 
-static struct oom_block *scene_add(struct scene *scene, enum block_kind kind, uint64_t address, uint64_t size_bytes)
+static struct oom_block *scene_add(struct scene *scene, enum block_kind kind, uint64_t address,
+                                   uint64_t size_bytes)
 {
     ck_assert_uint_lt(scene->oom.block_count, BLOCK_COUNT_MAX);
     struct oom_block *block = &scene->blocks[scene->oom.block_count];
-    *block = (struct oom_block){.address = address, .size_bytes = size_bytes, .align_bytes = 1,
-                                .op = (uint32_t)scene->oom.block_count, .kind = (uint8_t)kind, .state = BLOCK_LIVE};
+    *block = (struct oom_block){.address = address,
+                                .size_bytes = size_bytes,
+                                .align_bytes = 1,
+                                .op = (uint32_t)scene->oom.block_count,
+                                .kind = (uint8_t)kind,
+                                .state = BLOCK_LIVE};
     scene->oom.block_count++;
     return block;
 }
@@ -64,8 +73,8 @@ static struct regret judge(const struct scene *scene, const struct regret_spent 
     return regret;
 }
 
-static void check_regret(const struct scene *scene, const struct regret_spent *spent, uint32_t kinds,
-                         uint64_t evicted_bytes, uint64_t moved_bytes)
+static void check_regret(const struct scene *scene, const struct regret_spent *spent,
+                         uint32_t kinds, uint64_t evicted_bytes, uint64_t moved_bytes)
 {
     const struct regret regret = judge(scene, spent);
     ck_assert(!regret.is_unknown);
@@ -79,9 +88,10 @@ static uint32_t only(enum regret_kind kind)
     return 1u << kind;
 }
 
-static const struct regret_spent evicted_one = {.evicted_count = 1, .evicted_bytes = 4, .is_met = true};
+static const struct regret_spent evicted_one = {
+    .evicted_count = 1, .evicted_bytes = 4, .is_met = true};
 
-/* --- evicted needlessly --------------------------------------------------------------------------------- */
+/* --- evicted needlessly --- */
 
 START_TEST(evicting_where_a_wait_would_do_is_regretted)
 {
@@ -117,7 +127,7 @@ START_TEST(evicting_where_nothing_else_helps_is_not_regretted)
 }
 END_TEST
 
-/* --- evicted too much ----------------------------------------------------------------------------------- */
+/* --- evicted too much --- */
 
 START_TEST(evicting_more_programs_than_needed_is_regretted_and_another_of_the_same_size_is_not)
 {
@@ -155,7 +165,7 @@ START_TEST(two_small_programs_for_one_large_one_are_regretted_though_they_are_fe
 }
 END_TEST
 
-/* --- moved needlessly ----------------------------------------------------------------------------------- */
+/* --- moved needlessly --- */
 
 START_TEST(moving_though_a_hole_fits_is_regretted)
 {
@@ -169,7 +179,7 @@ START_TEST(moving_though_a_hole_fits_is_regretted)
 }
 END_TEST
 
-/* --- moved too much ------------------------------------------------------------------------------------- */
+/* --- moved too much --- */
 
 START_TEST(moving_more_bytes_than_the_cheapest_plan_is_regretted)
 {
@@ -211,15 +221,17 @@ END_TEST
 START_TEST(one_request_may_have_two_regrets)
 {
     struct scene scene;
-    const struct regret_spent spent = {.evicted_count = 1, .evicted_bytes = 4, .moved_bytes = 3, .is_met = true};
+    const struct regret_spent spent = {
+        .evicted_count = 1, .evicted_bytes = 4, .moved_bytes = 3, .is_met = true};
     scene_begin(&scene, 16, 4);
     scene_add(&scene, BLOCK_PROGRAM, 0, 4);
     scene_add(&scene, BLOCK_BUFFER, 4, 3);
-    check_regret(&scene, &spent, only(REGRET_EVICTED_NEEDLESSLY) | only(REGRET_MOVED_NEEDLESSLY), 4, 3);
+    check_regret(&scene, &spent, only(REGRET_EVICTED_NEEDLESSLY) | only(REGRET_MOVED_NEEDLESSLY), 4,
+                 3);
 }
 END_TEST
 
-/* --- in vain, nothing, unknown -------------------------------------------------------------------------- */
+/* --- in vain, nothing, unknown --- */
 
 START_TEST(what_was_done_for_a_refused_request_is_in_vain)
 {
@@ -267,9 +279,10 @@ START_TEST(nothing_is_said_when_no_plan_is_found_within_the_budget)
 }
 END_TEST
 
-/* --- in a run ------------------------------------------------------------------------------------------- */
+/* --- in a run --- */
 
-/* Two programs fill the device.  Twice a buffer needs the room of one, and the program that had to go comes back. */
+/* Two programs fill the device.  Twice a buffer needs the room of one, and the program that had to
+ * go comes back. */
 static void append_eviction_rounds(struct op_list *ops)
 {
     struct op load = op_make(OP_LOAD);
@@ -293,7 +306,8 @@ static void append_eviction_rounds(struct op_list *ops)
     }
 }
 
-static struct trial replay(const char *target, const struct op_list *ops, bool has_regret_max, uint64_t regret_max)
+static struct trial replay(const char *target, const struct op_list *ops, bool has_regret_max,
+                           uint64_t regret_max)
 {
     struct setup setup;
     struct trial trial;
@@ -302,7 +316,8 @@ static struct trial replay(const char *target, const struct op_list *ops, bool h
     setup.capacity_bytes = 8192;
     setup.has_regret_max = has_regret_max;
     setup.regret_max = regret_max;
-    ck_assert_msg(trial_replay(target_find(target), &setup, ops, NULL, &trial, reason), "%s", reason);
+    ck_assert_msg(trial_replay(target_find(target), &setup, ops, NULL, &trial, reason), "%s",
+                  reason);
     return trial;
 }
 
@@ -346,9 +361,11 @@ int main(void)
     tcase_add_test(kinds, evicting_where_a_wait_would_do_is_regretted);
     tcase_add_test(kinds, evicting_where_a_move_would_do_is_regretted);
     tcase_add_test(kinds, evicting_where_nothing_else_helps_is_not_regretted);
-    tcase_add_test(kinds, evicting_more_programs_than_needed_is_regretted_and_another_of_the_same_size_is_not);
+    tcase_add_test(
+        kinds, evicting_more_programs_than_needed_is_regretted_and_another_of_the_same_size_is_not);
     tcase_add_test(kinds, evicting_a_larger_program_than_needed_is_regretted);
-    tcase_add_test(kinds, two_small_programs_for_one_large_one_are_regretted_though_they_are_fewer_bytes);
+    tcase_add_test(kinds,
+                   two_small_programs_for_one_large_one_are_regretted_though_they_are_fewer_bytes);
     tcase_add_test(kinds, moving_though_a_hole_fits_is_regretted);
     tcase_add_test(kinds, moving_more_bytes_than_the_cheapest_plan_is_regretted);
     tcase_add_test(kinds, moving_where_a_wait_would_do_is_moving_too_much);

@@ -1,4 +1,5 @@
-/* Remedies: each does to a list what it says, in numbers, and leaves it legal; where it does not apply it says why. */
+/* Remedies: each does to a list what it says, in numbers, and leaves it legal; where it does not
+ * apply it says why. */
 #include "diagnosis/remedy.h"
 #include "tests/remedy_lists.h"
 #include "tests/suite.h"
@@ -10,7 +11,7 @@
 
 #define KILO UINT64_C(1024)
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 START_TEST(every_remedy_has_a_name_of_its_own_and_says_what_it_assumes)
 {
@@ -30,7 +31,7 @@ START_TEST(every_remedy_has_a_name_of_its_own_and_says_what_it_assumes)
 }
 END_TEST
 
-/* --- steps ------------------------------------------------------------------------------------ */
+/* --- steps --- */
 
 START_TEST(a_step_begins_where_the_least_is_live)
 {
@@ -75,12 +76,13 @@ END_TEST
 START_TEST(requests_that_are_all_the_same_have_no_steps)
 {
     struct remedy_list list;
-    remedy_list_parse(&list, "0: alloc size=4K\n1: alloc size=4K\n2: alloc size=4K\n3: alloc size=4K\n"
-                             "4: alloc size=4K\n"
-                             "5: alloc size=4K\n6: alloc size=4K\n7: alloc size=4K\n8: alloc size=4K\n");
+    remedy_list_parse(&list,
+                      "0: alloc size=4K\n1: alloc size=4K\n2: alloc size=4K\n3: alloc size=4K\n"
+                      "4: alloc size=4K\n"
+                      "5: alloc size=4K\n6: alloc size=4K\n7: alloc size=4K\n8: alloc size=4K\n");
     ck_assert_uint_eq(list.given.steps.count, 0);
-    const struct remedy *const need_steps[] = {&remedy_batch, &remedy_accumulation, &remedy_checkpointing,
-                                               &remedy_restart};
+    const struct remedy *const need_steps[] = {&remedy_batch, &remedy_accumulation,
+                                               &remedy_checkpointing, &remedy_restart};
     for (size_t i = 0; i < 4; i++) {
         remedy_list_refused(&list, need_steps[i], 0, "no step is seen");
     }
@@ -91,35 +93,40 @@ END_TEST
 START_TEST(executions_mark_steps_whose_sizes_differ)
 {
     struct remedy_list list;
-    remedy_list_parse(&list, "0: load size=4K stack=8K tag=1\n"
-                             "1: alloc size=1K tag=2\n2: alloc size=2K tag=3\n3: execute program=0 delay=1us\n"
-                             "4: free block=1\n"
-                             "5: free block=2\n6: alloc size=3K tag=4\n7: execute program=0 delay=1us\n"
-                             "8: free block=6\n"
-                             "9: alloc size=7K tag=5\n10: alloc size=9K tag=6\n11: execute program=0 delay=1us\n"
-                             "12: free block=9\n"
-                             "13: free block=10\n14: alloc size=5K tag=7\n15: execute program=0 delay=1us\n");
+    remedy_list_parse(
+        &list, "0: load size=4K stack=8K tag=1\n"
+               "1: alloc size=1K tag=2\n2: alloc size=2K tag=3\n3: execute program=0 delay=1us\n"
+               "4: free block=1\n"
+               "5: free block=2\n6: alloc size=3K tag=4\n7: execute program=0 delay=1us\n"
+               "8: free block=6\n"
+               "9: alloc size=7K tag=5\n10: alloc size=9K tag=6\n11: execute program=0 delay=1us\n"
+               "12: free block=9\n"
+               "13: free block=10\n14: alloc size=5K tag=7\n15: execute program=0 delay=1us\n");
     ck_assert_uint_eq(list.given.steps.count, 3);
     ck_assert_uint_eq(list.given.steps.bounds[0], 6);
     remedy_list_apply(&list, &remedy_batch, 2);
-    ck_assert_uint_eq(list.result.ops.ops[0].stack_bytes, 4 * KILO); /* it is executed in several steps */
+    ck_assert_uint_eq(list.result.ops.ops[0].stack_bytes,
+                      4 * KILO); /* it is executed in several steps */
     ck_assert_uint_eq(list.result.ops.ops[0].size_bytes, 4 * KILO);
     remedy_list_deinit(&list);
 }
 END_TEST
 
-/* --- donation --------------------------------------------------------------------------------- */
+/* --- donation --- */
 
 START_TEST(an_output_takes_over_the_input_that_ends_there)
 {
     struct remedy_list list;
     struct what_if_row row;
-    remedy_list_parse(&list, "capacity 512K\n0: alloc size=256K\n1: alloc size=128K tag=1\n2: use block=0 delay=1us\n"
-                             "3: output size=256K tag=2\n4: free block=0\n5: touch block=3\n6: free block=3\n");
+    remedy_list_parse(
+        &list,
+        "capacity 512K\n0: alloc size=256K\n1: alloc size=128K tag=1\n2: use block=0 delay=1us\n"
+        "3: output size=256K tag=2\n4: free block=0\n5: touch block=3\n6: free block=3\n");
     ck_assert_uint_eq(list.base.op, 3);
     remedy_list_deinit(&list);
-    remedy_list_parse(&list, "0: alloc size=256K\n1: alloc size=128K tag=1\n2: use block=0 delay=1us\n"
-                             "3: output size=256K tag=2\n4: free block=0\n5: touch block=3\n6: free block=3\n");
+    remedy_list_parse(
+        &list, "0: alloc size=256K\n1: alloc size=128K tag=1\n2: use block=0 delay=1us\n"
+               "3: output size=256K tag=2\n4: free block=0\n5: touch block=3\n6: free block=3\n");
     remedy_list_apply(&list, &remedy_donation, 0);
     ck_assert_uint_eq(list.result.ops.count, 6);
     ck_assert_int_eq(list.result.ops.ops[3].kind, OP_DONATE);
@@ -136,8 +143,9 @@ END_TEST
 START_TEST(the_free_may_stand_before_the_output)
 {
     struct remedy_list list;
-    remedy_list_parse(&list, "0: alloc size=64K\n1: free_after block=0 delay=1ms\n2: output size=40K\n"
-                             "3: free block=2\n");
+    remedy_list_parse(&list,
+                      "0: alloc size=64K\n1: free_after block=0 delay=1ms\n2: output size=40K\n"
+                      "3: free block=2\n");
     remedy_list_apply(&list, &remedy_donation, 0);
     ck_assert_uint_eq(list.result.ops.count, 3);
     ck_assert_int_eq(list.result.ops.ops[1].kind, OP_DONATE);
@@ -148,15 +156,23 @@ END_TEST
 START_TEST(an_input_is_not_donated_that_is_needed_or_does_not_fit)
 {
     static const char *const lists[] = {
-        "0: alloc size=64K\n1: output size=64K\n2: touch block=0\n3: free block=0\n",  /* it is read afterwards */
-        "0: alloc size=64K\n1: hold block=0\n2: output size=64K\n3: free block=0\n",   /* somebody holds it */
-        "0: alloc size=64K\n1: output size=65K\n2: free block=0\n",                    /* it is too small */
-        "0: alloc size=64K\n1: output size=16K\n2: free block=0\n",                    /* it is far too large */
-        "0: alloc size=64K\n1: output size=64K align=4K\n2: free block=0\n",           /* it may lie wrong */
-        "0: alloc size=64K\n1: output size=64K\n2: alloc size=4K\n3: free block=0\n",  /* another request comes first */
+        "0: alloc size=64K\n1: output size=64K\n2: touch block=0\n3: free block=0\n", /* it is read
+                                                                                         afterwards
+                                                                                       */
+        "0: alloc size=64K\n1: hold block=0\n2: output size=64K\n3: free block=0\n",  /* somebody
+                                                                                         holds it */
+        "0: alloc size=64K\n1: output size=65K\n2: free block=0\n", /* it is too small */
+        "0: alloc size=64K\n1: output size=16K\n2: free block=0\n", /* it is far too large */
+        "0: alloc size=64K\n1: output size=64K align=4K\n2: free block=0\n", /* it may lie wrong */
+        "0: alloc size=64K\n1: output size=64K\n2: alloc size=4K\n3: free block=0\n", /* another
+                                                                                         request
+                                                                                         comes first
+                                                                                       */
         ("0: alloc size=64K\n1: alloc size=4K\n2: output size=64K\n3: free_after block=0 delay=1us\n"
-         "4: free_after block=1 event=3\n"),                                            /* its event is waited for */
-        "hosts 2\n0: alloc size=64K\n1: output size=64K host=1\n2: free block=0\n",    /* it is on another host */
+         "4: free_after block=1 event=3\n"), /* its event is waited for */
+        "hosts 2\n0: alloc size=64K\n1: output size=64K host=1\n2: free block=0\n", /* it is on
+                                                                                       another host
+                                                                                     */
     };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         struct remedy_list list;
@@ -170,9 +186,10 @@ END_TEST
 START_TEST(one_input_is_donated_once_and_the_nearest_in_size_first)
 {
     struct remedy_list list;
-    remedy_list_parse(&list, "0: alloc size=64K\n1: alloc size=60K\n2: output size=58K\n3: free block=0\n"
-                             "4: free block=1\n"
-                             "5: output size=58K\n");
+    remedy_list_parse(&list,
+                      "0: alloc size=64K\n1: alloc size=60K\n2: output size=58K\n3: free block=0\n"
+                      "4: free block=1\n"
+                      "5: output size=58K\n");
     remedy_list_apply(&list, &remedy_donation, 0);
     ck_assert_uint_eq(remedy_list_count(&list, OP_DONATE), 2);
     ck_assert_uint_eq(list.result.ops.ops[2].ref, 1);
@@ -182,7 +199,7 @@ START_TEST(one_input_is_donated_once_and_the_nearest_in_size_first)
 }
 END_TEST
 
-/* --- sizes ------------------------------------------------------------------------------------ */
+/* --- sizes --- */
 
 START_TEST(without_padding_a_buffer_takes_its_unpadded_size)
 {
@@ -210,7 +227,8 @@ START_TEST(a_block_that_is_taken_over_stays_as_large_as_what_takes_it_over)
 {
     struct remedy_list list;
     struct what_if_row row;
-    remedy_list_parse(&list, "0: alloc size=64K unpadded=4K\n1: donate block=0 size=60K\n2: free block=1\n");
+    remedy_list_parse(
+        &list, "0: alloc size=64K unpadded=4K\n1: donate block=0 size=60K\n2: free block=1\n");
     remedy_list_apply(&list, &remedy_no_padding, 0);
     ck_assert_uint_eq(list.result.ops.ops[0].size_bytes, 60 * KILO);
     remedy_list_measure(&list, &row);
@@ -255,8 +273,9 @@ START_TEST(sharding_divides_all_but_the_images_of_programs)
 {
     struct remedy_list list;
     struct what_if_row row;
-    remedy_list_parse(&list, "0: load size=64K stack=9K\n1: alloc size=1001\n2: donate block=1 size=1000\n"
-                             "3: output size=1 align=4K\n");
+    remedy_list_parse(&list,
+                      "0: load size=64K stack=9K\n1: alloc size=1001\n2: donate block=1 size=1000\n"
+                      "3: output size=1 align=4K\n");
     remedy_list_apply(&list, &remedy_sharding, 4);
     ck_assert_uint_eq(list.result.ops.ops[0].size_bytes, 64 * KILO);
     ck_assert_uint_eq(list.result.ops.ops[0].stack_bytes, 9 * KILO / 4);
@@ -269,7 +288,7 @@ START_TEST(sharding_divides_all_but_the_images_of_programs)
 }
 END_TEST
 
-/* --- order ------------------------------------------------------------------------------------ */
+/* --- order --- */
 
 START_TEST(checkpointing_gives_back_what_lies_unused_within_a_step)
 {
@@ -280,11 +299,13 @@ START_TEST(checkpointing_gives_back_what_lies_unused_within_a_step)
     remedy_list_steps(&list, 6);
     ck_assert(remedy_checkpointing.parameter(&list.given, 0, &tag, note));
     remedy_checkpointing.label(&list.given, tag, label);
-    ck_assert_str_eq(label, "acts"); /* 128K for four ops and 64K for two: more than the batch, 64K for eight */
+    ck_assert_str_eq(
+        label, "acts"); /* 128K for four ops and 64K for two: more than the batch, 64K for eight */
     remedy_list_apply(&list, &remedy_checkpointing, 3);
     remedy_list_measure(&list, &row);
     ck_assert_int_eq(row.end, WHAT_IF_FITS);
-    /* Gradients are made while none of the activations is there; then the first ones are, beside them. */
+    /* Gradients are made while none of the activations is there; then the first ones are, beside
+     * them. */
     ck_assert_uint_eq(row.peak_bytes, (96 + 64 + 96 + 128) * KILO + 5 * 512);
     ck_assert_uint_eq(remedy_list_bytes(&list, OP_OUTPUT, 3), 6 * (192 + 192) * KILO);
     remedy_list_deinit(&list);
@@ -298,8 +319,9 @@ START_TEST(named_tags_are_given_back_though_no_step_is_seen)
     char label[REMEDY_LABEL_BYTES], note[REMEDY_NOTE_BYTES];
     uint64_t parameter = 0;
     bool named_tags[OP_TAG_COUNT] = {[1] = true, [2] = true};
-    remedy_list_parse(&list, "0: alloc size=400K tag=1\n1: alloc size=300K tag=2\n2: alloc size=500K tag=3\n"
-                             "3: free block=2\n4: touch block=0\n5: free block=1\n");
+    remedy_list_parse(
+        &list, "0: alloc size=400K tag=1\n1: alloc size=300K tag=2\n2: alloc size=500K tag=3\n"
+               "3: free block=2\n4: touch block=0\n5: free block=1\n");
     ck_assert_uint_eq(list.given.steps.count, 0);
     remedy_list_refused(&list, &remedy_checkpointing, 1, "");
     list.given.named_tags = named_tags;
@@ -340,11 +362,12 @@ START_TEST(what_is_held_or_was_donated_is_not_given_back)
     unsigned number = 1;
     for (unsigned step = 0; step < 6; step++) {
         char more[512];
-        snprintf(more, sizeof more,
-                 "%u: alloc size=8K tag=2\n%u: hold block=%u\n%u: alloc size=8K tag=3\n%u: donate block=%u size=4K tag=3\n"
-                 "%u: alloc size=1K tag=4\n%u: free block=%u\n%u: release block=%u\n%u: free block=%u\n%u: free block=%u\n",
-                 number, number + 1, number, number + 2, number + 3, number + 2, number + 4, number + 5, number + 4,
-                 number + 6, number, number + 7, number, number + 8, number + 3);
+        snprintf(
+            more, sizeof more,
+            "%u: alloc size=8K tag=2\n%u: hold block=%u\n%u: alloc size=8K tag=3\n%u: donate block=%u size=4K tag=3\n"
+            "%u: alloc size=1K tag=4\n%u: free block=%u\n%u: release block=%u\n%u: free block=%u\n%u: free block=%u\n",
+            number, number + 1, number, number + 2, number + 3, number + 2, number + 4, number + 5,
+            number + 4, number + 6, number, number + 7, number, number + 8, number + 3);
         strcat(text, more);
         number += 9;
     }
@@ -384,12 +407,13 @@ START_TEST(a_restart_keeps_references_holds_and_donations_right)
     unsigned number = 3;
     for (unsigned step = 0; step < 6; step++) {
         char more[512];
-        snprintf(more, sizeof more,
-                 "%u: alloc size=8K tag=3\n%u: execute program=2 delay=1us\n%u: use block=%u event=%u\n"
-                 "%u: release block=%u\n"
-                 "%u: donate block=%u size=12K tag=1\n%u: hold block=%u\n%u: free_after block=%u event=%u\n",
-                 number, number + 1, number + 2, state, number + 1, number + 3, state, number + 4, state, number + 5,
-                 number + 4, number + 6, number, number + 1);
+        snprintf(
+            more, sizeof more,
+            "%u: alloc size=8K tag=3\n%u: execute program=2 delay=1us\n%u: use block=%u event=%u\n"
+            "%u: release block=%u\n"
+            "%u: donate block=%u size=12K tag=1\n%u: hold block=%u\n%u: free_after block=%u event=%u\n",
+            number, number + 1, number + 2, state, number + 1, number + 3, state, number + 4, state,
+            number + 5, number + 4, number + 6, number, number + 1);
         strcat(text, more);
         state = number + 4;
         number += 7;
@@ -412,9 +436,11 @@ START_TEST(a_restart_releases_what_was_freed_and_is_still_held)
     struct what_if_row row;
     char text[4096] = "tag 1 \"weights\"\ntag 2 \"act\"\ntag 3 \"ref\"\n0: alloc size=128K tag=1\n";
     for (unsigned i = 1; i < 13 * 6; i += 6) {
-        snprintf(text + strlen(text), sizeof text - strlen(text),
-                 "%u: alloc size=32K tag=2\n%u: alloc size=64K tag=3\n%u: hold block=%u\n%u: use block=%u delay=1ms\n"
-                 "%u: free block=%u\n%u: free block=%u\n", i, i + 1, i + 2, i + 1, i + 3, i, i + 4, i + 1, i + 5, i);
+        snprintf(
+            text + strlen(text), sizeof text - strlen(text),
+            "%u: alloc size=32K tag=2\n%u: alloc size=64K tag=3\n%u: hold block=%u\n%u: use block=%u delay=1ms\n"
+            "%u: free block=%u\n%u: free block=%u\n",
+            i, i + 1, i + 2, i + 1, i + 3, i, i + 4, i + 1, i + 5, i);
     }
     strcat(text, "79: release block=2\n80: release block=74\n");
     remedy_list_parse(&list, text);
@@ -431,12 +457,15 @@ START_TEST(a_donated_block_comes_back_as_its_last_owner_s)
 {
     struct remedy_list list;
     struct what_if_row row;
-    char text[4096] = "tag 1 \"first\"\ntag 2 \"act\"\ntag 3 \"last\"\n0: alloc size=64K tag=1\n1: donate block=0 size=48K "
-                      "tag=3\n";
+    char text[4096] =
+        "tag 1 \"first\"\ntag 2 \"act\"\ntag 3 \"last\"\n0: alloc size=64K tag=1\n1: donate block=0 size=48K "
+        "tag=3\n";
     for (unsigned i = 2; i < 12 * 5; i += 5) {
-        snprintf(text + strlen(text), sizeof text - strlen(text),
-                 "%u: alloc size=32K tag=2\n%u: alloc size=16K tag=2\n%u: touch block=1\n%u: free block=%u\n"
-                 "%u: free block=%u\n", i, i + 1, i + 2, i + 3, i, i + 4, i + 1);
+        snprintf(
+            text + strlen(text), sizeof text - strlen(text),
+            "%u: alloc size=32K tag=2\n%u: alloc size=16K tag=2\n%u: touch block=1\n%u: free block=%u\n"
+            "%u: free block=%u\n",
+            i, i + 1, i + 2, i + 3, i, i + 4, i + 1);
     }
     remedy_list_parse(&list, text);
     remedy_list_apply(&list, &remedy_restart, 4);
@@ -453,8 +482,9 @@ START_TEST(a_forced_drain_ends_what_is_queued_lost_events_too)
 {
     struct remedy_list list;
     struct what_if_row row;
-    remedy_list_parse(&list, "0: alloc size=512K\n1: free_after block=0 delay=never\n2: alloc size=256K\n"
-                             "3: free_after block=2 delay=5ms\n4: alloc size=768K\n5: complete event=1\n");
+    remedy_list_parse(&list,
+                      "0: alloc size=512K\n1: free_after block=0 delay=never\n2: alloc size=256K\n"
+                      "3: free_after block=2 delay=5ms\n4: alloc size=768K\n5: complete event=1\n");
     ck_assert_uint_eq(list.base.op, 4);
     remedy_list_apply(&list, &remedy_mark_step, 4);
     ck_assert_uint_eq(list.result.ops.count, 5 + 2);
@@ -475,8 +505,10 @@ END_TEST
 START_TEST(what_a_drain_completed_is_not_completed_again)
 {
     struct remedy_list list;
-    remedy_list_parse(&list, "0: alloc size=4K\n1: use block=0 delay=never\n2: touch block=0\n3: complete event=1\n"
-                             "4: use block=0 delay=never\n5: complete event=4\n");
+    remedy_list_parse(
+        &list,
+        "0: alloc size=4K\n1: use block=0 delay=never\n2: touch block=0\n3: complete event=1\n"
+        "4: use block=0 delay=never\n5: complete event=4\n");
     remedy_list_apply(&list, &remedy_mark_step, 2);
     ck_assert_uint_eq(remedy_list_count(&list, OP_COMPLETE), 2);
     struct what_if_row row;
@@ -486,12 +518,13 @@ START_TEST(what_a_drain_completed_is_not_completed_again)
 }
 END_TEST
 
-/* --- programs --------------------------------------------------------------------------------- */
+/* --- programs --- */
 
-static const char programs_text[] = "0: load size=100K stack=0\n1: load size=100K stack=0\n2: load size=100K stack=0\n"
-                                    "3: execute program=0 delay=1us\n4: execute program=1 delay=1us\n"
-                                    "5: execute program=2 delay=1us\n6: execute program=0 delay=1us\n"
-                                    "7: unload program=1\n8: report\n";
+static const char programs_text[] =
+    "0: load size=100K stack=0\n1: load size=100K stack=0\n2: load size=100K stack=0\n"
+    "3: execute program=0 delay=1us\n4: execute program=1 delay=1us\n"
+    "5: execute program=2 delay=1us\n6: execute program=0 delay=1us\n"
+    "7: unload program=1\n8: report\n";
 
 START_TEST(a_program_is_unloaded_after_its_last_execution)
 {
@@ -555,21 +588,26 @@ START_TEST(no_more_than_n_programs_are_loaded_at_a_time)
 }
 END_TEST
 
-/* --- the device and the allocator ------------------------------------------------------------- */
+/* --- the device and the allocator --- */
 
 START_TEST(a_chip_has_what_the_list_reserves_beside_its_capacity)
 {
     struct remedy_list list;
-    remedy_list_parse(&list, "capacity 1G\ntag 1 \"reserved for the system\"\n0: alloc size=528M tag=1\n1: hold block=0\n");
+    remedy_list_parse(
+        &list,
+        "capacity 1G\ntag 1 \"reserved for the system\"\n0: alloc size=528M tag=1\n1: hold block=0\n");
     remedy_list_apply(&list, &remedy_chip, 0);
-    ck_assert_uint_eq(list.result.setup.capacity_bytes, (chips[0]->capacity_bytes + (528 << 20)) / 512 * 512);
+    ck_assert_uint_eq(list.result.setup.capacity_bytes,
+                      (chips[0]->capacity_bytes + (528 << 20)) / 512 * 512);
     ck_assert_ptr_nonnull(strstr(list.result.note, " and what is reserved"));
     ck_assert_uint_eq(list.result.ops.count, 2);
     remedy_list_deinit(&list);
-    remedy_list_parse(&list, "capacity 1G\ntag 1 \"reserved for the system\"\n0: alloc size=528M tag=1\n"
-                             "1: retire size=4K address=8M\n");
+    remedy_list_parse(&list,
+                      "capacity 1G\ntag 1 \"reserved for the system\"\n0: alloc size=528M tag=1\n"
+                      "1: retire size=4K address=8M\n");
     remedy_list_apply(&list, &remedy_chip, 0);
-    ck_assert_ptr_nonnull(strstr(list.result.note, " and what is reserved; nothing is retired there (here: 1)"));
+    ck_assert_ptr_nonnull(
+        strstr(list.result.note, " and what is reserved; nothing is retired there (here: 1)"));
     remedy_list_deinit(&list);
 }
 END_TEST
@@ -596,8 +634,9 @@ START_TEST(on_another_chip_nothing_is_retired)
     struct remedy_list list;
     char note[REMEDY_NOTE_BYTES];
     uint64_t chip = 0;
-    remedy_list_parse(&list, "chip v5e\ncapacity 16909332480\n0: retire size=4K address=8G\n1: alloc size=4K\n"
-                             "2: free block=1\n");
+    remedy_list_parse(
+        &list, "chip v5e\ncapacity 16909332480\n0: retire size=4K address=8G\n1: alloc size=4K\n"
+               "2: free block=1\n");
     ck_assert(remedy_chip.parameter(&list.given, 0, &chip, note));
     remedy_list_apply(&list, &remedy_chip, chip);
     ck_assert_uint_eq(list.result.ops.count, 2);

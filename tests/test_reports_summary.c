@@ -49,11 +49,13 @@ START_TEST(it_begins_with_how_the_campaign_went)
     expect_word(summary, "target", "hbm");
     expect_seconds(summary, 720.0);
     expect_boolean(summary, "interrupted", true);
-    static const char *const keys[] = {"version", "seed", "exit", "trials", "ops", "ooms", "justified", "premature",
+    static const char *const keys[] = {"version", "seed",   "exit",      "trials",
+                                       "ops",     "ooms",   "justified", "premature",
                                        "unknown", "broken", "disputed"};
     static const json_int_t values[] = {1, 7, 1, 18204, 91200000, 9900003, 9899993, 8, 2, 4, 0};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         expect_number(summary, keys[i], values[i]);
+    }
     json_decref(summary);
 }
 END_TEST
@@ -61,7 +63,8 @@ END_TEST
 START_TEST(each_job_is_listed_whether_it_ran_or_not)
 {
     json_t *summary = read_summary(2);
-    const json_t *jobs = json_object_get(summary, "jobs"), *storm = json_array_get(jobs, 0), *late = json_array_get(jobs, 2);
+    const json_t *jobs = json_object_get(summary, "jobs"), *storm = json_array_get(jobs, 0),
+                 *late = json_array_get(jobs, 2);
     ck_assert_uint_eq(json_array_size(jobs), 4);
     expect_word(storm, "name", "storm");
     expect_word(storm, "scenario", "fragmentation_storm");
@@ -85,7 +88,8 @@ END_TEST
 START_TEST(a_finding_says_where_it_was_and_how_to_see_it_again)
 {
     json_t *summary = read_summary(2);
-    const json_t *findings = json_object_get(summary, "findings"), *first = json_array_get(findings, 0);
+    const json_t *findings = json_object_get(summary, "findings"),
+                 *first = json_array_get(findings, 0);
     ck_assert_uint_eq(json_array_size(findings), 4);
     expect_word(first, "signature", "premature in alloc");
     expect_word(first, "rule", "premature");
@@ -107,7 +111,8 @@ END_TEST
 START_TEST(probes_and_the_canary_are_told)
 {
     json_t *summary = read_summary(2);
-    const json_t *probes = json_object_get(summary, "probes"), *canary = json_object_get(summary, "canary");
+    const json_t *probes = json_object_get(summary, "probes"),
+                 *canary = json_object_get(summary, "canary");
     ck_assert_uint_eq(json_object_size(probes), 2);
     expect_number(probes, "evicted_then_moved", 12);
     expect_number(probes, "stack_grew_while_full", 0);
@@ -141,9 +146,11 @@ END_TEST
 START_TEST(hostile_text_reads_back_harmless)
 {
     json_t *summary = read_summary(3);
-    const char *name = json_string_value(json_object_get(json_array_get(json_object_get(summary, "jobs"), 0), "name"));
+    const char *name = json_string_value(
+        json_object_get(json_array_get(json_object_get(summary, "jobs"), 0), "name"));
     ck_assert_ptr_nonnull(name);
-    ck_assert_int_eq(strncmp(name, hostile_text, strlen("a]]>b<c>&d\"e'f\033[31m\r\n\t\001\177")), 0);
+    ck_assert_int_eq(strncmp(name, hostile_text, strlen("a]]>b<c>&d\"e'f\033[31m\r\n\t\001\177")),
+                     0);
     ck_assert_uint_eq(json_object_size(json_object_get(summary, "probes")), 1);
     json_decref(summary);
 }
@@ -154,23 +161,24 @@ START_TEST(members_come_in_one_order_and_lists_a_line_each)
     struct writing text;
     writing_init(&text);
     summary_print(&text, &campaign_get(1)->campaign);
-    ck_assert_str_eq(writing_string(&text),
-                     "{\"format\":\"hbmstress-summary\",\"version\":1,\n"
-                     "\"seed\":7,\"target\":\"hbm\",\"exit\":0,\"seconds\":2.000,\n"
-                     "\"trials\":43,\"ops\":86000,\"ooms\":13,\"justified\":13,\"premature\":0,\"unknown\":0,\"broken\":0,"
-                     "\"disputed\":0,\n"
-                     "\"jobs\":[\n"
-                     "{\"name\":\"storm\",\"scenario\":\"fragmentation_storm\",\"trials\":40,\"ops\":80000,\"ooms\":12,"
-                     "\"justified\":12,\"premature\":0,\"unknown\":0,\"broken\":0,\"findings\":0,\"seconds\":2.500,"
-                     "\"finished\":true},\n"
-                     "{\"name\":\"leak\",\"scenario\":\"slow_leak\",\"trials\":3,\"ops\":6000,\"ooms\":1,"
-                     "\"justified\":1,\"premature\":0,\"unknown\":0,\"broken\":0,\"findings\":0,\"seconds\":0.500,"
-                     "\"finished\":false}],\n"
-                     "\"findings\":[],\n"
-                     "\"probes\":{\n\"evicted_then_moved\":12},\n"
-                     "\"probe_pairs\":{\"hit\":3,\"possible\":10},\n"
-                     "\"canary\":{\"target\":\"plant_overlap\",\"scenario\":\"fragmentation_storm\",\"breaks\":\"overlap\","
-                     "\"trials\":5,\"reported\":true}}\n");
+    ck_assert_str_eq(
+        writing_string(&text),
+        "{\"format\":\"hbmstress-summary\",\"version\":1,\n"
+        "\"seed\":7,\"target\":\"hbm\",\"exit\":0,\"seconds\":2.000,\n"
+        "\"trials\":43,\"ops\":86000,\"ooms\":13,\"justified\":13,\"premature\":0,\"unknown\":0,\"broken\":0,"
+        "\"disputed\":0,\n"
+        "\"jobs\":[\n"
+        "{\"name\":\"storm\",\"scenario\":\"fragmentation_storm\",\"trials\":40,\"ops\":80000,\"ooms\":12,"
+        "\"justified\":12,\"premature\":0,\"unknown\":0,\"broken\":0,\"findings\":0,\"seconds\":2.500,"
+        "\"finished\":true},\n"
+        "{\"name\":\"leak\",\"scenario\":\"slow_leak\",\"trials\":3,\"ops\":6000,\"ooms\":1,"
+        "\"justified\":1,\"premature\":0,\"unknown\":0,\"broken\":0,\"findings\":0,\"seconds\":0.500,"
+        "\"finished\":false}],\n"
+        "\"findings\":[],\n"
+        "\"probes\":{\n\"evicted_then_moved\":12},\n"
+        "\"probe_pairs\":{\"hit\":3,\"possible\":10},\n"
+        "\"canary\":{\"target\":\"plant_overlap\",\"scenario\":\"fragmentation_storm\",\"breaks\":\"overlap\","
+        "\"trials\":5,\"reported\":true}}\n");
     writing_deinit(&text);
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* What a campaign shows while it runs: it never leaves its place on the screen, and never acts on a pipe. */
+/* What a campaign shows while it runs: it never leaves its place on the screen, and never acts on a
+ * pipe. */
 #include "reports/amount.h"
 #include "reports/watch.h"
 #include "tests/report_campaigns.h"
@@ -38,15 +39,17 @@ static const char *draw_number(unsigned number)
 /* The bytes of the escape sequence at string; 0 = there is none. */
 static size_t escape_length(const char *string)
 {
-    if (string[0] != '\033')
+    if (string[0] != '\033') {
         return 0;
+    }
     ck_assert_int_eq(string[1], '[');
     size_t length = 2 + strspn(string + 2, "0123456789;");
     ck_assert_ptr_nonnull(strchr("AKJm", string[length]));
     return length + 1;
 }
 
-/* What the screen shows, without escape sequences: code points per line; wide ones count two, which none may be. */
+/* What the screen shows, without escape sequences: code points per line; wide ones count two, which
+ * none may be. */
 static void expect_no_line_above(const char *drawn, unsigned width, unsigned lines_wanted)
 {
     unsigned columns = 0, lines = 0;
@@ -60,7 +63,8 @@ static void expect_no_line_above(const char *drawn, unsigned width, unsigned lin
             ck_assert_msg(byte >= 0x20 && byte != 0x7f, "byte %02x", byte);
             columns += byte >= 0xe1 ? 2 : byte >> 6 != 2;
         }
-        ck_assert_msg(columns <= width, "line %u is wider than %u in\n%.3000s", lines, width, drawn);
+        ck_assert_msg(columns <= width, "line %u is wider than %u in\n%.3000s", lines, width,
+                      drawn);
         i += escape == 0 ? 1 : escape;
     }
     ck_assert_uint_eq(lines, lines_wanted);
@@ -70,8 +74,9 @@ static void expect_no_line_above(const char *drawn, unsigned width, unsigned lin
 static unsigned count_of(const char *string, const char *part)
 {
     unsigned count = 0;
-    for (const char *at = strstr(string, part); at != NULL; at = strstr(at + 1, part))
+    for (const char *at = strstr(string, part); at != NULL; at = strstr(at + 1, part)) {
         count++;
+    }
     return count;
 }
 
@@ -86,7 +91,8 @@ START_TEST(no_line_is_wider_than_the_terminal)
         for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
             start(true, width % 2 == 0, width);
             const char *drawn = draw_number(i);
-            expect_no_line_above(drawn, width, (unsigned)campaign_get(i)->campaign.result_count + 2);
+            expect_no_line_above(drawn, width,
+                                 (unsigned)campaign_get(i)->campaign.result_count + 2);
         }
     }
 }
@@ -96,12 +102,19 @@ START_TEST(a_wide_terminal_shows_every_column)
 {
     start(true, false, 120);
     const char *drawn = draw_number(2);
-    expect(drawn, "\rjob   progress     trials  ops/s justified premature unknown found   left\033[K\n");
-    expect(drawn, "storm [#####-----]  18000 130.0k      9.8M         8       2     2   12 m\033[K\n");
-    expect(drawn, "leak  [##########]    204  10000         3         0       0     1       \033[K\n");
-    expect(drawn, "late  skipped           0      0         0         0       0     0       \033[K\n");
-    expect(drawn, "waits [#---------]      0      0         0         0       0     0   18 m\033[K\n");
-    expect(drawn, "12 m, 18 m left: 4 findings, 2 of 4 jobs done, 18204 trials, 91.2M ops (126.6k/s), 9.9M OOMs (9.8M justified,");
+    expect(drawn,
+           "\rjob   progress     trials  ops/s justified premature unknown found   left\033[K\n");
+    expect(drawn,
+           "storm [#####-----]  18000 130.0k      9.8M         8       2     2   12 m\033[K\n");
+    expect(drawn,
+           "leak  [##########]    204  10000         3         0       0     1       \033[K\n");
+    expect(drawn,
+           "late  skipped           0      0         0         0       0     0       \033[K\n");
+    expect(drawn,
+           "waits [#---------]      0      0         0         0       0     0   18 m\033[K\n");
+    expect(
+        drawn,
+        "12 m, 18 m left: 4 findings, 2 of 4 jobs done, 18204 trials, 91.2M ops (126.6k/s), 9.9M OOMs (9.8M justified,");
 }
 END_TEST
 
@@ -109,7 +122,8 @@ START_TEST(a_narrow_terminal_shortens_bars_before_names_and_numbers_never)
 {
     start(true, false, 70);
     const char *drawn = draw_number(2);
-    expect(drawn, "\nstorm [###---]  18000 130.0k      9.8M         8       2     2   12 m\033[K\n");
+    expect(drawn,
+           "\nstorm [###---]  18000 130.0k      9.8M         8       2     2   12 m\033[K\n");
     start(true, false, 40);
     drawn = draw_number(2);
     expect(drawn, "\nstorm [##---]  18000 130.0k      9.8M  \033[K\n");
@@ -158,8 +172,10 @@ START_TEST(a_pipe_gets_plain_lines)
         ck_assert_ptr_null(strchr(line, '\r'));
         ck_assert_ptr_eq(strchr(line, '\n'), line + strlen(line) - 1);
     }
-    ck_assert_str_eq(draw_number(2), "12 m: 2 of 4 jobs done, 18204 trials, 91.2M ops (126.6k/s), 9.9M OOMs (9.8M justified, "
-                                     "8 premature, 2 unknown), 4 findings, 18 m left\n");
+    ck_assert_str_eq(
+        draw_number(2),
+        "12 m: 2 of 4 jobs done, 18204 trials, 91.2M ops (126.6k/s), 9.9M OOMs (9.8M justified, "
+        "8 premature, 2 unknown), 4 findings, 18 m left\n");
     writing_clear(&text);
     watch_clear(&watch, &text);
     ck_assert_uint_eq(text.length, 0);
@@ -176,7 +192,8 @@ START_TEST(colours_are_only_where_they_are_wanted)
     expect(drawn, "        \033[31m8\033[0m       \033[33m2\033[0m     \033[31m2\033[0m");
     expect(drawn, "\033[32mleak\033[0m  \033[2m[##########]\033[0m");
     expect(drawn, "\033[31m12 m, 18 m left: 4 findings");
-    ck_assert_uint_eq(count_of(drawn, "\033[3") + count_of(drawn, "\033[2m"), count_of(drawn, "\033[0m"));
+    ck_assert_uint_eq(count_of(drawn, "\033[3") + count_of(drawn, "\033[2m"),
+                      count_of(drawn, "\033[0m"));
     ck_assert_ptr_null(strstr(draw_number(1), "\033[31m"));
 }
 END_TEST
@@ -189,7 +206,9 @@ START_TEST(names_cannot_act_on_the_terminal)
     ck_assert_ptr_null(strstr(drawn, "\033[31m"));
     static const char name[] = "\xc3\xa9\xe4\xb8\xad\xcc\x81z";
     const struct report_result result = {.name = name};
-    const struct report_campaign campaign = {.results = &result, .result_count = 1, .end = campaign_get(0)->campaign.end,
+    const struct report_campaign campaign = {.results = &result,
+                                             .result_count = 1,
+                                             .end = campaign_get(0)->campaign.end,
                                              .duration_left_ns = UINT64_MAX};
     expect(draw(&campaign), "\n\xc3\xa9??z [#---------]");
 }
@@ -202,11 +221,12 @@ static struct report_campaign many_jobs(const struct report_end *end)
 {
     for (int i = 0; i < JOB_COUNT; i++) {
         snprintf(names[i], sizeof names[i], "job%02d", i);
-        jobs[i] = (struct report_result){.name = names[i], .trials = 1, .is_finished = i < 45, .done = 1, .due = 1};
+        jobs[i] = (struct report_result){
+            .name = names[i], .trials = 1, .is_finished = i < 45, .done = 1, .due = 1};
     }
     jobs[44].finding_count = 1;
-    return (struct report_campaign){.results = jobs, .result_count = JOB_COUNT, .end = end,
-                                    .duration_left_ns = UINT64_MAX};
+    return (struct report_campaign){
+        .results = jobs, .result_count = JOB_COUNT, .end = end, .duration_left_ns = UINT64_MAX};
 }
 
 START_TEST(jobs_without_a_line_are_summed_in_one)
@@ -233,8 +253,8 @@ START_TEST(a_job_that_nothing_bounds_moves_a_mark_with_each_trial)
 {
     const struct report_end end = {.elapsed_ns = SECOND};
     struct report_result result = {.name = "free", .trials = 3};
-    const struct report_campaign campaign = {.results = &result, .result_count = 1, .end = &end,
-                                             .duration_left_ns = UINT64_MAX};
+    const struct report_campaign campaign = {
+        .results = &result, .result_count = 1, .end = &end, .duration_left_ns = UINT64_MAX};
     start(true, false, 120);
     expect(draw(&campaign), "free [---#------]      3 ");
     expect(writing_string(&text), " ?\033[K\n");
@@ -246,9 +266,10 @@ END_TEST
 START_TEST(time_left_is_estimated_where_no_bound_says_it)
 {
     const struct report_end end = {.elapsed_ns = 60 * SECOND};
-    struct report_result results[2] = {{.name = "half", .done = 1, .due = 2}, {.name = "tenth", .done = 1, .due = 10}};
-    struct report_campaign campaign = {.results = results, .result_count = 2, .end = &end,
-                                       .duration_left_ns = UINT64_MAX};
+    struct report_result results[2] = {{.name = "half", .done = 1, .due = 2},
+                                       {.name = "tenth", .done = 1, .due = 10}};
+    struct report_campaign campaign = {
+        .results = results, .result_count = 2, .end = &end, .duration_left_ns = UINT64_MAX};
     start(true, false, 120);
     const char *drawn = draw(&campaign);
     expect(drawn, " 60 s\033[K\n");
@@ -298,13 +319,20 @@ START_TEST(amounts_are_short_and_never_rounded_up)
     static const struct {
         uint64_t count;
         const char *wanted;
-    } counts[] = {{0, "0"},           {99999, "99999"},     {100000, "100.0k"}, {126649, "126.6k"},
-                  {999999, "999.9k"}, {1000000, "1.0M"},    {91200000, "91.2M"}, {999999999, "999.9M"},
-                  {1000000000, "1.0G"}, {UINT64_MAX, "18.4E"}};
+    } counts[] = {{0, "0"},
+                  {99999, "99999"},
+                  {100000, "100.0k"},
+                  {126649, "126.6k"},
+                  {999999, "999.9k"},
+                  {1000000, "1.0M"},
+                  {91200000, "91.2M"},
+                  {999999999, "999.9M"},
+                  {1000000000, "1.0G"},
+                  {UINT64_MAX, "18.4E"}};
     static const struct {
         uint64_t seconds;
         const char *wanted;
-    } durations[] = {{0, "0 s"},      {119, "119 s"},    {120, "2 m"},      {7199, "119 m"},
+    } durations[] = {{0, "0 s"},      {119, "119 s"},     {120, "2 m"},     {7199, "119 m"},
                      {7200, "2.0 h"}, {172799, "47.9 h"}, {172800, "2.0 d"}};
     char amount[AMOUNT_TEXT_BYTES];
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {

@@ -1,5 +1,5 @@
-/* RMM's CSV: threads and streams become lanes, failures stay requests, and every file of the field imports with its
- * own sums. */
+/* RMM's CSV: threads and streams become lanes, failures stay requests, and every file of the field
+ * imports with its own sums. */
 #include "formats/formats.h"
 #include "harness/lanes_list.h"
 #include "tests/import_checks.h"
@@ -65,7 +65,8 @@ static const struct import_refused refused_texts[] = {
     {"thread,time\n", IMPORT_INVALID, 1, 0, "the header is not 'Thread,"},
     {HEADER "7,10:00:00.1,allocate,0x1,8,0x0", IMPORT_INCOMPLETE, 2, 32, "no line end"},
     {HEADER, IMPORT_INCOMPLETE, 0, 0, "no allocation"},
-    {ROW("x,10:00:00.1,allocate,0x1,8,0x0"), IMPORT_INVALID, 2, 1, "the thread is not a number: 'x,10"},
+    {ROW("x,10:00:00.1,allocate,0x1,8,0x0"), IMPORT_INVALID, 2, 1,
+     "the thread is not a number: 'x,10"},
     {ROW("18446744073709551616,10:00:00.1,allocate,0x1,8,0x0"), IMPORT_INVALID, 2, 1, "the thread"},
     {ROW("7,24:00:00.1,allocate,0x1,8,0x0"), IMPORT_INVALID, 2, 3, "the time"},
     {ROW("7,10:60:00.1,allocate,0x1,8,0x0"), IMPORT_INVALID, 2, 3, "the time"},
@@ -79,11 +80,12 @@ static const struct import_refused refused_texts[] = {
     {ROW("7,10:00:00.1,allocate,0x1,-8,0x0"), IMPORT_INVALID, 2, 27, "the size"},
     {ROW("7,10:00:00.1,allocate,0x1,8,-1"), IMPORT_INVALID, 2, 29, "the stream"},
     {ROW("7,10:00:00.1,allocate,0x1,8,0x0,9"), IMPORT_INVALID, 2, 32, "something follows"},
-    {ROW("7,10:00:00.1,allocate,(nil),8,0x0"), IMPORT_INVALID, 2, 0, "8 bytes are allocated at the null pointer"},
+    {ROW("7,10:00:00.1,allocate,(nil),8,0x0"), IMPORT_INVALID, 2, 0,
+     "8 bytes are allocated at the null pointer"},
     {ROW("7,10:00:00.1,allocate,0x1,2000000000000000,0x0"), IMPORT_INVALID, 2, 0, "more than 2^50"},
     {ROW("7,10:00:00.1,allocate failure,(nil),0,0x0"), IMPORT_INVALID, 2, 0, "0 bytes"},
-    {ROW("7,10:00:00.1,allocate,0x1,8,0x0\n\n7,10:00:00.2,allocate,0x1,8,0x0"), IMPORT_INVALID, 4, 0,
-     "where one is live"},
+    {ROW("7,10:00:00.1,allocate,0x1,8,0x0\n\n7,10:00:00.2,allocate,0x1,8,0x0"), IMPORT_INVALID, 4,
+     0, "where one is live"},
 };
 static const struct import_refused refused_files[] = {
     {"cut.csv", IMPORT_INCOMPLETE, 4, 19, "the last line is cut off"},
@@ -106,7 +108,8 @@ START_TEST(more_than_thirty_two_threads_are_counted)
     char text[16384] = HEADER;
     for (int i = 0; i < 100; i++) {
         const size_t used = strlen(text);
-        snprintf(text + used, sizeof text - used, "%d,10:00:00.1,allocate,0x%x,512,0x0\n", i, i + 1);
+        snprintf(text + used, sizeof text - used, "%d,10:00:00.1,allocate,0x%x,512,0x0\n", i,
+                 i + 1);
     }
     struct import_error error = {0};
     ck_assert_int_eq(import_text(text, strlen(text), "rmm", NULL, &import, &error), IMPORT_OK);
@@ -130,7 +133,7 @@ START_TEST(any_cut_and_any_damage_is_survived)
 }
 END_TEST
 
-/* --- field data ---------------------------------------------------------------------------------------------- */
+/* --- field data --- */
 
 /* What the rows say, counted another way: by sscanf() and a list. */
 struct counted {
@@ -154,7 +157,8 @@ static struct counted count_rows(const char *path)
         counted.failures += strcmp(action, "allocate failure") == 0;
         counted.live_bytes += strcmp(action, "allocate") == 0 ? size : 0;
         counted.live_bytes -= strcmp(action, "free") == 0 ? size : 0;
-        counted.peak_bytes = counted.live_bytes > counted.peak_bytes ? counted.live_bytes : counted.peak_bytes;
+        counted.peak_bytes = counted.live_bytes > counted.peak_bytes ? counted.live_bytes
+                                                                     : counted.peak_bytes;
     }
     fclose(stream);
     return counted;
@@ -165,13 +169,15 @@ static void compare(const char *path)
     const struct counted counted = count_rows(path);
     char said[512];
     import_checks_file(path, "rmm", NULL, &import);
-    snprintf(said, sizeof said, "%" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64 " failures; at most %" PRIu64
-             " bytes live at a time; %" PRIu64 " bytes in", counted.allocs, counted.frees, counted.failures,
-             counted.peak_bytes, counted.live_bytes);
+    snprintf(said, sizeof said,
+             "%" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64 " failures; at most %" PRIu64
+             " bytes live at a time; %" PRIu64 " bytes in",
+             counted.allocs, counted.frees, counted.failures, counted.peak_bytes,
+             counted.live_bytes);
     ck_assert_msg(strstr(import.notes, said) != NULL, "%s\n%s", said, import.notes);
     ck_assert_uint_eq(import.setup.capacity_bytes, counted.peak_bytes);
-    printf("%-32s %6zu ops, peak %10" PRIu64 " bytes, %" PRIu64 " OOMs\n", strrchr(path, '/') + 1, import.ops.count,
-           counted.peak_bytes, import_checks_replay(&import));
+    printf("%-32s %6zu ops, peak %10" PRIu64 " bytes, %" PRIu64 " OOMs\n", strrchr(path, '/') + 1,
+           import.ops.count, counted.peak_bytes, import_checks_replay(&import));
 }
 
 START_TEST(every_file_of_the_field_imports_with_its_own_sums)

@@ -1,4 +1,5 @@
-/* Whole runs: a recorded list is the run again, as ops and as text, and a shrunk list breaks the same promise. */
+/* Whole runs: a recorded list is the run again, as ops and as text, and a shrunk list breaks the
+ * same promise. */
 #include "harness/ops_file.h"
 #include "harness/run.h"
 #include "harness/shrink.h"
@@ -23,7 +24,8 @@ static int scenario_count(void)
     return count;
 }
 
-static void run_one(const char *target, const struct scenario *scenario, uint64_t seed, struct trial *trial)
+static void run_one(const char *target, const struct scenario *scenario, uint64_t seed,
+                    struct trial *trial)
 {
     struct setup setup;
     char reason[RUN_REASON_BYTES] = "";
@@ -32,8 +34,11 @@ static void run_one(const char *target, const struct scenario *scenario, uint64_
     snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
     setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
     setup.seed = seed;
-    const struct trial_plan plan = {.target = target_find(target), .scenario = scenario, .setup = &setup,
-                                    .capacity_is_free = true, .op_count_max = OPS_MAX};
+    const struct trial_plan plan = {.target = target_find(target),
+                                    .scenario = scenario,
+                                    .setup = &setup,
+                                    .capacity_is_free = true,
+                                    .op_count_max = OPS_MAX};
     ck_assert_msg(trial_run(&plan, NULL, trial, reason), "%s", reason);
 }
 
@@ -42,7 +47,8 @@ static void check_replay(const char *target, const struct setup *setup, const st
 {
     struct trial again;
     char reason[RUN_REASON_BYTES] = "";
-    ck_assert_msg(trial_replay(target_find(target), setup, ops, NULL, &again, reason), "%s", reason);
+    ck_assert_msg(trial_replay(target_find(target), setup, ops, NULL, &again, reason), "%s",
+                  reason);
     ck_assert_uint_eq(again.digest, first->digest);
     ck_assert_int_eq(again.first.kind, first->first.kind);
     ck_assert_int_eq(again.first.rule, first->first.rule);
@@ -68,12 +74,13 @@ static void check_text(const char *target, const struct trial *first)
     struct op_list ops;
     struct ops_file_error error = {0};
     op_list_init(&ops);
-    ck_assert_msg(ops_file_parse(text, length, &setup, &ops, &error) == OPS_FILE_OK, "%zu:%zu: %s", error.line,
-                  error.column, error.reason);
+    ck_assert_msg(ops_file_parse(text, length, &setup, &ops, &error) == OPS_FILE_OK, "%zu:%zu: %s",
+                  error.line, error.column, error.reason);
     ck_assert_uint_eq(ops.count, first->ops.count);
     for (size_t i = 0; i < ops.count; i++) {
         char line[OP_TEXT_BYTES];
-        ck_assert_msg(op_equal(&ops.ops[i], &first->ops.ops[i]), "%zu: %s", i, op_print(&ops.ops[i], line));
+        ck_assert_msg(op_equal(&ops.ops[i], &first->ops.ops[i]), "%zu: %s", i,
+                      op_print(&ops.ops[i], line));
     }
     check_replay(target, &setup, &ops, first);
     op_list_deinit(&ops);
@@ -95,7 +102,7 @@ START_TEST(a_recorded_list_is_the_run_again)
 }
 END_TEST
 
-/* --- shorter lists ------------------------------------------------------------------------------- */
+/* --- shorter lists --- */
 
 static bool names_an_earlier_op(uint32_t reference, size_t i)
 {
@@ -127,7 +134,8 @@ START_TEST(filtering_keeps_references_or_drops_them)
             }
             const struct op *was = &trial.ops.ops[i];
             const struct op *is = &list.ops[numbers[i]];
-            ck_assert(names_an_earlier_op(is->ref, numbers[i]) && names_an_earlier_op(is->event, numbers[i]));
+            ck_assert(names_an_earlier_op(is->ref, numbers[i]) &&
+                      names_an_earlier_op(is->event, numbers[i]));
             ck_assert(is->ref == OP_NONE || is->ref == numbers[was->ref]);
             ck_assert(is->event == OP_NONE || is->event == numbers[was->event]);
             /* What waited for an event that went must not wait for one of its own. */
@@ -147,12 +155,15 @@ START_TEST(filtering_keeps_references_or_drops_them)
 }
 END_TEST
 
-static void check_shrunk(const struct target *target, const struct trial *trial, uint64_t replays_max)
+static void check_shrunk(const struct target *target, const struct trial *trial,
+                         uint64_t replays_max)
 {
     struct shrink_result result;
     char reason[RUN_REASON_BYTES] = "", signature[SIGNATURE_BYTES];
     struct shrink_replaying replaying = {.target = target};
-    const struct shrink_try attempt = {.context = &replaying, .is_same = shrink_replay, .setup = &trial->setup,
+    const struct shrink_try attempt = {.context = &replaying,
+                                       .is_same = shrink_replay,
+                                       .setup = &trial->setup,
                                        .search_count_max = 100};
     ck_assert(shrink(&attempt, &trial->ops, replays_max, &result));
     signature_print(&trial->first, &trial->ops, signature);
@@ -177,7 +188,8 @@ START_TEST(a_shrunk_list_breaks_the_same_promise_within_its_budget)
     int found = 0;
     for (int i = 0; targets[i] != NULL; i++) {
         struct trial trial;
-        if (targets[i]->breaks == NULL || strcmp(targets[i]->breaks, "replay") == 0 || is_deadly(targets[i])) {
+        if (targets[i]->breaks == NULL || strcmp(targets[i]->breaks, "replay") == 0 ||
+            is_deadly(targets[i])) {
             continue;
         }
         run_one(targets[i]->name, scenarios[_i], 1, &trial);
@@ -199,7 +211,8 @@ START_TEST(a_list_that_breaks_nothing_is_not_shrunk)
     struct shrink_result result;
     run_one("hbm", scenarios[0], 1, &trial);
     struct shrink_replaying replaying = {.target = target_find("hbm")};
-    const struct shrink_try attempt = {.context = &replaying, .is_same = shrink_replay, .setup = &trial.setup};
+    const struct shrink_try attempt = {
+        .context = &replaying, .is_same = shrink_replay, .setup = &trial.setup};
     ck_assert(!shrink(&attempt, &trial.ops, 10, &result));
     ck_assert_uint_eq(result.replays, 1);
     trial_deinit(&trial);
@@ -213,7 +226,8 @@ int main(void)
     tcase_set_timeout(tests, 600);
     tcase_add_loop_test(tests, a_recorded_list_is_the_run_again, 0, scenario_count());
     tcase_add_loop_test(tests, filtering_keeps_references_or_drops_them, 0, scenario_count());
-    tcase_add_loop_test(tests, a_shrunk_list_breaks_the_same_promise_within_its_budget, 0, scenario_count());
+    tcase_add_loop_test(tests, a_shrunk_list_breaks_the_same_promise_within_its_budget, 0,
+                        scenario_count());
     tcase_add_test(tests, a_list_that_breaks_nothing_is_not_shrunk);
     suite_add_tcase(suite, tests);
     return suite_run(suite);

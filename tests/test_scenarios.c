@@ -1,4 +1,5 @@
-/* The scenarios themselves: the registry, what they draw, that they are total, and what each is there to show. */
+/* The scenarios themselves: the registry, what they draw, that they are total, and what each is
+ * there to show. */
 #include "harness/run.h"
 #include "scenarios/eviction_cases.h"
 #include "scenarios/scenarios.h"
@@ -14,7 +15,8 @@
 enum { SCENARIO_COUNT = 10 };
 
 /* A setup as a run without any options makes it. */
-static void setup_for(struct setup *setup, const struct scenario *scenario, const char *target, uint64_t seed)
+static void setup_for(struct setup *setup, const struct scenario *scenario, const char *target,
+                      uint64_t seed)
 {
     setup_init(setup);
     snprintf(setup->target, sizeof setup->target, "%s", target);
@@ -23,23 +25,27 @@ static void setup_for(struct setup *setup, const struct scenario *scenario, cons
     setup->seed = seed;
 }
 
-static void run_trial(const struct scenario *scenario, const struct setup *setup, bool capacity_is_free,
-                      uint64_t op_count_max, struct trial *trial)
+static void run_trial(const struct scenario *scenario, const struct setup *setup,
+                      bool capacity_is_free, uint64_t op_count_max, struct trial *trial)
 {
     char reason[RUN_REASON_BYTES] = "";
-    const struct trial_plan plan = {.target = target_find(setup->target), .scenario = scenario, .setup = setup,
-                                    .capacity_is_free = capacity_is_free, .op_count_max = op_count_max};
+    const struct trial_plan plan = {.target = target_find(setup->target),
+                                    .scenario = scenario,
+                                    .setup = setup,
+                                    .capacity_is_free = capacity_is_free,
+                                    .op_count_max = op_count_max};
     ck_assert_msg(trial_run(&plan, NULL, trial, reason), "%s: %s", scenario->name, reason);
 }
 
-/* --- registry -------------------------------------------------------------------------------------- */
+/* --- registry --- */
 
 START_TEST(every_scenario_is_complete_and_found_by_its_name)
 {
     size_t count = 0;
     for (; scenarios[count] != NULL; count++) {
         const struct scenario *scenario = scenarios[count];
-        ck_assert_ptr_eq(scenario_find(scenario->name), scenario); /* unique names: the first one is found */
+        ck_assert_ptr_eq(scenario_find(scenario->name),
+                         scenario); /* unique names: the first one is found */
         ck_assert_uint_gt(strlen(scenario->summary), 20);
         ck_assert_uint_gt(strlen(scenario->source), 10);
         ck_assert_ptr_nonnull(chip_find(scenario->chip));
@@ -62,7 +68,7 @@ START_TEST(the_seven_eviction_cases_are_those_of_the_kernel)
 }
 END_TEST
 
-/* --- draws ------------------------------------------------------------------------------------------ */
+/* --- draws --- */
 
 START_TEST(what_the_user_fixed_stays)
 {
@@ -104,9 +110,10 @@ START_TEST(targets_without_the_options_get_none)
 }
 END_TEST
 
-/* --- total: any device, any target ------------------------------------------------------------------- */
+/* --- total: any device, any target --- */
 
-static void run_on(const struct scenario *scenario, const char *target, uint64_t capacity_bytes, uint64_t seed)
+static void run_on(const struct scenario *scenario, const char *target, uint64_t capacity_bytes,
+                   uint64_t seed)
 {
     struct setup setup;
     struct trial trial;
@@ -119,7 +126,8 @@ static void run_on(const struct scenario *scenario, const char *target, uint64_t
 
 START_TEST(scenarios_are_total_on_tiny_and_huge_devices)
 {
-    const uint64_t capacities[] = {512, 1024, 2048, 8192, 64 << 10, UINT64_C(96) << 30, UINT64_C(1) << 50};
+    const uint64_t capacities[] = {
+        512, 1024, 2048, 8192, 64 << 10, UINT64_C(96) << 30, UINT64_C(1) << 50};
     for (size_t i = 0; scenarios[i] != NULL; i++) {
         for (size_t k = 0; k < sizeof capacities / sizeof capacities[0]; k++) {
             for (uint64_t seed = 1; seed <= 6; seed++) {
@@ -142,7 +150,8 @@ START_TEST(a_seed_gives_the_same_ops_and_observations_again)
             run_trial(scenarios[i], &setup, true, 3000, &first);
             run_trial(scenarios[i], &setup, true, 3000, &second);
             ck_assert_uint_eq(first.ops.count, second.ops.count);
-            ck_assert_mem_eq(first.ops.ops, second.ops.ops, first.ops.count * sizeof *first.ops.ops);
+            ck_assert_mem_eq(first.ops.ops, second.ops.ops,
+                             first.ops.count * sizeof *first.ops.ops);
             ck_assert_uint_eq(first.digest, second.digest);
             trial_deinit(&first);
             trial_deinit(&second);
@@ -151,7 +160,7 @@ START_TEST(a_seed_gives_the_same_ops_and_observations_again)
 }
 END_TEST
 
-/* --- measured: what runs, what is skipped, how often memory runs out ---------------------------------- */
+/* --- measured: what runs, what is skipped, how often memory runs out --- */
 
 START_TEST(scenarios_act_and_run_out_of_memory)
 {
@@ -171,15 +180,18 @@ START_TEST(scenarios_act_and_run_out_of_memory)
         printf("%-20s %9llu %9.2f %7llu %12.1f\n", scenarios[i]->name, (unsigned long long)count,
                100.0 * (double)totals.skipped / (double)count, (unsigned long long)totals.ooms,
                1e4 * (double)totals.ooms / (double)count);
-        ck_assert_msg(totals.skipped * 20 < count, "%s: more than 5 %% skipped", scenarios[i]->name);
+        ck_assert_msg(totals.skipped * 20 < count, "%s: more than 5 %% skipped",
+                      scenarios[i]->name);
         /* The leak needs its tens of thousands of steps to fill the device. */
-        ck_assert_msg(totals.ooms * 200 > count || scenarios[i] == &slow_leak, "%s: few OOMs", scenarios[i]->name);
+        ck_assert_msg(totals.ooms * 200 > count || scenarios[i] == &slow_leak, "%s: few OOMs",
+                      scenarios[i]->name);
         run_totals_add(&all, &totals);
     }
     for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
-        /* Memory goes bad by chance alone: harness/faulting.h.  Switches are of schedules, which no scenario makes. */
-        ck_assert_msg(all.by_kind[kind] > 0 || kind == OP_RETIRE || kind == OP_SWITCH, "no scenario makes %s",
-                      op_kind_info((enum op_kind)kind)->name);
+        /* Memory goes bad by chance alone: harness/faulting.h.  Switches are of schedules, which no
+         * scenario makes. */
+        ck_assert_msg(all.by_kind[kind] > 0 || kind == OP_RETIRE || kind == OP_SWITCH,
+                      "no scenario makes %s", op_kind_info((enum op_kind)kind)->name);
     }
     ck_assert_uint_gt(all.drains, 0);
     ck_assert_uint_gt(all.moves, 0);
@@ -187,10 +199,10 @@ START_TEST(scenarios_act_and_run_out_of_memory)
 }
 END_TEST
 
-/* --- what single scenarios are there to show ---------------------------------------------------------- */
+/* --- what single scenarios are there to show --- */
 
-/* The first two rounds of every trial are the tests as published: nothing may be refused in them.  The second
- * ends with op 64, before its buffers are freed. */
+/* The first two rounds of every trial are the tests as published: nothing may be refused in them.
+ * The second ends with op 64, before its buffers are freed. */
 static void published_tests_pass(const char *defrag)
 {
     struct setup setup;
@@ -258,7 +270,8 @@ static void leak_is_named(uint64_t seed)
         run_view(run, &view);
     }
     ck_assert_uint_gt(run_ops(run)->count, 20000);
-    ck_assert_msg(run_growing_tag(run, 0, &growth), "seed %llu: no tag grows", (unsigned long long)seed);
+    ck_assert_msg(run_growing_tag(run, 0, &growth), "seed %llu: no tag grows",
+                  (unsigned long long)seed);
     ck_assert_int_eq(growth.tag, leaking_tag(run_ops(run)));
     ck_assert_str_ne(setup.tags[growth.tag], "");
     run_destroy(run);
@@ -289,11 +302,13 @@ START_TEST(hosts_are_compared_and_one_host_fails_alone)
             flagged += (trial.ops.ops[i].flags & OP_SPMD) != 0;
             collective += (trial.ops.ops[i].flags & OP_COLLECTIVE) != 0;
         }
-        ck_assert_msg(trial.first.rule != RULE_SPMD, "seed %llu: %s", (unsigned long long)seed, trial.first.reason);
+        ck_assert_msg(trial.first.rule != RULE_SPMD, "seed %llu: %s", (unsigned long long)seed,
+                      trial.first.reason);
         trial_deinit(&trial);
     }
-    printf("host_skew: %llu requests compared across hosts, %llu executions in collectives, %u to %u hosts\n",
-           (unsigned long long)flagged, (unsigned long long)collective, hosts_min, hosts_max);
+    printf(
+        "host_skew: %llu requests compared across hosts, %llu executions in collectives, %u to %u hosts\n",
+        (unsigned long long)flagged, (unsigned long long)collective, hosts_min, hosts_max);
     ck_assert_uint_eq(hosts_min, 2);
     ck_assert_uint_gt(hosts_max, 8);
     ck_assert_uint_gt(flagged, 5000);

@@ -1,6 +1,6 @@
-/* The reference allocator under every scenario, with every mitigation and without waiting or evicting: no promise
- * broken, no OOM premature, none left unknown.  HBMSTRESS_SEEDS (10 by default) says how many seeds of each; without a
- * mitigation it is a third. */
+/* The reference allocator under every scenario, with every mitigation and without waiting or
+ * evicting: no promise broken, no OOM premature, none left unknown.  HBMSTRESS_SEEDS (10 by
+ * default) says how many seeds of each; without a mitigation it is a third. */
 #include "harness/run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
@@ -18,7 +18,8 @@ static uint64_t seed_count(void)
 }
 
 /* off: an option of hbm that is turned off; NULL: none. */
-static void keep_promises(const struct scenario *scenario, const char *off, uint64_t seeds, struct run_totals *totals)
+static void keep_promises(const struct scenario *scenario, const char *off, uint64_t seeds,
+                          struct run_totals *totals)
 {
     uint64_t failed = 0;
     for (uint64_t seed = 1; seed <= seeds; seed++) {
@@ -30,22 +31,25 @@ static void keep_promises(const struct scenario *scenario, const char *off, uint
         setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
         setup.seed = seed;
         ck_assert(off == NULL || setup_set_option(&setup, off, "no"));
-        const struct trial_plan plan = {.target = target_find("hbm"), .scenario = scenario, .setup = &setup,
-                                        .capacity_is_free = true, .op_count_max = scenario->ops_per_trial};
+        const struct trial_plan plan = {.target = target_find("hbm"),
+                                        .scenario = scenario,
+                                        .setup = &setup,
+                                        .capacity_is_free = true,
+                                        .op_count_max = scenario->ops_per_trial};
         ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
         if (trial.first.kind != VERDICT_NONE || trial.totals.unknown > 0) {
             failed++;
-            printf("%s seed %llu op %u: %s: %s; %llu unknown\n", scenario->name, (unsigned long long)seed,
-                   trial.first.op, rule_info(trial.first.rule)->name, trial.first.reason,
-                   (unsigned long long)trial.totals.unknown);
+            printf("%s seed %llu op %u: %s: %s; %llu unknown\n", scenario->name,
+                   (unsigned long long)seed, trial.first.op, rule_info(trial.first.rule)->name,
+                   trial.first.reason, (unsigned long long)trial.totals.unknown);
         }
         run_totals_add(totals, &trial.totals);
         trial_deinit(&trial);
     }
     printf("%s%s%s: %llu ops, %llu OOMs judged, %llu of %llu seeds failed\n", scenario->name,
            off == NULL ? "" : " without ", off == NULL ? "" : off, (unsigned long long)totals->ops,
-           (unsigned long long)(totals->justified + totals->premature + totals->unknown), (unsigned long long)failed,
-           (unsigned long long)seeds);
+           (unsigned long long)(totals->justified + totals->premature + totals->unknown),
+           (unsigned long long)failed, (unsigned long long)seeds);
     ck_assert_uint_eq(failed, 0);
 }
 

@@ -1,4 +1,5 @@
-/* A list with two defects in it: its shrunk list has the one that was asked for, however it is tried. */
+/* A list with two defects in it: its shrunk list has the one that was asked for, however it is
+ * tried. */
 #include "cli/attempt.h"
 #include "cli/child.h"
 #include "cli/shrinking.h"
@@ -28,24 +29,27 @@ static void draw_list(uint64_t seed, struct op_list *ops)
     struct random random;
     random_init(&random, seed);
     for (uint32_t i = 0; i < OP_COUNT; i++) {
-        struct op op = op_make(random_chance(&random, 1, 2) ? OP_ALLOC : random_chance(&random, 1, 8) ? OP_REPORT : OP_FREE);
+        struct op op = op_make(random_chance(&random, 1, 2)   ? OP_ALLOC
+                               : random_chance(&random, 1, 8) ? OP_REPORT
+                                                              : OP_FREE);
         op.size_bytes = op.kind == OP_ALLOC ? random_between(&random, 1, 8) << 10 : 0;
         op.ref = op.kind == OP_FREE ? (uint32_t)random_below(&random, i + 1) : OP_NONE;
         op_list_append(ops, &op);
     }
 }
 
-static void signature_of(const struct target *target, const struct setup *setup, const struct op_list *ops,
-                         char signature[SIGNATURE_BYTES])
+static void signature_of(const struct target *target, const struct setup *setup,
+                         const struct op_list *ops, char signature[SIGNATURE_BYTES])
 {
-    const struct attempt attempt = {.target = target, .setup = setup, .duration_ns = UINT64_C(60000000000)};
+    const struct attempt attempt = {
+        .target = target, .setup = setup, .duration_ns = UINT64_C(60000000000)};
     struct attempt_result result;
     attempt_run(&attempt, ops, NULL, &result);
     memcpy(signature, result.signature, SIGNATURE_BYTES);
 }
 
-/* How often what was found first, and how often the shrinker had to fall back, is counted: the test is worth something
- * only when both defects come first now and then. */
+/* How often what was found first, and how often the shrinker had to fall back, is counted: the test
+ * is worth something only when both defects come first now and then. */
 static void check_no_slide(const struct target *target, const char *first, const char *second)
 {
     unsigned first_count = 0, second_count = 0;
@@ -58,9 +62,13 @@ static void check_no_slide(const struct target *target, const char *first, const
         op_list_init(&shrunk.ops);
         draw_list(seed, &ops);
         signature_of(target, &setup, &ops, signature);
-        const struct shrinking shrinking = {.target = target, .setup = &setup, .ops = &ops, .signature = signature,
+        const struct shrinking shrinking = {.target = target,
+                                            .setup = &setup,
+                                            .ops = &ops,
+                                            .signature = signature,
                                             .replay_count_max = REPLAY_COUNT_MAX};
-        ck_assert_msg(shrinking_run(&shrinking, &shrunk) == SHRINKING_DONE, "%s: %s", signature, shrunk.why);
+        ck_assert_msg(shrinking_run(&shrinking, &shrunk) == SHRINKING_DONE, "%s: %s", signature,
+                      shrunk.why);
         signature_of(target, &setup, &shrunk.ops, shrunk_signature);
         ck_assert_str_eq(shrunk_signature, signature);
         ck_assert_uint_lt(shrunk.ops.count, ops.count);
@@ -89,7 +97,8 @@ END_TEST
 
 START_TEST(two_crashes_stay_apart)
 {
-    check_no_slide(&two_crashes, "crash: SIGABRT at crash_on_size", "crash: SIGABRT at free_with_defects");
+    check_no_slide(&two_crashes, "crash: SIGABRT at crash_on_size",
+                   "crash: SIGABRT at free_with_defects");
 }
 END_TEST
 
@@ -101,7 +110,8 @@ START_TEST(a_list_that_shows_nothing_is_not_shrunk)
     op_list_init(&ops);
     op_list_init(&shrunk.ops);
     draw_list(1, &ops);
-    const struct shrinking shrinking = {.target = target_find("hbm"), .setup = &setup, .ops = &ops, .replay_count_max = 100};
+    const struct shrinking shrinking = {
+        .target = target_find("hbm"), .setup = &setup, .ops = &ops, .replay_count_max = 100};
     ck_assert_int_eq(shrinking_run(&shrinking, &shrunk), SHRINKING_NOT_BROKEN);
     op_list_deinit(&ops);
     op_list_deinit(&shrunk.ops);

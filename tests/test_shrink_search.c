@@ -1,5 +1,6 @@
-/* Shrinking goes on where no single op can go, gives the same for the same, says when it ended, and is done with long
- * lists in few replays.  Prints how short lists of 504 ops with relative references become. */
+/* Shrinking goes on where no single op can go, gives the same for the same, says when it ended, and
+ * is done with long lists in few replays.  Prints how short lists of 504 ops with relative
+ * references become. */
 #include "harness/random.h"
 #include "harness/shrink.h"
 #include "targets/targets.h"
@@ -54,9 +55,14 @@ static bool shrink_list(const char *target, const struct setup *setup, const str
                         uint64_t search_count_max, struct shrink_result *result)
 {
     struct shrink_replaying replaying = {.target = target_find(target)};
-    const struct shrink_try attempt = {.context = &replaying, .is_same = shrink_replay, .setup = setup,
-                                       .cost = &replaying.cost, .op_count_max = 20000000, .changes_setup = true,
-                                       .search_count_max = search_count_max, .found = check_no_claim};
+    const struct shrink_try attempt = {.context = &replaying,
+                                       .is_same = shrink_replay,
+                                       .setup = setup,
+                                       .cost = &replaying.cost,
+                                       .op_count_max = 20000000,
+                                       .changes_setup = true,
+                                       .search_count_max = search_count_max,
+                                       .found = check_no_claim};
     return shrink(&attempt, ops, REPLAY_COUNT_MAX, result);
 }
 
@@ -71,7 +77,8 @@ static void signature_of(const char *target, const struct setup *setup, const st
     trial_deinit(&trial);
 }
 
-static void check_no_single_op_can_go(const char *target, const struct shrink_result *result, const char *wanted)
+static void check_no_single_op_can_go(const char *target, const struct shrink_result *result,
+                                      const char *wanted)
 {
     struct op_list rest;
     op_list_init(&rest);
@@ -83,7 +90,8 @@ static void check_no_single_op_can_go(const char *target, const struct shrink_re
         keep[gone] = false;
         for (size_t i = 0; i < result->ops.count; i++) {
             const struct op *op = &result->ops.ops[i];
-            keep[i] = keep[i] && (op->ref >= i || keep[op->ref]) && (op->event >= i || keep[op->event]);
+            keep[i] = keep[i] && (op->ref >= i || keep[op->ref]) &&
+                      (op->event >= i || keep[op->event]);
         }
         op_list_copy(&rest, &result->ops);
         op_list_filter(&rest, keep);
@@ -124,10 +132,12 @@ START_TEST(a_search_finds_fewer_ops_with_the_same_finding)
         ck_assert(searched.is_minimal);
         check_no_single_op_can_go(target, &searched, wanted);
         ck_assert_uint_eq(again.ops.count, searched.ops.count);
-        ck_assert_int_eq(memcmp(again.ops.ops, searched.ops.ops, again.ops.count * sizeof *again.ops.ops), 0);
+        ck_assert_int_eq(
+            memcmp(again.ops.ops, searched.ops.ops, again.ops.count * sizeof *again.ops.ops), 0);
         ck_assert_uint_eq(again.replays, searched.replays);
-        printf("%s, seed %lu: %d ops, %zu without a search, %zu with it, %lu replays\n", target, (unsigned long)seed,
-               TOY_OP_COUNT, plain.ops.count, searched.ops.count, (unsigned long)searched.replays);
+        printf("%s, seed %lu: %d ops, %zu without a search, %zu with it, %lu replays\n", target,
+               (unsigned long)seed, TOY_OP_COUNT, plain.ops.count, searched.ops.count,
+               (unsigned long)searched.replays);
         plain_count += plain.ops.count;
         searched_count += searched.ops.count;
         op_list_deinit(&plain.ops);
@@ -141,7 +151,8 @@ START_TEST(a_search_finds_fewer_ops_with_the_same_finding)
 }
 END_TEST
 
-/* A heap that stays nearly full while blocks come and go, then a queued free, and a request that fits after it. */
+/* A heap that stays nearly full while blocks come and go, then a queued free, and a request that
+ * fits after it. */
 static void draw_long(struct op_list *ops, uint64_t granules)
 {
     struct random random;
@@ -153,7 +164,8 @@ static void draw_long(struct op_list *ops, uint64_t granules)
     while (ops->count < LONG_OP_COUNT - 2) {
         const uint64_t size = random_between(&random, 1, 256);
         struct op op = op_make(OP_ALLOC);
-        if (live_count == 0 || (used + size < granules / 100 * 95 && random_chance(&random, 3, 5))) {
+        if (live_count == 0 ||
+            (used + size < granules / 100 * 95 && random_chance(&random, 3, 5))) {
             op.size_bytes = size * GRANULE_BYTES;
             used += size;
             live[live_count++] = (uint32_t)ops->count;
@@ -183,8 +195,8 @@ START_TEST(a_hundred_thousand_ops_take_few_replays)
     op_list_init(&ops);
     draw_long(&ops, 128 << 10);
     ck_assert(shrink_list("plant_premature_undrained", &setup, &ops, SEARCH_COUNT_MAX, &result));
-    printf("%zu ops: %zu are left after %lu replays: %s\n", ops.count, result.ops.count, (unsigned long)result.replays,
-           result.first.reason);
+    printf("%zu ops: %zu are left after %lu replays: %s\n", ops.count, result.ops.count,
+           (unsigned long)result.replays, result.first.reason);
     ck_assert(result.is_minimal);
     ck_assert_uint_le(result.ops.count, 8);
     ck_assert_uint_le(result.replays, 5000);
@@ -221,8 +233,11 @@ START_TEST(a_budget_in_ops_ends_it_and_is_told)
     op_list_init(&ops);
     draw_toy(BREAKING_SEED, &ops);
     struct shrink_replaying replaying = {.target = target_find("plant_contents")};
-    const struct shrink_try attempt = {.context = &replaying, .is_same = shrink_replay, .setup = &setup,
-                                       .cost = &replaying.cost, .op_count_max = 2000};
+    const struct shrink_try attempt = {.context = &replaying,
+                                       .is_same = shrink_replay,
+                                       .setup = &setup,
+                                       .cost = &replaying.cost,
+                                       .op_count_max = 2000};
     ck_assert(shrink(&attempt, &ops, REPLAY_COUNT_MAX, &result));
     ck_assert(!result.is_minimal);
     ck_assert_uint_lt(result.replays, 100);
@@ -231,8 +246,9 @@ START_TEST(a_budget_in_ops_ends_it_and_is_told)
 }
 END_TEST
 
-/* Blocks that stay cut a full device into spans, and a request wants all that two frees leave: whether the others can
- * share out the spans without a gap takes a search.  Returns the granules of the device. */
+/* Blocks that stay cut a full device into spans, and a request wants all that two frees leave:
+ * whether the others can share out the spans without a gap takes a search.  Returns the granules of
+ * the device. */
 static uint64_t draw_puzzle(struct op_list *ops)
 {
     enum { BLOCK_COUNT = 24, BLOCKS_IN_SPAN = 4 };
@@ -276,8 +292,8 @@ START_TEST(steps_of_a_verdict_cost_as_well)
     const uint64_t searched = cost_of(&setup, &ops);
     setup.search_nodes_max = 1;
     const uint64_t unsearched = cost_of(&setup, &ops);
-    printf("a request after %zu ops costs %lu more where its verdict is searched for\n", ops.count - 1,
-           (unsigned long)(searched - unsearched));
+    printf("a request after %zu ops costs %lu more where its verdict is searched for\n",
+           ops.count - 1, (unsigned long)(searched - unsearched));
     ck_assert_uint_gt(searched, unsearched);
     op_list_deinit(&ops);
 }

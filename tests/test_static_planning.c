@@ -1,6 +1,6 @@
-/* Static planning on real instances: with moves, the peak of live bytes is enough; without, how much more is needed.
- * Rows become ops or are refused with their place.  And what large files rest on: orders, doubles, and rows that are
- * read in two ways. */
+/* Static planning on real instances: with moves, the peak of live bytes is enough; without, how
+ * much more is needed. Rows become ops or are refused with their place.  And what large files rest
+ * on: orders, doubles, and rows that are read in two ways. */
 #include "formats/doubles.h"
 #include "formats/formats.h"
 #include "formats/radix.h"
@@ -20,14 +20,17 @@
 
 #define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/static_planning/"
 #define DATA HBMSTRESS_FIELD_DATA "/data/static_planning/"
-enum { STEP_BYTES = 512 }; /* of the search for the smallest capacity: all sizes are multiples of it */
+enum {
+    STEP_BYTES = 512
+}; /* of the search for the smallest capacity: all sizes are multiples of it */
 
 static void load(const char *path)
 {
     char text[4096];
     const struct setup fixed = {.granule_bytes = 1}; /* what these instances are measured in */
     const struct import_options options = {.fixed = &fixed};
-    const enum import_result result = import_file(path, "static_planning", &options, &import, &error);
+    const enum import_result result = import_file(path, "static_planning", &options, &import,
+                                                  &error);
     ck_assert_msg(result == IMPORT_OK, "%s", import_error_print(path, &error, text, sizeof text));
 }
 
@@ -44,14 +47,15 @@ static uint64_t count_ooms(const char *target_name, const char *defrag, uint64_t
     ck_assert_ptr_nonnull(target);
     ck_assert_msg(trial_replay(target, &setup, &import.ops, NULL, &trial, reason), "%s", reason);
     const uint64_t ooms = trial.totals.ooms;
-    ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s at %" PRIu64 ": %s: %s", target_name, capacity_bytes,
-                  verdict_name(trial.first.kind), trial.first.reason);
+    ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s at %" PRIu64 ": %s: %s", target_name,
+                  capacity_bytes, verdict_name(trial.first.kind), trial.first.reason);
     trial_deinit(&trial);
     return ooms;
 }
 
-/* The smallest capacity, in steps from the peak, at which no op runs out of memory, found by halving: below it
- * one step less was too little, which is as much as halving can say of an allocator that is not monotone. */
+/* The smallest capacity, in steps from the peak, at which no op runs out of memory, found by
+ * halving: below it one step less was too little, which is as much as halving can say of an
+ * allocator that is not monotone. */
 static uint64_t smallest_capacity(const char *target_name, uint64_t peak_bytes)
 {
     uint64_t low = 0; /* steps above the peak: too little */
@@ -87,8 +91,9 @@ static void measure(const char *name, const char *path)
     load(path);
     const uint64_t peak_bytes = import.setup.capacity_bytes;
     const uint64_t ooms = count_ooms("hbm", "repack", peak_bytes);
-    printf("%-10s %4zu ops, peak %8" PRIu64 ", hbm repack at the peak: %" PRIu64 " OOMs; without moves:", name,
-           import.ops.count, peak_bytes, ooms);
+    printf("%-10s %4zu ops, peak %8" PRIu64 ", hbm repack at the peak: %" PRIu64
+           " OOMs; without moves:",
+           name, import.ops.count, peak_bytes, ooms);
     print_ratio(smallest_capacity("hbm", peak_bytes), peak_bytes);
     printf(" hbm");
     print_ratio(smallest_capacity("first_fit", peak_bytes), peak_bytes);
@@ -120,9 +125,9 @@ START_TEST(the_peak_is_enough_with_moves_on_instances_a_to_f)
 }
 END_TEST
 
-/* --- rows ----------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
-#define EXCLUSIVE_OPS /* of exclusive.csv */ \
+#define EXCLUSIVE_OPS /* of exclusive.csv */                                                   \
     "alloc size=512\nalloc size=1K\nfree block=1\nalloc size=1K\nfree block=0\nfree block=3\n" \
     "alloc size=2560\nfree block=6\n"
 
@@ -146,8 +151,9 @@ END_TEST
 START_TEST(optional_columns_are_used_or_said_to_be_unused)
 {
     import_checks_file(FIELD "all_columns.csv", "static_planning", NULL, &import);
-    import_checks_ops(&import, "alloc size=100\nalloc size=4K align=64\nfree block=0\nalloc size=300\n"
-                               "free block=1\nfree block=3\n");
+    import_checks_ops(&import,
+                      "alloc size=100\nalloc size=4K align=64\nfree block=0\nalloc size=300\n"
+                      "free block=1\nfree block=3\n");
     ck_assert_uint_eq(import.setup.granule_bytes, 1);
     ck_assert_ptr_nonnull(strstr(import.notes, "1 buffers have gaps"));
     ck_assert_ptr_nonnull(strstr(import.notes, "offsets"));
@@ -160,7 +166,9 @@ START_TEST(odd_sizes_and_times_before_zero_are_kept)
     import_checks_file(FIELD "odd_sizes.csv", "static_planning", NULL, &import);
     ck_assert_uint_eq(import.setup.granule_bytes, 1);
     ck_assert_uint_eq(import.setup.capacity_bytes, 13);
-    import_checks_ops(&import, "alloc size=7\nalloc size=6\nfree block=0\nalloc size=5\nfree block=1\nfree block=3\n");
+    import_checks_ops(
+        &import,
+        "alloc size=7\nalloc size=6\nfree block=0\nalloc size=5\nfree block=1\nfree block=3\n");
 }
 END_TEST
 
@@ -195,7 +203,8 @@ END_TEST
 START_TEST(nul_bytes_in_a_plan_are_refused_with_their_place)
 {
     static const char text[] = "id,lower,upper,size\na,0,1,\0001\n";
-    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error), IMPORT_INVALID);
+    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error),
+                     IMPORT_INVALID);
     ck_assert_uint_eq(error.line, 2);
     ck_assert_uint_eq(error.column, 7);
 }
@@ -209,12 +218,12 @@ START_TEST(a_last_line_without_its_end_and_a_byte_order_mark_are_taken)
 }
 END_TEST
 
-/* --- many buffers ---------------------------------------------------------------------------------------------- */
+/* --- many buffers --- */
 
 enum { KEY_COUNT = 50000 };
 
-/* Keys as files have them: nearly sorted and close together, nearly sorted over a wide range, in no order, with one far
- * away from the others, of all 64 bits, all the same, sorted. */
+/* Keys as files have them: nearly sorted and close together, nearly sorted over a wide range, in no
+ * order, with one far away from the others, of all 64 bits, all the same, sorted. */
 static uint64_t draw_key(struct random *random, int shape, uint64_t i)
 {
     switch (shape) {
@@ -291,13 +300,15 @@ static const struct {
     {"id,lower,upper,size\na,0,1,1\nb,0,1,1\n\n \"b\" ,0,1,1\na,0,1,1\n", 5, "'b' came before"},
     {"id,lower,upper,size\nb2,0,1,1\nb10,0,1,1\nb2,0,1,1\n", 4, "'b2' came before"},
     /* What is not kept is read once more: line and time. */
-    {"id,lower,upper,size\n\na,-7,9,1125899906842624\n\n\"b\",-3,9,1\nc,0,9,1\n", 5, "live at time -3"},
+    {"id,lower,upper,size\n\na,-7,9,1125899906842624\n\n\"b\",-3,9,1\nc,0,9,1\n", 5,
+     "live at time -3"},
 };
 
 START_TEST(what_is_wrong_with_many_buffers_is_said_with_its_line)
 {
-    ck_assert_int_eq(import_text(far_ends[_i].text, strlen(far_ends[_i].text), "static_planning", NULL, &import,
-                                 &error), IMPORT_INVALID);
+    ck_assert_int_eq(import_text(far_ends[_i].text, strlen(far_ends[_i].text), "static_planning",
+                                 NULL, &import, &error),
+                     IMPORT_INVALID);
     ck_assert_msg(strstr(error.reason, far_ends[_i].reason) != NULL, "%s", error.reason);
     ck_assert_uint_eq(error.line, far_ends[_i].line);
 }
@@ -312,11 +323,14 @@ START_TEST(plain_rows_and_others_make_the_same_ops)
         "size,id,upper,lower,alignment\r\n 512,\"a\",9223372036854775807,3,\r\n512,b, 3,1,64\n\n512,c,5,\"3\",";
     struct import other;
     import_init(&other);
-    ck_assert_int_eq(import_text(plain, sizeof plain - 1, "auto", NULL, &import, &error), IMPORT_OK);
-    ck_assert_int_eq(import_text(quoted, sizeof quoted - 1, "auto", NULL, &other, &error), IMPORT_OK);
+    ck_assert_int_eq(import_text(plain, sizeof plain - 1, "auto", NULL, &import, &error),
+                     IMPORT_OK);
+    ck_assert_int_eq(import_text(quoted, sizeof quoted - 1, "auto", NULL, &other, &error),
+                     IMPORT_OK);
     ck_assert_uint_eq(import.ops.count, 6);
     ck_assert_uint_eq(other.ops.count, 6);
-    static const uint32_t refs[] = {OP_NONE, 0, OP_NONE, OP_NONE, 3, 2}; /* b, free b, a, c, free c, free a */
+    static const uint32_t refs[] = {OP_NONE, 0, OP_NONE,
+                                    OP_NONE, 3, 2}; /* b, free b, a, c, free c, free a */
     for (size_t i = 0; i < 6; i++) {
         ck_assert_uint_eq(import.ops.ops[i].ref, refs[i]);
         ck_assert(op_equal(&import.ops.ops[i], &other.ops.ops[i]));

@@ -6,8 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define T(object) {SIMULATED_TOUCH, object}
-#define YIELD {SIMULATED_YIELD, 0}
+#define T(object)               \
+    {                           \
+        SIMULATED_TOUCH, object \
+    }
+#define YIELD              \
+    {                      \
+        SIMULATED_YIELD, 0 \
+    }
 
 static bool same_record(const struct simulated_record *a, const struct simulated_record *b)
 {
@@ -18,7 +24,7 @@ static bool same_record(const struct simulated_record *a, const struct simulated
     return is_same;
 }
 
-/* --- the table ----------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 START_TEST(each_strategy_is_found_by_its_name_and_has_what_it_needs)
 {
@@ -28,7 +34,8 @@ START_TEST(each_strategy_is_found_by_its_name_and_has_what_it_needs)
         ck_assert_ptr_eq(strategy_find(kind->name), kind);
         ck_assert_uint_gt(kind->state_bytes, 0);
         ck_assert_int_eq(kind->summary[strlen(kind->summary) - 1], '.');
-        ck_assert(kind->init != NULL && kind->begin != NULL && kind->choose != NULL && kind->end != NULL);
+        ck_assert(kind->init != NULL && kind->begin != NULL && kind->choose != NULL &&
+                  kind->end != NULL);
     }
     ck_assert_uint_eq(count, 7);
     ck_assert_str_eq(strategies[0]->name, "portfolio");
@@ -41,7 +48,8 @@ enum { KIND_COUNT = 7, REPEATED_RUN_COUNT = 40 };
 START_TEST(the_same_seed_takes_the_same_decisions)
 {
     const struct strategy_kind *kind = strategies[_i % KIND_COUNT];
-    const struct simulated_program *program = _i < KIND_COUNT ? &simulated_plain : &simulated_with_events;
+    const struct simulated_program *program = _i < KIND_COUNT ? &simulated_plain
+                                                              : &simulated_with_events;
     void *state = state_create(kind, 11, 0), *again = state_create(kind, 11, 0);
     struct simulated_state last = {.program = program};
     struct simulated_record record, repeated;
@@ -58,7 +66,8 @@ END_TEST
 
 START_TEST(another_seed_takes_other_decisions)
 {
-    static const struct strategy_kind *const kinds[] = {&strategy_random, &strategy_pct, &strategy_delay};
+    static const struct strategy_kind *const kinds[] = {&strategy_random, &strategy_pct,
+                                                        &strategy_delay};
     void *state = state_create(kinds[_i], 11, 0), *other = state_create(kinds[_i], 12, 0);
     struct simulated_state last = {.program = &simulated_plain};
     struct simulated_record record, of_other;
@@ -76,7 +85,8 @@ END_TEST
 
 START_TEST(a_run_of_random_does_not_depend_on_the_runs_before)
 {
-    void *state = state_create(&strategy_random, 5, 0), *fresh = state_create(&strategy_random, 5, 0);
+    void *state = state_create(&strategy_random, 5, 0),
+         *fresh = state_create(&strategy_random, 5, 0);
     struct simulated_state last = {.program = &simulated_plain};
     struct simulated_record record, alone;
     for (uint64_t run = 0; run < 30; run++) {
@@ -89,7 +99,7 @@ START_TEST(a_run_of_random_does_not_depend_on_the_runs_before)
 }
 END_TEST
 
-/* --- single choices ------------------------------------------------------------------------------ */
+/* --- single choices --- */
 
 static const uint64_t three_events[] = {7, 8, 9};
 static const struct footprint any[LANE_COUNT_MAX];
@@ -97,7 +107,8 @@ static const struct footprint any[LANE_COUNT_MAX];
 START_TEST(random_takes_each_participant_as_often_and_the_first_event_most)
 {
     enum { DRAW_COUNT = 60000 };
-    const struct choice choice = {.lanes = 5, .event_count = 3, .events = three_events, .next = any};
+    const struct choice choice = {
+        .lanes = 5, .event_count = 3, .events = three_events, .next = any};
     void *state = state_create(&strategy_random, 3, 0);
     uint32_t lanes[3] = {0}, events[3] = {0};
     strategy_random.begin(state, 0);
@@ -105,7 +116,8 @@ START_TEST(random_takes_each_participant_as_often_and_the_first_event_most)
         const struct decision decision = strategy_random.choose(state, &choice);
         decision.completes ? events[decision.event - 7]++ : lanes[decision.lane]++;
     }
-    /* A third each, of the events 4/6, 1/6 and 1/6: 500 is more than four standard deviations of any of them. */
+    /* A third each, of the events 4/6, 1/6 and 1/6: 500 is more than four standard deviations of
+     * any of them. */
     ck_assert_uint_eq(lanes[1], 0);
     ck_assert_int_lt(abs((int)lanes[0] - DRAW_COUNT / 3), 500);
     ck_assert_int_lt(abs((int)lanes[2] - DRAW_COUNT / 3), 500);
@@ -116,7 +128,8 @@ START_TEST(random_takes_each_participant_as_often_and_the_first_event_most)
 }
 END_TEST
 
-/* How often a time-out fires in so many choices with a lane, and how often when there is nothing else. */
+/* How often a time-out fires in so many choices with a lane, and how often when there is nothing
+ * else. */
 START_TEST(time_outs_fire_one_time_in_16_or_when_nothing_else_can)
 {
     enum { DRAW_COUNT = 1600 };
@@ -125,7 +138,8 @@ START_TEST(time_outs_fire_one_time_in_16_or_when_nothing_else_can)
     void *state = state_create(kind, 3, 0);
     uint32_t early_count = 0;
     for (uint64_t i = 0; i < DRAW_COUNT; i++) {
-        const struct choice choice = {.lanes = 1, .sleepers = 6, .next = any, .at.number = (uint32_t)i};
+        const struct choice choice = {
+            .lanes = 1, .sleepers = 6, .next = any, .at.number = (uint32_t)i};
         kind->begin(state, i);
         early_count += kind->choose(state, &choice).lane != 0;
         kind->end(state, &(struct run_summary){.decision_count = 1});
@@ -187,9 +201,10 @@ START_TEST(round_robin_takes_the_device_after_the_last_lane)
 }
 END_TEST
 
-/* --- pct ----------------------------------------------------------------------------------------- */
+/* --- pct --- */
 
-/* Lane 0's steps 2 and 3 with lane 1's step 3 between them: one change of priorities at the right decision. */
+/* Lane 0's steps 2 and 3 with lane 1's step 3 between them: one change of priorities at the right
+ * decision. */
 static bool is_planted_2(const struct simulated_state *last)
 {
     const uint32_t first = simulated_place(last, simulated_action(0, 2));
@@ -200,8 +215,8 @@ static bool is_planted_2(const struct simulated_state *last)
 /* And lane 1 stops there until lane 0 has taken its step: two changes. */
 static bool is_planted_3(const struct simulated_state *last)
 {
-    return is_planted_2(last) &&
-           simulated_place(last, simulated_action(0, 3)) < simulated_place(last, simulated_action(1, 4));
+    return is_planted_2(last) && simulated_place(last, simulated_action(0, 3)) <
+                                     simulated_place(last, simulated_action(1, 4));
 }
 
 START_TEST(pct_finds_what_is_planted_as_often_as_its_bound_says)
@@ -253,7 +268,8 @@ END_TEST
 
 START_TEST(a_lane_that_gives_way_comes_after_all_others)
 {
-    const struct simulated_program spins = {3, {4, 2, 2}, {{T(0), YIELD, T(0), T(0)}, {T(0), T(0)}, {T(0), T(0)}}};
+    const struct simulated_program spins = {
+        3, {4, 2, 2}, {{T(0), YIELD, T(0), T(0)}, {T(0), T(0)}, {T(0), T(0)}}};
     void *state = state_create(&strategy_pct, 2, 1);
     struct simulated_state last = {.program = &spins};
     struct simulated_record record;
@@ -277,7 +293,8 @@ START_TEST(pct_looks_for_its_changes_where_earlier_runs_had_decisions)
         static const uint64_t decision_counts[] = {5, 400, 20};
         strategy_pct.begin(state, run);
         strategy_pct.choose(state, &choice);
-        ck_assert(strategy_pct.end(state, &(struct run_summary){.decision_count = decision_counts[run]}));
+        ck_assert(
+            strategy_pct.end(state, &(struct run_summary){.decision_count = decision_counts[run]}));
         ck_assert(strategy_pct_bound(state, &bound));
         ck_assert_uint_eq(bound.k, run == 0 ? 5 : 400);
     }
@@ -285,7 +302,7 @@ START_TEST(pct_looks_for_its_changes_where_earlier_runs_had_decisions)
 }
 END_TEST
 
-/* --- delay --------------------------------------------------------------------------------------- */
+/* --- delay --- */
 
 START_TEST(delay_uses_its_delays_and_no_more)
 {
@@ -316,7 +333,7 @@ START_TEST(delays_that_meet_pass_over_one_participant_each)
 }
 END_TEST
 
-/* --- portfolio ----------------------------------------------------------------------------------- */
+/* --- portfolio --- */
 
 START_TEST(portfolio_deals_each_its_share_of_every_ten_runs)
 {
@@ -406,7 +423,8 @@ int main(void)
     tcase_add_loop_test(tests, another_seed_takes_other_decisions, 0, 3);
     tcase_add_test(tests, a_run_of_random_does_not_depend_on_the_runs_before);
     tcase_add_test(tests, random_takes_each_participant_as_often_and_the_first_event_most);
-    tcase_add_loop_test(tests, time_outs_fire_one_time_in_16_or_when_nothing_else_can, 0, KIND_COUNT);
+    tcase_add_loop_test(tests, time_outs_fire_one_time_in_16_or_when_nothing_else_can, 0,
+                        KIND_COUNT);
     tcase_add_test(tests, round_robin_goes_to_the_next_participant_at_each_decision);
     tcase_add_test(tests, round_robin_forgets_the_device_when_a_lane_has_run_since);
     tcase_add_test(tests, round_robin_takes_the_device_after_the_last_lane);

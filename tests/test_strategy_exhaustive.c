@@ -41,7 +41,8 @@ static bool forms_add(struct forms *forms, const struct simulated_state *state)
         return false;
     }
     ck_assert_uint_lt(forms->count, FORM_COUNT_MAX);
-    memmove(forms->of[place + 1], forms->of[place], (forms->count - place) * SIMULATED_ACTION_COUNT_MAX);
+    memmove(forms->of[place + 1], forms->of[place],
+            (forms->count - place) * SIMULATED_ACTION_COUNT_MAX);
     memcpy(forms->of[place], form, SIMULATED_ACTION_COUNT_MAX);
     forms->count++;
     return true;
@@ -54,7 +55,7 @@ static struct forms forms_create(void)
     return forms;
 }
 
-/* --- all orders ---------------------------------------------------------------------------------- */
+/* --- all orders --- */
 
 struct orders {
     uint32_t bound; /* most preemptions; 0 = none */
@@ -66,13 +67,14 @@ static uint32_t decision_cost(const struct choice *choice, const struct decision
 {
     const struct decision usual = decision_default(choice);
     const bool goes_on = !usual.completes && usual.lane == choice->at.lane;
-    return (goes_on && !decision_equal(decision, &usual)) || (decision->completes && choice->lanes != 0);
+    return (goes_on && !decision_equal(decision, &usual)) ||
+           (decision->completes && choice->lanes != 0);
 }
 
 static void orders_walk(struct orders *orders, const struct simulated_state *from, uint32_t spent);
 
-static void orders_try(struct orders *orders, const struct simulated_state *from, struct decision decision,
-                       uint32_t spent)
+static void orders_try(struct orders *orders, const struct simulated_state *from,
+                       struct decision decision, uint32_t spent)
 {
     struct simulated_state state = *from;
     struct choice choice;
@@ -99,7 +101,8 @@ static void orders_walk(struct orders *orders, const struct simulated_state *fro
         }
     }
     for (uint32_t i = 0; i < choice.event_count; i++) {
-        orders_try(orders, from, (struct decision){.completes = true, .event = choice.events[i]}, spent);
+        orders_try(orders, from, (struct decision){.completes = true, .event = choice.events[i]},
+                   spent);
     }
 }
 
@@ -112,7 +115,7 @@ static struct orders orders_of(const struct simulated_program *program, uint32_t
     return orders;
 }
 
-/* --- the search ---------------------------------------------------------------------------------- */
+/* --- the search --- */
 
 struct found {
     struct exhaustive_count count;
@@ -137,12 +140,30 @@ static struct found search_of(const struct simulated_program *program, uint32_t 
     return found;
 }
 
-#define T(object) {SIMULATED_TOUCH, object}
-#define R(object) {SIMULATED_READ, object}
-#define POST(gate) {SIMULATED_POST, gate}
-#define PASS(gate) {SIMULATED_PASS, gate}
-#define SUBMIT(event) {SIMULATED_SUBMIT, event}
-#define AWAIT(event) {SIMULATED_AWAIT, event}
+#define T(object)               \
+    {                           \
+        SIMULATED_TOUCH, object \
+    }
+#define R(object)              \
+    {                          \
+        SIMULATED_READ, object \
+    }
+#define POST(gate)           \
+    {                        \
+        SIMULATED_POST, gate \
+    }
+#define PASS(gate)           \
+    {                        \
+        SIMULATED_PASS, gate \
+    }
+#define SUBMIT(event)           \
+    {                           \
+        SIMULATED_SUBMIT, event \
+    }
+#define AWAIT(event)           \
+    {                          \
+        SIMULATED_AWAIT, event \
+    }
 
 static const struct simulated_program dependent[] = {
     {1, {3}, {{T(0), T(0), T(0)}}},
@@ -196,14 +217,16 @@ START_TEST(each_class_of_equivalent_orders_is_one_interleaving)
     const struct found found = search_of(&shapes[_i], 0);
     ck_assert(found.count.is_complete);
     ck_assert_uint_eq(found.forms.count, orders.forms.count);
-    ck_assert_mem_eq(found.forms.of, orders.forms.of, orders.forms.count * SIMULATED_ACTION_COUNT_MAX);
+    ck_assert_mem_eq(found.forms.of, orders.forms.of,
+                     orders.forms.count * SIMULATED_ACTION_COUNT_MAX);
     ck_assert_uint_eq(found.count.interleavings, orders.forms.count);
     free(orders.forms.of);
     free(found.forms.of);
 }
 END_TEST
 
-/* What a redundant run meets after it was found out is luck and may lie beyond the bound, so more may be found. */
+/* What a redundant run meets after it was found out is luck and may lie beyond the bound, so more
+ * may be found. */
 START_TEST(within_a_bound_nothing_is_lost)
 {
     const uint32_t bound = (uint32_t)_i % BOUND_COUNT;
@@ -230,12 +253,14 @@ static struct simulated_step step_draw(struct chance *chance, bool has_waits, ui
     const uint32_t kind_count = has_waits ? SIMULATED_YIELD : SIMULATED_READ + 1;
     const enum simulated_kind kind = (enum simulated_kind)chance_below(chance, kind_count);
     if (kind == SIMULATED_TOUCH || kind == SIMULATED_READ) {
-        return (struct simulated_step){kind, (uint32_t)(kind == SIMULATED_READ) + chance_below(chance, 3)};
+        return (struct simulated_step){kind, (uint32_t)(kind == SIMULATED_READ) +
+                                                 chance_below(chance, 3)};
     }
     if (kind != SIMULATED_SUBMIT) {
         return (struct simulated_step){kind, chance_below(chance, 2)};
     }
-    return *event_count < 2 ? (struct simulated_step){kind, (*event_count)++} : (struct simulated_step)T(3);
+    return *event_count < 2 ? (struct simulated_step){kind, (*event_count)++}
+                            : (struct simulated_step)T(3);
 }
 
 /* Programs of chance, so that shapes nobody thought of are met, too. */
@@ -288,7 +313,8 @@ END_TEST
 
 START_TEST(sleep_sets_spare_most_runs_of_lanes_that_do_not_meet)
 {
-    const struct simulated_program apart = {2, {4, 4}, {{T(1), T(1), T(1), T(1)}, {T(2), T(2), T(2), T(2)}}};
+    const struct simulated_program apart = {
+        2, {4, 4}, {{T(1), T(1), T(1), T(1)}, {T(2), T(2), T(2), T(2)}}};
     const struct orders orders = orders_of(&apart, 0);
     const struct found found = search_of(&apart, 0);
     ck_assert_uint_eq(orders.count, 70);
@@ -319,7 +345,8 @@ START_TEST(another_choice_after_the_same_decisions_ends_the_search)
     void *state = state_create(&strategy_exhaustive, 1, 0);
     ck_assert(simulated_run(&strategy_exhaustive, state, 0, &last, &record));
     ck_assert(!strategy_exhaustive_diverged(state));
-    last.program = _i == 0 ? &shapes[2] : &dependent[0]; /* other footprints, and no decision at all */
+    last.program = _i == 0 ? &shapes[2]
+                           : &dependent[0]; /* other footprints, and no decision at all */
     ck_assert(!simulated_run(&strategy_exhaustive, state, 1, &last, &record));
     ck_assert(strategy_exhaustive_diverged(state));
     strategy_exhaustive_count(state, &count);
@@ -337,7 +364,8 @@ START_TEST(a_search_with_a_run_that_was_cut_is_not_complete)
     for (uint64_t run = 0; run < 2; run++) {
         strategy_exhaustive.begin(state, run);
         ck_assert_uint_eq(strategy_exhaustive.choose(state, &choice).lane, run);
-        const struct run_summary summary = {.decision_count = 1, .lane_count = 2, .is_cut = run == 0};
+        const struct run_summary summary = {
+            .decision_count = 1, .lane_count = 2, .is_cut = run == 0};
         ck_assert(strategy_exhaustive.end(state, &summary) == (run == 0));
     }
     strategy_exhaustive_count(state, &count);
@@ -372,10 +400,12 @@ int main(void)
     Suite *suite = suite_create("strategy_exhaustive");
     TCase *tests = tcase_create("exhaustive");
     tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, where_every_order_matters_there_are_as_many_interleavings_as_orders, 0, DEPENDENT_COUNT);
+    tcase_add_loop_test(tests, where_every_order_matters_there_are_as_many_interleavings_as_orders,
+                        0, DEPENDENT_COUNT);
     tcase_add_loop_test(tests, each_class_of_equivalent_orders_is_one_interleaving, 0, SHAPE_COUNT);
     tcase_add_loop_test(tests, within_a_bound_nothing_is_lost, 0, SHAPE_COUNT * BOUND_COUNT);
-    tcase_add_loop_test(tests, in_programs_of_chance_no_class_is_lost, 0, PROGRAM_COUNT + HIDDEN_COUNT);
+    tcase_add_loop_test(tests, in_programs_of_chance_no_class_is_lost, 0,
+                        PROGRAM_COUNT + HIDDEN_COUNT);
     tcase_add_test(tests, sleep_sets_spare_most_runs_of_lanes_that_do_not_meet);
     tcase_add_test(tests, the_first_run_is_the_default);
     tcase_add_loop_test(tests, another_choice_after_the_same_decisions_ends_the_search, 0, 2);

@@ -11,7 +11,8 @@ static const struct footprint any[LANE_COUNT_MAX];
 START_TEST(replay_repeats_a_random_run)
 {
     const struct simulated_program *program = _i == 0 ? &simulated_plain : &simulated_with_events;
-    void *random = state_create(&strategy_random, 21, 0), *replay = state_create(&strategy_replay, 0, 0);
+    void *random = state_create(&strategy_random, 21, 0),
+         *replay = state_create(&strategy_replay, 0, 0);
     struct simulated_state last = {.program = program}, repeated_last = {.program = program};
     struct simulated_record record, repeated;
     uint32_t switch_count = 0;
@@ -55,8 +56,11 @@ START_TEST(replay_drops_and_counts_what_cannot_go_on)
         {.lane = 1, .op = 4, .number = 2, .to = 2},
         {.lane = 1, .op = 5, .number = 2, .to = 0},
     };
-    const struct choice choice = {
-        .at = {.lane = 1, .op = 4, .number = 2}, .lanes = 7, .event_count = 3, .events = three_events, .next = any};
+    const struct choice choice = {.at = {.lane = 1, .op = 4, .number = 2},
+                                  .lanes = 7,
+                                  .event_count = 3,
+                                  .events = three_events,
+                                  .next = any};
     void *replay = state_create(&strategy_replay, 0, 0);
     strategy_replay_set(replay, switches, sizeof switches / sizeof switches[0]);
     for (uint64_t run = 0; run < 2; run++) {
@@ -76,8 +80,10 @@ END_TEST
 START_TEST(a_switch_awaits_the_completion_that_opens_its_lane)
 {
     const struct schedule_switch opened = {.lane = 1, .op = 4, .number = 2, .to = 2};
-    struct choice choice = {
-        .at = {.lane = 1, .op = 4, .number = 2}, .event_count = 3, .events = three_events, .next = any};
+    struct choice choice = {.at = {.lane = 1, .op = 4, .number = 2},
+                            .event_count = 3,
+                            .events = three_events,
+                            .next = any};
     void *replay = state_create(&strategy_replay, 0, 0);
     strategy_replay_set(replay, &opened, 1);
     strategy_replay.begin(replay, 0);

@@ -1,5 +1,5 @@
-/* The sweep: it fails each device call of a list, finds what an allocator does wrong after a refusal, and keeps a list
- * that shows it by itself. */
+/* The sweep: it fails each device call of a list, finds what an allocator does wrong after a
+ * refusal, and keeps a list that shows it by itself. */
 #include "harness/sweep.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
@@ -13,7 +13,7 @@ enum { G = 512, CAPACITY = 32 * G, NOTE_COUNT_MAX = 64 };
 
 extern struct target hbmstress_target; /* tests/flawed_target.c */
 
-/* --- what is swept --------------------------------------------------------------------------------- */
+/* --- what is swept --- */
 
 static struct op_list list;
 static struct setup setup;
@@ -29,7 +29,8 @@ static struct note {
 static size_t note_count;
 static uint64_t begin_count, step_count;
 static bool is_lifted; /* a fault was, in this replay */
-static uint64_t spmd_count, spmd_after_count; /* ops that ask hosts to agree: all, and after a fault was lifted */
+static uint64_t spmd_count,
+    spmd_after_count; /* ops that ask hosts to agree: all, and after a fault was lifted */
 
 static void take_begin(void *context, const struct setup *taken)
 {
@@ -53,7 +54,8 @@ static void take_finding(void *context, const struct sweep_finding *finding)
     (void)context;
     ck_assert_uint_lt(note_count, NOTE_COUNT_MAX);
     struct note *note = &notes[note_count++];
-    *note = (struct note){.place = finding->place, .rule = finding->verdict->rule, .op = finding->verdict->op};
+    *note = (struct note){
+        .place = finding->place, .rule = finding->verdict->rule, .op = finding->verdict->op};
     op_list_init(&note->ops);
     op_list_copy(&note->ops, finding->ops);
 }
@@ -132,7 +134,9 @@ static void end_list(void)
 static void run_sweep(const struct target *target)
 {
     char reason[RUN_REASON_BYTES] = "";
-    const struct sweep sweep = {.target = target, .setup = &setup, .ops = &list,
+    const struct sweep sweep = {.target = target,
+                                .setup = &setup,
+                                .ops = &list,
                                 .listener = {NULL, take_begin, take_step, take_finding}};
     ck_assert_msg(sweep_run(&sweep, &result, reason), "%s", reason);
     ck_assert_int_eq(result.place.phase, SWEEP_DONE);
@@ -146,7 +150,7 @@ static void sweep_flaw(const char *flaw)
     run_sweep(&hbmstress_target);
 }
 
-/* --- nothing to find -------------------------------------------------------------------------------- */
+/* --- nothing to find --- */
 
 START_TEST(reference_target_lives_through_every_refusal)
 {
@@ -158,7 +162,8 @@ START_TEST(reference_target_lives_through_every_refusal)
     ck_assert(sweep_is_complete(&result));
     for (unsigned kind = 0; kind < FAULT_CALL_COUNT; kind++) {
         const struct sweep_count *count = &result.kinds[kind];
-        ck_assert_msg(count->calls > 0, "the list makes no call of kind %s", fault_info((enum fault_kind)kind)->name);
+        ck_assert_msg(count->calls > 0, "the list makes no call of kind %s",
+                      fault_info((enum fault_kind)kind)->name);
         ck_assert_uint_eq(count->failed[SWEEP_ONCE], count->calls);
         ck_assert_uint_eq(count->failed[SWEEP_FOR_EVER], count->calls);
         /* Once: the fault of a replay strikes one op. */
@@ -170,10 +175,12 @@ START_TEST(reference_target_lives_through_every_refusal)
         ck_assert_uint_eq(count->replays, 2 * (count->calls + 1));
     }
     ck_assert_uint_gt(result.open.failed[SWEEP_ONCE], 0);
-    ck_assert_uint_eq(result.open.ops_failed, result.open.strikes[SWEEP_ONCE] + result.open.strikes[SWEEP_FOR_EVER]);
+    ck_assert_uint_eq(result.open.ops_failed,
+                      result.open.strikes[SWEEP_ONCE] + result.open.strikes[SWEEP_FOR_EVER]);
     const struct sweep_count *memory = &result.kinds[FAULT_HOST_MEMORY];
     ck_assert_uint_gt(memory->ops_failed, 0);
-    ck_assert_uint_gt(memory->strikes[SWEEP_FOR_EVER], memory->calls); /* a fault for ever is armed again */
+    ck_assert_uint_gt(memory->strikes[SWEEP_FOR_EVER],
+                      memory->calls); /* a fault for ever is armed again */
     ck_assert_uint_eq(begin_count, result.replays);
     end_list();
 }
@@ -184,7 +191,8 @@ START_TEST(every_call_site_is_struck)
     begin_list();
     add_everything();
     run_sweep(&target_hbm);
-    const struct sweep_site_counts sites = sweep_sites_count(&result.sites, (1u << FAULT_CALL_COUNT) - 1);
+    const struct sweep_site_counts sites = sweep_sites_count(&result.sites,
+                                                             (1u << FAULT_CALL_COUNT) - 1);
     ck_assert_uint_ge(sites.plain, FAULT_CALL_COUNT);
     ck_assert_uint_eq(sites.plain_struck, sites.plain);
     ck_assert_uint_eq(result.sites.is_full, 0);
@@ -199,8 +207,8 @@ START_TEST(later_ops_name_the_repetition)
     add_everything();
     run_sweep(&target_hbm);
     ck_assert_uint_gt(result.kinds[FAULT_HOST_MEMORY].ops_failed, 0);
-    /* What a refusal failed goes on by its repetition; only a block that an event's fault lets no wait make room for is
-     * not there, and with it up to three ops, for two refusals each. */
+    /* What a refusal failed goes on by its repetition; only a block that an event's fault lets no
+     * wait make room for is not there, and with it up to three ops, for two refusals each. */
     ck_assert_uint_le(result.totals.skipped, 2 * result.totals.ooms);
     ck_assert_uint_gt(result.kinds[FAULT_ANY].ops_failed, 2 * result.totals.ooms);
     end_list();
@@ -272,24 +280,26 @@ START_TEST(every_host_is_swept)
     run_sweep(&target_hbm);
     ck_assert_uint_eq(sweep_findings(&result), 0);
     ck_assert(sweep_is_complete(&result));
-    ck_assert_uint_gt(result.calls[0][DEVICE_CALL_UNLOAD] + result.calls[0][DEVICE_CALL_HOST_ALLOC], 0);
-    ck_assert_uint_gt(result.calls[1][DEVICE_CALL_UNLOAD] + result.calls[1][DEVICE_CALL_HOST_ALLOC], 0);
+    ck_assert_uint_gt(result.calls[0][DEVICE_CALL_UNLOAD] + result.calls[0][DEVICE_CALL_HOST_ALLOC],
+                      0);
+    ck_assert_uint_gt(result.calls[1][DEVICE_CALL_UNLOAD] + result.calls[1][DEVICE_CALL_HOST_ALLOC],
+                      0);
     ck_assert_uint_gt(spmd_count, 0);
     ck_assert_uint_eq(spmd_after_count, 0);
     end_list();
 }
 END_TEST
 
-/* --- flaws --------------------------------------------------------------------------------------------- */
+/* --- flaws --- */
 
 static const struct {
     const char *flaw;
     enum rule rule;
     enum sweep_phase phase;
 } flaws[] = {
-    {"counters", RULE_COUNTERS, SWEEP_LIST},       {"contents", RULE_CONTENTS, SWEEP_LIST},
-    {"status", RULE_OVERLAP, SWEEP_LIST},          {"stuck", RULE_STATUS, SWEEP_LIST},
-    {"silent", RULE_MESSAGE, SWEEP_LIST},          {"open_leak", RULE_HOST_MEMORY, SWEEP_OPEN},
+    {"counters", RULE_COUNTERS, SWEEP_LIST},   {"contents", RULE_CONTENTS, SWEEP_LIST},
+    {"status", RULE_OVERLAP, SWEEP_LIST},      {"stuck", RULE_STATUS, SWEEP_LIST},
+    {"silent", RULE_MESSAGE, SWEEP_LIST},      {"open_leak", RULE_HOST_MEMORY, SWEEP_OPEN},
     {"open_silent", RULE_MESSAGE, SWEEP_OPEN},
 };
 enum { FLAW_COUNT = sizeof flaws / sizeof flaws[0] };
@@ -358,7 +368,7 @@ START_TEST(list_that_breaks_by_itself_ends_the_sweep)
 }
 END_TEST
 
-/* --- going on ---------------------------------------------------------------------------------------------- */
+/* --- going on --- */
 
 START_TEST(sweep_goes_on_behind_a_replay_that_never_ended)
 {
@@ -368,15 +378,16 @@ START_TEST(sweep_goes_on_behind_a_replay_that_never_ended)
     const uint64_t calls = result.kinds[FAULT_HOST_MEMORY].calls, replays = result.replays;
     ck_assert_uint_gt(calls, 2);
 
-    result.place = (struct sweep_place){.phase = SWEEP_LIST, .kind = FAULT_HOST_MEMORY, .mode = SWEEP_ONCE,
-                                        .call = calls - 1};
+    result.place = (struct sweep_place){
+        .phase = SWEEP_LIST, .kind = FAULT_HOST_MEMORY, .mode = SWEEP_ONCE, .call = calls - 1};
     ck_assert_uint_eq(sweep_skip(&result, RULE_CRASH, false), 1);
     ck_assert_uint_eq(result.place.call, calls);
     ck_assert_uint_eq(result.found[RULE_CRASH], 1);
     run_sweep(&target_hbm);
     ck_assert_uint_gt(result.replays, replays);
 
-    result.place = (struct sweep_place){.phase = SWEEP_LIST, .kind = FAULT_COPY, .mode = SWEEP_FOR_EVER, .call = 1};
+    result.place = (struct sweep_place){
+        .phase = SWEEP_LIST, .kind = FAULT_COPY, .mode = SWEEP_FOR_EVER, .call = 1};
     ck_assert_uint_eq(sweep_skip(&result, RULE_CRASH, true), 2);
     ck_assert_int_eq(result.place.kind, FAULT_COPY);
     ck_assert_int_eq(result.place.mode, SWEEP_ONCE);
@@ -390,10 +401,11 @@ START_TEST(place_is_said_in_words)
 {
     char text[SWEEP_PLACE_BYTES];
     ck_assert_str_eq(sweep_place_print(&(struct sweep_place){0}, text), "without a fault");
-    const struct sweep_place open = {.phase = SWEEP_OPEN, .kind = FAULT_HOST_MEMORY, .mode = SWEEP_ONCE, .call = 3};
+    const struct sweep_place open = {
+        .phase = SWEEP_OPEN, .kind = FAULT_HOST_MEMORY, .mode = SWEEP_ONCE, .call = 3};
     ck_assert_str_eq(sweep_place_print(&open, text), "open: host_memory 3 once");
-    const struct sweep_place wait = {.phase = SWEEP_LIST, .kind = FAULT_WAIT, .host = 1, .mode = SWEEP_FOR_EVER,
-                                     .call = 12};
+    const struct sweep_place wait = {
+        .phase = SWEEP_LIST, .kind = FAULT_WAIT, .host = 1, .mode = SWEEP_FOR_EVER, .call = 12};
     ck_assert_str_eq(sweep_place_print(&wait, text), "wait 12 for ever on host 1");
 }
 END_TEST

@@ -1,4 +1,5 @@
-/* The table of targets, their options, and what hbm, first_fit and null do on a simulated device. */
+/* The table of targets, their options, and what hbm, first_fit and null do on a simulated device.
+ */
 #include "harness/device.h"
 #include "targets/plugin.h"
 #include "targets/targets.h"
@@ -27,16 +28,17 @@ static void bench_start(struct bench *bench, const struct target *target, uint64
     bench->device = device_create(capacity_bytes, bench->timeline);
 }
 
-static void bench_open_on(struct bench *bench, const struct target_setup *setup, const struct device_services *services)
+static void bench_open_on(struct bench *bench, const struct target_setup *setup,
+                          const struct device_services *services)
 {
     char reason[256] = "";
-    const enum target_result result =
-        bench->target->open(setup, services, &bench->instance, &bench->contract, reason, sizeof reason);
+    const enum target_result result = bench->target->open(setup, services, &bench->instance,
+                                                          &bench->contract, reason, sizeof reason);
     ck_assert_msg(result == TARGET_OK, "%s: %s", bench->target->name, reason);
 }
 
-static void bench_open(struct bench *bench, const struct target *target, uint64_t capacity_bytes, const char *key,
-                       const char *value)
+static void bench_open(struct bench *bench, const struct target *target, uint64_t capacity_bytes,
+                       const char *key, const char *value)
 {
     const struct target_option option = {key, value};
     const struct target_setup setup = {
@@ -53,25 +55,31 @@ static void bench_close(struct bench *bench)
     timeline_destroy(bench->timeline);
 }
 
-static enum target_result bench_alloc(struct bench *bench, uint64_t id, uint64_t size, struct target_block *block)
+static enum target_result bench_alloc(struct bench *bench, uint64_t id, uint64_t size,
+                                      struct target_block *block)
 {
-    const struct target_request request = {.id = id, .size_bytes = size, .tag = 3, .tag_name = "test"};
+    const struct target_request request = {
+        .id = id, .size_bytes = size, .tag = 3, .tag_name = "test"};
     return bench->target->alloc(bench->instance, &request, block);
 }
 
 /* What open() says when it refuses an option. */
-static void check_refused(const struct target *target, const char *key, const char *value, const char *words)
+static void check_refused(const struct target *target, const char *key, const char *value,
+                          const char *words)
 {
     const struct target_option option = {key, value};
-    const struct target_setup setup = {.capacity_bytes = MIB, .options = &option, .option_count = 1};
+    const struct target_setup setup = {
+        .capacity_bytes = MIB, .options = &option, .option_count = 1};
     struct timeline *timeline = timeline_create();
     struct device *device = device_create(MIB, timeline);
     struct target_instance *instance = NULL;
     struct target_contract contract;
     char reason[256] = "";
     ck_assert_int_eq(
-        target->open(&setup, device_services(device), &instance, &contract, reason, sizeof reason), TARGET_INVALID);
-    ck_assert_msg(strstr(reason, words) != NULL, "%s %s=%s: '%s'", target->name, key, value, reason);
+        target->open(&setup, device_services(device), &instance, &contract, reason, sizeof reason),
+        TARGET_INVALID);
+    ck_assert_msg(strstr(reason, words) != NULL, "%s %s=%s: '%s'", target->name, key, value,
+                  reason);
     ck_assert_ptr_null(strchr(reason, '\n'));
     ck_assert_ptr_null(instance);
     ck_assert_uint_eq(device_host_bytes(device), 0);
@@ -79,13 +87,14 @@ static void check_refused(const struct target *target, const char *key, const ch
     timeline_destroy(timeline);
 }
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 START_TEST(names_are_unique_and_tables_complete)
 {
     for (size_t i = 0; targets[i] != NULL; i++) {
         char reason[PLUGIN_REASON_BYTES] = "";
-        ck_assert_msg(plugin_check_table(targets[i], reason) == PLUGIN_OK, "%s: %s", targets[i]->name, reason);
+        ck_assert_msg(plugin_check_table(targets[i], reason) == PLUGIN_OK, "%s: %s",
+                      targets[i]->name, reason);
         ck_assert_ptr_eq(target_find(targets[i]->name), targets[i]);
         ck_assert_uint_gt(strlen(targets[i]->summary), 0);
         /* A plant and nothing else says what it breaks. */
@@ -104,7 +113,8 @@ START_TEST(unknown_options_are_refused_with_the_valid_ones)
     check_refused(&target_hbm, "order", "drain,defragment", "permutations");
     check_refused(&target_hbm, "order", "drain,defragment,evict,", "permutations");
     check_refused(&target_hbm, "program_evicts_program", "maybe", "yes, no");
-    check_refused(&target_first_fit, "order", "drain,defragment,evict", "defrag, granule, drains, evicts");
+    check_refused(&target_first_fit, "order", "drain,defragment,evict",
+                  "defrag, granule, drains, evicts");
     check_refused(&target_null, "slot", "0", "sizes");
     check_refused(&target_null, "defrag", "none", "granule, slot");
     check_refused(target_find("plant_overlap"), "defrag", "sometimes", "none, slide, repack");
@@ -121,8 +131,8 @@ START_TEST(a_capacity_that_is_no_multiple_of_the_granule_is_refused)
         struct target_instance *instance = NULL;
         struct target_contract contract;
         char reason[256] = "";
-        ck_assert_int_eq(targets[i]->open(&setup, device_services(device), &instance, &contract, reason,
-                                          sizeof reason),
+        ck_assert_int_eq(targets[i]->open(&setup, device_services(device), &instance, &contract,
+                                          reason, sizeof reason),
                          TARGET_INVALID);
         ck_assert_ptr_nonnull(strstr(reason, "multiple of the granule"));
     }
@@ -169,7 +179,7 @@ START_TEST(a_mitigation_that_is_off_is_declared_by_nobody)
 }
 END_TEST
 
-/* --- calls ------------------------------------------------------------------------------------- */
+/* --- calls --- */
 
 static const struct target *const allocators[] = {&target_hbm, &target_first_fit};
 
@@ -238,16 +248,18 @@ START_TEST(a_refusal_is_told_in_the_documented_words)
         ck_assert_int_eq(bench_alloc(&bench, i + 1, MIB, &blocks[i]), TARGET_OK);
     }
     ck_assert_int_eq(bench_alloc(&bench, 5, 3 * MIB / 2, &blocks[0]), TARGET_NO_MEMORY);
-    ck_assert_str_eq(bench.target->message(bench.instance),
-                     "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 1.50M. That was not "
-                     "possible. There are 0B free.; (0x0x0_HBM0)");
+    ck_assert_str_eq(
+        bench.target->message(bench.instance),
+        "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 1.50M. That was not "
+        "possible. There are 0B free.; (0x0x0_HBM0)");
     ck_assert_int_eq(bench.target->free(bench.instance, blocks[1].handle, 0), TARGET_OK);
     ck_assert_int_eq(bench.target->free(bench.instance, blocks[3].handle, 0), TARGET_OK);
     ck_assert_int_eq(bench_alloc(&bench, 6, 3 * MIB / 2, &blocks[0]), TARGET_NO_MEMORY);
-    ck_assert_str_eq(bench.target->message(bench.instance),
-                     "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 1.50M. That was not "
-                     "possible. There are 2.00M free. Due to fragmentation, the largest contiguous region of free "
-                     "memory is 1.00M.; (0x0x0_HBM0)");
+    ck_assert_str_eq(
+        bench.target->message(bench.instance),
+        "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 1.50M. That was not "
+        "possible. There are 2.00M free. Due to fragmentation, the largest contiguous region of free "
+        "memory is 1.00M.; (0x0x0_HBM0)");
     bench_close(&bench);
 }
 END_TEST
@@ -271,8 +283,10 @@ START_TEST(a_program_needs_its_stack_at_the_bottom)
     struct target_block block;
     struct target_block image;
     struct target_stats stats;
-    const struct target_program large = {.id = 2, .image_bytes = 512, .stack_bytes = MIB, .name = "large"};
-    const struct target_program small = {.id = 3, .image_bytes = 512, .stack_bytes = 4096, .name = "small"};
+    const struct target_program large = {
+        .id = 2, .image_bytes = 512, .stack_bytes = MIB, .name = "large"};
+    const struct target_program small = {
+        .id = 3, .image_bytes = 512, .stack_bytes = 4096, .name = "small"};
     bench_open(&bench, allocators[_i], MIB, "defrag", "none");
     ck_assert_int_eq(bench_alloc(&bench, 1, 512, &block), TARGET_OK);
     ck_assert_int_eq(bench.target->load(bench.instance, &large, &image), TARGET_NO_MEMORY);
@@ -314,10 +328,11 @@ START_TEST(null_hands_out_every_slot_and_takes_it_back)
 }
 END_TEST
 
-/* --- memory that goes bad, and calls that are done in part --------------------------------------- */
+/* --- memory that goes bad, and calls that are done in part --- */
 
 /* libhbm, and plants of it that bend nothing here. */
-static const char *const resuming[] = {"hbm", "plant_contents", "plant_overlap", "plant_premature_evicted_once"};
+static const char *const resuming[] = {"hbm", "plant_contents", "plant_overlap",
+                                       "plant_premature_evicted_once"};
 
 static void take_retired(void *context, const struct target_row *row)
 {
@@ -368,7 +383,8 @@ static struct halving halving;
 
 static enum device_result halving_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
 {
-    return halving_stops(&halving) ? DEVICE_PARTIAL : halving.device->copy(context, from, to, bytes);
+    return halving_stops(&halving) ? DEVICE_PARTIAL
+                                   : halving.device->copy(context, from, to, bytes);
 }
 
 static enum device_result halving_unload(void *context, uint64_t program)
@@ -438,7 +454,8 @@ int main(void)
     tcase_add_loop_test(calls, impossible_sizes_are_invalid_and_not_out_of_memory, 0, count);
     tcase_add_loop_test(calls, a_program_needs_its_stack_at_the_bottom, 0, count);
     const int resuming_count = sizeof resuming / sizeof resuming[0];
-    tcase_add_loop_test(calls, what_is_retired_is_counted_reported_and_never_given_out, 0, resuming_count);
+    tcase_add_loop_test(calls, what_is_retired_is_counted_reported_and_never_given_out, 0,
+                        resuming_count);
     tcase_add_loop_test(calls, what_was_done_in_part_is_asked_for_again, 0, resuming_count);
     tcase_add_test(calls, targets_that_do_not_move_neither_resume_nor_retire);
     tcase_add_test(calls, null_hands_out_every_slot_and_takes_it_back);

@@ -1,5 +1,5 @@
-/* Each planted target is caught, and by the rule that it names; the reference is not.  What is said of its
- * out-of-memories is proved. */
+/* Each planted target is caught, and by the rule that it names; the reference is not.  What is said
+ * of its out-of-memories is proved. */
 #include "checker/certificate_check.h"
 #include "harness/run.h"
 #include "scenarios/scenarios.h"
@@ -14,12 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The reference is run with fewer seeds than the plants: ci/nightly gives it the same scenarios for hours. */
-enum { SEED_COUNT = 20, CAUGHT_MIN = 19, REFERENCE_SEED_COUNT = 5, REGRET_SEED_COUNT = 5, OP_COUNT_MAX = 10000,
-       TRIAL_COUNT_MAX = 64 };
+/* The reference is run with fewer seeds than the plants: ci/nightly gives it the same scenarios for
+ * hours. */
+enum {
+    SEED_COUNT = 20,
+    CAUGHT_MIN = 19,
+    REFERENCE_SEED_COUNT = 5,
+    REGRET_SEED_COUNT = 5,
+    OP_COUNT_MAX = 10000,
+    TRIAL_COUNT_MAX = 64
+};
 
-/* Where a plant must be caught.  A plant is run there and nowhere else, because a scenario without programs, say,
- * cannot show that programs are evicted wrongly. */
+/* Where a plant must be caught.  A plant is run there and nowhere else, because a scenario without
+ * programs, say, cannot show that programs are evicted wrongly. */
 struct ground {
     const char *target, *scenario;
 };
@@ -63,34 +70,36 @@ static const struct ground grounds[] = {
 };
 enum { GROUND_COUNT = sizeof grounds / sizeof grounds[0] };
 
-/* Where a regret must be seen: it is a promise only where so many are too many.  The contract is fixed there: blocks
- * slide, because for that the reference moves the fewest bytes there are, and the order of mitigations is the
- * documented one.  Of these kinds the reference then has none there; regret_max is twice what it has of all kinds
- * in its worst trial. */
+/* Where a regret must be seen: it is a promise only where so many are too many.  The contract is
+ * fixed there: blocks slide, because for that the reference moves the fewest bytes there are, and
+ * the order of mitigations is the documented one.  Of these kinds the reference then has none
+ * there; regret_max is twice what it has of all kinds in its worst trial. */
 struct regret_ground {
     const char *target, *scenario;
     enum regret_kind kind;
     uint64_t regret_max;
 };
 static const struct regret_ground regret_grounds[] = {
-    {"plant_regret_evicts_first", "host_skew", REGRET_EVICTED_NEEDLESSLY, 28},        /* 2028 of them in all trials */
+    {"plant_regret_evicts_first", "host_skew", REGRET_EVICTED_NEEDLESSLY,
+     28}, /* 2028 of them in all trials */
     {"plant_regret_moves_first", "fragmentation_storm", REGRET_MOVED_NEEDLESSLY, 8}, /* 3259 */
     {"plant_regret_evicts_all", "equal_programs", REGRET_EVICTED_TOO_MUCH, 0},       /* 22202 */
     {"plant_regret_moves_all", "defrag_published", REGRET_MOVED_TOO_MUCH, 0},        /* 2308 */
 };
 enum { REGRET_GROUND_COUNT = sizeof regret_grounds / sizeof regret_grounds[0] };
 
-/* --- programs of one size --------------------------------------------------------------------------- */
+/* --- programs of one size --- */
 
-/* Programs fill the device, each is executed, and a buffer needs the room of one.  Which of them goes does not matter:
- * all have one size, unlike in any scenario of the table, where the one that was used longest ago is seldom the one
- * whose eviction costs least. */
+/* Programs fill the device, each is executed, and a buffer needs the room of one.  Which of them
+ * goes does not matter: all have one size, unlike in any scenario of the table, where the one that
+ * was used longest ago is seldom the one whose eviction costs least. */
 struct equal_programs {
     uint32_t program_count, step;
     uint64_t image_bytes;
 };
 
-static void equal_programs_begin(void *state, struct random *random, struct setup *setup, bool capacity_is_free)
+static void equal_programs_begin(void *state, struct random *random, struct setup *setup,
+                                 bool capacity_is_free)
 {
     struct equal_programs *equal = state;
     ck_assert(capacity_is_free);
@@ -99,7 +108,8 @@ static void equal_programs_begin(void *state, struct random *random, struct setu
     setup->capacity_bytes = equal->program_count * equal->image_bytes;
 }
 
-static bool equal_programs_next(void *state, struct random *random, const struct scenario_view *view, struct op *op)
+static bool equal_programs_next(void *state, struct random *random,
+                                const struct scenario_view *view, struct op *op)
 {
     struct equal_programs *equal = state;
     const uint32_t count = equal->program_count;
@@ -140,13 +150,14 @@ static const struct scenario equal_programs = {
 
 static const struct scenario *scenario_named(const char *name)
 {
-    const struct scenario *own = strcmp(name, equal_programs.name) == 0 ? &equal_programs : &faulty_scenario;
+    const struct scenario *own = strcmp(name, equal_programs.name) == 0 ? &equal_programs
+                                                                        : &faulty_scenario;
     const struct scenario *scenario = strcmp(name, own->name) == 0 ? own : scenario_find(name);
     ck_assert_ptr_nonnull(scenario);
     return scenario;
 }
 
-/* --- trials --------------------------------------------------------------------------------------------- */
+/* --- trials --- */
 
 /* Of the justified ones so many are not checked between two that are. */
 enum { JUSTIFIED_PERIOD = 64 };
@@ -158,7 +169,8 @@ static void check_certificate(void *context, const struct run *run, const struct
     char *text = NULL;
     size_t length = 0;
     (void)context;
-    const bool is_sampled = verdict->kind == VERDICT_JUSTIFIED && run_totals(run)->ooms % JUSTIFIED_PERIOD == 0;
+    const bool is_sampled = verdict->kind == VERDICT_JUSTIFIED &&
+                            run_totals(run)->ooms % JUSTIFIED_PERIOD == 0;
     if (verdict->kind != VERDICT_PREMATURE && verdict->kind != VERDICT_UNKNOWN && !is_sampled) {
         return;
     }
@@ -166,12 +178,14 @@ static void check_certificate(void *context, const struct run *run, const struct
     ck_assert_ptr_nonnull(file);
     run_print_certificate(run, file);
     ck_assert_int_eq(fclose(file), 0);
-    ck_assert_msg(certificate_check(text, length, reason) == CERTIFICATE_VALID, "%s\n%s", reason, text);
+    ck_assert_msg(certificate_check(text, length, reason) == CERTIFICATE_VALID, "%s\n%s", reason,
+                  text);
     free(text);
 }
 
 /* What a trial broke, with its reason; NULL when it kept every promise. */
-static const char *broken_by(const struct target *target, const struct trial *trial, char text[1024])
+static const char *broken_by(const struct target *target, const struct trial *trial,
+                             char text[1024])
 {
     enum rule rule = trial->first.kind == VERDICT_PREMATURE ? RULE_PREMATURE : trial->first.rule;
     if (trial->first.kind != VERDICT_PREMATURE && trial->first.kind != VERDICT_BROKEN) {
@@ -184,8 +198,8 @@ static const char *broken_by(const struct target *target, const struct trial *tr
             trial_deinit(&again);
         }
     }
-    (void)snprintf(text, 1024, "seed %llu, op %u: %s: %s", (unsigned long long)trial->setup.seed, trial->first.op,
-                   rule_info(rule)->name, trial->first.reason);
+    (void)snprintf(text, 1024, "seed %llu, op %u: %s: %s", (unsigned long long)trial->setup.seed,
+                   trial->first.op, rule_info(rule)->name, trial->first.reason);
     return rule == RULE_NONE ? NULL : rule_info(rule)->name;
 }
 
@@ -197,10 +211,11 @@ static void forbid_regrets(struct setup *setup, uint64_t regret_max)
     ck_assert(setup_set_option(setup, "defrag", "slide"));
 }
 
-/* Trials of one seed until a promise is broken or the ops are used up; NULL: none was.  Adds to *totals.  regret_max:
- * NULL = regrets are no matter. */
-static const char *run_seed(const struct target *target, const struct scenario *scenario, const uint64_t *regret_max,
-                            uint64_t seed, char text[1024], struct run_totals *totals)
+/* Trials of one seed until a promise is broken or the ops are used up; NULL: none was.  Adds to
+ * *totals.  regret_max: NULL = regrets are no matter. */
+static const char *run_seed(const struct target *target, const struct scenario *scenario,
+                            const uint64_t *regret_max, uint64_t seed, char text[1024],
+                            struct run_totals *totals)
 {
     uint64_t op_count = 0;
     const char *broken = NULL;
@@ -215,8 +230,11 @@ static const char *run_seed(const struct target *target, const struct scenario *
             forbid_regrets(&setup, *regret_max);
         }
         const struct run_listener listener = {.judged = check_certificate};
-        const struct trial_plan plan = {.target = target, .scenario = scenario, .setup = &setup,
-                                        .capacity_is_free = true, .op_count_max = OP_COUNT_MAX - op_count};
+        const struct trial_plan plan = {.target = target,
+                                        .scenario = scenario,
+                                        .setup = &setup,
+                                        .capacity_is_free = true,
+                                        .op_count_max = OP_COUNT_MAX - op_count};
         ck_assert_msg(trial_run(&plan, &listener, &trial, reason), "%s: %s", target->name, reason);
         op_count += trial.ops.count;
         run_totals_add(totals, &trial.totals);
@@ -226,7 +244,8 @@ static const char *run_seed(const struct target *target, const struct scenario *
     return broken;
 }
 
-static void check_caught(const struct target *target, const struct scenario *scenario, const uint64_t *regret_max)
+static void check_caught(const struct target *target, const struct scenario *scenario,
+                         const uint64_t *regret_max)
 {
     struct run_totals totals = {0};
     unsigned caught_count = 0;
@@ -240,22 +259,22 @@ static void check_caught(const struct target *target, const struct scenario *sce
             memcpy(missed, text, sizeof missed);
         }
     }
-    ck_assert_msg(caught_count >= CAUGHT_MIN, "%s in %s: caught for %u of %d seeds; else: %s", target->name,
-                  scenario->name, caught_count, SEED_COUNT, missed);
+    ck_assert_msg(caught_count >= CAUGHT_MIN, "%s in %s: caught for %u of %d seeds; else: %s",
+                  target->name, scenario->name, caught_count, SEED_COUNT, missed);
 }
 
 /* Adds to *totals. */
-static void check_kept(const struct target *target, const struct scenario *scenario, const uint64_t *regret_max,
-                       uint64_t seed_count, struct run_totals *totals)
+static void check_kept(const struct target *target, const struct scenario *scenario,
+                       const uint64_t *regret_max, uint64_t seed_count, struct run_totals *totals)
 {
     for (uint64_t seed = 1; seed <= seed_count; seed++) {
         char text[1024];
-        ck_assert_msg(run_seed(target, scenario, regret_max, seed, text, totals) == NULL, "%s in %s: %s", target->name,
-                      scenario->name, text);
+        ck_assert_msg(run_seed(target, scenario, regret_max, seed, text, totals) == NULL,
+                      "%s in %s: %s", target->name, scenario->name, text);
     }
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------- */
+/* --- tests --- */
 
 START_TEST(a_plant_is_caught_by_the_rule_that_it_names)
 {
@@ -297,8 +316,9 @@ START_TEST(a_costly_plant_has_its_own_regret_and_breaks_nothing_else)
     const uint64_t planted_count = planted.regrets[ground->kind];
     const uint64_t honest_count = honest.regrets[ground->kind];
     ck_assert_msg(planted_count >= 400 && honest_count < planted_count / 100,
-                  "%s in %s: %s %llu times, the reference %llu times", ground->target, ground->scenario,
-                  regret_info(ground->kind)->name, (unsigned long long)planted_count, (unsigned long long)honest_count);
+                  "%s in %s: %s %llu times, the reference %llu times", ground->target,
+                  ground->scenario, regret_info(ground->kind)->name,
+                  (unsigned long long)planted_count, (unsigned long long)honest_count);
 }
 END_TEST
 
@@ -322,10 +342,12 @@ START_TEST(every_rule_has_a_plant_and_every_plant_a_ground)
             continue;
         }
         const enum rule rule = rule_find(targets[i]->breaks);
-        ck_assert_msg(rule != RULE_NONE, "%s: no rule is called %s", targets[i]->name, targets[i]->breaks);
+        ck_assert_msg(rule != RULE_NONE, "%s: no rule is called %s", targets[i]->name,
+                      targets[i]->breaks);
         has_plant[rule] = true;
         /* Those that end their process are run in tests/test_deaths.c. */
-        ck_assert_msg(is_deadly(targets[i]) || has_ground(targets[i]->name), "%s is run nowhere", targets[i]->name);
+        ck_assert_msg(is_deadly(targets[i]) || has_ground(targets[i]->name), "%s is run nowhere",
+                      targets[i]->name);
     }
     /* Those that need lanes are run in tests/test_races.c. */
     for (size_t i = 0; races[i] != NULL; i++) {
@@ -355,7 +377,9 @@ int main(void)
     tcase_add_test(plants, every_rule_has_a_plant_and_every_plant_a_ground);
     tcase_add_loop_test(plants, a_plant_is_caught_by_the_rule_that_it_names, 0, GROUND_COUNT);
     tcase_add_loop_test(plants, the_reference_breaks_nothing_there, 0, scenario_count());
-    tcase_add_loop_test(plants, a_costly_plant_is_caught_where_the_reference_is_not, 0, REGRET_GROUND_COUNT);
-    tcase_add_loop_test(plants, a_costly_plant_has_its_own_regret_and_breaks_nothing_else, 0, REGRET_GROUND_COUNT);
+    tcase_add_loop_test(plants, a_costly_plant_is_caught_where_the_reference_is_not, 0,
+                        REGRET_GROUND_COUNT);
+    tcase_add_loop_test(plants, a_costly_plant_has_its_own_regret_and_breaks_nothing_else, 0,
+                        REGRET_GROUND_COUNT);
     return suite_run(suite);
 }

@@ -28,19 +28,22 @@ START_TEST(files_that_are_no_plugin_are_refused)
 {
     check_refused(ELSEWHERE, PLUGIN_MISSING, "No such file");
     check_refused("/", PLUGIN_UNLOADABLE, "directory");
-    check_refused(HBMSTRESS_SOURCE_DIR "/tests/test_targets_plugin.c", PLUGIN_UNLOADABLE, "not a shared object");
+    check_refused(HBMSTRESS_SOURCE_DIR "/tests/test_targets_plugin.c", PLUGIN_UNLOADABLE,
+                  "not a shared object");
 }
 END_TEST
 
 START_TEST(tables_that_are_wrong_are_refused)
 {
     check_refused(BAD_PLUGIN_DIR "/bad_no_symbol.so", PLUGIN_NO_SYMBOL, "hbmstress_target");
-    check_refused(BAD_PLUGIN_DIR "/bad_abi.so", PLUGIN_OTHER_ABI, "version 43, this program needs version 2");
+    check_refused(BAD_PLUGIN_DIR "/bad_abi.so", PLUGIN_OTHER_ABI,
+                  "version 43, this program needs version 2");
     check_refused(BAD_PLUGIN_DIR "/bad_size.so", PLUGIN_TOO_SMALL, "sizeof(struct target)");
     check_refused(BAD_PLUGIN_DIR "/bad_no_stats.so", PLUGIN_LACKS_CALL, "lacks stats()");
     check_refused(BAD_PLUGIN_DIR "/bad_hold.so", PLUGIN_INCONSISTENT, "hold() but not release()");
     check_refused(BAD_PLUGIN_DIR "/bad_programs.so", PLUGIN_INCONSISTENT, "but not execute()");
-    check_refused(BAD_PLUGIN_DIR "/bad_defragment.so", PLUGIN_INCONSISTENT, "defragment() but not locate()");
+    check_refused(BAD_PLUGIN_DIR "/bad_defragment.so", PLUGIN_INCONSISTENT,
+                  "defragment() but not locate()");
 }
 END_TEST
 
@@ -70,7 +73,8 @@ START_TEST(the_example_keeps_its_promises)
 {
     struct plugin plugin = {0};
     char reason[PLUGIN_REASON_BYTES] = "";
-    ck_assert_msg(plugin_load(&plugin, EXAMPLE_DIR "/example.so", reason) == PLUGIN_OK, "%s", reason);
+    ck_assert_msg(plugin_load(&plugin, EXAMPLE_DIR "/example.so", reason) == PLUGIN_OK, "%s",
+                  reason);
     uint64_t ooms = 0;
     for (size_t i = 0; scenarios[i] != NULL; i++) {
         struct setup setup;
@@ -78,10 +82,14 @@ START_TEST(the_example_keeps_its_promises)
         setup_init(&setup);
         (void)snprintf(setup.target, sizeof setup.target, "%s", plugin.target->name);
         setup.seed = i + 1;
-        const struct trial_plan plan = {.target = plugin.target, .scenario = scenarios[i], .setup = &setup,
-                                        .capacity_is_free = true, .op_count_max = 1000};
+        const struct trial_plan plan = {.target = plugin.target,
+                                        .scenario = scenarios[i],
+                                        .setup = &setup,
+                                        .capacity_is_free = true,
+                                        .op_count_max = 1000};
         ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
-        ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: %s", scenarios[i]->name, trial.first.reason);
+        ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: %s", scenarios[i]->name,
+                      trial.first.reason);
         ooms += trial.totals.ooms;
         trial_deinit(&trial);
     }

@@ -1,6 +1,7 @@
-/* What a file is before any format sees it: packed or not, cut, too long, none at all, or without an end. */
-#include "formats/text.h"
+/* What a file is before any format sees it: packed or not, cut, too long, none at all, or without
+ * an end. */
 #include "formats/formats.h"
+#include "formats/text.h"
 #include "tests/import_checks.h"
 #include "tests/import_fixture.h"
 #include "tests/scratch.h"
@@ -25,8 +26,9 @@ START_TEST(compressed_files_give_the_same_ops)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         snprintf(path, sizeof path, FIELD "%s", names[i]);
         import_checks_file(path, "static_planning", NULL, &import);
-        import_checks_ops(&import, "alloc size=512\nalloc size=1K\nfree block=1\nalloc size=1K\nfree block=0\n"
-                                   "free block=3\nalloc size=2560\nfree block=6\n");
+        import_checks_ops(
+            &import, "alloc size=512\nalloc size=1K\nfree block=1\nalloc size=1K\nfree block=0\n"
+                     "free block=3\nalloc size=2560\nfree block=6\n");
     }
 }
 END_TEST
@@ -85,8 +87,8 @@ START_TEST(archives_of_two_members_are_read_whole)
 END_TEST
 
 /* Writes the archive of the corpus with bytes before and behind it. */
-static void write_around(char path[SCRATCH_PATH_BYTES], const char *archive, const char *before, size_t before_length,
-                         const char *behind)
+static void write_around(char path[SCRATCH_PATH_BYTES], const char *archive, const char *before,
+                         size_t before_length, const char *behind)
 {
     char bytes[8192];
     FILE *stream = fopen(archive, "rb");
@@ -100,10 +102,12 @@ static void write_around(char path[SCRATCH_PATH_BYTES], const char *archive, con
 
 START_TEST(an_archive_may_begin_with_a_frame_that_is_skipped)
 {
-    static const char frame[] = "\x5F\x2A\x4D\x18\x04\x00\x00\x00" "abcd";
+    static const char frame[] = "\x5F\x2A\x4D\x18\x04\x00\x00\x00"
+                                "abcd";
     char path[SCRATCH_PATH_BYTES];
     write_around(path, FIELD "exclusive.csv.zst", frame, sizeof frame - 1, "");
-    ck_assert_msg(import_file(path, "auto", NULL, &import, &error) == IMPORT_OK, "%s", error.reason);
+    ck_assert_msg(import_file(path, "auto", NULL, &import, &error) == IMPORT_OK, "%s",
+                  error.reason);
     unlink(path);
 }
 END_TEST
@@ -151,9 +155,12 @@ START_TEST(missing_files_directories_and_empty_files_are_said)
 {
     char path[SCRATCH_PATH_BYTES];
     char text[512];
-    ck_assert_int_eq(import_file("/nonexistent/x", "auto", NULL, &import, &error), IMPORT_UNREADABLE);
-    ck_assert_str_eq(import_error_print("x", &error, text, sizeof text), "x: No such file or directory");
-    ck_assert_int_eq(import_file(scratch_place(), "auto", NULL, &import, &error), IMPORT_UNREADABLE);
+    ck_assert_int_eq(import_file("/nonexistent/x", "auto", NULL, &import, &error),
+                     IMPORT_UNREADABLE);
+    ck_assert_str_eq(import_error_print("x", &error, text, sizeof text),
+                     "x: No such file or directory");
+    ck_assert_int_eq(import_file(scratch_place(), "auto", NULL, &import, &error),
+                     IMPORT_UNREADABLE);
     ck_assert_str_eq(error.reason, "is a directory, not a file");
     write_file(path, "", 0);
     ck_assert_int_eq(import_file(path, "auto", NULL, &import, &error), IMPORT_INCOMPLETE);
@@ -176,7 +183,8 @@ static void make_sparse(char path[SCRATCH_PATH_BYTES], size_t length)
 START_TEST(large_texts_are_kept_where_nobody_can_cut_them)
 {
     const size_t lengths[] = {TEXT_HEAP_BYTES_MAX - 1, TEXT_HEAP_BYTES_MAX, TEXT_HEAP_BYTES_MAX + 1,
-                              TEXT_HEAP_BYTES_MAX + 12345678, TEXT_HEAP_BYTES_MAX + ((size_t)16 << 20)};
+                              TEXT_HEAP_BYTES_MAX + 12345678,
+                              TEXT_HEAP_BYTES_MAX + ((size_t)16 << 20)};
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         char path[SCRATCH_PATH_BYTES];
         struct text text;
@@ -204,20 +212,24 @@ START_TEST(no_room_for_a_large_text_is_one_line)
     (void)snprintf(place, sizeof place, "%s", scratch_place());
     ck_assert_int_eq(setenv("TMPDIR", "/nonexistent", 1), 0);
     ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
-    ck_assert_str_eq(error.reason, "its text is above 67108864 bytes and cannot be kept in a temporary file in "
-                                   "/nonexistent (TMPDIR): No such file or directory");
+    ck_assert_str_eq(error.reason,
+                     "its text is above 67108864 bytes and cannot be kept in a temporary file in "
+                     "/nonexistent (TMPDIR): No such file or directory");
     ck_assert_int_eq(setenv("TMPDIR", place, 1), 0);
     signal(SIGXFSZ, SIG_IGN); /* a limit on files is as good as a full disk */
     ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
     ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
-    (void)snprintf(reason, sizeof reason, "its text is above 67108864 bytes and cannot be kept in a temporary file in %s "
-                   "(TMPDIR): File too large", place);
+    (void)snprintf(reason, sizeof reason,
+                   "its text is above 67108864 bytes and cannot be kept in a temporary file in %s "
+                   "(TMPDIR): File too large",
+                   place);
     ck_assert_str_eq(error.reason, reason);
     unlink(path);
 }
 END_TEST
 
-/* The file system of temporary files, smaller than it is, or one that does not say how large it is. */
+/* The file system of temporary files, smaller than it is, or one that does not say how large it is.
+ */
 static uint64_t pretended_free_bytes;
 static bool counts_no_blocks;
 
@@ -225,8 +237,9 @@ int fstatvfs(int file, struct statvfs *status)
 {
     struct statfs real;
     const int result = fstatfs(file, &real);
-    *status = (struct statvfs){
-        .f_frsize = (unsigned long)real.f_bsize, .f_blocks = real.f_blocks, .f_bavail = real.f_bavail};
+    *status = (struct statvfs){.f_frsize = (unsigned long)real.f_bsize,
+                               .f_blocks = real.f_blocks,
+                               .f_bavail = real.f_bavail};
     if (pretended_free_bytes > 0) {
         status->f_bavail = pretended_free_bytes / status->f_frsize;
     }
@@ -246,8 +259,11 @@ START_TEST(a_text_takes_at_most_half_of_what_is_free)
     text_deinit(&text);
     pretended_free_bytes -= 65536;
     ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
-    (void)snprintf(reason, sizeof reason, "its text is above 67108864 bytes, and takes more than half of what was free for "
-                   "temporary files in %s (TMPDIR): 134184960 bytes", scratch_place());
+    (void)snprintf(
+        reason, sizeof reason,
+        "its text is above 67108864 bytes, and takes more than half of what was free for "
+        "temporary files in %s (TMPDIR): 134184960 bytes",
+        scratch_place());
     ck_assert_str_eq(error.reason, reason);
     counts_no_blocks = true;
     ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_OK);

@@ -1,4 +1,5 @@
-/* Real memory snapshots of PyTorch agree with their own numbers to the byte, as events and as final heaps. */
+/* Real memory snapshots of PyTorch agree with their own numbers to the byte, as events and as final
+ * heaps. */
 #include "formats/pickle.h"
 #include "harness/run.h"
 #include "harness/span_map.h"
@@ -16,11 +17,13 @@
 
 #define DATA HBMSTRESS_FIELD_DATA "/data/torch_snapshot/"
 
-/* What a file says of itself, taken from what the reader of pickles gives by other means than the importer's. */
+/* What a file says of itself, taken from what the reader of pickles gives by other means than the
+ * importer's. */
 struct said_by_file {
     uint64_t events, allocs, alloc_bytes, frees, unknown_frees, failures;
-    uint64_t segments, total_bytes, active_bytes, allocated_bytes, requested_bytes; /* as the segments say */
-    uint64_t active_count, active_block_bytes;                                      /* as the blocks say */
+    uint64_t segments, total_bytes, active_bytes, allocated_bytes,
+        requested_bytes;                       /* as the segments say */
+    uint64_t active_count, active_block_bytes; /* as the blocks say */
     uint64_t peak_bytes;
 };
 
@@ -92,8 +95,8 @@ static void add_segments(const json_t *root, struct said_by_file *said, json_t *
     }
 }
 
-/* Which allocs are live at the end: seen from there, the first event of an address is its alloc.  Their blocks are in
- * the final state, which says what they take. */
+/* Which allocs are live at the end: seen from there, the first event of an address is its alloc.
+ * Their blocks are in the final state, which says what they take. */
 static json_t *sizes_taken(const json_t *events, const json_t *active)
 {
     json_t *seen = json_object();
@@ -123,7 +126,8 @@ static void add_events(const json_t *events, struct said_by_file *said, json_t *
     for (size_t i = 0; i < json_array_size(events); i++) {
         const json_t *event = json_array_get(events, i);
         const uint64_t address = number(event, "addr");
-        const uint64_t size = (uint64_t)json_integer_value(json_array_get(sizes, json_array_size(events) - 1 - i));
+        const uint64_t size = (uint64_t)json_integer_value(
+            json_array_get(sizes, json_array_size(events) - 1 - i));
         said->events++;
         said->failures += has_text(event, "action", "oom") ? 1 : 0;
         if (has_text(event, "action", "alloc")) {
@@ -162,7 +166,8 @@ static struct said_by_file add_up(const char *path)
     json_t *root = decode(path);
     json_t *active = json_object();
     add_segments(root, &said, active);
-    ck_assert_uint_le(json_array_size(json_object_get(root, "device_traces")), 1 + 7); /* only the first has events */
+    ck_assert_uint_le(json_array_size(json_object_get(root, "device_traces")),
+                      1 + 7); /* only the first has events */
     add_events(json_array_get(json_object_get(root, "device_traces"), 0), &said, active);
     json_decref(active);
     json_decref(root);
@@ -187,7 +192,8 @@ static bool field_file(size_t n, const char *ending, char path[4096])
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
         const size_t length = strlen(name);
-        const bool is_one = length > strlen(ending) && strcmp(name + length - strlen(ending), ending) == 0;
+        const bool is_one = length > strlen(ending) &&
+                            strcmp(name + length - strlen(ending), ending) == 0;
         if (is_one && n-- == 0) {
             snprintf(path, 4096, DATA "%s", name);
             is_found = true;
@@ -214,8 +220,8 @@ START_TEST(every_real_file_agrees_with_its_own_numbers)
     if (!has_field_data()) {
         return;
     }
-    printf("%-40s %6s %6s %6s %5s %4s %12s %12s %12s %12s %6s %6s\n", "file", "events", "allocs", "frees", "start",
-           "live", "active", "requested", "peak", "segments", "ops", "OOMs");
+    printf("%-40s %6s %6s %6s %5s %4s %12s %12s %12s %12s %6s %6s\n", "file", "events", "allocs",
+           "frees", "start", "live", "active", "requested", "peak", "segments", "ops", "OOMs");
     for (; field_file(n, ".pickle.gz", path); n++) {
         const struct said_by_file said = add_up(path);
         load(path, "auto");
@@ -229,9 +235,10 @@ START_TEST(every_real_file_agrees_with_its_own_numbers)
         }
         const uint64_t ooms = replay();
         ck_assert_uint_eq(ooms, 0);
-        printf("%-40.40s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %4" PRIu64 " %12" PRIu64 " %12" PRIu64
-               " %12" PRIu64 " %12" PRIu64 " %6zu %6" PRIu64 "\n", strrchr(path, '/') + 1, said.events, said.allocs,
-               said.frees, said.unknown_frees, said.active_count, said.active_bytes, said.requested_bytes, peak_bytes,
+        printf("%-40.40s %6" PRIu64 " %6" PRIu64 " %6" PRIu64 " %5" PRIu64 " %4" PRIu64
+               " %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %12" PRIu64 " %6zu %6" PRIu64 "\n",
+               strrchr(path, '/') + 1, said.events, said.allocs, said.frees, said.unknown_frees,
+               said.active_count, said.active_bytes, said.requested_bytes, peak_bytes,
                said.total_bytes, import.ops.count, ooms);
     }
     ck_assert_uint_eq(n, 8);
@@ -257,8 +264,10 @@ START_TEST(the_final_heap_of_every_real_file_is_rebuilt_block_by_block)
         }
         ck_assert_int_eq(run_finish(run)->kind, VERDICT_NONE);
         run_destroy(run);
-        printf("%-40.40s %6zu ops: %" PRIu64 " blocks of %" PRIu64 " bytes in %" PRIu64 " segments at their places\n",
-               strrchr(path, '/') + 1, import.ops.count, said.active_count, said.active_bytes, said.segments);
+        printf("%-40.40s %6zu ops: %" PRIu64 " blocks of %" PRIu64 " bytes in %" PRIu64
+               " segments at their places\n",
+               strrchr(path, '/') + 1, import.ops.count, said.active_count, said.active_bytes,
+               said.segments);
     }
 }
 END_TEST
@@ -268,13 +277,15 @@ static void step_complete(const json_t *event, struct span_map *map, uint32_t *n
 {
     const uint64_t address = number(event, "addr");
     const struct op *op = &import.ops.ops[*next];
-    struct span span = {.start = address, .end = address + granules(number(event, "size")), .owner = *next};
+    struct span span = {
+        .start = address, .end = address + granules(number(event, "size")), .owner = *next};
     if (has_text(event, "action", "alloc")) {
         struct span other;
         ck_assert(span_map_insert_if_free(map, &span, &other));
         ck_assert_int_eq(op->kind, OP_ALLOC);
         ck_assert_uint_eq(op->size_bytes, span.end - span.start);
-        ck_assert_uint_eq(op->unpadded_bytes == 0 ? op->size_bytes : op->unpadded_bytes, number(event, "size"));
+        ck_assert_uint_eq(op->unpadded_bytes == 0 ? op->size_bytes : op->unpadded_bytes,
+                          number(event, "size"));
         (*next)++;
     } else if (has_text(event, "action", "free_completed")) {
         struct span found;
@@ -308,22 +319,26 @@ START_TEST(a_complete_trace_is_followed_event_by_event_to_its_final_state)
     ck_assert_uint_eq(map.count, json_object_size(active));
     uint64_t bytes = 0;
     struct span_cursor cursor;
-    for (bool is_there = span_map_first(&map, &cursor); is_there; is_there = span_map_next(&map, &cursor)) {
+    for (bool is_there = span_map_first(&map, &cursor); is_there;
+         is_there = span_map_next(&map, &cursor)) {
         struct span span;
         span_map_get(&map, &cursor, &span);
         ck_assert_uint_eq(map_get(active, span.start), span.end - span.start);
         bytes += span.end - span.start;
     }
     ck_assert_uint_eq(bytes, said.active_bytes);
-    printf("complete: %zu events, %" PRIu32 " ops, no overlap; %zu blocks of %" PRIu64 " bytes are live, as in the "
-           "final state\n", json_array_size(events), next, map.count, bytes);
+    printf("complete: %zu events, %" PRIu32 " ops, no overlap; %zu blocks of %" PRIu64
+           " bytes are live, as in the "
+           "final state\n",
+           json_array_size(events), next, map.count, bytes);
     span_map_deinit(&map);
     json_decref(active);
     json_decref(root);
 }
 END_TEST
 
-/* device,idx,action,addr,size,stream,time_us,device_free, as somebody else's script took it out of the pickle. */
+/* device,idx,action,addr,size,stream,time_us,device_free, as somebody else's script took it out of
+ * the pickle. */
 START_TEST(the_events_are_those_that_were_derived_from_the_file)
 {
     if (!has_field_data()) {
@@ -339,9 +354,10 @@ START_TEST(the_events_are_those_that_were_derived_from_the_file)
     for (char *line; (line = strtok_r(NULL, "\r\n", &rest)) != NULL; i++) {
         char expected[256];
         const json_t *event = json_array_get(events, i);
-        snprintf(expected, sizeof expected, "0,%zu,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", i,
-                 json_string_value(json_object_get(event, "action")), number(event, "addr"), number(event, "size"),
-                 number(event, "stream"), number(event, "time_us"));
+        snprintf(expected, sizeof expected,
+                 "0,%zu,%s,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",", i,
+                 json_string_value(json_object_get(event, "action")), number(event, "addr"),
+                 number(event, "size"), number(event, "stream"), number(event, "time_us"));
         ck_assert_str_eq(line, expected);
     }
     ck_assert_uint_eq(i, json_array_size(events));

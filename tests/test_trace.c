@@ -1,5 +1,5 @@
-/* Events of a log become ops: what was there before, queued frees, failures, sums, and streams as lanes in the order
- * of the log. */
+/* Events of a log become ops: what was there before, queued frees, failures, sums, and streams as
+ * lanes in the order of the log. */
 #include "formats/trace.h"
 #include "harness/lanes.h"
 #include "harness/ops_file.h"
@@ -52,11 +52,12 @@ static void end(void)
     trace = NULL;
 }
 
-/* --- events, shortly ----------------------------------------------------------------------------------------- */
+/* --- events, shortly --- */
 
 static struct trace_event event_of(uint64_t address, uint64_t size_bytes, uint64_t stream)
 {
-    return (struct trace_event){.address = address, .size_bytes = size_bytes, .stream = stream, .line = 7};
+    return (struct trace_event){
+        .address = address, .size_bytes = size_bytes, .stream = stream, .line = 7};
 }
 
 static void alloc(uint64_t address, uint64_t size_bytes)
@@ -100,7 +101,7 @@ static void assert_ops(const char *expected)
     ck_assert_str_eq(text, expected);
 }
 
-/* --- what events become -------------------------------------------------------------------------------------- */
+/* --- what events become --- */
 
 START_TEST(an_address_names_its_newest_block)
 {
@@ -132,8 +133,9 @@ START_TEST(a_free_that_completes_at_once_is_a_free_and_another_waits_for_its_com
     alloc(3, 512);
     complete(2, 512);
     end();
-    assert_ops("alloc size=512\nalloc size=512\nfree block=0\nfree_after block=1 delay=never\nalloc size=512\n"
-               "complete event=3\n");
+    assert_ops(
+        "alloc size=512\nalloc size=512\nfree block=0\nfree_after block=1 delay=never\nalloc size=512\n"
+        "complete event=3\n");
     ck_assert_uint_eq(totals.frees, 2);
     ck_assert_uint_eq(totals.peak_bytes, 1024);
 }
@@ -165,8 +167,9 @@ START_TEST(blocks_whose_free_or_final_state_is_seen_were_there_before)
     const struct trace_event there = event_of(4, 512, 0);
     ck_assert_int_eq(trace_was_there(trace, &there), IMPORT_OK);
     end();
-    assert_ops("alloc size=4K\nalloc size=1K\nalloc size=512\nalloc size=512\nalloc size=1M\nfree block=0\n"
-               "free_after block=1 delay=never\nfree block=3\ncomplete event=6\n");
+    assert_ops(
+        "alloc size=4K\nalloc size=1K\nalloc size=512\nalloc size=512\nalloc size=1M\nfree block=0\n"
+        "free_after block=1 delay=never\nfree block=3\ncomplete event=6\n");
     ck_assert_uint_eq(import.said_count, 1);
     ck_assert_uint_eq(import.said[0].op, 4);
     ck_assert_int_eq(import.said[0].kind, SAID_FAILED);
@@ -209,7 +212,8 @@ START_TEST(a_failure_that_would_fit_is_given_back_before_the_next_op)
     alloc(2, 512);
     failed(1024);
     end();
-    assert_ops("alloc size=1K\nfree block=0\nalloc size=1K\nfree block=2\nalloc size=512\nalloc size=1K\n");
+    assert_ops(
+        "alloc size=1K\nfree block=0\nalloc size=1K\nfree block=2\nalloc size=512\nalloc size=1K\n");
     ck_assert_uint_eq(import.said_count, 2);
     ck_assert_uint_eq(import.said[0].op, 2);
     ck_assert_uint_eq(import.said[1].op, 5);
@@ -219,7 +223,8 @@ END_TEST
 
 START_TEST(what_was_asked_for_is_kept_beside_what_it_takes)
 {
-    const struct trace_event event = {.address = 1, .size_bytes = 512, .requested_bytes = 100, .tag = 3};
+    const struct trace_event event = {
+        .address = 1, .size_bytes = 512, .requested_bytes = 100, .tag = 3};
     ck_assert_int_eq(trace_alloc(trace, &event), IMPORT_OK);
     end();
     assert_ops("alloc size=512 unpadded=100 tag=3\n");
@@ -228,7 +233,8 @@ END_TEST
 
 START_TEST(hosts_have_blocks_and_sums_of_their_own)
 {
-    const struct trace_event on[] = {{.address = 1, .size_bytes = 512}, {.address = 1, .size_bytes = 1536, .host = 2}};
+    const struct trace_event on[] = {{.address = 1, .size_bytes = 512},
+                                     {.address = 1, .size_bytes = 1536, .host = 2}};
     ck_assert_int_eq(trace_alloc(trace, &on[0]), IMPORT_OK);
     ck_assert_int_eq(trace_alloc(trace, &on[1]), IMPORT_OK);
     ck_assert_int_eq(trace_free(trace, &on[0]), IMPORT_OK);
@@ -293,7 +299,7 @@ START_TEST(tags_have_a_number_each_until_there_are_no_more)
 }
 END_TEST
 
-/* --- contradictions ------------------------------------------------------------------------------------------ */
+/* --- contradictions --- */
 
 /* Kinds of events, in letters: a alloc, f free, r requested, c completed, x failed, t was there. */
 static enum import_result play(char kind, const struct trace_event *event)
@@ -317,7 +323,7 @@ static enum import_result play(char kind, const struct trace_event *event)
 static const struct {
     const char *kinds; /* the last one is wrong */
     uint64_t sizes[4];
-    uint8_t host;      /* of the last one */
+    uint8_t host; /* of the last one */
     const char *reason;
 } contradictions[] = {
     {"aa", {512, 512}, 0, "0x5, where one is live"},
@@ -352,7 +358,8 @@ START_TEST(events_that_contradict_each_other_are_refused_with_their_line)
             const enum import_result result = play(contradictions[i].kinds[k], &event);
             ck_assert_int_eq(result, k + 1 == count ? IMPORT_INVALID : IMPORT_OK);
         }
-        ck_assert_msg(strstr(error.reason, contradictions[i].reason) != NULL, "%zu: %s", i, error.reason);
+        ck_assert_msg(strstr(error.reason, contradictions[i].reason) != NULL, "%zu: %s", i,
+                      error.reason);
         ck_assert_uint_eq(error.line, 7);
     }
 }
@@ -382,7 +389,7 @@ START_TEST(requests_that_no_device_can_hold_fail_as_the_largest_that_can_be_writ
 }
 END_TEST
 
-/* --- many ---------------------------------------------------------------------------------------------------- */
+/* --- many --- */
 
 static uint64_t unshift(uint64_t value, unsigned shift)
 {
@@ -402,7 +409,8 @@ static uint64_t inverse(uint64_t odd)
     return result;
 }
 
-/* The address that the table with seed 0 hashes to that number; address ^ seed is that of another seed. */
+/* The address that the table with seed 0 hashes to that number; address ^ seed is that of another
+ * seed. */
 static uint64_t address_of_hash(uint64_t hash)
 {
     hash *= inverse(UINT64_C(0x94D049BB133111EB));
@@ -459,7 +467,8 @@ static void draw_event(struct drawn *drawn)
 {
     struct random *random = &drawn->random;
     const uint64_t name = random_below(random, NAME_COUNT);
-    struct trace_event event = event_of(name * 4096, 0, random_below(random, drawn->stream_count) * 0x1000);
+    struct trace_event event = event_of(name * 4096, 0,
+                                        random_below(random, drawn->stream_count) * 0x1000);
     if (drawn->names[name].is_queued) {
         drawn->names[name].is_queued = false;
         drawn->live_bytes -= drawn->names[name].size_bytes;
@@ -476,7 +485,8 @@ static void draw_event(struct drawn *drawn)
         drawn->names[name].stream = event.stream;
         drawn->names[name].is_live = true;
         drawn->live_bytes += event.size_bytes;
-        drawn->peak_bytes = drawn->live_bytes > drawn->peak_bytes ? drawn->live_bytes : drawn->peak_bytes;
+        drawn->peak_bytes = drawn->live_bytes > drawn->peak_bytes ? drawn->live_bytes
+                                                                  : drawn->peak_bytes;
         drawn->allocs++;
         ck_assert_int_eq(trace_alloc(trace, &event), IMPORT_OK);
     } else {
@@ -487,18 +497,21 @@ static void draw_event(struct drawn *drawn)
         drawn->names[name].stream = event.stream;
         drawn->live_bytes -= drawn->names[name].is_queued ? 0 : event.size_bytes;
         drawn->frees++;
-        ck_assert_int_eq(drawn->names[name].is_queued ? trace_free_requested(trace, &event) : trace_free(trace, &event),
+        ck_assert_int_eq(drawn->names[name].is_queued ? trace_free_requested(trace, &event)
+                                                      : trace_free(trace, &event),
                          IMPORT_OK);
     }
 }
 
-static void draw_log(struct drawn *drawn, uint64_t seed, uint64_t stream_count, unsigned event_count)
+static void draw_log(struct drawn *drawn, uint64_t seed, uint64_t stream_count,
+                     unsigned event_count)
 {
     *drawn = (struct drawn){.stream_count = stream_count};
     random_init(&drawn->random, seed);
     drawn->live_bytes = drawn->peak_bytes = 512 * (1 + 2 + 3 + 4 + 5);
     for (uint64_t i = 0; i < 5; i++) { /* blocks that were there, of which two go */
-        const struct trace_event event = event_of(UINT64_C(1) << 40 | i, 512 * (i + 1), i % stream_count * 0x1000);
+        const struct trace_event event = event_of(UINT64_C(1) << 40 | i, 512 * (i + 1),
+                                                  i % stream_count * 0x1000);
         if (i == 1) {
             ck_assert_int_eq(trace_free(trace, &event), IMPORT_OK);
             drawn->live_bytes -= event.size_bytes;
@@ -508,7 +521,8 @@ static void draw_log(struct drawn *drawn, uint64_t seed, uint64_t stream_count, 
             draw_event(drawn);
         }
         if (i != 1) {
-            ck_assert_int_eq(i == 3 ? trace_free(trace, &event) : trace_was_there(trace, &event), IMPORT_OK);
+            ck_assert_int_eq(i == 3 ? trace_free(trace, &event) : trace_was_there(trace, &event),
+                             IMPORT_OK);
             drawn->live_bytes -= i == 3 ? event.size_bytes : 0;
             drawn->frees += i == 3;
         }
@@ -531,7 +545,7 @@ START_TEST(counts_and_sums_are_those_of_the_log)
 }
 END_TEST
 
-/* --- lanes --------------------------------------------------------------------------------------------------- */
+/* --- lanes --- */
 
 struct answers {
     struct observation *observations; /* by order of their judgement */
@@ -551,10 +565,13 @@ static void replay(const struct op_list *ops, size_t count, struct answers *answ
 {
     struct trial trial;
     char reason[RUN_REASON_BYTES] = "";
-    *answers = (struct answers){.observations = calloc(count, sizeof *answers->observations), .room = count};
+    *answers = (struct answers){.observations = calloc(count, sizeof *answers->observations),
+                                .room = count};
     const struct run_listener listener = {answers, note_answer};
-    ck_assert_msg(trial_replay(&target_hbm, &import.setup, ops, &listener, &trial, reason), "%s", reason);
-    ck_assert_msg(trial.first.kind == VERDICT_NONE, "op %u: %s", trial.first.op, trial.first.reason);
+    ck_assert_msg(trial_replay(&target_hbm, &import.setup, ops, &listener, &trial, reason), "%s",
+                  reason);
+    ck_assert_msg(trial.first.kind == VERDICT_NONE, "op %u: %s", trial.first.op,
+                  trial.first.reason);
     ck_assert_uint_eq(answers->count, count);
     trial_deinit(&trial);
 }
@@ -653,8 +670,9 @@ START_TEST(a_switch_stands_only_where_the_stream_changes)
     }
     end();
     ck_assert_uint_eq(lanes_switch_count(&import.ops), 2);
-    assert_ops("alloc size=512\nalloc size=512\nalloc size=512 lane=1\nalloc size=512 lane=1\nalloc size=512\n"
-               "alloc size=512\nadvance delay=0s lane=1\nswitch op=4 point=0 to=1\nswitch op=6 point=0 to=0 lane=1\n");
+    assert_ops(
+        "alloc size=512\nalloc size=512\nalloc size=512 lane=1\nalloc size=512 lane=1\nalloc size=512\n"
+        "alloc size=512\nadvance delay=0s lane=1\nswitch op=4 point=0 to=1\nswitch op=6 point=0 to=0 lane=1\n");
     assert_lanes_keep_the_order();
 }
 END_TEST
@@ -679,7 +697,8 @@ static Suite *suite_make(void)
     TCase *events = tcase_create("events");
     tcase_add_checked_fixture(events, setup_test, teardown_test);
     tcase_add_test(events, an_address_names_its_newest_block);
-    tcase_add_test(events, a_free_that_completes_at_once_is_a_free_and_another_waits_for_its_completion);
+    tcase_add_test(events,
+                   a_free_that_completes_at_once_is_a_free_and_another_waits_for_its_completion);
     tcase_add_test(events, a_queued_free_takes_its_place_until_it_completes);
     tcase_add_test(events, blocks_whose_free_or_final_state_is_seen_were_there_before);
     tcase_add_test(events, frees_of_unknown_blocks_without_a_size_are_counted_and_left_out);
@@ -692,7 +711,8 @@ static Suite *suite_make(void)
     tcase_add_test(events, tags_have_a_number_each_until_there_are_no_more);
     tcase_add_test(events, events_that_contradict_each_other_are_refused_with_their_line);
     tcase_add_test(events, sums_beyond_what_a_device_can_hold_are_refused);
-    tcase_add_test(events, requests_that_no_device_can_hold_fail_as_the_largest_that_can_be_written);
+    tcase_add_test(events,
+                   requests_that_no_device_can_hold_fail_as_the_largest_that_can_be_written);
     tcase_add_test(events, addresses_that_are_chosen_to_meet_are_as_fast_as_others);
     tcase_add_test(events, addresses_that_meet_for_many_seeds_are_as_fast_as_others);
     tcase_add_test(events, counts_and_sums_are_those_of_the_log);

@@ -48,7 +48,8 @@ END_TEST
 
 START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
 {
-    profile_assert_refused(FIELD "cut.trace.json", "trace_json", IMPORT_INCOMPLETE, "the file is cut off here");
+    profile_assert_refused(FIELD "cut.trace.json", "trace_json", IMPORT_INCOMPLETE,
+                           "the file is cut off here");
     ck_assert_uint_eq(profile_error.line, 5);
     profile_assert_refused(FIELD "contradicts.trace.json", "trace_json", IMPORT_INVALID,
                            "address 4096 is allocated, and the block there is live");
@@ -60,7 +61,8 @@ START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
 }
 END_TEST
 
-#define EVENT "{\"name\":\"MemoryAllocation\",\"ts\":1.5,\"args\":{\"addr\":\"1\",\"allocation_bytes\":\"8\"}}"
+#define EVENT \
+    "{\"name\":\"MemoryAllocation\",\"ts\":1.5,\"args\":{\"addr\":\"1\",\"allocation_bytes\":\"8\"}}"
 #define EVENTS(text) "{\"traceEvents\":[" text "]}"
 #define ARGS(text) EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":1,\"args\":{" text "}}")
 
@@ -79,26 +81,34 @@ static const struct {
     {"{\"traceEvents\":{\"MemoryAllocation\":1}}", IMPORT_INVALID, 16, "'[' is missing here"},
     {"{\"traceEvents\":[" EVENT ",,]}", IMPORT_INVALID, 0, "a value is missing here"},
     {EVENTS("{\"name\":\"MemoryAllocation\" 3}"), IMPORT_INVALID, 17, "not JSON"},
-    {EVENTS("{\"name\":\"MemoryAllocation\",\"name\":\"\"}"), IMPORT_INVALID, 17, "not JSON: duplicate"},
+    {EVENTS("{\"name\":\"MemoryAllocation\",\"name\":\"\"}"), IMPORT_INVALID, 17,
+     "not JSON: duplicate"},
     {EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":\"1\"}"), IMPORT_INVALID, 17, "'ts' is no time"},
     {EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":1e17}"), IMPORT_INVALID, 17, "'ts' is no time"},
     {EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":1}"), IMPORT_INVALID, 17, "without 'addr'"},
     {ARGS("\"addr\":\"x\""), IMPORT_INVALID, 17, "addr of a memory event is not a number"},
     {ARGS("\"addr\":\"\""), IMPORT_INVALID, 17, "addr of a memory event is not a number"},
-    {ARGS("\"addr\":\"18446744073709551616\""), IMPORT_INVALID, 17, "addr of a memory event is not a number"},
-    {ARGS("\"addr\":1,\"allocation_bytes\":\"-8\""), IMPORT_INVALID, 17, "allocation_bytes of a memory event"},
-    {ARGS("\"addr\":1,\"allocation_bytes\":8.5"), IMPORT_INVALID, 17, "allocation_bytes of a memory event"},
-    {EVENTS("{\"name\":\"MemoryDeallocation\",\"ts\":1,\"args\":{\"addr\":1}}"), IMPORT_INCOMPLETE, 0, "no allocation"},
-    {EVENTS("{\"name\":\"MemoryAllocatio\",\"ts\":1}"), IMPORT_INCOMPLETE, 0, "there is no memory event"},
+    {ARGS("\"addr\":\"18446744073709551616\""), IMPORT_INVALID, 17,
+     "addr of a memory event is not a number"},
+    {ARGS("\"addr\":1,\"allocation_bytes\":\"-8\""), IMPORT_INVALID, 17,
+     "allocation_bytes of a memory event"},
+    {ARGS("\"addr\":1,\"allocation_bytes\":8.5"), IMPORT_INVALID, 17,
+     "allocation_bytes of a memory event"},
+    {EVENTS("{\"name\":\"MemoryDeallocation\",\"ts\":1,\"args\":{\"addr\":1}}"), IMPORT_INCOMPLETE,
+     0, "no allocation"},
+    {EVENTS("{\"name\":\"MemoryAllocatio\",\"ts\":1}"), IMPORT_INCOMPLETE, 0,
+     "there is no memory event"},
     {EVENTS(""), IMPORT_INCOMPLETE, 0, "there is no memory event"},
 };
 
 START_TEST(bad_texts_are_refused_with_their_place)
 {
     const char *text = bad_texts[_i].text;
-    ck_assert_int_eq(import_text(text, strlen(text), "trace_json", NULL, &profile_import, &profile_error),
-                     bad_texts[_i].result);
-    ck_assert_msg(strstr(profile_error.reason, bad_texts[_i].reason) != NULL, "%s", profile_error.reason);
+    ck_assert_int_eq(
+        import_text(text, strlen(text), "trace_json", NULL, &profile_import, &profile_error),
+        bad_texts[_i].result);
+    ck_assert_msg(strstr(profile_error.reason, bad_texts[_i].reason) != NULL, "%s",
+                  profile_error.reason);
     if (bad_texts[_i].column != 0) {
         ck_assert_uint_eq(profile_error.line, 1);
         ck_assert_uint_eq(profile_error.column, bad_texts[_i].column);
@@ -108,11 +118,13 @@ END_TEST
 
 START_TEST(numbers_may_be_texts_and_addresses_signed)
 {
-    static const char text[] =
-        EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":-2,\"pid\":7,\"args\":{\"addr\":-4096,\"allocation_bytes\":8}},"
-               "{\"name\":\"MemoryDeallocation\",\"ts\":\t-1.5,\"pid\":7,"
-               "\"args\":{\"addr\":\"18446744073709547520\"}}");
-    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &profile_import, &profile_error), IMPORT_OK);
+    static const char text[] = EVENTS(
+        "{\"name\":\"MemoryAllocation\",\"ts\":-2,\"pid\":7,\"args\":{\"addr\":-4096,\"allocation_bytes\":8}},"
+        "{\"name\":\"MemoryDeallocation\",\"ts\":\t-1.5,\"pid\":7,"
+        "\"args\":{\"addr\":\"18446744073709547520\"}}");
+    ck_assert_int_eq(
+        import_text(text, sizeof text - 1, "auto", NULL, &profile_import, &profile_error),
+        IMPORT_OK);
     profile_assert_ops("alloc size=8\nfree block=0\n");
     ck_assert_ptr_nonnull(strstr(profile_import.notes, "0 = process 7"));
 }
@@ -120,10 +132,12 @@ END_TEST
 
 START_TEST(times_below_a_nanosecond_order_events)
 {
-    static const char text[] =
-        EVENTS("{\"name\":\"MemoryAllocation\",\"ts\":0.000002,\"args\":{\"addr\":1,\"allocation_bytes\":8}},"
-               "{\"name\":\"MemoryAllocation\",\"ts\":0.000001,\"args\":{\"addr\":2,\"allocation_bytes\":16}}");
-    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &profile_import, &profile_error), IMPORT_OK);
+    static const char text[] = EVENTS(
+        "{\"name\":\"MemoryAllocation\",\"ts\":0.000002,\"args\":{\"addr\":1,\"allocation_bytes\":8}},"
+        "{\"name\":\"MemoryAllocation\",\"ts\":0.000001,\"args\":{\"addr\":2,\"allocation_bytes\":16}}");
+    ck_assert_int_eq(
+        import_text(text, sizeof text - 1, "auto", NULL, &profile_import, &profile_error),
+        IMPORT_OK);
     profile_assert_ops("alloc size=16\nalloc size=8\n");
 }
 END_TEST
@@ -136,10 +150,16 @@ START_TEST(events_that_are_not_of_memory_are_passed_over)
     char name[LONG + 1];
     memset(name, 'x', LONG);
     name[LONG] = '\0';
-    const int length = snprintf(text, sizeof text, EVENTS("{\"name\":\"fusion\",\"ts\":2,\"args\":{\"long_name\":\"%s\","
-                                "\"kind\":\"MemoryBound\"}},{\"name\":\"a\",\"a\":\"Memory\\u0000\"},"
-                                "{\"name\":\"MemoryAllocation\",\"ts\":1,\"args\":{\"addr\":1,\"allocation_bytes\":8}}"), name);
-    ck_assert_int_eq(import_text(text, (size_t)length, "auto", NULL, &profile_import, &profile_error), IMPORT_OK);
+    const int length = snprintf(
+        text, sizeof text,
+        EVENTS(
+            "{\"name\":\"fusion\",\"ts\":2,\"args\":{\"long_name\":\"%s\","
+            "\"kind\":\"MemoryBound\"}},{\"name\":\"a\",\"a\":\"Memory\\u0000\"},"
+            "{\"name\":\"MemoryAllocation\",\"ts\":1,\"args\":{\"addr\":1,\"allocation_bytes\":8}}"),
+        name);
+    ck_assert_int_eq(
+        import_text(text, (size_t)length, "auto", NULL, &profile_import, &profile_error),
+        IMPORT_OK);
     profile_assert_ops("alloc size=8\n");
 }
 END_TEST
@@ -154,7 +174,8 @@ START_TEST(deep_nesting_is_passed_over)
     memset(text + length + DEPTH, ']', DEPTH);
     length += 2 * (size_t)DEPTH;
     length += (size_t)sprintf(text + length, ",\"traceEvents\":[]}");
-    ck_assert_int_eq(import_text(text, length, "trace_json", NULL, &profile_import, &profile_error), IMPORT_INCOMPLETE);
+    ck_assert_int_eq(import_text(text, length, "trace_json", NULL, &profile_import, &profile_error),
+                     IMPORT_INCOMPLETE);
     ck_assert_ptr_nonnull(strstr(profile_error.reason, "no memory event"));
     free(text);
 }
@@ -182,7 +203,8 @@ static Suite *suite_make(void)
     tcase_add_test(cases, both_forms_of_a_profile_give_the_same_run);
     tcase_add_test(cases, the_run_keeps_what_the_trace_says_is_in_use);
     tcase_add_test(cases, what_is_cut_off_or_contradicts_itself_is_refused_with_its_place);
-    tcase_add_loop_test(cases, bad_texts_are_refused_with_their_place, 0, sizeof bad_texts / sizeof bad_texts[0]);
+    tcase_add_loop_test(cases, bad_texts_are_refused_with_their_place, 0,
+                        sizeof bad_texts / sizeof bad_texts[0]);
     tcase_add_test(cases, numbers_may_be_texts_and_addresses_signed);
     tcase_add_test(cases, times_below_a_nanosecond_order_events);
     tcase_add_test(cases, events_that_are_not_of_memory_are_passed_over);

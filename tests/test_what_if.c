@@ -1,5 +1,5 @@
-/* What if: over drawn lists and those of every scenario, each variant keeps every promise, and each row says the truth
- * of it. */
+/* What if: over drawn lists and those of every scenario, each variant keeps every promise, and each
+ * row says the truth of it. */
 #include "diagnosis/what_if.h"
 #include "harness/generate.h"
 #include "scenarios/scenarios.h"
@@ -18,7 +18,8 @@ struct census {
     unsigned applied, refused, fits, fails;
 };
 
-/* Applies every remedy with its first parameters; remedy_list_measure fails the test for what is illegal. */
+/* Applies every remedy with its first parameters; remedy_list_measure fails the test for what is
+ * illegal. */
 static void try_all(struct remedy_list *list, struct census *census)
 {
     char note[REMEDY_NOTE_BYTES];
@@ -26,7 +27,8 @@ static void try_all(struct remedy_list *list, struct census *census)
         const struct remedy *remedy = remedies[i];
         uint64_t parameter = 0;
         for (size_t k = 0; k < PARAMETERS_TRIED; k++) {
-            if (remedy->parameter == NULL ? k > 0 : !remedy->parameter(&list->given, k, &parameter, note)) {
+            if (remedy->parameter == NULL ? k > 0
+                                          : !remedy->parameter(&list->given, k, &parameter, note)) {
                 break;
             }
             if (!remedy_apply(remedy, &list->given, parameter, &list->result)) {
@@ -74,20 +76,21 @@ START_TEST(variants_of_drawn_lists_are_legal_and_keep_every_promise)
         struct remedy_list list;
         op_list_init(&ops);
         draw(seed, &setup, &ops);
-        setup.capacity_bytes *= seed % 2 == 0 ? 16 : 1; /* most of these do not run out, and stay long */
+        setup.capacity_bytes *= seed % 2 == 0 ? 16
+                                              : 1; /* most of these do not run out, and stay long */
         remedy_list_take(&list, &setup, &ops);
         try_all(&list, &census);
         remedy_list_deinit(&list);
         op_list_deinit(&ops);
     }
-    printf("drawn lists: %u variants, %u fit, %u run out; %u refusals\n", census.applied, census.fits, census.fails,
-           census.refused);
+    printf("drawn lists: %u variants, %u fit, %u run out; %u refusals\n", census.applied,
+           census.fits, census.fails, census.refused);
     ck_assert_uint_gt(census.fits, 200);
     ck_assert_uint_gt(census.fails, 200);
 }
 END_TEST
 
-/* --- every scenario --------------------------------------------------------------------------- */
+/* --- every scenario --- */
 
 static bool run_trial(const struct scenario *scenario, uint64_t seed, struct trial *trial)
 {
@@ -96,7 +99,9 @@ static bool run_trial(const struct scenario *scenario, uint64_t seed, struct tri
     setup_init(&setup);
     setup.capacity_bytes = UINT64_C(16) << 20;
     setup.seed = seed;
-    const struct trial_plan plan = {.target = target_find("hbm"), .scenario = scenario, .setup = &setup,
+    const struct trial_plan plan = {.target = target_find("hbm"),
+                                    .scenario = scenario,
+                                    .setup = &setup,
                                     .op_count_max = TRIAL_OPS};
     ck_assert_msg(trial_run(&plan, NULL, trial, reason), "%s", reason);
     ck_assert_int_eq(trial->first.kind, VERDICT_NONE);
@@ -110,10 +115,11 @@ static void check_row(void *context, const struct what_if_row *row, const struct
     struct census *census = context;
     struct trial again;
     char reason[RUN_REASON_BYTES] = "";
-    ck_assert_msg(trial_replay(target_find("hbm"), setup, ops, NULL, &again, reason), "%s: %s", row->title, reason);
+    ck_assert_msg(trial_replay(target_find("hbm"), setup, ops, NULL, &again, reason), "%s: %s",
+                  row->title, reason);
     ck_assert_int_eq(again.first.kind, VERDICT_NONE);
-    ck_assert_msg((again.totals.ooms == 0) == (row->end == WHAT_IF_FITS), "%s: %s, but %llu OOMs", row->title,
-                  what_if_end_name(row->end), (unsigned long long)again.totals.ooms);
+    ck_assert_msg((again.totals.ooms == 0) == (row->end == WHAT_IF_FITS), "%s: %s, but %llu OOMs",
+                  row->title, what_if_end_name(row->end), (unsigned long long)again.totals.ooms);
     census->fits += row->end == WHAT_IF_FITS;
     census->fails += row->end != WHAT_IF_FITS;
     trial_deinit(&again);
@@ -129,7 +135,8 @@ START_TEST(every_row_of_every_scenario_is_true_when_its_list_is_replayed)
         struct trial trial;
         struct what_if what_if;
         const bool has_oom = run_trial(scenario, seed, &trial);
-        ck_assert_int_eq(what_if_run(target, &trial.setup, &trial.ops, &wish, &what_if), WHAT_IF_DONE);
+        ck_assert_int_eq(what_if_run(target, &trial.setup, &trial.ops, &wish, &what_if),
+                         WHAT_IF_DONE);
         ck_assert(has_oom == (what_if.op != OP_NONE));
         ck_assert(has_oom == (what_if.rows[0].end == WHAT_IF_NO_MEMORY));
         ck_assert(!has_oom || what_if.smallest > 0);
@@ -141,12 +148,14 @@ START_TEST(every_row_of_every_scenario_is_true_when_its_list_is_replayed)
 }
 END_TEST
 
-/* --- the table -------------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static void run_text(const char *text, struct what_if *what_if, struct remedy_list *list)
 {
     remedy_list_parse(list, text);
-    ck_assert_int_eq(what_if_run(list->given.target, list->given.setup, list->given.ops, NULL, what_if), WHAT_IF_DONE);
+    ck_assert_int_eq(
+        what_if_run(list->given.target, list->given.setup, list->given.ops, NULL, what_if),
+        WHAT_IF_DONE);
 }
 
 static const struct what_if_row *row_of(const struct what_if *what_if, const char *title)
@@ -164,7 +173,8 @@ START_TEST(the_smallest_capacity_is_exact)
 {
     struct what_if what_if;
     struct remedy_list list;
-    /* The block of 4K is held in the middle: what is asked for fits above or below it, not around it. */
+    /* The block of 4K is held in the middle: what is asked for fits above or below it, not around
+     * it. */
     run_text("capacity 1M\n0: alloc size=300K\n1: alloc size=4K\n2: hold block=1\n3: free block=0\n"
              "4: alloc size=900K\n",
              &what_if, &list);
@@ -189,8 +199,11 @@ START_TEST(the_first_of_the_table_that_fits_is_the_smallest_change)
 {
     struct what_if what_if;
     struct remedy_list list;
-    run_text("capacity 1M\n0: alloc size=600K\n1: output size=600K\n2: free block=0\n", &what_if, &list);
-    ck_assert_uint_eq(what_if.op, 1); /* and the free after it is left out: nothing says that the input ends there */
+    run_text("capacity 1M\n0: alloc size=600K\n1: output size=600K\n2: free block=0\n", &what_if,
+             &list);
+    ck_assert_uint_eq(
+        what_if.op,
+        1); /* and the free after it is left out: nothing says that the input ends there */
     ck_assert_int_eq(row_of(&what_if, "donation")->end, WHAT_IF_DOES_NOT_APPLY);
     ck_assert_str_eq(what_if.rows[what_if.smallest].title, "sharding-2");
     ck_assert_uint_eq(row_of(&what_if, "sharding-2")->peak_bytes, 600 << 10);
@@ -198,9 +211,10 @@ START_TEST(the_first_of_the_table_that_fits_is_the_smallest_change)
     ck_assert_uint_eq(row_of(&what_if, "as-it-is")->largest_hole_bytes, 424 << 10);
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
-    run_text("capacity 1M\noption defrag=none\n0: alloc size=400K\n1: alloc size=100K\n2: free block=0\n"
-             "3: alloc size=600K\n", &what_if,
-             &list);
+    run_text(
+        "capacity 1M\noption defrag=none\n0: alloc size=400K\n1: alloc size=100K\n2: free block=0\n"
+        "3: alloc size=600K\n",
+        &what_if, &list);
     ck_assert_str_eq(what_if.rows[what_if.smallest].title, "defrag-slide");
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
@@ -224,8 +238,10 @@ START_TEST(what_only_fills_free_memory_is_in_no_peak)
 {
     struct what_if what_if;
     struct remedy_list list;
-    run_text("capacity 1M\ntag 9 \"free later\"\n0: alloc size=300K\n1: alloc size=500K tag=9\n2: alloc size=100K\n"
-             "3: free block=1\n4: alloc size=50K\n", &what_if, &list);
+    run_text(
+        "capacity 1M\ntag 9 \"free later\"\n0: alloc size=300K\n1: alloc size=500K tag=9\n2: alloc size=100K\n"
+        "3: free block=1\n4: alloc size=50K\n",
+        &what_if, &list);
     ck_assert_uint_eq(what_if.rows[0].peak_bytes, 450 << 10);
     ck_assert_uint_eq(what_if_headroom_bytes(&what_if.rows[0]), 574 << 10);
     what_if_deinit(&what_if);
@@ -238,7 +254,8 @@ START_TEST(what_is_retired_is_in_no_peak_and_leaves_its_host_less_headroom)
     struct what_if what_if;
     struct remedy_list list;
     run_text("capacity 1M\nhosts 2\n0: retire size=600K address=424K host=1\n1: alloc size=500K\n"
-             "2: alloc size=200K host=1\n3: free block=2\n", &what_if, &list);
+             "2: alloc size=200K host=1\n3: free block=2\n",
+             &what_if, &list);
     ck_assert_uint_eq(what_if.rows[0].peak_bytes, 500 << 10);
     ck_assert_uint_eq(what_if_headroom_bytes(&what_if.rows[0]), 224 << 10);
     ck_assert_uint_eq(what_if.rows[0].largest_hole_bytes, 224 << 10);
@@ -252,8 +269,9 @@ START_TEST(what_the_device_refused_takes_no_room)
 {
     struct what_if what_if;
     struct remedy_list list;
-    run_text("capacity 64M\n0: fault call=host_memory\n1: alloc size=40M\n2: alloc size=40M\n3: alloc size=32M\n",
-             &what_if, &list);
+    run_text(
+        "capacity 64M\n0: fault call=host_memory\n1: alloc size=40M\n2: alloc size=40M\n3: alloc size=32M\n",
+        &what_if, &list);
     ck_assert_uint_eq(what_if.rows[what_if.count - 1].capacity_bytes, 72 << 20);
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
@@ -264,14 +282,18 @@ START_TEST(a_variant_in_which_memory_cannot_be_retired_says_nothing)
 {
     struct what_if what_if;
     struct remedy_list list;
-    run_text("capacity 64M\n0: alloc size=32M\n1: alloc size=8M\n2: free block=0\n3: retire size=32M address=32M\n"
-             "4: alloc size=60M\n", &what_if, &list);
+    run_text(
+        "capacity 64M\n0: alloc size=32M\n1: alloc size=8M\n2: free block=0\n3: retire size=32M address=32M\n"
+        "4: alloc size=60M\n",
+        &what_if, &list);
     ck_assert_int_eq(what_if.rows[0].end, WHAT_IF_NO_MEMORY);
     ck_assert_int_eq(row_of(&what_if, "sharding-2")->end, WHAT_IF_DOES_NOT_APPLY);
-    ck_assert_ptr_nonnull(strstr(row_of(&what_if, "sharding-2")->note, "op 3 of this variant retires"));
+    ck_assert_ptr_nonnull(
+        strstr(row_of(&what_if, "sharding-2")->note, "op 3 of this variant retires"));
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
-    run_text("capacity 64M\n0: retire size=16M address=48M\n1: alloc size=40M\n2: alloc size=9M\n", &what_if, &list);
+    run_text("capacity 64M\n0: retire size=16M address=48M\n1: alloc size=40M\n2: alloc size=9M\n",
+             &what_if, &list);
     const struct what_if_row *last = &what_if.rows[what_if.count - 1];
     ck_assert_uint_eq(last->capacity_bytes, 49 << 20);
     ck_assert_str_eq(last->note, "15.00M less; nothing is retired there (here: 1)");
@@ -285,7 +307,8 @@ START_TEST(the_hole_is_that_of_the_tightest_moment)
 {
     struct what_if what_if;
     struct remedy_list list;
-    run_text("capacity 64M\n0: load size=32M stack=0\n1: alloc size=31M\n2: alloc size=16M\n", &what_if, &list);
+    run_text("capacity 64M\n0: load size=32M stack=0\n1: alloc size=31M\n2: alloc size=16M\n",
+             &what_if, &list);
     ck_assert_uint_eq(what_if_headroom_bytes(&what_if.rows[0]), 1 << 20);
     ck_assert_uint_eq(what_if.rows[0].largest_hole_bytes, 1 << 20);
     what_if_deinit(&what_if);
@@ -302,9 +325,12 @@ START_TEST(each_named_tag_has_its_row_and_all_of_them_the_last_however_many)
     size_t row_count = 0;
     memset(named_tags, true, sizeof named_tags);
     remedy_list_parse(&list, "0: alloc size=600K\n1: alloc size=600K\n");
-    ck_assert_int_eq(what_if_run(list.given.target, list.given.setup, list.given.ops, &wish, &what_if), WHAT_IF_DONE);
+    ck_assert_int_eq(
+        what_if_run(list.given.target, list.given.setup, list.given.ops, &wish, &what_if),
+        WHAT_IF_DONE);
     for (size_t i = 0; i < what_if.count; i++) {
-        row_count += strncmp(what_if.rows[i].title, "checkpointing-", strlen("checkpointing-")) == 0;
+        row_count += strncmp(what_if.rows[i].title, "checkpointing-", strlen("checkpointing-")) ==
+                     0;
     }
     ck_assert_uint_eq(row_count, OP_TAG_COUNT + 1);
     (void)row_of(&what_if, "checkpointing-all-that-are-named");
@@ -317,14 +343,19 @@ START_TEST(what_did_nothing_is_left_out_but_not_the_events_that_others_name)
 {
     struct what_if what_if;
     struct remedy_list list;
-    remedy_list_parse(&list, "capacity 1M\n0: alloc size=4K\n1: free block=0\n2: use block=0 delay=1ms\n"
-                             "3: touch block=0\n"
-                             "4: alloc size=8K\n5: free_after block=4 event=2\n6: alloc size=2M\n7: alloc size=4K\n");
-    ck_assert_uint_eq(list.base.left_out_count, 1); /* the touch; what follows the refusal is cut off */
+    remedy_list_parse(
+        &list,
+        "capacity 1M\n0: alloc size=4K\n1: free block=0\n2: use block=0 delay=1ms\n"
+        "3: touch block=0\n"
+        "4: alloc size=8K\n5: free_after block=4 event=2\n6: alloc size=2M\n7: alloc size=4K\n");
+    ck_assert_uint_eq(list.base.left_out_count,
+                      1); /* the touch; what follows the refusal is cut off */
     ck_assert_uint_eq(list.given.ops->count, 6);
     ck_assert_int_eq(list.given.ops->ops[4].kind, OP_FREE_AFTER);
     ck_assert_uint_eq(list.given.ops->ops[4].event, 2);
-    ck_assert_int_eq(what_if_run(list.given.target, list.given.setup, list.given.ops, NULL, &what_if), WHAT_IF_DONE);
+    ck_assert_int_eq(
+        what_if_run(list.given.target, list.given.setup, list.given.ops, NULL, &what_if),
+        WHAT_IF_DONE);
     ck_assert_uint_eq(what_if.op, 5);
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
@@ -335,9 +366,10 @@ START_TEST(a_list_from_where_the_request_was_granted_is_run_whole)
 {
     struct what_if what_if;
     struct remedy_list list;
-    run_text("capacity 1M\n0: alloc size=600K\n1: alloc size=600K\n2: touch block=1\n3: alloc size=600K\n"
-             "4: free block=1\n", &what_if,
-             &list);
+    run_text(
+        "capacity 1M\n0: alloc size=600K\n1: alloc size=600K\n2: touch block=1\n3: alloc size=600K\n"
+        "4: free block=1\n",
+        &what_if, &list);
     ck_assert(list.base.is_whole);
     ck_assert(what_if.is_whole);
     ck_assert_uint_eq(what_if.op, 1);
@@ -357,7 +389,9 @@ START_TEST(lanes_become_one_client)
     ck_assert(list.base.has_lanes);
     ck_assert_uint_eq(list.given.ops->count, 2);
     ck_assert_uint_eq(list.given.ops->ops[1].lane, 0);
-    ck_assert_int_eq(what_if_run(list.given.target, list.given.setup, list.given.ops, NULL, &what_if), WHAT_IF_DONE);
+    ck_assert_int_eq(
+        what_if_run(list.given.target, list.given.setup, list.given.ops, NULL, &what_if),
+        WHAT_IF_DONE);
     what_if_deinit(&what_if);
     remedy_list_deinit(&list);
 }
@@ -367,7 +401,8 @@ START_TEST(what_breaks_a_promise_after_the_last_op_does_not_fit)
 {
     struct what_if what_if;
     struct remedy_list list;
-    run_text("capacity 1M\ntarget plant_not_coalesced\n0: alloc size=600K\n1: alloc size=600K\n", &what_if, &list);
+    run_text("capacity 1M\ntarget plant_not_coalesced\n0: alloc size=600K\n1: alloc size=600K\n",
+             &what_if, &list);
     ck_assert_int_eq(what_if.rows[0].end, WHAT_IF_NO_MEMORY);
     ck_assert_int_eq(row_of(&what_if, "chip-v2")->end, WHAT_IF_BROKEN);
     ck_assert_uint_eq(row_of(&what_if, "chip-v2")->failed_op, 2);
@@ -390,11 +425,14 @@ START_TEST(a_list_that_breaks_another_promise_is_not_tried)
     setup.capacity_bytes = UINT64_C(16) << 20;
     setup.seed = 1;
     op_list_init(&ops);
-    const struct trial_plan plan = {.target = target, .scenario = scenario_find("fragmentation_storm"), .setup = &setup,
+    const struct trial_plan plan = {.target = target,
+                                    .scenario = scenario_find("fragmentation_storm"),
+                                    .setup = &setup,
                                     .op_count_max = 20000};
     ck_assert(trial_run(&plan, NULL, &trial, reason));
     ck_assert_int_eq(trial.first.kind, VERDICT_BROKEN);
-    ck_assert_int_eq(what_if_run(target, &trial.setup, &trial.ops, NULL, &what_if), WHAT_IF_PROMISE_BROKE);
+    ck_assert_int_eq(what_if_run(target, &trial.setup, &trial.ops, NULL, &what_if),
+                     WHAT_IF_PROMISE_BROKE);
     ck_assert_uint_eq(what_if.count, 0);
     what_if_deinit(&what_if);
     trial_deinit(&trial);
@@ -410,7 +448,8 @@ int main(void)
         scenario_count++;
     }
     tcase_add_test(tests, variants_of_drawn_lists_are_legal_and_keep_every_promise);
-    tcase_add_loop_test(tests, every_row_of_every_scenario_is_true_when_its_list_is_replayed, 0, scenario_count);
+    tcase_add_loop_test(tests, every_row_of_every_scenario_is_true_when_its_list_is_replayed, 0,
+                        scenario_count);
     tcase_add_test(tests, the_smallest_capacity_is_exact);
     tcase_add_test(tests, the_first_of_the_table_that_fits_is_the_smallest_change);
     tcase_add_test(tests, a_list_that_fits_says_so);

@@ -1,5 +1,6 @@
-/* targets/example/reaper.c, compiled apart from this tree by a plain compiler and loaded: a plug-in with a thread of
- * its own is explored as it is.  The folder with reaper.so and reaper_lossy.so is the program's argument. */
+/* targets/example/reaper.c, compiled apart from this tree by a plain compiler and loaded: a plug-in
+ * with a thread of its own is explored as it is.  The folder with reaper.so and reaper_lossy.so is
+ * the program's argument. */
 #include "explore/strategies.h"
 #include "explore/strategy_replay.h"
 #include "harness/lanes_search.h"
@@ -13,12 +14,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCHEDULE_COUNT = 3000, LOSSY_SCHEDULE_COUNT_MAX = 500, DRAWN_LIST_COUNT = 30, DRAWN_SCHEDULE_COUNT = 20,
-       DRAWN_LANE_COUNT = 3, PATH_BYTES = 200 };
+enum {
+    SCHEDULE_COUNT = 3000,
+    LOSSY_SCHEDULE_COUNT_MAX = 500,
+    DRAWN_LIST_COUNT = 30,
+    DRAWN_SCHEDULE_COUNT = 20,
+    DRAWN_LANE_COUNT = 3,
+    PATH_BYTES = 200
+};
 
 static const char *folder;
 
-/* Two allocations that need the room of two queued frees, one after the other, and a free beside them. */
+/* Two allocations that need the room of two queued frees, one after the other, and a free beside
+ * them. */
 static const char contended[] = "hbmstress-ops 1\ncapacity 4K\ngranule 512\ntarget ./reaper.so\n"
                                 "0: alloc size=2K\n"
                                 "1: alloc size=2K\n"
@@ -42,7 +50,8 @@ static const char unneeded[] = "hbmstress-ops 1\ncapacity 4K\ngranule 512\ntarge
                                "2: alloc size=1K lane=1\n"
                                "3: free_after block=2 delay=1ms lane=1\n"
                                "4: alloc size=1K lane=2\n";
-/* Not even another lane comes after the free, so the events that are left complete when the run is over. */
+/* Not even another lane comes after the free, so the events that are left complete when the run is
+ * over. */
 static const char alone[] = "hbmstress-ops 1\ncapacity 4K\ngranule 512\ntarget ./reaper.so\n"
                             "0: alloc size=1K\n"
                             "1: alloc size=1K\n"
@@ -64,8 +73,9 @@ static void load(struct subject *subject, const char *file, const char *ops)
     (void)snprintf(path, sizeof path, "%s/%s", folder, file);
     ck_assert_msg(plugin_load(&subject->plugin, path, reason) == PLUGIN_OK, "%s", reason);
     op_list_init(&subject->ops);
-    ck_assert_msg(ops_file_parse(ops, strlen(ops), &subject->setup, &subject->ops, &error) == OPS_FILE_OK, "%s",
-                  error.reason);
+    ck_assert_msg(ops_file_parse(ops, strlen(ops), &subject->setup, &subject->ops, &error) ==
+                      OPS_FILE_OK,
+                  "%s", error.reason);
 }
 
 static void unload(struct subject *subject)
@@ -74,11 +84,12 @@ static void unload(struct subject *subject)
     plugin_unload(&subject->plugin);
 }
 
-static void search(const struct subject *subject, const struct lanes_search *how, struct trial *trial,
-                   struct lanes_found *found)
+static void search(const struct subject *subject, const struct lanes_search *how,
+                   struct trial *trial, struct lanes_found *found)
 {
     char reason[RUN_REASON_BYTES] = "";
-    ck_assert_msg(lanes_search(subject->plugin.target, &subject->setup, &subject->ops, how, NULL, trial, found, reason),
+    ck_assert_msg(lanes_search(subject->plugin.target, &subject->setup, &subject->ops, how, NULL,
+                               trial, found, reason),
                   "%s", reason);
 }
 
@@ -88,7 +99,7 @@ static void check_kept(const struct trial *trial)
                   rule_info(trial->first.rule)->name, trial->first.reason);
 }
 
-/* --- what the reaper keeps ------------------------------------------------------------------------------ */
+/* --- what the reaper keeps --- */
 
 static const struct {
     const char *ops, *eager;
@@ -110,7 +121,9 @@ START_TEST(every_promise_is_kept_in_thousands_of_schedules)
     struct lanes_found found;
     load(&subject, "reaper.so", explored[_i].ops);
     ck_assert(setup_set_option(&subject.setup, "eager", explored[_i].eager));
-    const struct lanes_search how = {.strategy = &strategy_portfolio, .seed = 1, .backend = explored[_i].backend,
+    const struct lanes_search how = {.strategy = &strategy_portfolio,
+                                     .seed = 1,
+                                     .backend = explored[_i].backend,
                                      .schedule_count_max = SCHEDULE_COUNT};
     search(&subject, &how, &trial, &found);
     check_kept(&trial);
@@ -137,10 +150,15 @@ static void try_drawn(const struct target *target, uint64_t seed, struct run_tot
     setup.capacity_bytes = chip_find(queued_free_race.chip)->capacity_bytes;
     setup.seed = seed;
     const struct lane_trial_plan plan = {
-        .draw = {.target = target, .scenario = &queued_free_race, .setup = &setup, .capacity_is_free = true,
+        .draw = {.target = target,
+                 .scenario = &queued_free_race,
+                 .setup = &setup,
+                 .capacity_is_free = true,
                  .op_count_max = queued_free_race.ops_per_trial},
         .lane_count = DRAWN_LANE_COUNT,
-        .search = {.strategy = &strategy_portfolio, .seed = seed, .backend = SCHEDULER_THREADS,
+        .search = {.strategy = &strategy_portfolio,
+                   .seed = seed,
+                   .backend = SCHEDULER_THREADS,
                    .schedule_count_max = DRAWN_SCHEDULE_COUNT},
     };
     ck_assert_msg(lane_trial_run(&plan, NULL, &trial, &found, reason), "%s", reason);
@@ -149,7 +167,8 @@ static void try_drawn(const struct target *target, uint64_t seed, struct run_tot
     trial_deinit(&trial);
 }
 
-/* Without lanes the list is drawn, with them it is run: the same plug-in, and the reaper is a real thread first. */
+/* Without lanes the list is drawn, with them it is run: the same plug-in, and the reaper is a real
+ * thread first. */
 START_TEST(lists_are_drawn_without_lanes_and_run_with_them)
 {
     struct subject subject;
@@ -164,14 +183,15 @@ START_TEST(lists_are_drawn_without_lanes_and_run_with_them)
 }
 END_TEST
 
-/* --- its lane --------------------------------------------------------------------------------------------- */
+/* --- its lane --- */
 
 struct steps {
     uint8_t client_count;
     uint32_t condition_count, device_count; /* steps of lanes that are no clients */
 };
 
-static void count_step(void *context, const struct point *point, const void *object, const void *place)
+static void count_step(void *context, const struct point *point, const void *object,
+                       const void *place)
 {
     struct steps *steps = context;
     (void)object;
@@ -194,10 +214,15 @@ START_TEST(the_reaper_is_a_lane_of_its_own)
     void *state = calloc(1, strategy_replay.state_bytes);
     ck_assert_ptr_nonnull(state);
     strategy_replay.init(state, 0, 0);
-    strategy_replay_set(state, NULL, 0); /* each lane goes on while it can, so the reaper waits for the device */
+    strategy_replay_set(state, NULL,
+                        0); /* each lane goes on while it can, so the reaper waits for the device */
     struct lanes *lanes = lanes_create(SCHEDULER_THREADS);
-    const struct lanes_plan plan = {.target = subject.plugin.target, .setup = &subject.setup, .ops = &subject.ops,
-                                    .strategy = &strategy_replay, .state = state, .trace = &trace};
+    const struct lanes_plan plan = {.target = subject.plugin.target,
+                                    .setup = &subject.setup,
+                                    .ops = &subject.ops,
+                                    .strategy = &strategy_replay,
+                                    .state = state,
+                                    .trace = &trace};
     ck_assert_msg(lanes_run(lanes, &plan, NULL, &trial, &report, reason), "%s", reason);
     check_kept(&trial);
     ck_assert_uint_eq(report.summary.lane_count, steps.client_count + 1U);
@@ -213,7 +238,7 @@ START_TEST(the_reaper_is_a_lane_of_its_own)
 }
 END_TEST
 
-/* --- the one that loses a wakeup ---------------------------------------------------------------------------- */
+/* --- the one that loses a wakeup --- */
 
 static bool is_lost_wakeup(const struct verdict *verdict)
 {
@@ -228,11 +253,16 @@ START_TEST(a_lost_wakeup_is_found_and_repeats)
     struct lanes_found found;
     char reason[RUN_REASON_BYTES] = "";
     load(&subject, "reaper_lossy.so", contended);
-    const struct lanes_search how = {.strategy = &strategy_portfolio, .seed = (uint64_t)_i,
-                                     .schedule_count_max = LOSSY_SCHEDULE_COUNT_MAX, .backend = SCHEDULER_THREADS};
+    const struct lanes_search how = {.strategy = &strategy_portfolio,
+                                     .seed = (uint64_t)_i,
+                                     .schedule_count_max = LOSSY_SCHEDULE_COUNT_MAX,
+                                     .backend = SCHEDULER_THREADS};
     search(&subject, &how, &trial, &found);
-    ck_assert_msg(is_lost_wakeup(&trial.first), "%s: %s", rule_info(trial.first.rule)->name, trial.first.reason);
-    ck_assert_msg(lanes_replay(subject.plugin.target, &trial.setup, &trial.ops, NULL, &again, reason), "%s", reason);
+    ck_assert_msg(is_lost_wakeup(&trial.first), "%s: %s", rule_info(trial.first.rule)->name,
+                  trial.first.reason);
+    ck_assert_msg(
+        lanes_replay(subject.plugin.target, &trial.setup, &trial.ops, NULL, &again, reason), "%s",
+        reason);
     ck_assert_uint_eq(again.first.rule, trial.first.rule);
     ck_assert_uint_eq(again.first.op, trial.first.op);
     ck_assert_str_eq(again.first.reason, trial.first.reason);

@@ -1,4 +1,5 @@
-/* Memory events of a profile: what is in use after each op is what the profile says, to the byte. */
+/* Memory events of a profile: what is in use after each op is what the profile says, to the byte.
+ */
 #include "formats/csv.h"
 #include "formats/text.h"
 #include "tests/profile_imports.h"
@@ -15,9 +16,10 @@
 START_TEST(events_of_all_lines_are_merged_by_time)
 {
     profile_load(FIELD "small.xplane.pb", "xplane");
-    profile_assert_ops("alloc size=512 unpadded=500 tag=1\nalloc size=9728 tag=1\nhold block=1\nalloc size=1K "
-                       "unpadded=1000 tag=3\n"
-                       "alloc size=2K tag=2\nfree block=0\nfree block=3\nalloc size=256 unpadded=4 tag=4\n");
+    profile_assert_ops(
+        "alloc size=512 unpadded=500 tag=1\nalloc size=9728 tag=1\nhold block=1\nalloc size=1K "
+        "unpadded=1000 tag=3\n"
+        "alloc size=2K tag=2\nfree block=0\nfree block=3\nalloc size=256 unpadded=4 tag=4\n");
     ck_assert_uint_eq(profile_import.setup.capacity_bytes, 65536);
     ck_assert_uint_eq(profile_import.setup.granule_bytes, 256);
     ck_assert_str_eq(profile_import.setup.tags[1], "before the window");
@@ -39,9 +41,10 @@ END_TEST
 START_TEST(frees_with_an_address_only_get_their_size_from_the_sums)
 {
     profile_load(FIELD "devices.xplane.pb", "xplane");
-    profile_assert_ops("retire size=512K address=512K host=1\nalloc size=1K tag=1 host=1\nalloc size=1K tag=1 host=1\n"
-                       "hold block=2 host=1\nalloc size=4K unpadded=4000 tag=2\nalloc size=4K tag=2 host=1\n"
-                       "alloc size=4K tag=3\nfree block=1 host=1\nfree block=4\nfree block=5 host=1\nfree block=6\n");
+    profile_assert_ops(
+        "retire size=512K address=512K host=1\nalloc size=1K tag=1 host=1\nalloc size=1K tag=1 host=1\n"
+        "hold block=2 host=1\nalloc size=4K unpadded=4000 tag=2\nalloc size=4K tag=2 host=1\n"
+        "alloc size=4K tag=3\nfree block=1 host=1\nfree block=4\nfree block=5 host=1\nfree block=6\n");
     ck_assert_uint_eq(profile_assert_replay(), 7);
 }
 END_TEST
@@ -52,7 +55,8 @@ START_TEST(each_device_has_the_capacity_that_its_allocator_says)
     ck_assert_uint_eq(profile_import.setup.host_count, 2);
     ck_assert_uint_eq(profile_import.setup.capacity_bytes, 1 << 20); /* stack and heap together */
     ck_assert_ptr_nonnull(strstr(profile_import.notes, "1 allocators have less memory"));
-    ck_assert_ptr_nonnull(strstr(profile_import.notes, "up to 65536 bytes were reserved for the stack"));
+    ck_assert_ptr_nonnull(
+        strstr(profile_import.notes, "up to 65536 bytes were reserved for the stack"));
 }
 END_TEST
 
@@ -60,8 +64,9 @@ START_TEST(a_capacity_that_is_given_holds_for_all_devices)
 {
     const struct setup fixed = {.capacity_bytes = 1 << 21};
     const struct import_options options = {.fixed = &fixed};
-    ck_assert_int_eq(import_file(FIELD "devices.xplane.pb", "auto", &options, &profile_import, &profile_error),
-                     IMPORT_OK);
+    ck_assert_int_eq(
+        import_file(FIELD "devices.xplane.pb", "auto", &options, &profile_import, &profile_error),
+        IMPORT_OK);
     ck_assert_uint_eq(profile_import.setup.capacity_bytes, 1 << 21);
     ck_assert_int_eq(profile_import.ops.ops[0].kind, OP_ALLOC); /* nothing is retired */
     ck_assert_uint_eq(profile_assert_replay(), 7);
@@ -72,11 +77,14 @@ START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
 {
     profile_assert_refused(FIELD "cut.xplane.pb", "xplane", IMPORT_INCOMPLETE,
                            "byte 0: the file is cut off: a field of 1002 bytes, and 697 are left");
-    profile_assert_refused(FIELD "contradicts.xplane.pb", "xplane", IMPORT_INVALID,
-                           "the event at byte 480: address 4096 is allocated, and the block there is live");
-    profile_assert_refused(FIELD "missing_event.xplane.pb", "xplane", IMPORT_INVALID,
-                           "bytes_allocated is 11776, and the events so far make it 12288: some are missing");
-    profile_assert_refused(FIELD "no_events.xplane.pb", "xplane", IMPORT_INCOMPLETE, "there is no memory event");
+    profile_assert_refused(
+        FIELD "contradicts.xplane.pb", "xplane", IMPORT_INVALID,
+        "the event at byte 480: address 4096 is allocated, and the block there is live");
+    profile_assert_refused(
+        FIELD "missing_event.xplane.pb", "xplane", IMPORT_INVALID,
+        "bytes_allocated is 11776, and the events so far make it 12288: some are missing");
+    profile_assert_refused(FIELD "no_events.xplane.pb", "xplane", IMPORT_INCOMPLETE,
+                           "there is no memory event");
 }
 END_TEST
 
@@ -93,7 +101,7 @@ START_TEST(damage_is_survived)
 }
 END_TEST
 
-/* --- single events ----------------------------------------------------------------------------------------------- */
+/* --- single events --- */
 
 /* A space of one plane and one line, written as it is read. */
 struct writer {
@@ -123,12 +131,15 @@ static void put_bytes(struct writer *to, uint64_t field, const char *bytes, size
     to->length += length;
 }
 
-static const char *const stat_names[] = {"addr", "allocation_bytes", "requested_bytes", "bytes_allocated",
-                                         "allocator_name", "tf_op", "bytes_available"};
+static const char *const stat_names[] = {
+    "addr",  "allocation_bytes", "requested_bytes", "bytes_allocated", "allocator_name",
+    "tf_op", "bytes_available"};
 enum { ADDR, SIZE, REQUESTED, IN_USE, ALLOCATOR, TF_OP, AVAILABLE, STAT_COUNT, ABSENT = -1 };
 
-/* values[stat], or ABSENT; of the allocator: which; of the op and of what is available: 0 = ABSENT. */
-static void put_event(struct writer *line, bool is_allocation, int64_t time_ps, const int64_t *values)
+/* values[stat], or ABSENT; of the allocator: which; of the op and of what is available: 0 = ABSENT.
+ */
+static void put_event(struct writer *line, bool is_allocation, int64_t time_ps,
+                      const int64_t *values)
 {
     struct writer event = {.length = 0};
     put_field(&event, 1, is_allocation ? 1 : 2);
@@ -186,7 +197,8 @@ static enum import_result import_steps(const struct step steps[STEP_COUNT_MAX])
 {
     struct writer line = {.length = 0};
     for (int i = 0; i < STEP_COUNT_MAX && (steps[i].is_allocation || steps[i].addr != 0); i++) {
-        const int64_t values[STAT_COUNT] = {steps[i].addr, steps[i].size, steps[i].requested, steps[i].in_use, 0};
+        const int64_t values[STAT_COUNT] = {steps[i].addr, steps[i].size, steps[i].requested,
+                                            steps[i].in_use, 0};
         put_event(&line, steps[i].is_allocation, i, values);
     }
     return import_line(&line);
@@ -199,43 +211,56 @@ static const struct {
     {{{true, ABSENT, 8, 8, ABSENT}}, "without 'addr'"},
     {{{true, 1, ABSENT, ABSENT, ABSENT}}, "without 'allocation_bytes'"},
     {{{true, 1, 8, 9, ABSENT}}, "requested_bytes is 9, more than allocation_bytes, 8"},
-    {{{true, 1, -8, ABSENT, ABSENT}}, "allocation_bytes of a memory event is not a number from 0 on"},
+    {{{true, 1, -8, ABSENT, ABSENT}},
+     "allocation_bytes of a memory event is not a number from 0 on"},
     {{{true, 1, (INT64_C(1) << 50) + 1, ABSENT, ABSENT}}, "more than 2^50"},
     {{{true, 1, INT64_C(1) << 50, ABSENT, ABSENT}, {true, 2, 8, ABSENT, ABSENT}}, "more than 2^50"},
-    {{{true, 1, 8, ABSENT, ABSENT}, {true, 1, 8, ABSENT, ABSENT}}, "address 1 is allocated, and the block there is "
+    {{{true, 1, 8, ABSENT, ABSENT}, {true, 1, 8, ABSENT, ABSENT}},
+     "address 1 is allocated, and the block there is "
      "live"},
-    {{{true, 1, 8, ABSENT, ABSENT}, {false, 1, 9, ABSENT, ABSENT}}, "freed with 9 bytes, and was allocated with 8"},
-    {{{true, 1, 8, ABSENT, ABSENT}, {false, 1, 8, ABSENT, ABSENT}, {false, 1, 8, ABSENT, ABSENT}}, "a second time"},
+    {{{true, 1, 8, ABSENT, ABSENT}, {false, 1, 9, ABSENT, ABSENT}},
+     "freed with 9 bytes, and was allocated with 8"},
+    {{{true, 1, 8, ABSENT, ABSENT}, {false, 1, 8, ABSENT, ABSENT}, {false, 1, 8, ABSENT, ABSENT}},
+     "a second time"},
     {{{true, 1, 8, ABSENT, 7}}, "bytes_allocated is 7, less than its blocks, 8"},
-    {{{true, 1, 8, ABSENT, 8}, {true, 2, 8, ABSENT, 24}}, "bytes_allocated is 24, and the events so far make it 16"},
-    {{{true, 1, 8, ABSENT, 16}, {false, 2, ABSENT, ABSENT, 20}}, "bytes_allocated is 20, and the events so far make "
+    {{{true, 1, 8, ABSENT, 8}, {true, 2, 8, ABSENT, 24}},
+     "bytes_allocated is 24, and the events so far make it 16"},
+    {{{true, 1, 8, ABSENT, 16}, {false, 2, ABSENT, ABSENT, 20}},
+     "bytes_allocated is 20, and the events so far make "
      "it 16"},
-    {{{true, 1, 8, ABSENT, 12}, {false, 2, 9, ABSENT, 3}}, "were there before the profile are 9 bytes, and 4 were in "
+    {{{true, 1, 8, ABSENT, 12}, {false, 2, 9, ABSENT, 3}},
+     "were there before the profile are 9 bytes, and 4 were in "
      "use"},
 };
 
 START_TEST(events_that_contradict_are_refused)
 {
     ck_assert_int_eq(import_steps(bad_steps[_i].steps), IMPORT_INVALID);
-    ck_assert_msg(strstr(profile_error.reason, bad_steps[_i].reason) != NULL, "%s", profile_error.reason);
+    ck_assert_msg(strstr(profile_error.reason, bad_steps[_i].reason) != NULL, "%s",
+                  profile_error.reason);
     ck_assert_msg(strstr(profile_error.reason, "byte ") != NULL, "%s", profile_error.reason);
 }
 END_TEST
 
 START_TEST(frees_whose_size_nothing_says_are_left_out_and_counted)
 {
-    const struct step steps[STEP_COUNT_MAX] = {{true, 1, 8, ABSENT, ABSENT}, {false, 2, ABSENT, ABSENT, ABSENT}};
+    const struct step steps[STEP_COUNT_MAX] = {{true, 1, 8, ABSENT, ABSENT},
+                                               {false, 2, ABSENT, ABSENT, ABSENT}};
     ck_assert_int_eq(import_steps(steps), IMPORT_OK);
     profile_assert_ops("alloc size=8\n");
-    ck_assert_ptr_nonnull(strstr(profile_import.notes, "1 frees of blocks that were there before are left out"));
-    ck_assert_ptr_nonnull(strstr(profile_import.notes, "of 1 devices no event says what is in use"));
+    ck_assert_ptr_nonnull(
+        strstr(profile_import.notes, "1 frees of blocks that were there before are left out"));
+    ck_assert_ptr_nonnull(
+        strstr(profile_import.notes, "of 1 devices no event says what is in use"));
 }
 END_TEST
 
 START_TEST(empty_blocks_are_left_out_with_their_frees)
 {
-    const struct step steps[STEP_COUNT_MAX] = {
-        {true, 1, 0, 0, 8}, {true, 2, 8, ABSENT, 16}, {false, 1, ABSENT, ABSENT, 16}, {true, 1, 8, ABSENT, 24}};
+    const struct step steps[STEP_COUNT_MAX] = {{true, 1, 0, 0, 8},
+                                               {true, 2, 8, ABSENT, 16},
+                                               {false, 1, ABSENT, ABSENT, 16},
+                                               {true, 1, 8, ABSENT, 24}};
     ck_assert_int_eq(import_steps(steps), IMPORT_OK);
     profile_assert_ops("alloc size=8 tag=1\nhold block=0\nalloc size=8\nalloc size=8\n");
     ck_assert_ptr_nonnull(strstr(profile_import.notes, "1 allocations of 0 bytes are left out"));
@@ -253,8 +278,9 @@ START_TEST(an_allocator_without_a_limit_has_the_device_of_the_others)
     put_event(&line, true, 1, unlimited);
     ck_assert_int_eq(import_line(&line), IMPORT_OK);
     ck_assert_uint_eq(profile_import.setup.capacity_bytes, 8192); /* what it needs */
-    profile_assert_ops("retire size=7K address=1K\nalloc size=4K tag=1 host=1\nhold block=1 host=1\nalloc size=512\n"
-                       "alloc size=4K host=1\n");
+    profile_assert_ops(
+        "retire size=7K address=1K\nalloc size=4K tag=1 host=1\nhold block=1 host=1\nalloc size=512\n"
+        "alloc size=4K host=1\n");
     ck_assert_ptr_nonnull(strstr(profile_import.notes, "of 1 devices no event says a capacity"));
     profile_assert_replay();
 }
@@ -308,10 +334,17 @@ START_TEST(the_64th_allocator_is_the_last)
 }
 END_TEST
 
-/* --- a real profile ---------------------------------------------------------------------------------------------- */
+/* --- a real profile --- */
 
-enum { CSV_EVENT = 2, CSV_ALLOCATOR = 3, CSV_REQUESTED = 8, CSV_SIZE = 9, CSV_IN_USE = 10, CSV_AVAILABLE = 12,
-      CSV_PEAK = 14 };
+enum {
+    CSV_EVENT = 2,
+    CSV_ALLOCATOR = 3,
+    CSV_REQUESTED = 8,
+    CSV_SIZE = 9,
+    CSV_IN_USE = 10,
+    CSV_AVAILABLE = 12,
+    CSV_PEAK = 14
+};
 
 static uint64_t number_of(const struct csv_row *row, int column)
 {
@@ -333,7 +366,8 @@ static void sum_row(struct device_row *device, const struct csv_row *row)
     if (device->allocs + device->frees == 0) {
         snprintf(device->name, sizeof device->name, "%.*s", (int)row->fields[CSV_ALLOCATOR].length,
                  row->fields[CSV_ALLOCATOR].text);
-        device->first_bytes = in_use - (is_allocation ? number_of(row, CSV_SIZE) : -number_of(row, CSV_SIZE));
+        device->first_bytes = in_use - (is_allocation ? number_of(row, CSV_SIZE)
+                                                      : -number_of(row, CSV_SIZE));
         device->capacity_bytes = in_use + number_of(row, CSV_AVAILABLE);
     }
     ck_assert_uint_eq(device->capacity_bytes, in_use + number_of(row, CSV_AVAILABLE));
@@ -352,13 +386,15 @@ static void compare_row(const struct csv_row *row, uint32_t number, size_t *said
     const struct op *block = is_allocation ? op : &profile_import.ops.ops[op->ref];
     ck_assert_uint_eq(block->size_bytes, number_of(row, CSV_SIZE));
     if (is_allocation) {
-        const uint64_t requested = block->unpadded_bytes == 0 ? block->size_bytes : block->unpadded_bytes;
+        const uint64_t requested = block->unpadded_bytes == 0 ? block->size_bytes
+                                                              : block->unpadded_bytes;
         ck_assert_uint_eq(requested, number_of(row, CSV_REQUESTED));
     }
     ck_assert_uint_eq(profile_import.said[*said].op, number);
     ck_assert_int_eq(profile_import.said[*said].kind, SAID_IN_USE_BYTES);
     ck_assert_uint_eq(profile_import.said[*said].value, number_of(row, CSV_IN_USE));
-    for (*said += 1; *said < profile_import.said_count && profile_import.said[*said].op == number; *said += 1) {
+    for (*said += 1; *said < profile_import.said_count && profile_import.said[*said].op == number;
+         *said += 1) {
         ck_assert_uint_eq(profile_import.said[*said].value, number_of(row, CSV_PEAK));
     }
 }
@@ -390,7 +426,8 @@ START_TEST(a_real_profile_is_the_same_event_by_event)
         return;
     }
     profile_load(DATA "tf_gpu_multi_worker.xplane.pb.gz", "xplane");
-    ck_assert_int_eq(text_read(DATA "tf_gpu_multi_worker.mem_events.csv.gz", (size_t)1 << 24, &text, &profile_error),
+    ck_assert_int_eq(text_read(DATA "tf_gpu_multi_worker.mem_events.csv.gz", (size_t)1 << 24, &text,
+                               &profile_error),
                      IMPORT_OK);
     while (first < profile_import.said[0].op) {
         first++;
@@ -401,18 +438,18 @@ START_TEST(a_real_profile_is_the_same_event_by_event)
     ck_assert_uint_eq(events, 2493);
     ck_assert_uint_eq(profile_import.ops.count, first + events);
     const uint64_t compared = profile_assert_replay();
-    printf("%-14s %6s %5s %12s %11s %11s %11s %11s\n", "allocator", "allocs", "frees", "capacity", "at first",
-           "at last",
-           "most", "said peak");
+    printf("%-14s %6s %5s %12s %11s %11s %11s %11s\n", "allocator", "allocs", "frees", "capacity",
+           "at first", "at last", "most", "said peak");
     for (uint32_t host = 0; host < profile_import.setup.host_count; host++) {
         const struct device_row *row = &devices[host];
-        printf("%-14s %6" PRIu64 " %5" PRIu64 " %12" PRIu64 " %11" PRIu64 " %11" PRIu64 " %11" PRIu64 " "
+        printf("%-14s %6" PRIu64 " %5" PRIu64 " %12" PRIu64 " %11" PRIu64 " %11" PRIu64
+               " %11" PRIu64 " "
                "%11" PRIu64 "\n",
-               row->name, row->allocs, row->frees, row->capacity_bytes, row->first_bytes, row->last_bytes,
-               row->peak_bytes,
-               row->said_peak_bytes);
+               row->name, row->allocs, row->frees, row->capacity_bytes, row->first_bytes,
+               row->last_bytes, row->peak_bytes, row->said_peak_bytes);
     }
-    printf("%" PRIu64 " events, %" PRIu64 " sums and peaks compared in the replay: equal\n", events, compared);
+    printf("%" PRIu64 " events, %" PRIu64 " sums and peaks compared in the replay: equal\n", events,
+           compared);
 }
 END_TEST
 
@@ -430,7 +467,8 @@ static Suite *suite_make(void)
     tcase_add_test(cases, what_is_cut_off_or_contradicts_itself_is_refused_with_its_place);
     tcase_add_test(cases, every_cut_is_said);
     tcase_add_test(cases, damage_is_survived);
-    tcase_add_loop_test(cases, events_that_contradict_are_refused, 0, sizeof bad_steps / sizeof bad_steps[0]);
+    tcase_add_loop_test(cases, events_that_contradict_are_refused, 0,
+                        sizeof bad_steps / sizeof bad_steps[0]);
     tcase_add_test(cases, frees_whose_size_nothing_says_are_left_out_and_counted);
     tcase_add_test(cases, empty_blocks_are_left_out_with_their_frees);
     tcase_add_test(cases, an_allocator_without_a_limit_has_the_device_of_the_others);

@@ -74,8 +74,11 @@ uint64_t replay(void)
 {
     struct trial trial;
     char reason[RUN_REASON_BYTES] = "";
-    ck_assert_msg(trial_replay(target_find("hbm"), &import.setup, &import.ops, NULL, &trial, reason), "%s", reason);
-    ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: %s", verdict_name(trial.first.kind), trial.first.reason);
+    ck_assert_msg(
+        trial_replay(target_find("hbm"), &import.setup, &import.ops, NULL, &trial, reason), "%s",
+        reason);
+    ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: %s", verdict_name(trial.first.kind),
+                  trial.first.reason);
     ck_assert_uint_eq(trial.totals.skipped, 0);
     const uint64_t ooms = trial.totals.ooms;
     trial_deinit(&trial);
@@ -108,7 +111,8 @@ struct live count_live(void)
             const struct op *made = &import.ops.ops[freed->ref];
             if (!was_refused(freed->ref)) {
                 live.bytes -= made->size_bytes;
-                live.requested_bytes -= made->unpadded_bytes == 0 ? made->size_bytes : made->unpadded_bytes;
+                live.requested_bytes -= made->unpadded_bytes == 0 ? made->size_bytes
+                                                                  : made->unpadded_bytes;
                 live.count--;
             }
         }

@@ -1,4 +1,5 @@
-/* What the tests of memory snapshots share: a file is imported, its ops are printed, added up, and run. */
+/* What the tests of memory snapshots share: a file is imported, its ops are printed, added up, and
+ * run. */
 #ifndef TESTS_TORCH_RIG_H
 #define TESTS_TORCH_RIG_H
 
@@ -20,13 +21,15 @@ void assert_ops(const char *expected);
 /* All bytes of a file, decompressed if need be, and a NUL behind them; the caller frees. */
 char *file_bytes(const char *path, size_t *length);
 
-/* Runs the ops on target hbm; no promise may break.  Returns how many requests ran out of memory. */
+/* Runs the ops on target hbm; no promise may break.  Returns how many requests ran out of memory.
+ */
 uint64_t replay(void);
 
 /* Whether the log says that the request failed. */
 bool was_refused(uint32_t op);
 
-/* What is live after the ops if each request is granted that the log says was, and the most that ever was. */
+/* What is live after the ops if each request is granted that the log says was, and the most that
+ * ever was. */
 struct live {
     uint64_t bytes, requested_bytes, count, peak_bytes;
 };

@@ -10,7 +10,8 @@ enum { LARGE_GRANULE_COUNT = 6, LARGE_COUNT = 3, FREE_COUNT = 3 };
 static bool is_hit(struct plant *plant, const struct target_request *request)
 {
     const uint64_t granule = plant->contract.granule_bytes;
-    return request->size_bytes >= LARGE_GRANULE_COUNT * granule && plant_strikes(plant, LARGE_COUNT);
+    return request->size_bytes >= LARGE_GRANULE_COUNT * granule &&
+           plant_strikes(plant, LARGE_COUNT);
 }
 
 static enum target_result alloc_too_small(struct plant *plant, const struct target_request *request,
@@ -52,20 +53,34 @@ static void stats_miscounted(struct plant *plant, struct target_stats *stats)
     stats->bytes_in_use += plant->latched ? plant->contract.granule_bytes : 0;
 }
 
-#define TWO(noun, ...)                                                                                              \
-    static const struct plant_defect defects_##noun = {__VA_ARGS__};                                               \
-    static enum target_result open_##noun(const struct target_setup *setup, const struct device_services *device,  \
-                                          struct target_instance **out, struct target_contract *contract,          \
-                                          char *reason, size_t reason_bytes)                                       \
-    {                                                                                                              \
-        return plant_call_open(&defects_##noun, setup, device, out, contract, reason, reason_bytes);               \
-    }                                                                                                              \
-    const struct target noun = {                                                                                   \
-        .abi_version = TARGET_ABI_VERSION, .size_bytes = sizeof(struct target), .name = #noun, .summary = #noun,   \
-        .open = open_##noun, .close = plant_call_close, .alloc = plant_call_alloc, .free = plant_call_free,        \
-        .use = plant_call_use, .defragment = plant_call_defragment, .locate = plant_call_locate,                   \
-        .stats = plant_call_stats, .report = plant_call_report, .message = plant_call_message,                     \
-        .load = plant_call_load, .execute = plant_call_execute, .unload = plant_call_unload,                       \
+#define TWO(noun, ...)                                                                \
+    static const struct plant_defect defects_##noun = {__VA_ARGS__};                  \
+    static enum target_result open_##noun(                                            \
+        const struct target_setup *setup, const struct device_services *device,       \
+        struct target_instance **out, struct target_contract *contract, char *reason, \
+        size_t reason_bytes)                                                          \
+    {                                                                                 \
+        return plant_call_open(&defects_##noun, setup, device, out, contract, reason, \
+                               reason_bytes);                                         \
+    }                                                                                 \
+    const struct target noun = {                                                      \
+        .abi_version = TARGET_ABI_VERSION,                                            \
+        .size_bytes = sizeof(struct target),                                          \
+        .name = #noun,                                                                \
+        .summary = #noun,                                                             \
+        .open = open_##noun,                                                          \
+        .close = plant_call_close,                                                    \
+        .alloc = plant_call_alloc,                                                    \
+        .free = plant_call_free,                                                      \
+        .use = plant_call_use,                                                        \
+        .defragment = plant_call_defragment,                                          \
+        .locate = plant_call_locate,                                                  \
+        .stats = plant_call_stats,                                                    \
+        .report = plant_call_report,                                                  \
+        .message = plant_call_message,                                                \
+        .load = plant_call_load,                                                      \
+        .execute = plant_call_execute,                                                \
+        .unload = plant_call_unload,                                                  \
     }
 
 TWO(two_rules, .alloc = alloc_too_small, .free = free_miscounted, .stats = stats_miscounted);

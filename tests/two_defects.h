@@ -1,4 +1,5 @@
-/* libhbm with two defects at once: one on every third request of six granules or more, one on the third free. */
+/* libhbm with two defects at once: one on every third request of six granules or more, one on the
+ * third free. */
 #ifndef TESTS_TWO_DEFECTS_H
 #define TESTS_TWO_DEFECTS_H
 

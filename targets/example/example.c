@@ -1,11 +1,12 @@
 /* A complete plug-in: an allocator of about the least that can be tested.
  *
- *     cc -std=c17 -shared -fPIC -o example.so example.c     (with the folder that has harness/ in the include path)
- *     hbmstress run fragmentation_storm --target ./example.so --capacity 64M
+ *     cc -std=c17 -shared -fPIC -o example.so example.c     (with the folder that has harness/ in
+ * the include path) hbmstress run fragmentation_storm --target ./example.so --capacity 64M
  *
- * It keeps its blocks in one array in address order and puts a new one into the lowest hole that fits.  It
- * moves nothing, waits for nothing and evicts nothing, and its contract says so: an out-of-memory is then
- * justified when no hole fits.  harness/target.h is the only header it needs. */
+ * It keeps its blocks in one array in address order and puts a new one into the lowest hole that
+ * fits.  It moves nothing, waits for nothing and evicts nothing, and its contract says so: an
+ * out-of-memory is then justified when no hole fits.  harness/target.h is the only header it needs.
+ */
 #include "harness/target.h"
 
 #include <string.h>
@@ -25,10 +26,13 @@ struct target_instance {
     struct block blocks[BLOCK_COUNT_MAX];
 };
 
-/* Says what is promised and takes host memory from the harness, which sees to it that all of it comes back. */
-static enum target_result example_open(const struct target_setup *setup, const struct device_services *device,
-                                       struct target_instance **instance, struct target_contract *contract,
-                                       char *reason, size_t reason_bytes)
+/* Says what is promised and takes host memory from the harness, which sees to it that all of it
+ * comes back. */
+static enum target_result example_open(const struct target_setup *setup,
+                                       const struct device_services *device,
+                                       struct target_instance **instance,
+                                       struct target_contract *contract, char *reason,
+                                       size_t reason_bytes)
 {
     if (setup->option_count > 0) {
         strncpy(reason, "this target has no options", reason_bytes - 1);
@@ -43,8 +47,10 @@ static enum target_result example_open(const struct target_setup *setup, const s
     made->device = *device;
     made->granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512;
     made->stats.bytes_limit = setup->capacity_bytes;
-    /* Everything else is false: no queued frees, no programs, no mitigation, free wording of messages. */
-    *contract = (struct target_contract){.granule_bytes = made->granule_bytes, .defrag = DEFRAG_NONE};
+    /* Everything else is false: no queued frees, no programs, no mitigation, free wording of
+     * messages. */
+    *contract = (struct target_contract){.granule_bytes = made->granule_bytes,
+                                         .defrag = DEFRAG_NONE};
     *instance = made;
     return TARGET_OK;
 }
@@ -63,19 +69,23 @@ static uint64_t hole_end(const struct target_instance *instance, size_t index)
 
 static uint64_t hole_start(const struct target_instance *instance, size_t index)
 {
-    return index == 0 ? 0 : instance->blocks[index - 1].address + instance->blocks[index - 1].size_bytes;
+    return index == 0
+               ? 0
+               : instance->blocks[index - 1].address + instance->blocks[index - 1].size_bytes;
 }
 
 static void count_block(struct target_stats *stats, uint64_t size)
 {
     stats->num_allocs++;
     stats->bytes_in_use += size;
-    stats->peak_bytes_in_use =
-        stats->bytes_in_use > stats->peak_bytes_in_use ? stats->bytes_in_use : stats->peak_bytes_in_use;
+    stats->peak_bytes_in_use = stats->bytes_in_use > stats->peak_bytes_in_use
+                                   ? stats->bytes_in_use
+                                   : stats->peak_bytes_in_use;
     stats->largest_alloc_size = size > stats->largest_alloc_size ? size : stats->largest_alloc_size;
 }
 
-static enum target_result example_alloc(struct target_instance *instance, const struct target_request *request,
+static enum target_result example_alloc(struct target_instance *instance,
+                                        const struct target_request *request,
                                         struct target_block *block)
 {
     /* A size that can never be right is INVALID, not out of memory. */
@@ -91,7 +101,8 @@ static enum target_result example_alloc(struct target_instance *instance, const 
         if (address > end || size > end - address) {
             continue;
         }
-        memmove(&instance->blocks[i + 1], &instance->blocks[i], (instance->count - i) * sizeof instance->blocks[0]);
+        memmove(&instance->blocks[i + 1], &instance->blocks[i],
+                (instance->count - i) * sizeof instance->blocks[0]);
         instance->blocks[i] = (struct block){++instance->handle_last, address, size};
         instance->count++;
         count_block(&instance->stats, size);
@@ -101,8 +112,10 @@ static enum target_result example_alloc(struct target_instance *instance, const 
     return TARGET_NO_MEMORY; /* the harness now proves, or refutes, that nothing fitted */
 }
 
-/* event is 0 or done: the contract says that frees are not queued, so the harness keeps them back. */
-static enum target_result example_free(struct target_instance *instance, uint64_t handle, uint64_t event)
+/* event is 0 or done: the contract says that frees are not queued, so the harness keeps them back.
+ */
+static enum target_result example_free(struct target_instance *instance, uint64_t handle,
+                                       uint64_t event)
 {
     (void)event;
     for (size_t i = 0; i < instance->count; i++) {
@@ -124,8 +137,9 @@ static void example_stats(struct target_instance *instance, struct target_stats 
     stats->largest_free_block_bytes = 0;
     for (size_t i = 0; i <= instance->count; i++) {
         const uint64_t hole = hole_end(instance, i) - hole_start(instance, i);
-        stats->largest_free_block_bytes =
-            hole > stats->largest_free_block_bytes ? hole : stats->largest_free_block_bytes;
+        stats->largest_free_block_bytes = hole > stats->largest_free_block_bytes
+                                              ? hole
+                                              : stats->largest_free_block_bytes;
     }
 }
 
@@ -135,7 +149,8 @@ static const char *example_message(struct target_instance *instance)
     return "RESOURCE_EXHAUSTED: no hole fits";
 }
 
-/* The one symbol that is looked up.  Calls that are left out are NULL: ops that need them are skipped. */
+/* The one symbol that is looked up.  Calls that are left out are NULL: ops that need them are
+ * skipped. */
 extern const struct target hbmstress_target;
 const struct target hbmstress_target = {
     .abi_version = TARGET_ABI_VERSION,

@@ -1,14 +1,17 @@
-/* A plug-in with a thread of its own: first fit, with a reaper that awaits the events of queued frees.
+/* A plug-in with a thread of its own: first fit, with a reaper that awaits the events of queued
+ * frees.
  *
- *     cc -shared -fPIC -pthread -o reaper.so reaper.c     (with the folder that has harness/ in the include path)
+ *     cc -shared -fPIC -pthread -o reaper.so reaper.c     (with the folder that has harness/ in the
+ * include path)
  *
- * An allocation that finds no room asks the reaper and waits until that has awaited an event and settled what is done.
- * Without lanes it so calls the device only while the client's call waits for it.  With the option eager=yes it awaits
- * every event as soon as the free is queued, whoever calls or not: for lists that are run with lanes only, where the
- * scheduler keeps the device's callers apart.
+ * An allocation that finds no room asks the reaper and waits until that has awaited an event and
+ * settled what is done. Without lanes it so calls the device only while the client's call waits for
+ * it.  With the option eager=yes it awaits every event as soon as the free is queued, whoever calls
+ * or not: for lists that are run with lanes only, where the scheduler keeps the device's callers
+ * apart.
  *
- * With REAPER_LOSES_WAKEUP defined it has one defect: an allocation gives the lock up after it has asked the reaper,
- * and then waits without looking whether the answer has come. */
+ * With REAPER_LOSES_WAKEUP defined it has one defect: an allocation gives the lock up after it has
+ * asked the reaper, and then waits without looking whether the answer has come. */
 #include "harness/target.h"
 
 #include <pthread.h>
@@ -17,15 +20,16 @@
 #include <string.h>
 #include <time.h>
 
-/* How long an allocation waits before it looks whether the reaper has done something.  Nothing relies on it. */
+/* How long an allocation waits before it looks whether the reaper has done something.  Nothing
+ * relies on it. */
 enum { LOOK_AFTER_S = 1 };
 enum { ALIGN_BYTES_MAX = 1 << 21 };
 
 struct block {
     struct block *next; /* by address */
     uint64_t address, size_bytes;
-    uint64_t event;     /* of the free that is queued; 0 = none: the block lives */
-    bool is_lost;       /* no waiting completes the event */
+    uint64_t event; /* of the free that is queued; 0 = none: the block lives */
+    bool is_lost;   /* no waiting completes the event */
 };
 
 struct target_instance {
@@ -33,21 +37,22 @@ struct target_instance {
     uint64_t granule_bytes;
     bool is_eager;
     pthread_t reaper;
-    sem_t started;        /* posted once by the reaper */
-    pthread_mutex_t lock; /* guards all below */
-    pthread_cond_t asked; /* the reaper may have something to do */
+    sem_t started;          /* posted once by the reaper */
+    pthread_mutex_t lock;   /* guards all below */
+    pthread_cond_t asked;   /* the reaper may have something to do */
     pthread_cond_t changed; /* change_count */
-    bool is_wanted;       /* an allocation waits for the reaper */
-    bool is_resting;      /* the device refused a wait: eager or not, the reaper rests until a call asks or frees */
+    bool is_wanted;         /* an allocation waits for the reaper */
+    bool is_resting; /* the device refused a wait: eager or not, the reaper rests until a call asks
+                        or frees */
     bool is_closing;
-    uint64_t change_count; /* blocks that went, and events that the reaper is done with */
-    uint64_t begun_count;  /* events that the reaper has begun to await */
+    uint64_t change_count;   /* blocks that went, and events that the reaper is done with */
+    uint64_t begun_count;    /* events that the reaper has begun to await */
     uint64_t refused_number; /* the last of them that the device refused to await; 0 = none */
     struct block *lowest;
     struct target_stats stats;
 };
 
-/* --- blocks: all of it wants the lock ---------------------------------------------------------------- */
+/* --- blocks: all of it wants the lock --- */
 
 /* Whoever waits for the reaper looks again. */
 static void note_change(struct target_instance *instance)
@@ -101,8 +106,10 @@ static void mark_lost(struct target_instance *instance, uint64_t event)
     }
 }
 
-/* The link that a block of the size at the lowest fitting address belongs behind; NULL: no hole fits. */
-static struct block **find_hole(struct target_instance *instance, uint64_t size, uint64_t align, uint64_t *address)
+/* The link that a block of the size at the lowest fitting address belongs behind; NULL: no hole
+ * fits. */
+static struct block **find_hole(struct target_instance *instance, uint64_t size, uint64_t align,
+                                uint64_t *address)
 {
     uint64_t start = 0;
     for (struct block **link = &instance->lowest;; link = &(*link)->next) {
@@ -129,7 +136,7 @@ static uint64_t largest_hole(const struct target_instance *instance)
     return last > largest ? last : largest;
 }
 
-/* --- the reaper --------------------------------------------------------------------------------------- */
+/* --- the reaper --- */
 
 static bool has_work(const struct target_instance *instance)
 {
@@ -137,19 +144,22 @@ static bool has_work(const struct target_instance *instance)
     return (instance->is_wanted || is_eager) && next_awaitable(instance) != NULL;
 }
 
-static void note_awaited(struct target_instance *instance, uint64_t event, enum device_result result)
+static void note_awaited(struct target_instance *instance, uint64_t event,
+                         enum device_result result)
 {
     settle(instance);
     if (result == DEVICE_LOST) {
         mark_lost(instance, event);
     }
     instance->is_resting = result == DEVICE_REFUSED;
-    instance->refused_number = instance->is_resting ? instance->begun_count : instance->refused_number;
+    instance->refused_number = instance->is_resting ? instance->begun_count
+                                                    : instance->refused_number;
     instance->is_wanted = false; /* who has still no room asks again */
     note_change(instance);
 }
 
-/* Holds the lock before and after, but not while it waits: then the block may go, so only its event is kept. */
+/* Holds the lock before and after, but not while it waits: then the block may go, so only its event
+ * is kept. */
 static void reap_one(struct target_instance *instance)
 {
     const uint64_t event = next_awaitable(instance)->event;
@@ -203,7 +213,7 @@ static void ask_reaper(struct target_instance *instance)
 #endif
 }
 
-/* --- the calls ---------------------------------------------------------------------------------------- */
+/* --- the calls --- */
 
 static pthread_once_t attributes_once = PTHREAD_ONCE_INIT;
 static pthread_condattr_t monotonic;
@@ -214,14 +224,16 @@ static void init_attributes(void)
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 }
 
-static bool read_options(const struct target_setup *setup, bool *is_eager, char *reason, size_t reason_bytes)
+static bool read_options(const struct target_setup *setup, bool *is_eager, char *reason,
+                         size_t reason_bytes)
 {
     *is_eager = false;
     for (uint32_t i = 0; i < setup->option_count; i++) {
         const struct target_option *option = &setup->options[i];
         *is_eager = strcmp(option->value, "yes") == 0;
         if (strcmp(option->key, "eager") != 0 || (!*is_eager && strcmp(option->value, "no") != 0)) {
-            snprintf(reason, reason_bytes, "%s=%s: the one option is eager=yes|no", option->key, option->value);
+            snprintf(reason, reason_bytes, "%s=%s: the one option is eager=yes|no", option->key,
+                     option->value);
             return false;
         }
     }
@@ -255,9 +267,11 @@ static void deinit(struct target_instance *instance)
     device.host_free(device.context, instance, sizeof *instance);
 }
 
-static enum target_result reaper_open(const struct target_setup *setup, const struct device_services *device,
-                                      struct target_instance **instance, struct target_contract *contract,
-                                      char *reason, size_t reason_bytes)
+static enum target_result reaper_open(const struct target_setup *setup,
+                                      const struct device_services *device,
+                                      struct target_instance **instance,
+                                      struct target_contract *contract, char *reason,
+                                      size_t reason_bytes)
 {
     bool is_eager = false;
     if (!read_options(setup, &is_eager, reason, reason_bytes)) {
@@ -277,8 +291,11 @@ static enum target_result reaper_open(const struct target_setup *setup, const st
     }
     while (sem_wait(&made->started) != 0) { /* a signal came */
     }
-    *contract = (struct target_contract){.granule_bytes = made->granule_bytes, .defrag = DEFRAG_NONE,
-                                         .queues_frees = true, .drains = true, .thread_safe = true,
+    *contract = (struct target_contract){.granule_bytes = made->granule_bytes,
+                                         .defrag = DEFRAG_NONE,
+                                         .queues_frees = true,
+                                         .drains = true,
+                                         .thread_safe = true,
                                          .order = {MITIGATION_DRAIN}};
     *instance = made;
     return TARGET_OK;
@@ -298,15 +315,16 @@ static void count(struct target_stats *stats, uint64_t size)
 {
     stats->num_allocs++;
     stats->bytes_in_use += size;
-    stats->peak_bytes_in_use =
-        stats->bytes_in_use > stats->peak_bytes_in_use ? stats->bytes_in_use : stats->peak_bytes_in_use;
+    stats->peak_bytes_in_use = stats->bytes_in_use > stats->peak_bytes_in_use
+                                   ? stats->bytes_in_use
+                                   : stats->peak_bytes_in_use;
     stats->largest_alloc_size = size > stats->largest_alloc_size ? size : stats->largest_alloc_size;
 }
 
-/* With the lock, which it gives up while it waits.  NO_MEMORY: at this moment no hole fits and no queued free can
- * complete.  FAILED: the device refused a wait that was begun since. */
-static enum target_result make_room(struct target_instance *instance, const struct block *like, uint64_t align,
-                                    struct block ***link, uint64_t *address)
+/* With the lock, which it gives up while it waits.  NO_MEMORY: at this moment no hole fits and no
+ * queued free can complete.  FAILED: the device refused a wait that was begun since. */
+static enum target_result make_room(struct target_instance *instance, const struct block *like,
+                                    uint64_t align, struct block ***link, uint64_t *address)
 {
     const uint64_t begun_count = instance->begun_count;
     for (;;) {
@@ -325,7 +343,8 @@ static enum target_result make_room(struct target_instance *instance, const stru
     }
 }
 
-static enum target_result place(struct target_instance *instance, struct block *made, uint64_t align)
+static enum target_result place(struct target_instance *instance, struct block *made,
+                                uint64_t align)
 {
     struct block **link = NULL;
     pthread_mutex_lock(&instance->lock);
@@ -339,13 +358,15 @@ static enum target_result place(struct target_instance *instance, struct block *
     return result;
 }
 
-static enum target_result reaper_alloc(struct target_instance *instance, const struct target_request *request,
+static enum target_result reaper_alloc(struct target_instance *instance,
+                                       const struct target_request *request,
                                        struct target_block *block)
 {
     const struct device_services *device = &instance->device;
     const uint64_t granule = instance->granule_bytes;
     const uint64_t align = request->align_bytes > granule ? request->align_bytes : granule;
-    if (request->size_bytes == 0 || request->size_bytes > UINT64_C(1) << 63 || (align & (align - 1)) != 0 ||
+    if (request->size_bytes == 0 || request->size_bytes > UINT64_C(1) << 63 ||
+        (align & (align - 1)) != 0 ||
         align > (granule > ALIGN_BYTES_MAX ? granule : ALIGN_BYTES_MAX)) {
         return TARGET_INVALID;
     }
@@ -363,7 +384,8 @@ static enum target_result reaper_alloc(struct target_instance *instance, const s
     return TARGET_OK;
 }
 
-static enum target_result reaper_free(struct target_instance *instance, uint64_t handle, uint64_t event)
+static enum target_result reaper_free(struct target_instance *instance, uint64_t handle,
+                                      uint64_t event)
 {
     struct block **link = &instance->lowest;
     pthread_mutex_lock(&instance->lock);
@@ -405,7 +427,8 @@ const struct target hbmstress_target = {
     .abi_version = TARGET_ABI_VERSION,
     .size_bytes = sizeof(struct target),
     .name = "reaper",
-    .summary = "first fit with a thread that awaits queued frees: an example of a plug-in with threads",
+    .summary =
+        "first fit with a thread that awaits queued frees: an example of a plug-in with threads",
     .option_help = "eager=yes|no\n",
     .open = reaper_open,
     .close = reaper_close,

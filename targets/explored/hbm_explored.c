@@ -8,5 +8,6 @@ __attribute__((constructor)) static void fill_in(void)
 {
     hbmstress_target = target_hbm;
     hbmstress_target.name = "hbm_explored";
-    hbmstress_target.summary = "libhbm, compiled so that its atomic operations and accesses are seen";
+    hbmstress_target
+        .summary = "libhbm, compiled so that its atomic operations and accesses are seen";
 }

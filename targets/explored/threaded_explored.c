@@ -1,8 +1,9 @@
-/* The target threaded and its races under one name, exported from a plug-in: the option race says which of them. */
+/* The target threaded and its races under one name, exported from a plug-in: the option race says
+ * which of them. */
 #include "targets/option.h"
 #include "targets/races.h"
-#include "targets/threaded.h"
 #include "targets/targets.h"
+#include "targets/threaded.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +28,8 @@ static const struct target *find_race(const char *name)
     return NULL;
 }
 
-/* Takes the option race out of the others: *kept (of kept->option_count) is what is left for the variant. */
+/* Takes the option race out of the others: *kept (of kept->option_count) is what is left for the
+ * variant. */
 static const struct target *choose(const struct target_setup *setup, struct target_option *options,
                                    struct target_setup *kept, const struct option_reason *reason)
 {
@@ -50,8 +52,10 @@ static const struct target *choose(const struct target_setup *setup, struct targ
     return chosen;
 }
 
-static enum target_result open_chosen(const struct target_setup *setup, const struct device_services *device,
-                                      struct target_instance **out, struct target_contract *contract, char *text,
+static enum target_result open_chosen(const struct target_setup *setup,
+                                      const struct device_services *device,
+                                      struct target_instance **out,
+                                      struct target_contract *contract, char *text,
                                       size_t text_bytes)
 {
     struct target_option options[OPTION_COUNT_MAX];
@@ -60,8 +64,10 @@ static enum target_result open_chosen(const struct target_setup *setup, const st
         (void)snprintf(text, text_bytes, "there are more than %d options", OPTION_COUNT_MAX);
         return TARGET_INVALID;
     }
-    const struct target *chosen = choose(setup, options, &kept, &(struct option_reason){text, text_bytes});
-    return chosen == NULL ? TARGET_INVALID : chosen->open(&kept, device, out, contract, text, text_bytes);
+    const struct target *chosen = choose(setup, options, &kept,
+                                         &(struct option_reason){text, text_bytes});
+    return chosen == NULL ? TARGET_INVALID
+                          : chosen->open(&kept, device, out, contract, text, text_bytes);
 }
 
 /* C has no way to initialise it from a table of another file. */
@@ -69,7 +75,8 @@ __attribute__((constructor)) static void fill_in(void)
 {
     hbmstress_target = target_threaded;
     hbmstress_target.name = "threaded_explored";
-    hbmstress_target.summary = "threaded or one of its races, compiled so that its accesses are seen";
+    hbmstress_target
+        .summary = "threaded or one of its races, compiled so that its accesses are seen";
     hbmstress_target.option_help = "race=none|NAME\n" THREADED_OPTION_HELP;
     hbmstress_target.open = open_chosen;
 }
