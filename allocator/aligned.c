@@ -314,8 +314,8 @@ static enum hbm_search_result turns_run(struct state *state)
         if (result != HBM_SEARCH_UNKNOWN) {
             return result;
         }
-        while (step_back(state, false))
-            ;
+        while (step_back(state, false)) {
+        }
         turn_nodes *= turn % ORDER_COUNT == ORDER_COUNT - 1 ? TURN_GROWTH : 1;
     }
     return HBM_SEARCH_UNKNOWN;

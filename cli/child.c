@@ -136,8 +136,8 @@ static enum child_end child_wait(pid_t process, bool heard_all, bool interruptib
         (void)kill(process, SIGKILL);
     }
     int status = 0;
-    while (waitpid(process, &status, 0) < 0 && errno == EINTR)
-        ;
+    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+    }
     if (death->is_done) {
         return CHILD_DONE;
     }

@@ -148,8 +148,8 @@ static int worker_bury(struct worker *worker)
     int status = 0;
     close(worker->task_file);
     close(worker->answer_file);
-    while (waitpid(worker->process, &status, 0) < 0 && errno == EINTR)
-        ;
+    while (waitpid(worker->process, &status, 0) < 0 && errno == EINTR) {
+    }
     worker->process = 0;
     worker->is_busy = false;
     writing_clear(&worker->input);

@@ -1,3 +1,5 @@
+hbmstress_add_script_test(format COMMAND "${CMAKE_SOURCE_DIR}/ci/check-format")
+hbmstress_add_script_test(format_checker_fires COMMAND "${CMAKE_SOURCE_DIR}/tests/format_checker_fires.sh")
 hbmstress_add_script_test(floors COMMAND "${CMAKE_SOURCE_DIR}/ci/check-floors" "${CMAKE_SOURCE_DIR}")
 hbmstress_add_script_test(floors_checker_fires COMMAND "${CMAKE_SOURCE_DIR}/tests/floors_checker_fires.sh")
 hbmstress_add_script_test(installed_headers_compile
