@@ -174,9 +174,9 @@ struct hbm_options {
     enum hbm_chip chip;      /* its usable capacity, rounded down to the granule; or NONE */
     uint32_t granule_bytes;  /* a power of two, 1..65536; 512 by default */
     enum hbm_defrag defrag;  /* REPACK by default */
-    enum hbm_mitigation
-        order[HBM_MITIGATION_COUNT]; /* a permutation; default drain, defragment, evict */
-    bool drains;                     /* whether a request waits for queued frees; yes by default */
+    /* a permutation; default drain, defragment, evict */
+    enum hbm_mitigation order[HBM_MITIGATION_COUNT];
+    bool drains; /* whether a request waits for queued frees; yes by default */
     bool evicts; /* whether a buffer or output may evict idle programs; yes by default */
     bool program_evicts_program; /* whether a program load may evict others; no by default */
     bool log_allocations_on_oom; /* print the report to `sink` before HBM_NO_MEMORY; off by default
@@ -227,8 +227,8 @@ enum hbm_kind {
 
 struct hbm_request {
     uint64_t size_bytes; /* 1..2^63; the block is this rounded up to the granule */
-    uint64_t
-        align_bytes; /* a power of two up to 2^21; 0 and anything below the granule: the granule */
+    /* a power of two up to 2^21; 0 and anything below the granule: the granule */
+    uint64_t align_bytes;
     enum hbm_kind kind;      /* BUFFER or OUTPUT */
     uint64_t unpadded_bytes; /* for reports: bytes without tile padding; 0: same as size_bytes */
     const struct hbm_shape *shape; /* for reports: copied; may be NULL */

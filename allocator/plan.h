@@ -18,8 +18,8 @@ struct hbm_item {
 /* What must fit: a block, a stack, or both. */
 struct hbm_demand {
     uint64_t size_bytes; /* of the block, a granule multiple; 0: no block */
-    uint64_t
-        stack_bytes; /* [0, stack_bytes) must become free of blocks; at least what is reserved */
+    /* [0, stack_bytes) must become free of blocks; at least what is reserved */
+    uint64_t stack_bytes;
     uint32_t align_shift; /* of the block, at least the granule's */
 };
 

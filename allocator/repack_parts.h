@@ -16,8 +16,8 @@ struct packing {
     size_t span_count;
     size_t count;    /* movable items, and the demanded block if any */
     uint32_t *items; /* [count]: item of each, sizes descending; item_count is the demanded block */
-    uint32_t
-        *home; /* [item_count + 1]: span now, NOWHERE for unmovable ones and the demanded block */
+    /* [item_count + 1]: span now, NOWHERE for unmovable ones and the demanded block */
+    uint32_t *home;
     uint32_t *assigned; /* [item_count + 1]: span wanted */
     uint32_t *best;     /* [item_count + 1] */
     uint64_t *room;     /* [span_count]: bytes not yet assigned; may wrap below 0 while overfull */

@@ -17,8 +17,8 @@ struct hbm_program {
     uint64_t id;
     uint64_t image_bytes;
     uint64_t stack_bytes;
-    uint64_t
-        refused_in_call; /* the call in which its eviction was refused; asked again in the next */
+    /* the call in which its eviction was refused; asked again in the next */
+    uint64_t refused_in_call;
     uint32_t block;
     uint32_t pin_count; /* calls that need it loaded: not evictable meanwhile */
     bool unloading;     /* freed with its dying block */

@@ -37,8 +37,8 @@ struct campaign_head {
 struct campaign_description {
     struct campaign_head head;
     struct campaign_part *parts; /* head.part_count of them */
-    struct writing
-        arguments; /* head.argument_count texts, each with its NUL: the words after "run" */
+    /* head.argument_count texts, each with its NUL: the words after "run" */
+    struct writing arguments;
 };
 void campaign_description_deinit(struct campaign_description *description);
 
@@ -53,8 +53,8 @@ struct part_state {
         growing_count;    /* trials long enough to see a tag grow; those that ended with one */
     struct growth growth; /* the largest */
     char growing_tag[SETUP_NAME_BYTES];
-    struct memory_track
-        memory; /* a sample is the fullest moment of one trial, at the ops of all up to it */
+    /* a sample is the fullest moment of one trial, at the ops of all up to it */
+    struct memory_track memory;
     char note[RUN_REASON_BYTES + 64]; /* why it ended early; "" = it did not */
 };
 
@@ -71,8 +71,8 @@ struct checkpoint {
     struct campaign_state state;
     struct part_state *parts; /* one per part of the description */
     struct findings findings;
-    struct writing
-        kept; /* the files of OOMs and disputes, "FOLDER/FILE" in OUT, each with its NUL */
+    /* the files of OOMs and disputes, "FOLDER/FILE" in OUT, each with its NUL */
+    struct writing kept;
 };
 void checkpoint_deinit(struct checkpoint *checkpoint);
 

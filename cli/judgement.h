@@ -60,8 +60,8 @@ struct judgement_head {
     char growing_tag[SETUP_NAME_BYTES];
     char message[OBSERVATION_MESSAGE_BYTES]; /* the target's words to `first` */
     char reason[RUN_REASON_BYTES];
-    struct kept_oom
-        kept[JUDGEMENT_KEPT_COUNT_MAX]; /* kept_count of them, in the order of their ops */
+    /* kept_count of them, in the order of their ops */
+    struct kept_oom kept[JUDGEMENT_KEPT_COUNT_MAX];
     uint64_t kept_count;
     uint64_t ooms_seen, certificates_checked;
     uint64_t op_count, all_bytes, notable_bytes, certificates_bytes;

@@ -33,8 +33,8 @@ enum { SWEEPS_TRIAL_COUNT = 16 };
 
 struct sweeps;
 struct sweeps_setup {
-    const struct plan
-        *plan; /* outlives the sweeps; parts with a note are left out; op_count_max: of a list */
+    /* outlives the sweeps; parts with a note are left out; op_count_max: of a list */
+    const struct plan *plan;
     uint32_t worker_count;
     uint64_t timeout_ns; /* of one replay */
 };

@@ -33,8 +33,8 @@ struct evidence {
     const struct op *op;           /* that ran out of memory; NULL */
     const struct target_contract *contract;
     uint32_t host, host_count;
-    struct evidence_block
-        *blocks; /* block_count of them by address; absent ones and evicted programs at the end */
+    /* block_count of them by address; absent ones and evicted programs at the end */
+    struct evidence_block *blocks;
     size_t block_count;
     /* in_use: without memory that was retired */
     uint64_t capacity_bytes, in_use_bytes, retired_bytes, stack_bytes, free_bytes,

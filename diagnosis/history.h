@@ -46,15 +46,15 @@ struct history_eviction {
 };
 
 struct history_host {
-    struct history_sample
-        *samples;      /* NULL: no op of this host yet; HISTORY_SAMPLE_COUNT_MAX of them */
+    /* NULL: no op of this host yet; HISTORY_SAMPLE_COUNT_MAX of them */
+    struct history_sample *samples;
     uint32_t count;    /* the last one is still open */
     uint64_t interval; /* ops; a power of two */
     uint64_t in_use_bytes, peak_bytes;
     uint32_t peak_op;
     uint64_t largest_request_bytes; /* of those that were granted; donations are none */
-    struct history_rise
-        rises[HISTORY_RISE_COUNT_MAX]; /* largest first, the earlier of equal ones */
+    /* largest first, the earlier of equal ones */
+    struct history_rise rises[HISTORY_RISE_COUNT_MAX];
     uint32_t rise_count;
     struct history_eviction evictions[HISTORY_EVICTION_COUNT_MAX]; /* the last ones, oldest first */
     uint32_t eviction_count;

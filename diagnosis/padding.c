@@ -6,8 +6,8 @@ struct loss {
     uint64_t by_tag[OP_TAG_COUNT];
     uint64_t bytes;
     uint64_t own_bytes; /* of the request that failed */
-    const struct evidence_block
-        *largest; /* loses most; NULL: the request does, or nothing is lost */
+    /* loses most; NULL: the request does, or nothing is lost */
+    const struct evidence_block *largest;
 };
 
 static uint64_t lost_bytes(const struct evidence_block *block)

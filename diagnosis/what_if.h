@@ -34,11 +34,11 @@ struct what_if_row {
 };
 
 struct what_if {
-    struct what_if_row
-        *rows; /* count of them: the list as it is first, then in the order of the remedies */
+    /* count of them: the list as it is first, then in the order of the remedies */
+    struct what_if_row *rows;
     size_t count, room;
-    uint32_t
-        op; /* of the list that was given: the out-of-memory looked at; OP_NONE: there is none */
+    /* of the list that was given: the out-of-memory looked at; OP_NONE: there is none */
+    uint32_t op;
     size_t left_out_count; /* ops up to there that did nothing, or were refused before: left out
                               everywhere */
     size_t smallest; /* the row of the smallest change that fits; 0: the list as it is does; count:

@@ -16,8 +16,8 @@ struct clocks {
 struct lane_order {
     struct clocks seen; /* all of at[] is defined: 0 from count on.  seen.at[own] is the lane's
                            clock, from 1 */
-    struct clocks
-        awaited; /* released by what the lane read relaxed: seen from its next acquire fence on */
+    /* released by what the lane read relaxed: seen from its next acquire fence on */
+    struct clocks awaited;
     struct clocks fenced; /* what the lane had seen at its last release fence: its relaxed stores
                              release that */
 };
@@ -35,8 +35,8 @@ struct meeting {
 struct order {
     uint32_t lane_count; /* lanes [0, lane_count) are defined */
     struct lane_order lanes[LANE_COUNT_MAX];
-    struct meeting
-        *meetings; /* meeting_capacity of them, a power of two; at most half are in use */
+    /* meeting_capacity of them, a power of two; at most half are in use */
+    struct meeting *meetings;
     uint32_t meeting_capacity, meeting_count, generation;
     struct shadow shadow;
 };

@@ -79,8 +79,8 @@ struct scheduler_report {
     uint32_t op;                     /* of the lane that ran last; STEP_OP_NONE */
     struct run_summary summary;
     uint64_t step_count, switch_count; /* a switch: another lane went on than the one that ran */
-    const struct schedule_switch
-        *switches; /* deviation_count of them, in order; valid until the next run */
+    /* deviation_count of them, in order; valid until the next run */
+    const struct schedule_switch *switches;
     size_t deviation_count;
 };
 

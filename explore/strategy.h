@@ -60,9 +60,9 @@ struct choice {
                           lanes */
     uint32_t event_count;   /* pending events that may complete now */
     const uint64_t *events; /* their ids, in the order in which they are due */
-    const struct footprint
-        *next;      /* by lane: of its next step; defined where lanes or sleepers has its bit */
-    uint64_t index; /* decisions of this run before this one */
+    /* by lane: of its next step; defined where lanes or sleepers has its bit */
+    const struct footprint *next;
+    uint64_t index;        /* decisions of this run before this one */
     uint64_t step_count;   /* steps and completions of this run before this decision, those too that
                               nobody decided on */
     uint64_t client_lanes; /* bit per lane that runs ops */

@@ -86,8 +86,8 @@ struct hbm_report {
     char space[HBM_REPORT_SPACE_BYTES]; /* "hbm", "vmem", ...; "" = not said */
     struct hbm_report_size numbers[HBM_NUMBER_COUNT];
     unsigned sections; /* bit per section that it has */
-    struct hbm_report_entry
-        entries[HBM_REPORT_ENTRY_COUNT_MAX]; /* entry_count of them, whole ones */
+    /* entry_count of them, whole ones */
+    struct hbm_report_entry entries[HBM_REPORT_ENTRY_COUNT_MAX];
     size_t entry_count;
     size_t cut_count; /* entries that are cut off, or too many */
     bool has_list,

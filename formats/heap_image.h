@@ -31,8 +31,8 @@ enum heap_span_state {
 struct heap_span {
     uint64_t address;    /* in the words of the log; any number below 2^63 */
     uint64_t size_bytes; /* > 0, a multiple of the granule; address + size_bytes <= 2^63 */
-    uint64_t
-        requested_bytes; /* what the user asked for, of which the rest is padding; 0 = size_bytes */
+    /* what the user asked for, of which the rest is padding; 0 = size_bytes */
+    uint64_t requested_bytes;
     enum heap_span_state state;
     uint8_t host; /* its device, 0..OP_HOST_COUNT_MAX - 1 */
     uint8_t tag;

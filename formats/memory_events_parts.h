@@ -32,8 +32,8 @@ struct allocator {
     uint64_t in_use_max;        /* in the window, its beginning included */
     bool says_peak;
     uint64_t first_peak_bytes;
-    uint64_t
-        other_peak_count; /* events whose peak is not the one of the window, though it lies in it */
+    /* events whose peak is not the one of the window, though it lies in it */
+    uint64_t other_peak_count;
     uint64_t capacity_events;      /* that say what is free */
     uint64_t heap_min, heap_max;   /* in use + free */
     uint64_t total_min, total_max; /* in use + free + reserved */
@@ -47,8 +47,8 @@ struct memory_events {
     struct kept_event *events; /* count of them */
     size_t count, room;
     struct name_table tags;
-    struct name_table
-        devices; /* names of hosts, by number of kept_event.host until they are numbered by time */
+    /* names of hosts, by number of kept_event.host until they are numbered by time */
+    struct name_table devices;
     struct allocator allocators[OP_HOST_COUNT_MAX];
     uint64_t empty_count;   /* events of blocks of no bytes: left out */
     uint64_t unsized_count; /* frees of blocks that were there, of which nothing says the size */

@@ -77,8 +77,8 @@ struct instance {
     struct header header;
     struct lifetimes lifetimes;
     struct double_name last_id;
-    bool
-        ids_rise; /* each is longer than the one before, or as long and greater: no two are equal */
+    /* each is longer than the one before, or as long and greater: no two are equal */
+    bool ids_rise;
     size_t gap_count; /* buffers with gaps */
     struct import_error *error;
 };

@@ -13,8 +13,8 @@ static unsigned tpu_message_recognise(const char *text, size_t length)
 
 /* What a log holds. */
 struct survey {
-    struct tpu_message
-        first; /* the first complete message; a cut one when there is no complete one */
+    /* the first complete message; a cut one when there is no complete one */
+    struct tpu_message first;
     size_t complete_count;
     size_t cut_count;
 };

@@ -16,8 +16,8 @@ struct trace;
 /* What an event says.  Zero-initialise, then set. */
 struct trace_event {
     uint64_t address; /* names the block until it is freed, in the words of the log; any number */
-    uint64_t
-        size_bytes; /* what the block takes; 0 = not said (trace_alloc and trace_failed need it) */
+    /* what the block takes; 0 = not said (trace_alloc and trace_failed need it) */
+    uint64_t size_bytes;
     uint64_t requested_bytes; /* what was asked for, when that is less: the rest is padding; 0 =
                                  size_bytes */
     uint64_t stream; /* any number, the same on every host; lanes are numbered as they come */

@@ -47,8 +47,8 @@ struct trace {
     struct trace_blocks streams; /* by number of the log: ->op is ours */
     uint64_t stream_last;        /* the stream of the last op; valid when stream_count > 0 */
     uint32_t stream_last_number, stream_count;
-    struct op_list
-        start; /* the missing start: allocations; before them, at the end, what is retired */
+    /* the missing start: allocations; before them, at the end, what is retired */
+    struct op_list start;
     struct trace_failure *failures;
     size_t failure_count, failure_room;
     struct trace_host hosts[OP_HOST_COUNT_MAX];

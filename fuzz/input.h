@@ -36,8 +36,8 @@ struct input {
      * the input's to say: as setup_init() leaves them. */
     struct setup setup;
     struct fault_wish faults; /* slipped in between the ops, from the seed */
-    uint8_t
-        lane_count; /* to which the ops are dealt where lanes are run: 1..INPUT_LANE_COUNT_MAX */
+    /* to which the ops are dealt where lanes are run: 1..INPUT_LANE_COUNT_MAX */
+    uint8_t lane_count;
     struct op_list ops; /* references and sizes may be relative; lanes and hosts in range */
     uint8_t *choices;   /* choice_count of them: each decides a step of the schedule */
     size_t choice_count, choice_capacity;

@@ -59,8 +59,8 @@ static bool is_documented_order(const struct run *run)
 
 struct search {
     uint32_t kinds;
-    uint64_t
-        regretted; /* how many requests were, up to the first in one of the kinds; 0 = none is */
+    /* how many requests were, up to the first in one of the kinds; 0 = none is */
+    uint64_t regretted;
 };
 
 static void look(void *context, const struct run *run, const struct verdict *verdict)

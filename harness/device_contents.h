@@ -7,8 +7,8 @@
 
 struct contents_record;
 struct contents {
-    struct contents_record
-        *records; /* by owner, record_capacity of them; what memory holds unless is_detailed */
+    /* by owner, record_capacity of them; what memory holds unless is_detailed */
+    struct contents_record *records;
     size_t record_capacity;
     struct span_map map; /* range by range, while is_detailed */
     bool is_detailed;

@@ -22,8 +22,8 @@ struct host {
     struct model *model;
     struct device_guard *guard;     /* whose turn it is at the device; NULL: one thread calls */
     struct guarded_device *guarded; /* what the target has then for its device */
-    const struct clients
-        *clients; /* what each lane knows; NULL: one client, who knows what the model knows */
+    /* what each lane knows; NULL: one client, who knows what the model knows */
+    const struct clients *clients;
     uint32_t call_count; /* calls under way */
     uint8_t index;
 };

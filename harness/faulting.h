@@ -32,8 +32,8 @@ enum {
 
 /* What was drawn for a trial, and what is armed; an open value. */
 struct faulting {
-    struct random
-        random; /* a stream of its own: the scenario's draws are the same with and without faults */
+    /* a stream of its own: the scenario's draws are the same with and without faults */
+    struct random random;
     uint32_t fault_count, retire_count; /* slipped in; those that disarm not counted */
     struct {
         uint32_t period;    /* strikes once in so many ops; 0 = off */

@@ -18,8 +18,8 @@ struct generate {
     } sizes[GENERATE_SIZE_CLASS_COUNT];
     uint64_t delay_low_ns, delay_high_ns;
     uint32_t never_percent; /* of delays: a lost event */
-    uint32_t
-        fill_percent; /* aims to keep so much of the device in use: frees above, allocates below */
+    /* aims to keep so much of the device in use: frees above, allocates below */
+    uint32_t fill_percent;
     uint32_t align_percent; /* of requests with an alignment above the granule */
     uint32_t program_count_max;
     uint8_t tag_count;

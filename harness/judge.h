@@ -16,8 +16,8 @@ enum judge_sums { JUDGE_SUMS_DO_NOT_DECIDE = 0, JUDGE_SUMS_FIT, JUDGE_SUMS_DO_NO
 struct judge_group {
     uint64_t hosts_seen; /* bit per host */
     uint32_t run;        /* judge.run */
-    uint32_t
-        first_op; /* the first for which sums decide, else the latest; result and sums are its */
+    /* the first for which sums decide, else the latest; result and sums are its */
+    uint32_t first_op;
     uint8_t result;
     uint8_t sums; /* enum judge_sums */
 };

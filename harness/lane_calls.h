@@ -14,8 +14,8 @@ struct lane_calls {
     struct trial *trial;
     struct run *run; /* NULL: not opened yet, or given up */
     struct clients *clients;
-    struct overlap
-        overlap; /* the calls since the last judgement; zero at first, and kept from run to run */
+    /* the calls since the last judgement; zero at first, and kept from run to run */
+    struct overlap overlap;
     uint32_t *undone;        /* by op: 1 until it has returned; a gate */
     bool events_never_pause; /* they complete at any instant of a call, not only where it meets the
                                 device */

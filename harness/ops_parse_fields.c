@@ -209,9 +209,9 @@ enum { EVERY_KIND = OP_KIND_COUNT, ITS_KINDS };
 
 static const struct field {
     const char *key;
-    uint8_t
-        kind; /* which has it: an enum op_kind, EVERY_KIND, or ITS_KINDS: all in whose op_kind_info
-               * flag is set, but no fault, whose size and tag stand for something else */
+    /* which has it: an enum op_kind, EVERY_KIND, or ITS_KINDS: all in whose op_kind_info * flag
+     * is set, but no fault, whose size and tag stand for something else */
+    uint8_t kind;
     uint8_t flag; /* the offset in struct op_kind_info */
     bool (*parse)(struct parser *parser, struct word value, struct op *op);
 } fields[] = {

@@ -36,14 +36,14 @@ enum packing_method {
 const char *packing_method_name(enum packing_method method); /* "volume", "largest item", … */
 
 struct packing_problem {
-    const struct packing_bin
-        *bins; /* bin_count of them, ascending, disjoint, bounds at multiples of the granule */
+    /* bin_count of them, ascending, disjoint, bounds at multiples of the granule */
+    const struct packing_bin *bins;
     size_t bin_count;
     const struct packing_item *items; /* item_count of them */
     size_t item_count;
     uint64_t granule_bytes;
-    uint64_t
-        nodes_max;    /* the search's budget: a count, so that no verdict depends on the machine */
+    /* the search's budget: a count, so that no verdict depends on the machine */
+    uint64_t nodes_max;
     bool wants_proof; /* keep the places or the log; the answer is the same either way */
 };
 

@@ -10,8 +10,8 @@
 /* What has to be remembered from one op to the next; zero is a valid start. */
 struct probe_watch {
     uint64_t hosts_short; /* bit per host: its last request was refused */
-    uint64_t
-        hosts_failed; /* bit per host: a call failed there, and no request has been placed since */
+    /* bit per host: a call failed there, and no request has been placed since */
+    uint64_t hosts_failed;
     bool was_evicted; /* the program that the op under way executes had no image */
 };
 

@@ -100,8 +100,8 @@ struct trial_plan {
     const struct scenario *scenario;
     const struct setup *setup; /* its seed is the trial's */
     bool capacity_is_free;     /* the scenario may choose another one */
-    uint64_t
-        op_count_max; /* besides the scenario's own bound; both count faults that are slipped in */
+    /* besides the scenario's own bound; both count faults that are slipped in */
+    uint64_t op_count_max;
     struct fault_wish faults; /* what is slipped in between the scenario's ops; zero: nothing */
     void (*chosen)(void *context,
                    const struct op *op); /* told of each op before it is run; NULL: nobody is */

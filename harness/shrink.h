@@ -8,8 +8,8 @@
 
 struct shrink_result {
     struct op_list ops; /* the caller deinits */
-    struct setup
-        setup; /* that ops are run with; that of the try, unless it was allowed to change */
+    /* that ops are run with; that of the try, unless it was allowed to change */
+    struct setup setup;
     struct verdict first; /* what the shrunk list breaks */
     uint64_t replays;     /* lists tried */
     bool is_minimal;      /* no single op can be removed, together with those that name it */

@@ -64,8 +64,8 @@ struct sweep_finding {
     const struct setup *setup;
     const struct verdict *verdict;
     const char *message; /* the target's words, or "" */
-    const struct op_list
-        *ops; /* as run, everything put in: it replays by itself.  Empty in the phase SWEEP_OPEN */
+    /* as run, everything put in: it replays by itself. Empty in the phase SWEEP_OPEN */
+    const struct op_list *ops;
 };
 
 /* What a sweep tells while it works; each may be NULL. */

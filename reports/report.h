@@ -134,8 +134,8 @@ struct report_campaign {
     const struct report_start *start;
     const struct report_result *results; /* result_count of them, one per part of start */
     size_t result_count;
-    const struct report_known
-        *findings; /* finding_count of them, in the order in which they were found */
+    /* finding_count of them, in the order in which they were found */
+    const struct report_known *findings;
     size_t finding_count;
     const struct report_probe *probes; /* probe_count of them */
     size_t probe_count;

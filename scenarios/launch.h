@@ -14,8 +14,8 @@ struct launch_output {
     uint64_t size_bytes;
     uint32_t op; /* set by the launch: the op that made it; OP_NONE before */
     uint8_t tag;
-    uint8_t
-        donor; /* the input that it takes over, or LAUNCH_NOT_DONATED; each input at most once */
+    /* the input that it takes over, or LAUNCH_NOT_DONATED; each input at most once */
+    uint8_t donor;
 };
 
 /* Plain data.  The first group is the caller's, set before launch_begin; the second is the

@@ -20,8 +20,8 @@ struct churn {
     uint8_t input_count;
     uint32_t inputs[INPUT_COUNT_MAX];
     uint32_t left; /* compilations of this job still to come */
-    uint32_t
-        program_count; /* loaded at a time; beyond it one is unloaded, unless the job leaks them */
+    /* loaded at a time; beyond it one is unloaded, unless the job leaks them */
+    uint32_t program_count;
     bool leaks_programs;
     uint64_t image_bytes, stack_bytes, result_bytes; /* the largest of each */
     uint64_t delay_ns;

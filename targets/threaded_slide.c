@@ -7,8 +7,8 @@
 struct gap {
     struct threaded_node *below, *above;
     uint64_t start, end;
-    struct threaded_node
-        *split; /* those below it go down, it and those above go up; above: all go down */
+    /* those below it go down, it and those above go up; above: all go down */
+    struct threaded_node *split;
 };
 
 static bool is_movable(const struct threaded_heap *heap, const struct threaded_node *node)

@@ -20,8 +20,8 @@ struct script {
     struct target_block block;
     void (*act)(void); /* inside the next call */
     const char *message;
-    struct target_block
-        at[HANDLE_COUNT_MAX];         /* by handle; at TARGET_ADDRESS_NONE: locate says INVALID */
+    /* by handle; at TARGET_ADDRESS_NONE: locate says INVALID */
+    struct target_block at[HANDLE_COUNT_MAX];
     int free_calls[HANDLE_COUNT_MAX]; /* by handle */
     int retire_calls;
     struct target_stats stats_more; /* added to the right ones */

@@ -49,8 +49,8 @@ struct simulated_state {
     uint64_t decision_count;
     struct footprint next[LANE_COUNT_MAX];
     uint32_t action_count;
-    uint8_t
-        actions[SIMULATED_ACTION_COUNT_MAX]; /* what happened, in order; see simulated_action() */
+    /* what happened, in order; see simulated_action() */
+    uint8_t actions[SIMULATED_ACTION_COUNT_MAX];
 };
 
 /* A step of a lane, and the completion of an event, as numbers that no two share. */

@@ -57,8 +57,8 @@ static bool brute_fits(const uint64_t *sizes, size_t count, uint64_t *rooms, siz
 }
 
 struct spans {
-    uint64_t
-        rooms[LIVE_MAX + PROGRAMS_MAX + 1]; /* whole spans; for slide: what its own blocks leave */
+    /* whole spans; for slide: what its own blocks leave */
+    uint64_t rooms[LIVE_MAX + PROGRAMS_MAX + 1];
     size_t count;
     uint64_t sizes[LIVE_MAX + PROGRAMS_MAX + 1];
     size_t size_count;
