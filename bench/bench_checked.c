@@ -2,7 +2,7 @@
  * targets null and hbm at three counts of live blocks.  Prints only; what is good enough is for
  * people to say. */
 #include "bench/measure.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 #include "targets/targets.h"
 
 #include <stdio.h>

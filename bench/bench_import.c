@@ -1,8 +1,8 @@
 /* Prints how many megabytes a second the importers of line formats read, on one core: text drawn
  * from a seed, in memory, imported from the first byte to the last op. */
 #include "formats/formats.h"
-#include "harness/check.h"
-#include "harness/random.h"
+#include "harness/base/check.h"
+#include "harness/base/random.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -17,9 +17,10 @@
 #include "bench/bare_services.h"
 #include "explore/chance.h"
 #include "explore/strategies.h"
-#include "harness/check.h"
-#include "harness/lanes_search.h"
-#include "harness/ops_file.h"
+#include "harness/base/check.h"
+#include "harness/lanes/lanes_search.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/trial.h"
 #include "targets/targets.h"
 
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* Prints how far harness/packing gets, and how fast, on a grid of random states: unmovable blocks
  * at random places of a full device, movable blocks and one request to pack into the spans between.
  * Prints only. */
-#include "harness/check.h"
-#include "harness/packing.h"
-#include "harness/random.h"
+#include "harness/base/check.h"
+#include "harness/base/random.h"
+#include "harness/oracle/packing/packing.h"
 
 #include <assert.h>
 #include <stdio.h>

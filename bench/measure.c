@@ -1,8 +1,8 @@
 #include "bench/measure.h"
 
 #include "bench/bare_services.h"
-#include "harness/check.h"
-#include "harness/run.h"
+#include "harness/base/check.h"
+#include "harness/run/run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,10 @@
  * without oracle, second opinions, regrets and certificates.  They call every OOM justified, which
  * on libhbm is right. */
 #include "checker/certificate_check.h"
-#include "harness/certificate.h"
-#include "harness/exhaustive.h"
-#include "harness/oracle.h"
-#include "harness/regret.h"
+#include "harness/oracle/certificate.h"
+#include "harness/oracle/exhaustive.h"
+#include "harness/oracle/oracle.h"
+#include "harness/oracle/regret.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #include "bench/workload.h"
 
-#include "harness/check.h"
-#include "harness/random.h"
+#include "harness/base/check.h"
+#include "harness/base/random.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef BENCH_WORKLOAD_H
 #define BENCH_WORKLOAD_H
 
-#include "harness/op.h"
+#include "harness/op/op.h"
 
 #include <stdint.h>
 

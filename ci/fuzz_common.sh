@@ -252,7 +252,7 @@ triage() { # TARGET PROGRAM FOLDER INPUT ...
     rm -f "$folder/played.log"
 }
 
-# One word for a shell, in single quotes where it needs them, as hbmstress prints its own (harness/shell.h).
+# One word for a shell, in single quotes where it needs them, as hbmstress prints its own (harness/base/shell.h).
 shell_word() { # TEXT
     local LC_ALL=C quote="'\\''"
     if [[ $1 =~ ^[A-Za-z0-9_@%+=:,./-]+$ ]]; then

@@ -1,8 +1,8 @@
 #include "cli/arguments.h"
 
 #include "cli/wishes.h"
-#include "harness/check.h"
-#include "harness/size.h"
+#include "harness/base/check.h"
+#include "harness/base/size.h"
 
 #include <assert.h>
 #include <string.h>

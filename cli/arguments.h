@@ -5,8 +5,8 @@
 
 #include "cli/lane_wish.h"
 #include "cli/message.h"
-#include "harness/faulting.h"
-#include "harness/setup.h"
+#include "harness/generate/faulting.h"
+#include "harness/op/setup.h"
 #include "reports/writing.h"
 
 #include <stdbool.h>

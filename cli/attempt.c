@@ -2,9 +2,10 @@
 
 #include "cli/certificates.h"
 #include "cli/child.h"
-#include "harness/again.h"
-#include "harness/check.h"
-#include "harness/lanes.h"
+#include "harness/base/check.h"
+#include "harness/lanes/lanes.h"
+#include "harness/trial/again.h"
+#include "harness/trial/trial_run.h"
 
 #include <string.h>
 

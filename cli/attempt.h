@@ -3,8 +3,8 @@
 #ifndef CLI_ATTEMPT_H
 #define CLI_ATTEMPT_H
 
-#include "harness/run.h"
-#include "harness/signature.h"
+#include "harness/run/run.h"
+#include "harness/shrink/signature.h"
 #include "reports/writing.h"
 
 /* How it is run. */

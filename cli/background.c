@@ -1,7 +1,7 @@
 #include "cli/background.h"
 
 #include "cli/child.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 
 #include "cli/death.h"
 #include "cli/interrupt.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <errno.h>
 #include <stdlib.h>

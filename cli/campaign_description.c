@@ -1,7 +1,7 @@
 #include "cli/campaign_parts.h"
 
 #include "cli/wishes.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 #include <string.h>

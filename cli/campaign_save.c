@@ -1,6 +1,6 @@
 #include "cli/campaign_parts.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <errno.h>
 #include <stdlib.h>

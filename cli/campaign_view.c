@@ -2,8 +2,8 @@
 
 #include "cli/clock.h"
 #include "cli/file.h"
-#include "harness/check.h"
-#include "harness/probe.h"
+#include "harness/base/check.h"
+#include "harness/run/probe.h"
 #include "reports/json_lines.h"
 #include "reports/junit.h"
 #include "reports/summary.h"

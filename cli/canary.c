@@ -1,6 +1,6 @@
 #include "cli/canary.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 

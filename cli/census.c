@@ -1,6 +1,6 @@
 #include "cli/census.h"
 
-#include "harness/model_update.h"
+#include "harness/model/model_update.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef CLI_CENSUS_H
 #define CLI_CENSUS_H
 
-#include "harness/model.h"
+#include "harness/model/model.h"
 
 /* oldest_op and newest_op: the ops that made the first and the last of them; meaningless when count
  * is 0. */

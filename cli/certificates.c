@@ -1,6 +1,6 @@
 #include "cli/certificates.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <errno.h>
 #include <stdlib.h>

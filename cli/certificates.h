@@ -4,7 +4,7 @@
 #define CLI_CERTIFICATES_H
 
 #include "checker/certificate_check.h"
-#include "harness/run.h"
+#include "harness/run/run.h"
 #include "reports/writing.h"
 
 /* 512: for a certificate the OOM is judged anew, printed and read back, which costs far more than

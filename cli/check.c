@@ -1,5 +1,5 @@
 /* check: gives certificates to the independent checker. */
-#include "harness/check.h"
+#include "harness/base/check.h"
 #include "checker/certificate_check.h"
 #include "cli/output.h"
 #include "cli/subcommands.h"

@@ -1,7 +1,7 @@
 #include "cli/checkpoint.h"
 
 #include "cli/file.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "cli/clock.h"
 
-#include "harness/random.h"
+#include "harness/base/random.h"
 
 #include <time.h>
 

@@ -1,6 +1,6 @@
 #include "cli/commit.h"
 
-#include "harness/random.h"
+#include "harness/base/random.h"
 
 #include <stdio.h>
 #include <string.h>

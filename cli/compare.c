@@ -1,7 +1,7 @@
 #include "cli/compare.h"
 
-#include "harness/model_update.h"
-#include "harness/ops_file.h"
+#include "harness/model/model_update.h"
+#include "harness/op/ops_file.h"
 #include "reports/json_lines.h"
 
 #include <string.h>

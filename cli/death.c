@@ -1,7 +1,8 @@
 #include "cli/death.h"
 
 #include "cli/symbols.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
+#include "harness/trial/trial_run.h"
 
 #include <execinfo.h>
 #include <signal.h>

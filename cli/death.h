@@ -4,8 +4,8 @@
 #ifndef CLI_DEATH_H
 #define CLI_DEATH_H
 
-#include "harness/progress.h"
-#include "harness/signature.h"
+#include "harness/call/progress.h"
+#include "harness/shrink/signature.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -9,7 +9,8 @@
 #include "cli/recording.h"
 #include "cli/subcommands.h"
 #include "cli/what_if.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
+#include "harness/run/trial.h"
 
 #include <stdlib.h>
 #include <string.h>

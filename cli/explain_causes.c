@@ -1,7 +1,7 @@
 /* Why it came: the causes that diagnosis/ finds. */
 #include "cli/explain_parts.h"
 #include "diagnosis/cause.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 #include "reports/json_lines.h"
 
 #include <string.h>

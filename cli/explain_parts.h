@@ -7,8 +7,8 @@
 #include "cli/arguments.h"
 #include "cli/census.h"
 #include "diagnosis/history.h"
-#include "harness/lanes_list.h"
-#include "harness/run.h"
+#include "harness/lanes/lanes_list.h"
+#include "harness/run/run.h"
 #include "reports/writing.h"
 
 /* What is explained; op is NULL when the last promises broke, after the list, or when nothing

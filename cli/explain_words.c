@@ -1,9 +1,9 @@
 /* An explanation in words and numbers. */
 #include "cli/explain_parts.h"
 #include "cli/repeat.h"
-#include "harness/check.h"
-#include "harness/ops_file.h"
-#include "harness/size.h"
+#include "harness/base/check.h"
+#include "harness/base/size.h"
+#include "harness/op/ops_file.h"
 #include "reports/table.h"
 
 #include <stdlib.h>

@@ -9,7 +9,8 @@
 #include "cli/place.h"
 #include "cli/recording.h"
 #include "cli/subcommands.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
+#include "harness/trial/trial_run.h"
 
 #include <errno.h>
 #include <stdio.h>

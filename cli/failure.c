@@ -1,7 +1,7 @@
 #include "cli/failure.h"
 
 #include "cli/output.h"
-#include "harness/ops_file.h"
+#include "harness/op/ops_file.h"
 
 #include <stdio.h>
 

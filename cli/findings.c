@@ -1,8 +1,8 @@
 #include "cli/findings.h"
 
-#include "harness/array.h"
-#include "harness/check.h"
-#include "harness/shell.h"
+#include "harness/base/array.h"
+#include "harness/base/check.h"
+#include "harness/base/shell.h"
 
 #include <stdlib.h>
 #include <string.h>

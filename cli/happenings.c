@@ -1,8 +1,8 @@
 #include "cli/happenings.h"
 
-#include "harness/array.h"
-#include "harness/check.h"
-#include "harness/model_update.h"
+#include "harness/base/array.h"
+#include "harness/base/check.h"
+#include "harness/model/model_update.h"
 
 #include <stdlib.h>
 #include <string.h>

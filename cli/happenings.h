@@ -4,7 +4,7 @@
 #define CLI_HAPPENINGS_H
 
 #include "formats/export.h"
-#include "harness/run.h"
+#include "harness/run/run.h"
 
 struct happenings;
 

@@ -6,7 +6,7 @@
 #include "cli/place.h"
 #include "cli/recording.h"
 #include "cli/subcommands.h"
-#include "harness/size.h"
+#include "harness/base/size.h"
 
 static enum exit_code say_written(const char *path, const struct recording *recording)
 {

@@ -1,6 +1,6 @@
 #include "cli/job.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <errno.h>
 #include <ini.h>

@@ -2,9 +2,11 @@
 
 #include "cli/certificates.h"
 #include "cli/clock.h"
-#include "harness/again.h"
-#include "harness/check.h"
-#include "harness/lanes.h"
+#include "harness/base/check.h"
+#include "harness/lanes/lanes.h"
+#include "harness/trial/again.h"
+#include "harness/trial/lane_trial.h"
+#include "harness/trial/trial_run.h"
 #include "reports/json_lines.h"
 
 #include <string.h>

@@ -3,10 +3,10 @@
 #include "cli/certificates.h"
 #include "cli/ops_output.h"
 #include "cli/shrinking.h"
-#include "harness/check.h"
-#include "harness/lanes.h"
-#include "harness/ops_file.h"
-#include "harness/shell.h"
+#include "harness/base/check.h"
+#include "harness/base/shell.h"
+#include "harness/lanes/lanes.h"
+#include "harness/op/ops_file.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "cli/lane_columns.h"
 
-#include "harness/check.h"
-#include "harness/ops_file.h"
+#include "harness/base/check.h"
+#include "harness/op/ops_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef CLI_LANE_COLUMNS_H
 #define CLI_LANE_COLUMNS_H
 
-#include "harness/lanes.h"
+#include "harness/lanes/lanes.h"
 #include "reports/writing.h"
 
 struct lane_columns;

@@ -3,9 +3,9 @@
 #include "cli/message.h"
 #include "explore/strategies.h"
 #include "explore/strategy_replay.h"
-#include "harness/check.h"
-#include "harness/lanes.h"
-#include "harness/size.h"
+#include "harness/base/check.h"
+#include "harness/base/size.h"
+#include "harness/lanes/lanes.h"
 #include "reports/writing.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef CLI_LANE_WISH_H
 #define CLI_LANE_WISH_H
 
-#include "harness/lanes_search.h"
-#include "harness/setup.h"
+#include "harness/lanes/lanes_search.h"
+#include "harness/op/setup.h"
 #include "reports/report.h"
 #include "reports/writing.h"
 

@@ -1,7 +1,7 @@
 #include "cli/lookup.h"
 
-#include "harness/ops_file.h"
-#include "harness/size.h"
+#include "harness/base/size.h"
+#include "harness/op/ops_file.h"
 #include "scenarios/scenarios.h"
 #include "targets/plugin.h"
 #include "targets/races.h"

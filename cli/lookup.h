@@ -4,8 +4,8 @@
 #define CLI_LOOKUP_H
 
 #include "cli/arguments.h"
-#include "harness/scenario.h"
-#include "harness/setup.h"
+#include "harness/generate/scenario.h"
+#include "harness/op/setup.h"
 #include "harness/target.h"
 
 /* Each returns EXIT_KEPT and sets its output, or EXIT_USAGE after one message.  Targets and

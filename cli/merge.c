@@ -5,8 +5,8 @@
 #include "cli/output.h"
 #include "cli/recording.h"
 #include "cli/subcommands.h"
-#include "harness/check.h"
-#include "harness/shell.h"
+#include "harness/base/check.h"
+#include "harness/base/shell.h"
 #include "reports/json_lines.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include "cli/child.h"
 #include "cli/interrupt.h"
-#include "harness/lanes.h"
+#include "harness/lanes/lanes.h"
 
 #include <string.h>
 

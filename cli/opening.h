@@ -4,7 +4,7 @@
 #define CLI_OPENING_H
 
 #include "cli/arguments.h"
-#include "harness/run.h"
+#include "harness/run/run.h"
 
 /* What the target said when it was opened. */
 struct opening {

@@ -2,8 +2,8 @@
 
 #include "cli/partial.h"
 #include "cli/place.h"
-#include "harness/lanes.h"
-#include "harness/ops_file.h"
+#include "harness/lanes/lanes.h"
+#include "harness/op/ops_file.h"
 
 #include <errno.h>
 #include <string.h>

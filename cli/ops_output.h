@@ -4,8 +4,8 @@
 #define CLI_OPS_OUTPUT_H
 
 #include "cli/message.h"
-#include "harness/op.h"
-#include "harness/setup.h"
+#include "harness/op/op.h"
+#include "harness/op/setup.h"
 #include "reports/writing.h"
 
 /* Writes to path, or to standard output when path is NULL: where place_find says.  EXIT_KEPT; or

@@ -5,7 +5,7 @@
 
 #include "cli/file.h"
 #include "cli/message.h"
-#include "harness/shell.h"
+#include "harness/base/shell.h"
 #include "reports/writing.h"
 
 #include <stdbool.h>

@@ -4,7 +4,7 @@
 #include "cli/job.h"
 #include "cli/lookup.h"
 #include "cli/opening.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 #include "scenarios/scenarios.h"
 
 #include <stdlib.h>

@@ -5,8 +5,9 @@
 
 #include "cli/arguments.h"
 #include "cli/commit.h"
-#include "harness/run.h"
-#include "harness/scenario.h"
+#include "harness/generate/faulting.h"
+#include "harness/generate/scenario.h"
+#include "harness/run/run.h"
 
 enum { PLAN_OP_COUNT_DEFAULT = 20000, SEED_SOURCE_BYTES = COMMIT_BYTES + 16 };
 

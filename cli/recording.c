@@ -3,8 +3,8 @@
 #include "cli/file.h"
 #include "cli/lookup.h"
 #include "cli/opening.h"
-#include "harness/lanes.h"
-#include "harness/ops_file.h"
+#include "harness/lanes/lanes.h"
+#include "harness/op/ops_file.h"
 #include "targets/plugin.h"
 
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include "cli/arguments.h"
 #include "formats/formats.h"
-#include "harness/run.h"
+#include "harness/run/run.h"
 
 struct recording {
     struct setup setup;

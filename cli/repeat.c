@@ -1,7 +1,7 @@
 #include "cli/repeat.h"
 
-#include "harness/check.h"
-#include "harness/shell.h"
+#include "harness/base/check.h"
+#include "harness/base/shell.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,8 +9,9 @@
 #include "cli/recording.h"
 #include "cli/searching.h"
 #include "cli/subcommands.h"
-#include "harness/again.h"
-#include "harness/lanes.h"
+#include "harness/lanes/lanes.h"
+#include "harness/trial/again.h"
+#include "harness/trial/trial_run.h"
 #include "reports/json_lines.h"
 #include "reports/terminal.h"
 

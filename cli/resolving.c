@@ -1,9 +1,9 @@
 #include "cli/resolving.h"
 
 #include "cli/child.h"
-#include "harness/driver.h"
-#include "harness/lanes.h"
-#include "harness/run_state.h"
+#include "harness/call/driver.h"
+#include "harness/lanes/lanes.h"
+#include "harness/run/run_state.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
 #include "cli/clock.h"
 #include "cli/subcommands.h"
 #include "cli/sweeping.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,8 @@
 #include "cli/repeat.h"
 #include "cli/shrinking.h"
 #include "explore/strategies.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
+#include "harness/run/trial.h"
 #include "reports/json_lines.h"
 #include "reports/terminal.h"
 

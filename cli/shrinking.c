@@ -5,8 +5,8 @@
 #include "cli/clock.h"
 #include "cli/interrupt.h"
 #include "cli/resolving.h"
-#include "harness/check.h"
-#include "harness/shrink.h"
+#include "harness/base/check.h"
+#include "harness/shrink/shrink.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,8 +4,8 @@
 #ifndef CLI_SHRINKING_H
 #define CLI_SHRINKING_H
 
-#include "harness/run.h"
-#include "harness/signature.h"
+#include "harness/run/run.h"
+#include "harness/shrink/signature.h"
 #include "reports/writing.h"
 
 enum shrinking_end {

@@ -1,5 +1,5 @@
-/* run --sweep: fails every device call of a list of each scenario (harness/sweep.h), prints what
- * came of it, and keeps what broke. */
+/* run --sweep: fails every device call of a list of each scenario (harness/sweep/sweep.h), prints
+ * what came of it, and keeps what broke. */
 #ifndef CLI_SWEEPING_H
 #define CLI_SWEEPING_H
 

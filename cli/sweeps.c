@@ -2,7 +2,8 @@
 
 #include "cli/child.h"
 #include "cli/clock.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
+#include "harness/trial/trial_run.h"
 
 #include <errno.h>
 #include <poll.h>

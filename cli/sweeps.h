@@ -4,7 +4,7 @@
 #define CLI_SWEEPS_H
 
 #include "cli/judgement.h"
-#include "harness/sweep.h"
+#include "harness/sweep/sweep.h"
 
 /* A finding with all that is needed to run it again. */
 struct sweep_note {

@@ -1,6 +1,6 @@
 #include "cli/trials.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include "cli/checkpoint.h"
 #include "cli/clock.h"
 #include "cli/interrupt.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,9 @@
 
 #include "cli/child.h"
 #include "cli/recording.h"
-#include "harness/lanes_list.h"
-#include "harness/model_update.h"
+#include "harness/lanes/lanes_list.h"
+#include "harness/model/model_update.h"
+#include "harness/trial/trial_run.h"
 
 #include <string.h>
 #include <sys/mman.h>

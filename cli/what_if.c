@@ -7,8 +7,8 @@
 #include "cli/partial.h"
 #include "cli/place.h"
 #include "diagnosis/what_if.h"
-#include "harness/ops_file.h"
-#include "harness/size.h"
+#include "harness/base/size.h"
+#include "harness/op/ops_file.h"
 #include "reports/json_lines.h"
 #include "reports/table.h"
 

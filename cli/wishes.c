@@ -1,8 +1,9 @@
 #include "cli/wishes.h"
 
 #include "cli/message.h"
-#include "harness/generate.h"
-#include "harness/size.h"
+#include "harness/base/size.h"
+#include "harness/generate/faulting.h"
+#include "harness/generate/generate.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,13 +3,13 @@
 #ifndef CLI_WISHES_H
 #define CLI_WISHES_H
 
-#include "harness/faulting.h"
-#include "harness/setup.h"
+#include "harness/generate/faulting.h"
+#include "harness/op/setup.h"
 
 /* Both return NULL, or what is wrong with the text, to follow it in quotes: a text that is valid
  * until the next call. The output is then untouched.  Words are separated by commas or blanks.
  *
- * "none", "all", or names of harness/fault.h and "retire". */
+ * "none", "all", or names of harness/op/fault.h and "retire". */
 const char *wishes_parse_faults(const char *text, struct fault_wish *faults);
 
 /* The words for them: "" = none, "all", or the names by commas.  Returns text. */

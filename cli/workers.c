@@ -2,7 +2,7 @@
 
 #include "cli/child.h"
 #include "cli/clock.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,6 +1,6 @@
 #include "diagnosis/cause.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 #include <string.h>

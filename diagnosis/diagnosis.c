@@ -1,7 +1,7 @@
 #include "diagnosis/diagnosis.h"
 
-#include "harness/check.h"
-#include "harness/size.h"
+#include "harness/base/check.h"
+#include "harness/base/size.h"
 
 #include <stdarg.h>
 #include <stdio.h>

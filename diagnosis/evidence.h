@@ -4,7 +4,7 @@
 #define DIAGNOSIS_EVIDENCE_H
 
 #include "diagnosis/history.h"
-#include "harness/run.h"
+#include "harness/run/run.h"
 
 /* A block, the image of a loaded program, or memory that was retired; state GONE: a program that is
  * evicted. */

@@ -8,8 +8,8 @@
 #ifndef DIAGNOSIS_HISTORY_H
 #define DIAGNOSIS_HISTORY_H
 
-#include "harness/model.h"
-#include "harness/run.h"
+#include "harness/model/model.h"
+#include "harness/run/run.h"
 
 enum {
     HISTORY_SAMPLE_COUNT_MAX = 256, /* even */

@@ -1,7 +1,7 @@
 #include "diagnosis/cause.h"
 
-#include "harness/check.h"
-#include "harness/ops_file.h"
+#include "harness/base/check.h"
+#include "harness/op/ops_file.h"
 
 #include <stdlib.h>
 

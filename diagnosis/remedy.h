@@ -6,8 +6,8 @@
 
 #include "diagnosis/remedy_lives.h"
 #include "diagnosis/remedy_steps.h"
-#include "harness/op.h"
-#include "harness/setup.h"
+#include "harness/op/op.h"
+#include "harness/op/setup.h"
 #include "harness/target.h"
 
 /* What a remedy is applied to.  ops: resolved (no relative references, no fits), one lane, no

@@ -3,8 +3,8 @@
 #include "diagnosis/remedy_rewrite.h"
 #include "diagnosis/remedy_sizes.h"
 
-#include "harness/check.h"
-#include "harness/size.h"
+#include "harness/base/check.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>

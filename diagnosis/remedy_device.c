@@ -2,8 +2,8 @@
  * capacity, the allocator's mitigations. */
 #include "diagnosis/remedy.h"
 
-#include "harness/check.h"
-#include "harness/size.h"
+#include "harness/base/check.h"
+#include "harness/base/size.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 #include "diagnosis/remedy.h"
 
 #include "diagnosis/remedy_rewrite.h"
-#include "harness/check.h"
-#include "harness/size.h"
+#include "harness/base/check.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>

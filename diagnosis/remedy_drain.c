@@ -1,7 +1,7 @@
 #include "diagnosis/remedy_drain.h"
 
-#include "harness/array.h"
-#include "harness/check.h"
+#include "harness/base/array.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #include "diagnosis/remedy_lives.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 

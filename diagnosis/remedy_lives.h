@@ -3,7 +3,7 @@
 #ifndef DIAGNOSIS_REMEDY_LIVES_H
 #define DIAGNOSIS_REMEDY_LIVES_H
 
-#include "harness/op.h"
+#include "harness/op/op.h"
 
 /* Of one op.  A block that is donated goes on living in the output that takes it over: all those
  * names are one life, which the first of them stands for, its root. */

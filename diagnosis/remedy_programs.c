@@ -2,7 +2,7 @@
 #include "diagnosis/remedy.h"
 
 #include "diagnosis/remedy_rewrite.h"
-#include "harness/array.h"
+#include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdio.h>

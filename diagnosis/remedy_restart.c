@@ -3,7 +3,7 @@
 #include "diagnosis/remedy.h"
 
 #include "diagnosis/remedy_drain.h"
-#include "harness/array.h"
+#include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdio.h>

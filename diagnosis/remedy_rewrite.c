@@ -1,6 +1,6 @@
 #include "diagnosis/remedy_rewrite.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef DIAGNOSIS_REMEDY_REWRITE_H
 #define DIAGNOSIS_REMEDY_REWRITE_H
 
-#include "harness/op.h"
+#include "harness/op/op.h"
 
 /* Promises of SPMD groups are left out: they hold for a list as it was recorded on all hosts, and a
  * variant is another. */

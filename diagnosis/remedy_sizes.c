@@ -1,7 +1,7 @@
 #include "diagnosis/remedy_sizes.h"
 
-#include "harness/check.h"
-#include "harness/size.h"
+#include "harness/base/check.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #define DIAGNOSIS_REMEDY_STEPS_H
 
 #include "diagnosis/remedy_lives.h"
-#include "harness/op.h"
+#include "harness/op/op.h"
 
 /* A list of training or serving steps makes the same requests again and again.  Its period is
  * looked for, in this order, in requests of the same kind, tag and size; of the same kind and tag;

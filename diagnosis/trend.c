@@ -1,6 +1,6 @@
 #include "diagnosis/trend.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <math.h>
 #include <stdbool.h>

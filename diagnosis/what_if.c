@@ -2,7 +2,7 @@
 
 #include "diagnosis/what_if_base.h"
 #include "diagnosis/what_if_measure.h"
-#include "harness/array.h"
+#include "harness/base/array.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define DIAGNOSIS_WHAT_IF_H
 
 #include "diagnosis/remedy.h"
-#include "harness/run.h"
+#include "harness/run/run.h"
 
 /* How a variant ended. */
 enum what_if_end {

@@ -1,8 +1,8 @@
 #include "diagnosis/what_if_base.h"
 
-#include "harness/check.h"
-#include "harness/lanes_list.h"
-#include "harness/run_state.h"
+#include "harness/base/check.h"
+#include "harness/lanes/lanes_list.h"
+#include "harness/run/run_state.h"
 
 #include <stdlib.h>
 

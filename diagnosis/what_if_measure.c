@@ -1,6 +1,6 @@
 #include "diagnosis/what_if_measure.h"
 
-#include "harness/run_state.h"
+#include "harness/run/run_state.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
  * operations that chunks belong to become tags. */
 #include "formats/bfc.h"
 #include "formats/heap_image.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdio.h>

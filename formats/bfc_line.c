@@ -2,7 +2,7 @@
  * is matched word by word. */
 #include "formats/bfc.h"
 #include "formats/phrase.h"
-#include "harness/size.h"
+#include "harness/base/size.h"
 
 #include <string.h>
 

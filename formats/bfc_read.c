@@ -1,7 +1,7 @@
 /* From lines to a dump.  The parts of a dump come in one order, so a line of an earlier part begins
  * another dump. */
 #include "formats/bfc.h"
-#include "harness/array.h"
+#include "harness/base/array.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * size, and the statistics; two say what there is at all: the chunks, and the bins or the regions.
  */
 #include "formats/bfc.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #ifndef FORMATS_EXPORT_H
 #define FORMATS_EXPORT_H
 
-#include "harness/op.h"
-#include "harness/setup.h"
+#include "harness/op/op.h"
+#include "harness/op/setup.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* The list as it was run: references resolved, sizes that were named by what fits as bytes. */
 #include "formats/export.h"
-#include "harness/ops_file.h"
+#include "harness/op/ops_file.h"
 
 static bool ops_begin(struct export *export)
 {

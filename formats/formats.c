@@ -2,7 +2,7 @@
 
 #include "formats/export.h"
 #include "formats/text.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdarg.h>
 #include <stdio.h>

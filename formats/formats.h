@@ -3,8 +3,8 @@
 #ifndef FORMATS_FORMATS_H
 #define FORMATS_FORMATS_H
 
-#include "harness/op.h"
-#include "harness/setup.h"
+#include "harness/op/op.h"
+#include "harness/op/setup.h"
 
 #include <stdbool.h>
 #include <stddef.h>

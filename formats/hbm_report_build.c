@@ -8,8 +8,8 @@
  * loaded, and does not fit by exactly what the report says. */
 #include "formats/hbm_report_plan.h"
 
-#include "harness/check.h"
-#include "harness/size.h"
+#include "harness/base/check.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "formats/hbm_report_plan.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 enum { GRANULE_BYTES_DEFAULT = 512 /* the heap quantum seen in public counters of v4 and v5e */ };
 #define BYTES_MAX ((uint64_t)1 << 50) /* what a setup can hold as capacity */

@@ -1,7 +1,7 @@
 /* "bf16[2,8192,151936]{2,1,0:T(8,128)(2,1)}": how many bytes without padding. */
 #include "formats/hbm_report.h"
 
-#include "harness/size.h"
+#include "harness/base/size.h"
 
 #include <string.h>
 

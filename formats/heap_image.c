@@ -2,8 +2,8 @@
  * from the top. */
 #include "formats/heap_image.h"
 
-#include "harness/array.h"
-#include "harness/check.h"
+#include "harness/base/array.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * without addresses: each sample becomes as many blocks of the same size. */
 #include "formats/formats.h"
 #include "formats/jax_device_memory_parts.h"
-#include "harness/array.h"
+#include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdio.h>

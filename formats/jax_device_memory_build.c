@@ -1,7 +1,7 @@
 /* Groups of blocks become ops: as many requests as there are blocks, buffers first. */
 #include "formats/jax_device_memory_parts.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 
 #include "formats/radix.h"
 #include "formats/room.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 

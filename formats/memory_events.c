@@ -2,7 +2,7 @@
 #include "formats/memory_events.h"
 
 #include "formats/memory_events_parts.h"
-#include "harness/array.h"
+#include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

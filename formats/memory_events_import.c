@@ -3,7 +3,7 @@
 
 #include "formats/memory_events_parts.h"
 #include "formats/trace.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * agree. */
 #include "formats/memory_events_parts.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "formats/name_table.h"
 
 #include "formats/hash_seed.h"
-#include "harness/array.h"
+#include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef FORMATS_NAME_TABLE_H
 #define FORMATS_NAME_TABLE_H
 
-#include "harness/setup.h"
+#include "harness/op/setup.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* The .ops text as a format: harness/ops_file does the work. */
 #include "formats/formats.h"
-#include "harness/ops_file.h"
+#include "harness/op/ops_file.h"
 
 #include <string.h>
 

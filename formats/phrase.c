@@ -1,7 +1,7 @@
 #include "formats/phrase.h"
 
 #include "formats/cursor.h"
-#include "harness/size.h"
+#include "harness/base/size.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 #include "formats/pickle_reader.h"
 
-#include "harness/array.h"
+#include "harness/base/array.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "formats/pprof.h"
 
-#include "harness/array.h"
+#include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  * inside. */
 #include "formats/radix.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdbool.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "formats/formats.h"
 #include "formats/lifetimes.h"
 #include "formats/room.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
  * that freed it, or into the final state; and whether two that live at the same time overlap. */
 #include "formats/torch.h"
 
-#include "harness/array.h"
-#include "harness/span_map.h"
+#include "harness/base/array.h"
+#include "harness/device/span_map.h"
 
 #include <inttypes.h>
 

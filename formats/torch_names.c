@@ -1,7 +1,7 @@
 #include "formats/torch.h"
 
-#include "harness/array.h"
-#include "harness/size.h"
+#include "harness/base/array.h"
+#include "harness/base/size.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * says of its blocks. */
 #include "formats/torch.h"
 
-#include "harness/array.h"
+#include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

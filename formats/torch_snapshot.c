@@ -2,7 +2,7 @@
  * address. */
 #include "formats/torch.h"
 
-#include "harness/array.h"
+#include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

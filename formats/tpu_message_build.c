@@ -7,8 +7,8 @@
  *     top   [ busy image ][ piece ][ separator ][ piece ][ separator ... ][ free at the bottom ][
  * stack ]   0 */
 #include "formats/tpu_message.h"
-#include "harness/check.h"
-#include "harness/size.h"
+#include "harness/base/check.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>

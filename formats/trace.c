@@ -2,9 +2,9 @@
 #include "formats/room.h"
 #include "formats/trace_parts.h"
 
-#include "harness/align.h"
-#include "harness/array.h"
-#include "harness/check.h"
+#include "harness/base/align.h"
+#include "harness/base/array.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * setup is chosen. */
 #include "formats/trace_parts.h"
 
-#include "harness/align.h"
+#include "harness/base/align.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * end of the list. */
 #include "formats/trace_parts.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "formats/trace.h"
 #include "formats/trace_blocks.h"
-#include "harness/lanes_list.h"
+#include "harness/lanes/lanes_list.h"
 
 enum {
     /* Above this all ops stay in one lane.  A replay with lanes costs some 600 bytes and 3 us an op

@@ -7,7 +7,7 @@
 #include "formats/memory_events.h"
 #include "formats/name_table.h"
 #include "formats/protobuf.h"
-#include "harness/array.h"
+#include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdio.h>

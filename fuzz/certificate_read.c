@@ -1,6 +1,6 @@
 #include "fuzz/certificate_read.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <jansson.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #ifndef FUZZ_CERTIFICATE_READ_H
 #define FUZZ_CERTIFICATE_READ_H
 
-#include "harness/oom.h"
-#include "harness/verdict.h"
+#include "harness/oracle/oom.h"
+#include "harness/oracle/verdict.h"
 
 #include <stdbool.h>
 #include <stddef.h>

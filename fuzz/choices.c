@@ -1,6 +1,6 @@
 #include "fuzz/choices.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <assert.h>
 

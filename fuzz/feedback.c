@@ -1,7 +1,7 @@
 #include "fuzz/feedback.h"
 
-#include "harness/check.h"
-#include "harness/model_update.h"
+#include "harness/base/check.h"
+#include "harness/model/model_update.h"
 
 /* 0 of 0, else 1 + the binary logarithm; at most count - 1. */
 static uint32_t bucket_of(uint64_t number, uint32_t count)

@@ -8,7 +8,7 @@
 #ifndef FUZZ_FEEDBACK_H
 #define FUZZ_FEEDBACK_H
 
-#include "harness/run.h"
+#include "harness/run/run.h"
 
 /* How a request ended. */
 enum feedback_outcome {

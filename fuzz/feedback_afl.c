@@ -2,7 +2,7 @@
  * and counts calls. */
 #include "fuzz/feedback.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * others do not look. */
 #include "fuzz/feedback.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 /* libFuzzer reads them eight at a time. */
 enum { COUNTER_COUNT = (FEEDBACK_CELL_COUNT + 7) / 8 * 8 };

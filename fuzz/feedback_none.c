@@ -1,7 +1,7 @@
 /* No engine, so nobody to tell. */
 #include "fuzz/feedback.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 void feedback_forget(void)
 {

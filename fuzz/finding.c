@@ -1,11 +1,12 @@
 #include "fuzz/finding.h"
 
 #include "fuzz/finding_rules.h"
-#include "harness/check.h"
-#include "harness/ops_file.h"
-#include "harness/run.h"
-#include "harness/shell.h"
-#include "harness/shrink.h"
+#include "harness/base/check.h"
+#include "harness/base/shell.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "harness/shrink/shrink.h"
+#include "harness/trial/trial_run.h"
 
 #include <inttypes.h>
 #include <signal.h>

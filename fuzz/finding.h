@@ -4,10 +4,10 @@
 #ifndef FUZZ_FINDING_H
 #define FUZZ_FINDING_H
 
-#include "harness/op.h"
-#include "harness/setup.h"
+#include "harness/op/op.h"
+#include "harness/op/setup.h"
+#include "harness/oracle/verdict.h"
 #include "harness/target.h"
-#include "harness/verdict.h"
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 #include "fuzz/finding_check.h"
 
-#include "harness/ops_file.h"
+#include "harness/op/ops_file.h"
 
 #include <stdarg.h>
 #include <stdio.h>

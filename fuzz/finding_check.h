@@ -4,8 +4,8 @@
 #ifndef FUZZ_FINDING_CHECK_H
 #define FUZZ_FINDING_CHECK_H
 
-#include "harness/op.h"
-#include "harness/setup.h"
+#include "harness/op/op.h"
+#include "harness/op/setup.h"
 
 enum finding_check {
     FINDING_JUDGES_DIFFER = 0,    /* the oracle says another verdict than trying everything */

@@ -2,7 +2,7 @@
 #ifndef FUZZ_FINDING_RULES_H
 #define FUZZ_FINDING_RULES_H
 
-#include "harness/rule.h"
+#include "harness/oracle/rule.h"
 
 _Noreturn void end_in_rule(enum rule rule);
 

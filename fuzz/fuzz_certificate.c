@@ -14,9 +14,9 @@
 #include "fuzz/oom_input.h"
 #include "fuzz/text_check.h"
 #include "fuzz/text_stream.h"
-#include "harness/certificate.h"
-#include "harness/exhaustive.h"
-#include "harness/oracle.h"
+#include "harness/oracle/certificate.h"
+#include "harness/oracle/exhaustive.h"
+#include "harness/oracle/oracle.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -28,7 +28,8 @@
 #include "fuzz/finding_check.h"
 #include "fuzz/subject.h"
 #include "fuzz/variant.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
+#include "harness/generate/faulting.h"
 #include "targets/targets.h"
 
 #include <inttypes.h>

@@ -2,9 +2,10 @@
 #include "fuzz/input.h"
 #include "fuzz/player.h"
 #include "fuzz/subject.h"
-#include "harness/ops_file.h"
-#include "harness/run.h"
-#include "harness/size.h"
+#include "harness/base/size.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 

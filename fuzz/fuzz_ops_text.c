@@ -2,7 +2,7 @@
  * are a list that is the same when it is printed and read again. */
 #include "fuzz/engine.h"
 #include "fuzz/text_check.h"
-#include "harness/ops_file.h"
+#include "harness/op/ops_file.h"
 
 static const char name[] = "fuzz_ops_text";
 

@@ -3,7 +3,7 @@
  *
  *  1. Where the state is small enough to try everything, and the oracle's budget lasts, both say
  * the same.
- *  2. The oracle says the same when it is asked for its proof (harness/oracle.h).
+ *  2. The oracle says the same when it is asked for its proof (harness/oracle/oracle.h).
  *  3. The checker accepts each certificate.
  *  4. Who may not move blocks reaches no state that who may move them does not: what is justified
  * under repack is justified under slide, and that under none.  This holds where states are too
@@ -13,9 +13,9 @@
 #include "fuzz/finding_check.h"
 #include "fuzz/oom_input.h"
 #include "fuzz/text_stream.h"
-#include "harness/certificate.h"
-#include "harness/exhaustive.h"
-#include "harness/oracle.h"
+#include "harness/oracle/certificate.h"
+#include "harness/oracle/exhaustive.h"
+#include "harness/oracle/oracle.h"
 
 #include <stdio.h>
 

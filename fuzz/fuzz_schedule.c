@@ -5,6 +5,7 @@
 #include "fuzz/finding.h"
 #include "fuzz/lane_player.h"
 #include "fuzz/subject.h"
+#include "harness/run/trial.h"
 
 #include <stdio.h>
 #include <unistd.h>

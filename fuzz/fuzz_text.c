@@ -5,7 +5,7 @@
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
 #include "fuzz/text_check.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdbool.h>
 #include <stdio.h>

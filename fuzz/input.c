@@ -1,6 +1,7 @@
 #include "fuzz/input_parts.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
+#include "harness/generate/faulting.h"
 
 #include <stdlib.h>
 #include <string.h>

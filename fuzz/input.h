@@ -7,9 +7,9 @@
 #ifndef FUZZ_INPUT_H
 #define FUZZ_INPUT_H
 
-#include "harness/faulting.h"
-#include "harness/op.h"
-#include "harness/setup.h"
+#include "harness/generate/faulting.h"
+#include "harness/op/op.h"
+#include "harness/op/setup.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "fuzz/input_parts.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdio.h>
 #include <string.h>

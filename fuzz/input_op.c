@@ -1,6 +1,6 @@
 #include "fuzz/input_parts.h"
 
-#include "harness/fit.h"
+#include "harness/op/fit.h"
 
 #include <string.h>
 

@@ -3,9 +3,11 @@
 #include "explore/strategy_replay.h"
 #include "fuzz/choices.h"
 #include "fuzz/player.h"
-#include "harness/check.h"
-#include "harness/deal.h"
-#include "harness/lanes.h"
+#include "harness/base/check.h"
+#include "harness/generate/faulting.h"
+#include "harness/lanes/deal.h"
+#include "harness/lanes/lanes.h"
+#include "harness/trial/trial_run.h"
 
 #include <signal.h>
 #include <stdio.h>

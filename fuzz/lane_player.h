@@ -5,7 +5,8 @@
 #define FUZZ_LANE_PLAYER_H
 
 #include "fuzz/input.h"
-#include "harness/run.h"
+#include "harness/run/run.h"
+#include "harness/run/trial.h"
 
 enum {
     LANE_PLAYER_OP_COUNT_MAX =

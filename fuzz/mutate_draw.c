@@ -1,7 +1,7 @@
 #include "fuzz/mutate_draw.h"
 
-#include "harness/check.h"
-#include "harness/fault.h"
+#include "harness/base/check.h"
+#include "harness/op/fault.h"
 
 enum {
     SHORT_UNITS = 0x8000,   /* multiples of the unit that are said as such, */

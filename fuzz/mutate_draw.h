@@ -4,7 +4,7 @@
 #define FUZZ_MUTATE_DRAW_H
 
 #include "fuzz/mutate_edit.h"
-#include "harness/fit.h"
+#include "harness/op/fit.h"
 
 /* In what the capacity counts. */
 uint64_t draw_unit_bytes(const struct setup *setup);

@@ -4,7 +4,7 @@
 #define FUZZ_MUTATE_EDIT_H
 
 #include "fuzz/input.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 #include "fuzz/mutate_draw.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 #include "fuzz/mutate_draw.h"
 
-#include "harness/generate.h"
+#include "harness/generate/generate.h"
 
 enum { SWARM_OPS_MIN = 8, SWARM_OPS_MAX = 120, FIT_ONE_IN = 12 };
 /* One swarm in so many asks for edges of what a size can be, and in it one request in so many. */
@@ -121,9 +121,9 @@ static void add_op(struct editing *editing, const struct swarm *swarm, struct ta
 }
 
 /* A run of ops with weights, sizes and delays of its own, which leave much out: that reaches states
- * that runs with a bit of everything never do (harness/generate.h).  What was there before it is as
- * full as its requests say: to play it first and draw against its state was measured to find no
- * more, and would run an allocator that may crash in the engine's own process. */
+ * that runs with a bit of everything never do (harness/generate/generate.h).  What was there before
+ * it is as full as its requests say: to play it first and draw against its state was measured to
+ * find no more, and would run an allocator that may crash in the engine's own process. */
 static bool draw_swarm(struct editing *editing)
 {
     struct random *random = editing->random;

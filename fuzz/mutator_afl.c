@@ -3,8 +3,8 @@
 #include "fuzz/mutator_afl.h"
 #include "fuzz/mutate.h"
 #include "fuzz/mutate_trim.h"
-#include "harness/check.h"
-#include "harness/random.h"
+#include "harness/base/check.h"
+#include "harness/base/random.h"
 
 #include <stdlib.h>
 

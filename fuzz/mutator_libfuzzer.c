@@ -1,6 +1,6 @@
 #include "fuzz/engine.h"
 #include "fuzz/mutate.h"
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <string.h>
 

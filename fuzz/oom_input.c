@@ -1,7 +1,7 @@
 #include "fuzz/oom_input.h"
 
-#include "harness/align.h"
-#include "harness/check.h"
+#include "harness/base/align.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #ifndef FUZZ_OOM_INPUT_H
 #define FUZZ_OOM_INPUT_H
 
-#include "harness/oom.h"
+#include "harness/oracle/oom.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,10 +4,11 @@
 #include "fuzz/player.h"
 #include "fuzz/regrets.h"
 #include "fuzz/subject.h"
-#include "harness/again.h"
-#include "harness/check.h"
-#include "harness/model_update.h"
-#include "harness/run_state.h"
+#include "harness/base/check.h"
+#include "harness/model/model_update.h"
+#include "harness/run/run_state.h"
+#include "harness/run/trial.h"
+#include "harness/trial/again.h"
 
 #include <string.h>
 

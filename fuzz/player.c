@@ -1,7 +1,7 @@
 #include "fuzz/player.h"
 
-#include "harness/check.h"
-#include "harness/run_state.h"
+#include "harness/base/check.h"
+#include "harness/run/run_state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #define FUZZ_PLAYER_H
 
 #include "fuzz/input.h"
-#include "harness/run.h"
+#include "harness/run/run.h"
 
 enum {
     /* What one verdict may cost, in nodes of the search: less than 1 ms.  Beyond it is unknown,

@@ -1,7 +1,8 @@
 #include "fuzz/regrets.h"
 
 #include "fuzz/player.h"
-#include "harness/model.h"
+#include "harness/model/model.h"
+#include "harness/trial/trial_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>

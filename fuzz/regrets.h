@@ -1,11 +1,12 @@
-/* Kinds of regret (harness/regret.h) that the subject must not have: those that the environment
- * names in HBMSTRESS_FUZZ_REGRETS, "evicted_needlessly,in_vain".  Regret breaks no promise of an
- * allocator in general, so an input cannot ask for it, and without that variable all kinds are
- * allowed. */
+/* Kinds of regret (harness/oracle/regret.h) that the subject must not have: those that the
+ * environment names in HBMSTRESS_FUZZ_REGRETS, "evicted_needlessly,in_vain".  Regret breaks no
+ * promise of an allocator in general, so an input cannot ask for it, and without that variable all
+ * kinds are allowed. */
 #ifndef FUZZ_REGRETS_H
 #define FUZZ_REGRETS_H
 
-#include "harness/run.h"
+#include "harness/run/run.h"
+#include "harness/run/trial.h"
 
 /* A bit for each kind, read once; 0 = none.  A name that is no kind: the process says so and exits
  * with 2. */

@@ -1,8 +1,8 @@
 #include "fuzz/subject.h"
 
 #include "fuzz/engine.h"
-#include "harness/ops_file.h"
-#include "harness/setup.h"
+#include "harness/op/ops_file.h"
+#include "harness/op/setup.h"
 #include "targets/plugin.h"
 #include "targets/targets.h"
 

@@ -5,8 +5,8 @@
 #include "fuzz/player.h"
 #include "fuzz/subject.h"
 #include "fuzz/text_stream.h"
-#include "harness/lanes_list.h"
-#include "harness/ops_file.h"
+#include "harness/lanes/lanes_list.h"
+#include "harness/op/ops_file.h"
 
 #include <inttypes.h>
 #include <string.h>

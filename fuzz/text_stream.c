@@ -1,6 +1,6 @@
 #include "fuzz/text_stream.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 FILE *text_stream_begin(struct text_stream *stream)
 {

@@ -2,9 +2,9 @@
 
 #include "fuzz/finding.h"
 #include "fuzz/finding_check.h"
-#include "harness/check.h"
-#include "harness/exhaustive.h"
-#include "harness/run_state.h"
+#include "harness/base/check.h"
+#include "harness/oracle/exhaustive.h"
+#include "harness/run/run_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #define FUZZ_VARIANT_H
 
 #include "fuzz/player.h"
-#include "harness/oom.h"
+#include "harness/oracle/oom.h"
 
 /* How one op went. */
 struct variant_note {
@@ -35,8 +35,8 @@ struct variant {
 bool variant_op_is_request(const struct op *op);
 
 /* Plays the input with the variant's options and notes each op.  An input that breaks a promise,
- * and a verdict on which trying everything (harness/exhaustive.h) disagrees, end the process. NULL:
- * the target refuses the setup. */
+ * and a verdict on which trying everything (harness/oracle/exhaustive.h) disagrees, end the
+ * process. NULL: the target refuses the setup. */
 const struct run *variant_play(struct variant *variant, const struct input *input);
 
 /* Plays the first count ops again, and takes the blocks and the contract of the host then.

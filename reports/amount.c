@@ -1,6 +1,6 @@
 #include "reports/amount.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 #include "reports/job_table.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 #include "reports/amount.h"
 #include "reports/terminal.h"
 #include "reports/time_left.h"

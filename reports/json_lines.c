@@ -1,6 +1,6 @@
 #include "reports/json_lines.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <string.h>
 

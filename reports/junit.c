@@ -1,7 +1,7 @@
 #include "reports/junit.h"
 
-#include "harness/check.h"
-#include "harness/size.h"
+#include "harness/base/check.h"
+#include "harness/base/size.h"
 
 #include <string.h>
 

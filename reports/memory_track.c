@@ -1,6 +1,6 @@
 #include "reports/memory_track.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

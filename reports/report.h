@@ -2,7 +2,7 @@
 #ifndef REPORTS_REPORT_H
 #define REPORTS_REPORT_H
 
-#include "harness/run.h"
+#include "harness/run/run.h"
 
 /* How lanes are run; lane_count 0 = there are none. */
 struct report_lanes {

@@ -1,6 +1,6 @@
 #include "reports/screen_line.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 static const char *const colour_sequences[COLOUR_COUNT] = {"", "\033[31m", "\033[33m", "\033[32m",
                                                            "\033[2m"};

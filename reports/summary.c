@@ -1,6 +1,6 @@
 #include "reports/summary.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 #include "reports/json_lines.h"
 
 enum { SUMMARY_VERSION = 1 };

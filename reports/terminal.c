@@ -1,6 +1,6 @@
 #include "reports/terminal.h"
 
-#include "harness/size.h"
+#include "harness/base/size.h"
 #include "reports/table.h"
 
 #include <string.h>

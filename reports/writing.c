@@ -1,6 +1,6 @@
 #include "reports/writing.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

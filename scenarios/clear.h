@@ -3,7 +3,7 @@
 #ifndef SCENARIOS_CLEAR_H
 #define SCENARIOS_CLEAR_H
 
-#include "harness/scenario.h"
+#include "harness/generate/scenario.h"
 
 /* The next op on the way: releases, frees, unloads, and in the end lets pending events complete.
  * False: nothing is left that a client can name.  keep_programs: loaded programs stay. */

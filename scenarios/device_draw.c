@@ -1,6 +1,6 @@
 #include "scenarios/device_draw.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <string.h>
 

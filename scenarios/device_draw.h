@@ -3,8 +3,8 @@
 #ifndef SCENARIOS_DEVICE_DRAW_H
 #define SCENARIOS_DEVICE_DRAW_H
 
-#include "harness/random.h"
-#include "harness/setup.h"
+#include "harness/base/random.h"
+#include "harness/op/setup.h"
 
 /* What a scenario needs of its device; zero-initialise, then set. */
 struct device_wish {

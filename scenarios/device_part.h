@@ -2,7 +2,7 @@
 #ifndef SCENARIOS_DEVICE_PART_H
 #define SCENARIOS_DEVICE_PART_H
 
-#include "harness/model.h"
+#include "harness/model/model.h"
 
 /* size_bytes rounded down to granules, but at least one. */
 static inline uint64_t whole_granules(const struct model *model, uint64_t size_bytes)

@@ -6,7 +6,7 @@
 #ifndef SCENARIOS_EVICTION_CASES_H
 #define SCENARIOS_EVICTION_CASES_H
 
-#include "harness/random.h"
+#include "harness/base/random.h"
 #include "scenarios/op_queue.h"
 
 struct eviction_case {

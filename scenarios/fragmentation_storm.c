@@ -1,6 +1,6 @@
 #include "scenarios/scenarios.h"
 
-#include "harness/generate.h"
+#include "harness/generate/generate.h"
 #include "scenarios/clear.h"
 #include "scenarios/device_draw.h"
 #include "scenarios/device_part.h"

@@ -1,6 +1,6 @@
 #include "scenarios/launch.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 #include "scenarios/op_build.h"
 
 enum phase { HOLD, OUTPUT, DONATE, EXECUTE, EXECUTED, USE_INPUT, USE_OUTPUT, RELEASE, DROP, OVER };

@@ -6,7 +6,7 @@
 #ifndef SCENARIOS_LAUNCH_H
 #define SCENARIOS_LAUNCH_H
 
-#include "harness/scenario.h"
+#include "harness/generate/scenario.h"
 
 enum { LAUNCH_INPUT_COUNT_MAX = 16, LAUNCH_OUTPUT_COUNT_MAX = 16, LAUNCH_NOT_DONATED = 255 };
 

@@ -3,8 +3,8 @@
 #ifndef SCENARIOS_OP_BUILD_H
 #define SCENARIOS_OP_BUILD_H
 
-#include "harness/model.h"
-#include "harness/op.h"
+#include "harness/model/model.h"
+#include "harness/op/op.h"
 
 /* size_bytes may be anything, 0 included: what the target answers is judged, not assumed. */
 static inline struct op build_request(enum op_kind kind, uint64_t size_bytes, uint8_t tag)

@@ -4,7 +4,7 @@
 #ifndef SCENARIOS_OP_QUEUE_H
 #define SCENARIOS_OP_QUEUE_H
 
-#include "harness/scenario.h"
+#include "harness/generate/scenario.h"
 
 enum { OP_QUEUE_COUNT_MAX = 64 };
 

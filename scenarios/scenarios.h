@@ -2,7 +2,7 @@
 #ifndef SCENARIOS_SCENARIOS_H
 #define SCENARIOS_SCENARIOS_H
 
-#include "harness/scenario.h"
+#include "harness/generate/scenario.h"
 
 extern const struct scenario fragmentation_storm;
 extern const struct scenario queued_free_race;

@@ -5,7 +5,7 @@
 #include "targets/option.h"
 #include "targets/targets.h"
 
-#include "harness/size.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "targets/option.h"
 
-#include "harness/size.h"
+#include "harness/base/size.h"
 
 #include <inttypes.h>
 #include <stdio.h>

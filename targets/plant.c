@@ -1,7 +1,7 @@
 #include "targets/plant.h"
 
-#include "harness/check.h"
-#include "harness/size.h"
+#include "harness/base/check.h"
+#include "harness/base/size.h"
 #include "targets/targets.h"
 
 #include <inttypes.h>

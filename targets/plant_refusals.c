@@ -1,6 +1,6 @@
 #include "targets/plant_refusals.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 #include "targets/targets.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "targets/threaded_heap.h"
 
-#include "harness/align.h"
+#include "harness/base/align.h"
 
 /* --- the mutex --- */
 

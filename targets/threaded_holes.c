@@ -1,6 +1,6 @@
 #include "targets/threaded_heap.h"
 
-#include "harness/align.h"
+#include "harness/base/align.h"
 
 uint64_t threaded_in_granules(const struct threaded_heap *heap, uint64_t bytes)
 {

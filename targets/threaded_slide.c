@@ -1,6 +1,6 @@
 #include "targets/threaded_slide.h"
 
-#include "harness/align.h"
+#include "harness/base/align.h"
 
 /* A span [start, end) between two unmovable blocks; NULL: the end of the device.  Passed blocks
  * count as gone. */

@@ -1,7 +1,7 @@
 /* The program with a canary that has no defect: it stands before the one in the library. */
 #include "cli/canary.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 

@@ -1,6 +1,6 @@
 /* A second judge for which every out-of-memory is premature: a program linked with it must notice
  * that its judges disagree. */
-#include "harness/exhaustive.h"
+#include "harness/oracle/exhaustive.h"
 
 enum verdict_kind exhaustive_judge(const struct oom *oom)
 {

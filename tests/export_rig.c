@@ -1,6 +1,7 @@
 #include "tests/export_rig.h"
 
-#include "harness/ops_file.h"
+#include "harness/op/ops_file.h"
+#include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 
 #include <check.h>

@@ -5,7 +5,8 @@
 
 #include "cli/happenings.h"
 #include "formats/export.h"
-#include "harness/run.h"
+#include "harness/run/run.h"
+#include "harness/run/trial.h"
 
 /* One run with everything that was told of it. */
 struct told {

@@ -1,7 +1,7 @@
 #include "tests/faulty_scenario.h"
 
-#include "harness/generate.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
+#include "harness/generate/generate.h"
 
 enum { GRANULE_COUNT = 64, GRANULE_BYTES = 1024 };
 

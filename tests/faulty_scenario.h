@@ -3,7 +3,7 @@
 #ifndef TESTS_FAULTY_SCENARIO_H
 #define TESTS_FAULTY_SCENARIO_H
 
-#include "harness/scenario.h"
+#include "harness/generate/scenario.h"
 
 extern const struct scenario faulty_scenario;
 

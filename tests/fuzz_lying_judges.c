@@ -1,8 +1,8 @@
 /* Judges that lie, in the place of the true ones (the linker's --wrap): LIAR names the lie, and
  * without it all is as it was.  A fuzz target that holds them against each other must notice. */
 #include "checker/certificate_check.h"
-#include "harness/exhaustive.h"
-#include "harness/oracle.h"
+#include "harness/oracle/exhaustive.h"
+#include "harness/oracle/oracle.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * --wrap): LIAR names the lie, and without it all is as it was.  A fuzz target that gives them
  * bytes must notice. */
 #include "formats/formats.h"
-#include "harness/lanes_list.h"
-#include "harness/ops_file.h"
+#include "harness/lanes/lanes_list.h"
+#include "harness/op/ops_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

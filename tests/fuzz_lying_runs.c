@@ -1,8 +1,8 @@
 /* Runs that lie about slide, in the place of the true ones (the linker's --wrap): LIAR names the
  * lie, and without it all is as it was.  A fuzz target that holds contracts against each other must
  * notice. */
-#include "harness/exhaustive.h"
-#include "harness/run.h"
+#include "harness/oracle/exhaustive.h"
+#include "harness/run/run.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,10 @@
 #define TESTS_HBM_IMPORT_H
 
 #include "formats/formats.h"
-#include "harness/ops_file.h"
-#include "harness/random.h"
-#include "harness/run.h"
+#include "harness/base/random.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 #include "tests/import_fixture.h"
 

@@ -1,7 +1,7 @@
 #include "tests/leak_traces.h"
 
-#include "harness/array.h"
-#include "harness/check.h"
+#include "harness/base/array.h"
+#include "harness/base/check.h"
 
 #include <string.h>
 

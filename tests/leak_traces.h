@@ -6,8 +6,8 @@
 #define TESTS_LEAK_TRACES_H
 
 #include "diagnosis/evidence.h"
-#include "harness/op.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
+#include "harness/op/op.h"
 
 enum { LEAK_TRACE_TAG_COUNT = 40, LEAK_TRACE_LEAK_NONE = -1 };
 

@@ -1,6 +1,6 @@
 #include "tests/packing_proof.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 #include "tests/packing_walk.h"
 
 #include <stdlib.h>

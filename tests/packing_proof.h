@@ -2,7 +2,7 @@
 #ifndef TESTS_PACKING_PROOF_H
 #define TESTS_PACKING_PROOF_H
 
-#include "harness/packing.h"
+#include "harness/oracle/packing/packing.h"
 
 /* At most this many items and bins, and granules in a bin. */
 enum { PROOF_ITEMS_MAX = 512, PROOF_BINS_MAX = 64, PROOF_GRANULES_MAX = 1 << 16 };

@@ -1,6 +1,6 @@
 #include "tests/plan_simulator.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
 #ifndef TESTS_PLAN_SIMULATOR_H
 #define TESTS_PLAN_SIMULATOR_H
 
-#include "harness/oom.h"
-#include "harness/proof.h"
+#include "harness/oracle/oom.h"
+#include "harness/oracle/proof.h"
 
 #include <stdbool.h>
 

@@ -1,9 +1,10 @@
 #include "tests/profile_imports.h"
 
 #include "formats/text.h"
-#include "harness/ops_file.h"
-#include "harness/random.h"
-#include "harness/run.h"
+#include "harness/base/random.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 
 #include <check.h>

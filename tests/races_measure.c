@@ -3,8 +3,9 @@
  *
  *     build/release/tests/races_measure [SECONDS that the threads get for each race; default 1] */
 #include "explore/strategies.h"
-#include "harness/lanes_search.h"
-#include "harness/ops_file.h"
+#include "harness/lanes/lanes_search.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/trial.h"
 #include "targets/races.h"
 #include "targets/targets.h"
 #include "tests/races.h"

@@ -1,6 +1,6 @@
 #include "tests/random_oom.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 

@@ -3,8 +3,8 @@
 #ifndef TESTS_RANDOM_OOM_H
 #define TESTS_RANDOM_OOM_H
 
-#include "harness/oom.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
+#include "harness/oracle/oom.h"
 
 struct random_oom_wish {
     uint64_t granules_max; /* of the capacity; at least 4 */

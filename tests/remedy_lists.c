@@ -1,7 +1,7 @@
 #include "tests/remedy_lists.h"
 
 #include "diagnosis/what_if_measure.h"
-#include "harness/ops_file.h"
+#include "harness/op/ops_file.h"
 #include "targets/targets.h"
 
 #include <check.h>

@@ -3,8 +3,8 @@
 #ifndef TESTS_SCRIPTED_TARGET_H
 #define TESTS_SCRIPTED_TARGET_H
 
-#include "harness/model_update.h"
-#include "harness/run.h"
+#include "harness/model/model_update.h"
+#include "harness/run/run.h"
 
 #include <check.h>
 

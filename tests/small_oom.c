@@ -1,6 +1,6 @@
 #include "tests/small_oom.h"
 
-#include "harness/check.h"
+#include "harness/base/check.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #ifndef TESTS_SMALL_OOM_H
 #define TESTS_SMALL_OOM_H
 
-#include "harness/oom.h"
+#include "harness/oracle/oom.h"
 
 enum { SMALL_GRANULE = 512, SMALL_BLOCKS_MAX = 16, SMALL_TEXT_BYTES = 512 };
 

@@ -1,7 +1,7 @@
 /* Dumps of the BFC allocator, of our own making and from the field: each chunk comes to lie at its
  * place, and the request fails as the log says. */
-#include "harness/model.h"
-#include "harness/run.h"
+#include "harness/model/model.h"
+#include "harness/run/run.h"
 #include "targets/targets.h"
 #include "tests/bfc_rig.h"
 #include "tests/suite.h"

@@ -1,6 +1,6 @@
 /* Dumps of the BFC allocator that are cut, damaged, or at odds with themselves are refused with the
  * line and the reason. */
-#include "harness/random.h"
+#include "harness/base/random.h"
 #include "tests/bfc_rig.h"
 #include "tests/suite.h"
 

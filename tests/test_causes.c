@@ -1,7 +1,7 @@
 /* Every cause is named first on a list that is its story, and not named on one that nearly is. */
 #include "diagnosis/cause.h"
-#include "harness/ops_file.h"
-#include "harness/run.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
 

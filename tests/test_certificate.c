@@ -1,9 +1,9 @@
 /* Certificates of the harness and the independent checker: what is right is valid, and whatever is
  * changed in a certificate is either noticed or leaves it right. */
 #include "checker/certificate_check.h"
-#include "harness/certificate.h"
-#include "harness/oracle.h"
-#include "harness/reach.h"
+#include "harness/oracle/certificate.h"
+#include "harness/oracle/oracle.h"
+#include "harness/oracle/reach.h"
 #include "tests/plan_simulator.h"
 #include "tests/random_oom.h"
 #include "tests/suite.h"

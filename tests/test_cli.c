@@ -9,7 +9,7 @@
 #include "cli/message.h"
 #include "cli/subcommands.h"
 #include "cli/trials.h"
-#include "harness/ops_file.h"
+#include "harness/op/ops_file.h"
 #include "tests/scratch.h"
 #include "tests/suite.h"
 

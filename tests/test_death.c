@@ -2,8 +2,8 @@
  * the target's. */
 #include "cli/child.h"
 #include "cli/judgement.h"
-#include "harness/check.h"
-#include "harness/host_memory.h"
+#include "harness/base/check.h"
+#include "harness/device/host_memory.h"
 #include "tests/suite.h"
 
 #include <check.h>

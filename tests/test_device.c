@@ -1,5 +1,5 @@
 /* The simulated device: what memory holds after copies, and when events complete. */
-#include "harness/device.h"
+#include "harness/device/device.h"
 #include "tests/suite.h"
 
 #include <check.h>

@@ -1,5 +1,5 @@
 /* Each fault of the simulated device: what it does to its call, and to no other. */
-#include "harness/device.h"
+#include "harness/device/device.h"
 #include "tests/suite.h"
 
 #include <check.h>

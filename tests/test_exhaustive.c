@@ -1,6 +1,6 @@
 /* The exhaustive judge of small out-of-memories: each rule of docs/certificate.md by hand, and
  * every tiny heap against a search that moves each block to each granule. */
-#include "harness/exhaustive.h"
+#include "harness/oracle/exhaustive.h"
 #include "tests/small_oom.h"
 #include "tests/suite.h"
 

@@ -1,7 +1,9 @@
 /* What a run did goes out whole: events that replay to the state at the end, and come in again. */
 #include "cli/wishes.h"
 #include "formats/formats.h"
-#include "harness/ops_file.h"
+#include "harness/generate/faulting.h"
+#include "harness/op/ops_file.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/export_rig.h"

@@ -1,6 +1,8 @@
 /* Faults slipped into scenarios: which are on, how often they strike, and that nothing else of a
  * trial changes. */
-#include "harness/run.h"
+#include "harness/generate/faulting.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/suite.h"

@@ -1,8 +1,8 @@
 /* Sizes that are named by what fits, and lists that grow in the middle. */
-#include "harness/fit.h"
-#include "harness/ops_file.h"
-#include "harness/random.h"
-#include "harness/run.h"
+#include "harness/base/random.h"
+#include "harness/model/fit_bytes.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
 

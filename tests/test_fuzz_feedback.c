@@ -1,6 +1,6 @@
 /* Which cells an engine sees for which state of the heap. */
 #include "fuzz/feedback.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
 

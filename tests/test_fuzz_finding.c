@@ -1,8 +1,9 @@
 /* A finding ends with a list and the line that repeats it, however long its shrinking takes. */
 #include "fuzz/finding.h"
-#include "harness/ops_file.h"
-#include "harness/run.h"
-#include "harness/signature.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "harness/shrink/signature.h"
+#include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 #include "tests/scratch.h"
 #include "tests/suite.h"

@@ -1,7 +1,8 @@
 /* The decoder of fuzz inputs: total, stable, and the way back. */
 #include "fuzz/input.h"
-#include "harness/ops_file.h"
-#include "harness/run.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/suite.h"

@@ -1,6 +1,6 @@
 /* Each edit does what its name says, to whatever list. */
 #include "fuzz/player.h"
-#include "harness/fit.h"
+#include "harness/op/fit.h"
 #include "targets/targets.h"
 #include "tests/fuzz_lists.h"
 #include "tests/suite.h"

@@ -1,6 +1,6 @@
 /* Edits that insert many ops make the heap that their name says. */
 #include "fuzz/player.h"
-#include "harness/model.h"
+#include "harness/model/model.h"
 #include "targets/targets.h"
 #include "tests/fuzz_lists.h"
 #include "tests/suite.h"

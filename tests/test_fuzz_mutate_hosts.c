@@ -1,6 +1,6 @@
 /* The edits for several hosts: what one does all do, as one, until one of them is late. */
 #include "fuzz/player.h"
-#include "harness/run.h"
+#include "harness/run/run.h"
 #include "targets/targets.h"
 #include "tests/fuzz_lists.h"
 #include "tests/suite.h"

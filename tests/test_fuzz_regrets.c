@@ -1,6 +1,7 @@
 /* Who is held to kinds of regret, and to which. */
 #include "fuzz/player.h"
 #include "fuzz/regrets.h"
+#include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
 

@@ -7,9 +7,9 @@
 #include "fuzz/oom_input.h"
 #include "fuzz/text_check.h"
 #include "fuzz/text_stream.h"
-#include "harness/certificate.h"
-#include "harness/oracle.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
+#include "harness/oracle/certificate.h"
+#include "harness/oracle/oracle.h"
 #include "tests/suite.h"
 
 #include <check.h>

@@ -1,6 +1,6 @@
 /* The generator: every op it makes acts, kinds are switched off per seed, and devices fill up. */
-#include "harness/generate.h"
-#include "harness/run.h"
+#include "harness/generate/generate.h"
+#include "harness/run/run.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
 

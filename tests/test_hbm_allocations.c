@@ -2,6 +2,7 @@
  * message beside it.
  */
 #include "formats/text.h"
+#include "harness/trial/trial_run.h"
 #include "tests/hbm_import.h"
 #include "tests/suite.h"
 

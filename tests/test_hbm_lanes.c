@@ -1,8 +1,10 @@
 /* The reference allocator called by several lanes at once, under every scenario and a portfolio of
  * schedules: no promise broken.  HBMSTRESS_SEEDS (5 by default) says how many lists of each. */
 #include "explore/strategies.h"
-#include "harness/lanes_search.h"
-#include "harness/ops_file.h"
+#include "harness/lanes/lanes_search.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/trial.h"
+#include "harness/trial/lane_trial.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/suite.h"

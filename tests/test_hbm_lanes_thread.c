@@ -2,9 +2,11 @@
  * scenario, and a target that has none of the locks it claims is caught.  HBMSTRESS_SEEDS (12 by
  * default) says how many lists of each scenario; HBMSTRESS_LANES (2 to 4 by turns) how many lanes.
  */
-#include "harness/lanes_free.h"
-#include "harness/lanes_search.h"
-#include "harness/ops_file.h"
+#include "harness/lanes/lanes_free.h"
+#include "harness/lanes/lanes_search.h"
+#include "harness/op/ops_file.h"
+#include "harness/trial/lane_trial.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/suite.h"

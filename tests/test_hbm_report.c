@@ -2,7 +2,7 @@
  * fails by as much as it says. */
 #include "formats/hbm_report.h"
 #include "formats/text.h"
-#include "harness/size.h"
+#include "harness/base/size.h"
 #include "tests/hbm_import.h"
 #include "tests/suite.h"
 

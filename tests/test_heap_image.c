@@ -1,9 +1,9 @@
 /* Snapshots of heaps, drawn and by hand: the ops that are made of them lead to exactly that heap on
  * target hbm. */
 #include "formats/heap_image.h"
-#include "harness/model.h"
-#include "harness/random.h"
-#include "harness/run.h"
+#include "harness/base/random.h"
+#include "harness/model/model.h"
+#include "harness/run/run.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
 

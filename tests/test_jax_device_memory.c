@@ -1,7 +1,7 @@
 /* A JAX device-memory profile becomes blocks whose numbers and bytes are those of the file, by kind
  * and device. */
 #include "formats/text.h"
-#include "harness/setup.h"
+#include "harness/op/setup.h"
 #include "tests/profile_imports.h"
 #include "tests/suite.h"
 

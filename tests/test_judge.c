@@ -1,8 +1,8 @@
 /* Each rule fires when it should and not on the legal neighbour: a scripted target answers what the
  * test says. */
-#include "harness/message.h"
-#include "harness/model_update.h"
-#include "harness/run.h"
+#include "harness/model/model_update.h"
+#include "harness/rules/message.h"
+#include "harness/run/run.h"
 #include "tests/scripted_target.h"
 #include "tests/suite.h"
 

@@ -5,9 +5,10 @@
  * HBMSTRESS_EXHAUSTIVE=1: no bound, for as many lists as complete in 20 minutes.  Under a sanitizer
  * every LIST_STRIDE-th list only, unless that is set. */
 #include "explore/strategies.h"
-#include "harness/lanes_search.h"
-#include "harness/ops_file.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
+#include "harness/lanes/lanes_search.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/trial.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
 

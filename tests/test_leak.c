@@ -4,7 +4,7 @@
 #include "diagnosis/leak.h"
 #include "diagnosis/survivors.h"
 #include "diagnosis/trend.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
 #include "targets/targets.h"
 #include "tests/leak_traces.h"
 #include "tests/suite.h"

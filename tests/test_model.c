@@ -1,7 +1,7 @@
 /* The model, and what the oracle makes of states that are hard to reach by chance: several events
  * on one block, alignments, stacks that end while frees are awaited. */
-#include "harness/oracle.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
+#include "harness/oracle/oracle.h"
 #include "tests/suite.h"
 
 #include <check.h>

@@ -1,8 +1,8 @@
 /* Text to ops to text is the identity, and what is wrong is named with its line and column. */
-#include "harness/fit.h"
-#include "harness/ops_file.h"
-#include "harness/random.h"
-#include "harness/size.h"
+#include "harness/base/random.h"
+#include "harness/base/size.h"
+#include "harness/op/fit.h"
+#include "harness/op/ops_file.h"
 #include "tests/suite.h"
 
 #include <check.h>

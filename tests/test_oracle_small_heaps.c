@@ -1,8 +1,8 @@
 /* The oracle against the exhaustive judge: every small heap, with its blocks in every combination
  * of states, under every contract and for every request. */
-#include "harness/exhaustive.h"
-#include "harness/oracle.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
+#include "harness/oracle/exhaustive.h"
+#include "harness/oracle/oracle.h"
 #include "tests/small_oom.h"
 #include "tests/suite.h"
 

@@ -1,8 +1,8 @@
 /* The oracle against the solver Z3, which was written by others: random heaps of up to 14 blocks,
  * so full that both answers are common. */
-#include "harness/check.h"
-#include "harness/oracle.h"
-#include "harness/random.h"
+#include "harness/base/check.h"
+#include "harness/base/random.h"
+#include "harness/oracle/oracle.h"
 #include "tests/suite.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* The packing decision against exhaustive search on small problems, and its proofs on larger ones.
  */
-#include "harness/packing.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
+#include "harness/oracle/packing/packing.h"
 #include "tests/packing_proof.h"
 #include "tests/suite.h"
 

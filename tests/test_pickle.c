@@ -1,7 +1,7 @@
 /* Pickles of plain data are read as Python would; everything else is refused by name and offset,
  * and nothing is ever executed. */
 #include "formats/pickle.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
 #include "tests/suite.h"
 
 #include <check.h>

@@ -1,7 +1,7 @@
 /* The plans of the planner: each is carried out step by step, and is as cheap as trying everything
  * finds. */
-#include "harness/oracle.h"
-#include "harness/plan.h"
+#include "harness/oracle/oracle.h"
+#include "harness/oracle/plan.h"
 #include "tests/plan_simulator.h"
 #include "tests/random_oom.h"
 #include "tests/suite.h"

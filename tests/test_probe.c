@@ -1,8 +1,9 @@
 /* Each probe is hit by a shortest list of ops and missed by its neighbour, and the scenarios reach
  * the states. */
-#include "harness/ops_file.h"
-#include "harness/probe_watch.h"
-#include "harness/run.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/probe_watch.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/suite.h"

@@ -1,10 +1,11 @@
 /* Each planted race is found by the strategies, by the rule that it breaks; shrinks; and repeats.
  * The right target keeps its promises on the same lists. */
 #include "explore/strategies.h"
-#include "harness/lanes_search.h"
-#include "harness/ops_file.h"
-#include "harness/shrink.h"
-#include "harness/signature.h"
+#include "harness/lanes/lanes_search.h"
+#include "harness/op/ops_file.h"
+#include "harness/shrink/shrink.h"
+#include "harness/shrink/signature.h"
+#include "harness/trial/trial_run.h"
 #include "targets/races.h"
 #include "targets/targets.h"
 #include "tests/races.h"

@@ -1,8 +1,10 @@
 /* The plug-ins of targets/explored/, whose plain accesses are seen: a planted data race that no
  * switch shows is found, and where none was planted none is. */
 #include "explore/strategies.h"
-#include "harness/lanes_search.h"
-#include "harness/ops_file.h"
+#include "harness/lanes/lanes_search.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/trial.h"
+#include "harness/trial/lane_trial.h"
 #include "scenarios/scenarios.h"
 #include "targets/plugin.h"
 #include "tests/races.h"

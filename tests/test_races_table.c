@@ -1,7 +1,8 @@
 /* The targets with one race each, and the lists that show them: complete, small, and right as long
  * as calls do not overlap. */
-#include "harness/ops_file.h"
-#include "harness/run.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/plugin.h"
 #include "targets/races.h"
@@ -51,7 +52,7 @@ static void read_list(const struct race_list *list, struct setup *setup, struct 
 
 /* --- the table --- */
 
-/* Those that need lanes to be broken, beside the rules of harness/rule.h. */
+/* Those that need lanes to be broken, beside the rules of harness/oracle/rule.h. */
 static bool is_rule(const char *name)
 {
     static const char *const of_lanes[] = {"deadlock", "livelock", "lost_wakeup", "race"};

@@ -1,7 +1,8 @@
 /* Every list of ops that once broke a promise keeps it now: corpus/regressions, one file a bug. */
-#include "harness/lanes.h"
-#include "harness/ops_file.h"
-#include "harness/run.h"
+#include "harness/lanes/lanes.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
 

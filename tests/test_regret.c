@@ -1,7 +1,8 @@
 /* Regrets: each kind is seen where it is due and nowhere else, and a run counts them and holds them
  * against its limit. */
-#include "harness/regret.h"
-#include "harness/run.h"
+#include "harness/oracle/regret.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 #include "tests/random_oom.h"
 #include "tests/suite.h"

@@ -1,7 +1,7 @@
 /* RMM's CSV: threads and streams become lanes, failures stay requests, and every file of the field
  * imports with its own sums. */
 #include "formats/formats.h"
-#include "harness/lanes_list.h"
+#include "harness/lanes/lanes_list.h"
 #include "tests/import_checks.h"
 #include "tests/suite.h"
 

@@ -1,8 +1,9 @@
 /* Whole runs: a recorded list is the run again, as ops and as text, and a shrunk list breaks the
  * same promise. */
-#include "harness/ops_file.h"
-#include "harness/run.h"
-#include "harness/shrink.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "harness/shrink/shrink.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/deadly.h"

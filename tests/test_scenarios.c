@@ -1,6 +1,7 @@
 /* The scenarios themselves: the registry, what they draw, that they are total, and what each is
  * there to show. */
-#include "harness/run.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/eviction_cases.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
@@ -188,8 +189,8 @@ START_TEST(scenarios_act_and_run_out_of_memory)
         run_totals_add(&all, &totals);
     }
     for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
-        /* Memory goes bad by chance alone: harness/faulting.h.  Switches are of schedules, which no
-         * scenario makes. */
+        /* Memory goes bad by chance alone: harness/generate/faulting.h.  Switches are of schedules,
+         * which no scenario makes. */
         ck_assert_msg(all.by_kind[kind] > 0 || kind == OP_RETIRE || kind == OP_SWITCH,
                       "no scenario makes %s", op_kind_info((enum op_kind)kind)->name);
     }

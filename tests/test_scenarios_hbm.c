@@ -1,7 +1,8 @@
 /* The reference allocator under every scenario, with every mitigation and without waiting or
  * evicting: no promise broken, no OOM premature, none left unknown.  HBMSTRESS_SEEDS (10 by
  * default) says how many seeds of each; without a mitigation it is a third. */
-#include "harness/run.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/suite.h"

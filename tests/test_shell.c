@@ -1,5 +1,5 @@
 /* What is quoted for a shell, a shell reads as the text that it was. */
-#include "harness/shell.h"
+#include "harness/base/shell.h"
 #include "tests/suite.h"
 
 #include <check.h>

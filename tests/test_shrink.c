@@ -3,7 +3,7 @@
 #include "cli/attempt.h"
 #include "cli/child.h"
 #include "cli/shrinking.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
 #include "tests/two_defects.h"

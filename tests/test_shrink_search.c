@@ -1,8 +1,9 @@
 /* Shrinking goes on where no single op can go, gives the same for the same, says when it ended, and
  * is done with long lists in few replays.  Prints how short lists of 504 ops with relative
  * references become. */
-#include "harness/random.h"
-#include "harness/shrink.h"
+#include "harness/base/random.h"
+#include "harness/shrink/shrink.h"
+#include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
 

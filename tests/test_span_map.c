@@ -1,6 +1,6 @@
 /* The ordered ranges against a plain array of bytes. */
-#include "harness/random.h"
-#include "harness/span_map.h"
+#include "harness/base/random.h"
+#include "harness/device/span_map.h"
 #include "tests/suite.h"
 
 #include <check.h>

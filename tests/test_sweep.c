@@ -1,6 +1,7 @@
 /* The sweep: it fails each device call of a list, finds what an allocator does wrong after a
  * refusal, and keeps a list that shows it by itself. */
-#include "harness/sweep.h"
+#include "harness/sweep/sweep.h"
+#include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
 

@@ -1,7 +1,8 @@
 /* Each planted target is caught, and by the rule that it names; the reference is not.  What is said
  * of its out-of-memories is proved. */
 #include "checker/certificate_check.h"
-#include "harness/run.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/races.h"
 #include "targets/targets.h"

@@ -1,4 +1,5 @@
-#include "harness/run.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/plugin.h"
 #include "tests/suite.h"

@@ -1,8 +1,8 @@
 /* Real memory snapshots of PyTorch agree with their own numbers to the byte, as events and as final
  * heaps. */
 #include "formats/pickle.h"
-#include "harness/run.h"
-#include "harness/span_map.h"
+#include "harness/device/span_map.h"
+#include "harness/run/run.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
 #include "tests/torch_rig.h"

@@ -1,6 +1,6 @@
 /* Memory snapshots of PyTorch: small ones of every form become exactly these ops, and whatever
  * contradicts itself is refused with its place. */
-#include "harness/random.h"
+#include "harness/base/random.h"
 #include "tests/suite.h"
 #include "tests/torch_rig.h"
 

@@ -1,9 +1,10 @@
 /* Events of a log become ops: what was there before, queued frees, failures, sums, and streams as
  * lanes in the order of the log. */
 #include "formats/trace.h"
-#include "harness/lanes.h"
-#include "harness/ops_file.h"
-#include "harness/random.h"
+#include "harness/base/random.h"
+#include "harness/lanes/lanes.h"
+#include "harness/op/ops_file.h"
+#include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
 

@@ -1,5 +1,5 @@
 /* Memory events of a trace.json become the same run as those of the .xplane.pb. */
-#include "harness/setup.h"
+#include "harness/op/setup.h"
 #include "tests/profile_imports.h"
 #include "tests/suite.h"
 

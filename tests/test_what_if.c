@@ -1,7 +1,8 @@
 /* What if: over drawn lists and those of every scenario, each variant keeps every promise, and each
  * row says the truth of it. */
 #include "diagnosis/what_if.h"
-#include "harness/generate.h"
+#include "harness/generate/generate.h"
+#include "harness/trial/trial_run.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/remedy_lists.h"

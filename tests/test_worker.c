@@ -3,8 +3,10 @@
  * the program's argument. */
 #include "explore/strategies.h"
 #include "explore/strategy_replay.h"
-#include "harness/lanes_search.h"
-#include "harness/ops_file.h"
+#include "harness/lanes/lanes_search.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/trial.h"
+#include "harness/trial/lane_trial.h"
 #include "scenarios/scenarios.h"
 #include "targets/plugin.h"
 #include "tests/suite.h"

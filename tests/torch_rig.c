@@ -1,7 +1,8 @@
 #include "tests/torch_rig.h"
 
-#include "harness/ops_file.h"
-#include "harness/run.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
 #include "targets/targets.h"
 
 #include <check.h>

@@ -1,0 +1,31 @@
+/* Arrays that grow by doubling. */
+#ifndef HARNESS_BASE_ARRAY_H
+#define HARNESS_BASE_ARRAY_H
+
+#include "harness/base/check.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+
+/* Makes room for one more element of `size` bytes behind the first count; *capacity counts
+ * elements.  Returns the array, which may have moved; frees nothing but the old one. */
+static inline void *array_grown(void *array, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity) {
+        return array;
+    }
+    *capacity = *capacity == 0 ? 64 : *capacity * 2;
+    array = realloc(array, *capacity * size);
+    CHECK(array != NULL);
+    return array;
+}
+
+/* The array with room for `bytes`, which may have moved. */
+static inline void *array_resized(void *array, size_t bytes)
+{
+    array = realloc(array, bytes);
+    CHECK(array != NULL);
+    return array;
+}
+
+#endif

@@ -1,0 +1,151 @@
+#include "harness/call/clients.h"
+
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct named {
+    struct block block;
+    bool is_made;
+    uint8_t host;
+    uint32_t user_count;    /* calls under way that use it */
+    uint32_t ender_count;   /* that end its handle: 0 or 1 */
+    uint32_t any_count;     /* of either */
+    uint32_t release_count; /* that give a hold back; they may meet a free */
+};
+struct clients {
+    struct named *named; /* by op; count of them */
+    size_t count;
+};
+
+struct clients *clients_create(size_t op_count)
+{
+    struct clients *clients = malloc(sizeof *clients);
+    CHECK(clients != NULL);
+    clients->named = calloc(op_count + 1, sizeof *clients->named);
+    CHECK(clients->named != NULL);
+    clients->count = op_count;
+    return clients;
+}
+
+void clients_destroy(struct clients *clients)
+{
+    if (clients != NULL) {
+        free(clients->named);
+        free(clients);
+    }
+}
+
+void clients_clear(struct clients *clients)
+{
+    memset(clients->named, 0, clients->count * sizeof *clients->named);
+}
+
+static struct named *find(const struct clients *clients, uint32_t op)
+{
+    return op < clients->count && clients->named[op].is_made ? &clients->named[op] : NULL;
+}
+
+const struct block *clients_block(const struct clients *clients, uint8_t host, uint32_t op)
+{
+    const struct named *named = find(clients, op);
+    return named == NULL || named->host != host ? NULL : &named->block;
+}
+
+static bool names_one(const struct op *op)
+{
+    const struct op_kind_info *info = op_kind_info(op->kind);
+    return info->has_block || info->has_program;
+}
+
+bool clients_ends_handle(const struct op *op)
+{
+    return op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_DONATE ||
+           op->kind == OP_UNLOAD;
+}
+
+const uint32_t *clients_gate(const struct clients *clients, const struct op *op)
+{
+    const struct named *named = names_one(op) ? find(clients, op->ref) : NULL;
+    if (named == NULL || op->kind == OP_RELEASE) {
+        return NULL;
+    }
+    return clients_ends_handle(op) ? &named->any_count : &named->ender_count;
+}
+
+bool clients_may_begin(const struct clients *clients, const struct op *op)
+{
+    const struct named *named = op->kind == OP_RELEASE ? find(clients, op->ref) : NULL;
+    return named == NULL || named->block.hold_count > named->release_count;
+}
+
+/* Adds or takes away the call's part in what it names. */
+static void count_call(struct clients *clients, const struct op *op, uint32_t change)
+{
+    struct named *named = names_one(op) ? find(clients, op->ref) : NULL;
+    if (named == NULL) {
+        return;
+    }
+    if (op->kind == OP_RELEASE) {
+        named->release_count += change;
+        return;
+    }
+    named->any_count += change;
+    *(clients_ends_handle(op) ? &named->ender_count : &named->user_count) += change;
+}
+
+void clients_begin(struct clients *clients, const struct op *op)
+{
+    count_call(clients, op, 1);
+}
+
+static void take_new(struct clients *clients, const struct call *call, enum block_kind kind)
+{
+    CHECK(call->number < clients->count);
+    clients->named[call->number] = (struct named){
+        .is_made = true,
+        .host = call->op.host,
+        .block = {.handle = call->block.handle,
+                  .size_bytes = call->block.size_bytes,
+                  .kind = (uint8_t)kind,
+                  .op = call->number,
+                  .is_known = true},
+    };
+}
+
+static void take_answer(struct clients *clients, const struct call *call)
+{
+    struct named *named = names_one(&call->op) ? find(clients, call->op.ref) : NULL;
+    if (named != NULL && clients_ends_handle(&call->op)) {
+        named->block.is_known = false;
+    }
+    switch ((enum op_kind)call->op.kind) {
+    case OP_ALLOC:
+        take_new(clients, call, BLOCK_BUFFER);
+        return;
+    case OP_OUTPUT:
+    case OP_DONATE:
+        take_new(clients, call, BLOCK_OUTPUT);
+        return;
+    case OP_LOAD:
+        take_new(clients, call, BLOCK_PROGRAM);
+        return;
+    case OP_HOLD:
+        named->block.hold_count++;
+        return;
+    case OP_RELEASE:
+        named->block.hold_count--;
+        return;
+    default:
+        return;
+    }
+}
+
+void clients_end(struct clients *clients, const struct call *call)
+{
+    count_call(clients, &call->op, UINT32_MAX);
+    if (!call->skipped && call->result == TARGET_OK) {
+        take_answer(clients, call);
+    }
+}

@@ -1,0 +1,34 @@
+/* Where a run is: which call of the target is under way.  It lies in memory that outlives the
+ * process, so that a parent knows it when the target takes the process with it.  One thread and one
+ * run at a time. */
+#ifndef HARNESS_CALL_PROGRESS_H
+#define HARNESS_CALL_PROGRESS_H
+
+#include "harness/op/op.h"
+
+enum progress_phase {
+    PROGRESS_NONE = 0, /* no run yet */
+    PROGRESS_OPEN,
+    PROGRESS_OP,
+    PROGRESS_END, /* an op of the cleaning up after the last one */
+    PROGRESS_CLOSE
+};
+
+/* volatile: it is read by a signal handler, and by another process. */
+struct call_progress {
+    volatile uint64_t call_count; /* calls that began */
+    volatile uint32_t phase;      /* enum progress_phase: of the call under way, or the last one */
+    volatile uint32_t op;         /* its number */
+    volatile uint32_t kind;       /* enum op_kind; only in PROGRESS_OP and PROGRESS_END */
+    volatile uint32_t is_in_call; /* the target has not answered yet */
+};
+
+/* From here on the runs of this process note where they are; NULL: nobody asks. */
+void progress_watch(struct call_progress *progress);
+void progress_begin(enum progress_phase phase, enum op_kind kind, uint32_t op);
+void progress_end(void);
+
+/* "alloc", "open", "close"; "" when nothing was called. */
+const char *progress_name(const struct call_progress *progress);
+
+#endif

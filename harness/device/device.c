@@ -1,0 +1,153 @@
+#include "harness/base/check.h"
+#include "harness/device/device_parts.h"
+
+#include <stdlib.h>
+
+/* --- life --- */
+
+struct device *device_create(uint64_t capacity_bytes, struct timeline *timeline)
+{
+    CHECK(capacity_bytes >= 1);
+    struct device *device = calloc(1, sizeof *device);
+    CHECK(device != NULL);
+    device->capacity_bytes = capacity_bytes;
+    device->timeline = timeline;
+    device->call_count_max = UINT64_MAX;
+    contents_init(&device->contents);
+    host_memory_init(&device->host_memory);
+    device->services = device_offered(device);
+    return device;
+}
+
+void device_destroy(struct device *device)
+{
+    if (device == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < device->stage_count; i++) {
+        stage_end(&device->stages[i]);
+    }
+    contents_deinit(&device->contents);
+    host_memory_deinit(&device->host_memory);
+    free(device->stages);
+    free(device->half_unloaded);
+    free(device->calls);
+    free(device);
+}
+
+const struct device_services *device_services(struct device *device)
+{
+    return &device->services;
+}
+
+/* --- the op under way --- */
+
+void device_begin_op(struct device *device, uint64_t call_count_max)
+{
+    device->is_in_op = true;
+    device->call_count_max = call_count_max;
+    device->call_count = 0;
+    device->total_count = 0;
+    device->poll_count = 0;
+    device->faults.fired = device->faults.struck = 0;
+    device->hung = device->is_runaway = false;
+    device->left_range = false;
+}
+
+void device_join_op(struct device *device, uint64_t call_count_max)
+{
+    if (__builtin_add_overflow(device->call_count_max, call_count_max, &device->call_count_max)) {
+        device->call_count_max = UINT64_MAX;
+    }
+}
+
+void device_end_op(struct device *device)
+{
+    device->is_in_op = false;
+}
+
+const struct device_call *device_calls(const struct device *device, size_t *count)
+{
+    *count = device->call_count;
+    return device->calls;
+}
+
+bool device_hung(const struct device *device)
+{
+    return device->hung;
+}
+
+bool device_left_range(const struct device *device)
+{
+    return device->left_range;
+}
+
+/* --- host memory --- */
+
+uint64_t device_host_bytes(const struct device *device)
+{
+    return device->host_memory.held_bytes;
+}
+
+struct host_memory *device_host_memory(struct device *device)
+{
+    return &device->host_memory;
+}
+
+/* --- faults --- */
+
+enum fault_kind device_call_refusal(enum device_call_kind kind)
+{
+    static const enum fault_kind refusals[DEVICE_CALL_KIND_COUNT] = {
+        [DEVICE_CALL_COPY] = FAULT_COPY,     [DEVICE_CALL_STAGE_OUT] = FAULT_COPY,
+        [DEVICE_CALL_STAGE_IN] = FAULT_COPY, [DEVICE_CALL_WAIT] = FAULT_WAIT,
+        [DEVICE_CALL_UNLOAD] = FAULT_UNLOAD, [DEVICE_CALL_HOST_ALLOC] = FAULT_HOST_MEMORY,
+    };
+    CHECK((unsigned)kind < DEVICE_CALL_KIND_COUNT);
+    return refusals[kind];
+}
+
+void device_arm(struct device *device, const struct device_fault *fault)
+{
+    faults_arm(&device->faults, fault);
+}
+
+void device_disarm_all(struct device *device)
+{
+    for (unsigned kind = 0; kind < FAULT_KIND_COUNT; kind++) {
+        faults_arm(&device->faults, &(struct device_fault){.kind = (enum fault_kind)kind});
+    }
+}
+
+void device_set_resumes(struct device *device, bool resumes)
+{
+    device->faults.resumes = resumes;
+}
+
+uint32_t device_faults_fired(const struct device *device)
+{
+    return device->faults.fired;
+}
+
+uint32_t device_faults_struck(const struct device *device)
+{
+    return device->faults.struck;
+}
+
+/* --- who else takes part --- */
+
+void device_set_images(struct device *device, const struct device_images *images)
+{
+    device->images = *images;
+}
+
+void device_set_waiter(struct device *device, const struct device_waiter *waiter)
+{
+    device->waiter = waiter;
+}
+
+void device_set_witness(struct device *device, device_witness *witness, void *context)
+{
+    device->witness = witness;
+    device->witness_context = context;
+}

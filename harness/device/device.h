@@ -1,0 +1,163 @@
+/* The simulated device of one host: what its memory holds, its events in virtual time, and a log
+ * of every call that the allocator made into it. */
+#ifndef HARNESS_DEVICE_DEVICE_H
+#define HARNESS_DEVICE_DEVICE_H
+
+#include "harness/device/host_memory.h"
+#include "harness/op/op.h"
+#include "harness/target.h"
+
+struct device;
+
+/* Virtual time and events of a whole run, shared by its devices. */
+struct timeline;
+struct timeline *timeline_create(void);
+void timeline_destroy(struct timeline *timeline);
+uint64_t timeline_now_ns(const struct timeline *timeline);
+
+/* Events.  An event is named by the op that made it: id = op number + 1, never 0. */
+enum event_state { EVENT_UNKNOWN = 0, EVENT_PENDING, EVENT_DONE };
+/* Makes an event that completes delay_ns from now (DELAY_NEVER: lost). */
+void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
+/* A pending event that was added as lost now gets its due time, delay_ns from now. */
+void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
+/* The same for an event of a collective: see OP_COLLECTIVE. */
+void timeline_start_collective(struct timeline *timeline, uint64_t event, uint16_t group,
+                               uint32_t host, uint32_t host_count, uint64_t delay_ns);
+/* A pending event is due delay_ns later than it was (DELAY_NEVER: lost, even when its collective
+ * goes on). */
+void timeline_postpone(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
+/* Of the other pending events that are not lost the one that is due last, of several the one with
+ * the highest id; 0 = there is none.  O(pending). */
+uint64_t timeline_last_due(const struct timeline *timeline, uint64_t event);
+/* Completes all of those now, in the order in which they were due. */
+void timeline_complete_others(struct timeline *timeline, uint64_t event);
+enum event_state timeline_state(const struct timeline *timeline, uint64_t event);
+/* When it completes if nothing else happens; DELAY_NEVER when lost.  Only for pending events. */
+uint64_t timeline_due_ns(const struct timeline *timeline, uint64_t event);
+/* Completes it now.  No effect when it is not pending. */
+void timeline_complete(struct timeline *timeline, uint64_t event);
+/* Lets time pass; events complete in the order of their due times, then of their ids. */
+void timeline_advance(struct timeline *timeline, uint64_t delay_ns);
+/* Pending events, for choosing one: index < timeline_pending_count; order is deterministic. */
+size_t timeline_pending_count(const struct timeline *timeline);
+uint64_t timeline_pending_at(const struct timeline *timeline, size_t index);
+/* Events that completed, in order, ever: [0, completed_count). */
+uint64_t timeline_completed_count(const struct timeline *timeline);
+uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index);
+/* Of an event that is done: its index there, and whether no waiting would have completed it. */
+uint64_t timeline_completed_index(const struct timeline *timeline, uint64_t event);
+bool timeline_was_lost(const struct timeline *timeline, uint64_t event);
+
+/* What one op made the allocator do, in order. */
+enum device_call_kind {
+    DEVICE_CALL_COPY,
+    DEVICE_CALL_STAGE_OUT,
+    DEVICE_CALL_STAGE_IN,
+    DEVICE_CALL_WAIT,
+    DEVICE_CALL_UNLOAD,
+    DEVICE_CALL_HOST_ALLOC
+};
+struct device_call {
+    enum device_call_kind kind;
+    enum device_result result;
+    uint64_t from; /* copy, stage_out; event of wait; program of unload; stage of stage_in */
+    uint64_t to;   /* copy, stage_in; stage of stage_out, 0 when it was refused */
+    uint64_t bytes;
+    uint64_t completed_before; /* timeline_completed_count when the call began */
+    uint32_t owner;            /* stage_in: whose bytes lead; UINT32_MAX = nobody's */
+};
+enum { DEVICE_CALL_KIND_COUNT = DEVICE_CALL_HOST_ALLOC + 1 };
+/* What the fault is called that refuses such calls: FAULT_COPY..FAULT_HOST_MEMORY. */
+enum fault_kind device_call_refusal(enum device_call_kind kind);
+
+/* Creates the device; capacity_bytes >= 1. */
+struct device *device_create(uint64_t capacity_bytes, struct timeline *timeline);
+void device_destroy(struct device *device);
+const struct device_services *device_services(struct device *device);
+
+/* Begins a new op: forgets the log.  call_count_max bounds the device calls of the op: beyond it
+ * every call is refused and device_hung says so.  Calls that go on after DEVICE_PARTIAL are not
+ * counted: they end by themselves. The calls that cannot be refused are bounded, too: after 2^26 of
+ * completed_count, event_done and clock_ns with no other call in between the op is hung, and to let
+ * the target come back every event is said to be done, the count grows with each call, and the
+ * clock is at its end. */
+void device_begin_op(struct device *device, uint64_t call_count_max);
+/* Another call begins while that of an op is under way: its device calls go into the same log, and
+ * come on top of the bound. */
+void device_join_op(struct device *device, uint64_t call_count_max);
+/* The op's call has returned: until the next op the clock does not jump (FAULT_CLOCK_JUMP). */
+void device_end_op(struct device *device);
+const struct device_call *device_calls(const struct device *device, size_t *count);
+bool device_hung(const struct device *device);
+/* Bytes of host memory that the target holds now. */
+uint64_t device_host_bytes(const struct device *device);
+struct host_memory *device_host_memory(struct device *device);
+/* A copy or stage of this op left the device's address range. */
+bool device_left_range(const struct device *device);
+
+/* The fault strikes the call-th call of its kind from now (1 = the next; 0: it is disarmed), once
+ * or for ever.  Of calls that are refused only the refusing kinds take notice
+ * (FAULT_COPY..FAULT_HOST_MEMORY, FAULT_ANY); FAULT_CLOCK_JUMP counts every call but host_alloc.
+ * FAULT_UNLOAD_BUSY for ever: the next unload after each busy time is granted.  FAULT_COPY_HALF for
+ * ever: the same call halves what is left, until that is at most 64 KiB. */
+struct device_fault {
+    enum fault_kind kind;
+    uint64_t call;
+    uint64_t delay_ns; /* where its kind has one */
+    bool is_for_ever;
+};
+void device_arm(struct device *device, const struct device_fault *fault);
+/* Disarms every fault and ends busy times.  Calls that stopped half-way still go on. */
+void device_disarm_all(struct device *device);
+/* Whether the target calls again after DEVICE_PARTIAL; false at first. */
+void device_set_resumes(struct device *device, bool resumes);
+/* The witness is told of each call that can be refused, before it is answered.  NULL, as at first:
+ * nobody is told. */
+typedef void device_witness(void *context, enum device_call_kind call);
+void device_set_witness(struct device *device, device_witness *witness, void *context);
+/* How a wait for an event that is coming passes the time, and who is told of a look at the events
+ * or the clock.  NULL, as at first: virtual time goes on until the event is done, and nobody is
+ * told. */
+struct device_waiter {
+    void *context;
+    void (*wait)(void *context, uint64_t event); /* returns when the event is done, or lost */
+    void (*looked)(void *context);
+    void (*gave_back)(void *context, const void *memory, size_t bytes); /* host memory */
+};
+void device_set_waiter(struct device *device, const struct device_waiter *waiter);
+/* Which kinds of call were refused during this op for a fault: bit per
+ * FAULT_COPY..FAULT_HOST_MEMORY. */
+uint32_t device_faults_fired(const struct device *device);
+/* Which faults struck during this op: bit per fault_kind.  A fault strikes when it comes to its
+ * call, even where there is nothing to spoil: a wait for an event that is done already cannot lose
+ * it. */
+uint32_t device_faults_struck(const struct device *device);
+/* Which owner the image of a program is, for FAULT_UNLOAD_HALF: false = it has none. */
+struct device_images {
+    bool (*owner_of)(const void *context, uint64_t program, uint32_t *owner);
+    const void *context; /* must outlive the device's calls */
+};
+void device_set_images(struct device *device, const struct device_images *images);
+
+/* Contents.  A block is stamped with its owner, a small number that the harness chooses; every byte
+ * of it then knows which owner and which offset within the owner it holds.  While nothing moves,
+ * one record an owner says it all; the first copy (or half unload) writes the contents down range
+ * by range, and device_settle ends that. Ranges stamped while nothing moves must be disjoint: the
+ * model sees to that before it lets a block be. */
+void device_stamp(struct device *device, uint64_t address, uint64_t bytes, uint32_t owner);
+/* Whether [address, address + bytes) holds exactly owner's bytes from offset 0. */
+bool device_holds(const struct device *device, uint64_t address, uint64_t bytes, uint32_t owner);
+/* Whether a stage that was not ended holds exactly owner's bytes [0, bytes). */
+bool device_has_staged(const struct device *device, uint32_t owner, uint64_t bytes);
+/* The stage, if it has not ended, holds owner's bytes [0, bytes): they were taken out before the
+ * owner was known. */
+void device_stamp_stage(struct device *device, uint64_t stage, uint64_t bytes, uint32_t owner);
+/* Forgets what owner left, stages included: memory that is free holds nothing. */
+void device_scrub(struct device *device, uint32_t owner);
+/* After moves were checked: forgets every content.  The caller stamps what lives. */
+void device_settle(struct device *device);
+/* Host memory of the simulation itself, for the bound "in proportion to the blocks". */
+uint64_t device_footprint_bytes(const struct device *device);
+
+#endif

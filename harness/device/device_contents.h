@@ -1,0 +1,44 @@
+/* What the memory of a simulated device holds, owner by owner.  Only the parts of the device
+ * include it (device_parts.h); device.h says what a stamp, an owner and settling are. */
+#ifndef HARNESS_DEVICE_DEVICE_CONTENTS_H
+#define HARNESS_DEVICE_DEVICE_CONTENTS_H
+
+#include "harness/device/span_map.h"
+
+struct contents_record;
+struct contents {
+    /* by owner, record_capacity of them; what memory holds unless is_detailed */
+    struct contents_record *records;
+    size_t record_capacity;
+    struct span_map map; /* range by range, while is_detailed */
+    bool is_detailed;
+    struct span *scratch; /* extents of the copy under way */
+    size_t scratch_capacity;
+};
+void contents_init(struct contents *contents);
+void contents_deinit(struct contents *contents);
+size_t contents_footprint_bytes(const struct contents *contents);
+
+void contents_stamp(struct contents *contents, uint64_t address, uint64_t bytes, uint32_t owner);
+bool contents_hold(const struct contents *contents, uint64_t address, uint64_t bytes,
+                   uint32_t owner);
+void contents_scrub(struct contents *contents, uint32_t owner);
+void contents_settle(struct contents *contents);
+/* The first half of what the owner was last stamped with is gone, wherever its bytes are now. */
+void contents_lose_half(struct contents *contents, uint32_t owner);
+
+/* Nobody's bytes lie in [start, end). */
+void contents_erase(struct contents *contents, uint64_t start, uint64_t end);
+/* As memmove does. */
+void contents_copy(struct contents *contents, uint64_t from, uint64_t to, uint64_t bytes);
+/* Extents of a range, counted from its start. */
+struct contents_piece {
+    struct span *spans; /* count of them; the caller frees */
+    size_t count;
+};
+struct contents_piece contents_take(struct contents *contents, uint64_t from, uint64_t bytes);
+/* Puts the bytes [offset, offset + bytes) of the piece down at `to`, over whatever was there. */
+void contents_put(struct contents *contents, const struct contents_piece *piece, uint64_t offset,
+                  uint64_t to, uint64_t bytes);
+
+#endif

@@ -1,0 +1,178 @@
+#include "harness/device/device_guard.h"
+
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+
+struct guarded_device {
+    struct device_guard *guard;
+    const struct device_services *device;
+    struct device_services services;
+};
+
+/* --- the guard --- */
+
+void device_guard_init(struct device_guard *guard)
+{
+    CHECK(pthread_mutex_init(&guard->mutex, NULL) == 0);
+    CHECK(pthread_cond_init(&guard->changed, NULL) == 0);
+}
+
+void device_guard_deinit(struct device_guard *guard)
+{
+    CHECK(pthread_cond_destroy(&guard->changed) == 0);
+    CHECK(pthread_mutex_destroy(&guard->mutex) == 0);
+}
+
+void device_guard_enter(struct device_guard *guard)
+{
+    CHECK(pthread_mutex_lock(&guard->mutex) == 0);
+}
+
+void device_guard_leave(struct device_guard *guard)
+{
+    CHECK(pthread_mutex_unlock(&guard->mutex) == 0);
+}
+
+void device_guard_tell(struct device_guard *guard)
+{
+    CHECK(pthread_cond_broadcast(&guard->changed) == 0);
+}
+
+void device_guard_await(struct device_guard *guard)
+{
+    CHECK(pthread_cond_wait(&guard->changed, &guard->mutex) == 0);
+}
+
+/* --- services --- */
+
+static const struct device_services *enter(const struct guarded_device *guarded)
+{
+    device_guard_enter(guarded->guard);
+    return guarded->device;
+}
+
+static void leave(const struct guarded_device *guarded)
+{
+    device_guard_leave(guarded->guard);
+}
+
+/* A fault may have struck in the call: time passed, events completed or were lost. */
+static enum device_result leave_changed(const struct guarded_device *guarded,
+                                        enum device_result result)
+{
+    device_guard_tell(guarded->guard);
+    leave(guarded);
+    return result;
+}
+
+static enum device_result service_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
+{
+    const struct device_services *device = enter(context);
+    return leave_changed(context, device->copy(device->context, from, to, bytes));
+}
+
+static enum device_result service_stage_out(void *context, uint64_t from, uint64_t bytes,
+                                            uint64_t *stage)
+{
+    const struct device_services *device = enter(context);
+    return leave_changed(context, device->stage_out(device->context, from, bytes, stage));
+}
+
+static enum device_result service_stage_in(void *context, uint64_t stage, uint64_t to)
+{
+    const struct device_services *device = enter(context);
+    return leave_changed(context, device->stage_in(device->context, stage, to));
+}
+
+static void service_stage_drop(void *context, uint64_t stage)
+{
+    const struct device_services *device = enter(context);
+    device->stage_drop(device->context, stage);
+    leave(context);
+}
+
+static uint64_t service_completed_count(void *context)
+{
+    const struct device_services *device = enter(context);
+    const uint64_t count = device->completed_count(device->context);
+    leave(context);
+    return count;
+}
+
+static bool service_event_done(void *context, uint64_t event)
+{
+    const struct device_services *device = enter(context);
+    const bool is_done = device->event_done(device->context, event);
+    leave(context);
+    return is_done;
+}
+
+static enum device_result service_event_wait(void *context, uint64_t event)
+{
+    const struct device_services *device = enter(context);
+    return leave_changed(context, device->event_wait(device->context, event));
+}
+
+static enum device_result service_unload(void *context, uint64_t program)
+{
+    const struct device_services *device = enter(context);
+    return leave_changed(context, device->unload(device->context, program));
+}
+
+static uint64_t service_clock_ns(void *context)
+{
+    const struct device_services *device = enter(context);
+    const uint64_t now_ns = device->clock_ns(device->context);
+    leave(context);
+    return now_ns;
+}
+
+static void *service_host_alloc(void *context, size_t bytes)
+{
+    const struct device_services *device = enter(context);
+    void *memory = device->host_alloc(device->context, bytes);
+    leave(context);
+    return memory;
+}
+
+static void service_host_free(void *context, void *memory, size_t bytes)
+{
+    const struct device_services *device = enter(context);
+    device->host_free(device->context, memory, bytes);
+    leave(context);
+}
+
+struct guarded_device *guarded_device_create(struct device_guard *guard,
+                                             const struct device_services *device)
+{
+    struct guarded_device *guarded = malloc(sizeof *guarded);
+    CHECK(guarded != NULL);
+    *guarded = (struct guarded_device){.guard = guard, .device = device};
+    guarded->services = (struct device_services){
+        .size_bytes = sizeof(struct device_services),
+        .context = guarded,
+        .copy = service_copy,
+        .stage_out = service_stage_out,
+        .stage_in = service_stage_in,
+        .stage_drop = service_stage_drop,
+        .completed_count = service_completed_count,
+        .event_done = service_event_done,
+        .event_wait = service_event_wait,
+        .unload = service_unload,
+        .clock_ns = service_clock_ns,
+        .host_alloc = service_host_alloc,
+        .host_free = service_host_free,
+    };
+    return guarded;
+}
+
+void guarded_device_destroy(struct guarded_device *guarded)
+{
+    free(guarded);
+}
+
+const struct device_services *guarded_device_services(const struct guarded_device *guarded)
+{
+    return &guarded->services;
+}

@@ -1,0 +1,86 @@
+#include "harness/device/device_parts.h"
+
+/* --- what it holds --- */
+
+void device_stamp(struct device *device, uint64_t address, uint64_t bytes, uint32_t owner)
+{
+    if (bytes > 0 && is_in_range(device, address, bytes)) {
+        contents_stamp(&device->contents, address, bytes, owner);
+    }
+}
+
+bool device_holds(const struct device *device, uint64_t address, uint64_t bytes, uint32_t owner)
+{
+    return contents_hold(&device->contents, address, bytes, owner);
+}
+
+/* --- what its stages hold --- */
+
+/* Whether the piece is the owner's bytes [0, bytes), in order and without a gap. */
+static bool piece_holds(const struct contents_piece *piece, uint32_t owner, uint64_t bytes)
+{
+    uint64_t at = 0;
+    for (size_t i = 0; i < piece->count && at < bytes; i++) {
+        const struct span *span = &piece->spans[i];
+        if (span->owner != owner || span->start != at || span->offset != at) {
+            return false;
+        }
+        at = span->end;
+    }
+    return at >= bytes;
+}
+
+bool device_has_staged(const struct device *device, uint32_t owner, uint64_t bytes)
+{
+    for (size_t i = 0; i < device->stage_count; i++) {
+        if (device->stages[i].id != 0 && piece_holds(&device->stages[i].piece, owner, bytes)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void device_stamp_stage(struct device *device, uint64_t stage, uint64_t bytes, uint32_t owner)
+{
+    struct stage *staged = stage_of(device, stage);
+    if (staged != NULL) {
+        struct contents_piece *piece = &staged->piece;
+        piece->spans = array_resized(piece->spans, sizeof *piece->spans);
+        piece->spans[0] = (struct span){.end = bytes, .owner = owner};
+        piece->count = 1;
+    }
+}
+
+static void piece_scrub(struct contents_piece *piece, uint32_t owner)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < piece->count; i++) {
+        if (piece->spans[i].owner != owner) {
+            piece->spans[kept++] = piece->spans[i];
+        }
+    }
+    piece->count = kept;
+}
+
+/* --- both --- */
+
+void device_scrub(struct device *device, uint32_t owner)
+{
+    contents_scrub(&device->contents, owner);
+    for (size_t i = 0; i < device->stage_count; i++) {
+        piece_scrub(&device->stages[i].piece, owner);
+    }
+}
+
+void device_settle(struct device *device)
+{
+    contents_settle(&device->contents);
+    device->begun
+        .done_bytes = 0; /* what had arrived is forgotten, too: the same call brings all of it */
+}
+
+uint64_t device_footprint_bytes(const struct device *device)
+{
+    return sizeof *device + contents_footprint_bytes(&device->contents) +
+           device->call_capacity * sizeof(struct device_call);
+}

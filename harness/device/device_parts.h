@@ -1,0 +1,142 @@
+/* What a simulated device consists of, as its parts share it, and how each of its calls begins and
+ * ends.  Only device.c and its parts, device_memory.c, device_moves.c and device_services.c,
+ * include it. */
+#ifndef HARNESS_DEVICE_DEVICE_PARTS_H
+#define HARNESS_DEVICE_DEVICE_PARTS_H
+
+#include "harness/base/array.h"
+#include "harness/device/device.h"
+#include "harness/device/device_contents.h"
+#include "harness/device/device_faults.h"
+
+#include <stdlib.h>
+
+/* A block on its way through host memory: the extents it consisted of, from offset 0. */
+struct stage {
+    uint64_t id; /* 0 = free place */
+    uint64_t bytes;
+    struct contents_piece piece;
+};
+
+/* The copy or stage_in that stopped half-way. */
+struct begun {
+    bool is_open;
+    struct device_call call;
+    uint64_t done_bytes; /* from the end that goes first */
+};
+
+struct device {
+    uint64_t capacity_bytes;
+    struct timeline *timeline;
+    struct device_services services;
+    struct contents contents;
+    struct stage *stages;
+    size_t stage_count;
+    uint64_t stage_id_last;
+    struct device_call *calls;
+    size_t call_count, call_capacity;
+    uint64_t call_count_max;
+    uint64_t total_count; /* calls of this op, those that are not logged included */
+    uint64_t poll_count;  /* since the last call that can be refused */
+    struct device_faults faults;
+    struct begun begun;
+    uint64_t *half_unloaded; /* programs, half_unloaded_count of them */
+    size_t half_unloaded_count, half_unloaded_capacity;
+    struct device_images images;
+    uint64_t doubled_count;             /* completions that the target sees twice */
+    const struct device_waiter *waiter; /* NULL = none */
+    device_witness *witness;            /* NULL = none */
+    void *witness_context;
+    struct host_memory host_memory;
+    bool hung, is_runaway;
+    bool is_in_op;
+    bool left_range;
+};
+
+/* --- its stages --- */
+
+/* id 0: a free place.  NULL: there is none. */
+static inline struct stage *stage_find(struct device *device, uint64_t id)
+{
+    for (size_t i = 0; i < device->stage_count; i++) {
+        if (device->stages[i].id == id) {
+            return &device->stages[i];
+        }
+    }
+    return NULL;
+}
+
+/* NULL: there is no such stage, or it has ended. */
+static inline struct stage *stage_of(struct device *device, uint64_t id)
+{
+    return id == 0 ? NULL : stage_find(device, id);
+}
+
+static inline void stage_end(struct stage *stage)
+{
+    free(stage->piece.spans);
+    *stage = (struct stage){0};
+}
+
+/* --- its calls --- */
+
+/* Any call that can be refused begins here. */
+static inline struct device_call begin_call(struct device *device, enum device_call_kind kind)
+{
+    if (device->witness != NULL) {
+        device->witness(device->witness_context, kind);
+    }
+    /* Host memory is none of the device: who takes some need not look at the events again. */
+    const bool may_jump = device->is_in_op && kind != DEVICE_CALL_HOST_ALLOC;
+    const struct device_fault *jump = may_jump ? faults_strike(&device->faults, FAULT_CLOCK_JUMP)
+                                               : NULL;
+    if (jump != NULL) {
+        timeline_advance(device->timeline, jump->delay_ns);
+    }
+    device->poll_count = 0;
+    return (struct device_call){.kind = kind,
+                                .completed_before = timeline_completed_count(device->timeline)};
+}
+
+/* And ends here, in the log of the op. */
+static inline enum device_result end_call(struct device *device, struct device_call *call,
+                                          enum device_result result)
+{
+    device->calls = array_grown(device->calls, device->call_count, &device->call_capacity,
+                                sizeof *device->calls);
+    call->result = result;
+    device->calls[device->call_count++] = *call;
+    return result;
+}
+
+/* Counts a call; true when it must be refused because the op made too many. */
+static inline bool is_over_bound(struct device *device)
+{
+    if (++device->total_count > device->call_count_max) {
+        device->hung = true;
+    }
+    return device->hung;
+}
+
+static inline bool is_in_range(struct device *device, uint64_t address, uint64_t bytes)
+{
+    if (bytes <= device->capacity_bytes && address <= device->capacity_bytes - bytes) {
+        return true;
+    }
+    device->left_range = true;
+    return false;
+}
+
+/* --- its services --- */
+
+/* Those that move bytes; the device is their context. */
+enum device_result device_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes);
+enum device_result device_stage_out(void *context, uint64_t from, uint64_t bytes,
+                                    uint64_t *stage_id);
+enum device_result device_stage_in(void *context, uint64_t stage_id, uint64_t to);
+void device_stage_drop(void *context, uint64_t stage_id);
+
+/* All of them, as the target gets them. */
+struct device_services device_offered(struct device *device);
+
+#endif

@@ -1,0 +1,175 @@
+#include "harness/device/device_parts.h"
+
+/* Honest targets poll each of their events after each wait: that is far below 67 million. */
+#define POLL_COUNT_MAX ((uint64_t)1 << 26)
+
+/* --- events and the clock --- */
+
+/* A target that polls and polls would never come back: from then on it is told what it may be
+ * waiting for, and device_hung says so. */
+static bool is_runaway(struct device *device)
+{
+    if (device->waiter != NULL) {
+        device->waiter->looked(device->waiter->context);
+    }
+    if (++device->poll_count > POLL_COUNT_MAX) {
+        device->hung = device->is_runaway = true;
+    }
+    return device->is_runaway;
+}
+
+static uint64_t service_completed_count(void *context)
+{
+    struct device *device = context;
+    const uint64_t more = is_runaway(device) ? device->poll_count : 0;
+    return timeline_completed_count(device->timeline) + device->doubled_count + more;
+}
+
+static bool service_event_done(void *context, uint64_t event)
+{
+    struct device *device = context;
+    return is_runaway(device) || timeline_state(device->timeline, event) == EVENT_DONE;
+}
+
+static uint64_t service_clock_ns(void *context)
+{
+    struct device *device = context;
+    return is_runaway(device) ? UINT64_MAX : timeline_now_ns(device->timeline);
+}
+
+/* Until the pending event is done or lost. */
+static enum device_result let_pass(struct device *device, uint64_t event, uint64_t due_ns)
+{
+    if (device->waiter != NULL) {
+        device->waiter->wait(device->waiter->context, event);
+        return timeline_state(device->timeline, event) == EVENT_DONE ? DEVICE_OK : DEVICE_LOST;
+    }
+    const uint64_t now_ns = timeline_now_ns(device->timeline);
+    timeline_advance(device->timeline, due_ns > now_ns ? due_ns - now_ns : 0);
+    return DEVICE_OK;
+}
+
+static enum device_result wait_for(struct device *device, uint64_t event)
+{
+    if (timeline_state(device->timeline, event) == EVENT_UNKNOWN ||
+        faults_disturb_wait(&device->faults, device->timeline, event)) {
+        return DEVICE_REFUSED;
+    }
+    if (timeline_state(device->timeline, event) == EVENT_DONE) {
+        return DEVICE_OK;
+    }
+    const uint64_t due_ns = timeline_due_ns(device->timeline, event);
+    return due_ns == DELAY_NEVER ? DEVICE_LOST : let_pass(device, event, due_ns);
+}
+
+static enum device_result service_event_wait(void *context, uint64_t event)
+{
+    struct device *device = context;
+    struct device_call call = begin_call(device, DEVICE_CALL_WAIT);
+    call.from = event;
+    if (is_over_bound(device) || faults_refuse(&device->faults, FAULT_WAIT)) {
+        return end_call(device, &call, DEVICE_REFUSED);
+    }
+    const bool is_doubled = faults_strike(&device->faults, FAULT_EVENT_DOUBLED) != NULL;
+    const enum device_result result = wait_for(device, event);
+    device->doubled_count += is_doubled && result == DEVICE_OK;
+    return end_call(device, &call, result);
+}
+
+/* --- programs --- */
+
+/* Takes the program from those that are half unloaded; false: it is none. */
+static bool take_half_unloaded(struct device *device, uint64_t program)
+{
+    for (size_t i = 0; i < device->half_unloaded_count; i++) {
+        if (device->half_unloaded[i] == program) {
+            device->half_unloaded[i] = device->half_unloaded[--device->half_unloaded_count];
+            return true;
+        }
+    }
+    return false;
+}
+
+static void unload_half(struct device *device, uint64_t program)
+{
+    uint32_t owner = 0;
+    if (device->images.owner_of != NULL &&
+        device->images.owner_of(device->images.context, program, &owner)) {
+        contents_lose_half(&device->contents, owner);
+    }
+    device->half_unloaded = array_grown(device->half_unloaded, device->half_unloaded_count,
+                                        &device->half_unloaded_capacity, sizeof program);
+    device->half_unloaded[device->half_unloaded_count++] = program;
+}
+
+static enum device_result unload(struct device *device, uint64_t program)
+{
+    if (take_half_unloaded(device, program)) {
+        return DEVICE_OK;
+    }
+    if (faults_refuse(&device->faults, FAULT_UNLOAD) ||
+        faults_are_busy(&device->faults, timeline_now_ns(device->timeline))) {
+        return DEVICE_REFUSED;
+    }
+    if (faults_strike(&device->faults, FAULT_UNLOAD_HALF) != NULL) {
+        unload_half(device, program);
+        return DEVICE_PARTIAL;
+    }
+    return DEVICE_OK;
+}
+
+static enum device_result service_unload(void *context, uint64_t program)
+{
+    struct device *device = context;
+    struct device_call call = begin_call(device, DEVICE_CALL_UNLOAD);
+    call.from = program;
+    return end_call(device, &call,
+                    is_over_bound(device) ? DEVICE_REFUSED : unload(device, program));
+}
+
+/* --- host memory --- */
+
+static void *service_host_alloc(void *context, size_t bytes)
+{
+    struct device *device = context;
+    struct device_call call = begin_call(device, DEVICE_CALL_HOST_ALLOC);
+    call.bytes = bytes;
+    if (faults_refuse(&device->faults, FAULT_HOST_MEMORY)) {
+        (void)end_call(device, &call, DEVICE_REFUSED);
+        return NULL;
+    }
+    return host_memory_alloc(&device->host_memory, bytes);
+}
+
+static void service_host_free(void *context, void *memory, size_t bytes)
+{
+    struct device *device = context;
+    if (memory == NULL) {
+        return;
+    }
+    if (device->waiter != NULL) {
+        device->waiter->gave_back(device->waiter->context, memory, bytes);
+    }
+    host_memory_free(&device->host_memory, memory, bytes);
+}
+
+/* --- all of them --- */
+
+struct device_services device_offered(struct device *device)
+{
+    return (struct device_services){
+        .size_bytes = sizeof(struct device_services),
+        .context = device,
+        .copy = device_copy,
+        .stage_out = device_stage_out,
+        .stage_in = device_stage_in,
+        .stage_drop = device_stage_drop,
+        .completed_count = service_completed_count,
+        .event_done = service_event_done,
+        .event_wait = service_event_wait,
+        .unload = service_unload,
+        .clock_ns = service_clock_ns,
+        .host_alloc = service_host_alloc,
+        .host_free = service_host_free,
+    };
+}

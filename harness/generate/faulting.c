@@ -1,0 +1,121 @@
+#include "harness/generate/faulting.h"
+
+#include "harness/base/check.h"
+#include "harness/model/model_update.h"
+
+/* "faulting", as a number that no other part of a seed uses. */
+#define FAULTING_STREAM UINT64_C(0x6661756C74696E67)
+#define DELAY_MIN_NS UINT64_C(1000)
+#define DELAY_MAX_NS UINT64_C(10000000000)
+enum { FOR_EVER_PERCENT = 10, RETIRE_PARTS = 256 };
+static_assert(FAULTING_KIND_COUNT < 32, "a wish has a bit for each kind");
+
+void faulting_init(struct faulting *faulting, const struct fault_wish *wish, uint64_t seed)
+{
+    CHECK((wish->kinds & ~FAULTING_ALL) == 0);
+    *faulting = (struct faulting){0};
+    random_init(&faulting->random, random_derive(seed, FAULTING_STREAM));
+    for (unsigned i = 0; i < FAULTING_KIND_COUNT; i++) {
+        /* Drawn whether wished for or not: allowing one kind does not change what the others do. */
+        const bool is_on = random_chance(&faulting->random, FAULTING_ON_PERCENT, 100);
+        const uint64_t period = random_log_uniform(&faulting->random, FAULTING_PERIOD_MIN,
+                                                   FAULTING_PERIOD_MAX);
+        faulting->kinds[i].period = is_on && (wish->kinds >> i & 1) != 0 ? (uint32_t)period : 0;
+    }
+    faulting->kinds[FAULTING_RETIRE].period *= FAULTING_RETIRE_PERIOD_FACTOR;
+}
+
+static struct op make_fault(struct faulting *faulting, enum fault_kind kind, uint8_t host,
+                            uint32_t op_number)
+{
+    struct op op = op_make(OP_FAULT);
+    op.host = host;
+    op.tag = (uint8_t)kind;
+    op.size_bytes = 1 + random_below(&faulting->random,
+                                     1 + random_below(&faulting->random, FAULTING_NTH_MAX));
+    if (fault_info(kind)->has_delay) {
+        op.delay_ns = random_log_uniform(&faulting->random, DELAY_MIN_NS, DELAY_MAX_NS);
+    }
+    if (random_chance(&faulting->random, FOR_EVER_PERCENT, 100)) {
+        op.flags = OP_FOR_EVER;
+        faulting->kinds[kind].host = host;
+        faulting->kinds[kind].disarm_at = op_number + (uint32_t)random_between(
+                                                          &faulting->random, FAULTING_LAST_OPS_MIN,
+                                                          FAULTING_LAST_OPS_MAX);
+    }
+    return op;
+}
+
+static struct op make_disarm(struct faulting *faulting, enum fault_kind kind)
+{
+    struct op op = op_make(OP_FAULT);
+    op.host = faulting->kinds[kind].host;
+    op.tag = (uint8_t)kind;
+    faulting->kinds[kind].disarm_at = 0;
+    return op;
+}
+
+/* A few granules, at most one part of RETIRE_PARTS of the device: in what is free then, or, where
+ * blocks may be moved to any span, at the end of the device, if it is free.  Each bad range in the
+ * middle would make a span of its own there, and a full device a bin packing that no search
+ * decides. */
+static struct op make_retire(struct faulting *faulting, const struct model *model, uint8_t host)
+{
+    const uint64_t granule = model_granule_bytes(model);
+    const uint64_t granules = model_capacity_bytes(model) / granule;
+    const uint64_t most = granules / RETIRE_PARTS;
+    struct op op = op_make(OP_RETIRE);
+    op.host = host;
+    op.size_bytes = granule * random_log_uniform(&faulting->random, 1, most == 0 ? 1 : most);
+    op.address = granule * random_below(&faulting->random, granules == 0 ? 1 : granules);
+    if (model_contract(model)->defrag != DEFRAG_REPACK) {
+        op.flags = OP_RELATIVE;
+    } else if (model_retired_bytes(model) + op.size_bytes <= model_capacity_bytes(model)) {
+        op.address = model_capacity_bytes(model) - model_retired_bytes(model) - op.size_bytes;
+    }
+    faulting->retire_count++;
+    return op;
+}
+
+static bool may_strike(const struct faulting *faulting, unsigned kind, uint32_t op_number)
+{
+    if (faulting->kinds[kind].period == 0 || faulting->kinds[kind].disarm_at != 0) {
+        return false;
+    }
+    if (kind == FAULTING_RETIRE && faulting->retire_count == FAULTING_RETIRE_COUNT_MAX) {
+        return false;
+    }
+    return (uint64_t)faulting->fault_count * FAULTING_OPS_PER_FAULT <= op_number;
+}
+
+static bool find_disarm(struct faulting *faulting, uint32_t op_number, struct op *op)
+{
+    for (unsigned i = 0; i < FAULT_KIND_COUNT; i++) {
+        if (faulting->kinds[i].disarm_at != 0 && faulting->kinds[i].disarm_at <= op_number) {
+            *op = make_disarm(faulting, (enum fault_kind)i);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool faulting_next(struct faulting *faulting, const struct scenario_view *view, struct op *op)
+{
+    CHECK(view->host_count >= 1);
+    if (find_disarm(faulting, view->op_number, op)) {
+        return true;
+    }
+    for (unsigned i = 0; i < FAULTING_KIND_COUNT; i++) {
+        if (!may_strike(faulting, i, view->op_number) ||
+            !random_chance(&faulting->random, 1, faulting->kinds[i].period)) {
+            continue;
+        }
+        const uint8_t host = (uint8_t)random_below(&faulting->random, view->host_count);
+        *op = i == FAULTING_RETIRE
+                  ? make_retire(faulting, view->hosts[host], host)
+                  : make_fault(faulting, (enum fault_kind)i, host, view->op_number);
+        faulting->fault_count++;
+        return true;
+    }
+    return false;
+}

@@ -1,0 +1,41 @@
+/* One adversarial workload: a source of ops that chooses from its random source and the model,
+ * never from the target. */
+#ifndef HARNESS_GENERATE_SCENARIO_H
+#define HARNESS_GENERATE_SCENARIO_H
+
+#include "harness/base/random.h"
+#include "harness/model/model.h"
+#include "harness/op/op.h"
+#include "harness/op/setup.h"
+
+/* What a scenario sees when it chooses. */
+struct scenario_view {
+    const struct model *const *hosts; /* host_count of them */
+    uint32_t host_count;
+    uint32_t op_number; /* the number that the chosen op will get */
+};
+
+enum { SCENARIO_STATE_BYTES = 8192 };
+
+/* A descriptor; all of it is constant. */
+struct scenario {
+    const char *name;
+    const char *summary;    /* what it does to an allocator: one sentence */
+    const char *source;     /* the field report or published test that it comes from */
+    const char *chip;       /* when the user names neither chip nor capacity */
+    uint32_t ops_per_trial; /* a trial ends after so many ops, or when next returns false */
+    bool needs_programs; /* pointless on a target without programs: the run skips it and says so */
+    bool takes_weights; /* some of its ops come from the generator, with the weights of its setup */
+
+    /* Draws what this trial will be like.  May change setup (host_count, tag names, capacity when
+     * capacity_is_free, target options that are not set) but nothing that the user fixed.
+     * state: SCENARIO_STATE_BYTES of the caller's, zeroed, aligned for any type. */
+    void (*begin)(void *state, struct random *random, struct setup *setup, bool capacity_is_free);
+
+    /* Chooses the next op.  False: the trial is over.  Must be total: whatever the model says, it
+     * returns some op or ends. */
+    bool (*next)(void *state, struct random *random, const struct scenario_view *view,
+                 struct op *op);
+};
+
+#endif

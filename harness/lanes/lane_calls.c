@@ -1,0 +1,188 @@
+#include "harness/lanes/lane_calls.h"
+
+#include "harness/base/check.h"
+#include "harness/rules/judge_overlap.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void lane_calls_init(struct lane_calls *calls, size_t op_count)
+{
+    calls->clients = clients_create(op_count);
+    calls->undone = malloc((op_count + 1) * sizeof *calls->undone);
+    CHECK(calls->undone != NULL);
+}
+
+void lane_calls_deinit(struct lane_calls *calls)
+{
+    clients_destroy(calls->clients);
+    free(calls->undone);
+    calls->clients = NULL;
+    calls->undone = NULL;
+}
+
+void lane_calls_reset(struct lane_calls *calls)
+{
+    calls->run = NULL;
+    clients_clear(calls->clients);
+    for (size_t i = 0; i < calls->ops->count + 1; i++) {
+        calls->undone[i] = 1;
+    }
+    overlap_clear(&calls->overlap);
+}
+
+/* --- the run --- */
+
+void lane_calls_attach(struct lane_calls *calls, const struct device_waiter *waiter)
+{
+    calls->run->judge.hosts_differ =
+        true; /* who asks first is the schedule's business: their answers may differ */
+    for (uint32_t i = 0; i < calls->run->setup.host_count; i++) {
+        struct host *host = &calls->run->hosts[i];
+        host->clients = calls->clients;
+        model_set_unordered(host->model);
+        device_set_waiter(host->device, waiter);
+    }
+}
+
+void lane_calls_detach(struct lane_calls *calls)
+{
+    for (uint32_t i = 0; i < calls->run->setup.host_count; i++) {
+        calls->run->hosts[i].clients = NULL;
+        device_set_waiter(calls->run->hosts[i].device, NULL);
+    }
+}
+
+void lane_calls_finish(struct lane_calls *calls)
+{
+    (void)run_finish(calls->run);
+    (void)lane_calls_tell(calls);
+}
+
+/* --- calls --- */
+
+uint32_t lane_calls_begin(struct lane_calls *calls, struct host *host, uint8_t lane)
+{
+    struct run *run = calls->run;
+    for (uint32_t i = 0; i < run->setup.host_count && calls->overlap.call_count == 0; i++) {
+        host_begin_overlap(&run->hosts[i]);
+    }
+    return overlap_begin(&calls->overlap, &run->judge, host, lane);
+}
+
+/* --- judging --- */
+
+static void add_note(char reason[VERDICT_REASON_BYTES], const char *note)
+{
+    const size_t used = strlen(reason);
+    const size_t note_bytes = strlen(note) + 1;
+    const size_t room = VERDICT_REASON_BYTES - 1 - note_bytes;
+    (void)snprintf(reason + (used < room ? used : room), note_bytes + 1, " %s", note);
+}
+
+bool lane_calls_tell(struct lane_calls *calls)
+{
+    struct run *run = calls->run;
+    if (run->is_broken && calls->note != NULL) {
+        add_note(run->verdict.reason, calls->note);
+    }
+    if (calls->listener != NULL && calls->listener->judged != NULL) {
+        calls->listener->judged(calls->listener->context, run, &run->verdict);
+    }
+    if (run->is_broken) {
+        calls->trial->first = run->verdict;
+    }
+    return !run->is_broken;
+}
+
+/* Whether blocks moved or programs went while the calls met. */
+static bool has_moved(const struct run *run)
+{
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        size_t count = 0;
+        const struct device_call *made = device_calls(run->hosts[i].device, &count);
+        for (size_t k = 0; k < count; k++) {
+            if (made[k].kind != DEVICE_CALL_WAIT && made[k].kind != DEVICE_CALL_HOST_ALLOC) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* What cannot be told apart from an address that was read late is no finding; the model is not the
+ * target's any more. */
+static bool give_up(struct lane_calls *calls)
+{
+    struct run *run = calls->run;
+    const enum verdict_kind kind = run->verdict.kind;
+    if (!calls->places_may_be_late || (kind != VERDICT_BROKEN && kind != VERDICT_PREMATURE) ||
+        !has_moved(run)) {
+        return false;
+    }
+    run->verdict.kind = VERDICT_NONE;
+    run->verdict.rule = RULE_NONE;
+    run->totals.excused++;
+    run->is_broken = true;
+    return true;
+}
+
+static bool judged_overlapping(void *context, const struct overlap_call *over)
+{
+    struct lane_calls *calls = context;
+    if (give_up(calls)) {
+        return false;
+    }
+    run_take_overlapping(calls->run, over->host, &over->call, over->message);
+    return lane_calls_tell(calls);
+}
+
+static void judge_one(struct lane_calls *calls)
+{
+    struct overlap_call *over = &calls->overlap.calls[0];
+    const struct op_kind_info *info = op_kind_info(over->call.op.kind);
+    if (!over->call.skipped && (info->has_block || info->has_program)) {
+        over->call.slot = model_slot_of_op(over->host->model, over->call.op.ref);
+    }
+    probe_watch_begin(&calls->run->watch, over->host->model, &over->call.op);
+    run_take_call(calls->run, over->host, &over->call, over->message);
+    (void)lane_calls_tell(calls);
+}
+
+/* It met no other call, nor an event that completed at an instant that matters: of an out-of-memory
+ * any instant may be the one that excuses it, and of others the device's log tells, unless events
+ * never pause.  Then it is judged as strictly as the call of a single client. */
+static bool is_one_alone(const struct lane_calls *calls)
+{
+    const struct overlap *overlap = &calls->overlap;
+    const bool is_oom = overlap->calls[0].call.result == TARGET_NO_MEMORY;
+    return overlap->call_count == 1 &&
+           ((!calls->events_never_pause && !is_oom) ||
+            overlap->marks[0].completed_count ==
+                overlap->marks[overlap->mark_count - 1].completed_count);
+}
+
+static void judge_many(struct lane_calls *calls)
+{
+    struct run *run = calls->run;
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        run_count_device_calls(run, &run->hosts[i]);
+    }
+    const struct overlap_teller teller = {calls, judged_overlapping};
+    (void)judge_overlap(&run->judge, &calls->overlap, &teller);
+}
+
+void lane_calls_judge(struct lane_calls *calls)
+{
+    struct run *run = calls->run;
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        host_end_overlap(&run->hosts[i]);
+    }
+    if (is_one_alone(calls)) {
+        judge_one(calls);
+    } else {
+        judge_many(calls);
+    }
+    overlap_clear(&calls->overlap);
+}

@@ -1,0 +1,51 @@
+/* The calls of a run with lanes, whoever decides which lane goes on: what the clients know, which
+ * ops have returned, which calls met, and their judgement once none is under way.  For one thread
+ * at a time.  Only what runs lanes includes it. */
+#ifndef HARNESS_LANES_LANE_CALLS_H
+#define HARNESS_LANES_LANE_CALLS_H
+
+#include "harness/call/clients.h"
+#include "harness/rules/overlap.h"
+#include "harness/run/run_state.h"
+#include "harness/run/trial.h"
+
+struct lane_calls {
+    const struct op_list *ops;
+    const struct run_listener *listener; /* may be NULL */
+    struct trial *trial;
+    struct run *run; /* NULL: not opened yet, or given up */
+    struct clients *clients;
+    /* the calls since the last judgement; zero at first, and kept from run to run */
+    struct overlap overlap;
+    uint32_t *undone;        /* by op: 1 until it has returned; a gate */
+    bool events_never_pause; /* they complete at any instant of a call, not only where it meets the
+                                device */
+    bool places_may_be_late; /* between a block's making and the look at its address others may move
+                                it: where calls met moves or evictions, what seems broken is not
+                                told, and the run ends there */
+    const char *note;        /* put behind the reason of a broken promise; NULL: nothing */
+};
+/* For runs of a list of op_count ops. */
+void lane_calls_init(struct lane_calls *calls, size_t op_count);
+void lane_calls_deinit(struct lane_calls *calls); /* the overlap stays */
+/* Before each run; what precedes run, and the last two, are set by the caller. */
+void lane_calls_reset(struct lane_calls *calls);
+
+/* From attach to detach the calls of the run go by what clients know, and wait for events as waiter
+ * does. */
+void lane_calls_attach(struct lane_calls *calls, const struct device_waiter *waiter);
+void lane_calls_detach(struct lane_calls *calls);
+
+/* A call of the lane to the host begins; returns its number among those since the last judgement.
+ */
+uint32_t lane_calls_begin(struct lane_calls *calls, struct host *host, uint8_t lane);
+/* No call is under way: judges those since the last judgement, at least one.  Then
+ * calls->run->is_broken says whether the run is over. */
+void lane_calls_judge(struct lane_calls *calls);
+/* Tells the listener of the verdict; keeps it when it ends the run.  False: it does. */
+bool lane_calls_tell(struct lane_calls *calls);
+/* Every lane has ended and no promise was broken: cleans up, and judges that.  calls->run is left
+ * to the caller, and to collect the trial from. */
+void lane_calls_finish(struct lane_calls *calls);
+
+#endif

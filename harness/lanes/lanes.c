@@ -1,0 +1,298 @@
+#include "harness/lanes/lanes.h"
+
+#include "explore/order.h"
+#include "explore/pthreads.h"
+#include "explore/strategy_replay.h"
+#include "harness/base/check.h"
+#include "harness/lanes/lanes_parts.h"
+#include "harness/run/trial.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- a run, as lane 0 has it --- */
+
+const char *lanes_why_not(const struct target_contract *contract)
+{
+    return !contract->thread_safe    ? "its contract does not say that several threads may call it"
+           : !contract->queues_frees ? "it takes no queued frees, so nothing of it can overlap"
+                                     : NULL;
+}
+
+static void collect(struct lanes *lanes, const struct run *run)
+{
+    if (lanes->plan->is_again && lanes->calls.trial->first.kind == VERDICT_NONE) {
+        trial_collect_counts(lanes->calls.trial, run);
+    } else {
+        trial_collect(lanes->calls.trial, run);
+    }
+}
+
+static void finish(struct lanes *lanes)
+{
+    struct run *run = lanes->calls.run;
+    lane_calls_detach(&lanes->calls);
+    scheduler_alone(lanes->scheduler, true);
+    lanes_device_complete_all(lanes);
+    lane_calls_finish(&lanes->calls);
+    collect(lanes, run);
+    lanes->calls.run = NULL; /* no event of it completes any more */
+    scheduler_events_changed(lanes->scheduler);
+    run_end(run);
+    lanes->spare = run;
+    scheduler_alone(lanes->scheduler, false);
+}
+
+static struct run *open_run(struct lanes *lanes)
+{
+    const struct lanes_plan *plan = lanes->plan;
+    struct run *spare = lanes->spare;
+    lanes->spare = NULL;
+    return spare != NULL ? run_begin_again(spare, plan->target, plan->setup, lanes->reason)
+                         : run_create(plan->target, plan->setup, lanes->reason);
+}
+
+/* Whether the target says that it may be called by lanes; else the reason is set. */
+static bool may_run(const struct lanes *lanes, const struct run *run)
+{
+    const char *why = lanes_why_not(&run->hosts[0].contract);
+    if (why != NULL) {
+        snprintf(lanes->reason, RUN_REASON_BYTES, "target '%s' cannot be run with lanes: %s",
+                 lanes->plan->target->name, why);
+    }
+    return why == NULL;
+}
+
+static void run_body(void *context)
+{
+    struct lanes *lanes = context;
+    struct run *run = open_run(lanes);
+    lanes->is_refused = run == NULL || !may_run(lanes, run);
+    if (lanes->is_refused) {
+        run_destroy(run);
+        return;
+    }
+    lanes->calls.run = run;
+    op_list_copy(&run->ops, lanes->plan->ops);
+    lanes_device_attach(lanes);
+    lanes_ops_run(lanes);
+    finish(lanes);
+    pthreads_lane_end();
+}
+
+/* --- its memory --- */
+
+struct lanes *lanes_create(enum scheduler_backend backend)
+{
+    struct lanes *lanes = calloc(1, sizeof *lanes);
+    CHECK(lanes != NULL);
+    pthreads_link();
+    lanes->scheduler = scheduler_create(backend);
+    lanes_device_init(lanes);
+    return lanes;
+}
+
+static void forget_list(struct lanes *lanes)
+{
+    run_destroy(lanes->spare);
+    lanes->spare = NULL;
+    lane_calls_deinit(&lanes->calls);
+}
+
+void lanes_destroy(struct lanes *lanes)
+{
+    if (lanes == NULL) {
+        return;
+    }
+    scheduler_destroy(lanes->scheduler);
+    forget_list(lanes);
+    lanes_device_deinit(lanes);
+    overlap_deinit(&lanes->calls.overlap);
+    free(lanes);
+}
+
+/* What runs of another list cannot use. */
+static void make_for_list(struct lanes *lanes, size_t count)
+{
+    forget_list(lanes);
+    lane_calls_init(&lanes->calls, count);
+    lanes_device_make(lanes, count);
+}
+
+/* --- a run under the scheduler --- */
+
+static void begin(struct lanes *lanes, const struct lanes_plan *plan)
+{
+    lanes->plan = plan;
+    lanes->is_refused = false;
+    if (!plan->is_again) {
+        make_for_list(lanes, plan->ops->count);
+    }
+    lanes->calls.ops = plan->ops;
+    lanes->calls.places_may_be_late = plan->order !=
+                                      NULL; /* its atomic operations are points, too */
+    lane_calls_reset(&lanes->calls);
+    lanes_device_reset(lanes);
+    plan->strategy->begin(plan->state, plan->run);
+}
+
+static enum rule rule_of(enum scheduler_outcome outcome)
+{
+    switch (outcome) {
+    case SCHEDULER_DEADLOCK:
+        return RULE_DEADLOCK;
+    case SCHEDULER_LIVELOCK:
+        return RULE_LIVELOCK;
+    case SCHEDULER_LOST_WAKEUP:
+        return RULE_LOST_WAKEUP;
+    case SCHEDULER_RACE:
+        return RULE_RACE;
+    case SCHEDULER_MISUSE:
+        return RULE_MISUSE;
+    default:
+        return RULE_HANG;
+    }
+}
+
+/* The run ended in the target's open(). */
+static void take_outcome_of_open(struct trial *trial, const struct setup *setup)
+{
+    trial->setup = *setup;
+    trial->totals.broken = 1;
+    op_list_init(&trial->ops);
+}
+
+/* The scheduler ended the run, not the judge: that is a broken promise of its own. */
+static void take_outcome(struct lanes *lanes, const struct scheduler_report *report)
+{
+    struct run *run = lanes->calls.run;
+    struct verdict verdict = {.kind = VERDICT_BROKEN,
+                              .rule = rule_of(report->outcome),
+                              .op = report->op == STEP_OP_NONE ? (uint32_t)lanes->plan->ops->count
+                                                               : report->op};
+    snprintf(verdict.reason, sizeof verdict.reason, "%.*s", (int)sizeof verdict.reason - 1,
+             report->text);
+    lanes->calls.trial->first = verdict;
+    if (run == NULL) {
+        take_outcome_of_open(lanes->calls.trial, lanes->plan->setup);
+        return;
+    }
+    run->verdict = verdict;
+    run->is_broken = true;
+    run->totals.broken++;
+    (void)lane_calls_tell(&lanes->calls);
+}
+
+/* What is left of the run when the scheduler has ended. */
+static void end(struct lanes *lanes, const struct scheduler_report *report)
+{
+    const struct lanes_plan *plan = lanes->plan;
+    struct trial *trial = lanes->calls.trial;
+    if (report->outcome != SCHEDULER_FINISHED && report->outcome != SCHEDULER_STOPPED) {
+        take_outcome(lanes, report);
+    }
+    if (lanes->calls.run != NULL) { /* given up half-way */
+        collect(lanes, lanes->calls.run);
+        run_abandon(lanes->calls.run);
+        lanes->calls.run = NULL;
+    }
+    if (!lanes->is_refused && !(plan->is_again && trial->first.kind == VERDICT_NONE)) {
+        lanes_append_schedule(&trial->ops, report->switches, report->deviation_count);
+    }
+}
+
+bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan,
+               const struct run_listener *listener, struct trial *trial,
+               struct scheduler_report *report, char reason[RUN_REASON_BYTES])
+{
+    memset(trial, 0, plan->is_again ? offsetof(struct trial, setup) : sizeof *trial);
+    const char *why_not = lanes_why_not_list(plan->ops);
+    if (why_not != NULL) {
+        snprintf(reason, RUN_REASON_BYTES, "%s", why_not);
+        return false;
+    }
+    begin(lanes, plan);
+    lanes->calls.listener = listener;
+    lanes->calls.trial = trial;
+    lanes->reason = reason;
+    const struct scheduler_plan scheduler_plan = {
+        .strategy = plan->strategy,
+        .strategy_state = plan->state,
+        .body = run_body,
+        .context = lanes,
+        .events = lanes_device_events,
+        .complete = lanes_device_complete,
+        .client_count = lanes_count(plan->ops),
+        .order = plan->order,
+        .trace = plan->trace,
+    };
+    scheduler_run(lanes->scheduler, &scheduler_plan, report);
+    end(lanes, report);
+    return !lanes->is_refused;
+}
+
+/* --- again --- */
+
+/* What is local to a thread would be shared by fibers, and nobody knows what a plug-in keeps there.
+ */
+enum scheduler_backend lanes_backend(const struct setup *setup)
+{
+    return strchr(setup->target, '/') != NULL ? SCHEDULER_THREADS : SCHEDULER_FIBERS;
+}
+
+static void *make_replay(const struct schedule_switch *switches, size_t count)
+{
+    void *state = calloc(1, strategy_replay.state_bytes);
+    CHECK(state != NULL);
+    strategy_replay.init(state, 0, 0);
+    strategy_replay_set(state, switches, count);
+    return state;
+}
+
+static void free_replay(void *state)
+{
+    if (strategy_replay.deinit != NULL) {
+        strategy_replay.deinit(state);
+    }
+    free(state);
+}
+
+bool lanes_replay_told(const struct target *target, const struct setup *setup,
+                       const struct op_list *ops, const struct lanes_plan *told,
+                       const struct run_listener *listener, struct trial *trial,
+                       char reason[RUN_REASON_BYTES])
+{
+    struct op_list plain;
+    struct schedule_switch *switches = NULL;
+    struct scheduler_report report;
+    op_list_init(&plain);
+    const size_t count = lanes_take_schedule(ops, &plain, &switches);
+    void *state = make_replay(switches, count);
+    struct lanes *lanes = lanes_create(lanes_backend(setup));
+    const struct lanes_plan plan = {.target = target,
+                                    .setup = setup,
+                                    .ops = &plain,
+                                    .strategy = &strategy_replay,
+                                    .state = state,
+                                    .order = setup->checks_races ? order_create() : NULL,
+                                    .trace = told == NULL ? NULL : told->trace,
+                                    .watch = told == NULL ? NULL : told->watch};
+    const bool was_run = lanes_run(lanes, &plan, listener, trial, &report, reason);
+    lanes_destroy(lanes);
+    if (plan.order != NULL) {
+        order_destroy(plan.order);
+    }
+    free_replay(state);
+    free(switches);
+    op_list_deinit(&plain);
+    return was_run;
+}
+
+bool lanes_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
+                  const struct run_listener *listener, struct trial *trial,
+                  char reason[RUN_REASON_BYTES])
+{
+    return lanes_replay_told(target, setup, ops, NULL, listener, trial, reason);
+}

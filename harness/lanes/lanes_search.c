@@ -1,0 +1,212 @@
+#include "harness/lanes/lanes_search.h"
+
+#include "explore/order.h"
+#include "explore/strategies.h"
+#include "harness/base/check.h"
+#include "harness/run/trial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The strategy that decides, with somebody who looks on. */
+struct watched {
+    const struct lanes_search *search;
+    const struct searching *searching;
+    void *state;
+};
+
+struct searching {
+    const struct lanes_search *search;
+    struct lanes *lanes;
+    struct lanes_plan plan;
+    struct lanes_found *found;
+    void *state; /* of search->strategy */
+    struct watched watched;
+};
+
+static void watched_begin(void *state, uint64_t run)
+{
+    const struct watched *watched = state;
+    const struct lanes_witness *witness = watched->search->witness;
+    const struct lanes_plan *plan = &watched->searching->plan;
+    witness->begins(witness->context, plan->setup, plan->ops);
+    watched->search->strategy->begin(watched->state, run);
+}
+
+/* Completions are told even where they are the default: see explore/strategy_replay.h. */
+static struct decision watched_choose(void *state, const struct choice *choice)
+{
+    const struct watched *watched = state;
+    const struct lanes_witness *witness = watched->search->witness;
+    const struct decision otherwise = decision_default(choice);
+    const struct decision decision = watched->search->strategy->choose(watched->state, choice);
+    if (decision.completes || !decision_equal(&decision, &otherwise)) {
+        const struct schedule_switch taken = {.lane = choice->at.lane,
+                                              .op = choice->at.op,
+                                              .number = choice->at.number,
+                                              .completes = decision.completes,
+                                              .to = decision.lane,
+                                              .event = decision.event};
+        witness->decided(witness->context, &taken);
+    }
+    return decision;
+}
+
+/* What lanes_run() calls of a strategy. */
+static const struct strategy_kind strategy_watched = {
+    .name = "watched",
+    .summary = "Passes on what another strategy decides, and tells of it.",
+    .state_bytes = sizeof(struct watched),
+    .begin = watched_begin,
+    .choose = watched_choose,
+};
+
+static void begin(struct searching *searching, const struct lanes_search *search)
+{
+    searching->search = search;
+    if (search->is_free_running) {
+        return;
+    }
+    void *state = calloc(1, search->strategy->state_bytes + 1);
+    CHECK(state != NULL);
+    search->strategy->init(state, search->seed, search->argument);
+    searching->lanes = lanes_create(search->backend);
+    searching->state = state;
+    searching->watched = (struct watched){search, searching, state};
+    searching->plan.strategy = search->witness == NULL ? search->strategy : &strategy_watched;
+    searching->plan.state = search->witness == NULL ? state : &searching->watched;
+    searching->plan.order = search->checks_order ? order_create() : NULL;
+}
+
+static void end(struct searching *searching)
+{
+    if (searching->search->is_free_running) {
+        return;
+    }
+    if (searching->search->strategy->deinit != NULL) {
+        searching->search->strategy->deinit(searching->state);
+    }
+    free(searching->state);
+    lanes_destroy(searching->lanes);
+    if (searching->plan.order != NULL) {
+        order_destroy(searching->plan.order);
+    }
+}
+
+static void take_run(struct searching *searching, const struct scheduler_report *report)
+{
+    struct lanes_found *found = searching->found;
+    found->schedule_count++;
+    found->point_count += report->step_count;
+    found->switch_count += report->switch_count;
+}
+
+/* What the strategy knows at the end. */
+static void ask_strategy(struct searching *searching)
+{
+    if (searching->search->is_free_running) {
+        return;
+    }
+    struct lanes_found *found = searching->found;
+    struct strategy_bound bound;
+    if (searching->search->strategy == &strategy_exhaustive) {
+        struct exhaustive_count count;
+        strategy_exhaustive_count(searching->state, &count);
+        found->interleavings = count.interleavings;
+        found->pruned = count.pruned;
+        found->bound = count.bound;
+        found->is_complete = count.is_complete;
+        found->diverged = strategy_exhaustive_diverged(searching->state);
+    } else if (searching->search->strategy == &strategy_pct &&
+               strategy_pct_bound(searching->state, &bound)) {
+        found->probability = bound.probability;
+        found->pct_participants = bound.n;
+        found->pct_decisions = bound.k;
+        found->pct_depth = bound.depth;
+    }
+}
+
+/* One schedule; false: the target was not run.  *has_more: the strategy has another one. */
+static bool run_schedule(struct searching *searching, const struct run_listener *listener,
+                         struct trial *one, bool *has_more, char reason[RUN_REASON_BYTES])
+{
+    struct scheduler_report report;
+    searching->plan.run = searching->found->schedule_count;
+    searching->plan.is_again = searching->found->schedule_count > 0;
+    if (!lanes_run(searching->lanes, &searching->plan, listener, one, &report, reason)) {
+        return false;
+    }
+    take_run(searching, &report);
+    *has_more = searching->search->strategy->end(searching->state, &report.summary);
+    return true;
+}
+
+/* The same where nobody decides. */
+static bool run_freely(struct searching *searching, const struct run_listener *listener,
+                       struct trial *one, char reason[RUN_REASON_BYTES])
+{
+    struct lanes_free_found more;
+    struct lanes_free_found *all = &searching->found->free_running;
+    const uint64_t seed = random_derive(searching->search->seed, searching->found->schedule_count);
+    if (!lanes_run_free(&searching->plan, seed, listener, one, &more, reason)) {
+        return false;
+    }
+    searching->found->schedule_count++;
+    all->call_count += more.call_count;
+    all->overlapping_count += more.overlapping_count;
+    all->longest_count = more.longest_count > all->longest_count ? more.longest_count
+                                                                 : all->longest_count;
+    return true;
+}
+
+/* One run; false: it is the last. */
+static bool run_once(struct searching *searching, const struct run_listener *listener,
+                     struct trial *trial, char reason[RUN_REASON_BYTES], bool *was_run)
+{
+    struct trial one;
+    bool has_more = true;
+    const struct lanes_found before = *searching->found;
+    *was_run = searching->search->is_free_running
+                   ? run_freely(searching, listener, &one, reason)
+                   : run_schedule(searching, listener, &one, &has_more, reason);
+    if (!*was_run) {
+        trial_deinit(&one);
+        return false;
+    }
+    run_totals_add(&trial->totals, &one.totals);
+    trial->totals.schedules++;
+    trial->totals.points += searching->found->point_count - before.point_count;
+    trial->totals.switches += searching->found->switch_count - before.switch_count;
+    trial->first = one.first;
+    trial->digest ^= one.digest * (searching->found->schedule_count | 1);
+    const bool is_broken = one.first.kind != VERDICT_NONE;
+    if (!searching->plan.is_again || is_broken) {
+        trial->setup = one.setup;
+    }
+    if (is_broken) {
+        op_list_copy(&trial->ops, &one.ops);
+    }
+    trial_deinit(&one);
+    return !is_broken && has_more;
+}
+
+bool lanes_search(const struct target *target, const struct setup *setup, const struct op_list *ops,
+                  const struct lanes_search *search, const struct run_listener *listener,
+                  struct trial *trial, struct lanes_found *found, char reason[RUN_REASON_BYTES])
+{
+    struct searching searching = {.plan = {.target = target, .setup = setup, .ops = ops},
+                                  .found = found};
+    bool was_run = true;
+    memset(trial, 0, sizeof *trial);
+    *found = (struct lanes_found){0};
+    op_list_init(&trial->ops);
+    op_list_copy(&trial->ops, ops);
+    begin(&searching, search);
+    while (
+        (search->schedule_count_max == 0 || found->schedule_count < search->schedule_count_max) &&
+        run_once(&searching, listener, trial, reason, &was_run)) {
+    }
+    ask_strategy(&searching);
+    end(&searching);
+    return was_run;
+}

@@ -1,0 +1,55 @@
+/* Looks for a schedule of a list under which a promise is broken: the list is run again and again,
+ * as a strategy decides. */
+#ifndef HARNESS_LANES_LANES_SEARCH_H
+#define HARNESS_LANES_LANES_SEARCH_H
+
+#include "harness/lanes/lanes_free.h"
+#include "harness/run/trial.h"
+
+/* Told while it goes on, so that whoever shares memory with this process knows what it ran if it
+ * dies. */
+struct lanes_witness {
+    void *context;
+    void (*begins)(void *context, const struct setup *setup,
+                   const struct op_list *ops); /* a schedule of that list */
+    void (*decided)(void *context,
+                    const struct schedule_switch *taken); /* enough of them to repeat it */
+};
+
+struct lanes_search {
+    const struct strategy_kind *strategy;
+    uint64_t seed, argument;     /* of the strategy */
+    uint64_t schedule_count_max; /* 0 = until the strategy has nothing left, which only "exhaustive"
+                                    ever says */
+    enum scheduler_backend backend;
+    bool checks_order;                   /* plain accesses of a target that is built for it */
+    const struct lanes_witness *witness; /* NULL: nobody is told */
+    bool is_free_running; /* the lanes are threads and nobody decides (harness/lanes/lanes_free.h):
+                             seed says what is drawn, strategy, backend and order are not used; 0
+                             schedules = until broken */
+};
+
+/* What was tried. */
+struct lanes_found {
+    uint64_t schedule_count;            /* runs */
+    uint64_t point_count, switch_count; /* of all of them */
+    bool is_complete;                   /* nothing is left within the bound */
+    uint64_t interleavings,
+        pruned; /* exhaustive: different ones, and runs that turned out to be the same as others */
+    uint64_t bound; /* exhaustive: preemptions; 0 = none */
+    bool diverged;  /* exhaustive: the same decisions led elsewhere; the target is not deterministic
+                     */
+    double probability; /* pct: at least this often a run finds a defect of that depth; 0 = not
+                           known */
+    uint64_t pct_participants, pct_decisions, pct_depth;
+    struct lanes_free_found free_running; /* of all runs; longest_count is that of the longest */
+};
+
+/* As lanes_run(), schedule after schedule, until a promise is broken.  trial->first says which, and
+ * trial->ops has the schedule that broke it (none when they are free-running); else trial->ops is
+ * the list.  The totals are those of all runs. */
+bool lanes_search(const struct target *target, const struct setup *setup, const struct op_list *ops,
+                  const struct lanes_search *search, const struct run_listener *listener,
+                  struct trial *trial, struct lanes_found *found, char reason[RUN_REASON_BYTES]);
+
+#endif

@@ -1,0 +1,198 @@
+#include "harness/model/model_parts.h"
+
+#include <stdlib.h>
+
+struct model *model_create(uint64_t capacity_bytes, const struct target_contract *contract,
+                           const struct timeline *timeline)
+{
+    struct model *model = calloc(1, sizeof *model);
+    CHECK(model != NULL);
+    model->capacity_bytes = capacity_bytes;
+    model->contract = *contract;
+    model->timeline = timeline;
+    model->last_op = OP_NONE;
+    model->waiters.free_node = SLOT_NONE;
+    span_map_init(&model->map);
+    return model;
+}
+
+void model_destroy(struct model *model)
+{
+    if (model == NULL) {
+        return;
+    }
+    span_map_deinit(&model->map);
+    free(model->blocks);
+    free(model->free_slots.slots);
+    free(model->slot_by_op);
+    free(model->live.slots);
+    free(model->programs.slots);
+    free(model->dying.slots);
+    free(model->busy.slots);
+    free(model->absent.slots);
+    free(model->waiters.heads);
+    free(model->waiters.nodes);
+    free(model->gone);
+    free(model);
+}
+
+void model_begin_op(struct model *model, uint32_t op)
+{
+    model->op = op;
+}
+
+void model_end_op(struct model *model, enum target_result result, bool skipped)
+{
+    model->last_result = result;
+    model->last_skipped = skipped;
+    model->last_op = model->op;
+    model_end_unseen_op(model, skipped);
+}
+
+void model_end_unseen_op(struct model *model, bool skipped)
+{
+    /* Only a target that was called must have taken in what completed: another host's op does not
+     * count. */
+    if (!skipped) {
+        model->in_use_before_bytes = model->counters.in_use_bytes;
+    }
+}
+
+const struct model_gone *model_gone(const struct model *model, size_t *count)
+{
+    *count = model->gone_count;
+    return model->gone;
+}
+
+void model_forget_gone(struct model *model)
+{
+    model->gone_count = 0;
+}
+
+void model_set_unordered(struct model *model)
+{
+    model->is_unordered = true;
+}
+
+/* --- blocks --- */
+
+size_t model_slot_count(const struct model *model)
+{
+    return model->block_count;
+}
+
+uint32_t model_slot_of_op(const struct model *model, uint32_t op)
+{
+    return op < model->op_capacity ? model->slot_by_op[op] : SLOT_NONE;
+}
+
+const struct block *model_block(const struct model *model, uint32_t slot)
+{
+    CHECK(slot < model->block_count);
+    return &model->blocks[slot];
+}
+
+const struct block *model_find(const struct model *model, uint32_t op)
+{
+    const uint32_t slot = model_slot_of_op(model, op);
+    return slot == SLOT_NONE || !model->blocks[slot].is_known ? NULL : &model->blocks[slot];
+}
+
+size_t model_live_count(const struct model *model)
+{
+    return model->live.count;
+}
+
+const struct block *model_live(const struct model *model, size_t index)
+{
+    return &model->blocks[slot_list_at(&model->live, index)];
+}
+
+size_t model_program_count(const struct model *model)
+{
+    return model->programs.count;
+}
+
+const struct block *model_program(const struct model *model, size_t index)
+{
+    return &model->blocks[slot_list_at(&model->programs, index)];
+}
+
+size_t model_busy_count(const struct model *model)
+{
+    return model->busy.count;
+}
+
+size_t model_dying_count(const struct model *model)
+{
+    return model->dying.count;
+}
+
+const struct block *model_dying(const struct model *model, size_t index)
+{
+    return &model->blocks[slot_list_at(&model->dying, index)];
+}
+
+size_t model_absent_count(const struct model *model)
+{
+    return model->absent.count;
+}
+
+uint32_t model_absent_slot(const struct model *model, size_t index)
+{
+    return slot_list_at(&model->absent, index);
+}
+
+const struct span_map *model_map(const struct model *model)
+{
+    return &model->map;
+}
+
+/* --- the device and its time --- */
+
+uint64_t model_capacity_bytes(const struct model *model)
+{
+    return model->capacity_bytes;
+}
+
+uint64_t model_granule_bytes(const struct model *model)
+{
+    return model->contract.granule_bytes;
+}
+
+const struct target_contract *model_contract(const struct model *model)
+{
+    return &model->contract;
+}
+
+size_t model_event_count(const struct model *model)
+{
+    return timeline_pending_count(model->timeline);
+}
+
+uint32_t model_event_op(const struct model *model, size_t index)
+{
+    return (uint32_t)(timeline_pending_at(model->timeline, index) - 1);
+}
+
+uint64_t model_now_ns(const struct model *model)
+{
+    return timeline_now_ns(model->timeline);
+}
+
+/* --- the last op --- */
+
+enum target_result model_last_result(const struct model *model)
+{
+    return model->last_result;
+}
+
+bool model_last_skipped(const struct model *model)
+{
+    return model->last_skipped;
+}
+
+uint32_t model_last_op(const struct model *model)
+{
+    return model->last_op;
+}

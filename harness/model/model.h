@@ -1,0 +1,76 @@
+/* What was promised so far on one host: which blocks live where, who holds them, what the
+ * counters must be.  It is built from ops and observations alone and never calls a target. */
+#ifndef HARNESS_MODEL_MODEL_H
+#define HARNESS_MODEL_MODEL_H
+
+#include "harness/device/device.h"
+#include "harness/op/op.h"
+#include "harness/target.h"
+
+struct model;
+
+enum block_state {
+    BLOCK_LIVE = 0,
+    BLOCK_DYING, /* freed; keeps its place until its events are done and its holds released */
+    BLOCK_GONE   /* also a program that is evicted: it has no image now */
+};
+
+/* One block, or one program with its image.  An open value to read; only the model writes. */
+struct block {
+    uint64_t address;    /* bytes; meaningless when GONE or absent */
+    uint64_t size_bytes; /* what it takes; a multiple of the granule */
+    uint64_t handle;     /* the target's */
+    uint64_t requested_bytes;
+    uint64_t align_bytes; /* at least the granule */
+    uint64_t stack_bytes; /* programs: as asked, rounded up to granules */
+    uint64_t stack_requested_bytes;
+    uint32_t op;         /* the op that made it */
+    uint32_t hold_count; /* external references */
+    uint32_t use_count;  /* unfinished uses; programs: unfinished executions */
+    uint32_t wait_count; /* unfinished events that a dying block waits for, uses not counted */
+    uint32_t live_index; /* place in its host's live list; UINT32_MAX = not in it */
+    uint8_t state;       /* enum block_state */
+    uint8_t kind;        /* enum block_kind */
+    uint8_t tag;
+    bool is_known;  /* the client has a handle: not freed, not unloaded, not donated */
+    bool is_absent; /* LIVE or DYING, but its contents are in host memory: it takes no range now */
+};
+static inline bool block_is_movable(const struct block *block)
+{
+    return block->state == BLOCK_LIVE && !block->is_absent && block->hold_count == 0 &&
+           block->use_count == 0;
+}
+
+/* --- for scenarios and generators: choose the next op from what is there --- */
+
+/* Blocks (buffers and outputs) that the client may still name: index < count.  The order depends
+ * on the ops alone.  O(1). */
+size_t model_live_count(const struct model *model);
+const struct block *model_live(const struct model *model, size_t index);
+/* Programs that were loaded and not unloaded, evicted ones included. */
+size_t model_program_count(const struct model *model);
+const struct block *model_program(const struct model *model, size_t index);
+/* The block or program that op made; NULL when there is none or it is gone for the client. */
+const struct block *model_find(const struct model *model, uint32_t op);
+/* Dying blocks, index < count. */
+size_t model_dying_count(const struct model *model);
+/* Pending events of the whole run. */
+size_t model_event_count(const struct model *model);
+uint32_t model_event_op(const struct model *model, size_t index);
+
+uint64_t model_capacity_bytes(const struct model *model);
+uint64_t model_granule_bytes(const struct model *model);
+uint64_t model_in_use_bytes(const struct model *model); /* live, dying, images */
+uint64_t model_reserved_bytes(const struct model *model);
+uint64_t model_free_bytes(const struct model *model);         /* capacity - in use - reserved */
+uint64_t model_largest_hole_bytes(const struct model *model); /* O(blocks), kept until a change */
+uint64_t model_hole_count(const struct model *model);         /* the same */
+uint64_t model_now_ns(const struct model *model);
+const struct target_contract *model_contract(const struct model *model);
+
+/* How the last op of this host ended: scenarios may react to it. */
+enum target_result model_last_result(const struct model *model);
+bool model_last_skipped(const struct model *model);
+uint32_t model_last_op(const struct model *model); /* its number; OP_NONE before the first */
+
+#endif

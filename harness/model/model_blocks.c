@@ -1,0 +1,158 @@
+#include "harness/model/model_parts.h"
+
+/* --- slots --- */
+
+static void map_op(struct model *model, uint32_t op, uint32_t slot)
+{
+    model->slot_by_op = numbers_grown(model->slot_by_op, &model->op_capacity, op);
+    model->slot_by_op[op] = slot;
+}
+
+static uint32_t take_slot(struct model *model)
+{
+    if (model->free_slots.count > 0) {
+        return model->free_slots.slots[--model->free_slots.count];
+    }
+    model->blocks = array_grown(model->blocks, model->block_count, &model->block_capacity,
+                                sizeof *model->blocks);
+    CHECK(model->block_count < SLOT_NONE);
+    return (uint32_t)model->block_count++;
+}
+
+static void give_slot(struct model *model, uint32_t slot)
+{
+    struct block *block = &model->blocks[slot];
+    CHECK(block->live_index == SLOT_NONE);
+    CHECK(block->use_count == 0);
+    map_op(model, block->op, SLOT_NONE);
+    slot_list_add(&model->free_slots, slot);
+}
+
+/* --- lists that know a block's place: it is in at most one of live, programs and dying --- */
+
+static void list_add(struct model *model, struct slot_list *list, uint32_t slot)
+{
+    CHECK(model->blocks[slot].live_index == SLOT_NONE);
+    model->blocks[slot].live_index = (uint32_t)list->count;
+    slot_list_add(list, slot);
+}
+
+static void list_remove(struct model *model, struct slot_list *list, uint32_t slot)
+{
+    const uint32_t index = model->blocks[slot].live_index;
+    CHECK(slot_list_at(list, index) == slot);
+    const uint32_t last = list->slots[--list->count];
+    list->slots[index] = last;
+    model->blocks[last].live_index = index;
+    model->blocks[slot].live_index = SLOT_NONE;
+}
+
+/* Of what its client may name. */
+static struct slot_list *list_of(struct model *model, enum block_kind kind)
+{
+    return kind == BLOCK_PROGRAM ? &model->programs : &model->live;
+}
+
+/* --- what ops do --- */
+
+static struct block block_made(uint32_t op, const struct model_new *what,
+                               const struct target_block *at)
+{
+    return (struct block){
+        .address = at->address,
+        .size_bytes = at->size_bytes,
+        .handle = at->handle,
+        .requested_bytes = what->requested_bytes,
+        .align_bytes = what->align_bytes,
+        .stack_bytes = what->stack_bytes,
+        .stack_requested_bytes = what->stack_requested_bytes,
+        .op = op,
+        .live_index = SLOT_NONE,
+        .state = BLOCK_LIVE,
+        .kind = (uint8_t)what->kind,
+        .tag = what->tag,
+        .hold_count = what->kind == BLOCK_RETIRED,
+        .is_known = what->kind != BLOCK_RETIRED,
+    };
+}
+
+bool model_add(struct model *model, const struct model_new *what, const struct target_block *at,
+               uint32_t *slot, uint32_t *other)
+{
+    const uint32_t taken = take_slot(model);
+    if (!model_claim(model, taken, at, other)) {
+        slot_list_add(&model->free_slots, taken);
+        return false;
+    }
+    model->blocks[taken] = block_made(model->op, what, at);
+    if (what->kind != BLOCK_RETIRED) {
+        map_op(model, model->op, taken);
+        list_add(model, list_of(model, what->kind), taken);
+    }
+    model_count_placed(model, &model->blocks[taken]);
+    *slot = taken;
+    return true;
+}
+
+void model_settle(struct model *model, uint32_t slot)
+{
+    struct block *block = &model->blocks[slot];
+    if (block->state != BLOCK_DYING || block->use_count > 0 || block->hold_count > 0 ||
+        block->wait_count > 0) {
+        return;
+    }
+    model_displace(model, slot);
+    list_remove(model, &model->dying, slot);
+    block->state = BLOCK_GONE;
+    give_slot(model, slot);
+}
+
+void model_free(struct model *model, uint32_t slot, uint64_t event)
+{
+    struct block *block = &model->blocks[slot];
+    CHECK(block->is_known);
+    list_remove(model, list_of(model, block->kind), slot);
+    block->is_known = false;
+    if (block->state == BLOCK_GONE) { /* an evicted program */
+        give_slot(model, slot);
+        return;
+    }
+    block->state = BLOCK_DYING;
+    list_add(model, &model->dying, slot);
+    if (event != 0 && model_is_pending(model, event)) {
+        block->wait_count++;
+        model_await(model, slot, event, false);
+    }
+    model_settle(model, slot);
+}
+
+void model_hold(struct model *model, uint32_t slot)
+{
+    model->blocks[slot].hold_count++;
+}
+
+void model_release(struct model *model, uint32_t slot)
+{
+    CHECK(model->blocks[slot].hold_count > 0);
+    model->blocks[slot].hold_count--;
+    model_settle(model, slot);
+}
+
+/* The new block keeps the slot: its place, uses and the waits of its events go on. */
+uint32_t model_donate(struct model *model, uint32_t slot, const struct model_new *what,
+                      const struct target_block *at)
+{
+    struct block *block = &model->blocks[slot];
+    CHECK(block->hold_count == 0);
+    map_op(model, block->op, SLOT_NONE);
+    model_uncount_tag(model, block);
+    block->op = model->op;
+    block->handle = at->handle;
+    block->requested_bytes = what->requested_bytes;
+    block->align_bytes = what->align_bytes;
+    block->kind = (uint8_t)what->kind;
+    block->tag = what->tag;
+    model_count_tag(model, block);
+    map_op(model, model->op, slot);
+    return slot;
+}

@@ -1,0 +1,116 @@
+#include "harness/model/model_parts.h"
+
+void model_count_tag(struct model *model, const struct block *block)
+{
+    model->tag_bytes[block->tag] += block->size_bytes;
+    model->tag_counts[block->tag]++;
+}
+
+void model_uncount_tag(struct model *model, const struct block *block)
+{
+    model->tag_bytes[block->tag] -= block->size_bytes;
+    model->tag_counts[block->tag]--;
+}
+
+void model_count_placed(struct model *model, const struct block *block)
+{
+    struct model_counters *counters = &model->counters;
+    counters->block_count++;
+    counters->in_use_bytes += block->size_bytes;
+    raise_to(&counters->largest_block_bytes, block->size_bytes);
+    /* The target may have placed the block before it took in what completed meanwhile. */
+    raise_to(&counters->peak_high_bytes, model->in_use_before_bytes + block->size_bytes);
+    raise_to(&counters->peak_high_bytes, counters->in_use_bytes);
+    raise_to(&counters->peak_low_bytes, counters->in_use_bytes);
+    model->holes_known = false;
+    if (block->kind == BLOCK_RETIRED) {
+        model->retired_count++;
+        model->retired_bytes += block->size_bytes;
+        return;
+    }
+    model_count_tag(model, block);
+}
+
+void model_count_displaced(struct model *model, const struct block *block)
+{
+    model->counters.block_count--;
+    model->counters.in_use_bytes -= block->size_bytes;
+    model_uncount_tag(model, block);
+    model->holes_known = false;
+}
+
+void model_count_reserved(struct model *model)
+{
+    uint64_t reserved = 0;
+    for (size_t i = 0; i < model->busy.count; i++) {
+        raise_to(&reserved, model->blocks[model->busy.slots[i]].stack_bytes);
+    }
+    if (reserved != model->counters.reserved_bytes) {
+        model->holes_known = false;
+    }
+    model->counters.reserved_bytes = reserved;
+    model_reserve_briefly(model, reserved);
+}
+
+void model_reserve_briefly(struct model *model, uint64_t stack_bytes)
+{
+    raise_to(&model->counters.peak_reserved_bytes, stack_bytes);
+}
+
+void model_widen_peak(struct model *model, uint64_t low_bytes, uint64_t high_bytes)
+{
+    struct model_counters *counters = &model->counters;
+    CHECK(low_bytes <= high_bytes);
+    counters->peak_low_bytes = low_bytes > counters->in_use_bytes ? low_bytes
+                                                                  : counters->in_use_bytes;
+    counters->peak_high_bytes = high_bytes > counters->peak_low_bytes ? high_bytes
+                                                                      : counters->peak_low_bytes;
+}
+
+/* --- reading --- */
+
+const struct model_counters *model_counters(const struct model *model)
+{
+    return &model->counters;
+}
+
+uint64_t model_in_use_bytes(const struct model *model)
+{
+    return model->counters.in_use_bytes;
+}
+
+uint64_t model_reserved_bytes(const struct model *model)
+{
+    return model->counters.reserved_bytes;
+}
+
+uint64_t model_free_bytes(const struct model *model)
+{
+    return model->capacity_bytes - model->counters.in_use_bytes - model->counters.reserved_bytes;
+}
+
+uint64_t model_retired_count(const struct model *model)
+{
+    return model->retired_count;
+}
+
+uint64_t model_retired_bytes(const struct model *model)
+{
+    return model->retired_bytes;
+}
+
+uint64_t model_in_use_without(const struct model *model, unsigned tag)
+{
+    return model->counters.in_use_bytes - model->retired_bytes -
+           (tag < OP_TAG_COUNT ? model->tag_bytes[tag] : 0);
+}
+
+const uint64_t *model_tag_bytes(const struct model *model)
+{
+    return model->tag_bytes;
+}
+
+uint64_t model_tag_count(const struct model *model, uint8_t tag)
+{
+    return model->tag_counts[tag];
+}

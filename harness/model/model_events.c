@@ -1,0 +1,168 @@
+#include "harness/model/model_parts.h"
+
+/* The first that waits for the event; SLOT_NONE: none does. */
+static uint32_t first_waiter(const struct waiter_lists *waiters, uint64_t event)
+{
+    return event < waiters->head_capacity ? waiters->heads[event] : SLOT_NONE;
+}
+
+bool model_is_pending(const struct model *model, uint64_t event)
+{
+    const enum event_state state = timeline_state(model->timeline, event);
+    return state == EVENT_PENDING ||
+           (state == EVENT_DONE &&
+            timeline_completed_index(model->timeline, event) >= model->completed_count);
+}
+
+void model_await(struct model *model, uint32_t slot, uint64_t event, bool is_use)
+{
+    struct waiter_lists *waiters = &model->waiters;
+    waiters->heads = numbers_grown(waiters->heads, &waiters->head_capacity, event);
+    uint32_t node = waiters->free_node;
+    if (node == SLOT_NONE) {
+        waiters->nodes = array_grown(waiters->nodes, waiters->node_count, &waiters->node_capacity,
+                                     sizeof *waiters->nodes);
+        node = (uint32_t)waiters->node_count++;
+    } else {
+        waiters->free_node = waiters->nodes[node].next;
+    }
+    waiters->nodes[node] = (struct waiter){slot, waiters->heads[event], is_use};
+    waiters->heads[event] = node;
+}
+
+void model_use(struct model *model, uint32_t slot, uint64_t event)
+{
+    if (!model_is_pending(model, event)) {
+        return;
+    }
+    struct block *block = &model->blocks[slot];
+    model_await(model, slot, event, true);
+    if (block->use_count++ == 0 && block->kind == BLOCK_PROGRAM) {
+        slot_list_add(&model->busy, slot);
+        model_count_reserved(model);
+    }
+}
+
+static void end_use(struct model *model, uint32_t slot)
+{
+    struct block *block = &model->blocks[slot];
+    CHECK(block->use_count > 0);
+    if (--block->use_count > 0) {
+        return;
+    }
+    if (block->kind == BLOCK_PROGRAM) {
+        slot_list_take(&model->busy, slot);
+        model_count_reserved(model);
+    }
+    model_settle(model, slot);
+}
+
+void model_complete(struct model *model, uint64_t event)
+{
+    struct waiter_lists *waiters = &model->waiters;
+    CHECK(timeline_completed_at(model->timeline, model->completed_count) == event);
+    model->completed_count++;
+    uint32_t node = first_waiter(waiters, event);
+    if (node == SLOT_NONE) {
+        return;
+    }
+    waiters->heads[event] = SLOT_NONE;
+    while (node != SLOT_NONE) {
+        const struct waiter waiter = waiters->nodes[node];
+        waiters->nodes[node].next = waiters->free_node;
+        waiters->free_node = node;
+        if (waiter.is_use) {
+            end_use(model, waiter.slot);
+        } else {
+            model->blocks[waiter.slot].wait_count--;
+            model_settle(model, waiter.slot);
+        }
+        node = waiter.next;
+    }
+}
+
+/* --- until when --- */
+
+/* Whatever waits for the event waits until due_ns at least. */
+static void raise_waiters(const struct waiter_lists *waiters, uint64_t event, uint64_t due_ns,
+                          uint64_t *wait_due_ns, uint64_t *use_due_ns)
+{
+    uint32_t node = first_waiter(waiters, event);
+    for (; node != SLOT_NONE; node = waiters->nodes[node].next) {
+        const struct waiter *waiter = &waiters->nodes[node];
+        raise_to(&wait_due_ns[waiter->slot], due_ns);
+        if (waiter->is_use) {
+            raise_to(&use_due_ns[waiter->slot], due_ns);
+        }
+    }
+}
+
+static void raise_all(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
+{
+    const struct waiter_lists *waiters = &model->waiters;
+    /* What is done but was not taken in yet was unfinished at the instant that the model shows. */
+    for (uint64_t i = model->completed_count; i < timeline_completed_count(model->timeline); i++) {
+        const uint64_t event = timeline_completed_at(model->timeline, i);
+        const uint64_t due_ns = timeline_was_lost(model->timeline, event) ? DELAY_NEVER : 1;
+        raise_waiters(waiters, event, due_ns, wait_due_ns, use_due_ns);
+    }
+    for (size_t i = 0; i < timeline_pending_count(model->timeline); i++) {
+        const uint64_t event = timeline_pending_at(model->timeline, i);
+        raise_waiters(waiters, event, timeline_due_ns(model->timeline, event), wait_due_ns,
+                      use_due_ns);
+    }
+}
+
+/* Whether a free that waiting can end waits for the event: whoever drains awaits it. */
+static bool is_awaited(const struct model *model, uint64_t event, const uint64_t *wait_due_ns)
+{
+    const struct waiter_lists *waiters = &model->waiters;
+    uint32_t node = first_waiter(waiters, event);
+    for (; node != SLOT_NONE; node = waiters->nodes[node].next) {
+        const uint32_t slot = waiters->nodes[node].slot;
+        const struct block *block = &model->blocks[slot];
+        if (block->state == BLOCK_DYING && block->hold_count == 0 &&
+            wait_due_ns[slot] != DELAY_NEVER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Events that complete in any order have no times: to await one tells nothing of another.  A use
+ * ends by draining only when its own event is among those that are awaited. */
+static void forget_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
+{
+    const struct waiter_lists *waiters = &model->waiters;
+    memset(use_due_ns, 0, model->block_count * sizeof *use_due_ns);
+    for (size_t slot = 0; slot < model->block_count; slot++) {
+        wait_due_ns[slot] = wait_due_ns[slot] == 0 || wait_due_ns[slot] == DELAY_NEVER
+                                ? wait_due_ns[slot]
+                                : 1;
+    }
+    for (uint64_t event = 1; event < waiters->head_capacity; event++) {
+        const uint32_t first = waiters->heads[event];
+        if (first == SLOT_NONE) {
+            continue;
+        }
+        const uint64_t due_ns = is_awaited(model, event, wait_due_ns) ? 1 : DELAY_NEVER;
+        for (uint32_t node = first; node != SLOT_NONE; node = waiters->nodes[node].next) {
+            if (waiters->nodes[node].is_use) {
+                raise_to(&use_due_ns[waiters->nodes[node].slot], due_ns);
+            }
+        }
+    }
+}
+
+void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
+{
+    if (model->block_count == 0) {
+        return;
+    }
+    memset(wait_due_ns, 0, model->block_count * sizeof *wait_due_ns);
+    memset(use_due_ns, 0, model->block_count * sizeof *use_due_ns);
+    raise_all(model, wait_due_ns, use_due_ns);
+    if (model->is_unordered) {
+        forget_times(model, wait_due_ns, use_due_ns);
+    }
+}

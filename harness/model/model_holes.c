@@ -1,0 +1,69 @@
+#include "harness/model/model_parts.h"
+
+static void add_hole(uint64_t bytes, uint64_t *largest, uint64_t *count)
+{
+    raise_to(largest, bytes);
+    *count += bytes > 0;
+}
+
+/* The cache is not part of what the model says: it may be filled through a const pointer. */
+static void know_holes(const struct model *model)
+{
+    if (model->holes_known) {
+        return;
+    }
+    uint64_t largest = 0;
+    uint64_t count = 0;
+    uint64_t at = model->counters.reserved_bytes;
+    struct span_cursor cursor;
+    struct span span;
+    for (bool found = span_map_first(&model->map, &cursor); found;
+         found = span_map_next(&model->map, &cursor)) {
+        span_map_get(&model->map, &cursor, &span);
+        add_hole(span.start > at ? span.start - at : 0, &largest, &count);
+        at = span.end;
+    }
+    add_hole(model->capacity_bytes > at ? model->capacity_bytes - at : 0, &largest, &count);
+    struct model *cache = (struct model *)(uintptr_t)model;
+    cache->largest_hole_bytes = largest;
+    cache->hole_count = count;
+    cache->holes_known = true;
+}
+
+uint64_t model_largest_hole_bytes(const struct model *model)
+{
+    know_holes(model);
+    return model->largest_hole_bytes;
+}
+
+uint64_t model_hole_count(const struct model *model)
+{
+    know_holes(model);
+    return model->hole_count;
+}
+
+/* What model_free_range() finds from `at` up alone. */
+static bool free_range_above(const struct model *model, uint64_t at, uint64_t *start, uint64_t *end)
+{
+    struct span_cursor cursor;
+    struct span span;
+    at = at > model->counters.reserved_bytes ? at : model->counters.reserved_bytes;
+    for (bool found = span_map_find(&model->map, at, &cursor); found;
+         found = span_map_next(&model->map, &cursor)) {
+        span_map_get(&model->map, &cursor, &span);
+        if (span.start > at) {
+            *start = at;
+            *end = span.start;
+            return true;
+        }
+        at = span.end;
+    }
+    *start = at;
+    *end = model->capacity_bytes;
+    return at < model->capacity_bytes;
+}
+
+bool model_free_range(const struct model *model, uint64_t address, uint64_t *start, uint64_t *end)
+{
+    return free_range_above(model, address, start, end) || free_range_above(model, 0, start, end);
+}

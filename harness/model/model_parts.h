@@ -1,0 +1,124 @@
+/* The state of a model, as its parts share it: its life and what it says of itself (model.c),
+ * blocks (model_blocks.c) and their places (model_places.c), events and what waits for them
+ * (model_events.c), counters (model_counters.c), holes (model_holes.c) and invariants
+ * (model_invariants.c).  Only these include it. */
+#ifndef HARNESS_MODEL_MODEL_PARTS_H
+#define HARNESS_MODEL_MODEL_PARTS_H
+
+#include "harness/base/array.h"
+#include "harness/model/model_update.h"
+
+#include <string.h>
+
+/* What an event ends: one node per use, execution or wait. */
+struct waiter {
+    uint32_t slot;
+    uint32_t next; /* of the same event; SLOT_NONE ends */
+    bool is_use;
+};
+struct waiter_lists {
+    uint32_t *heads; /* by event id */
+    uint64_t head_capacity;
+    struct waiter *nodes;
+    size_t node_count, node_capacity;
+    uint32_t free_node;
+};
+struct slot_list {
+    uint32_t *slots;
+    size_t count, capacity;
+};
+
+struct model {
+    uint64_t capacity_bytes;
+    struct target_contract contract;
+    const struct timeline *timeline;
+    struct block *blocks; /* by slot */
+    size_t block_count, block_capacity;
+    struct slot_list free_slots;
+    uint32_t *slot_by_op;
+    uint64_t op_capacity;
+    struct span_map map;
+    struct slot_list live, programs, dying, busy, absent;
+    struct waiter_lists waiters;
+    struct model_counters counters;
+    uint64_t retired_count, retired_bytes;
+    uint64_t tag_bytes[OP_TAG_COUNT], tag_counts[OP_TAG_COUNT];
+    struct model_gone *gone;
+    size_t gone_count, gone_capacity;
+    uint64_t largest_hole_bytes, hole_count; /* valid when holes_known */
+    uint64_t in_use_before_bytes; /* after this host's last op, for the peak's upper bound */
+    uint64_t completed_count;     /* completed events of the timeline that this model took in */
+    enum target_result last_result;
+    uint32_t last_op, op;
+    bool last_skipped, holes_known, is_unordered;
+};
+
+/* --- lists --- */
+
+static inline void slot_list_add(struct slot_list *list, uint32_t slot)
+{
+    list->slots = array_grown(list->slots, list->count, &list->capacity, sizeof slot);
+    list->slots[list->count++] = slot;
+}
+
+/* Takes the slot out of a list without an order, in which it is. */
+static inline void slot_list_take(struct slot_list *list, uint32_t slot)
+{
+    size_t i = 0;
+    while (list->slots[i] != slot) {
+        i++;
+        CHECK(i < list->count);
+    }
+    list->slots[i] = list->slots[--list->count];
+}
+
+static inline uint32_t slot_list_at(const struct slot_list *list, size_t index)
+{
+    CHECK(index < list->count);
+    return list->slots[index];
+}
+
+/* Numbers by op or event, with a place for that of index: what was never written is SLOT_NONE. */
+static inline uint32_t *numbers_grown(uint32_t *numbers, uint64_t *capacity, uint64_t index)
+{
+    if (index < *capacity) {
+        return numbers;
+    }
+    const uint64_t grown = index * 2 + 256;
+    numbers = array_resized(numbers, grown * sizeof *numbers);
+    memset(&numbers[*capacity], 0xFF, (grown - *capacity) * sizeof *numbers);
+    *capacity = grown;
+    return numbers;
+}
+
+static inline void raise_to(uint64_t *most, uint64_t value)
+{
+    *most = value > *most ? value : *most;
+}
+
+/* --- what the parts do for each other --- */
+
+/* A dying block with nothing left to wait for gives its room back. */
+void model_settle(struct model *model, uint32_t slot);
+
+/* Takes the range into the map; false: slot *other lies there. */
+bool model_claim(struct model *model, uint32_t slot, const struct target_block *at,
+                 uint32_t *other);
+/* The block gives its place back, or its copy in host memory. */
+void model_displace(struct model *model, uint32_t slot);
+
+/* At the instant that the model shows: what completed later is not done yet. */
+bool model_is_pending(const struct model *model, uint64_t event);
+/* The block waits for the event, which is pending, or is used until then. */
+void model_await(struct model *model, uint32_t slot, uint64_t event, bool is_use);
+
+/* Counts the room that the block has claimed; that it has given back. */
+void model_count_placed(struct model *model, const struct block *block);
+void model_count_displaced(struct model *model, const struct block *block);
+/* The same for its tag alone. */
+void model_count_tag(struct model *model, const struct block *block);
+void model_uncount_tag(struct model *model, const struct block *block);
+/* The busy programs are other ones. */
+void model_count_reserved(struct model *model);
+
+#endif

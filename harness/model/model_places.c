@@ -1,0 +1,143 @@
+#include "harness/model/model_parts.h"
+
+#include <stdlib.h>
+
+bool model_claim(struct model *model, uint32_t slot, const struct target_block *at, uint32_t *other)
+{
+    const struct span span = {at->address, at->address + at->size_bytes, slot, 0};
+    struct span in_the_way;
+    if (span_map_insert_if_free(&model->map, &span, &in_the_way)) {
+        return true;
+    }
+    *other = (uint32_t)in_the_way.owner;
+    return false;
+}
+
+void model_displace(struct model *model, uint32_t slot)
+{
+    struct block *block = &model->blocks[slot];
+    if (block->is_absent) {
+        slot_list_take(&model->absent, slot);
+        block->is_absent = false;
+    } else {
+        span_map_erase(&model->map, block->address, block->address + block->size_bytes);
+    }
+    model_count_displaced(model, block);
+    model->gone = array_grown(model->gone, model->gone_count, &model->gone_capacity,
+                              sizeof *model->gone);
+    /* A program's target was told by unload(). */
+    const bool is_freed = block->state == BLOCK_DYING && block->kind != BLOCK_PROGRAM;
+    model->gone[model->gone_count++] = (struct model_gone){block->handle, slot, is_freed};
+}
+
+/* --- images --- */
+
+void model_evict(struct model *model, uint32_t slot)
+{
+    struct block *block = &model->blocks[slot];
+    CHECK(block->kind == BLOCK_PROGRAM);
+    CHECK(block->state == BLOCK_LIVE);
+    model_displace(model, slot);
+    block->state = BLOCK_GONE;
+}
+
+bool model_reload(struct model *model, uint32_t slot, const struct target_block *at,
+                  uint32_t *other)
+{
+    struct block *block = &model->blocks[slot];
+    CHECK(block->state == BLOCK_GONE);
+    if (!model_claim(model, slot, at, other)) {
+        return false;
+    }
+    block->address = at->address;
+    block->size_bytes = at->size_bytes;
+    block->state = BLOCK_LIVE;
+    model_count_placed(model, block);
+    return true;
+}
+
+/* --- blocks in host memory --- */
+
+void model_strand(struct model *model, uint32_t slot)
+{
+    struct block *block = &model->blocks[slot];
+    CHECK(block->state != BLOCK_GONE);
+    CHECK(!block->is_absent);
+    span_map_erase(&model->map, block->address, block->address + block->size_bytes);
+    slot_list_add(&model->absent, slot);
+    block->is_absent = true;
+    model->holes_known = false;
+}
+
+bool model_return(struct model *model, uint32_t slot, uint64_t address, uint32_t *other)
+{
+    struct block *block = &model->blocks[slot];
+    CHECK(block->is_absent);
+    if (!model_claim(model, slot,
+                     &(struct target_block){.address = address, .size_bytes = block->size_bytes},
+                     other)) {
+        return false;
+    }
+    slot_list_take(&model->absent, slot);
+    block->is_absent = false;
+    block->address = address;
+    model->holes_known = false;
+    return true;
+}
+
+/* --- moves --- */
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct span *left = a;
+    const struct span *right = b;
+    return left->start < right->start ? -1 : left->start > right->start;
+}
+
+/* Where the blocks will be, in ascending order; the caller frees it. */
+static struct span *moved_spans(const struct model *model, const uint64_t *addresses)
+{
+    struct span *spans = malloc((model->map.count + 1) * sizeof *spans);
+    CHECK(spans != NULL);
+    struct span_cursor cursor;
+    size_t i = 0;
+    for (bool found = span_map_first(&model->map, &cursor); found;
+         found = span_map_next(&model->map, &cursor)) {
+        span_map_get(&model->map, &cursor, &spans[i]);
+        spans[i].end = addresses[i] + (spans[i].end - spans[i].start);
+        spans[i].start = addresses[i];
+        i++;
+    }
+    qsort(spans, model->map.count, sizeof *spans, compare_spans);
+    return spans;
+}
+
+/* The first that begins before the one below it has ended; count when there is none. */
+static size_t first_in_the_way(const struct span *spans, size_t count)
+{
+    size_t i = 1;
+    while (i < count && spans[i].start >= spans[i - 1].end) {
+        i++;
+    }
+    return i < count ? i : count;
+}
+
+bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *slot)
+{
+    const size_t count = model->map.count;
+    struct span *spans = moved_spans(model, addresses);
+    const size_t wrong = first_in_the_way(spans, count);
+    if (wrong < count) {
+        *slot = (uint32_t)spans[wrong].owner;
+        free(spans);
+        return false;
+    }
+    span_map_clear(&model->map);
+    for (size_t i = 0; i < count; i++) {
+        model->blocks[spans[i].owner].address = spans[i].start;
+        span_map_insert(&model->map, &spans[i]);
+    }
+    model->holes_known = false;
+    free(spans);
+    return true;
+}

@@ -1,0 +1,60 @@
+#include "harness/op/fault.h"
+
+#include "harness/base/check.h"
+
+#include <string.h>
+
+static const struct fault_info faults[FAULT_KIND_COUNT] = {
+    [FAULT_COPY] = {.name = "copy", .summary = "the device refuses to copy or to stage bytes"},
+    [FAULT_WAIT] = {.name = "wait", .summary = "the device refuses to wait for an event"},
+    [FAULT_UNLOAD] = {.name = "unload", .summary = "the device refuses to unload a program"},
+    [FAULT_HOST_MEMORY] = {.name = "host_memory",
+                           .summary = "host memory for the allocator's own use is refused"},
+    [FAULT_COPY_HALF] = {.name = "copy_half",
+                         .summary = "a copy stops half-way and must be called again",
+                         .needs_resuming = true},
+    [FAULT_COPY_LATE] = {.name = "copy_late",
+                         .summary = "a copy takes its time, and events complete meanwhile",
+                         .has_delay = true},
+    [FAULT_WAIT_TIMEOUT] = {.name = "wait_timeout",
+                            .summary = "a wait gives up after a while",
+                            .has_delay = true},
+    [FAULT_EVENT_LOST] = {.name = "event_lost", .summary = "the event that is awaited never comes"},
+    [FAULT_EVENT_LATE] = {.name = "event_late",
+                          .summary = "the event that is awaited comes later than it was due",
+                          .has_delay = true},
+    [FAULT_EVENT_EARLY] = {.name = "event_early",
+                           .summary = "the event that is awaited comes before it was due"},
+    [FAULT_EVENT_DOUBLED] = {.name = "event_doubled",
+                             .summary = "the event that is awaited is announced twice"},
+    [FAULT_EVENT_ORDER] = {.name = "event_order",
+                           .summary = "the event due last comes before the one that is awaited"},
+    [FAULT_EVENT_OTHERS] = {.name = "event_others",
+                            .summary = "all other events come while one is awaited"},
+    [FAULT_UNLOAD_BUSY] = {.name = "unload_busy",
+                           .summary = "unloads are refused for a while, then granted",
+                           .has_delay = true},
+    [FAULT_UNLOAD_HALF] = {.name = "unload_half",
+                           .summary = "an unload stops half-way and must be called again",
+                           .needs_resuming = true},
+    [FAULT_CLOCK_JUMP] = {.name = "clock_jump",
+                          .summary = "the clock jumps ahead in the middle of a call",
+                          .has_delay = true},
+    [FAULT_ANY] = {.name = "any", .summary = "the device refuses whichever call it is"},
+};
+
+const struct fault_info *fault_info(enum fault_kind kind)
+{
+    CHECK(kind < FAULT_KIND_COUNT);
+    return &faults[kind];
+}
+
+enum fault_kind fault_find(const char *name)
+{
+    for (unsigned i = 0; i < FAULT_KIND_COUNT; i++) {
+        if (strcmp(faults[i].name, name) == 0) {
+            return (enum fault_kind)i;
+        }
+    }
+    return FAULT_KIND_COUNT;
+}

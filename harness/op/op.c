@@ -1,0 +1,187 @@
+#include "harness/op/op.h"
+
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct op_kind_info kinds[OP_KIND_COUNT] = {
+    [OP_ALLOC] = {.name = "alloc",
+                  .has_size = true,
+                  .has_align = true,
+                  .has_tag = true,
+                  .has_unpadded = true,
+                  .makes_block = true,
+                  .can_be_fitted = true},
+    [OP_OUTPUT] = {.name = "output",
+                   .has_size = true,
+                   .has_align = true,
+                   .has_tag = true,
+                   .has_unpadded = true,
+                   .makes_block = true,
+                   .can_be_fitted = true},
+    [OP_FREE] = {.name = "free", .has_block = true},
+    [OP_FREE_AFTER] = {.name = "free_after",
+                       .has_block = true,
+                       .has_event = true,
+                       .has_delay = true,
+                       .makes_event = true},
+    [OP_USE] = {.name = "use",
+                .has_block = true,
+                .has_event = true,
+                .has_delay = true,
+                .makes_event = true},
+    [OP_HOLD] = {.name = "hold", .has_block = true},
+    [OP_RELEASE] = {.name = "release", .has_block = true},
+    [OP_DONATE] = {.name = "donate",
+                   .has_size = true,
+                   .has_tag = true,
+                   .has_unpadded = true,
+                   .has_block = true,
+                   .makes_block = true,
+                   .can_be_fitted = true},
+    [OP_LOAD] = {.name = "load",
+                 .has_size = true,
+                 .has_tag = true,
+                 .has_stack = true,
+                 .makes_program = true,
+                 .can_be_fitted = true},
+    [OP_UNLOAD] = {.name = "unload", .has_program = true},
+    [OP_EXECUTE] = {.name = "execute", .has_program = true, .has_delay = true, .makes_event = true},
+    [OP_DEFRAGMENT] = {.name = "defragment"},
+    [OP_COMPLETE] = {.name = "complete", .has_event = true, .event_required = true},
+    [OP_ADVANCE] = {.name = "advance", .has_delay = true},
+    [OP_TOUCH] = {.name = "touch", .has_block = true},
+    [OP_REPORT] = {.name = "report"},
+    [OP_FAULT] = {.name = "fault", .has_size = true, .has_tag = true, .has_delay = true},
+    [OP_RETIRE] = {.name = "retire", .has_size = true, .has_address = true},
+    [OP_SWITCH] = {.name = "switch", .has_point = true},
+};
+
+const struct op_kind_info *op_kind_info(enum op_kind kind)
+{
+    CHECK(kind < OP_KIND_COUNT);
+    return &kinds[kind];
+}
+
+enum op_kind op_kind_find(const char *name, size_t name_length)
+{
+    for (unsigned i = 0; i < OP_KIND_COUNT; i++) {
+        if (strlen(kinds[i].name) == name_length && memcmp(kinds[i].name, name, name_length) == 0) {
+            return (enum op_kind)i;
+        }
+    }
+    return OP_KIND_COUNT;
+}
+
+struct op op_make(enum op_kind kind)
+{
+    CHECK(kind < OP_KIND_COUNT);
+    return (struct op){.kind = (uint8_t)kind, .ref = OP_NONE, .event = OP_NONE};
+}
+
+bool op_equal(const struct op *a, const struct op *b)
+{
+    return memcmp(a, b, sizeof *a) == 0;
+}
+
+void op_list_init(struct op_list *list)
+{
+    *list = (struct op_list){0};
+}
+
+void op_list_deinit(struct op_list *list)
+{
+    free(list->ops);
+    *list = (struct op_list){0};
+}
+
+static void op_list_reserve(struct op_list *list, size_t count)
+{
+    if (count <= list->capacity) {
+        return;
+    }
+    size_t capacity = list->capacity == 0 ? 256 : list->capacity * 2;
+    if (capacity < count) {
+        capacity = count;
+    }
+    struct op *ops = realloc(list->ops, capacity * sizeof *ops);
+    CHECK(ops != NULL);
+    list->ops = ops;
+    list->capacity = capacity;
+}
+
+void op_list_append(struct op_list *list, const struct op *op)
+{
+    CHECK(list->count < OP_NONE);
+    const struct op copy = *op; /* op may lie in the list that moves */
+    op_list_reserve(list, list->count + 1);
+    list->ops[list->count++] = copy;
+}
+
+void op_list_clear(struct op_list *list)
+{
+    list->count = 0;
+}
+
+void op_list_copy(struct op_list *to, const struct op_list *from)
+{
+    op_list_reserve(to, from->count);
+    if (from->count > 0) {
+        memcpy(to->ops, from->ops, from->count * sizeof *to->ops);
+    }
+    to->count = from->count;
+}
+
+static uint32_t renumber(const uint32_t *numbers, size_t count, uint32_t reference)
+{
+    return reference < count ? numbers[reference] : OP_NONE;
+}
+
+void op_list_filter(struct op_list *list, const bool *keep)
+{
+    uint32_t *numbers = malloc((list->count + 1) * sizeof *numbers);
+    CHECK(numbers != NULL);
+    uint32_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        numbers[i] = keep[i] ? kept++ : OP_NONE;
+    }
+    for (size_t i = 0; i < list->count; i++) {
+        if (!keep[i]) {
+            continue;
+        }
+        struct op op = list->ops[i];
+        if ((op.flags & OP_RELATIVE) != 0) {
+            list->ops[numbers[i]] = op;
+            continue;
+        }
+        const bool named_event = op.event != OP_NONE;
+        op.ref = renumber(numbers, i, op.ref);
+        op.event = renumber(numbers, i, op.event);
+        /* An op whose event went must not turn into one with an event of its own. */
+        if (named_event && op.event == OP_NONE) {
+            op.ref = OP_NONE;
+        }
+        list->ops[numbers[i]] = op;
+    }
+    list->count = kept;
+    free(numbers);
+}
+
+void op_list_insert(struct op_list *list, size_t at, const struct op *ops, size_t count)
+{
+    CHECK(at <= list->count);
+    CHECK(count < OP_NONE - list->count);
+    op_list_reserve(list, list->count + count);
+    struct op *behind = list->ops + at;
+    memmove(behind + count, behind, (list->count - at) * sizeof *behind);
+    memcpy(behind, ops, count * sizeof *ops);
+    list->count += count;
+    for (size_t i = at + count; i < list->count; i++) {
+        struct op *op = &list->ops[i];
+        if ((op->flags & OP_RELATIVE) == 0) {
+            op->ref += op->ref != OP_NONE && op->ref >= at ? (uint32_t)count : 0;
+            op->event += op->event != OP_NONE && op->event >= at ? (uint32_t)count : 0;
+        }
+    }
+}

@@ -1,0 +1,322 @@
+#include "harness/op/ops_file.h"
+
+#include "harness/base/check.h"
+#include "harness/op/fit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness/base/size.h"
+
+/* --- printing --- */
+
+/* Appends to text[OP_TEXT_BYTES], which is large enough for every op. */
+static void text_append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void text_append(char *text, const char *format, ...)
+{
+    const size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    const int added = vsnprintf(text + used, OP_TEXT_BYTES - used, format, arguments);
+    va_end(arguments);
+    CHECK(added >= 0 && (size_t)added < OP_TEXT_BYTES - used);
+}
+
+static void append_reference(char *text, const char *key, uint32_t reference, bool is_relative)
+{
+    if (reference == OP_NONE) {
+        text_append(text, " %s=none", key);
+        return;
+    }
+    text_append(text, " %s=%s%" PRIu32, key, is_relative ? "%" : "", reference);
+}
+
+static void append_size(char *text, const char *key, uint64_t size_bytes)
+{
+    char size[SIZE_TEXT_BYTES];
+    size_print(size_bytes, size);
+    text_append(text, " %s=%s", key, size);
+}
+
+static void append_delay(char *text, uint64_t delay_ns)
+{
+    char delay[SIZE_TEXT_BYTES];
+    duration_print(delay_ns, delay);
+    text_append(text, " delay=%s", delay);
+}
+
+static void append_references(char *text, const struct op *op, const struct op_kind_info *info)
+{
+    const bool is_relative = (op->flags & OP_RELATIVE) != 0;
+    if (info->has_block || info->has_program) {
+        append_reference(text, info->has_block ? "block" : "program", op->ref, is_relative);
+    }
+    if (info->has_event && (info->event_required || op->event != OP_NONE)) {
+        append_reference(text, "event", op->event, is_relative);
+    } else if (info->has_delay) {
+        append_delay(text, op->delay_ns);
+    }
+}
+
+static void append_sizes(char *text, const struct op *op, const struct op_kind_info *info)
+{
+    if ((op->flags & OP_FITTED) != 0 && info->can_be_fitted) {
+        char size[FIT_TEXT_BYTES];
+        const struct fit fit = fit_unpack(op->size_bytes);
+        fit_print(&fit, size);
+        text_append(text, " size=%s", size);
+    } else if (info->has_size) {
+        append_size(text, "size", op->size_bytes);
+    }
+    if (info->has_address) {
+        char address[SIZE_TEXT_BYTES];
+        size_print(op->address, address);
+        text_append(text, " address=%s%s", (op->flags & OP_RELATIVE) != 0 ? "%" : "", address);
+    }
+    if (info->has_stack) {
+        append_size(text, "stack", op->stack_bytes);
+    }
+    if (info->has_unpadded && op->unpadded_bytes != 0) {
+        append_size(text, "unpadded", op->unpadded_bytes);
+    }
+    if (info->has_align && op->align_log2 != 0) {
+        append_size(text, "align", (uint64_t)1 << op->align_log2);
+    }
+    if (info->has_tag && op->tag != 0) {
+        text_append(text, " tag=%u", op->tag);
+    }
+}
+
+static void append_fault(char *text, const struct op *op)
+{
+    const struct fault_info *fault = fault_info((enum fault_kind)(op->tag % FAULT_KIND_COUNT));
+    text_append(text, " call=%s nth=%" PRIu64, fault->name, op->size_bytes);
+    if (fault->has_delay) {
+        append_delay(text, op->delay_ns);
+    }
+    text_append(text, "%s", (op->flags & OP_FOR_EVER) != 0 ? " for_ever=yes" : "");
+}
+
+static void append_switch(char *text, const struct op *op)
+{
+    if (op->ref != OP_NONE) {
+        append_reference(text, "op", op->ref, false);
+    }
+    text_append(text, " point=%" PRIu64, op->size_bytes);
+    if (op->event != OP_NONE) {
+        append_reference(text, "event", op->event, false);
+    } else {
+        text_append(text, " to=%u", op->tag);
+    }
+}
+
+static void append_common(char *text, const struct op *op)
+{
+    if (op->lane != 0) {
+        text_append(text, " lane=%u", op->lane);
+    }
+    if (op->host != 0) {
+        text_append(text, " host=%u", op->host);
+    }
+    if ((op->flags & OP_COLLECTIVE) != 0) {
+        text_append(text, " collective=%u", op->group);
+    }
+    if ((op->flags & OP_SPMD) != 0) {
+        text_append(text, " spmd=%u", op->group);
+    }
+}
+
+const char *op_print(const struct op *op, char text[OP_TEXT_BYTES])
+{
+    const struct op_kind_info *info = op_kind_info(op->kind);
+    snprintf(text, OP_TEXT_BYTES, "%s", info->name);
+    if (op->kind == OP_FAULT) {
+        append_fault(text, op);
+    } else if (op->kind == OP_SWITCH) {
+        append_switch(text, op);
+    } else {
+        append_references(text, op, info);
+        append_sizes(text, op, info);
+    }
+    append_common(text, op);
+    return text;
+}
+
+static void print_head(FILE *stream, const struct setup *setup)
+{
+    char size[SIZE_TEXT_BYTES];
+    fprintf(stream, "hbmstress-ops 1\n");
+    if (setup->scenario[0] != '\0') {
+        fprintf(stream, "scenario %s\n", setup->scenario);
+    }
+    if (setup->chip[0] != '\0') {
+        fprintf(stream, "chip %s\n", setup->chip);
+    }
+    if (setup->capacity_bytes != 0) {
+        size_print(setup->capacity_bytes, size);
+        fprintf(stream, "capacity %s\n", size);
+    }
+    if (setup->granule_bytes != 0) {
+        size_print(setup->granule_bytes, size);
+        fprintf(stream, "granule %s\n", size);
+    }
+    fprintf(stream, "hosts %" PRIu32 "\n", setup->host_count);
+    const uint32_t *at = setup->coordinate;
+    fprintf(stream, "coordinate %" PRIu32 "x%" PRIu32 "x%" PRIu32 "_HBM%" PRIu32 "\n", at[0], at[1],
+            at[2], at[3]);
+    fprintf(stream, "target %s\n", setup->target);
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        fprintf(stream, "option %s=%s\n", setup->options[i].key, setup->options[i].value);
+    }
+    fprintf(stream, "seed %" PRIu64 "\n", setup->seed);
+    if (setup->search_nodes_max != 0) {
+        fprintf(stream, "search_nodes %" PRIu64 "\n", setup->search_nodes_max);
+    }
+    if (setup->has_regret_max) {
+        fprintf(stream, "regret_max %" PRIu64 "\n", setup->regret_max);
+    }
+    if (setup->checks_races) {
+        fprintf(stream, "check_races yes\n");
+    }
+    for (int i = 0; i < OP_TAG_COUNT; i++) {
+        if (setup->tags[i][0] != '\0') {
+            fprintf(stream, "tag %d \"%s\"\n", i, setup->tags[i]);
+        }
+    }
+}
+
+static void print_comments(FILE *stream, const char *comments)
+{
+    while (comments != NULL && *comments != '\0') {
+        const size_t length = strcspn(comments, "\n");
+        fputs("# ", stream);
+        for (size_t i = 0; i < length; i++) {
+            /* The text of a target's message may hold anything. */
+            fputc((unsigned char)comments[i] < 0x20 || comments[i] == 0x7F ? ' ' : comments[i],
+                  stream);
+        }
+        fputc('\n', stream);
+        comments += length;
+        comments += *comments == '\n';
+    }
+}
+
+void ops_file_print(FILE *stream, const struct setup *setup, const struct op_list *list,
+                    const char *comments)
+{
+    char text[OP_TEXT_BYTES];
+    print_head(stream, setup);
+    print_comments(stream, comments);
+    fputc('\n', stream);
+    for (size_t i = 0; i < list->count; i++) {
+        fprintf(stream, "%zu: %s\n", i, op_print(&list->ops[i], text));
+    }
+}
+
+/* --- writing --- */
+
+static enum ops_file_result unwritable(struct ops_file_error *error, const char *path, FILE *stream,
+                                       const char *partial)
+{
+    const int number = errno;
+    if (stream != NULL) {
+        fclose(stream);
+        unlink(partial);
+    }
+    *error = (struct ops_file_error){0};
+    snprintf(error->reason, sizeof error->reason, "cannot write %.160s: %s", path,
+             strerror(number));
+    return OPS_FILE_UNWRITABLE;
+}
+
+enum ops_file_result ops_file_write(const char *path, const struct setup *setup,
+                                    const struct op_list *list, const char *comments,
+                                    struct ops_file_error *error)
+{
+    char partial[4096];
+    if (snprintf(partial, sizeof partial, "%s.partial", path) >= (int)sizeof partial) {
+        errno = ENAMETOOLONG;
+        return unwritable(error, path, NULL, partial);
+    }
+    FILE *stream = fopen(partial, "wx");
+    if (stream == NULL && errno == EEXIST && unlink(partial) == 0) {
+        stream = fopen(partial, "wx"); /* left behind by a run that was killed */
+    }
+    if (stream == NULL) {
+        return unwritable(error, path, NULL, partial);
+    }
+    ops_file_print(stream, setup, list, comments);
+    if (ferror(stream) || fflush(stream) != 0 || fsync(fileno(stream)) != 0) {
+        return unwritable(error, path, stream, partial);
+    }
+    if (rename(partial, path) != 0) {
+        return unwritable(error, path, stream, partial);
+    }
+    fclose(stream);
+    return OPS_FILE_OK;
+}
+
+/* --- reading --- */
+
+#define FILE_BYTES_MAX ((uint64_t)1 << 30)
+
+static enum ops_file_result unreadable(struct ops_file_error *error, const char *reason)
+{
+    *error = (struct ops_file_error){0};
+    snprintf(error->reason, sizeof error->reason, "%s", reason);
+    return OPS_FILE_UNREADABLE;
+}
+
+static enum ops_file_result read_stream(FILE *stream, struct setup *setup, struct op_list *list,
+                                        struct ops_file_error *error)
+{
+    struct stat status;
+    if (fstat(fileno(stream), &status) != 0) {
+        return unreadable(error, strerror(errno));
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return unreadable(error, "is a directory, not a file");
+    }
+    size_t capacity = 65536;
+    size_t length = 0;
+    char *text = malloc(capacity);
+    CHECK(text != NULL);
+    size_t got = 0;
+    while ((got = fread(text + length, 1, capacity - length, stream)) > 0) {
+        length += got;
+        if (length > FILE_BYTES_MAX) {
+            free(text);
+            return unreadable(error, "is larger than 1G");
+        }
+        if (length == capacity) {
+            capacity *= 2;
+            text = realloc(text, capacity);
+            CHECK(text != NULL);
+        }
+    }
+    const bool failed = ferror(stream);
+    const enum ops_file_result result = failed ? unreadable(error, strerror(errno))
+                                               : ops_file_parse(text, length, setup, list, error);
+    free(text);
+    return result;
+}
+
+enum ops_file_result ops_file_read(const char *path, struct setup *setup, struct op_list *list,
+                                   struct ops_file_error *error)
+{
+    const bool is_standard = strcmp(path, "-") == 0;
+    FILE *stream = is_standard ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb")
+                               : fopen(path, "rb");
+    if (stream == NULL) {
+        return unreadable(error, strerror(errno));
+    }
+    const enum ops_file_result result = read_stream(stream, setup, list, error);
+    fclose(stream);
+    return result;
+}

@@ -1,0 +1,147 @@
+/* Reads the text of an .ops file line by line; the printer is its neighbour ops_file.c. */
+#include "harness/base/array.h"
+#include "harness/op/ops_parse_parts.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* --- the numbers of ops --- */
+
+static int compare_labels(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a;
+    const uint64_t right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+bool parser_find_label(const struct parser *parser, uint64_t label, uint32_t *index)
+{
+    if (parser->list->count == 0) {
+        return false;
+    }
+    const uint64_t *found = bsearch(&label, parser->labels, parser->list->count, sizeof label,
+                                    compare_labels);
+    if (found == NULL) {
+        return false;
+    }
+    *index = (uint32_t)(found - parser->labels);
+    return true;
+}
+
+static bool parse_label(struct parser *parser, struct word word)
+{
+    const struct word digits = {word.text, word.length - 1};
+    uint64_t label = 0;
+    if (!parser_number(parser, digits, UINT64_MAX, &label)) {
+        return false;
+    }
+    const size_t count = parser->list->count;
+    if (count > 0 && label <= parser->labels[count - 1]) {
+        return parser_fail(parser, word.text, "op numbers ascend: %" PRIu64 " comes after %" PRIu64,
+                           label, parser->labels[count - 1]);
+    }
+    parser->labels = array_grown(parser->labels, count, &parser->label_capacity,
+                                 sizeof *parser->labels);
+    parser->labels[count] = label;
+    return true;
+}
+
+/* --- lines --- */
+
+static bool parse_op_line(struct parser *parser, struct word label)
+{
+    if (!parse_label(parser, label)) {
+        return false;
+    }
+    const struct word name = parser_next_word(parser);
+    const enum op_kind kind = op_kind_find(name.text, name.length);
+    if (kind == OP_KIND_COUNT) {
+        return parser_fail(parser, name.text, "unknown op '%.*s'", shown(name), name.text);
+    }
+    struct op op = op_make(kind);
+    op.size_bytes = kind == OP_FAULT ? 1 : 0; /* the next call, unless nth= says another */
+    parser->names_fault = parser->names_delay = parser->names_lane = false;
+    if (!parser_fields(parser, &op)) {
+        return false;
+    }
+    if (op.host >= parser->setup->host_count) {
+        return parser_fail(parser, parser->line, "host %u, but the head says hosts %" PRIu32,
+                           op.host, parser->setup->host_count);
+    }
+    op_list_append(parser->list, &op);
+    return true;
+}
+
+static bool parse_first_line(struct parser *parser, struct word first)
+{
+    if (!word_is(first, "hbmstress-ops")) {
+        return parser_fail(parser, first.text,
+                           "not an .ops file: the first line must be 'hbmstress-ops 1'");
+    }
+    const struct word version = parser_next_word(parser);
+    return word_is(version, "1") ||
+           parser_fail(parser, version.text,
+                       "version '%.*s' is not known; this program reads version 1", shown(version),
+                       version.text);
+}
+
+static bool parse_line(struct parser *parser)
+{
+    const struct word first = parser_next_word(parser);
+    if (parser->line_number == 1) {
+        return parse_first_line(parser, first);
+    }
+    if (first.length == 0 || first.text[0] == '#') {
+        return true;
+    }
+    if (first.text[first.length - 1] == ':') {
+        return parse_op_line(parser, first);
+    }
+    if (parser->list->count > 0) {
+        return parser_fail(parser, first.text, "'%.*s' is not an op: ops are written 'N: kind …'",
+                           shown(first), first.text);
+    }
+    return parser_head(parser, first);
+}
+
+/* Moves the parser to the line that begins at `line`; returns where the next one does, behind `end`
+ * after the last. */
+static const char *take_line(struct parser *parser, const char *line, const char *end)
+{
+    const char *newline = line < end ? memchr(line, '\n', (size_t)(end - line)) : NULL;
+    parser->line_number++;
+    parser->line = parser->at = line;
+    parser->line_end = newline != NULL ? newline : end;
+    const char *next = parser->line_end + 1;
+    if (parser->line_end > parser->line && parser->line_end[-1] == '\r') {
+        parser->line_end--;
+    }
+    return next;
+}
+
+static bool is_text(struct parser *parser, bool has_end)
+{
+    if (memchr(parser->line, '\0', (size_t)(parser->line_end - parser->line)) != NULL) {
+        return parser_fail(parser, parser->line, "not a text file: it has a NUL byte");
+    }
+    return has_end || parser->line_end == parser->line ||
+           parser_fail(parser, parser->line_end, "the file is cut off: its last line has no end");
+}
+
+enum ops_file_result ops_file_parse(const char *text, size_t length, struct setup *setup,
+                                    struct op_list *list, struct ops_file_error *error)
+{
+    struct parser parser = {.setup = setup, .list = list, .error = error};
+    setup_init(setup);
+    op_list_clear(list);
+    *error = (struct ops_file_error){0};
+    const char *end = text + length;
+    const char *line = text;
+    bool is_good = true;
+    do {
+        line = take_line(&parser, line, end);
+        is_good = is_text(&parser, line <= end) && parse_line(&parser);
+    } while (is_good && line <= end);
+    free(parser.labels);
+    return is_good ? OPS_FILE_OK : OPS_FILE_INVALID;
+}

@@ -1,0 +1,323 @@
+#include "harness/op/ops_parse_parts.h"
+
+#include "harness/base/size.h"
+#include "harness/op/fit.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+/* How long a fault takes that does not say so: as long as many a use in the scenarios. */
+#define FAULT_DELAY_DEFAULT_NS UINT64_C(1000000)
+
+/* --- references --- */
+
+/* "%3": the third of what is there, counted around. */
+static bool parse_relative(struct parser *parser, struct word value, struct op *op,
+                           uint32_t *reference)
+{
+    uint64_t number = 0;
+    if (op->kind == OP_SWITCH) {
+        return parser_fail(parser, value.text, "a switch names ops by their numbers, not as '%.*s'",
+                           shown(value), value.text);
+    }
+    op->flags |= OP_RELATIVE;
+    if (!parser_number(parser, (struct word){value.text + 1, value.length - 1}, OP_NONE - 1,
+                       &number)) {
+        return false;
+    }
+    *reference = (uint32_t)number;
+    return true;
+}
+
+static bool parse_reference(struct parser *parser, struct word value, struct op *op,
+                            uint32_t *reference)
+{
+    uint64_t number = 0;
+    if (word_is(value, "none")) {
+        *reference = OP_NONE;
+        return true;
+    }
+    if (value.length > 0 && value.text[0] == '%') {
+        return parse_relative(parser, value, op, reference);
+    }
+    if (!parser_number(parser, value, UINT64_MAX, &number)) {
+        return false;
+    }
+    return parser_find_label(parser, number, reference) ||
+           parser_fail(parser, value.text, "there is no op %" PRIu64 " above this line", number);
+}
+
+static bool parse_ref(struct parser *parser, struct word value, struct op *op)
+{
+    return parse_reference(parser, value, op, &op->ref);
+}
+
+static bool parse_event(struct parser *parser, struct word value, struct op *op)
+{
+    return parse_reference(parser, value, op, &op->event);
+}
+
+/* --- numbers --- */
+
+static bool parse_small(struct parser *parser, struct word value, uint64_t max, uint8_t *field)
+{
+    uint64_t number = 0;
+    if (!parser_number(parser, value, max, &number)) {
+        return false;
+    }
+    *field = (uint8_t)number;
+    return true;
+}
+
+static bool parse_lane(struct parser *parser, struct word value, struct op *op)
+{
+    return parse_small(parser, value, OP_LANE_COUNT_MAX - 1, &op->lane);
+}
+
+static bool parse_host(struct parser *parser, struct word value, struct op *op)
+{
+    return parse_small(parser, value, OP_HOST_COUNT_MAX - 1, &op->host);
+}
+
+static bool parse_tag(struct parser *parser, struct word value, struct op *op)
+{
+    return parse_small(parser, value, OP_TAG_COUNT - 1, &op->tag);
+}
+
+static bool parse_group(struct parser *parser, struct word value, struct op *op, enum op_flag flag)
+{
+    uint64_t number = 0;
+    if (!parser_number(parser, value, UINT16_MAX, &number)) {
+        return false;
+    }
+    op->flags |= (uint8_t)flag;
+    op->group = (uint16_t)number;
+    return true;
+}
+
+static bool parse_spmd(struct parser *parser, struct word value, struct op *op)
+{
+    return parse_group(parser, value, op, OP_SPMD);
+}
+
+static bool parse_collective(struct parser *parser, struct word value, struct op *op)
+{
+    return parse_group(parser, value, op, OP_COLLECTIVE);
+}
+
+/* --- sizes and durations --- */
+
+static bool parse_size(struct parser *parser, struct word value, struct op *op)
+{
+    if (value.length == 0 || value.text[0] != '%' || !op_kind_info(op->kind)->can_be_fitted) {
+        return parser_size(parser, value, &op->size_bytes);
+    }
+    struct fit fit;
+    if (!fit_parse(value.text, value.length, &fit)) {
+        return parser_fail(
+            parser, value.text,
+            "'%.*s' is not a fit such as %%hole, %%free-1, %%half, %%block:3 or %%pair:3+1",
+            shown(value), value.text);
+    }
+    op->flags |= OP_FITTED;
+    op->size_bytes = fit_pack(&fit);
+    return true;
+}
+
+static bool parse_stack(struct parser *parser, struct word value, struct op *op)
+{
+    return parser_size(parser, value, &op->stack_bytes);
+}
+
+static bool parse_unpadded(struct parser *parser, struct word value, struct op *op)
+{
+    return parser_size(parser, value, &op->unpadded_bytes);
+}
+
+static bool parse_align(struct parser *parser, struct word value, struct op *op)
+{
+    uint64_t align = 0;
+    if (!parser_size(parser, value, &align)) {
+        return false;
+    }
+    if (!is_power(align, 2, (uint64_t)1 << OP_ALIGN_LOG2_MAX)) {
+        return parser_fail(parser, value.text, "an alignment is a power of two from 2 to 2M");
+    }
+    op->align_log2 = (uint8_t)__builtin_ctzll(align);
+    return true;
+}
+
+static bool parse_address(struct parser *parser, struct word value, struct op *op)
+{
+    const bool is_relative = value.length > 0 && value.text[0] == '%';
+    op->flags |= is_relative ? OP_RELATIVE : 0;
+    return parser_size(parser, (struct word){value.text + is_relative, value.length - is_relative},
+                       &op->address);
+}
+
+static bool parse_delay(struct parser *parser, struct word value, struct op *op)
+{
+    parser->names_delay = true;
+    return duration_parse(value.text, value.length, &op->delay_ns) ||
+           parser_fail(parser, value.text,
+                       "'%.*s' is not a duration such as 20us, 3ms, 10m or never", shown(value),
+                       value.text);
+}
+
+/* --- faults and switches --- */
+
+enum { FAULT_NAMES_BYTES = 208 };
+
+static bool parse_call(struct parser *parser, struct word value, struct op *op)
+{
+    char names[FAULT_NAMES_BYTES] = "";
+    parser->names_fault = true;
+    for (uint8_t i = 0; i < FAULT_KIND_COUNT; i++) {
+        const char *name = fault_info((enum fault_kind)i)->name;
+        if (word_is(value, name)) {
+            op->tag = i;
+            return true;
+        }
+        names_append(names, sizeof names, name);
+    }
+    return parser_fail(parser, value.text, "unknown fault '%.*s'; one of %s", shown(value),
+                       value.text, names);
+}
+
+/* The n-th call of a fault, the point of a switch. */
+static bool parse_count(struct parser *parser, struct word value, struct op *op)
+{
+    return parser_number(parser, value, UINT32_MAX, &op->size_bytes);
+}
+
+static bool parse_for_ever(struct parser *parser, struct word value, struct op *op)
+{
+    op->flags |= word_is(value, "yes") ? OP_FOR_EVER : 0;
+    return word_is(value, "yes") ||
+           parser_fail(parser, value.text, "for_ever is 'yes' or left out");
+}
+
+static bool parse_to(struct parser *parser, struct word value, struct op *op)
+{
+    parser->names_lane = true;
+    return parse_small(parser, value, OP_LANE_COUNT_MAX - 1, &op->tag);
+}
+
+/* --- fields --- */
+
+enum { EVERY_KIND = OP_KIND_COUNT, ITS_KINDS };
+
+static const struct field {
+    const char *key;
+    /* which has it: an enum op_kind, EVERY_KIND, or ITS_KINDS: all in whose op_kind_info * flag
+     * is set, but no fault, whose size and tag stand for something else */
+    uint8_t kind;
+    uint8_t flag; /* the offset in struct op_kind_info */
+    bool (*parse)(struct parser *parser, struct word value, struct op *op);
+} fields[] = {
+    {"lane", EVERY_KIND, 0, parse_lane},
+    {"host", EVERY_KIND, 0, parse_host},
+    {"spmd", EVERY_KIND, 0, parse_spmd},
+    {"collective", OP_EXECUTE, 0, parse_collective},
+    {"call", OP_FAULT, 0, parse_call},
+    {"nth", OP_FAULT, 0, parse_count},
+    {"for_ever", OP_FAULT, 0, parse_for_ever},
+    {"delay", OP_FAULT, 0, parse_delay},
+    {"op", OP_SWITCH, 0, parse_ref},
+    {"point", OP_SWITCH, 0, parse_count},
+    {"to", OP_SWITCH, 0, parse_to},
+    {"event", OP_SWITCH, 0, parse_event},
+    {"block", ITS_KINDS, offsetof(struct op_kind_info, has_block), parse_ref},
+    {"program", ITS_KINDS, offsetof(struct op_kind_info, has_program), parse_ref},
+    {"event", ITS_KINDS, offsetof(struct op_kind_info, has_event), parse_event},
+    {"delay", ITS_KINDS, offsetof(struct op_kind_info, has_delay), parse_delay},
+    {"size", ITS_KINDS, offsetof(struct op_kind_info, has_size), parse_size},
+    {"address", ITS_KINDS, offsetof(struct op_kind_info, has_address), parse_address},
+    {"stack", ITS_KINDS, offsetof(struct op_kind_info, has_stack), parse_stack},
+    {"unpadded", ITS_KINDS, offsetof(struct op_kind_info, has_unpadded), parse_unpadded},
+    {"align", ITS_KINDS, offsetof(struct op_kind_info, has_align), parse_align},
+    {"tag", ITS_KINDS, offsetof(struct op_kind_info, has_tag), parse_tag},
+};
+enum { FIELD_COUNT = sizeof fields / sizeof fields[0] };
+static_assert(FIELD_COUNT <= 32, "a bit each in parser_fields()");
+
+static bool has_field(enum op_kind kind, const struct field *field)
+{
+    if (field->kind != ITS_KINDS) {
+        return field->kind == EVERY_KIND || field->kind == kind;
+    }
+    const char *info = (const char *)op_kind_info(kind);
+    return kind != OP_FAULT && *(const bool *)(info + field->flag);
+}
+
+/* The row of the field; FIELD_COUNT: the kind has no such field. */
+static size_t field_find(enum op_kind kind, struct word key)
+{
+    size_t row = 0;
+    while (row < FIELD_COUNT && !(word_is(key, fields[row].key) && has_field(kind, &fields[row]))) {
+        row++;
+    }
+    return row;
+}
+
+/* named: a bit per row that the line had so far. */
+static bool parse_field(struct parser *parser, struct word word, struct op *op, uint32_t *named)
+{
+    struct word key, value;
+    if (!word_split(word, &key, &value)) {
+        return parser_fail(parser, word.text, "a field is KEY=VALUE, not '%.*s'", shown(word),
+                           word.text);
+    }
+    const size_t row = field_find(op->kind, key);
+    if (row == FIELD_COUNT) {
+        return parser_fail(parser, key.text, "'%s' has no field '%.*s'",
+                           op_kind_info(op->kind)->name, shown(key), key.text);
+    }
+    if ((*named >> row & 1) != 0) {
+        return parser_fail(parser, key.text, "'%.*s' is given twice", shown(key), key.text);
+    }
+    *named |= UINT32_C(1) << row;
+    return fields[row].parse(parser, value, op);
+}
+
+static bool finish_fault(struct parser *parser, struct op *op)
+{
+    if (!parser->names_fault) {
+        return parser_fail(parser, parser->line, "a fault has call=, which says what goes wrong");
+    }
+    const struct fault_info *fault = fault_info((enum fault_kind)op->tag);
+    if (parser->names_delay && !fault->has_delay) {
+        return parser_fail(parser, parser->line, "the fault '%s' has no delay", fault->name);
+    }
+    if (fault->has_delay && !parser->names_delay) {
+        op->delay_ns = FAULT_DELAY_DEFAULT_NS;
+    }
+    return true;
+}
+
+/* Once all fields are read, in whatever order. */
+static bool finish_fields(struct parser *parser, struct op *op)
+{
+    if (op->kind == OP_FAULT && !finish_fault(parser, op)) {
+        return false;
+    }
+    if (op->kind == OP_SWITCH && parser->names_lane == (op->event != OP_NONE)) {
+        return parser_fail(
+            parser, parser->line,
+            "a switch has either to=, the lane that goes on, or event=, which completes");
+    }
+    return op->event == OP_NONE || !op_kind_info(op->kind)->has_delay || op->delay_ns == 0 ||
+           parser_fail(parser, parser->line, "an op has either event= or delay=");
+}
+
+bool parser_fields(struct parser *parser, struct op *op)
+{
+    uint32_t named = 0;
+    for (struct word word = parser_next_word(parser); word.length > 0;
+         word = parser_next_word(parser)) {
+        if (!parse_field(parser, word, op, &named)) {
+            return false;
+        }
+    }
+    return finish_fields(parser, op);
+}

@@ -1,0 +1,239 @@
+#include "harness/op/ops_parse_parts.h"
+
+#include <assert.h>
+#include <inttypes.h>
+
+/* --- target --- */
+
+/* A target that a plug-in is loaded for: targets/plugin.h. */
+static bool is_path(struct word word)
+{
+    return memchr(word.text, '/', word.length) != NULL ||
+           (word.length > 3 && memcmp(word.text + word.length - 3, ".so", 3) == 0);
+}
+
+/* A path goes on to the end of its line, because it may have blanks. */
+static bool parse_target(struct parser *parser, struct word word)
+{
+    const struct word rest = parser_rest(parser, word.text);
+    if (rest.length > word.length && is_path(rest)) {
+        word = rest;
+        parser->at = parser->line_end;
+    }
+    return parser_copy(parser, word, parser->setup->target, SETUP_VALUE_BYTES);
+}
+
+bool ops_file_can_name(const char *target)
+{
+    const struct word word = {target, strlen(target)};
+    if (word.length == 0 || word.length >= SETUP_VALUE_BYTES || is_space(target[0]) ||
+        is_space(target[word.length - 1])) {
+        return false;
+    }
+    for (size_t i = 0; i < word.length; i++) {
+        if (is_control(target[i]) || (target[i] == ' ' && !is_path(word))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool parse_option(struct parser *parser, struct word word)
+{
+    char key[SETUP_NAME_BYTES];
+    char value[SETUP_NAME_BYTES];
+    struct word key_word, value_word;
+    if (!word_split(word, &key_word, &value_word)) {
+        return parser_fail(parser, word.text, "an option is KEY=VALUE");
+    }
+    if (!parser_copy(parser, key_word, key, sizeof key) ||
+        !parser_copy(parser, value_word, value, sizeof value)) {
+        return false;
+    }
+    if (setup_option(parser->setup, key) != NULL) {
+        return parser_fail(parser, word.text, "the option '%s' is given twice", key);
+    }
+    return setup_set_option(parser->setup, key, value) ||
+           parser_fail(parser, word.text, "more than %d options", SETUP_OPTION_COUNT_MAX);
+}
+
+/* --- device --- */
+
+static bool parse_chip(struct parser *parser, struct word word)
+{
+    char names[128] = "";
+    if (!parser_copy(parser, word, parser->setup->chip, SETUP_NAME_BYTES)) {
+        return false;
+    }
+    if (chip_find(parser->setup->chip) != NULL) {
+        return true;
+    }
+    for (size_t i = 0; chips[i] != NULL; i++) {
+        names_append(names, sizeof names, chips[i]->name);
+    }
+    return parser_fail(parser, word.text, "unknown chip '%.*s'; one of %s", shown(word), word.text,
+                       names);
+}
+
+static bool parse_capacity(struct parser *parser, struct word word)
+{
+    if (!parser_size(parser, word, &parser->setup->capacity_bytes)) {
+        return false;
+    }
+    const uint64_t capacity = parser->setup->capacity_bytes;
+    return (capacity > 0 && capacity <= (uint64_t)1 << 50) ||
+           parser_fail(parser, word.text, "the capacity is 1 byte to 1P");
+}
+
+static bool parse_granule(struct parser *parser, struct word word)
+{
+    if (!parser_size(parser, word, &parser->setup->granule_bytes)) {
+        return false;
+    }
+    return is_power(parser->setup->granule_bytes, 1, 65536) ||
+           parser_fail(parser, word.text, "the granule is a power of two from 1 to 64K");
+}
+
+static bool parse_hosts(struct parser *parser, struct word word)
+{
+    uint64_t hosts = 0;
+    if (!parser_number(parser, word, OP_HOST_COUNT_MAX, &hosts)) {
+        return false;
+    }
+    parser->setup->host_count = (uint32_t)hosts;
+    return hosts > 0 || parser_fail(parser, word.text, "hosts is at least 1");
+}
+
+static bool parse_coordinate(struct parser *parser, struct word word)
+{
+    char text[SETUP_NAME_BYTES];
+    if (!parser_copy(parser, word, text, sizeof text)) {
+        return false;
+    }
+    uint32_t *at = parser->setup->coordinate;
+    int end = 0;
+    if (text[strspn(text, "0123456789x_HBM")] != '\0' || /* signs are numbers to sscanf() */
+        sscanf(text, "%5" SCNu32 "x%5" SCNu32 "x%5" SCNu32 "_HBM%5" SCNu32 "%n", &at[0], &at[1],
+               &at[2], &at[3], &end) != 4 ||
+        text[end] != '\0') {
+        return parser_fail(parser, word.text, "'%.*s' is not a coordinate such as 0x0x1_HBM0",
+                           shown(word), word.text);
+    }
+    return true;
+}
+
+/* --- run --- */
+
+static bool parse_scenario(struct parser *parser, struct word word)
+{
+    return parser_copy(parser, word, parser->setup->scenario, SETUP_NAME_BYTES);
+}
+
+static bool parse_seed(struct parser *parser, struct word word)
+{
+    return parser_number(parser, word, UINT64_MAX, &parser->setup->seed);
+}
+
+static bool parse_search_nodes(struct parser *parser, struct word word)
+{
+    return parser_number(parser, word, UINT64_MAX, &parser->setup->search_nodes_max);
+}
+
+static bool parse_regret_max(struct parser *parser, struct word word)
+{
+    parser->setup->has_regret_max = true;
+    return parser_number(parser, word, UINT64_MAX, &parser->setup->regret_max);
+}
+
+static bool parse_check_races(struct parser *parser, struct word word)
+{
+    parser->setup->checks_races = word_is(word, "yes");
+    return parser->setup->checks_races ||
+           parser_fail(parser, word.text, "'%.*s' is not yes, the only value", shown(word),
+                       word.text);
+}
+
+/* What stands between the quotes, which may have blanks. */
+static bool parse_tag_name(struct parser *parser, uint8_t tag)
+{
+    parser_skip_blanks(parser);
+    const struct word quoted = parser_rest(parser, parser->at);
+    if (quoted.length < 2 || quoted.text[0] != '"' || quoted.text[quoted.length - 1] != '"') {
+        return parser_fail(parser, quoted.text, "a tag's name stands in double quotes");
+    }
+    parser->at = parser->line_end;
+    char name[SETUP_NAME_BYTES] = "";
+    const struct word inside = {quoted.text + 1, quoted.length - 2};
+    if (inside.length > 0 && !parser_copy(parser, inside, name, sizeof name)) {
+        return false;
+    }
+    setup_set_tag(parser->setup, tag, name);
+    return true;
+}
+
+static bool parse_tag(struct parser *parser, struct word word)
+{
+    uint64_t tag = 0;
+    if (!parser_number(parser, word, OP_TAG_COUNT - 1, &tag)) {
+        return false;
+    }
+    if (parser->tags_named[tag]) {
+        return parser_fail(parser, word.text, "the tag %" PRIu64 " is given twice", tag);
+    }
+    parser->tags_named[tag] = true;
+    return parse_tag_name(parser, (uint8_t)tag);
+}
+
+/* --- lines --- */
+
+static const struct {
+    const char *name;
+    bool (*parse)(struct parser *parser, struct word word);
+    bool may_repeat; /* each time for another one */
+} heads[] = {
+    {"scenario", parse_scenario, false},
+    {"chip", parse_chip, false},
+    {"capacity", parse_capacity, false},
+    {"granule", parse_granule, false},
+    {"hosts", parse_hosts, false},
+    {"coordinate", parse_coordinate, false},
+    {"target", parse_target, false},
+    {"option", parse_option, true},
+    {"seed", parse_seed, false},
+    {"tag", parse_tag, true},
+    {"search_nodes", parse_search_nodes, false},
+    {"regret_max", parse_regret_max, false},
+    {"check_races", parse_check_races, false},
+};
+static_assert(sizeof heads / sizeof heads[0] <= 32, "a bit each in parser.heads_named");
+
+/* The value of the row, and the end of the line behind it. */
+static bool parse_value(struct parser *parser, size_t row)
+{
+    parser->heads_named |= UINT32_C(1) << row;
+    if (!heads[row].parse(parser, parser_next_word(parser))) {
+        return false;
+    }
+    const struct word rest = parser_next_word(parser);
+    return rest.length == 0 ||
+           parser_fail(parser, rest.text, "unexpected '%.*s'", shown(rest), rest.text);
+}
+
+bool parser_head(struct parser *parser, struct word key)
+{
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
+        if (!word_is(key, heads[i].name)) {
+            continue;
+        }
+        if (!heads[i].may_repeat && (parser->heads_named >> i & 1) != 0) {
+            return parser_fail(parser, key.text, "'%s' is given twice", heads[i].name);
+        }
+        return parse_value(parser, i);
+    }
+    return parser_fail(
+        parser, key.text,
+        "unknown word '%.*s': neither an op 'N: kind …' nor one of the head "
+        "(scenario, chip, capacity, granule, hosts, coordinate, target, option, seed, search_nodes, "
+        "regret_max, check_races, tag)",
+        shown(key), key.text);
+}

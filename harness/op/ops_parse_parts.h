@@ -1,0 +1,95 @@
+/* The text of an .ops file as the parts of its parser share it: words and numbers
+ * (ops_parse_words.c), the head of a list (ops_parse_head.c), the fields of an op
+ * (ops_parse_fields.c), and the lines that hold them (ops_parse.c).  Only these include it. */
+#ifndef HARNESS_OP_OPS_PARSE_PARTS_H
+#define HARNESS_OP_OPS_PARSE_PARTS_H
+
+#include "harness/op/ops_file.h"
+
+#include <string.h>
+
+/* Points into the text; not NUL-terminated. */
+struct word {
+    const char *text;
+    size_t length;
+};
+
+struct parser {
+    const char *at; /* in the current line */
+    const char *line;
+    const char *line_end;
+    size_t line_number;
+    struct setup *setup;
+    struct op_list *list;
+    uint64_t *labels; /* of the ops so far, ascending */
+    size_t label_capacity;
+    bool names_fault, names_delay, names_lane; /* the op under way has call=, delay=, to= */
+    uint32_t heads_named;                      /* bit per row of heads[] */
+    bool tags_named[OP_TAG_COUNT];
+    struct ops_file_error *error;
+};
+
+/* --- words --- */
+
+static inline bool words_equal(struct word a, struct word b)
+{
+    return a.length == b.length && memcmp(a.text, b.text, a.length) == 0;
+}
+
+static inline bool word_is(struct word word, const char *text)
+{
+    return words_equal(word, (struct word){text, strlen(text)});
+}
+
+/* A word for an error text: at most 40 characters of it. */
+static inline int shown(struct word word)
+{
+    return word.length > 40 ? 40 : (int)word.length;
+}
+
+static inline bool is_space(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static inline bool is_control(char c)
+{
+    return (unsigned char)c < 0x20 || c == 0x7F;
+}
+
+/* A power of two from min, at least 1, to max. */
+static inline bool is_power(uint64_t value, uint64_t min, uint64_t max)
+{
+    return value >= min && value <= max && (value & (value - 1)) == 0;
+}
+
+/* KEY=VALUE; false: the word has no '='. */
+bool word_split(struct word word, struct word *key, struct word *value);
+/* Puts one more name into a text of so many bytes, "" at first: "v4, v5e". */
+void names_append(char *names, size_t names_bytes, const char *name);
+
+/* --- what is read from a line: false is an error, which the parser then has --- */
+
+/* The error is at `at`, in the current line; returns false. */
+bool parser_fail(struct parser *parser, const char *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void parser_skip_blanks(struct parser *parser);
+/* The next blank-separated word; length 0 at the end of the line. */
+struct word parser_next_word(struct parser *parser);
+/* All from `from` to the end of the line but the blanks at that end; the parser stays where it is.
+ */
+struct word parser_rest(const struct parser *parser, const char *from);
+bool parser_copy(struct parser *parser, struct word word, char *to, size_t to_bytes);
+bool parser_size(struct parser *parser, struct word word, uint64_t *size_bytes);
+bool parser_number(struct parser *parser, struct word word, uint64_t max, uint64_t *number);
+
+/* --- lines --- */
+
+/* A line of the head that begins with the word key. */
+bool parser_head(struct parser *parser, struct word key);
+/* The fields of an op up to the end of the line, and whether they go together. */
+bool parser_fields(struct parser *parser, struct op *op);
+/* The index of the op with that number in the file; false: there is none above. */
+bool parser_find_label(const struct parser *parser, uint64_t label, uint32_t *index);
+
+#endif

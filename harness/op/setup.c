@@ -1,0 +1,83 @@
+#include "harness/op/setup.h"
+
+#include "harness/base/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void setup_copy(struct setup *to, const struct setup *from)
+{
+    if (to->has_tags || from->has_tags) {
+        *to = *from;
+        return;
+    }
+    const size_t after_tags = offsetof(struct setup, tags) + sizeof to->tags;
+    memcpy(to, from, offsetof(struct setup, tags));
+    memcpy((char *)to + after_tags, (const char *)from + after_tags, sizeof *to - after_tags);
+}
+
+void setup_init(struct setup *setup)
+{
+    memset(setup, 0, sizeof *setup);
+    setup->host_count = 1;
+    snprintf(setup->target, sizeof setup->target, "hbm");
+    for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
+        setup->weights[kind] = 100;
+    }
+}
+
+bool setup_set_option(struct setup *setup, const char *key, const char *value)
+{
+    if (strlen(key) >= SETUP_NAME_BYTES || strlen(value) >= SETUP_NAME_BYTES) {
+        return false;
+    }
+    uint32_t i = 0;
+    while (i < setup->option_count && strcmp(setup->options[i].key, key) != 0) {
+        i++;
+    }
+    if (i == SETUP_OPTION_COUNT_MAX) {
+        return false;
+    }
+    if (i == setup->option_count) {
+        setup->option_count++;
+    }
+    snprintf(setup->options[i].key, SETUP_NAME_BYTES, "%s", key);
+    snprintf(setup->options[i].value, SETUP_NAME_BYTES, "%s", value);
+    return true;
+}
+
+const char *setup_option(const struct setup *setup, const char *key)
+{
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        if (strcmp(setup->options[i].key, key) == 0) {
+            return setup->options[i].value;
+        }
+    }
+    return NULL;
+}
+
+unsigned setup_tag_named(const struct setup *setup, const char *name)
+{
+    unsigned tag = setup->has_tags ? 0 : OP_TAG_COUNT;
+    while (tag < OP_TAG_COUNT && strcmp(setup->tags[tag], name) != 0) {
+        tag++;
+    }
+    return tag;
+}
+
+unsigned setup_filler_tag(const struct setup *setup)
+{
+    return setup_tag_named(setup, SETUP_FILLER_NAME);
+}
+
+void setup_set_tag(struct setup *setup, uint8_t tag, const char *name)
+{
+    char *to = setup->tags[tag];
+    size_t i = 0;
+    for (; name[i] != '\0' && i < SETUP_NAME_BYTES - 1; i++) {
+        const unsigned char c = (unsigned char)name[i];
+        to[i] = c < 0x20 || c >= 0x7F || c == '"' || c == '\\' ? '_' : (char)c;
+    }
+    to[i] = '\0';
+    setup->has_tags = true;
+}

@@ -1,0 +1,89 @@
+/* What a run starts from: device, hosts, target and its options, seed, tag names.  It is the head
+ * of an .ops file. */
+#ifndef HARNESS_OP_SETUP_H
+#define HARNESS_OP_SETUP_H
+
+#include "harness/op/op.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    SETUP_OPTION_COUNT_MAX = 16,
+    SETUP_NAME_BYTES = 64,   /* with the final NUL */
+    SETUP_VALUE_BYTES = 256, /* target names may be paths */
+    SETUP_WEIGHT_MAX = 10000,
+};
+
+struct setup_option {
+    char key[SETUP_NAME_BYTES];
+    char value[SETUP_NAME_BYTES];
+};
+
+/* An open value; copy it freely.  Texts are NUL-terminated and free of control characters. */
+struct setup {
+    char chip[SETUP_NAME_BYTES];    /* "" = none named */
+    uint64_t capacity_bytes;        /* 1..2^50, a multiple of the granule; 0 = not yet chosen */
+    uint64_t granule_bytes;         /* 0 = the target's default */
+    uint32_t host_count;            /* 1..64 */
+    uint32_t coordinate[4];         /* x, y, z, memory of host 0; host h adds h to x */
+    char target[SETUP_VALUE_BYTES]; /* registered name, or path of a plug-in */
+    struct setup_option options[SETUP_OPTION_COUNT_MAX]; /* option_count of them, keys unique */
+    uint32_t option_count;
+    char scenario[SETUP_NAME_BYTES]; /* "" = none */
+    uint64_t seed;
+    uint64_t search_nodes_max; /* budget of one verdict; 0 = ORACLE_NODES_DEFAULT */
+    bool has_regret_max;       /* more than regret_max regretted requests break a promise */
+    uint64_t regret_max;
+    bool checks_races; /* plain accesses of lanes are held to happens-before: explore/order.h */
+    bool has_tags;     /* at least one is named */
+    char tags[OP_TAG_COUNT][SETUP_NAME_BYTES]; /* "" = unnamed */
+    /* How often a scenario that draws its ops from the generator has each kind: percent of what it
+     * would draw, 0..SETUP_WEIGHT_MAX.  Not part of an .ops file, which has the ops themselves. */
+    uint16_t weights[OP_KIND_COUNT];
+};
+
+/* *to = *from, both initialised, without touching names of tags where neither has any: they are
+ * nearly all of it. */
+void setup_copy(struct setup *to, const struct setup *from);
+
+/* 1 host, target "hbm", every weight 100, everything else empty or zero. */
+void setup_init(struct setup *setup);
+
+/* Adds or replaces an option.  False: too many, or too long. */
+bool setup_set_option(struct setup *setup, const char *key, const char *value);
+
+/* NULL when the key is not set. */
+const char *setup_option(const struct setup *setup, const char *key);
+
+/* Buffers whose tag has this name stand for memory that is free in the snapshot that a list
+ * rebuilds, and are freed when the rest is in its place: peaks, and what is in use over time, leave
+ * them out. */
+#define SETUP_FILLER_NAME "free later"
+/* Their tag; OP_TAG_COUNT when there is none. */
+unsigned setup_filler_tag(const struct setup *setup);
+
+/* A buffer whose tag has this name is what the chip keeps to itself of all its memory, where a log
+ * counts that in; the capacity of a chip (below) is without it. */
+#define SETUP_RESERVED_NAME "reserved for the system"
+
+/* One whose tag has this name stands for all that was there before a log began.  It is held because
+ * nobody knows where it lay, not because somebody refers to it; so is what is reserved. */
+#define SETUP_BEFORE_NAME "before the window"
+
+/* The first tag of that name; OP_TAG_COUNT when there is none. */
+unsigned setup_tag_named(const struct setup *setup, const char *name);
+
+/* Names a tag; longer names are cut. Control characters and quotes become '_'. */
+void setup_set_tag(struct setup *setup, uint8_t tag, const char *name);
+
+/* A chip generation: its name and the bytes of HBM that a program can use. */
+struct chip {
+    const char *name;
+    uint64_t capacity_bytes; /* per device: a core on v2, v3 and v7x, a chip elsewhere */
+    const char *summary;     /* where the figure comes from */
+};
+extern const struct chip *const chips[];        /* ends with NULL */
+const struct chip *chip_find(const char *name); /* NULL when there is none */
+
+#endif

@@ -1,0 +1,265 @@
+#include "harness/oracle/exhaustive.h"
+
+#include "harness/base/check.h"
+
+enum {
+    SPANS_MAX = EXHAUSTIVE_BLOCKS_MAX + 1,
+    ITEMS_MAX = EXHAUSTIVE_LOOSE_MAX + 1,
+    ANY_SPAN = SPANS_MAX
+};
+
+/* What is placed: a movable block, or the request. */
+struct item {
+    uint64_t size_bytes, align_bytes;
+    size_t span;    /* the only one that takes it; ANY_SPAN */
+    unsigned below; /* the items (a bit for each) that must stay below it */
+};
+
+/* One state that the mitigations reach: what is placed, and the spans between what stays where it
+ * is. */
+struct state {
+    struct item items[ITEMS_MAX];
+    size_t item_count;
+    uint64_t starts[SPANS_MAX], ends[SPANS_MAX];
+    size_t span_count;
+};
+
+/* Where the next item may begin: places are ordered by span, then by address. */
+struct place {
+    size_t span;
+    uint64_t address;
+};
+
+static uint64_t round_up(uint64_t value, uint64_t power_of_two)
+{
+    return (value + (power_of_two - 1)) & ~(power_of_two - 1);
+}
+
+/* --- what may be done --- */
+
+static bool was_refused(const struct oom *oom, enum fault_kind call)
+{
+    return (oom->faults_fired & (1u << call | 1u << FAULT_HOST_MEMORY)) != 0;
+}
+
+static bool may_wait(const struct oom *oom)
+{
+    return oom->drains && !was_refused(oom, FAULT_WAIT);
+}
+
+static enum defrag_contract moves_allowed(const struct oom *oom)
+{
+    return was_refused(oom, FAULT_COPY) ? DEFRAG_NONE : oom->defrag;
+}
+
+/* used_until_ns is DELAY_NEVER, and no time is as late, for what never ends. */
+static bool is_used(const struct oom_block *block, uint64_t now_ns)
+{
+    return block->used_until_ns > now_ns;
+}
+
+static bool is_dead(const struct oom_block *block, uint64_t now_ns)
+{
+    return block->state == BLOCK_DYING && block->hold_count == 0 && block->freed_at_ns <= now_ns;
+}
+
+static bool may_move(const struct oom *oom, const struct oom_block *block, uint64_t now_ns)
+{
+    return moves_allowed(oom) != DEFRAG_NONE && block->state == BLOCK_LIVE &&
+           block->hold_count == 0 && !is_used(block, now_ns);
+}
+
+static bool may_be_evicted(const struct oom *oom, const struct oom_block *block, uint64_t now_ns)
+{
+    const bool evicts = oom->request.class == REQUEST_BUFFER ? oom->evicts
+                                                             : oom->program_evicts_program;
+    return evicts && !was_refused(oom, FAULT_UNLOAD) && block->kind == BLOCK_PROGRAM &&
+           block->state == BLOCK_LIVE && !is_used(block, now_ns) &&
+           block->op != oom->request.own_op;
+}
+
+/* --- one state: is there a placement? --- */
+
+/* Behind the item when it is placed as low as it can be at or above `from`; span_count as the span
+ * when nowhere. */
+static struct place place_above(const struct state *state, struct place from,
+                                const struct item *item)
+{
+    for (size_t span = from.span; span < state->span_count; span++) {
+        const uint64_t start = round_up(span == from.span ? from.address : state->starts[span],
+                                        item->align_bytes);
+        const bool is_allowed = item->span == ANY_SPAN || item->span == span;
+        if (is_allowed && start <= state->ends[span] &&
+            item->size_bytes <= state->ends[span] - start) {
+            return (struct place){span, start + item->size_bytes};
+        }
+    }
+    return (struct place){state->span_count, 0};
+}
+
+static bool is_lower(struct place a, struct place b)
+{
+    return a.span < b.span || (a.span == b.span && a.address < b.address);
+}
+
+/* Items of any placement can be taken in the order of their addresses and put down one after the
+ * other, each as low as it can be above the one before: none ends higher than it was.  So every
+ * order is tried.  Of all orders of the same items only the one that ends lowest matters to those
+ * that come after, because what fits above some place fits above a lower one: lowest[set] is where
+ * that order ends. */
+static bool placement_exists(const struct state *state)
+{
+    struct place lowest[1u << ITEMS_MAX];
+    const unsigned all = (1u << state->item_count) - 1;
+    lowest[0] = (struct place){0, state->starts[0]};
+    for (unsigned set = 1; set <= all; set++) {
+        lowest[set] = (struct place){state->span_count, 0};
+        for (size_t last = 0; last < state->item_count; last++) {
+            const unsigned before = set & ~(1u << last);
+            const struct item *item = &state->items[last];
+            if (before == set || (item->below & ~before) != 0) {
+                continue;
+            }
+            const struct place place = place_above(state, lowest[before], item);
+            lowest[set] = is_lower(place, lowest[set]) ? place : lowest[set];
+        }
+    }
+    return lowest[all].span < state->span_count;
+}
+
+/* --- the states --- */
+
+/* Where blocks may begin. */
+static uint64_t bottom_of_heap(const struct oom *oom, uint64_t now_ns)
+{
+    uint64_t bottom = oom->request.stack_bytes;
+    for (size_t i = 0; i < oom->block_count; i++) {
+        const struct oom_block *block = &oom->blocks[i];
+        if (block->kind == BLOCK_PROGRAM && is_used(block, now_ns) && block->stack_bytes > bottom) {
+            bottom = block->stack_bytes;
+        }
+    }
+    return bottom;
+}
+
+static void add_item(struct state *state, uint64_t size_bytes, uint64_t align_bytes)
+{
+    CHECK(state->item_count < ITEMS_MAX);
+    state->items[state->item_count++] = (struct item){size_bytes, align_bytes, ANY_SPAN, 0};
+}
+
+static void add_movable(struct state *state, const struct oom_block *block,
+                        enum defrag_contract moves)
+{
+    add_item(state, block->size_bytes, block->align_bytes);
+    if (moves == DEFRAG_SLIDE) {
+        const size_t index = state->item_count - 1;
+        state->items[index].span = state->span_count - 1;
+        state->items[index].below = (1u << index) - 1;
+    }
+}
+
+/* The state at now_ns without the blocks of `evicted` (a bit for each).  False: an unmovable block
+ * is in the way of the stack. */
+static bool state_build(struct state *state, const struct oom *oom, uint64_t now_ns,
+                        uint64_t evicted)
+{
+    const uint64_t bottom = bottom_of_heap(oom, now_ns);
+    if (bottom > oom->capacity_bytes) {
+        return false;
+    }
+    state->item_count = 0;
+    state->span_count = 1;
+    state->starts[0] = bottom;
+    for (size_t i = 0; i < oom->block_count; i++) {
+        const struct oom_block *block = &oom->blocks[i];
+        if ((evicted >> i & 1) != 0 || is_dead(block, now_ns)) {
+            continue;
+        }
+        if (may_move(oom, block, now_ns)) {
+            add_movable(state, block, moves_allowed(oom));
+            continue;
+        }
+        if (block->address < bottom) {
+            return false;
+        }
+        state->ends[state->span_count - 1] = block->address;
+        state->starts[state->span_count++] = block->address + block->size_bytes;
+    }
+    state->ends[state->span_count - 1] = oom->capacity_bytes;
+    if (oom->request.size_bytes > 0) {
+        add_item(state, round_up(oom->request.size_bytes, oom->granule_bytes),
+                 oom->request.align_bytes);
+    }
+    return true;
+}
+
+/* Every choice of the programs that may be evicted at now_ns, from block i on. */
+static bool placement_exists_at(const struct oom *oom, uint64_t now_ns, size_t i, uint64_t evicted)
+{
+    while (i < oom->block_count && !may_be_evicted(oom, &oom->blocks[i], now_ns)) {
+        i++;
+    }
+    if (i == oom->block_count) {
+        struct state state;
+        return state_build(&state, oom, now_ns, evicted) && placement_exists(&state);
+    }
+    return placement_exists_at(oom, now_ns, i + 1, evicted) ||
+           placement_exists_at(oom, now_ns, i + 1, evicted | UINT64_C(1) << i);
+}
+
+/* --- the times --- */
+
+/* 0 and every time at which a queued free completes.  The result is their count; 0 when there are
+ * too many. */
+static size_t find_waits(const struct oom *oom, uint64_t waits[EXHAUSTIVE_WAITS_MAX])
+{
+    size_t count = 1;
+    waits[0] = 0;
+    for (size_t i = 0; i < oom->block_count && may_wait(oom); i++) {
+        const struct oom_block *block = &oom->blocks[i];
+        bool is_new = block->state == BLOCK_DYING && block->hold_count == 0 &&
+                      block->freed_at_ns != DELAY_NEVER;
+        for (size_t k = 0; k < count; k++) {
+            is_new = is_new && waits[k] != block->freed_at_ns;
+        }
+        if (is_new && count == EXHAUSTIVE_WAITS_MAX) {
+            return 0;
+        }
+        if (is_new) {
+            waits[count++] = block->freed_at_ns;
+        }
+    }
+    return count;
+}
+
+/* Whether few enough blocks move or go.  What can do so at all can do so when everything that ends
+ * has ended. */
+static bool is_small(const struct oom *oom)
+{
+    size_t loose = 0;
+    for (size_t i = 0; i < oom->block_count && loose <= EXHAUSTIVE_LOOSE_MAX; i++) {
+        const uint64_t end_ns = may_wait(oom) ? DELAY_NEVER - 1 : 0;
+        loose += may_move(oom, &oom->blocks[i], end_ns) ||
+                 may_be_evicted(oom, &oom->blocks[i], end_ns);
+    }
+    return loose <= EXHAUSTIVE_LOOSE_MAX;
+}
+
+enum verdict_kind exhaustive_judge(const struct oom *oom)
+{
+    uint64_t waits[EXHAUSTIVE_WAITS_MAX];
+    if (oom->block_count > EXHAUSTIVE_BLOCKS_MAX || !is_small(oom)) {
+        return VERDICT_NONE;
+    }
+    const size_t wait_count = find_waits(oom, waits);
+    if (wait_count == 0) {
+        return VERDICT_NONE;
+    }
+    for (size_t i = 0; i < wait_count && oom->request.size_bytes <= oom->capacity_bytes; i++) {
+        if (placement_exists_at(oom, waits[i], 0, 0)) {
+            return VERDICT_PREMATURE;
+        }
+    }
+    return VERDICT_JUSTIFIED;
+}

@@ -1,0 +1,120 @@
+#include "harness/oracle/oom.h"
+
+#include "harness/base/align.h"
+#include "harness/base/array.h"
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+
+static void reserve(struct oom *oom, const struct model *model)
+{
+    const size_t block_count = model_map(model)->count;
+    const size_t slot_count = model_slot_count(model);
+    if (block_count > oom->block_capacity) {
+        oom->block_capacity = block_count * 2;
+        oom->blocks = array_resized(oom->blocks, oom->block_capacity * sizeof *oom->blocks);
+    }
+    /* One more than there are: pointers into no memory at all are undefined. */
+    if (slot_count >= oom->due_time_capacity) {
+        oom->due_time_capacity = slot_count * 2 + 1;
+        oom->due_times_ns = array_resized(oom->due_times_ns,
+                                          oom->due_time_capacity * 2 * sizeof *oom->due_times_ns);
+    }
+}
+
+static struct oom_block make_block(const struct block *block, uint64_t wait_due_ns,
+                                   uint64_t use_due_ns)
+{
+    return (struct oom_block){
+        .address = block->address,
+        .size_bytes = block->size_bytes,
+        .align_bytes = block->align_bytes,
+        .stack_bytes = block->stack_bytes,
+        .used_until_ns = use_due_ns,
+        .freed_at_ns = block->state == BLOCK_DYING ? wait_due_ns : 0,
+        .op = block->op,
+        .hold_count = block->hold_count,
+        .kind = block->kind,
+        .state = block->state,
+    };
+}
+
+static void take_blocks(struct oom *oom, const struct model *model)
+{
+    const uint64_t *wait_due_ns = oom->due_times_ns;
+    uint64_t *use_due_ns = oom->due_times_ns + oom->due_time_capacity;
+    model_due_times(model, oom->due_times_ns, use_due_ns);
+    struct span_cursor cursor;
+    struct span span;
+    size_t count = 0;
+    const struct span_map *map = model_map(model);
+    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
+        span_map_get(map, &cursor, &span);
+        const uint32_t slot = (uint32_t)span.owner;
+        oom->blocks[count++] = make_block(model_block(model, slot), wait_due_ns[slot],
+                                          use_due_ns[slot]);
+    }
+    CHECK(count == map->count);
+    oom->block_count = count;
+}
+
+void oom_take(struct oom *oom, const struct model *model, const struct oom_request *request,
+              uint32_t faults_fired)
+{
+    const struct target_contract *contract = model_contract(model);
+    oom->capacity_bytes = model_capacity_bytes(model);
+    oom->granule_bytes = contract->granule_bytes;
+    oom->defrag = contract->defrag;
+    oom->drains = contract->drains;
+    oom->evicts = contract->evicts;
+    oom->program_evicts_program = contract->program_evicts_program;
+    oom->faults_fired = faults_fired;
+    oom->request = *request;
+    reserve(oom, model);
+    take_blocks(oom, model);
+}
+
+void oom_deinit(struct oom *oom)
+{
+    free(oom->blocks);
+    free(oom->due_times_ns);
+    *oom = (struct oom){0};
+}
+
+uint64_t oom_reserved_bytes(const struct oom *oom)
+{
+    uint64_t reserved = 0;
+    for (size_t i = 0; i < oom->block_count; i++) {
+        const struct oom_block *block = &oom->blocks[i];
+        reserved = block->used_until_ns > 0 && block->stack_bytes > reserved ? block->stack_bytes
+                                                                             : reserved;
+    }
+    return reserved;
+}
+
+struct oom_bounds oom_reservable(const struct oom *oom)
+{
+    size_t fixed = 0; /* index of the lowest block that may not move now */
+    uint64_t movable_bytes = 0;
+    uint64_t all_bytes = 0;
+    bool is_found = false;
+    for (size_t i = 0; i < oom->block_count; i++) {
+        const struct oom_block *block = &oom->blocks[i];
+        all_bytes += block->size_bytes;
+        is_found = is_found || oom->defrag == DEFRAG_NONE || block->state != BLOCK_LIVE ||
+                   block->hold_count > 0 || block->used_until_ns > 0;
+        fixed += !is_found;
+        movable_bytes += is_found ? 0 : block->size_bytes;
+    }
+    const uint64_t lowest_fixed = is_found ? oom->blocks[fixed].address : oom->capacity_bytes;
+    uint64_t aligned = lowest_fixed;
+    for (size_t i = fixed; i-- > 0;) {
+        aligned = align_down(aligned - oom->blocks[i].size_bytes, oom->blocks[i].align_bytes);
+    }
+    const uint64_t slid = lowest_fixed - movable_bytes;
+    const uint64_t roomy = oom->capacity_bytes - all_bytes; /* free and reserved bytes */
+    if (oom->defrag != DEFRAG_REPACK) {
+        return (struct oom_bounds){aligned, slid};
+    }
+    return (struct oom_bounds){aligned, lowest_fixed < roomy ? lowest_fixed : roomy};
+}

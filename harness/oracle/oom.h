@@ -1,0 +1,65 @@
+/* An out-of-memory as plain data: the device, the contract, the request, and every block at the
+ * moment of the refusal.  Whoever judges one (the oracle, the exhaustive judge) or proves one (the
+ * certificate) sees this and nothing else.  docs/certificate.md says what each part means. */
+#ifndef HARNESS_ORACLE_OOM_H
+#define HARNESS_ORACLE_OOM_H
+
+#include "harness/model/model_update.h"
+
+enum request_class { REQUEST_BUFFER = 0, REQUEST_PROGRAM };
+
+/* What was refused. */
+struct oom_request {
+    enum request_class class;
+    uint64_t size_bytes;  /* as asked; 0 = no block is needed (a loaded program's stack alone) */
+    uint64_t align_bytes; /* at least the granule */
+    uint64_t stack_bytes; /* programs: rounded up to granules */
+    uint32_t own_op;      /* the program that is executed or loaded again; OP_NONE */
+};
+
+/* One block of the heap. */
+struct oom_block {
+    uint64_t address, size_bytes; /* multiples of the granule; size_bytes > 0 */
+    uint64_t align_bytes;         /* at least the granule; address is a multiple of it */
+    uint64_t stack_bytes;         /* programs; else 0 */
+    uint64_t used_until_ns; /* its last use or execution ends; 0 = unused, DELAY_NEVER = never */
+    uint64_t freed_at_ns;   /* dying: its last event, uses included, is done; 0 = it waits for holds
+                               alone */
+    uint32_t op;            /* that made it: names the block */
+    uint32_t hold_count;
+    uint8_t kind;  /* enum block_kind */
+    uint8_t state; /* BLOCK_LIVE or BLOCK_DYING */
+};
+
+/* An open value apart from its blocks, which oom_take grows and oom_deinit frees; zero is a valid
+ * start. */
+struct oom {
+    uint64_t capacity_bytes, granule_bytes;
+    enum defrag_contract defrag;
+    bool drains, evicts, program_evicts_program;
+    uint32_t faults_fired; /* bit per fault_kind: these calls were refused during the op */
+    struct oom_request request;
+    struct oom_block *blocks; /* block_count of them, ascending, disjoint */
+    size_t block_count, block_capacity;
+    uint64_t *due_times_ns; /* scratch of oom_take */
+    size_t due_time_capacity;
+};
+
+/* Takes the state from the model; *oom keeps its memory from one call to the next.  O(blocks +
+ * events). */
+void oom_take(struct oom *oom, const struct model *model, const struct oom_request *request,
+              uint32_t faults_fired);
+void oom_deinit(struct oom *oom);
+
+/* What the programs that execute now reserve at the bottom. */
+uint64_t oom_reserved_bytes(const struct oom *oom);
+
+/* The most that could be reserved there: bounds of what the message may print as reservable.  The
+ * request plays no part.  Where movable blocks have alignments above the granule, high leaves out
+ * what aligning them costs. */
+struct oom_bounds {
+    uint64_t low_bytes, high_bytes;
+};
+struct oom_bounds oom_reservable(const struct oom *oom);
+
+#endif

@@ -1,0 +1,315 @@
+#include "harness/oracle/oracle.h"
+
+#include "harness/base/check.h"
+#include "harness/base/size.h"
+#include "harness/oracle/plan.h"
+#include "harness/oracle/reach.h"
+#include "harness/oracle/repack.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct oracle {
+    struct reach reach; /* the state that decides */
+    struct repack repack;
+    struct planner *planner;
+    struct proof proof;
+};
+
+struct oracle *oracle_create(void)
+{
+    struct oracle *oracle = calloc(1, sizeof *oracle);
+    CHECK(oracle != NULL);
+    oracle->planner = planner_create();
+    return oracle;
+}
+
+void oracle_destroy(struct oracle *oracle)
+{
+    if (oracle == NULL) {
+        return;
+    }
+    reach_deinit(&oracle->reach);
+    repack_deinit(&oracle->repack);
+    planner_destroy(oracle->planner);
+    free(oracle);
+}
+
+const char *proof_kind_name(enum proof_kind kind)
+{
+    static const char *const names[PROOF_KIND_COUNT] = {
+        [PROOF_NONE] = "none",         [PROOF_STACK] = "stack",   [PROOF_SPANS] = "spans",
+        [PROOF_ROUNDING] = "rounding", [PROOF_SEARCH] = "search", [PROOF_PLAN] = "plan",
+        [PROOF_BUDGET] = "budget",
+    };
+    CHECK(kind < PROOF_KIND_COUNT);
+    return names[kind];
+}
+
+/* --- in words --- */
+
+static void explain(const struct oracle *oracle, struct verdict *verdict, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void explain(const struct oracle *oracle, struct verdict *verdict, const char *format, ...)
+{
+    const struct reach *reach = &oracle->reach;
+    int used = 0;
+    if (reach->frees_awaited > 0 || reach->programs_evicted > 0) {
+        used = snprintf(verdict->reason, sizeof verdict->reason,
+                        "with %" PRIu64 " queued frees awaited and %" PRIu64
+                        " idle programs evicted, ",
+                        reach->frees_awaited, reach->programs_evicted);
+    }
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(verdict->reason + used, sizeof verdict->reason - (size_t)used, format, arguments);
+    va_end(arguments);
+}
+
+/* The largest gap without counting blocks in it, and all free bytes: what a reader wants to know.
+ */
+static void summarise(const struct reach *reach, uint64_t *largest, uint64_t *all)
+{
+    *largest = *all = 0;
+    struct reach_gap gap = reach_before_all;
+    while (reach_next_gap(reach, &gap)) {
+        uint64_t room = gap.end - gap.start;
+        for (size_t i = gap.first; i < gap.last; i++) {
+            const uint64_t size = reach->ranges[i].size_bytes;
+            room -= size < room ? size : room;
+        }
+        *largest = room > *largest ? room : *largest;
+        *all += room;
+    }
+}
+
+/* --- why --- */
+
+static void settle(struct oracle *oracle, struct verdict *verdict, enum verdict_kind kind,
+                   enum proof_kind proof)
+{
+    verdict->kind = kind;
+    verdict->rule = kind == VERDICT_PREMATURE ? RULE_PREMATURE : RULE_NONE;
+    oracle->proof = (struct proof){.claim = kind, .kind = proof};
+}
+
+/* The kind of proof of each method that refutes. */
+static enum proof_kind proof_kind_of(enum packing_method method)
+{
+    static const enum proof_kind kinds[] = {
+        [PACKING_BY_VOLUME] = PROOF_ROUNDING,       [PACKING_BY_LARGEST_ITEM] = PROOF_ROUNDING,
+        [PACKING_BY_ROUNDING] = PROOF_ROUNDING,     [PACKING_BY_SEARCH] = PROOF_SEARCH,
+        [PACKING_BY_SEARCH_ALIGNED] = PROOF_SEARCH,
+    };
+    CHECK(method < sizeof kinds / sizeof kinds[0]);
+    CHECK(kinds[method] != PROOF_NONE);
+    return kinds[method];
+}
+
+/* Volume is rounding by the granule; an item that is larger than every span, rounding by its size.
+ */
+static uint64_t rounding_unit(const struct oracle *oracle, const struct packing_answer *answer)
+{
+    switch (answer->method) {
+    case PACKING_BY_VOLUME:
+        return oracle->reach.oom->granule_bytes;
+    case PACKING_BY_LARGEST_ITEM:
+        return repack_largest_item(&oracle->repack);
+    default:
+        return answer->number;
+    }
+}
+
+static void fill_need_and_have(struct oracle *oracle, uint64_t unit)
+{
+    struct proof *proof = &oracle->proof;
+    proof->unit = unit;
+    proof->need = repack_item_sum(&oracle->repack, unit);
+    proof->have = repack_bin_sum(&oracle->repack, unit);
+}
+
+/* The numbers or the log of a refuted packing. */
+static void fill_refutation(struct oracle *oracle, const struct packing_answer *answer)
+{
+    struct proof *proof = &oracle->proof;
+    if (proof->kind != PROOF_ROUNDING) {
+        proof->is_plain = answer->method == PACKING_BY_SEARCH;
+        proof->least = answer->number;
+        proof->log = packing_log(oracle->repack.packing, &proof->log_length);
+        return;
+    }
+    fill_need_and_have(oracle, rounding_unit(oracle, answer));
+    CHECK(proof->need > proof->have);
+}
+
+/* --- the verdict --- */
+
+static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_proof,
+                         struct verdict *verdict)
+{
+    struct packing_answer answer;
+    repack_decide(&oracle->repack, &oracle->reach, nodes_max, wants_proof, &answer);
+    verdict->nodes = answer.nodes;
+    const char *method = packing_method_name(answer.method);
+    if (answer.result == PACKING_FITS) {
+        settle(oracle, verdict, VERDICT_PREMATURE, PROOF_PLAN);
+        explain(oracle, verdict,
+                "the movable blocks and the request can be packed into the spans between unmovable "
+                "blocks (%s)",
+                method);
+        return;
+    }
+    if (answer.result == PACKING_UNKNOWN) {
+        settle(oracle, verdict, VERDICT_UNKNOWN, PROOF_BUDGET);
+        oracle->proof.nodes = answer.nodes;
+        fill_need_and_have(oracle, 1);
+        explain(oracle, verdict, "no packing found and none refuted within %" PRIu64 " nodes (%s)",
+                nodes_max, method);
+        return;
+    }
+    settle(oracle, verdict, VERDICT_JUSTIFIED, proof_kind_of(answer.method));
+    if (wants_proof) {
+        fill_refutation(oracle, &answer);
+    }
+    explain(oracle, verdict, "no packing of the movable blocks and the request exists (%s)",
+            method);
+}
+
+/* Decides without moving a block between spans; true when that settles it. */
+static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
+{
+    const struct reach *reach = &oracle->reach;
+    struct reach_gap where = {0};
+    if (reach_slides(reach, &where)) {
+        settle(oracle, verdict, VERDICT_PREMATURE, PROOF_PLAN);
+        explain(oracle, verdict,
+                "the request fits into [0x%" PRIx64 ", 0x%" PRIx64
+                ") beside the movable blocks there "
+                "(%zu)",
+                where.start, where.end, where.last - where.first);
+        return true;
+    }
+    if (reach->defrag == DEFRAG_REPACK) {
+        return false;
+    }
+    uint64_t largest = 0;
+    uint64_t all = 0;
+    char largest_text[SIZE_TEXT_BYTES];
+    char all_text[SIZE_TEXT_BYTES];
+    summarise(reach, &largest, &all);
+    size_print_field(largest, largest_text);
+    size_print_field(all, all_text);
+    settle(oracle, verdict, VERDICT_JUSTIFIED, PROOF_SPANS);
+    explain(oracle, verdict, "the most that one %s offers is %s of %s free",
+            reach->defrag == DEFRAG_SLIDE ? "span between unmovable blocks" : "hole", largest_text,
+            all_text);
+    return true;
+}
+
+/* The stack does not fit below the lowest unmovable block, or not at all; true when that settles
+ * it. */
+static bool judge_stack(struct oracle *oracle, struct verdict *verdict)
+{
+    const struct reach *reach = &oracle->reach;
+    const struct reach_range *fixed = reach_fixed_below(reach);
+    if (reach->bottom > reach->oom->capacity_bytes) {
+        settle(oracle, verdict, VERDICT_JUSTIFIED, PROOF_STACK);
+        explain(oracle, verdict, "the stack is larger than the device");
+        return true;
+    }
+    if (fixed != NULL) {
+        settle(oracle, verdict, VERDICT_JUSTIFIED, PROOF_STACK);
+        explain(oracle, verdict,
+                "an unmovable block lies at 0x%" PRIx64
+                ", below the end of the stack at 0x%" PRIx64,
+                fixed->start, reach->bottom);
+        return true;
+    }
+    return false;
+}
+
+static void judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                  bool wants_proof, struct verdict *verdict)
+{
+    reach_decide_fully(&oracle->reach, oom);
+    verdict->nodes = 0;
+    if (!judge_stack(oracle, verdict) && !judge_in_place(oracle, verdict)) {
+        judge_repack(oracle, nodes_max, wants_proof, verdict);
+    }
+    if (oracle->reach.need > oom->capacity_bytes) {
+        CHECK(verdict->kind == VERDICT_JUSTIFIED);
+        snprintf(verdict->reason, sizeof verdict->reason, "the request is larger than the device");
+    }
+}
+
+void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                  struct verdict *verdict)
+{
+    judge(oracle, oom, nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max, false, verdict);
+}
+
+static void append(struct verdict *verdict, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void append(struct verdict *verdict, const char *format, ...)
+{
+    const size_t used = strlen(verdict->reason);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(verdict->reason + used, sizeof verdict->reason - used, format, arguments);
+    va_end(arguments);
+}
+
+/* What to do, in the order of the plan, without what it does not need. */
+static void explain_plan(const struct proof_plan *plan, struct verdict *verdict)
+{
+    char size[SIZE_TEXT_BYTES];
+    const size_t moved_count = plan->move_count -
+                               plan->staged_count; /* a staged block is moved in two halves */
+    verdict->reason[0] = '\0';
+    if (plan->frees_awaited > 0) {
+        append(verdict, "await queued frees (%" PRIu64 "), ", plan->frees_awaited);
+    }
+    if (plan->evicted_count > 0) {
+        size_print_field(plan->evicted_bytes, size);
+        append(verdict, "evict idle programs (%zu, %s), ", plan->evicted_count, size);
+    }
+    if (moved_count > 0) {
+        size_print_field(plan->moved_bytes, size);
+        append(verdict, "move blocks (%zu, %s", moved_count, size);
+        if (plan->staged_count > 0) {
+            append(verdict, ", %" PRIu64 " of them through host memory", plan->staged_count);
+        }
+        append(verdict, "), ");
+    }
+    append(verdict, verdict->reason[0] == '\0' ? "with nothing done at all " : "then ");
+    if (plan->address == UINT64_MAX) {
+        append(verdict, "the stack fits");
+        return;
+    }
+    append(verdict, "the request fits at 0x%" PRIx64, plan->address);
+}
+
+/* A placement exists in the state that decides, so the planner, which comes to that state last,
+ * finds one. */
+static void prove_premature(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                            struct verdict *verdict)
+{
+    const enum plan_result result = planner_find(oracle->planner, oom, nodes_max,
+                                                 &oracle->proof.plan);
+    CHECK(result == PLAN_FOUND);
+    explain_plan(&oracle->proof.plan, verdict);
+}
+
+const struct proof *oracle_prove(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                                 struct verdict *verdict)
+{
+    nodes_max = nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max;
+    judge(oracle, oom, nodes_max, true, verdict);
+    if (verdict->kind == VERDICT_PREMATURE) {
+        prove_premature(oracle, oom, nodes_max, verdict);
+    }
+    return &oracle->proof;
+}

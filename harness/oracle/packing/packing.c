@@ -1,0 +1,256 @@
+#include "harness/oracle/packing/packing_search.h"
+
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+
+static const char *const method_names[] = {
+    [PACKING_BY_NOTHING] = "nothing to place",
+    [PACKING_BY_VOLUME] = "volume",
+    [PACKING_BY_LARGEST_ITEM] = "largest item",
+    [PACKING_BY_ROUNDING] = "rounding",
+    [PACKING_BY_GREEDY] = "greedy",
+    [PACKING_BY_SEARCH] = "search",
+    [PACKING_BY_SEARCH_ALIGNED] = "search with alignments",
+};
+
+const char *packing_method_name(enum packing_method method)
+{
+    CHECK((size_t)method < sizeof method_names / sizeof method_names[0]);
+    return method_names[method];
+}
+
+struct packing *packing_create(void)
+{
+    struct packing *packing = calloc(1, sizeof *packing);
+    CHECK(packing != NULL);
+    return packing;
+}
+
+void packing_destroy(struct packing *packing)
+{
+    if (packing == NULL) {
+        return;
+    }
+    packing_memory_deinit(&packing->memory);
+    free(packing->log);
+    free(packing);
+}
+
+uint64_t packing_address(const struct packing *packing, size_t item)
+{
+    return packing->addresses[item];
+}
+
+const char *packing_log(const struct packing *packing, size_t *length)
+{
+    CHECK(packing->log_length > 0);
+    *length = packing->log_length - 1;
+    return packing->log;
+}
+
+/* --- the question in granules --- */
+
+static uint64_t sum_of(const uint64_t *values, size_t count)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++) {
+        sum += values[i];
+    }
+    return sum;
+}
+
+/* is_padded: as if each aligned item might need the most room that alignment can cost.  False: the
+ * items are more than the bins. */
+static bool fill_sizes(struct packing *packing, const struct packing_problem *problem,
+                       bool is_padded)
+{
+    struct packing_sizes *sizes = &packing->sizes;
+    const uint64_t granule = problem->granule_bytes;
+    const size_t larger = problem->item_count > problem->bin_count ? problem->item_count
+                                                                   : problem->bin_count;
+    sizes->item_count = problem->item_count;
+    sizes->bin_count = problem->bin_count;
+    sizes->items = packing_take(packing, problem->item_count, sizeof *sizes->items);
+    sizes->bins = packing_take(packing, problem->bin_count, sizeof *sizes->bins);
+    sizes->bin_of = packing_take(packing, problem->item_count, sizeof *sizes->bin_of);
+    uint64_t *spare = packing_take(packing, larger, sizeof *spare);
+    for (size_t i = 0; i < problem->item_count; i++) {
+        const struct packing_item *item = &problem->items[i];
+        const uint64_t padding = is_padded ? item->align_bytes - granule : 0;
+        sizes->items[i] = (item->size_bytes + padding) / granule;
+    }
+    for (size_t i = 0; i < problem->bin_count; i++) {
+        CHECK(problem->bins[i].start < problem->bins[i].end);
+        sizes->bins[i] = (problem->bins[i].end - problem->bins[i].start) / granule;
+    }
+    const uint64_t need = sum_of(sizes->items, sizes->item_count);
+    const uint64_t have = sum_of(sizes->bins, sizes->bin_count);
+    if (need > have) {
+        return false;
+    }
+    sizes->slack = have - need;
+    packing_sort(sizes->items, spare, sizes->item_count);
+    packing_sort(sizes->bins, spare, sizes->bin_count);
+    return true;
+}
+
+/* --- cheapest first --- */
+
+/* Which attempts to fill are made before the searches, and how the budget is shared. */
+enum { ATTEMPTS_FIRST = 4, SHARE_FIRST = 64, SHARE_FILL = 8 };
+/* So many of the largest items are tried alone, twice as many each time, in so many steps. */
+enum { LARGE_ITEMS_MIN = 4, LARGE_ITEMS_MAX = 64, LARGE_ITEMS_STEPS = 1 << 13 };
+
+static enum packing_result settle(struct packing_answer *answer, enum packing_result result,
+                                  enum packing_method method, uint64_t number)
+{
+    answer->result = result;
+    answer->method = method;
+    answer->number = number;
+    return result;
+}
+
+static enum packing_result try_bins(struct packing *packing, uint64_t limit,
+                                    struct packing_answer *answer)
+{
+    return settle(answer, packing_search_bins(packing, limit), PACKING_BY_SEARCH, 0);
+}
+
+/* Often a few large items alone do not fit, and the many ways to place the small ones only hide it.
+ */
+static bool large_items_refute(struct packing *packing, struct packing_answer *answer)
+{
+    const struct packing_sizes whole = packing->sizes;
+    struct packing_sizes *sizes = &packing->sizes;
+    bool is_refuted = false;
+    for (size_t count = LARGE_ITEMS_MIN;
+         count <= LARGE_ITEMS_MAX && count < whole.item_count && !is_refuted; count *= 2) {
+        sizes->item_count = packing_run_end(whole.items, whole.item_count, count - 1);
+        sizes->slack = whole.slack + sum_of(&whole.items[sizes->item_count],
+                                            whole.item_count - sizes->item_count);
+        is_refuted = packing_search_bins(packing, LARGE_ITEMS_STEPS) == PACKING_NONE;
+    }
+    if (is_refuted) {
+        settle(answer, PACKING_NONE, PACKING_BY_SEARCH, whole.items[sizes->item_count - 1]);
+    }
+    *sizes = whole;
+    return is_refuted;
+}
+
+/* A first look settles most questions; before a long one, more ways to find a packing without it.
+ */
+static enum packing_result search_sizes(struct packing *packing, struct packing_answer *answer)
+{
+    const uint64_t budget = packing->nodes_max - packing->nodes;
+    if (try_bins(packing, budget / SHARE_FIRST, answer) != PACKING_UNKNOWN) {
+        return answer->result;
+    }
+    if (packing_fill(packing, ATTEMPTS_FIRST, UINT32_MAX - ATTEMPTS_FIRST, budget / SHARE_FILL)) {
+        return settle(answer, PACKING_FITS, PACKING_BY_GREEDY, 0);
+    }
+    return try_bins(packing, UINT64_MAX, answer);
+}
+
+static enum packing_result solve_sizes(struct packing *packing, struct packing_answer *answer)
+{
+    const struct packing_sizes *sizes = &packing->sizes;
+    uint64_t number = 0;
+    if (sizes->item_count == 0) {
+        return settle(answer, PACKING_FITS, PACKING_BY_NOTHING, 0);
+    }
+    if (sizes->items[0] > sizes->bins[0]) {
+        return settle(answer, PACKING_NONE, PACKING_BY_LARGEST_ITEM, 0);
+    }
+    const uint64_t fill_limit = (packing->nodes_max - packing->nodes) / SHARE_FILL;
+    if (packing_greedy(packing) || packing_fill(packing, 0, 1, fill_limit)) {
+        return settle(answer, PACKING_FITS, PACKING_BY_GREEDY, 0);
+    }
+    if (packing_rounding_refutes(sizes, &number)) {
+        return settle(answer, PACKING_NONE, PACKING_BY_ROUNDING, number);
+    }
+    if (large_items_refute(packing, answer)) {
+        return PACKING_NONE;
+    }
+    if (packing_fill(packing, 1, ATTEMPTS_FIRST - 1, fill_limit)) {
+        return settle(answer, PACKING_FITS, PACKING_BY_GREEDY, 0);
+    }
+    return search_sizes(packing, answer);
+}
+
+/* --- alignments --- */
+
+static bool has_alignments(const struct packing_problem *problem)
+{
+    for (size_t i = 0; i < problem->item_count; i++) {
+        if (problem->items[i].align_bytes > problem->granule_bytes) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* At most `share` steps. */
+static enum packing_result solve_relaxed(struct packing *packing,
+                                         const struct packing_problem *problem, bool is_padded,
+                                         uint64_t share, struct packing_answer *answer)
+{
+    if (!fill_sizes(packing, problem, is_padded)) {
+        return settle(answer, PACKING_NONE, PACKING_BY_VOLUME, 0);
+    }
+    const uint64_t left = problem->nodes_max - packing->nodes;
+    packing->nodes_max = packing->nodes + (share < left ? share : left);
+    const enum packing_result result = solve_sizes(packing, answer);
+    packing->nodes_max = problem->nodes_max;
+    return result;
+}
+
+/* Without alignments the question is only relaxed.  What fits with room to align anywhere fits
+ * truly, and what lies between is searched place by place. */
+static void solve_aligned(struct packing *packing, const struct packing_problem *problem,
+                          struct packing_answer *answer)
+{
+    const enum packing_result relaxed = solve_relaxed(packing, problem, false,
+                                                      problem->nodes_max / 2, answer);
+    if (relaxed == PACKING_NONE ||
+        (relaxed == PACKING_FITS && packing_place(packing, problem, false))) {
+        return;
+    }
+    const uint64_t slack = packing->sizes.slack;
+    const bool logs = packing->logs;
+    packing->logs = false;
+    const enum packing_result padded = solve_relaxed(packing, problem, true, problem->nodes_max / 4,
+                                                     answer);
+    packing->logs = logs;
+    if (padded == PACKING_FITS) {
+        CHECK(packing_place(packing, problem, true));
+        return;
+    }
+    settle(answer, packing_search_aligned(packing, problem, slack), PACKING_BY_SEARCH_ALIGNED, 0);
+}
+
+void packing_solve(struct packing *packing, const struct packing_problem *problem,
+                   struct packing_answer *answer)
+{
+    CHECK(problem->item_count < UINT32_MAX);
+    CHECK(problem->bin_count < UINT32_MAX);
+    *answer = (struct packing_answer){.result = PACKING_UNKNOWN};
+    packing_take_back(packing);
+    packing_log_clear(packing);
+    packing->nodes = 0;
+    packing->nodes_max = problem->nodes_max;
+    packing->logs = problem->wants_proof;
+    packing->addresses = packing_take(packing, problem->item_count, sizeof *packing->addresses);
+    if (has_alignments(problem)) {
+        solve_aligned(packing, problem, answer);
+    } else if (solve_relaxed(packing, problem, false, problem->nodes_max, answer) == PACKING_FITS &&
+               problem->wants_proof) {
+        CHECK(packing_place(packing, problem, false));
+    }
+    if (answer->result != PACKING_NONE) {
+        packing_log_clear(packing);
+    }
+    answer->number *= problem->granule_bytes;
+    answer->nodes = packing->nodes;
+    packing_log_add(packing, '\0');
+}

@@ -1,0 +1,77 @@
+/* Whether items fit into bins: the exact question behind an OOM under the contract `repack`.  Bins
+ * are the spans between unmovable blocks, items the movable blocks and the request.  An answer can
+ * be proved: by a place for each item, by numbers, or by the log of a search (docs/certificate.md).
+ */
+#ifndef HARNESS_ORACLE_PACKING_PACKING_H
+#define HARNESS_ORACLE_PACKING_PACKING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct packing_bin {
+    uint64_t start, end; /* bytes; start < end */
+};
+struct packing_item {
+    uint64_t size_bytes;  /* a multiple of the granule, at least one */
+    uint64_t align_bytes; /* a power of two, at least the granule */
+};
+
+/* The searches take no more: a checker that follows one calls itself once for each item on the way.
+ */
+enum { PACKING_SEARCH_ITEMS_MAX = 8192 };
+
+enum packing_result { PACKING_FITS = 0, PACKING_NONE, PACKING_UNKNOWN };
+
+/* What settled it; for NONE each is a kind of proof in docs/certificate.md. */
+enum packing_method {
+    PACKING_BY_NOTHING = 0,  /* FITS: no item */
+    PACKING_BY_VOLUME,       /* NONE */
+    PACKING_BY_LARGEST_ITEM, /* NONE */
+    PACKING_BY_ROUNDING,     /* NONE; number: the unit in bytes */
+    PACKING_BY_GREEDY,       /* FITS */
+    PACKING_BY_SEARCH, /* FITS, NONE (number: items of fewer bytes played no part) or UNKNOWN */
+    PACKING_BY_SEARCH_ALIGNED /* the same, where items have alignments above the granule */
+};
+const char *packing_method_name(enum packing_method method); /* "volume", "largest item", … */
+
+struct packing_problem {
+    /* bin_count of them, ascending, disjoint, bounds at multiples of the granule */
+    const struct packing_bin *bins;
+    size_t bin_count;
+    const struct packing_item *items; /* item_count of them */
+    size_t item_count;
+    uint64_t granule_bytes;
+    /* the search's budget: a count, so that no verdict depends on the machine */
+    uint64_t nodes_max;
+    bool wants_proof; /* keep the places or the log; the answer is the same either way */
+};
+
+struct packing_answer {
+    enum packing_result result;
+    enum packing_method method;
+    uint64_t number;
+    uint64_t nodes; /* steps of the searches, and of looking for a packing without one; at most
+                       nodes_max */
+};
+
+/* Memory that is kept from one question to the next, and the proof of the last answer. */
+struct packing;
+struct packing *packing_create(void);
+void packing_destroy(struct packing *packing);
+
+/* Exact unless the budget ends.  Allocates only when a question needs more memory than all before
+ * it.  NONE and FITS are proofs; UNKNOWN only when nodes_max is used up, or where there are more
+ * than PACKING_SEARCH_ITEMS_MAX items, or items times bins are more than 4 million, and nothing
+ * quicker than a search settles it. */
+void packing_solve(struct packing *packing, const struct packing_problem *problem,
+                   struct packing_answer *answer);
+
+/* After FITS with wants_proof: where item i of the problem begins, bytes.  Valid until the next
+ * question. */
+uint64_t packing_address(const struct packing *packing, size_t item);
+/* After NONE by a search with wants_proof: its log, NUL-terminated, *length letters.  Valid as
+ * above. */
+const char *packing_log(const struct packing *packing, size_t *length);
+
+#endif

@@ -1,0 +1,91 @@
+#include "harness/oracle/packing/packing_search.h"
+
+#include "harness/base/check.h"
+
+#include <string.h>
+
+/* Items largest first, each into the bin with the least room that takes it (best fit), or with the
+ * most (worst fit).  Bins are kept ascending by room, so that either is found at once. */
+struct place {
+    uint64_t room;
+    uint32_t bin;
+};
+
+static void fill_places(const struct packing_sizes *sizes, struct place *places)
+{
+    for (size_t i = 0; i < sizes->bin_count; i++) {
+        const size_t bin = sizes->bin_count - 1 - i;
+        places[i] = (struct place){sizes->bins[bin], (uint32_t)bin};
+    }
+}
+
+/* The first place with room for size; count when there is none. */
+static size_t first_with_room(const struct place *places, size_t count, uint64_t size)
+{
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (places[middle].room < size) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Moves place i, which has lost room, down to where it belongs. */
+static void restore_order(struct place *places, size_t i)
+{
+    const struct place moved = places[i];
+    for (; i > 0 && places[i - 1].room > moved.room; i--) {
+        places[i] = places[i - 1];
+    }
+    places[i] = moved;
+}
+
+static bool best_fit(const struct packing_sizes *sizes, struct place *places)
+{
+    fill_places(sizes, places);
+    for (size_t i = 0; i < sizes->item_count;) {
+        const uint64_t size = sizes->items[i];
+        const size_t end = packing_run_end(sizes->items, sizes->item_count, i);
+        while (i < end) {
+            const size_t at = first_with_room(places, sizes->bin_count, size);
+            if (at == sizes->bin_count) {
+                return false;
+            }
+            /* What remains the tightest place takes the next equal item, too. */
+            for (; i < end && places[at].room >= size; i++) {
+                places[at].room -= size;
+                sizes->bin_of[i] = places[at].bin;
+            }
+            restore_order(places, at);
+        }
+    }
+    return true;
+}
+
+static bool worst_fit(const struct packing_sizes *sizes, struct place *places)
+{
+    fill_places(sizes, places);
+    const size_t last = sizes->bin_count - 1;
+    for (size_t i = 0; i < sizes->item_count; i++) {
+        if (places[last].room < sizes->items[i]) {
+            return false;
+        }
+        places[last].room -= sizes->items[i];
+        sizes->bin_of[i] = places[last].bin;
+        restore_order(places, last);
+    }
+    return true;
+}
+
+bool packing_greedy(struct packing *packing)
+{
+    const struct packing_sizes *sizes = &packing->sizes;
+    CHECK(sizes->bin_count > 0);
+    struct place *places = packing_take(packing, sizes->bin_count, sizeof *places);
+    return best_fit(sizes, places) || worst_fit(sizes, places);
+}

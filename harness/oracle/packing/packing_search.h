@@ -1,0 +1,119 @@
+/* What the parts of harness/packing share: the question without addresses, memory that is kept, the
+ * budget and the log.  Only they include it. */
+#ifndef HARNESS_ORACLE_PACKING_PACKING_SEARCH_H
+#define HARNESS_ORACLE_PACKING_PACKING_SEARCH_H
+
+#include "harness/oracle/packing/packing.h"
+
+/* Memory that is taken piece by piece and given back all at once. */
+struct packing_memory {
+    char *first; /* what one question needed so far fits here */
+    size_t used_bytes, capacity_bytes;
+    struct packing_piece *pieces; /* what went beyond it during this question */
+    size_t beyond_bytes;
+};
+
+/* The question in granules; items and bins are descending. */
+struct packing_sizes {
+    uint64_t *items;
+    size_t item_count;
+    uint64_t *bins;
+    size_t bin_count;
+    uint64_t slack;   /* bins less items */
+    uint32_t *bin_of; /* after FITS: by item, its bin */
+};
+
+struct packing {
+    struct packing_memory memory;
+    struct packing_sizes sizes;
+    uint64_t nodes, nodes_max;
+    bool logs;
+    char *log;
+    size_t log_length, log_capacity;
+    uint64_t *addresses; /* by item of the problem; bytes */
+};
+
+/* --- packing_memory.c --- */
+
+/* count elements of size_bytes each, not cleared, until the memory is given back. */
+void *packing_take(struct packing *packing, size_t count, size_t size_bytes);
+/* Gives all of it back; allocates if the last question went beyond what is kept. */
+void packing_take_back(struct packing *packing);
+void packing_memory_deinit(struct packing_memory *memory);
+/* Appends a letter when a log is wanted. */
+void packing_log_add(struct packing *packing, char letter);
+void packing_log_clear(struct packing *packing);
+
+/* Counts steps that a search takes; false when the budget of all searches is used up, or *limit,
+ * that of this one. */
+static inline bool packing_step(struct packing *packing, uint64_t steps, uint64_t *limit)
+{
+    const uint64_t left = packing->nodes_max - packing->nodes;
+    const bool is_within = steps <= *limit && steps <= left;
+    packing->nodes += steps < left ? steps : left;
+    *limit -= steps < *limit ? steps : *limit;
+    return is_within;
+}
+
+/* A node that looks at `count` things one after the other takes as long as several where they are
+ * hundreds. */
+static inline uint64_t packing_node_steps(size_t count)
+{
+    return 1 + count / 256;
+}
+
+/* --- packing_sort.c --- */
+
+/* Sorts values descending; spare has room for as many. */
+void packing_sort(uint64_t *values, uint64_t *spare, size_t count);
+/* The first index after i with another value. */
+size_t packing_run_end(const uint64_t *values, size_t count, size_t i);
+
+/* --- packing_subset.c --- */
+
+/* A choice of values that nearly fills a room. */
+struct packing_subset {
+    const uint64_t *values; /* count of them, descending */
+    size_t count;
+    uint64_t room, tolerance; /* good enough when no more than tolerance is left */
+    uint64_t triple_steps;    /* how long sums of three may be tried */
+    struct random *random;    /* NULL: the largest first; else some are passed over by chance */
+    uint32_t *chosen; /* room for count; the result: chosen_count ascending indices of values, up to
+                         three more */
+    size_t chosen_count;
+    uint64_t left;  /* result: the room that stays */
+    uint64_t steps; /* result: what it cost */
+};
+void packing_subset_choose(struct packing_subset *subset);
+
+/* --- witnesses: true sets bin_of --- */
+
+bool packing_greedy(struct packing *packing);
+/* Bins are filled one after the other as well as sums of a few items allow, with `attempts`
+ * different choices, or until `limit` steps are taken. */
+bool packing_fill(struct packing *packing, uint32_t first_attempt, uint32_t attempts,
+                  uint64_t limit);
+
+/* --- the bound: true refutes --- */
+
+/* Sets *unit, granules. */
+bool packing_rounding_refutes(const struct packing_sizes *sizes, uint64_t *unit);
+
+/* --- exact searches: at most `limit` steps, then UNKNOWN.  docs/certificate.md has their rules.
+ * --- */
+
+/* Bin by bin, smallest first.  UNKNOWN at once when packing.h says that it takes no such question.
+ */
+enum packing_result packing_search_bins(struct packing *packing, uint64_t limit);
+/* Place by place, for items with alignments above the granule; slack: granules that may be wasted.
+ * FITS sets the addresses when they are wanted. */
+enum packing_result packing_search_aligned(struct packing *packing,
+                                           const struct packing_problem *problem, uint64_t slack);
+
+/* --- packing_place.c --- */
+
+/* Gives every item of the problem an address in the bin that bin_of says for the sizes, which were
+ * padded or not. False: alignments do not allow it; never when they are one granule or padded. */
+bool packing_place(struct packing *packing, const struct packing_problem *problem, bool is_padded);
+
+#endif

@@ -1,0 +1,70 @@
+#include "harness/oracle/packing/packing_search.h"
+
+#include <string.h>
+
+/* Below this insertion is faster than counting digits. */
+enum { INSERTION_MAX = 40, DIGIT_BITS = 8, DIGIT_COUNT = 1 << DIGIT_BITS };
+
+static void sort_by_insertion(uint64_t *values, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        const uint64_t value = values[i];
+        size_t at = i;
+        for (; at > 0 && values[at - 1] < value; at--) {
+            values[at] = values[at - 1];
+        }
+        values[at] = value;
+    }
+}
+
+/* One stable pass: descending by the digit at `shift`. */
+static void sort_by_digit(const uint64_t *from, uint64_t *to, size_t count, unsigned shift)
+{
+    size_t starts[DIGIT_COUNT] = {0};
+    for (size_t i = 0; i < count; i++) {
+        starts[from[i] >> shift & (DIGIT_COUNT - 1)]++;
+    }
+    size_t start = 0;
+    for (size_t digit = DIGIT_COUNT; digit-- > 0;) {
+        const size_t length = starts[digit];
+        starts[digit] = start;
+        start += length;
+    }
+    for (size_t i = 0; i < count; i++) {
+        to[starts[from[i] >> shift & (DIGIT_COUNT - 1)]++] = from[i];
+    }
+}
+
+void packing_sort(uint64_t *values, uint64_t *spare, size_t count)
+{
+    if (count <= INSERTION_MAX) {
+        sort_by_insertion(values, count);
+        return;
+    }
+    uint64_t differs = 0;
+    for (size_t i = 1; i < count; i++) {
+        differs |= values[i] ^ values[0];
+    }
+    uint64_t *from = values;
+    uint64_t *to = spare;
+    for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS) {
+        if ((differs >> shift & (DIGIT_COUNT - 1)) != 0) {
+            sort_by_digit(from, to, count, shift);
+            uint64_t *const swapped = from;
+            from = to;
+            to = swapped;
+        }
+    }
+    if (from != values) {
+        memcpy(values, from, count * sizeof *values);
+    }
+}
+
+size_t packing_run_end(const uint64_t *values, size_t count, size_t i)
+{
+    const uint64_t value = values[i];
+    do {
+        i++;
+    } while (i < count && values[i] == value);
+    return i;
+}

@@ -1,0 +1,342 @@
+#include "harness/oracle/plan.h"
+
+#include "harness/base/array.h"
+#include "harness/base/check.h"
+#include "harness/oracle/plan_layout.h"
+#include "harness/oracle/plan_moves.h"
+
+#include <stdlib.h>
+
+/* So many choices of programs are tried for the fewest; beyond that, one choice is made smaller. */
+enum { CHOICE_COUNT_MAX = 256 };
+
+struct candidate {
+    uint64_t size_bytes;
+    uint32_t block;
+};
+
+struct planner {
+    struct reach reach;
+    struct repack repack;
+    struct layout layout;
+    struct move_order order;
+    uint64_t *times_ns;           /* when queued frees that can complete are done */
+    struct candidate *candidates; /* programs that may be evicted, smallest first */
+    uint32_t *
+        chosen; /* indices into candidates, of the choice under test; then of the best one so far */
+    uint32_t *evicted; /* blocks of the plan */
+    bool *stays;       /* by block */
+    size_t candidate_count, capacity;
+};
+
+struct planner *planner_create(void)
+{
+    struct planner *planner = calloc(1, sizeof *planner);
+    CHECK(planner != NULL);
+    return planner;
+}
+
+void planner_destroy(struct planner *planner)
+{
+    if (planner == NULL) {
+        return;
+    }
+    reach_deinit(&planner->reach);
+    repack_deinit(&planner->repack);
+    layout_deinit(&planner->layout);
+    move_order_deinit(&planner->order);
+    free(planner->times_ns);
+    free(planner->candidates);
+    free(planner->chosen);
+    free(planner->evicted);
+    free(planner->stays);
+    free(planner);
+}
+
+static void reserve(struct planner *planner, size_t count)
+{
+    if (count <= planner->capacity) {
+        return;
+    }
+    planner->capacity = count * 2;
+    planner->times_ns = array_resized(planner->times_ns,
+                                      planner->capacity * sizeof *planner->times_ns);
+    planner->candidates = array_resized(planner->candidates,
+                                        planner->capacity * sizeof *planner->candidates);
+    planner->chosen = array_resized(planner->chosen,
+                                    planner->capacity * 2 * sizeof *planner->chosen);
+    planner->evicted = array_resized(planner->evicted,
+                                     planner->capacity * sizeof *planner->evicted);
+    planner->stays = array_resized(planner->stays, planner->capacity * sizeof *planner->stays);
+}
+
+/* --- the plan of a reached state --- */
+
+static void fill_plan(struct planner *planner, struct proof_plan *plan)
+{
+    const struct oom *oom = planner->reach.oom;
+    move_order_find(&planner->order, &planner->reach, planner->layout.to);
+    *plan = (struct proof_plan){
+        .until_ns = planner->reach.until_ns,
+        .frees_awaited = planner->reach.frees_awaited,
+        .evicted = planner->evicted,
+        .moves = planner->order.moves,
+        .move_count = planner->order.move_count,
+        .staged_count = planner->order.staged_count,
+        .moved_bytes = planner->layout.moved_bytes,
+        .address = planner->layout.address,
+    };
+    /* What may be evicted and is not among the ranges has gone. */
+    for (size_t i = 0; i < planner->candidate_count; i++) {
+        const uint32_t block = planner->candidates[i].block;
+        if (!planner->stays[block]) {
+            planner->evicted[plan->evicted_count++] = block;
+            plan->evicted_bytes += oom->blocks[block].size_bytes;
+        }
+    }
+}
+
+static enum plan_result try_layout(struct planner *planner, uint64_t nodes_max,
+                                   struct proof_plan *plan)
+{
+    const enum plan_result result = layout_find(&planner->layout, &planner->reach, &planner->repack,
+                                                nodes_max);
+    if (result == PLAN_FOUND) {
+        fill_plan(planner, plan);
+    }
+    return result;
+}
+
+/* --- draining --- */
+
+static int compare_times(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a;
+    const uint64_t right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+static size_t find_times(struct planner *planner, const struct oom *oom, uint64_t drain_ns)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < oom->block_count; i++) {
+        const struct oom_block *block = &oom->blocks[i];
+        if (block->state == BLOCK_DYING && block->hold_count == 0 &&
+            block->freed_at_ns <= drain_ns) {
+            planner->times_ns[count++] = block->freed_at_ns;
+        }
+    }
+    if (count > 1) {
+        qsort(planner->times_ns, count, sizeof *planner->times_ns, compare_times);
+    }
+    return count;
+}
+
+static bool fits_in_place(struct planner *planner, const struct oom *oom, uint64_t until_ns)
+{
+    uint64_t nodes_left = 0; /* nothing moves, so nothing is packed */
+    reach_decide(&planner->reach, oom, &(struct reach_limits){.until_ns = until_ns});
+    return layout_exists(&planner->reach, &planner->repack, &nodes_left) == PLAN_FOUND;
+}
+
+/* Without a move: at once, or after the shortest wait that does.  Waiting longer never takes a
+ * place away. */
+static enum plan_result find_in_place(struct planner *planner, const struct oom *oom,
+                                      uint64_t drain_ns, struct proof_plan *plan)
+{
+    size_t low = 0;
+    size_t high = find_times(planner, oom, drain_ns);
+    uint64_t until_ns = 0;
+    if (!fits_in_place(planner, oom, 0)) {
+        if (high == 0 || !fits_in_place(planner, oom, drain_ns)) {
+            return PLAN_NONE;
+        }
+        while (low < high) {
+            const size_t middle = (low + high) / 2;
+            if (fits_in_place(planner, oom, planner->times_ns[middle])) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        until_ns = planner->times_ns[low];
+    }
+    reach_decide(&planner->reach, oom, &(struct reach_limits){.until_ns = until_ns});
+    return try_layout(planner, 0, plan);
+}
+
+/* --- evicting --- */
+
+static int compare_candidates(const void *a, const void *b)
+{
+    const struct candidate *left = a;
+    const struct candidate *right = b;
+    if (left->size_bytes != right->size_bytes) {
+        return left->size_bytes < right->size_bytes ? -1 : 1;
+    }
+    return left->block < right->block ? -1 : left->block > right->block;
+}
+
+static void find_candidates(struct planner *planner, const struct oom *oom, uint64_t until_ns)
+{
+    planner->candidate_count = 0;
+    for (size_t i = 0; i < oom->block_count; i++) {
+        planner->stays[i] = true;
+        if (reach_may_evict(oom, &oom->blocks[i], until_ns)) {
+            planner->candidates[planner->candidate_count++] = (struct candidate){
+                oom->blocks[i].size_bytes, (uint32_t)i};
+        }
+    }
+    if (planner->candidate_count > 1) {
+        qsort(planner->candidates, planner->candidate_count, sizeof *planner->candidates,
+              compare_candidates);
+    }
+}
+
+/* The state with everything awaited and the programs gone that `stays` does not keep. */
+static void decide_without(struct planner *planner, const struct oom *oom, uint64_t drain_ns)
+{
+    const struct reach_limits limits = {
+        .until_ns = drain_ns, .moves = true, .evicts = true, .stays = planner->stays};
+    reach_decide(&planner->reach, oom, &limits);
+}
+
+/* All blocks that stay, the request and the stack are no more than the device has. */
+static bool has_volume(const struct reach *reach)
+{
+    if (reach_is_too_large(reach)) {
+        return false;
+    }
+    uint64_t bytes = reach->bottom + reach->need;
+    for (size_t i = 0; i < reach->range_count; i++) {
+        bytes += reach->ranges[i].size_bytes;
+    }
+    return bytes <= reach->oom->capacity_bytes;
+}
+
+/* The next choice of count out of candidate_count, in lexical order; false: that was the last. */
+static bool next_choice(struct planner *planner, size_t count)
+{
+    for (size_t i = count; i-- > 0;) {
+        if (planner->chosen[i] + (count - i) < planner->candidate_count) {
+            planner->chosen[i]++;
+            for (size_t j = i + 1; j < count; j++) {
+                planner->chosen[j] = planner->chosen[j - 1] + 1;
+            }
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t apply_choice(struct planner *planner, const struct oom *oom, size_t count,
+                             bool stay)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t block = planner->candidates[planner->chosen[i]].block;
+        planner->stays[block] = stay;
+        bytes += oom->blocks[block].size_bytes;
+    }
+    return bytes;
+}
+
+/* The choice of so many programs with the least bytes; *choices counts what was tried, up to
+ * CHOICE_COUNT_MAX. True: it is applied to stays. */
+static bool choose(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
+                   uint64_t *nodes_left, size_t count, size_t *choices)
+{
+    uint64_t best_bytes = UINT64_MAX;
+    for (size_t i = 0; i < count; i++) {
+        planner->chosen[i] = (uint32_t)i;
+    }
+    uint32_t *best = planner->chosen + planner->candidate_count;
+    do {
+        const uint64_t bytes = apply_choice(planner, oom, count, false);
+        decide_without(planner, oom, drain_ns);
+        if (bytes < best_bytes && has_volume(&planner->reach) &&
+            layout_exists(&planner->reach, &planner->repack, nodes_left) == PLAN_FOUND) {
+            best_bytes = bytes;
+            for (size_t i = 0; i < count; i++) {
+                best[i] = planner->chosen[i];
+            }
+        }
+        apply_choice(planner, oom, count, true);
+    } while (++*choices < CHOICE_COUNT_MAX && next_choice(planner, count));
+    if (best_bytes == UINT64_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        planner->stays[planner->candidates[best[i]].block] = false;
+    }
+    return true;
+}
+
+/* From all gone: each program, the largest first, stays if the rest will do; so many are tried. */
+static void choose_smaller(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
+                           uint64_t *nodes_left)
+{
+    for (size_t i = 0; i < planner->candidate_count; i++) {
+        planner->stays[planner->candidates[i].block] = false;
+    }
+    for (size_t i = planner->candidate_count, tried = 0; i-- > 0 && tried < CHOICE_COUNT_MAX;
+         tried++) {
+        bool *stays = &planner->stays[planner->candidates[i].block];
+        *stays = true;
+        decide_without(planner, oom, drain_ns);
+        *stays = layout_exists(&planner->reach, &planner->repack, nodes_left) == PLAN_FOUND;
+    }
+}
+
+static enum plan_result find_by_evicting(struct planner *planner, const struct oom *oom,
+                                         uint64_t drain_ns, uint64_t nodes_max,
+                                         struct proof_plan *plan)
+{
+    size_t choices = 0;
+    bool is_chosen = false;
+    reach_decide_fully(&planner->reach, oom);
+    uint64_t nodes_left = nodes_max;
+    const enum plan_result at_most = layout_exists(&planner->reach, &planner->repack, &nodes_left);
+    if (at_most != PLAN_FOUND) {
+        return at_most;
+    }
+    /* One budget for all choices: where it ends, a choice counts as one that does not do. */
+    nodes_left = nodes_max;
+    for (size_t count = 1;
+         count <= planner->candidate_count && choices < CHOICE_COUNT_MAX && !is_chosen; count++) {
+        is_chosen = choose(planner, oom, drain_ns, &nodes_left, count, &choices);
+    }
+    if (!is_chosen) {
+        choose_smaller(planner, oom, drain_ns, &nodes_left);
+    }
+    decide_without(planner, oom, drain_ns);
+    if (try_layout(planner, nodes_max, plan) == PLAN_FOUND) {
+        return PLAN_FOUND;
+    }
+    /* With another budget the search went another way: all gone is known to do. */
+    reach_decide_fully(&planner->reach, oom);
+    for (size_t i = 0; i < planner->candidate_count; i++) {
+        planner->stays[planner->candidates[i].block] = false;
+    }
+    return try_layout(planner, nodes_max, plan);
+}
+
+/* --- all together --- */
+
+enum plan_result planner_find(struct planner *planner, const struct oom *oom, uint64_t nodes_max,
+                              struct proof_plan *plan)
+{
+    reserve(planner, oom->block_count + 1);
+    const uint64_t drain_ns = reach_drain_ns(oom);
+    planner->candidate_count = 0;
+    if (find_in_place(planner, oom, drain_ns, plan) == PLAN_FOUND) {
+        return PLAN_FOUND;
+    }
+    find_candidates(planner, oom, drain_ns);
+    decide_without(planner, oom, drain_ns);
+    const enum plan_result moved = try_layout(planner, nodes_max, plan);
+    if (moved == PLAN_FOUND || planner->candidate_count == 0) {
+        return moved;
+    }
+    return find_by_evicting(planner, oom, drain_ns, nodes_max, plan);
+}

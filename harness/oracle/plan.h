@@ -1,0 +1,28 @@
+/* How a request gets its place: which frees to await, which programs to evict, which blocks to move
+ * where, in which order.  The cheapest plan that is found, in the order drain, move, evict. */
+#ifndef HARNESS_ORACLE_PLAN_H
+#define HARNESS_ORACLE_PLAN_H
+
+#include "harness/oracle/packing/packing.h"
+#include "harness/oracle/proof.h"
+#include "harness/oracle/reach.h"
+
+/* Memory that is kept from one plan to the next. */
+struct planner;
+struct planner *planner_create(void);
+void planner_destroy(struct planner *planner);
+
+enum plan_result {
+    PLAN_FOUND = 0,
+    PLAN_NONE,   /* no mitigation helps */
+    PLAN_UNKNOWN /* a budget ended before a plan was found or refuted */
+};
+/* Finds the plan that needs the least of the mitigations: none; else draining; else moving; else
+ * evicting, the fewest programs and of those the least bytes.  nodes_max bounds the packing of each
+ * step, and all choices of programs together: beyond it, and beyond some hundred choices, more may
+ * go than must.  Moved bytes are the least that was found, not the least there is.  *plan belongs
+ * to the planner until it is used again. */
+enum plan_result planner_find(struct planner *planner, const struct oom *oom, uint64_t nodes_max,
+                              struct proof_plan *plan);
+
+#endif

@@ -1,0 +1,177 @@
+#include "harness/oracle/plan_moves.h"
+
+#include "harness/base/array.h"
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum progress { AT_HOME = 0, WAITING, STAGED, ARRIVED };
+#define NOBODY UINT32_MAX
+
+/* So many blocks of a circle are compared to find a small one to stage. */
+enum { CIRCLE_STEPS_MAX = 64 };
+
+void move_order_deinit(struct move_order *order)
+{
+    if (order->is_used) {
+        span_map_deinit(&order->occupied);
+    }
+    free(order->moves);
+    free(order->blocker);
+    free(order->waiter_head);
+    free(order->waiter_next);
+    free(order->ready);
+    free(order->progress);
+    *order = (struct move_order){0};
+}
+
+static void reserve(struct move_order *order, size_t count)
+{
+    if (!order->is_used) {
+        span_map_init(&order->occupied);
+        order->is_used = true;
+    }
+    if (count <= order->capacity) {
+        return;
+    }
+    const size_t capacity = order->capacity = count * 2;
+    order->blocker = array_resized(order->blocker, capacity * sizeof *order->blocker);
+    order->waiter_head = array_resized(order->waiter_head, capacity * sizeof *order->waiter_head);
+    order->waiter_next = array_resized(order->waiter_next, capacity * sizeof *order->waiter_next);
+    order->ready = array_resized(order->ready, capacity * sizeof *order->ready);
+    order->progress = array_resized(order->progress, capacity * sizeof *order->progress);
+}
+
+static void add_move(struct move_order *order, const struct reach *reach, size_t i, uint64_t from,
+                     uint64_t to)
+{
+    order->moves = array_grown(order->moves, order->move_count, &order->move_capacity,
+                               sizeof *order->moves);
+    const struct reach_range *range = &reach->ranges[i];
+    order->moves[order->move_count++] = (struct proof_move){range->block, from, to,
+                                                            range->size_bytes};
+}
+
+static void occupy(struct move_order *order, size_t i, uint64_t start, uint64_t size_bytes)
+{
+    span_map_insert(&order->occupied,
+                    &(struct span){.start = start, .end = start + size_bytes, .owner = i});
+}
+
+/* Those that wait for range i may try again. */
+static void wake(struct move_order *order, uint32_t i)
+{
+    for (uint32_t waiter = order->waiter_head[i]; waiter != NOBODY;) {
+        const uint32_t next = order->waiter_next[waiter];
+        order->ready[order->ready_count++] = waiter;
+        waiter = next;
+    }
+    order->waiter_head[i] = NOBODY;
+}
+
+static void leave(struct move_order *order, const struct reach *reach, uint32_t i)
+{
+    const struct reach_range *range = &reach->ranges[i];
+    span_map_erase(&order->occupied, range->start, range->start + range->size_bytes);
+    wake(order, i);
+}
+
+/* Another range in the way of range i; NOBODY: its destination is free. */
+static uint32_t find_blocker(const struct move_order *order, const struct reach *reach, uint32_t i,
+                             uint64_t to)
+{
+    struct span span;
+    uint64_t at = to;
+    while (span_map_intersects(&order->occupied, at, to + reach->ranges[i].size_bytes, &span)) {
+        if (span.owner != i) {
+            return (uint32_t)span.owner;
+        }
+        at = span.end;
+    }
+    return NOBODY;
+}
+
+/* Moves range i if its destination is free, else lets it wait for what is there. */
+static void try_move(struct move_order *order, const struct reach *reach, const uint64_t *to,
+                     uint32_t i)
+{
+    const struct reach_range *range = &reach->ranges[i];
+    const uint32_t blocker = find_blocker(order, reach, i, to[i]);
+    if (blocker != NOBODY) {
+        CHECK(order->progress[blocker] == WAITING);
+        order->blocker[i] = blocker;
+        order->waiter_next[i] = order->waiter_head[blocker];
+        order->waiter_head[blocker] = i;
+        return;
+    }
+    const bool was_staged = order->progress[i] == STAGED;
+    order->progress[i] = ARRIVED;
+    add_move(order, reach, i, was_staged ? PROOF_IN_HOST_MEMORY : range->start, to[i]);
+    if (!was_staged) {
+        leave(order, reach, i);
+    }
+    occupy(order, i, to[i], range->size_bytes);
+}
+
+static void try_ready(struct move_order *order, const struct reach *reach, const uint64_t *to)
+{
+    while (order->ready_count > 0) {
+        try_move(order, reach, to, order->ready[--order->ready_count]);
+    }
+}
+
+/* Range i waits in a circle, or for one: a small block of those that are waited for goes to host
+ * memory. */
+static void stage_one(struct move_order *order, const struct reach *reach, uint32_t i)
+{
+    uint32_t chosen = order->blocker[i];
+    uint32_t at = chosen;
+    for (int step = 0; step < CIRCLE_STEPS_MAX; step++) {
+        at = order->blocker[at];
+        chosen = reach->ranges[at].size_bytes < reach->ranges[chosen].size_bytes ? at : chosen;
+    }
+    CHECK(order->progress[chosen] == WAITING);
+    order->progress[chosen] = STAGED;
+    order->staged_count++;
+    add_move(order, reach, chosen, reach->ranges[chosen].start, PROOF_IN_HOST_MEMORY);
+    leave(order, reach, chosen);
+}
+
+static void begin(struct move_order *order, const struct reach *reach, const uint64_t *to)
+{
+    reserve(order, reach->range_count + 1);
+    span_map_clear(&order->occupied);
+    order->move_count = order->ready_count = 0;
+    order->staged_count = 0;
+    for (size_t i = 0; i < reach->range_count; i++) {
+        occupy(order, i, reach->ranges[i].start, reach->ranges[i].size_bytes);
+        order->progress[i] = to[i] != reach->ranges[i].start ? WAITING : AT_HOME;
+        order->waiter_head[i] = order->waiter_next[i] = order->blocker[i] = NOBODY;
+    }
+}
+
+void move_order_find(struct move_order *order, const struct reach *reach, const uint64_t *to)
+{
+    begin(order, reach, to);
+    /* Upwards from the top, then downwards from the bottom: blocks that keep their order never
+     * wait. */
+    for (size_t i = reach->range_count; i-- > 0;) {
+        if (order->progress[i] == WAITING && to[i] > reach->ranges[i].start) {
+            try_move(order, reach, to, (uint32_t)i);
+            try_ready(order, reach, to);
+        }
+    }
+    for (size_t i = 0; i < reach->range_count; i++) {
+        if (order->progress[i] == WAITING && to[i] < reach->ranges[i].start) {
+            try_move(order, reach, to, (uint32_t)i);
+            try_ready(order, reach, to);
+        }
+    }
+    for (size_t i = 0; i < reach->range_count; i++) {
+        while (order->progress[i] == WAITING || order->progress[i] == STAGED) {
+            stage_one(order, reach, (uint32_t)i);
+            try_ready(order, reach, to);
+        }
+    }
+}

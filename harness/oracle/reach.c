@@ -1,0 +1,222 @@
+#include "harness/oracle/reach.h"
+
+#include "harness/base/align.h"
+#include "harness/base/array.h"
+
+#include <stdlib.h>
+
+const struct reach_gap reach_before_all = {.last = SIZE_MAX};
+
+void reach_deinit(struct reach *reach)
+{
+    free(reach->ranges);
+    free(reach->tops);
+    *reach = (struct reach){0};
+}
+
+/* --- what is allowed --- */
+
+/* A refused call excuses the mitigation that it belonged to; without host memory none can be
+ * planned. */
+static bool was_refused(const struct oom *oom, enum fault_kind fault)
+{
+    return (oom->faults_fired & (1u << fault | 1u << FAULT_HOST_MEMORY)) != 0;
+}
+
+static bool may_evict_at_all(const struct oom *oom)
+{
+    const bool evicts = oom->request.class == REQUEST_BUFFER ? oom->evicts
+                                                             : oom->program_evicts_program;
+    return evicts && !was_refused(oom, FAULT_UNLOAD);
+}
+
+uint64_t reach_drain_ns(const struct oom *oom)
+{
+    uint64_t until = 0;
+    if (!oom->drains || was_refused(oom, FAULT_WAIT)) {
+        return 0;
+    }
+    for (size_t i = 0; i < oom->block_count; i++) {
+        const struct oom_block *block = &oom->blocks[i];
+        const bool completes = block->state == BLOCK_DYING && block->hold_count == 0 &&
+                               block->freed_at_ns != DELAY_NEVER;
+        until = completes && block->freed_at_ns > until ? block->freed_at_ns : until;
+    }
+    return until;
+}
+
+bool reach_may_evict(const struct oom *oom, const struct oom_block *block, uint64_t until_ns)
+{
+    return block->kind == BLOCK_PROGRAM && block->state == BLOCK_LIVE &&
+           block->used_until_ns <= until_ns && block->op != oom->request.own_op &&
+           may_evict_at_all(oom);
+}
+
+/* --- the state --- */
+
+static void reserve(struct reach *reach, size_t block_count)
+{
+    if (block_count <= reach->range_capacity && reach->tops != NULL) {
+        return;
+    }
+    reach->range_capacity = block_count * 2 + 1;
+    reach->ranges = array_resized(reach->ranges, reach->range_capacity * sizeof *reach->ranges);
+    reach->tops = array_resized(reach->tops, (reach->range_capacity + 1) * sizeof *reach->tops);
+}
+
+/* False: the mitigations make the block go. */
+static bool stays(struct reach *reach, const struct reach_limits *limits, size_t i)
+{
+    const struct oom_block *block = &reach->oom->blocks[i];
+    if (block->state == BLOCK_DYING) {
+        const bool is_freed = block->hold_count == 0 && block->freed_at_ns <= limits->until_ns;
+        reach->frees_awaited += is_freed;
+        return !is_freed;
+    }
+    const bool is_told_to_stay = limits->stays != NULL && limits->stays[i];
+    const bool goes = limits->evicts && !is_told_to_stay &&
+                      reach_may_evict(reach->oom, block, limits->until_ns);
+    reach->programs_evicted += goes;
+    return !goes;
+}
+
+static void take_block(struct reach *reach, const struct reach_limits *limits, size_t i)
+{
+    const struct oom_block *block = &reach->oom->blocks[i];
+    const bool is_used = block->used_until_ns > limits->until_ns;
+    if (is_used && block->stack_bytes > reach->bottom) {
+        reach->bottom = block->stack_bytes;
+    }
+    if (!stays(reach, limits, i)) {
+        return;
+    }
+    reach->ranges[reach->range_count++] = (struct reach_range){
+        .start = block->address,
+        .size_bytes = block->size_bytes,
+        .align_bytes = block->align_bytes,
+        .block = (uint32_t)i,
+        .is_movable = reach->defrag != DEFRAG_NONE && block->state == BLOCK_LIVE &&
+                      block->hold_count == 0 && !is_used,
+    };
+}
+
+void reach_decide(struct reach *reach, const struct oom *oom, const struct reach_limits *limits)
+{
+    reserve(reach, oom->block_count);
+    reach->oom = oom;
+    reach->defrag = limits->moves && !was_refused(oom, FAULT_COPY) ? oom->defrag : DEFRAG_NONE;
+    reach->until_ns = limits->until_ns;
+    reach->bottom = oom->request.stack_bytes;
+    reach->align = oom->request.align_bytes;
+    /* What is larger than the device may be too large to round or to add to: one granule too much
+     * is as good. */
+    const uint64_t size = oom->request.size_bytes;
+    reach->need = size > oom->capacity_bytes ? oom->capacity_bytes + oom->granule_bytes
+                                             : align_up(size, oom->granule_bytes);
+    reach->range_count = 0;
+    reach->frees_awaited = reach->programs_evicted = 0;
+    for (size_t i = 0; i < oom->block_count; i++) {
+        take_block(reach, limits, i);
+    }
+}
+
+void reach_decide_fully(struct reach *reach, const struct oom *oom)
+{
+    const struct reach_limits limits = {
+        .until_ns = reach_drain_ns(oom), .moves = true, .evicts = true};
+    reach_decide(reach, oom, &limits);
+}
+
+bool reach_is_too_large(const struct reach *reach)
+{
+    return reach->need > reach->oom->capacity_bytes || reach->bottom > reach->oom->capacity_bytes;
+}
+
+const struct reach_range *reach_fixed_below(const struct reach *reach)
+{
+    for (size_t i = 0; i < reach->range_count && reach->ranges[i].start < reach->bottom; i++) {
+        if (!reach->ranges[i].is_movable) {
+            return &reach->ranges[i];
+        }
+    }
+    return NULL;
+}
+
+/* --- spans between unmovable blocks --- */
+
+bool reach_next_gap(const struct reach *reach, struct reach_gap *gap)
+{
+    size_t i = 0;
+    if (gap->last == SIZE_MAX) {
+        gap->start = reach->bottom;
+    } else if (gap->last == reach->range_count) {
+        return false;
+    } else {
+        const struct reach_range *fixed = &reach->ranges[gap->last];
+        const uint64_t end = fixed->start + fixed->size_bytes;
+        gap->start = end > reach->bottom ? end : reach->bottom;
+        i = gap->last + 1;
+    }
+    gap->first = i;
+    while (i < reach->range_count && reach->ranges[i].is_movable) {
+        i++;
+    }
+    gap->last = i;
+    gap->end = i < reach->range_count ? reach->ranges[i].start : reach->oom->capacity_bytes;
+    gap->end = gap->end < gap->start ? gap->start : gap->end;
+    return true;
+}
+
+/* tops[i + 1]: where the ranges from i + 1 up begin when pushed up; false: they do not fit even so.
+ */
+static bool push_up(const struct reach *reach, const struct reach_gap *gap)
+{
+    uint64_t top = gap->end;
+    for (size_t i = gap->last; i-- > gap->first;) {
+        const struct reach_range *range = &reach->ranges[i];
+        reach->tops[i + 1] = top;
+        if (top < gap->start || range->size_bytes > top - gap->start) {
+            return false;
+        }
+        top = align_down(top - range->size_bytes, range->align_bytes);
+    }
+    reach->tops[gap->first] = top;
+    return top >= gap->start;
+}
+
+bool reach_gap_slides(const struct reach *reach, const struct reach_gap *gap, uint64_t need,
+                      uint64_t align)
+{
+    if (!push_up(reach, gap)) {
+        return false;
+    }
+    uint64_t bottom = gap->start;
+    for (size_t i = gap->first;; i++) {
+        const uint64_t at = align_up(bottom, align);
+        if (need == 0 || (at <= reach->tops[i] && need <= reach->tops[i] - at)) {
+            return true;
+        }
+        if (i == gap->last) {
+            return false;
+        }
+        bottom = align_up(bottom, reach->ranges[i].align_bytes) + reach->ranges[i].size_bytes;
+    }
+}
+
+bool reach_slides(const struct reach *reach, struct reach_gap *where)
+{
+    struct reach_gap gap = reach_before_all;
+    bool is_found = false;
+    bool is_lowest = true;
+    while (reach_next_gap(reach, &gap)) {
+        if (is_lowest && !reach_gap_slides(reach, &gap, 0, 1)) {
+            return false;
+        }
+        is_lowest = false;
+        if (!is_found && reach_gap_slides(reach, &gap, reach->need, reach->align)) {
+            is_found = true;
+            *where = gap;
+        }
+    }
+    return is_found;
+}

@@ -1,0 +1,31 @@
+/* The judgement on one op: on an out-of-memory, or the first broken promise. */
+#ifndef HARNESS_ORACLE_VERDICT_H
+#define HARNESS_ORACLE_VERDICT_H
+
+#include "harness/oracle/rule.h"
+
+#include <stdint.h>
+
+enum verdict_kind {
+    VERDICT_NONE = 0,  /* nothing to judge, every promise kept */
+    VERDICT_JUSTIFIED, /* an OOM, and no placement exists in any state the mitigations reach */
+    VERDICT_PREMATURE, /* an OOM, and `reason` shows a placement; rule is RULE_PREMATURE */
+    VERDICT_UNKNOWN,   /* an OOM, and the search budget ended */
+    VERDICT_BROKEN,    /* another rule is broken; rule says which */
+    VERDICT_DISPUTED   /* an OOM on which our own judges disagree: a fault of ours, never of the
+                          target */
+};
+enum { VERDICT_REASON_BYTES = 512 };
+
+struct verdict {
+    enum verdict_kind kind;
+    enum rule rule;
+    uint32_t op;
+    uint64_t requested_bytes; /* OOMs: image and stack together for a program */
+    uint64_t free_bytes;
+    uint64_t nodes;                    /* of the search */
+    char reason[VERDICT_REASON_BYTES]; /* in words, with numbers; no newline */
+};
+const char *verdict_name(enum verdict_kind kind); /* "justified", ... */
+
+#endif

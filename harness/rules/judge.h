@@ -1,0 +1,89 @@
+/* Holds what was observed against what was promised: takes the device calls and the answer of one
+ * op into the model and names the first broken rule. */
+#ifndef HARNESS_RULES_JUDGE_H
+#define HARNESS_RULES_JUDGE_H
+
+#include "harness/call/driver.h"
+#include "harness/oracle/oracle.h"
+#include "harness/oracle/reach.h"
+#include "harness/oracle/regret.h"
+#include "harness/oracle/verdict.h"
+
+/* What the sums of a host's state say of a request: see judge_spmd.c. */
+enum judge_sums { JUDGE_SUMS_DO_NOT_DECIDE = 0, JUDGE_SUMS_FIT, JUDGE_SUMS_DO_NOT_FIT };
+
+/* One round of an OP_SPMD group. */
+struct judge_group {
+    uint64_t hosts_seen; /* bit per host */
+    uint32_t run;        /* judge.run */
+    /* the first for which sums decide, else the latest; result and sums are its */
+    uint32_t first_op;
+    uint8_t result;
+    uint8_t sums; /* enum judge_sums */
+};
+
+/* Room for what is read of each block after a call that may have moved some. */
+struct judge_places {
+    uint64_t *addresses; /* capacity of each */
+    uint32_t *stranded;
+    size_t capacity;
+};
+
+/* What judging one run needs beside the host. */
+struct judge {
+    struct host *hosts; /* host_count of them */
+    uint32_t host_count;
+    struct timeline *timeline;
+    const struct op_list *ops; /* recorded */
+    struct oracle *oracle;
+    struct oom oom;          /* the last one judged */
+    struct oom reservable;   /* scratch: the state in which a stack was said to be reservable, or of
+                                which sums are taken */
+    struct oom before;       /* of a request: the state before its first eviction or move */
+    struct planner *planner; /* for regrets */
+    struct regret_spent spent; /* by the op under way */
+    struct regret regret;      /* of the last op */
+    bool looks_back;           /* regrets are judged */
+    bool is_spending;          /* before and spent are of the op under way */
+    bool is_overlapping; /* the call under way met others: where blocks are, and what they hold, is
+                            looked at when none is under way any more */
+    bool hosts_differ;   /* a fault struck one of them, or it lost memory: their answers may differ
+                            from then on */
+    bool has_second_opinion; /* the exhaustive judge judged the last op, too */
+    uint64_t oom_count;      /* judged so far */
+    uint64_t nodes_max;
+    uint64_t absorbed_count;    /* completed events that the models know */
+    struct verdict *verdict;    /* of the op under way */
+    const char *message;        /* its error text, taken right after the call; "" = none */
+    struct judge_group *groups; /* by op.group; NULL until a first OP_SPMD */
+    uint32_t run;       /* of the runs that this judge has seen: groups of others are none */
+    struct reach reach; /* scratch of sums */
+    struct judge_places places;
+};
+void judge_init(struct judge *judge);
+void judge_deinit(struct judge *judge);
+/* Forgets everything that a run gave it; the memory that it works with is kept for another run. */
+void judge_reset(struct judge *judge);
+
+/* After driver_call.  Brings the models up to date, checks every rule, judges an OOM; sets
+ * *judge->verdict. */
+void judge_call(struct judge *judge, struct host *host, const struct call *call);
+/* Parts of it, for calls that overlap: takes an answer OK into the model; whether the result is one
+ * that the request can get. */
+bool judge_take_success(struct judge *judge, struct host *host, const struct call *call);
+bool judge_status(struct judge *judge, const struct host *host, const struct call *call);
+/* Takes in events that completed outside of a call (other hosts' included). */
+void judge_absorb_all(struct judge *judge);
+/* After everything was freed, before close: one hole of the whole heap. */
+void judge_empty_heap(struct judge *judge, struct host *host);
+/* After close: the host memory of the target. */
+void judge_closed(struct judge *judge, struct host *host);
+
+/* Breaks RULE_REGRET for the regret of the last op, the count-th one. */
+void judge_regret(struct judge *judge, uint64_t count);
+
+/* Sets a broken rule unless one is set; returns false always, for `return broken(…)`. */
+bool judge_broken(struct judge *judge, enum rule rule, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

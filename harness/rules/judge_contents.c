@@ -1,0 +1,106 @@
+#include "harness/rules/judge_place.h"
+
+#include <inttypes.h>
+
+/* --- what became free --- */
+
+void judge_clear_gone(struct host *host)
+{
+    size_t count = 0;
+    const struct model_gone *gone = model_gone(host->model, &count);
+    for (size_t i = 0; i < count; i++) {
+        device_scrub(host->device, gone[i].slot);
+    }
+    model_forget_gone(host->model);
+}
+
+void judge_free_deferred(struct host *host)
+{
+    size_t count = 0;
+    const struct model_gone *gone = model_gone(host->model, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (gone[i].is_freed && !host->contract.queues_frees && host->instance != NULL) {
+            (void)host->target->free(host->instance, gone[i].handle, 0);
+        }
+    }
+    judge_clear_gone(host);
+}
+
+/* --- one block --- */
+
+/* What a block holds is what was asked for: the rest up to the granule has no contents to keep. */
+void judge_stamp(const struct host *host, uint32_t slot)
+{
+    const struct block *block = model_block(host->model, slot);
+    device_stamp(host->device, block->address, block->requested_bytes, slot);
+}
+
+bool judge_has_contents(const struct host *host, uint32_t slot)
+{
+    const struct block *block = model_block(host->model, slot);
+    return device_holds(host->device, block->address, block->requested_bytes, slot);
+}
+
+bool judge_keeps_contents(struct judge *judge, const struct host *host, uint32_t slot)
+{
+    const struct block *block = model_block(host->model, slot);
+    return judge_has_contents(host, slot) ||
+           judge_broken(judge, RULE_CONTENTS,
+                        "block %" PRIu32 " at 0x%" PRIx64 " lost its contents", block->op,
+                        block->address);
+}
+
+bool judge_lost(struct judge *judge, const struct host *host, uint32_t slot)
+{
+    const struct block *block = model_block(host->model, slot);
+    if (!block->is_absent && judge_has_contents(host, slot)) {
+        return judge_broken(judge, RULE_MOVED_UNASKED,
+                            "block %" PRIu32 " was at 0x%" PRIx64
+                            " and has no address now, but host memory does not hold it",
+                            block->op, block->address);
+    }
+    return judge_broken(
+        judge, RULE_CONTENTS,
+        "block %" PRIu32 " has no address, and host memory does not hold its contents", block->op);
+}
+
+/* --- every block --- */
+
+/* The moved ones and those they may have been written over. */
+static bool all_have_contents(struct judge *judge, const struct host *host)
+{
+    struct span_cursor cursor;
+    struct span span;
+    const struct span_map *map = model_map(host->model);
+    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
+        span_map_get(map, &cursor, &span);
+        if (!judge_keeps_contents(judge, host, (uint32_t)span.owner)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; i < model_absent_count(host->model); i++) {
+        const uint32_t slot = model_absent_slot(host->model, i);
+        if (!device_has_staged(host->device, slot,
+                               model_block(host->model, slot)->requested_bytes)) {
+            return judge_lost(judge, host, slot);
+        }
+    }
+    return true;
+}
+
+/* Afterwards the device may forget the ranges: each block holds itself. */
+bool judge_contents(struct judge *judge, const struct host *host)
+{
+    struct span_cursor cursor;
+    struct span span;
+    const struct span_map *map = model_map(host->model);
+    if (!all_have_contents(judge, host)) {
+        return false;
+    }
+    device_settle(host->device);
+    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
+        span_map_get(map, &cursor, &span);
+        judge_stamp(host, (uint32_t)span.owner);
+    }
+    return true;
+}

@@ -1,0 +1,20 @@
+/* The judgement on requests: an out-of-memory, and what a request cost beyond what it had to.  Only
+ * judge.c and its parts include it. */
+#ifndef HARNESS_RULES_JUDGE_OOM_H
+#define HARNESS_RULES_JUDGE_OOM_H
+
+#include "harness/rules/judge.h"
+
+bool judge_is_request(const struct op *op);
+/* The alignment that the op asks for, at least the granule. */
+uint64_t judge_align_bytes(const struct host *host, const struct op *op);
+/* The request of the call as the model stands now. */
+struct oom_request judge_request(const struct host *host, const struct call *call);
+
+/* Judges the out-of-memory and its error text into *judge->verdict; while a block is absent the
+ * verdict stays NONE.  False: a promise is broken, or our judges disagree. */
+bool judge_no_memory(struct judge *judge, struct host *host, const struct call *call);
+/* What the op regrets goes to judge->regret. */
+void judge_look_back(struct judge *judge, const struct host *host, const struct call *call);
+
+#endif

@@ -1,0 +1,327 @@
+#include "harness/rules/judge_overlap.h"
+
+#include "harness/base/check.h"
+#include "harness/rules/judge_host.h"
+#include "harness/rules/judge_moved.h"
+#include "harness/rules/judge_said.h"
+#include "harness/rules/overlap_effects.h"
+#include "harness/rules/overlap_oom.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Something changed: whoever can take effect does, and every out-of-memory under way is held
+ * against what is now. */
+static bool look_again(struct pass *pass)
+{
+    if (!overlap_effects_take(pass)) {
+        return false;
+    }
+    overlap_oom_ask(pass);
+    return true;
+}
+
+/* --- the log --- */
+
+static bool complete_until(struct pass *pass, uint64_t completed_count)
+{
+    struct judge *judge = pass->judge;
+    while (judge->absorbed_count < completed_count) {
+        const uint64_t event = timeline_completed_at(judge->timeline, judge->absorbed_count++);
+        for (uint32_t i = 0; i < judge->host_count; i++) {
+            model_complete(judge->hosts[i].model, event);
+            judge_clear_gone(&judge->hosts[i]);
+        }
+        if (!look_again(pass)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool may_evict(const struct pass *pass, const struct host *host)
+{
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        const uint8_t kind = call_at(pass, i)->call.op.kind;
+        const bool may = kind == OP_ALLOC || kind == OP_OUTPUT ? host->contract.evicts
+                         : kind == OP_LOAD || kind == OP_EXECUTE
+                             ? host->contract.program_evicts_program
+                             : false;
+        if (pass->pending[i].is_under_way && call_at(pass, i)->host == host && may) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool evict(struct pass *pass, struct host *host, const struct device_call *unload)
+{
+    const uint64_t op = unload->from - 1;
+    const uint32_t slot = op < OP_NONE ? model_slot_of_op(host->model, (uint32_t)op) : SLOT_NONE;
+    const struct block *program = slot == SLOT_NONE ? NULL : model_block(host->model, slot);
+    if (program == NULL || program->kind != BLOCK_PROGRAM || program->state != BLOCK_LIVE ||
+        !may_evict(pass, host)) {
+        return judge_broken(
+            pass->judge, RULE_WRONG_EVICTION,
+            "evicted program %" PRIu64 ", which is not loaded, or for no call that may", op);
+    }
+    if (program->use_count > 0) {
+        return judge_broken(pass->judge, RULE_BUSY_EVICTED,
+                            "evicted program %" PRIu64 " with %" PRIu32 " unfinished executions",
+                            op, program->use_count);
+    }
+    model_evict(host->model, slot);
+    judge_clear_gone(host);
+    return true;
+}
+
+static bool take_copy(struct pass *pass, struct host *host, const struct device_call *made)
+{
+    if (made->kind != DEVICE_CALL_STAGE_OUT) {
+        overlap_effects_give_way(pass, host, made);
+    }
+    return overlap_moves_take(&pass->moves, pass->judge, host, made) && look_again(pass);
+}
+
+static bool take_device_call(struct pass *pass, struct host *host, const struct device_call *made)
+{
+    if (!complete_until(pass, made->completed_before)) {
+        return false;
+    }
+    pass->device_call_counts[host->index]++; /* what completed before it was before what it writes
+                                              */
+    if (made->result != DEVICE_OK) {
+        overlap_stages_take_refused(&pass->moves.stages, host, made);
+        return true;
+    }
+    switch (made->kind) {
+    case DEVICE_CALL_UNLOAD:
+        return evict(pass, host, made) && look_again(pass);
+    case DEVICE_CALL_COPY:
+    case DEVICE_CALL_STAGE_OUT:
+    case DEVICE_CALL_STAGE_IN:
+        return take_copy(pass, host, made);
+    default:
+        return true;
+    }
+}
+
+static bool take_log(struct pass *pass, const struct overlap_mark *mark)
+{
+    for (uint32_t i = 0; i < pass->judge->host_count; i++) {
+        struct host *host = &pass->judge->hosts[i];
+        size_t count = 0;
+        const struct device_call *calls = device_calls(host->device, &count);
+        while (pass->device_call_counts[i] < mark->device_call_counts[i]) {
+            if (!take_device_call(pass, host, &calls[pass->device_call_counts[i]])) {
+                return false;
+            }
+        }
+    }
+    return complete_until(pass, mark->completed_count);
+}
+
+/* --- returns --- */
+
+/* Which other call was under way: of several the one that began last. */
+static const struct overlap_call *other_call(const struct pass *pass, uint32_t number)
+{
+    const struct overlap_call *other = NULL;
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        if (i != number && pass->pending[i].is_under_way) {
+            other = call_at(pass, i);
+        }
+    }
+    return other;
+}
+
+static void name_other(struct pass *pass, uint32_t number)
+{
+    char *reason = pass->judge->verdict->reason;
+    const struct overlap_call *other = other_call(pass, number);
+    const size_t used = strlen(reason);
+    const size_t room = sizeof pass->judge->verdict->reason;
+    if (other != NULL && used + 1 < room) {
+        snprintf(reason + used, room - used, "; lane %u was in op %" PRIu32 " (%s) meanwhile",
+                 other->lane, other->call.number, op_kind_info(other->call.op.kind)->name);
+    }
+}
+
+/* The rest of the reason means nothing, and it is large. */
+static void clear_verdict(struct verdict *verdict, uint32_t op)
+{
+    memset(verdict, 0, offsetof(struct verdict, reason) + 1);
+    verdict->kind = VERDICT_NONE;
+    verdict->rule = RULE_NONE;
+    verdict->op = op;
+}
+
+static void begin_verdict(struct judge *judge, const struct overlap_call *over)
+{
+    clear_verdict(judge->verdict, over->call.number);
+    judge->message = over->message == NULL ? "" : over->message;
+}
+
+/* False: a promise is broken. */
+static bool finish_call(struct pass *pass, uint32_t number)
+{
+    struct overlap_call *over = call_at(pass, number);
+    pass->current = number;
+    over->call.slot = slot_named(over->host, &over->call);
+    begin_verdict(pass->judge, over);
+    const bool is_good = over->call.skipped ||
+                         (judge_status(pass->judge, over->host, &over->call) &&
+                          overlap_effects_finish(pass, number) && overlap_oom_finish(pass, number));
+    if (!is_good) {
+        name_other(pass, number);
+    }
+    pass->pending[number].is_under_way = false;
+    return is_good;
+}
+
+/* --- the end --- */
+
+static bool look_at_device(struct judge *judge, const struct host *host)
+{
+    if (device_hung(host->device)) {
+        return judge_broken(judge, RULE_HANG, "the calls went on polling, or making device calls");
+    }
+    if (device_left_range(host->device)) {
+        return judge_broken(judge, RULE_OUTSIDE, "a copy left the device");
+    }
+    return true;
+}
+
+static bool look_at_blocks(struct pass *pass, struct host *host)
+{
+    const struct call looking = {.op = op_make(OP_REPORT), .slot = SLOT_NONE};
+    overlap_moves_stamp_staged(&pass->moves, host);
+    overlap_stages_strand_refused(&pass->moves.stages, host);
+    if (!judge_host_memory(pass->judge, host) ||
+        !judge_places(pass->judge, host, &looking, pass->moves.has_moved)) {
+        return false;
+    }
+    overlap_moves_stamp(&pass->moves, host);
+    return judge_contents(pass->judge, host);
+}
+
+/* Of the peak only bounds are known: it is at least what it was before, and at most all that was
+ * taken lay there at once. */
+static bool look_at_counters(struct pass *pass, struct host *host)
+{
+    struct target_stats stats = {0};
+    host->target->stats(host->instance, &stats);
+    const uint64_t high = pass->in_use_before[host->index] + pass->taken_bytes[host->index];
+    const struct model_counters *counters = model_counters(host->model);
+    model_widen_peak(host->model, pass->peak_low_before[host->index],
+                     high > counters->peak_high_bytes ? high : counters->peak_high_bytes);
+    if (!judge_counters(pass->judge, host, &stats, true)) {
+        return false;
+    }
+    model_widen_peak(host->model, stats.peak_bytes_in_use, stats.peak_bytes_in_use);
+    return true;
+}
+
+/* No call is under way: everything is looked at. */
+static bool look_at_hosts(struct pass *pass)
+{
+    for (uint32_t i = 0; i < pass->judge->host_count; i++) {
+        struct host *host = &pass->judge->hosts[i];
+        if (!look_at_device(pass->judge, host) || !look_at_blocks(pass, host) ||
+            !look_at_counters(pass, host)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- the pass --- */
+
+static bool take_return(struct pass *pass, uint32_t number, bool is_last)
+{
+    return finish_call(pass, number) && look_again(pass) && (!is_last || look_at_hosts(pass));
+}
+
+static bool take_mark(struct pass *pass, const struct overlap_mark *mark, bool is_last)
+{
+    pass->current = mark->call;
+    if (!take_log(pass, mark)) {
+        return false;
+    }
+    if (mark->is_return) {
+        return take_return(pass, mark->call, is_last);
+    }
+    pass->pending[mark->call].is_under_way = true;
+    return look_again(pass);
+}
+
+static bool tell(const struct pass *pass, const struct overlap_teller *teller)
+{
+    const struct overlap_call *over = call_at(pass, pass->current);
+    pass->judge->verdict->op = over->call.number;
+    return teller->judged(teller->context, over);
+}
+
+static bool run_pass(struct pass *pass, const struct overlap_teller *teller)
+{
+    const struct overlap *overlap = pass->overlap;
+    for (size_t i = 0; i < overlap->mark_count; i++) {
+        const struct overlap_mark *mark = &overlap->marks[i];
+        const bool is_good = take_mark(pass, mark, i + 1 == overlap->mark_count);
+        const bool goes_on = (is_good && !mark->is_return) || tell(pass, teller);
+        if (!is_good || !goes_on) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void begin_pass(struct pass *pass)
+{
+    pass->pending = malloc(pass->overlap->call_count * sizeof *pass->pending);
+    CHECK(pass->pending != NULL);
+    for (size_t i = 0; i < pass->overlap->call_count; i++) {
+        memset(&pass->pending[i], 0, offsetof(struct pending, verdict));
+    }
+    for (size_t i = 0; i < pass->overlap->mark_count; i++) {
+        pass->pending[pass->overlap->marks[i].call]
+            .return_index = i; /* the later mark of each call is its return */
+    }
+    for (uint32_t i = 0; i < pass->judge->host_count; i++) {
+        const struct host *host = &pass->judge->hosts[i];
+        pass->in_use_before[i] = model_in_use_bytes(host->model);
+        pass->peak_low_before[i] = model_counters(host->model)->peak_low_bytes;
+    }
+}
+
+static void end_pass(struct pass *pass)
+{
+    for (size_t i = 0; i < pass->overlap->call_count; i++) {
+        oom_deinit(&pass->pending[i].oom);
+    }
+    free(pass->pending);
+    oom_deinit(&pass->oom);
+    overlap_moves_deinit(&pass->moves);
+}
+
+bool judge_overlap(struct judge *judge, struct overlap *overlap,
+                   const struct overlap_teller *teller)
+{
+    struct pass pass = {.judge = judge, .overlap = overlap};
+    CHECK(overlap->under_way_count == 0);
+    CHECK(overlap->call_count > 0);
+    judge->is_overlapping = true;
+    judge->is_spending = judge->has_second_opinion = false;
+    judge->regret = (struct regret){0};
+    begin_pass(&pass);
+    clear_verdict(judge->verdict, overlap->calls[0].call.number);
+    const char *message = judge->message;
+    const bool is_good = run_pass(&pass, teller);
+    judge->message = message;
+    judge->is_overlapping = false;
+    end_pass(&pass);
+    return is_good;
+}

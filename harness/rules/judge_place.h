@@ -1,0 +1,26 @@
+/* Where a block is after an op, as far as the target and the log of the device can say.  Only
+ * judge_moved.c and its parts, judge_device.c and judge_contents.c, include it. */
+#ifndef HARNESS_RULES_JUDGE_PLACE_H
+#define HARNESS_RULES_JUDGE_PLACE_H
+
+#include "harness/rules/judge_moved.h"
+
+enum place {
+    PLACE_DEVICE, /* at an address */
+    PLACE_HOST,   /* in host memory alone: the block is absent */
+    PLACE_NONE    /* the target says of no place that it is there, and it is not in host memory */
+};
+
+/* *address is set for PLACE_DEVICE alone. */
+enum place judge_find_place(const struct judge *judge, const struct host *host,
+                            const struct call *call, uint32_t slot, uint64_t *address);
+
+/* The op took the handle of the block that it names. */
+bool judge_ended_handle(const struct call *call, uint32_t slot);
+
+/* The block is nowhere, or without its contents: breaks the rule that says so. */
+bool judge_lost(struct judge *judge, const struct host *host, uint32_t slot);
+/* The block is at its address: breaks a rule unless its contents are there, too. */
+bool judge_keeps_contents(struct judge *judge, const struct host *host, uint32_t slot);
+
+#endif

@@ -1,0 +1,117 @@
+#include "harness/rules/judge_spmd.h"
+
+#include "harness/base/check.h"
+#include "harness/rules/judge_oom.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Hosts that make the same requests still differ in when their queued frees end, and so in their
+ * layouts.  Their answers must be the same all the same where they depend on sums alone: where
+ * after all mitigations nothing is left that may not move, and only granules align.  What a host
+ * promises is what the first one does: a host that was set up otherwise is the very defect. */
+
+static bool is_own(const struct call *call, const struct oom_request *request,
+                   const struct oom_block *block)
+{
+    return block->op == call->number || block->op == request->own_op;
+}
+
+/* Adds up what stays on the host.  False: sums do not decide. */
+static bool add_up(const struct reach *reach, const struct call *call, uint64_t *sum_bytes)
+{
+    const struct oom *oom = reach->oom;
+    for (size_t i = 0; i < reach->range_count; i++) {
+        const struct reach_range *range = &reach->ranges[i];
+        if (is_own(call, &oom->request, &oom->blocks[range->block])) {
+            continue;
+        }
+        if (!range->is_movable || range->align_bytes > oom->granule_bytes) {
+            return false;
+        }
+        *sum_bytes += range->size_bytes;
+    }
+    return true;
+}
+
+static enum judge_sums sums_of(struct judge *judge, const struct host *host,
+                               const struct call *call)
+{
+    if (!judge_is_request(&call->op)) {
+        return JUDGE_SUMS_FIT; /* whatever the state, it is granted */
+    }
+    if (model_absent_count(host->model) > 0 || call->op.align_log2 != 0) {
+        return JUDGE_SUMS_DO_NOT_DECIDE;
+    }
+    struct oom_request request = judge_request(host, call);
+    if (call->op.kind == OP_EXECUTE) {
+        request.size_bytes = model_block(host->model, call->slot)->requested_bytes;
+    }
+    oom_take(&judge->reservable, host->model, &request, 0);
+    const struct target_contract *contract = &judge->hosts[0].contract;
+    judge->reservable.defrag = contract->defrag;
+    judge->reservable.drains = contract->drains;
+    judge->reservable.evicts = contract->evicts;
+    judge->reservable.program_evicts_program = contract->program_evicts_program;
+    reach_decide_fully(&judge->reach, &judge->reservable);
+    uint64_t sum_bytes = judge->reach.bottom;
+    if (contract->defrag == DEFRAG_NONE || !add_up(&judge->reach, call, &sum_bytes)) {
+        return JUDGE_SUMS_DO_NOT_DECIDE;
+    }
+    const uint64_t capacity = model_capacity_bytes(host->model);
+    const bool fits = !reach_is_too_large(&judge->reach) && sum_bytes <= capacity &&
+                      judge->reach.need <= capacity - sum_bytes;
+    return fits ? JUDGE_SUMS_FIT : JUDGE_SUMS_DO_NOT_FIT;
+}
+
+/* The rounds of the group; those of an earlier run count as none. */
+static struct judge_group *group_of(struct judge *judge, uint16_t number)
+{
+    if (judge->groups == NULL) {
+        judge->groups = calloc((size_t)UINT16_MAX + 1, sizeof *judge->groups);
+        CHECK(judge->groups != NULL);
+    }
+    struct judge_group *group = &judge->groups[number];
+    if (group->run != judge->run) {
+        *group = (struct judge_group){.run = judge->run};
+    }
+    return group;
+}
+
+/* A host's second turn and a different request begin a new round. */
+static bool begins_a_round(const struct judge *judge, const struct judge_group *group,
+                           const struct host *host, const struct op *op)
+{
+    const struct op *first = &judge->ops
+                                  ->ops[group->first_op < judge->ops->count ? group->first_op : 0];
+    const bool is_same_request = first->kind == op->kind && first->size_bytes == op->size_bytes &&
+                                 first->align_log2 == op->align_log2 &&
+                                 (op->kind != OP_LOAD || first->stack_bytes == op->stack_bytes);
+    return group->hosts_seen == 0 || (group->hosts_seen >> host->index & 1) != 0 ||
+           !is_same_request;
+}
+
+bool judge_spmd(struct judge *judge, const struct host *host, const struct call *call)
+{
+    const struct op *op = &call->op;
+    if ((op->flags & OP_SPMD) == 0 || judge->hosts_differ) {
+        return true;
+    }
+    struct judge_group *group = group_of(judge, op->group);
+    const enum judge_sums sums = sums_of(judge, host, call);
+    if (begins_a_round(judge, group, host, op)) {
+        group->hosts_seen = 0;
+        group->sums = JUDGE_SUMS_DO_NOT_DECIDE;
+    }
+    if (group->sums == JUDGE_SUMS_DO_NOT_DECIDE) {
+        group->first_op = call->number;
+        group->sums = (uint8_t)sums;
+        group->result = (uint8_t)call->result;
+    }
+    group->hosts_seen |= (uint64_t)1 << host->index;
+    return sums == JUDGE_SUMS_DO_NOT_DECIDE || sums != group->sums ||
+           group->result == (uint8_t)call->result ||
+           judge_broken(judge, RULE_SPMD,
+                        "host %u got another answer than op %" PRIu32 " of the same request",
+                        host->index, group->first_op);
+}

@@ -1,0 +1,269 @@
+#include "harness/rules/overlap_effects.h"
+
+#include <inttypes.h>
+
+static bool is_granted(const struct call *call)
+{
+    return call->result == TARGET_OK && !call->skipped;
+}
+
+static bool takes_memory(const struct call *call)
+{
+    const uint8_t kind = call->op.kind;
+    return is_granted(call) &&
+           (kind == OP_ALLOC || kind == OP_OUTPUT || kind == OP_LOAD || kind == OP_EXECUTE);
+}
+
+static bool gives_back(const struct call *call)
+{
+    const uint8_t kind = call->op.kind;
+    return is_granted(call) &&
+           (kind == OP_FREE || kind == OP_FREE_AFTER || kind == OP_UNLOAD || kind == OP_RELEASE);
+}
+
+/* Only an execution of a program that was evicted needs a range. */
+static bool needs_range(const struct host *host, const struct call *call)
+{
+    const uint32_t slot = slot_named(host, call);
+    return call->op.kind != OP_EXECUTE ||
+           (slot != SLOT_NONE && model_block(host->model, slot)->state == BLOCK_GONE);
+}
+
+static bool is_range_free(const struct host *host, const struct target_block *block)
+{
+    struct span span;
+    const uint64_t capacity = model_capacity_bytes(host->model);
+    if (block->size_bytes == 0 || block->size_bytes > capacity ||
+        block->address > capacity - block->size_bytes) {
+        return false;
+    }
+    return !span_map_intersects(model_map(host->model), block->address,
+                                block->address + block->size_bytes, &span) &&
+           block->address >= model_reserved_bytes(host->model);
+}
+
+/* --- one effect --- */
+
+static bool take_success(struct pass *pass, const struct overlap_call *over)
+{
+    const struct call *call = &over->call;
+    struct host *host = over->host;
+    model_begin_op(host->model, call->number);
+    const bool needs = takes_memory(call) && needs_range(host, call);
+    if (!judge_take_success(pass->judge, host, call)) {
+        return false;
+    }
+    if (call->op.kind == OP_DONATE) {
+        overlap_moves_add_young(&pass->moves, host, call->slot); /* its contents are new */
+    }
+    if (needs) {
+        pass->taken_bytes[host->index] += call->block.size_bytes;
+        overlap_moves_add_young(
+            &pass->moves, host,
+            call->op.kind == OP_EXECUTE ? call->slot : model_slot_of_op(host->model, call->number));
+    }
+    return true;
+}
+
+/* The effect of the call is in the model from here on; false: that cannot be. */
+static bool take_effect(struct pass *pass, uint32_t number)
+{
+    struct overlap_call *over = call_at(pass, number);
+    struct call *call = &over->call;
+    const struct op_kind_info *info = op_kind_info(call->op.kind);
+    pass->pending[number].is_done = true;
+    if (!is_granted(call)) {
+        return true;
+    }
+    call->slot = slot_named(over->host, call);
+    if (info->has_block && call->slot == SLOT_NONE) {
+        return judge_broken(pass->judge, RULE_STATUS,
+                            "%s returned OK for block %" PRIu32 ", which was gone", info->name,
+                            call->op.ref);
+    }
+    if (call->op.kind == OP_TOUCH || call->op.kind == OP_REPORT || call->op.kind == OP_DEFRAGMENT) {
+        return true; /* it is looked at when no call is under way */
+    }
+    return take_success(pass, over);
+}
+
+/* --- giving back --- */
+
+/* Calls under way that give back what the op made do so now. */
+static void give_back(struct pass *pass, const struct host *host, uint32_t op)
+{
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        const struct overlap_call *over = call_at(pass, i);
+        if (is_open(pass, i) && over->host == host && gives_back(&over->call) &&
+            over->call.op.ref == op) {
+            (void)take_effect(pass, i);
+        }
+    }
+}
+
+/* Whether what is copied comes from the block. */
+static bool is_source(const struct pass *pass, const struct host *host,
+                      const struct device_call *copy, const struct span *span)
+{
+    if (copy->kind == DEVICE_CALL_STAGE_IN) {
+        const struct staged *staged = overlap_stages_find(&pass->moves.stages, host, copy->from);
+        return staged != NULL && staged->slot == span->owner;
+    }
+    return span->start >= copy->from && span->start < copy->from + copy->bytes;
+}
+
+/* Calls under way that give back what lies in the range do so now: the others' answers say that
+ * they did.  But not what is itself copied there (copy; NULL: nothing is), or may have gone from
+ * there to host memory. */
+static void give_back_in(struct pass *pass, const struct host *host, const struct span *range,
+                         const struct device_call *copy)
+{
+    const uint64_t end = range->end;
+    struct span span;
+    for (uint64_t at = range->start;
+         at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
+        if (copy == NULL ||
+            !(is_source(pass, host, copy, &span) ||
+              overlap_stages_hold(&pass->moves.stages, host, (uint32_t)span.owner))) {
+            give_back(pass, host, model_block(host->model, (uint32_t)span.owner)->op);
+        }
+    }
+}
+
+void overlap_effects_give_way(struct pass *pass, const struct host *host,
+                              const struct device_call *made)
+{
+    give_back_in(pass, host, &(struct span){.start = made->to, .end = made->to + made->bytes},
+                 made);
+}
+
+/* --- as soon as nothing speaks against it --- */
+
+static bool meets(const struct target_block *block, uint64_t start, uint64_t end)
+{
+    return block->address < end && start < block->address + block->size_bytes;
+}
+
+/* Whether the other call, which takes memory, got part of the block, or the stack there. */
+static bool shares_range(const struct pass *pass, const struct target_block *block,
+                         const struct overlap_call *other)
+{
+    const struct target_block *theirs = &other->call.block;
+    return meets(block, theirs->address, theirs->address + theirs->size_bytes) ||
+           meets(block, 0, stack_of(pass, other));
+}
+
+/* Whether another call that has not had its effect yet, but returns before this one, got the same
+ * range, or the stack there: then that was over before this one got it. */
+static bool is_rivalled(const struct pass *pass, uint32_t number)
+{
+    const struct overlap_call *over = call_at(pass, number);
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        const struct overlap_call *other = call_at(pass, i);
+        if (i != number && !pass->pending[i].is_done && other->host == over->host &&
+            takes_memory(&other->call) &&
+            pass->pending[i].return_index <= pass->pending[number].return_index &&
+            shares_range(pass, &over->call.block, other)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool leaves(const struct target_block *block, const struct device_call *made)
+{
+    return (made->kind == DEVICE_CALL_COPY || made->kind == DEVICE_CALL_STAGE_OUT) &&
+           block->address >= made->from &&
+           block->address + block->size_bytes <= made->from + made->bytes;
+}
+
+static bool overwrites(const struct target_block *block, const struct device_call *made)
+{
+    return (made->kind == DEVICE_CALL_COPY || made->kind == DEVICE_CALL_STAGE_IN) &&
+           meets(block, made->to, made->to + made->bytes);
+}
+
+/* Whether something is copied to its range before it returns, and it is not the block itself that
+ * has gone from there before: then that was before this one got it. */
+static bool is_overwritten(const struct pass *pass, uint32_t number)
+{
+    const struct overlap_call *over = call_at(pass, number);
+    const struct overlap_mark *returns = &pass->overlap->marks[pass->pending[number].return_index];
+    const struct target_block *block = &over->call.block;
+    size_t count = 0;
+    bool has_left = false;
+    const struct device_call *calls = device_calls(over->host->device, &count);
+    const size_t end = returns->device_call_counts[over->host->index];
+    for (size_t i = pass->device_call_counts[over->host->index]; i < end; i++) {
+        if (calls[i].result != DEVICE_OK) {
+            continue;
+        }
+        has_left = has_left || leaves(block, &calls[i]);
+        if (overwrites(block, &calls[i])) {
+            return !has_left ||
+                   !overlap_moves_ends_elsewhere(over->host, over->call.number, block->address);
+        }
+    }
+    return false;
+}
+
+/* A call that takes memory takes effect as soon as nothing speaks against it; an execution, which
+ * takes the stack, too, only when it returns. */
+static bool may_take_now(const struct pass *pass, uint32_t number)
+{
+    const struct overlap_call *over = call_at(pass, number);
+    return is_open(pass, number) && takes_memory(&over->call) && over->call.op.kind != OP_EXECUTE &&
+           is_range_free(over->host, &over->call.block) && !is_rivalled(pass, number) &&
+           !is_overwritten(pass, number);
+}
+
+bool overlap_effects_take(struct pass *pass)
+{
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        if (may_take_now(pass, i) && !take_effect(pass, i)) {
+            pass->current = i;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- at the latest --- */
+
+/* What lies where the call got its block is gone, or in host memory. */
+static void make_room(struct pass *pass, const struct overlap_call *over)
+{
+    struct host *host = over->host;
+    const struct target_block *block = &over->call.block;
+    if (!needs_range(host, &over->call) || is_range_free(host, block)) {
+        return;
+    }
+    const struct span range = {.start = block->address, .end = block->address + block->size_bytes};
+    give_back_in(pass, host, &range, NULL);
+    overlap_stages_strand_in(&pass->moves.stages, host, range.start, range.end);
+}
+
+static void make_room_for_stack(struct pass *pass, const struct overlap_call *over)
+{
+    const uint32_t slot = slot_named(over->host, &over->call);
+    const uint64_t stack = slot == SLOT_NONE ? 0
+                                             : model_block(over->host->model, slot)->stack_bytes;
+    if (stack > 0) {
+        give_back_in(pass, over->host, &(struct span){.start = 0, .end = stack}, NULL);
+    }
+}
+
+bool overlap_effects_finish(struct pass *pass, uint32_t number)
+{
+    const struct overlap_call *over = call_at(pass, number);
+    if (pass->pending[number].is_done) {
+        return true;
+    }
+    if (takes_memory(&over->call)) {
+        make_room(pass, over);
+    }
+    if (takes_memory(&over->call) && over->call.op.kind == OP_EXECUTE) {
+        make_room_for_stack(pass, over);
+    }
+    return take_effect(pass, number);
+}

@@ -1,0 +1,277 @@
+#include "harness/rules/overlap_moves.h"
+
+#include "harness/base/array.h"
+#include "harness/call/clients.h"
+#include "harness/rules/judge_moved.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+void overlap_moves_deinit(struct overlap_moves *moves)
+{
+    free(moves->young);
+    overlap_stages_deinit(&moves->stages);
+    *moves = (struct overlap_moves){0};
+}
+
+void overlap_moves_add_young(struct overlap_moves *moves, const struct host *host, uint32_t slot)
+{
+    moves->young = array_grown(moves->young, moves->young_count, &moves->young_capacity,
+                               sizeof *moves->young);
+    moves->young[moves->young_count++] = (struct young){host, slot};
+}
+
+/* What came into being meanwhile has not been written yet: bytes of its slot are those of the block
+ * before it. */
+static bool is_young(const struct overlap_moves *moves, const struct host *host, uint32_t slot)
+{
+    for (size_t i = 0; i < moves->young_count; i++) {
+        if (moves->young[i].host == host && moves->young[i].slot == slot) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void overlap_moves_stamp(const struct overlap_moves *moves, const struct host *host)
+{
+    for (size_t i = 0; i < moves->young_count; i++) {
+        const struct young *young = &moves->young[i];
+        if (young->host == host && model_block(host->model, young->slot)->state != BLOCK_GONE &&
+            !model_block(host->model, young->slot)->is_absent) {
+            judge_stamp(host, young->slot);
+        }
+    }
+}
+
+void overlap_moves_stamp_staged(const struct overlap_moves *moves, const struct host *host)
+{
+    for (size_t i = 0; i < moves->young_count; i++) {
+        const struct young *young = &moves->young[i];
+        if (young->host == host && model_block(host->model, young->slot)->state != BLOCK_GONE) {
+            overlap_stages_stamp(&moves->stages, host, young->slot);
+        }
+    }
+}
+
+/* --- which copies were moves --- */
+
+/* A block on its way: at an address, and maybe in a stage that was taken out there. */
+struct whereabouts {
+    uint64_t address, stage; /* stage 0 = in none */
+};
+
+/* Follows the block through one device call.  True: it came to another address. */
+static bool follow_call(struct whereabouts *at, const struct device_call *call,
+                        const struct block *block)
+{
+    if (call->result != DEVICE_OK) {
+        return false;
+    }
+    if (call->kind == DEVICE_CALL_STAGE_IN && at->stage != 0 && call->from == at->stage) {
+        *at = (struct whereabouts){.address = call->to};
+        return true;
+    }
+    const bool is_in_it = at->address >= call->from &&
+                          at->address + block->requested_bytes <= call->from + call->bytes;
+    if (call->kind == DEVICE_CALL_STAGE_OUT && is_in_it && at->address == call->from) {
+        at->stage = call->to;
+    } else if (call->kind == DEVICE_CALL_COPY && is_in_it) {
+        *at = (struct whereabouts){.address = call->to + (at->address - call->from)};
+        return true;
+    }
+    return false;
+}
+
+/* Whether calls from `made` on can bring the block from address to where it is in the end. */
+static bool leads_to(const struct host *host, const struct device_call *made, uint32_t slot,
+                     uint64_t address, uint64_t final)
+{
+    size_t count = 0;
+    const struct device_call *calls = device_calls(host->device, &count);
+    const struct block *block = model_block(host->model, slot);
+    struct whereabouts at = {.address = address};
+    for (; at.address != final && made < calls + count; made++) {
+        if (made->kind == DEVICE_CALL_UNLOAD && made->from == (uint64_t)block->op + 1) {
+            return true; /* evicted there: where it is now is another story */
+        }
+        (void)follow_call(&at, made, block);
+    }
+    return at.address == final;
+}
+
+/* Where the target says that what op made is now, after everything; false: it cannot be asked. */
+static bool find_final(const struct host *host, uint32_t op, uint64_t *address)
+{
+    const struct block *known = host->clients == NULL
+                                    ? NULL
+                                    : clients_block(host->clients, host->index, op);
+    struct target_block at = {0};
+    if (known == NULL || !known->is_known || host->target->locate == NULL ||
+        host->target->locate(host->instance, known->handle, &at) != TARGET_OK) {
+        return false;
+    }
+    *address = at.address;
+    return true;
+}
+
+bool overlap_moves_ends_elsewhere(const struct host *host, uint32_t op, uint64_t address)
+{
+    uint64_t final = 0;
+    return find_final(host, op, &final) && final != address;
+}
+
+/* --- taking them in --- */
+
+/* Blocks that will be elsewhere in the end make room: another one goes where they were. */
+static void make_room(const struct overlap_moves *moves, struct host *host,
+                      const struct span *range)
+{
+    const uint64_t end = range->end;
+    struct span span;
+    for (uint64_t at = range->start;
+         at < end && span_map_intersects(model_map(host->model), at, end, &span); at = span.end) {
+        const struct block *block = model_block(host->model, (uint32_t)span.owner);
+        if (overlap_moves_ends_elsewhere(host, block->op, block->address) ||
+            overlap_stages_hold(&moves->stages, host, (uint32_t)span.owner)) {
+            overlap_stages_strand(&moves->stages, host, (uint32_t)span.owner);
+        }
+    }
+}
+
+static bool check_target(const struct overlap_moves *moves, struct judge *judge,
+                         const struct host *host, const struct device_call *made)
+{
+    struct span span;
+    for (uint64_t at = made->to;
+         span_map_intersects(model_map(host->model), at, made->to + made->bytes, &span);
+         at = span.end) {
+        const struct block *block = model_block(host->model, (uint32_t)span.owner);
+        if (block->kind == BLOCK_RETIRED) {
+            return judge_broken(judge, RULE_CONTENTS,
+                                "a copy to 0x%" PRIx64 " lies on memory that went bad", made->to);
+        }
+        if (block->state == BLOCK_DYING &&
+            !overlap_stages_may_hold_alone(&moves->stages, host, (uint32_t)span.owner)) {
+            return judge_broken(judge, RULE_REUSED_EARLY,
+                                "a copy to 0x%" PRIx64 " overwrites block %" PRIu32
+                                ", whose events are not done",
+                                made->to, block->op);
+        }
+    }
+    return true;
+}
+
+/* What is being judged, and the device call that is taken in. */
+struct taking {
+    const struct overlap_moves *moves;
+    struct judge *judge;
+    struct host *host;
+    const struct device_call *made;
+};
+
+/* What was in host memory alone when it was held had no place to keep. */
+static bool had_no_place(const struct taking *taking)
+{
+    const struct device_call *made = taking->made;
+    const struct staged *staged = made->kind == DEVICE_CALL_STAGE_IN
+                                      ? overlap_stages_find(&taking->moves->stages, taking->host,
+                                                            made->from)
+                                      : NULL;
+    return staged != NULL && staged->may_stay;
+}
+
+/* Whether the copy moved the block; *to is where. */
+static bool is_move(const struct taking *taking, uint32_t slot, uint64_t *to)
+{
+    const struct device_call *made = taking->made;
+    const struct block *block = model_block(taking->host->model, slot);
+    uint64_t final = 0;
+    struct whereabouts at = {.address = block->address,
+                             .stage = made->kind == DEVICE_CALL_STAGE_IN ? made->from : 0};
+    if (!follow_call(&at, made, block)) {
+        return false;
+    }
+    *to = at.address;
+    if (!find_final(taking->host, block->op, &final)) {
+        return block->state == BLOCK_LIVE ||
+               had_no_place(taking); /* what was freed since went where its bytes went */
+    }
+    return leads_to(taking->host, made + 1, slot, *to, final);
+}
+
+static bool move(const struct taking *taking, uint32_t slot, uint64_t to)
+{
+    struct judge *judge = taking->judge;
+    struct host *host = taking->host;
+    const struct block *block = model_block(host->model, slot);
+    uint32_t other = SLOT_NONE;
+    if (block->use_count > 0 ||
+        ((block->hold_count > 0 || block->state != BLOCK_LIVE) && !had_no_place(taking))) {
+        return judge_broken(judge, RULE_HELD_MOVED,
+                            "block %" PRIu32 " was moved to 0x%" PRIx64 " while it had %" PRIu32
+                            " holds and %" PRIu32 " uses",
+                            block->op, to, block->hold_count, block->use_count);
+    }
+    if (!block->is_absent) {
+        model_strand(host->model, slot);
+    }
+    make_room(taking->moves, host, &(struct span){.start = to, .end = to + block->size_bytes});
+    (void)model_return(host->model, slot, to,
+                       &other); /* else it is looked for when no call is under way */
+    return true;
+}
+
+static bool take_stage_in(const struct taking *taking)
+{
+    uint64_t to = 0;
+    struct staged *staged = overlap_stages_find(&taking->moves->stages, taking->host,
+                                                taking->made->from);
+    if (staged == NULL || model_block(taking->host->model, staged->slot)->state == BLOCK_GONE) {
+        return true;
+    }
+    const bool is_good = !is_move(taking, staged->slot, &to) || move(taking, staged->slot, to);
+    staged->is_back = true;
+    staged->may_stay = false;
+    return is_good;
+}
+
+/* The blocks of the source, in the order in which a copy that overlaps itself must take them. */
+static bool take_copy(const struct taking *taking)
+{
+    enum { SLOT_COUNT_MAX = 64 };
+    uint32_t slots[SLOT_COUNT_MAX];
+    size_t count = 0;
+    struct span span;
+    const struct device_call *made = taking->made;
+    const struct span_map *map = model_map(taking->host->model);
+    for (uint64_t at = made->from; at < made->from + made->bytes && count < SLOT_COUNT_MAX &&
+                                   span_map_intersects(map, at, made->from + made->bytes, &span);
+         at = span.end) {
+        slots[count++] = (uint32_t)span.owner;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t slot = slots[made->to > made->from ? count - 1 - i : i];
+        uint64_t to = 0;
+        if (is_move(taking, slot, &to) && !move(taking, slot, to)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct host *host,
+                        const struct device_call *made)
+{
+    const struct taking taking = {moves, judge, host, made};
+    moves->has_moved = true;
+    if (made->kind == DEVICE_CALL_STAGE_OUT) {
+        overlap_stages_take_out(&moves->stages, host, made);
+        return true;
+    }
+    if (made->kind == DEVICE_CALL_STAGE_IN && !is_young(moves, host, made->owner)) {
+        overlap_stages_take_in(&moves->stages, host, made);
+    }
+    return check_target(moves, judge, host, made) &&
+           (made->kind == DEVICE_CALL_STAGE_IN ? take_stage_in(&taking) : take_copy(&taking));
+}

@@ -1,0 +1,38 @@
+/* Where blocks are while calls overlap.  A copy alone does not say that its block moved: the target
+ * may have thought better of it.  Afterwards it says where each block is, and the copies that lead
+ * there are the moves.  Only the judgement on overlaps includes it. */
+#ifndef HARNESS_RULES_OVERLAP_MOVES_H
+#define HARNESS_RULES_OVERLAP_MOVES_H
+
+#include "harness/rules/overlap_stages.h"
+
+struct young {
+    const struct host *host;
+    uint32_t slot;
+};
+
+/* Zero is a valid start. */
+struct overlap_moves {
+    bool has_moved;      /* something was copied or staged */
+    struct young *young; /* blocks that came into being meanwhile; young_count of them */
+    size_t young_count, young_capacity;
+    struct overlap_stages stages;
+};
+void overlap_moves_deinit(struct overlap_moves *moves);
+
+void overlap_moves_add_young(struct overlap_moves *moves, const struct host *host, uint32_t slot);
+/* The next device call of the log, a copy or stage that was granted.  False: a promise is broken.
+ */
+bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct host *host,
+                        const struct device_call *made);
+/* Whether what the op made is somewhere else than at address in the end, as far as it can be asked.
+ */
+bool overlap_moves_ends_elsewhere(const struct host *host, uint32_t op, uint64_t address);
+/* What came into being is written to the stages that were taken out of it and have not ended;
+ * before places are looked for.  It may be in host memory alone though nothing was copied over its
+ * place: that is kept for another block. */
+void overlap_moves_stamp_staged(const struct overlap_moves *moves, const struct host *host);
+/* Every block has its place: those that came into being are written where they are. */
+void overlap_moves_stamp(const struct overlap_moves *moves, const struct host *host);
+
+#endif

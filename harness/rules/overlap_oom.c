@@ -1,0 +1,207 @@
+#include "harness/rules/overlap_oom.h"
+
+#include "harness/base/array.h"
+#include "harness/rules/judge_oom.h"
+
+#include <string.h>
+
+static bool is_oom(const struct overlap_call *over)
+{
+    return !over->call.skipped && over->call.result == TARGET_NO_MEMORY &&
+           judge_is_request(&over->call.op);
+}
+
+/* --- what may have been felt already --- */
+
+/* The image of a program that was evicted may be back already. */
+static void blur_reload(const struct call *call, uint64_t stack_bytes, struct oom *oom)
+{
+    const uint64_t start = call->block.address;
+    const uint64_t end = start + call->block.size_bytes;
+    size_t at = 0;
+    while (at < oom->block_count && oom->blocks[at].address + oom->blocks[at].size_bytes <= start) {
+        at++;
+    }
+    if (call->block.size_bytes == 0 || (at < oom->block_count && oom->blocks[at].address < end)) {
+        return; /* it was never away, or is not back yet */
+    }
+    oom->blocks = array_grown(oom->blocks, oom->block_count, &oom->block_capacity,
+                              sizeof *oom->blocks);
+    memmove(&oom->blocks[at + 1], &oom->blocks[at], (oom->block_count - at) * sizeof *oom->blocks);
+    oom->blocks[at] = (struct oom_block){.address = start,
+                                         .size_bytes = end - start,
+                                         .align_bytes = oom->granule_bytes,
+                                         .stack_bytes = stack_bytes,
+                                         .used_until_ns = DELAY_NEVER,
+                                         .op = call->op.ref,
+                                         .kind = BLOCK_PROGRAM,
+                                         .state = BLOCK_LIVE};
+    oom->block_count++;
+}
+
+/* What is held or used does not move, what is freed may be stuck behind an event that never comes.
+ */
+static void blur_block(const struct op *op, struct oom_block *block)
+{
+    if (op->kind == OP_HOLD) {
+        block->hold_count++;
+    } else if (op->kind == OP_USE || op->kind == OP_EXECUTE) {
+        block->used_until_ns = DELAY_NEVER;
+    } else if (op->kind == OP_FREE_AFTER && block->state == BLOCK_LIVE) {
+        block->state = BLOCK_DYING;
+        block->freed_at_ns = DELAY_NEVER;
+    }
+}
+
+static void blur_call(const struct pass *pass, const struct overlap_call *over, struct oom *oom)
+{
+    const struct call *call = &over->call;
+    if (call->op.kind == OP_EXECUTE && call->result == TARGET_OK) {
+        blur_reload(call, stack_of(pass, over), oom);
+    }
+    for (size_t i = 0; i < oom->block_count; i++) {
+        if (oom->blocks[i].op == call->op.ref) {
+            blur_block(&call->op, &oom->blocks[i]);
+        }
+    }
+}
+
+/* Whether call i may have had its effect already on the host of the call `number`.  A program whose
+ * execution is asked for is as good as queued, whatever comes of it. */
+static bool may_be_felt(const struct pass *pass, uint32_t number, uint32_t i)
+{
+    const struct overlap_call *over = call_at(pass, i);
+    const struct call *call = &over->call;
+    return i != number && is_open(pass, i) && over->host == call_at(pass, number)->host &&
+           !call->skipped && (call->result == TARGET_OK || call->op.kind == OP_EXECUTE);
+}
+
+/* Effects that calls under way may have had already, and that leave less room. */
+static void blur(const struct pass *pass, uint32_t number, struct oom *oom)
+{
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        if (may_be_felt(pass, number, i)) {
+            blur_call(pass, call_at(pass, i), oom);
+        }
+    }
+}
+
+static bool may_be_blurred(const struct pass *pass, uint32_t number)
+{
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        const uint8_t kind = call_at(pass, i)->call.op.kind;
+        if (may_be_felt(pass, number, i) &&
+            (kind == OP_HOLD || kind == OP_USE || kind == OP_EXECUTE || kind == OP_FREE_AFTER)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- one instant --- */
+
+/* Keeps the state that was just judged, and the verdict on it, for the call's return. */
+static void keep(struct pass *pass, uint32_t number, const struct verdict *verdict)
+{
+    struct pending *pending = &pass->pending[number];
+    const struct oom kept = pass->oom;
+    pass->oom = pending->oom; /* its memory is used again */
+    pending->oom = kept;
+    pending->verdict = *verdict;
+    pending->verdict.free_bytes = model_free_bytes(call_at(pass, number)->host->model);
+    pending->has_oom = true;
+}
+
+/* The state is kept of the first instant in which nothing fitted, else of the last that is not
+ * known, else of the last. */
+static void take_verdict(struct pass *pass, uint32_t number, const struct verdict *verdict)
+{
+    struct pending *pending = &pass->pending[number];
+    pending->nodes += verdict->nodes;
+    pending->is_excused = verdict->kind == VERDICT_JUSTIFIED;
+    pending->is_unknown = pending->is_unknown || verdict->kind == VERDICT_UNKNOWN;
+    if (verdict->kind != VERDICT_PREMATURE || !pending->is_unknown) {
+        keep(pass, number, verdict);
+    }
+}
+
+/* Holds the out-of-memory against this instant: as the model has it, then as it may be felt. */
+static void ask_now(struct pass *pass, uint32_t number)
+{
+    const struct judge *judge = pass->judge;
+    struct overlap_call *over = call_at(pass, number);
+    over->call.slot = slot_named(over->host, &over->call);
+    const struct oom_request request = judge_request(over->host, &over->call);
+    const int last = may_be_blurred(pass, number);
+    for (int with_blur = 0; with_blur <= last && !pass->pending[number].is_excused; with_blur++) {
+        struct verdict verdict = {.op = over->call.number};
+        oom_take(&pass->oom, over->host->model, &request, device_faults_fired(over->host->device));
+        if (with_blur != 0) {
+            blur(pass, number, &pass->oom);
+        }
+        oracle_judge(judge->oracle, &pass->oom, judge->nodes_max, &verdict);
+        take_verdict(pass, number, &verdict);
+    }
+}
+
+void overlap_oom_ask(struct pass *pass)
+{
+    for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
+        struct pending *pending = &pass->pending[i];
+        if (!pending->is_under_way || pending->is_excused || !is_oom(call_at(pass, i))) {
+            continue;
+        }
+        if (model_absent_count(call_at(pass, i)->host->model) > 0) {
+            pending->was_blind = true;
+        } else {
+            ask_now(pass, i);
+        }
+    }
+}
+
+/* --- the return --- */
+
+/* The state that decided is the judge's again, for who asks for a certificate. */
+static void take_kept(struct pass *pass, uint32_t number)
+{
+    struct pending *pending = &pass->pending[number];
+    struct judge *judge = pass->judge;
+    const struct oom spare = judge->oom;
+    judge->oom = pending->oom;
+    pending->oom = spare;
+    judge->verdict->kind = pending->verdict.kind;
+    judge->verdict->free_bytes = pending->verdict.free_bytes;
+    judge->verdict->nodes = pending->nodes;
+    memcpy(judge->verdict->reason, pending->verdict.reason, sizeof judge->verdict->reason);
+}
+
+static uint64_t requested_bytes(const struct overlap_call *over)
+{
+    const struct oom_request request = judge_request(over->host, &over->call);
+    uint64_t bytes = 0;
+    return __builtin_add_overflow(request.size_bytes, request.stack_bytes, &bytes) ? UINT64_MAX
+                                                                                   : bytes;
+}
+
+bool overlap_oom_finish(struct pass *pass, uint32_t number)
+{
+    struct judge *judge = pass->judge;
+    const struct overlap_call *over = call_at(pass, number);
+    const struct pending *pending = &pass->pending[number];
+    if (!is_oom(over)) {
+        return true;
+    }
+    judge->verdict->requested_bytes = requested_bytes(over);
+    if (over->message[0] == '\0') {
+        return judge_broken(judge, RULE_MESSAGE, "an out-of-memory without an error text");
+    }
+    if (!pending->has_oom || (pending->was_blind && !pending->is_excused)) {
+        return true; /* not judged: that instant may have been the one */
+    }
+    take_kept(pass, number);
+    if (judge->verdict->kind != VERDICT_PREMATURE) {
+        return true;
+    }
+    (void)oracle_prove(judge->oracle, &judge->oom, judge->nodes_max, judge->verdict);
+    return false;
+}

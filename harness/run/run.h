@@ -1,0 +1,62 @@
+/* A run: ops go one by one through the driver to the target of their host; the model takes in what
+ * was observed; the oracle judges.  The run returns its verdicts and never aborts for what a target
+ * did. */
+#ifndef HARNESS_RUN_RUN_H
+#define HARNESS_RUN_RUN_H
+
+#include "harness/call/observation.h"
+#include "harness/generate/scenario.h"
+#include "harness/op/op.h"
+#include "harness/op/setup.h"
+#include "harness/oracle/verdict.h"
+#include "harness/run/growth.h"
+#include "harness/run/totals.h"
+#include "harness/target.h"
+
+#include <stdio.h>
+
+struct run;
+
+enum { RUN_REASON_BYTES = 256 };
+
+/* Opens the target on every host.  setup is copied (granule and capacity completed); target must
+ * outlive the run.  NULL: the target refused, reason says why (one line). */
+struct run *run_create(const struct target *target, const struct setup *setup,
+                       char reason[RUN_REASON_BYTES]);
+/* Closes the targets that are still open. */
+void run_destroy(struct run *run);
+
+/* Executes one op, records it (resolved) and judges it.  The verdict belongs to the run until
+ * the next call.  After a broken promise the run is over: further ops are not executed. */
+const struct verdict *run_step(struct run *run, const struct op *op);
+/* After the last op: disarms the faults, completes and frees everything, checks the final promises
+ * (one hole, host memory), closes the targets.  Not part of the recorded list. */
+const struct verdict *run_finish(struct run *run);
+
+bool run_is_broken(const struct run *run);
+const struct observation *run_observation(const struct run *run); /* of the last op */
+const char *run_message(const struct run *run); /* error text of the last op, or "" */
+/* After a verdict on an out-of-memory (a disputed one, too), until the next step: prints the
+ * oracle's certificate. It is judged again, with its proof kept, so nobody pays who does not ask.
+ */
+void run_print_certificate(const struct run *run, FILE *file);
+const struct op_list *run_ops(const struct run *run); /* recorded so far, resolved */
+const struct run_totals *run_totals(const struct run *run);
+const struct setup *run_setup(const struct run *run);
+const struct model *run_model(const struct run *run, uint32_t host);
+/* For who watches the device itself. */
+struct device *run_device(const struct run *run, uint32_t host);
+/* FNV-1a over all observations so far: equal for equal runs. */
+uint64_t run_digest(const struct run *run);
+void run_view(const struct run *run, struct scenario_view *view);
+/* The tag whose live bytes kept growing over the run, with its growth; false: none did.  Applies to
+ * runs of at least 64 samples (one per 64 ops). */
+bool run_growing_tag(const struct run *run, uint32_t host, struct growth *growth);
+
+/* Called after each op of a trial or replay; may be NULL. */
+struct run_listener {
+    void *context;
+    void (*judged)(void *context, const struct run *run, const struct verdict *verdict);
+};
+
+#endif

@@ -1,0 +1,60 @@
+/* The body of struct run, and how calls get into it.  Only what runs ops includes it. */
+#ifndef HARNESS_RUN_RUN_STATE_H
+#define HARNESS_RUN_RUN_STATE_H
+
+#include "harness/rules/judge.h"
+#include "harness/run/growth.h"
+#include "harness/run/probe_watch.h"
+#include "harness/run/run.h"
+
+struct run {
+    struct setup setup;
+    struct timeline *timeline;
+    struct host hosts[OP_HOST_COUNT_MAX]; /* setup.host_count of them */
+    const struct model *models[OP_HOST_COUNT_MAX];
+    struct growth_samples *growth; /* growth_count of them, at least one per host */
+    uint32_t growth_count;
+    struct judge judge;
+    struct probe_watch watch;
+    struct verdict verdict;
+    struct observation observation;
+    struct op_list ops;
+    struct run_totals totals;
+    char message[OBSERVATION_MESSAGE_BYTES];
+    uint64_t digest;
+    uint32_t unrecorded_count; /* ops of run_finish */
+    bool is_broken;
+    bool promises_only;
+};
+
+/* As run_create(), for several threads that call: guard says whose turn it is at the devices, and
+ * outlives the run. */
+struct run *run_create_guarded(const struct target *target, const struct setup *setup,
+                               struct device_guard *guard, char reason[RUN_REASON_BYTES]);
+/* A call that met no other one is over: it is observed, judged and counted; run->verdict is on it.
+ * message: its error text, NULL = none; the target may keep one for each thread, and know it no
+ * more. */
+void run_take_call(struct run *run, struct host *host, const struct call *call,
+                   const char *message);
+/* A call that met others, and on which run->verdict was said. */
+void run_take_overlapping(struct run *run, struct host *host, const struct call *call,
+                          const char *message);
+/* The device calls of all calls that overlapped, once. */
+void run_count_device_calls(struct run *run, const struct host *host);
+/* Ends a run as run_destroy() does, but keeps what it worked with for another one with the same
+ * setup, which run_begin_again() makes of it as run_create() does.  NULL: the target refused, and
+ * the run is gone. */
+void run_end(struct run *run);
+struct run *run_begin_again(struct run *run, const struct target *target, const struct setup *setup,
+                            char reason[RUN_REASON_BYTES]);
+/* The same with any other target and setup. */
+struct run *run_begin_other(struct run *run, const struct target *target, const struct setup *setup,
+                            char reason[RUN_REASON_BYTES]);
+/* For who asks whether the promises are kept and reads no totals: probes and growth are not looked
+ * for any more, and from the next beginning on regrets only where the setup has a regret_max. */
+void run_judge_promises_only(struct run *run);
+/* Destroys a run whose targets cannot be closed any more: lanes stand in the middle of their calls.
+ */
+void run_abandon(struct run *run);
+
+#endif

@@ -1,0 +1,12 @@
+#include "harness/run/totals.h"
+
+void run_totals_add(struct run_totals *to, const struct run_totals *from)
+{
+    /* Every field is a count. */
+    static_assert(sizeof *to % sizeof(uint64_t) == 0, "totals are counts of 64 bits");
+    uint64_t *sums = (uint64_t *)to;
+    const uint64_t *counts = (const uint64_t *)from;
+    for (size_t i = 0; i < sizeof *to / sizeof *sums; i++) {
+        sums[i] += counts[i];
+    }
+}

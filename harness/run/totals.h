@@ -1,0 +1,32 @@
+/* What a run, or many of them together, did: counts of ops, verdicts, device calls and probes. */
+#ifndef HARNESS_RUN_TOTALS_H
+#define HARNESS_RUN_TOTALS_H
+
+#include "harness/op/op.h"
+#include "harness/oracle/regret.h"
+#include "harness/run/probe.h"
+
+#include <stdint.h>
+
+/* In ops, requests, device calls and bytes, as the fields say. */
+struct run_totals {
+    uint64_t ops; /* acted, skipped ones not counted */
+    uint64_t skipped;
+    uint64_t ooms, justified, premature, unknown, broken, disputed;
+    uint64_t drains, moves, moved_bytes, stagings, evictions; /* device calls that were granted */
+    uint64_t excused; /* OOMs that were not judged: a block was in host memory */
+    uint64_t search_nodes;
+    uint64_t second_opinions;            /* OOMs that the exhaustive judge judged, too */
+    uint64_t regretted, regrets_unknown; /* requests; regret.h says what */
+    uint64_t regrets[REGRET_KIND_COUNT]; /* the same by kind; one request may have several */
+    uint64_t regretted_evicted_bytes, regretted_moved_bytes; /* beyond the cheapest plans */
+    uint64_t by_kind[OP_KIND_COUNT];                         /* acted */
+    uint64_t skipped_by_kind[OP_KIND_COUNT];
+    uint64_t schedules, points,
+        switches;                 /* of lanes: runs, steps, and how often another one went on */
+    uint64_t probes[PROBE_COUNT]; /* ops that hit them */
+    uint64_t probe_pairs[PROBE_PAIR_COUNT]; /* ops that hit both; by probe_pair_index */
+};
+void run_totals_add(struct run_totals *to, const struct run_totals *from);
+
+#endif

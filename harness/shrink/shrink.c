@@ -1,0 +1,181 @@
+#include "harness/shrink/shrink.h"
+
+#include "harness/base/check.h"
+#include "harness/lanes/lanes.h"
+#include "harness/shrink/shrink_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- trying --- */
+
+bool shrinker_is_over(const struct shrinker *shrinker)
+{
+    return shrinker->replays_left == 0 || shrinker->ops_left == 0;
+}
+
+static void tell(const struct shrinker *shrinker)
+{
+    if (shrinker->attempt->found != NULL) {
+        shrinker->attempt->found(shrinker->attempt->found_context, shrinker->result);
+    }
+}
+
+/* A list with lanes may become longer as it runs: what a switch waited for is written down. */
+static void make_room(struct shrinker *shrinker)
+{
+    const size_t count = shrinker->result->ops.count + 1;
+    if (count > shrinker->keep_room) {
+        shrinker->keep = realloc(shrinker->keep, count);
+        CHECK(shrinker->keep != NULL);
+        shrinker->keep_room = count;
+    }
+}
+
+static bool try_list(struct shrinker *shrinker, const struct setup *setup)
+{
+    const struct shrink_try *attempt = shrinker->attempt;
+    struct shrink_result *result = shrinker->result;
+    if (shrinker_is_over(shrinker)) {
+        return false;
+    }
+    shrinker->replays_left--;
+    result->replays++;
+    const size_t count = shrinker->trial.count;
+    const bool is_same = attempt->is_same(attempt->context, setup, &shrinker->trial,
+                                          &result->first);
+    const uint64_t cost = attempt->cost == NULL ? count + 1 : *attempt->cost;
+    shrinker->ops_left -= cost < shrinker->ops_left ? cost : shrinker->ops_left;
+    if (!is_same) {
+        return false;
+    }
+    op_list_copy(&result->ops, &shrinker->trial);
+    if (setup != &result->setup) {
+        setup_copy(&result->setup, setup);
+    }
+    result->is_minimal = false;
+    make_room(shrinker);
+    tell(shrinker);
+    return true;
+}
+
+bool shrinker_try(struct shrinker *shrinker)
+{
+    return try_list(shrinker, &shrinker->result->setup);
+}
+
+bool shrinker_try_setup(struct shrinker *shrinker, const struct setup *setup)
+{
+    return try_list(shrinker, setup);
+}
+
+bool shrinker_try_kept(struct shrinker *shrinker)
+{
+    op_list_copy(&shrinker->trial, &shrinker->result->ops);
+    op_list_filter(&shrinker->trial, shrinker->keep);
+    return shrinker_try(shrinker);
+}
+
+bool shrinker_try_op(struct shrinker *shrinker, size_t i, const struct op *op)
+{
+    if (op_equal(op, &shrinker->result->ops.ops[i])) {
+        return false;
+    }
+    op_list_copy(&shrinker->trial, &shrinker->result->ops);
+    shrinker->trial.ops[i] = *op;
+    return shrinker_try(shrinker);
+}
+
+uint64_t shrinker_granule(const struct shrinker *shrinker)
+{
+    const uint64_t granule_bytes = shrinker->result->setup.granule_bytes;
+    return granule_bytes == 0 ? 1 : granule_bytes;
+}
+
+/* --- all of it --- */
+
+/* What is worth nothing unless single ops can be removed afterwards may take three quarters of what
+ * is left. */
+struct reserve {
+    uint64_t replays, ops;
+};
+
+static struct reserve reserve_take(struct shrinker *shrinker)
+{
+    const struct reserve reserve = {shrinker->replays_left / 4, shrinker->ops_left / 4};
+    shrinker->replays_left -= reserve.replays;
+    shrinker->ops_left -= reserve.ops;
+    return reserve;
+}
+
+static void reserve_give_back(struct shrinker *shrinker, struct reserve reserve)
+{
+    shrinker->replays_left += reserve.replays;
+    shrinker->ops_left += reserve.ops;
+}
+
+static void search(struct shrinker *shrinker)
+{
+    while (!lanes_are_in(&shrinker->result->ops) && shrinker_search(shrinker)) {
+        shrinker_remove_single_ops(shrinker);
+    }
+}
+
+/* Sizes of a large device leave more ways open to a search, those of a small one make each try
+ * cheap. */
+static void simplify_and_search(struct shrinker *shrinker)
+{
+    while (shrinker_merge_requests(shrinker)) {
+        shrinker_remove_ops(shrinker);
+    }
+    search(shrinker);
+    shrinker_simplify_setup(shrinker);
+    shrinker_simplify_ops(shrinker);
+    shrinker_remove_ops(shrinker);
+    if (shrinker->attempt->changes_setup) {
+        search(shrinker);
+        shrinker_simplify_ops(shrinker);
+    }
+}
+
+static void shrink_all(struct shrinker *shrinker)
+{
+    if (!lanes_are_in(&shrinker->result->ops)) {
+        shrinker_remove_unrelated(shrinker);
+    }
+    shrinker_remove_switches(shrinker);
+    shrinker_remove_ops(shrinker);
+    shrinker_remove_schedule(shrinker);
+    const struct reserve reserve = reserve_take(shrinker);
+    simplify_and_search(shrinker);
+    reserve_give_back(shrinker, reserve);
+    shrinker_remove_single_ops(shrinker);
+    shrinker_remove_schedule(shrinker);
+    if (!shrinker->result->is_minimal) {
+        shrinker_remove_single_ops(shrinker);
+    }
+}
+
+bool shrink(const struct shrink_try *attempt, const struct op_list *ops, uint64_t replay_count_max,
+            struct shrink_result *result)
+{
+    memset(result, 0, sizeof *result);
+    op_list_init(&result->ops);
+    setup_init(&result->setup);
+    setup_copy(&result->setup, attempt->setup);
+    struct shrinker shrinker = {
+        .attempt = attempt, .result = result, .replays_left = 1, .ops_left = UINT64_MAX};
+    op_list_init(&shrinker.trial);
+    op_list_copy(&shrinker.trial, ops);
+    const bool is_found = shrinker_try(&shrinker);
+    if (is_found) {
+        shrinker.replays_left = replay_count_max;
+        shrinker.ops_left = attempt->op_count_max == 0 ? UINT64_MAX : attempt->op_count_max;
+        shrink_all(&shrinker);
+        free(shrinker.keep);
+    } else {
+        op_list_deinit(&result->ops);
+    }
+    op_list_deinit(&shrinker.trial);
+    return is_found;
+}

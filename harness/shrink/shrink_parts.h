@@ -1,0 +1,88 @@
+/* Shrinking while it is under way, as its passes share it.  Only shrink.c and its parts include it:
+ * shrink_lanes.c, shrink_remove.c, shrink_search.c, shrink_setup.c and shrink_simplify.c. */
+#ifndef HARNESS_SHRINK_SHRINK_PARTS_H
+#define HARNESS_SHRINK_SHRINK_PARTS_H
+
+#include "harness/base/random.h"
+#include "harness/shrink/shrink.h"
+
+struct shrinker {
+    const struct shrink_try *attempt;
+    struct shrink_result *result;
+    uint64_t replays_left, ops_left; /* ops: of the lists that are tried */
+    struct op_list trial;            /* the list being tried */
+    bool *keep;                      /* by op of result->ops; keep_room of them */
+    size_t keep_room;
+};
+
+/* --- shrink.c --- */
+
+/* No list is tried any more. */
+bool shrinker_is_over(const struct shrinker *shrinker);
+/* Tries shrinker->trial; true when it is the same finding.  Then it becomes the result. */
+bool shrinker_try(struct shrinker *shrinker);
+/* The same with another setup, which becomes that of the result. */
+bool shrinker_try_setup(struct shrinker *shrinker, const struct setup *setup);
+/* Tries the ops of the result that are marked in shrinker->keep. */
+bool shrinker_try_kept(struct shrinker *shrinker);
+/* Tries the result with op i replaced; false when that changes nothing. */
+bool shrinker_try_op(struct shrinker *shrinker, size_t i, const struct op *op);
+
+/* Whether the op names the op `name`, as what it acts on or as its event. */
+static inline bool shrinker_names(const struct op *op, size_t name)
+{
+    return (op->flags & OP_RELATIVE) == 0 && (op->ref == name || op->event == name);
+}
+
+/* Asks for a block: an alloc or an output. */
+static inline bool shrinker_is_request(const struct op *op)
+{
+    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT;
+}
+
+/* In bytes, at least 1. */
+uint64_t shrinker_granule(const struct shrinker *shrinker);
+
+/* --- shrink_remove.c --- */
+
+/* Marks in keep what stays when [first, first + count) goes and every op that names a dropped one.
+ */
+void shrinker_keep_all_but(struct shrinker *shrinker, size_t first, size_t count);
+/* The same for ops that are marked false already. */
+void shrinker_drop_namers(struct shrinker *shrinker);
+/* Removes chunks of `count` from the end to `from`: later ops depend on earlier ones.  True when
+ * any went. */
+bool shrinker_remove_chunks(struct shrinker *shrinker, size_t from, size_t count);
+/* All but what the last op needs, as far as that shows in a few replays. */
+void shrinker_remove_unrelated(struct shrinker *shrinker);
+/* Chunks, then single ops until none can go. */
+void shrinker_remove_ops(struct shrinker *shrinker);
+/* Single ops alone; *is_minimal of the result says whether that ended. */
+void shrinker_remove_single_ops(struct shrinker *shrinker);
+
+/* --- shrink_lanes.c --- */
+
+/* The fewer switches, the fewer points at which an op has to stand where it does. */
+void shrinker_remove_switches(struct shrinker *shrinker);
+/* Fewer switches, lanes and ops; without lanes there is nothing to do. */
+void shrinker_remove_schedule(struct shrinker *shrinker);
+
+/* --- shrink_simplify.c --- */
+
+/* Lets neighbouring requests become one.  True when any did. */
+bool shrinker_merge_requests(struct shrinker *shrinker);
+/* Simpler numbers in each op. */
+void shrinker_simplify_ops(struct shrinker *shrinker);
+
+/* --- shrink_setup.c --- */
+
+/* Fewer hosts, a smaller device, a simpler granule; where the setup may change. */
+void shrinker_simplify_setup(struct shrinker *shrinker);
+
+/* --- shrink_search.c --- */
+
+/* Random edits that keep the finding; at the end the list is not longer, and the same unless it is
+ * shorter.  True when it is. */
+bool shrinker_search(struct shrinker *shrinker);
+
+#endif

@@ -1,0 +1,109 @@
+/* A list, tried in this process. */
+#include "harness/lanes/lanes.h"
+#include "harness/run/run_state.h"
+#include "harness/shrink/shrink.h"
+#include "harness/trial/trial_run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A request that fails is judged, and blocks are moved for it before: that looks at every block
+ * that lives, some more cheaply than an op. */
+enum { BLOCKS_PER_OP = 16 };
+/* Where a verdict needs a search, its steps take far longer than the list: one of four million
+ * takes half a second. */
+enum { NODES_PER_OP = 64 };
+
+static uint64_t cost_of(const struct run *run)
+{
+    const struct run_totals *totals = run_totals(run);
+    uint64_t live = 0;
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        live += model_live_count(run_model(run, i));
+    }
+    return run_ops(run)->count + 1 + totals->moves + totals->ooms * (live / BLOCKS_PER_OP) +
+           totals->search_nodes / NODES_PER_OP;
+}
+
+/* Only promises are judged: what a request cost beyond what it had to is nobody's to know here. */
+static struct run *begin_run(const struct target *target, const struct setup *setup)
+{
+    char reason[RUN_REASON_BYTES];
+    struct run *run = run_create(target, setup, reason);
+    if (run != NULL) {
+        run_judge_promises_only(run);
+        run->judge.looks_back = setup->has_regret_max;
+    }
+    return run;
+}
+
+static bool replay_alone(struct shrink_replaying *replaying, const struct setup *setup,
+                         const struct op_list *ops, struct trial *trial)
+{
+    struct run *run = begin_run(replaying->target, setup);
+    replaying->cost = 1;
+    if (run == NULL) {
+        return false;
+    }
+    memset(&trial->first, 0, sizeof trial->first);
+    const struct verdict *last = NULL;
+    for (size_t i = 0; i < ops->count && !run_is_broken(run); i++) {
+        last = run_step(run, &ops->ops[i]);
+    }
+    replaying->cost = cost_of(run);
+    if (!run_is_broken(run)) {
+        last = run_finish(run);
+    }
+    if (run_is_broken(run)) {
+        trial->first = *last;
+    }
+    trial_collect(trial, run);
+    run_destroy(run);
+    return true;
+}
+
+static bool replay(struct shrink_replaying *replaying, const struct setup *setup,
+                   const struct op_list *ops, struct trial *trial)
+{
+    char reason[RUN_REASON_BYTES];
+    if (!lanes_are_in(ops)) {
+        return replay_alone(replaying, setup, ops, trial);
+    }
+    replaying->cost = ops->count + 1;
+    return trial_replay(replaying->target, setup, ops, NULL, trial, reason);
+}
+
+/* Takes the list as it ran, cut behind the op that broke: nothing after it matters. */
+static void take_list(struct op_list *ops, const struct trial *trial)
+{
+    op_list_copy(ops, &trial->ops);
+    /* With lanes the ops behind it may have run before it. */
+    if (trial->first.op < ops->count && !lanes_are_in(ops)) {
+        ops->count = (size_t)trial->first.op + 1;
+    }
+}
+
+bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops,
+                   struct verdict *first)
+{
+    struct shrink_replaying *replaying = context;
+    struct trial trial;
+    char signature[SIGNATURE_BYTES];
+    if (!replay(replaying, setup, ops, &trial)) {
+        return false;
+    }
+    signature_print(&trial.first, &trial.ops, signature);
+    if (replaying->signature[0] == '\0') {
+        (void)snprintf(replaying->signature, SIGNATURE_BYTES, "%s", signature);
+    }
+    const bool is_granule_taken = setup->granule_bytes == 0 ||
+                                  setup->granule_bytes == trial.setup.granule_bytes;
+    const bool is_same = signature[0] != '\0' && strcmp(signature, replaying->signature) == 0 &&
+                         is_granule_taken;
+    if (is_same) {
+        *first = trial.first;
+        take_list(ops, &trial);
+    }
+    trial_deinit(&trial);
+    return is_same;
+}

@@ -1,0 +1,117 @@
+/* Simpler ops: requests that become one, and simpler numbers. */
+#include "harness/shrink/shrink_parts.h"
+
+/* Drops request i and lets request k ask for both sizes: the heap stays as full. */
+static bool try_merge(struct shrinker *shrinker, size_t i, size_t k)
+{
+    shrinker_keep_all_but(shrinker, i, 1);
+    op_list_copy(&shrinker->trial, &shrinker->result->ops);
+    struct op *op = &shrinker->trial.ops[k];
+    const uint64_t dropped_bytes = shrinker->trial.ops[i].size_bytes;
+    if (!shrinker->keep[k] ||
+        __builtin_add_overflow(op->size_bytes, dropped_bytes, &op->size_bytes)) {
+        return false;
+    }
+    op_list_filter(&shrinker->trial, shrinker->keep);
+    return shrinker_try(shrinker);
+}
+
+/* Removing any one of many small blocks may make room; merging neighbours does not.  True when any
+ * went. */
+bool shrinker_merge_requests(struct shrinker *shrinker)
+{
+    const struct op_list *ops = &shrinker->result->ops;
+    bool merged = false;
+    size_t i = 0;
+    while (i < ops->count && !shrinker_is_over(shrinker)) {
+        size_t k = i + 1;
+        while (k < ops->count && !shrinker_is_request(&ops->ops[k])) {
+            k++;
+        }
+        /* The last request is the one that fails: it keeps its size. */
+        if (!shrinker_is_request(&ops->ops[i]) || k + 1 >= ops->count ||
+            !try_merge(shrinker, i, k)) {
+            i++;
+            continue;
+        }
+        merged = true;
+    }
+    return merged;
+}
+
+static uint64_t power_at_most(uint64_t value)
+{
+    return value == 0 ? 0 : (uint64_t)1 << (63 - __builtin_clzll(value));
+}
+
+/* Simpler numbers, the simplest first: nothing, one granule, then powers of two. */
+static void simplify_number(struct shrinker *shrinker, size_t i, size_t field_offset,
+                            uint64_t granule)
+{
+    struct op op = shrinker->result->ops.ops[i];
+    uint64_t *field = (uint64_t *)(void *)((unsigned char *)&op + field_offset);
+    const uint64_t candidates[] = {0, granule, power_at_most(*field), power_at_most(*field) * 2};
+    const uint64_t now = *field;
+    for (size_t k = 0; k < sizeof candidates / sizeof candidates[0]; k++) {
+        *field = candidates[k];
+        if (candidates[k] == now ||
+            (i < shrinker->result->ops.count && shrinker_try_op(shrinker, i, &op))) {
+            return;
+        }
+    }
+}
+
+/* Whether the op is still there, after others may have gone. */
+static bool is_there(const struct shrinker *shrinker, size_t i)
+{
+    return i < shrinker->result->ops.count;
+}
+
+/* What has no number to try: all at once, then one by one. */
+static void simplify_words(struct shrinker *shrinker, size_t i)
+{
+    const struct op now = shrinker->result->ops.ops[i];
+    const struct op_kind_info *info = op_kind_info(now.kind);
+    struct op op = now;
+    op.align_log2 = 0;
+    op.tag = now.kind == OP_FAULT ? now.tag : 0;
+    op.unpadded_bytes = info->has_unpadded ? 0 : now.unpadded_bytes;
+    op.group = 0;
+    if (shrinker_try_op(shrinker, i, &op) || !is_there(shrinker, i)) {
+        return;
+    }
+    op = now;
+    op.align_log2 = 0;
+    if (shrinker_try_op(shrinker, i, &op) || !is_there(shrinker, i)) {
+        return;
+    }
+    op = now;
+    op.tag = now.kind == OP_FAULT ? now.tag : 0;
+    (void)shrinker_try_op(shrinker, i, &op);
+}
+
+static void simplify_op(struct shrinker *shrinker, size_t i, uint64_t granule)
+{
+    const struct op op = shrinker->result->ops.ops[i];
+    const struct op_kind_info *info = op_kind_info(op.kind);
+    if (op.kind == OP_SWITCH) {
+        return;
+    }
+    simplify_words(shrinker, i);
+    if (is_there(shrinker, i) && info->has_size) {
+        simplify_number(shrinker, i, offsetof(struct op, size_bytes),
+                        op.kind == OP_FAULT ? 1 : granule);
+    }
+    if (is_there(shrinker, i) &&
+        (info->has_stack || (info->has_delay && op.delay_ns != DELAY_NEVER))) {
+        simplify_number(shrinker, i, offsetof(struct op, delay_ns), granule);
+    }
+}
+
+void shrinker_simplify_ops(struct shrinker *shrinker)
+{
+    const uint64_t granule = shrinker_granule(shrinker);
+    for (size_t i = 0; i < shrinker->result->ops.count && !shrinker_is_over(shrinker); i++) {
+        simplify_op(shrinker, i, granule);
+    }
+}

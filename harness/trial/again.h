@@ -1,0 +1,18 @@
+/* What running a list once more shows: whether it gives the same observations, whether the target
+ * writes beyond its host memory (the pieces are guarded then), and whether each run leaves memory
+ * of the process behind. */
+#ifndef HARNESS_TRIAL_AGAIN_H
+#define HARNESS_TRIAL_AGAIN_H
+
+#include "harness/run/run.h"
+#include "harness/run/trial.h"
+
+/* trial kept every promise.  Runs its list again in this process: once, and while the heap grows up
+ * to 4 times.  True when that breaks a promise: then *broken is the verdict. */
+bool again_breaks(const struct target *target, const struct trial *trial, struct verdict *broken);
+
+/* The same for a trial whose list was run with many schedules and broke nothing: one of them is
+ * drawn, run and then repeated.  When that breaks a promise trial->ops has it. */
+bool again_breaks_lanes(const struct target *target, struct trial *trial, struct verdict *broken);
+
+#endif

@@ -1,0 +1,42 @@
+#include "harness/trial/lane_trial.h"
+
+#include "harness/lanes/deal.h"
+#include "harness/trial/trial_run.h"
+
+/* A list of several hundred ops is run in no time, and brings a device to any state that a longer
+ * one does. */
+enum { DRAWN_COUNT_MIN = 24, DRAWN_COUNT_MAX = 400 };
+#define DEAL_STREAM UINT64_C(0xDEA1)
+
+/* Draws the list; false: the target refused, or a promise is broken already. */
+static bool draw(const struct lane_trial_plan *plan, struct random *random,
+                 const struct run_listener *listener, struct trial *trial,
+                 char reason[RUN_REASON_BYTES], bool *was_run)
+{
+    struct trial_plan drawing = plan->draw;
+    const uint64_t most = random_log_uniform(random, DRAWN_COUNT_MIN, DRAWN_COUNT_MAX);
+    drawing.op_count_max = most < drawing.op_count_max ? most : drawing.op_count_max;
+    *was_run = trial_run(&drawing, listener, trial, reason);
+    return *was_run && trial->first.kind == VERDICT_NONE;
+}
+
+bool lane_trial_run(const struct lane_trial_plan *plan, const struct run_listener *listener,
+                    struct trial *trial, struct lanes_found *found, char reason[RUN_REASON_BYTES])
+{
+    struct random random;
+    struct trial drawn;
+    bool was_run = false;
+    random_init(&random, plan->draw.setup->seed ^ DEAL_STREAM);
+    *found = (struct lanes_found){0};
+    if (!draw(plan, &random, listener, &drawn, reason, &was_run)) {
+        *trial = drawn;
+        return was_run;
+    }
+    deal(&drawn.ops, plan->lane_count, &random);
+    was_run = lanes_search(plan->draw.target, &drawn.setup, &drawn.ops, &plan->search, listener,
+                           trial, found, reason);
+    run_totals_add(&trial->totals, &drawn.totals);
+    trial->digest ^= drawn.digest;
+    trial_deinit(&drawn);
+    return was_run;
+}

@@ -1,0 +1,117 @@
+#include "harness/trial/trial_run.h"
+
+#include "harness/generate/faulting.h"
+#include "harness/lanes/lanes.h"
+
+#include <stdalign.h>
+#include <stddef.h>
+#include <string.h>
+
+static void tell(const struct run_listener *listener, const struct run *run,
+                 const struct verdict *verdict)
+{
+    if (listener != NULL && listener->judged != NULL) {
+        listener->judged(listener->context, run, verdict);
+    }
+}
+
+/* Takes the verdict; false when the trial is over because a promise is broken. */
+static bool take_verdict(struct trial *trial, const struct run *run, const struct verdict *verdict,
+                         const struct run_listener *listener)
+{
+    tell(listener, run, verdict);
+    if (!run_is_broken(run)) {
+        return true;
+    }
+    trial->first = *verdict;
+    return false;
+}
+
+static void end_trial(struct trial *trial, struct run *run, const struct run_listener *listener)
+{
+    if (!run_is_broken(run)) {
+        const struct verdict *last = run_finish(run);
+        take_verdict(trial, run, last, listener);
+    }
+    trial_collect(trial, run);
+    run_destroy(run);
+}
+
+/* Where the ops of a trial come from. */
+struct source {
+    alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES];
+    const struct scenario *scenario;
+    struct random random;
+    struct faulting faulting;
+};
+
+static void source_init(struct source *source, const struct trial_plan *plan, struct setup *drawn)
+{
+    memset(source, 0, sizeof *source);
+    source->scenario = plan->scenario;
+    random_init(&source->random, plan->setup->seed);
+    faulting_init(&source->faulting, &plan->faults, plan->setup->seed);
+    strncpy(drawn->scenario, plan->scenario->name, SETUP_NAME_BYTES - 1);
+    plan->scenario->begin(source->state, &source->random, drawn, plan->capacity_is_free);
+}
+
+/* A fault comes before the scenario is asked: it names ops by the number that its own will have.
+ * False: the scenario is over. */
+static bool source_next(struct source *source, const struct run *run, struct op *op)
+{
+    struct scenario_view view;
+    run_view(run, &view);
+    return faulting_next(&source->faulting, &view, op) ||
+           source->scenario->next(source->state, &source->random, &view, op);
+}
+
+static void tell_chosen(const struct trial_plan *plan, const struct op *op)
+{
+    if (plan->chosen != NULL) {
+        plan->chosen(plan->context, op);
+    }
+}
+
+bool trial_run(const struct trial_plan *plan, const struct run_listener *listener,
+               struct trial *trial, char reason[RUN_REASON_BYTES])
+{
+    struct source source;
+    struct setup drawn = *plan->setup;
+    struct op op;
+    memset(trial, 0, sizeof *trial);
+    source_init(&source, plan, &drawn);
+    struct run *run = run_create(plan->target, &drawn, reason);
+    if (run == NULL) {
+        return false;
+    }
+    bool goes_on = true;
+    for (uint64_t i = 0; i < plan->op_count_max && i < plan->scenario->ops_per_trial && goes_on;
+         i++) {
+        goes_on = source_next(&source, run, &op);
+        if (goes_on) {
+            tell_chosen(plan, &op);
+            goes_on = take_verdict(trial, run, run_step(run, &op), listener);
+        }
+    }
+    end_trial(trial, run, listener);
+    return true;
+}
+
+bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
+                  const struct run_listener *listener, struct trial *trial,
+                  char reason[RUN_REASON_BYTES])
+{
+    if (lanes_are_in(ops)) {
+        return lanes_replay(target, setup, ops, listener, trial, reason);
+    }
+    memset(trial, 0, sizeof *trial);
+    struct run *run = run_create(target, setup, reason);
+    if (run == NULL) {
+        return false;
+    }
+    for (size_t i = 0;
+         i < ops->count && take_verdict(trial, run, run_step(run, &ops->ops[i]), listener); i++) {
+    }
+    end_trial(trial, run, listener);
+    return true;
+}

@@ -1,0 +1,29 @@
+/* Whole trials: a scenario or a recorded list from the first op to the final promises. */
+#ifndef HARNESS_TRIAL_TRIAL_RUN_H
+#define HARNESS_TRIAL_TRIAL_RUN_H
+
+#include "harness/generate/faulting.h"
+#include "harness/run/trial.h"
+
+/* What a trial is made of; all of it outlives the call. */
+struct trial_plan {
+    const struct target *target;
+    const struct scenario *scenario;
+    const struct setup *setup; /* its seed is the trial's */
+    bool capacity_is_free;     /* the scenario may choose another one */
+    /* besides the scenario's own bound; both count faults that are slipped in */
+    uint64_t op_count_max;
+    struct fault_wish faults; /* what is slipped in between the scenario's ops; zero: nothing */
+    void (*chosen)(void *context,
+                   const struct op *op); /* told of each op before it is run; NULL: nobody is */
+    void *context;
+};
+/* One trial of a scenario.  False: the target refused the setup (reason). */
+bool trial_run(const struct trial_plan *plan, const struct run_listener *listener,
+               struct trial *trial, char reason[RUN_REASON_BYTES]);
+/* Runs a recorded list. */
+bool trial_replay(const struct target *target, const struct setup *setup, const struct op_list *ops,
+                  const struct run_listener *listener, struct trial *trial,
+                  char reason[RUN_REASON_BYTES]);
+
+#endif
