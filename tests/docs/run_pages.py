@@ -1,0 +1,382 @@
+#!/usr/bin/env python3
+"""Runs the commands that README.md, docs/ and each folder's README.md show, and compares what they print.
+
+    tests/docs/run_pages.py BUILD_DIRECTORY [PAGE ...]        for example tests/docs/run_pages.py build/dev README.md
+
+A fence tagged `sh` holds commands that begin with "$ " and what they print, standard error included; a backslash at the
+end of a line continues the command.  A command must exit with 0.  One without output shown is judged by that alone.  In
+the output a line that is only "…" stands for any lines, and "…" within a line for any text; times, rates and absolute
+paths are masked.  A fence tagged `sh norun` is only parsed.  A command in another fence, or in an indented code block,
+is refused.
+
+The commands of a page run one after the other in an empty directory of their own, with links to the folders of the
+source tree and the built programs on PATH.  Options: --deadline SECONDS a command (60), --jobs N pages at a time.
+Exits with 0 when every page holds, 1 when one does not, 2 on bad usage.
+"""
+import argparse
+import concurrent.futures
+import dataclasses
+import difflib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE_TREE = pathlib.Path(__file__).resolve().parents[2]
+ANY = '…'
+PROMPT = '$ '
+# What begins a line that a reader would type.
+TYPED = (PROMPT, 'hbmstress ', 'ci/', 'cmake ', 'ctest ', 'jq ', 'build/', 'bench/', 'tests/')
+SHELL_TAGS = ('sh', 'bash', 'shell', 'console')
+# A page that prints more than this is shown in part: a difference is to be read by a person.
+DIFFERENCE_LINES_MAX = 60
+
+
+@dataclasses.dataclass
+class Fence:
+    line: int
+    tag: str
+    body: list  # of (line number, text)
+
+
+@dataclasses.dataclass
+class Command:
+    line: int
+    text: str
+    runs: bool
+    expected: list = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Report:
+    """What came of one page; faults are (line, text)."""
+    page: pathlib.Path
+    run_count: int = 0
+    parsed_count: int = 0
+    seconds: float = 0.0
+    faults: list = dataclasses.field(default_factory=list)
+
+
+# -- Reading a page ---------------------------------------------------------------------------------------------------
+
+def split_fences(text):
+    """Gives the fences, the lines outside of them (inside, an empty one stands for each), and the faults."""
+    fences, outside, faults, fence = [], [], [], None
+    for number, line in enumerate(text.splitlines(), 1):
+        mark = re.match(r'( *)```(.*)', line)
+        if fence is None and mark is None:
+            outside.append(line)
+            continue
+        outside.append('')
+        if fence is None:
+            indent = len(mark[1])
+            fence = Fence(number, mark[2].strip(), [])
+        elif mark and not mark[2].strip():
+            fences.append(fence)
+            fence = None
+        else:
+            fence.body.append((number, line[min(indent, len(line) - len(line.lstrip(' '))):]))
+    if fence is not None:
+        faults.append((fence.line, 'a fence that is not closed'))
+    return fences, outside, faults
+
+
+def check_outside(lines):
+    """Refuses indented code and commands between the fences.  An indented line that goes on with an item of a list is
+    neither: code in an item is indented by 4 more than the item's text."""
+    faults, items, may_begin_code = [], [], True
+    for number, line in enumerate(lines, 1):
+        stripped = line.expandtabs(4).lstrip(' ')
+        indent = len(line.expandtabs(4)) - len(stripped)
+        if not stripped:
+            may_begin_code = True
+            continue
+        if may_begin_code:
+            while items and indent < items[-1]:
+                items.pop()
+        base = items[-1] if items else 0
+        is_code = may_begin_code and indent >= base + 4
+        if is_code:
+            faults.append((number, 'an indented code block: use a fence with a tag'))
+        elif stripped.startswith(PROMPT):
+            faults.append((number, 'a command outside a fence tagged sh'))
+        item = re.match(r'(?:[-*+]|\d+[.)]) +', stripped)
+        if item and not is_code:
+            while items and indent < items[-1]:
+                items.pop()
+            items.append(indent + len(item[0]))
+        may_begin_code = stripped.startswith('#')
+    return faults
+
+
+def check_other_fence(fence):
+    """Refuses a fence without a tag, and a command in one that is not tagged sh."""
+    if not fence.tag:
+        return [(fence.line, 'a fence without a tag: sh, sh norun, text, json, c, ini, ops, csv')]
+    if fence.tag.split()[0] in SHELL_TAGS:
+        return [(fence.line, f'a fence tagged "{fence.tag}": commands stand in "sh" or "sh norun"')]
+    return [(number, f'a command outside a fence tagged sh: {line.strip()}')
+            for number, line in fence.body if line.lstrip().startswith(TYPED)]
+
+
+def read_commands(fence):
+    """Gives the commands of a fence tagged sh, and the faults."""
+    commands, faults, continues = [], [], False
+    for number, line in fence.body:
+        if continues:
+            commands[-1].text += '\n' + line
+            continues = line.endswith('\\')
+        elif line.startswith(PROMPT):
+            commands.append(Command(number, line[len(PROMPT):], fence.tag == 'sh'))
+            continues = line.endswith('\\')
+        elif commands:
+            commands[-1].expected.append(line)
+        else:
+            faults.append((number, f'a fence tagged sh begins with a command, "{PROMPT}…"'))
+            break
+    if not fence.body:
+        faults.append((fence.line, 'an empty fence tagged sh'))
+    return commands, faults
+
+
+def read_page(path):
+    """Gives the commands of a page in their order, and the faults of its form."""
+    fences, outside, faults = split_fences(path.read_text(encoding='utf-8'))
+    faults += check_outside(outside)
+    commands = []
+    for fence in fences:
+        if fence.tag in ('sh', 'sh norun'):
+            found, wrong = read_commands(fence)
+            commands += found
+            faults += wrong
+        else:
+            faults += check_other_fence(fence)
+    return commands, faults
+
+
+# -- Comparing --------------------------------------------------------------------------------------------------------
+
+NUMBER = r'(?<![\w.,=+-])\d[\d.,]*'
+MASKS = (
+    # Absolute paths, with at least one folder; "…/" and "a/b" are none.
+    (re.compile(r'(?<![\w./…~-])/(?:[\w.+@~-]+/)+[\w.+@~-]*'), '<path>'),
+    # 91.2k/s, 12.5 MiB/s, 126 ops/s
+    (re.compile(rf' *{NUMBER} ?[A-Za-z]*/s\b'), ' <rate>'),
+    # 0.026 s, 12 ms, 30 m; not "64M", nor "delay=5ms" of an op.
+    (re.compile(rf' *{NUMBER} ?(?:ns|us|µs|ms|s|m|h|min|seconds?|minutes?|hours?)(?![\w/=])'), ' <time>'),
+    (re.compile(r'("seconds": ?)[\d.]+'), r'\1<time>'),
+)
+
+
+def mask_rate_columns(lines):
+    """In a table whose last column is ops/s that number depends on the machine, and so do the columns' widths."""
+    masked, in_table = [], False
+    for line in lines:
+        words = line.split()
+        if words and words[-1] == 'ops/s':
+            in_table = True
+            line = ' '.join(words)
+        elif in_table and words:
+            line = ' '.join(words[:-1] + [ANY if words[-1] == ANY else '<rate>'])
+        in_table = in_table and bool(words)
+        masked.append(line)
+    return masked
+
+
+def mask(lines):
+    """Gives the lines without what may differ from run to run, and without empty lines at the end."""
+    masked = []
+    for line in mask_rate_columns([line.rstrip() for line in lines]):
+        for pattern, name in MASKS:
+            line = pattern.sub(name, line)
+        masked.append(line)
+    while masked and not masked[-1]:
+        masked.pop()
+    return masked
+
+
+def line_matches(expected, actual):
+    pattern = '.*'.join(re.escape(piece) for piece in expected.split(ANY))
+    return re.fullmatch(pattern, actual) is not None
+
+
+def match_count(segment, window):
+    return sum(line_matches(*pair) for pair in zip(segment, window))
+
+
+def split_segments(expected):
+    """The runs of lines between the lines that are only "…"; an empty one at an end where "…" stands there."""
+    segments = [[]]
+    for line in expected:
+        if line.strip() == ANY:
+            segments.append([])
+        else:
+            segments[-1].append(line)
+    return segments
+
+
+def find_difference(expected, actual):
+    """None when the output is as shown, else the lines of a diff.  Each run of lines is looked for after the one before
+    it; where one is absent it is compared with the place that is most like it."""
+    segments = split_segments(expected)
+    if len(segments) == 1:
+        return None if is_at(segments[0], actual) else show_difference(segments[0], actual)
+    position = 0
+    for index, segment in enumerate(segments):
+        last = max(position, len(actual) - len(segment))
+        if index == 0:
+            places = [0]
+        elif index == len(segments) - 1:
+            places = [last]
+        else:
+            places = range(position, last + 1)
+        found = next((place for place in places if is_at(segment, actual[place:place + len(segment)])), None)
+        if found is None:
+            best = max(places, key=lambda place: match_count(segment, actual[place:]))
+            return show_difference(segment, actual[best:best + len(segment)])
+        position = found + len(segment)
+    return None
+
+
+def is_at(segment, window):
+    return len(segment) == len(window) and match_count(segment, window) == len(segment)
+
+
+def show_difference(expected, actual):
+    """A diff; lines that match by their wildcards count as equal."""
+    alike = [next((line for line in expected if line_matches(line, seen)), seen) for seen in actual]
+    lines = list(difflib.unified_diff(expected, alike, 'expected', 'actual', lineterm='', n=1))
+    if len(lines) > DIFFERENCE_LINES_MAX:
+        lines[DIFFERENCE_LINES_MAX:] = [f'({len(lines) - DIFFERENCE_LINES_MAX} more lines)']
+    return lines
+
+
+# -- Running ----------------------------------------------------------------------------------------------------------
+
+def program_folders(build):
+    """The folders of the build that have programs; the one of hbmstress first."""
+    folders = []
+    for folder, below, files in os.walk(build):
+        below[:] = sorted(name for name in below if name not in ('CMakeFiles', 'tests'))
+        paths = [os.path.join(folder, name) for name in files if not re.search(r'\.so\b', name)]
+        if any(os.path.isfile(path) and os.access(path, os.X_OK) for path in paths):
+            folders.append(folder)
+    return sorted(folders, key=lambda folder: not os.path.exists(os.path.join(folder, 'hbmstress')))
+
+
+def link_folders(scratch):
+    """Makes the folders of the source tree reachable from a page's directory, but not what builds and runs leave."""
+    for entry in sorted(SOURCE_TREE.iterdir()):
+        if entry.is_dir() and not re.match(r'\.|out|build', entry.name):
+            (scratch / entry.name).symlink_to(entry)
+
+
+def run_shell(words, scratch, environment, deadline_seconds):
+    """Gives the exit code and what was printed; the code is None after the deadline.  The command's whole process group
+    is killed then, so that nothing it started goes on."""
+    process = subprocess.Popen(['bash', *words], cwd=scratch, env=environment, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        printed, _ = process.communicate(timeout=deadline_seconds)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        printed, _ = process.communicate()
+        code = None
+    return code, printed.decode('utf-8', 'replace').splitlines()
+
+
+def parse_command(command, scratch, environment):
+    code, printed = run_shell(['-n', '-c', command.text], scratch, environment, None)
+    return None if code == 0 else '\n'.join(['bash cannot parse: ' + command.text, *printed])
+
+
+def run_command(command, scratch, environment, deadline_seconds):
+    """Gives what is wrong with the command, or None."""
+    code, printed = run_shell(['-c', command.text], scratch, environment, deadline_seconds)
+    title = PROMPT + command.text
+    if code is None:
+        return '\n'.join([f'not ended after {deadline_seconds:g} s, killed: {title}', *printed[-5:]])
+    expected, actual = mask(command.expected), mask(printed)
+    difference = find_difference(expected, actual) if expected else None
+    if difference is not None:
+        return '\n'.join([f'prints something else: {title}', *difference])
+    if code != 0:
+        return '\n'.join([f'exits with {code}, not 0: {title}', *printed[-5:]])
+    return None
+
+
+def run_page(path, build, deadline_seconds):
+    """Reads and runs one page in a directory that is removed afterwards."""
+    report = Report(path)
+    started = time.monotonic()
+    commands, report.faults = read_page(path)
+    with tempfile.TemporaryDirectory(prefix='page-') as name:
+        scratch = pathlib.Path(name)
+        link_folders(scratch)
+        environment = {**os.environ, 'PATH': os.pathsep.join([*program_folders(build), os.environ['PATH']]),
+                       'LC_ALL': 'C.UTF-8', 'HOME': name}
+        for command in commands:
+            if command.runs:
+                report.run_count += 1
+                fault = run_command(command, scratch, environment, deadline_seconds)
+            else:
+                report.parsed_count += 1
+                fault = parse_command(command, scratch, environment)
+            if fault is not None:
+                report.faults.append((command.line, fault))
+    report.seconds = time.monotonic() - started
+    return report
+
+
+def default_pages():
+    pages = [SOURCE_TREE / 'README.md', *SOURCE_TREE.glob('docs/**/*.md'), *SOURCE_TREE.glob('*/README.md')]
+    return sorted({page for page in pages if not re.match(r'\.|out|build', page.relative_to(SOURCE_TREE).parts[0])})
+
+
+def print_report(report):
+    name = os.path.relpath(report.page, SOURCE_TREE) if report.page.is_relative_to(SOURCE_TREE) else report.page
+    for line, text in sorted(report.faults):
+        print(f'{name}:{line}: {text}')
+    print(f'{name}: {report.run_count} run, {report.parsed_count} only parsed, '
+          f'{len(report.faults)} wrong, {report.seconds:.1f} s', flush=True)
+
+
+def read_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('build', type=pathlib.Path, metavar='BUILD_DIRECTORY')
+    parser.add_argument('pages', type=pathlib.Path, nargs='*', metavar='PAGE')
+    parser.add_argument('--deadline', type=float, default=60, metavar='SECONDS')
+    parser.add_argument('--jobs', type=int, default=len(os.sched_getaffinity(0)), metavar='N')
+    arguments = parser.parse_args()
+    if not any(os.path.exists(os.path.join(folder, 'hbmstress')) for folder in program_folders(arguments.build)):
+        parser.error(f'{arguments.build}: no program hbmstress was built there')
+    absent = [str(page) for page in arguments.pages if not page.is_file()]
+    if absent:
+        parser.error(f'{absent[0]}: no such page')
+    return arguments
+
+
+def main():
+    arguments = read_arguments()
+    pages = [page.resolve() for page in arguments.pages] or default_pages()
+    build = arguments.build.resolve()
+    with concurrent.futures.ThreadPoolExecutor(max(1, arguments.jobs)) as pool:
+        futures = [pool.submit(run_page, page, build, arguments.deadline) for page in pages]
+        reports = []
+        for future in concurrent.futures.as_completed(futures):
+            reports.append(future.result())
+            print_report(reports[-1])
+    wrong_count = sum(len(report.faults) for report in reports)
+    pages_text = '1 page' if len(reports) == 1 else f'{len(reports)} pages'
+    print(f'in all: {pages_text}, {sum(report.run_count for report in reports)} run, '
+          f'{sum(report.parsed_count for report in reports)} only parsed, {wrong_count} wrong')
+    return 1 if wrong_count else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
