@@ -352,7 +352,7 @@ def read_arguments():
     parser.add_argument('pages', type=pathlib.Path, nargs='*', metavar='PAGE')
     parser.add_argument('--deadline', type=float, default=60, metavar='SECONDS')
     parser.add_argument('--jobs', type=int, default=len(os.sched_getaffinity(0)), metavar='N')
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     if not any(os.path.exists(os.path.join(folder, 'hbmstress')) for folder in program_folders(arguments.build)):
         parser.error(f'{arguments.build}: no program hbmstress was built there')
     absent = [str(page) for page in arguments.pages if not page.is_file()]
