@@ -133,8 +133,10 @@ def read_commands(fence):
         elif line.startswith(PROMPT):
             commands.append(Command(number, line[len(PROMPT):], fence.tag == 'sh'))
             continues = line.endswith('\\')
-        elif commands:
+        elif commands and (fence.tag == 'sh' or not line.startswith(TYPED)):
             commands[-1].expected.append(line)
+        elif commands:
+            faults.append((number, f'not compared, and no command without "{PROMPT}": {line}'))
         else:
             faults.append((number, f'a fence tagged sh begins with a command, "{PROMPT}…"'))
             break

@@ -48,6 +48,7 @@ fires other_shell 1 'a fence tagged "bash"'
 fires no_tag 1 'a fence without a tag'
 fires not_closed 1 'a fence that is not closed'
 fires no_command 2 'begins with a command'
+fires norun_unprompted 3 'no command without "$ ": ctest --preset dev'
 fires norun_syntax 2 'bash cannot parse: for name in a b'
 fires hangs 2 'not ended after 0.5 s, killed: $ sleep 600' --deadline 0.5
 
