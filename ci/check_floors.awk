@@ -10,10 +10,17 @@ BEGIN {
     allowed["formats"] = "formats harness"
     allowed["reports"] = "reports harness"
     allowed["diagnosis"] = "diagnosis harness"
-    allowed["cli"] = "cli explore harness checker targets scenarios formats reports diagnosis"
-    allowed["fuzz"] = "fuzz explore harness checker targets scenarios formats reports diagnosis"
-    allowed["bench"] = "bench explore harness checker targets scenarios formats reports diagnosis"
-    allowed["tests"] = "tests cli fuzz bench allocator explore harness checker targets scenarios formats reports diagnosis"
+    below = "explore harness checker targets scenarios formats reports diagnosis"
+    allowed["campaign"] = "campaign " below
+    allowed["cli"] = "cli campaign " below
+    allowed["fuzz"] = "fuzz campaign " below
+    allowed["bench"] = "bench campaign " below
+    allowed["tests"] = "tests cli fuzz bench allocator campaign " below
+    # Rooms inside a folder, and their floors: a room may include itself, what lies in it, and rooms of its folder that
+    # stand lower.  What lies at the top of such a folder is for all of them.
+    set_floors("harness/base 0 harness/op 1 harness/device 2 harness/model 3 harness/generate 4 " \
+               "harness/oracle/packing 1 harness/oracle 4 harness/call 5 harness/rules 6 harness/run 7 " \
+               "harness/lanes 8 harness/trial 9 harness/shrink 10 harness/sweep 10")
     # The names under which two folders are installed.
     installed["hbm"] = "allocator"
     installed["hbmstress"] = "harness"
@@ -25,7 +32,28 @@ BEGIN {
         print "check-floors: there is no C file to check"
         breach_count++
     }
+    check_cycles()
     exit breach_count > 0
+}
+
+function set_floors(text,    word, count, i)
+{
+    count = split(text, word, " ")
+    for (i = 1; i < count; i += 2) {
+        floor_of[word[i]] = word[i + 1]
+    }
+}
+
+# The innermost room that the file lies in, or "" at the top of its folder.
+function room_of(path)
+{
+    while (path ~ /\//) {
+        sub(/\/[^\/]*$/, "", path)
+        if (path in floor_of) {
+            return path
+        }
+    }
+    return ""
 }
 
 function breach(file, line_number, text)
@@ -109,10 +137,105 @@ function check_include(file, folder, line_number, line,    path, top, is_quoted)
         breach(file, line_number, "\"" path "\" is not written from the root of the tree")
         return
     }
+    if (path == file) {
+        breach(file, line_number, "a file that includes itself")
+        return
+    }
     if (!exists(path)) {
         breach(file, line_number, "\"" path "\" does not exist")
     }
     check_floor(file, folder, line_number, path, top)
+    check_room(file, folder, line_number, path, top)
+    note_edge(file, path, line_number)
+}
+
+function check_room(file, folder, line_number, path, top,    from, to, owner)
+{
+    owner = path
+    if (sub(/private\/.*/, "", owner) && folder != "tests" && index(file, owner) != 1) {
+        breach(file, line_number, "\"" path "\" is for " owner " alone")
+        return
+    }
+    from = room_of(file)
+    to = room_of(path)
+    if (top != folder || to == "" || to == from || index(to, from "/") == 1) {
+        return
+    }
+    if (from == "" || floor_of[to] >= floor_of[from]) {
+        breach(file, line_number, (from == "" ? folder : from) "/ may not include " to "/ (" path ")")
+    }
+}
+
+# --- cycles, with x.c and x.h as one ---
+
+function note_edge(file, path, line_number,    from, to)
+{
+    from = file
+    to = path
+    sub(/\.[ch]$/, "", from)
+    sub(/\.[ch]$/, "", to)
+    if (from != to && !((from, to) in edge)) {
+        edge[from, to] = file ":" line_number
+        goes_out[from]++
+        comes_in[to]++
+        targets_of[from] = targets_of[from] " " to
+        sources_of[to] = sources_of[to] " " from
+        is_unit[from] = is_unit[to] = 1
+    }
+}
+
+# Takes away what nothing comes into or goes out of, until nothing changes: the rest stands in a cycle, or between two.
+function check_cycles(    unit, has_changed, pair, word)
+{
+    do {
+        has_changed = 0
+        for (unit in is_unit) {
+            if (goes_out[unit] == 0 || comes_in[unit] == 0) {
+                remove_unit(unit)
+                has_changed = 1
+            }
+        }
+    } while (has_changed)
+    for (pair in edge) {
+        split(pair, word, SUBSEP)
+        if (word[1] in is_unit && word[2] in is_unit && reaches(word[2], word[1])) {
+            print edge[pair] ": part of a cycle of includes, with x.c and x.h as one: " word[1] " -> " word[2]
+            breach_count++
+        }
+    }
+}
+
+function reaches(from, to,    queue, head, tail, is_seen, next_unit, count, i)
+{
+    queue[tail++] = from
+    is_seen[from] = 1
+    while (head < tail) {
+        from = queue[head++]
+        if (from == to) {
+            return 1
+        }
+        count = split(targets_of[from], next_unit, " ")
+        for (i = 1; i <= count; i++) {
+            if (!(next_unit[i] in is_seen)) {
+                is_seen[next_unit[i]] = 1
+                queue[tail++] = next_unit[i]
+            }
+        }
+    }
+    return 0
+}
+
+function remove_unit(unit,    word, count, i)
+{
+    count = split(targets_of[unit], word, " ")
+    for (i = 1; i <= count; i++) {
+        comes_in[word[i]] -= (word[i] in is_unit)
+    }
+    count = split(sources_of[unit], word, " ")
+    for (i = 1; i <= count; i++) {
+        goes_out[word[i]] -= (word[i] in is_unit)
+    }
+    delete is_unit[unit]
 }
 
 function check_floor(file, folder, line_number, path, top)

@@ -5,7 +5,6 @@
 #ifndef HARNESS_GENERATE_FAULTING_H
 #define HARNESS_GENERATE_FAULTING_H
 
-#include "harness/generate/faulting.h"
 #include "harness/generate/scenario.h"
 
 /* The kinds of fault, and memory that goes bad. */
