@@ -20,7 +20,8 @@ BEGIN {
     # stand lower.  What lies at the top of such a folder is for all of them.
     set_floors("harness/base 0 harness/op 1 harness/device 2 harness/model 3 harness/generate 4 " \
                "harness/oracle/packing 1 harness/oracle 4 harness/call 5 harness/rules 6 harness/run 7 " \
-               "harness/lanes 8 harness/trial 9 harness/shrink 10 harness/sweep 10")
+               "harness/lanes 8 harness/trial 9 harness/shrink 10 harness/sweep 10 " \
+               "campaign/base 0 campaign/process 1 campaign/plan 2 campaign/trials 3 campaign/engine 4 campaign/sweep 5")
     # The names under which two folders are installed.
     installed["hbm"] = "allocator"
     installed["hbmstress"] = "harness"

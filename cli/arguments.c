@@ -1,17 +1,12 @@
 #include "cli/arguments.h"
 
-#include "cli/wishes.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 
-#include <assert.h>
 #include <string.h>
 
-/* Capacities above 2^50 are no device's. */
-#define CAPACITY_BYTES_MAX (UINT64_C(1) << 50)
-enum { WORKER_COUNT_MAX = 256, SHARD_COUNT_MAX = 1000000 };
-
-/* One option.  set returns NULL, or what is wrong with the value, to follow the value in quotes. */
+/* One option of the command line alone; the others are rows of campaign/plan/run_options.h.  set
+ * returns NULL, or what is wrong with the value, to follow the value in quotes. */
 struct option_row {
     const char *name;
     const char *alias;    /* one letter; NULL = none */
@@ -20,137 +15,9 @@ struct option_row {
     const char *(*set)(struct arguments *arguments, const char *value);
 };
 
-static const char *set_number(uint64_t *number, const char *value, uint64_t low, uint64_t high,
-                              const char *wrong)
-{
-    uint64_t parsed;
-    if (!number_parse(value, strlen(value), &parsed) || parsed < low || parsed > high) {
-        return wrong;
-    }
-    *number = parsed;
-    return NULL;
-}
-
-static const char *set_text(const char **text, const char *value)
-{
-    if (value[0] == '\0') {
-        return "is empty";
-    }
-    *text = value;
-    return NULL;
-}
-
-static const char *set_target(struct arguments *arguments, const char *value)
-{
-    if (strlen(value) >= SETUP_VALUE_BYTES) {
-        return "is longer than 255 bytes";
-    }
-    return set_text(&arguments->target, value);
-}
-
-static const char *set_target_option(struct arguments *arguments, const char *value)
-{
-    const char *equals = strchr(value, '=');
-    if (equals == NULL || equals == value) {
-        return "is not KEY=VALUE";
-    }
-    size_t length = (size_t)(equals - value);
-    if (length >= SETUP_NAME_BYTES || strlen(equals + 1) >= SETUP_NAME_BYTES) {
-        return "is longer than 63 bytes a side";
-    }
-    struct setup_option option = {0};
-    memcpy(option.key, value, length);
-    strcpy(option.value, equals + 1);
-    for (uint32_t i = 0; i < arguments->option_count; i++) {
-        if (strcmp(arguments->options[i].key, option.key) == 0) {
-            return "sets a key that was set before";
-        }
-    }
-    if (arguments->option_count == SETUP_OPTION_COUNT_MAX) {
-        return "is one option too many (16 at most)";
-    }
-    arguments->options[arguments->option_count++] = option;
-    return NULL;
-}
-
-static const char *set_chip(struct arguments *arguments, const char *value)
-{
-    return set_text(&arguments->chip, value);
-}
-
-static const char *set_capacity(struct arguments *arguments, const char *value)
-{
-    uint64_t bytes;
-    if (!size_parse(value, strlen(value), &bytes) || bytes == 0 || bytes > CAPACITY_BYTES_MAX) {
-        return "is not a size from 1 to 1024T, such as 512, 64M or 16G";
-    }
-    arguments->capacity_bytes = bytes;
-    return NULL;
-}
-
-static const char *set_hosts(struct arguments *arguments, const char *value)
-{
-    return set_number(&arguments->host_count, value, 1, OP_HOST_COUNT_MAX,
-                      "is not a number from 1 to 64");
-}
-
-static const char *set_seed(struct arguments *arguments, const char *value)
-{
-    arguments->has_seed = true;
-    return set_number(&arguments->seed, value, 0, UINT64_MAX, "is not a number from 0 to 2^64-1");
-}
-
-static const char *set_ops(struct arguments *arguments, const char *value)
-{
-    return set_number(&arguments->op_count_max, value, 1, UINT64_MAX - 1,
-                      "is not a number of at least 1");
-}
-
-static const char *set_duration(uint64_t *duration_ns, const char *value)
-{
-    uint64_t duration;
-    if (!duration_parse(value, strlen(value), &duration) || duration == 0 ||
-        duration > UINT64_MAX / 2) {
-        return "is not a duration such as 30s, 10m or 8h";
-    }
-    *duration_ns = duration;
-    return NULL;
-}
-
-static const char *set_time(struct arguments *arguments, const char *value)
-{
-    return set_duration(&arguments->duration_ns, value);
-}
-
-static const char *set_trial_timeout(struct arguments *arguments, const char *value)
-{
-    return set_duration(&arguments->trial_timeout_ns, value);
-}
-
-static const char *set_op_timeout(struct arguments *arguments, const char *value)
-{
-    return set_duration(&arguments->op_timeout_ns, value);
-}
-
-static const char *set_workers(struct arguments *arguments, const char *value)
-{
-    return set_number(&arguments->worker_count, value, 1, WORKER_COUNT_MAX,
-                      "is not a number from 1 to 256");
-}
-
-static const char *set_job(struct arguments *arguments, const char *value)
-{
-    return set_text(&arguments->job, value);
-}
-
-static const char *set_out(struct arguments *arguments, const char *value)
-{
-    return set_text(&arguments->out, value);
-}
-
 static const char *set_output(struct arguments *arguments, const char *value)
 {
-    const char *wrong = set_text(&arguments->output, value);
+    const char *wrong = option_set_text(&arguments->output, value);
     if (strcmp(value, "-") == 0) {
         arguments->output = NULL; /* standard output, as without it */
     }
@@ -159,126 +26,36 @@ static const char *set_output(struct arguments *arguments, const char *value)
 
 static const char *set_format(struct arguments *arguments, const char *value)
 {
-    return set_text(&arguments->format, value);
+    return option_set_text(&arguments->format, value);
 }
 
 /* 2^40 bytes, and a token each nanosecond, are beyond what anybody serves. */
 static const char *set_kv_bytes_per_token(struct arguments *arguments, const char *value)
 {
-    return set_number(&arguments->kv_bytes_per_token, value, 1, UINT64_C(1) << 40,
-                      "is not a number from 1 to 2^40");
+    return option_set_number(&arguments->kv_bytes_per_token, value, 1, UINT64_C(1) << 40,
+                             "is not a number from 1 to 2^40");
 }
 
 static const char *set_kv_tokens_per_second(struct arguments *arguments, const char *value)
 {
-    return set_number(&arguments->kv_tokens_per_second, value, 1, UINT64_C(1000000000),
-                      "is not a number from 1 to 10^9");
-}
-
-static const char *set_replay_sample(struct arguments *arguments, const char *value)
-{
-    return set_number(&arguments->replay_sample, value, 0, UINT64_MAX,
-                      "is not a number (0 = never)");
-}
-
-static const char *set_shrink_budget(struct arguments *arguments, const char *value)
-{
-    return set_number(&arguments->shrink_budget, value, 0, UINT64_MAX,
-                      "is not a number (0 = keep the whole list)");
-}
-
-static const char *set_results_limit(struct arguments *arguments, const char *value)
-{
-    return size_parse(value, strlen(value), &arguments->results_limit_bytes)
-               ? NULL
-               : "is not a size such as 64M";
-}
-
-static const char *set_regret_max(struct arguments *arguments, const char *value)
-{
-    arguments->has_regret_max = true;
-    return set_number(&arguments->regret_max, value, 0, UINT64_MAX,
-                      "is not a number from 0 to 2^64-1 (0 = none is allowed)");
-}
-
-static const char *set_seeds(struct arguments *arguments, const char *value)
-{
-    return set_number(&arguments->trial_count_max, value, 1, UINT64_MAX - 1,
-                      "is not a number of at least 1");
-}
-
-static const char *set_faults(struct arguments *arguments, const char *value)
-{
-    arguments->has_faults = true;
-    return wishes_parse_faults(value, &arguments->faults);
-}
-
-static const char *set_weights(struct arguments *arguments, const char *value)
-{
-    arguments->has_weights = true;
-    return wishes_parse_weights(value, arguments->weights);
-}
-
-static const char *set_lanes(struct arguments *arguments, const char *value)
-{
-    return lane_wish_set_lanes(&arguments->lanes, value);
-}
-
-static const char *set_schedules(struct arguments *arguments, const char *value)
-{
-    return lane_wish_set_schedules(&arguments->lanes, value);
-}
-
-static const char *set_strategy(struct arguments *arguments, const char *value)
-{
-    return lane_wish_set_strategy(&arguments->lanes, value);
-}
-
-static const char *set_backend(struct arguments *arguments, const char *value)
-{
-    return lane_wish_set_backend(&arguments->lanes, value);
-}
-
-static const char *set_free_running(struct arguments *arguments, const char *value)
-{
-    (void)value;
-    return lane_wish_set_backend(&arguments->lanes, "free");
-}
-
-static const char *set_check_races(struct arguments *arguments, const char *value)
-{
-    return lane_wish_set_races(&arguments->lanes, value);
+    return option_set_number(&arguments->kv_tokens_per_second, value, 1, UINT64_C(1000000000),
+                             "is not a number from 1 to 10^9");
 }
 
 static const char *set_times(struct arguments *arguments, const char *value)
 {
-    return set_number(&arguments->replay_count, value, 1, UINT64_MAX - 1,
-                      "is not a number of at least 1");
+    return option_set_number(&arguments->replay_count, value, 1, UINT64_MAX - 1,
+                             "is not a number of at least 1");
 }
 
 static const char *set_certificates(struct arguments *arguments, const char *value)
 {
-    return set_text(&arguments->certificates, value);
+    return option_set_text(&arguments->certificates, value);
 }
 
 static const char *set_resume(struct arguments *arguments, const char *value)
 {
-    return set_text(&arguments->resume, value);
-}
-
-static const char *set_shard(struct arguments *arguments, const char *value)
-{
-    static const char wrong[] = "is not I/N with I from 1 to N, such as 2/8";
-    const char *slash = strchr(value, '/');
-    uint64_t number, count;
-    if (slash == NULL || !number_parse(value, (size_t)(slash - value), &number) ||
-        !number_parse(slash + 1, strlen(slash + 1), &count) || number < 1 || number > count ||
-        count > SHARD_COUNT_MAX) {
-        return wrong;
-    }
-    arguments->shard_index = number - 1;
-    arguments->shard_count = count;
-    return NULL;
+    return option_set_text(&arguments->resume, value);
 }
 
 static const char *set_sweep(struct arguments *arguments, const char *value)
@@ -304,13 +81,13 @@ static const char *set_what_if(struct arguments *arguments, const char *value)
 
 static const char *set_what_if_out(struct arguments *arguments, const char *value)
 {
-    return set_text(&arguments->what_if_out, value);
+    return option_set_text(&arguments->what_if_out, value);
 }
 
 static const char *set_checkpoint_tags(struct arguments *arguments, const char *value)
 {
     arguments->what_if = true;
-    return set_text(&arguments->checkpoint_tags, value);
+    return option_set_text(&arguments->checkpoint_tags, value);
 }
 
 static const char *set_alarm(struct arguments *arguments, const char *value)
@@ -332,13 +109,6 @@ static const char *set_follow(struct arguments *arguments, const char *value)
     return NULL;
 }
 
-static const char *set_json(struct arguments *arguments, const char *value)
-{
-    (void)value;
-    arguments->json = true;
-    return NULL;
-}
-
 static const char *set_help(struct arguments *arguments, const char *value)
 {
     (void)value;
@@ -354,30 +124,6 @@ static const char *set_version(struct arguments *arguments, const char *value)
 }
 
 static const struct option_row option_rows[] = {
-    {"--target", "-t", "NAME|FILE.so",
-     "the allocator under test, a listed target or a plug-in (default: the file's, with its options, or hbm)",
-     set_target},
-    {"--target-option", "-O", "KEY=VALUE", "an option of the target; may be repeated",
-     set_target_option},
-    {"--chip", NULL, "NAME", "the chip whose capacity the device has (list chips)", set_chip},
-    {"--capacity", "-c", "SIZE", "the device's capacity: 512, 64M, 16G", set_capacity},
-    {"--hosts", NULL, "N",
-     "simulated hosts, 1 to 64 (default: the file's or the scenario's choice)", set_hosts},
-    {"--seed", "-s", "N",
-     "what all chance comes from (default: the file's, the commit's with --job, or from the clock)",
-     set_seed},
-    {"--ops", "-n", "N", "ops per scenario (default 20000, or no bound with --time or --seeds)",
-     set_ops},
-    {"--seeds", NULL, "N",
-     "trials of each scenario; each has a seed of its own (default: as many as --ops and --time allow)",
-     set_seeds},
-    {"--time", NULL, "DURATION", "wall time of the whole run: 30s, 10m, 8h", set_time},
-    {"--workers", "-j", "N",
-     "processes that share the trials, 1 to 256 (default: one per processor, at most 64)",
-     set_workers},
-    {"--job", NULL, "FILE", "what to run, from an ini file", set_job},
-    {"--out", NULL, "DIR",
-     "where results.jsonl, repros/ and certificates/ go (of run: default out)", set_out},
     {"--kv-bytes-per-token", NULL, "N",
      "of a trace of requests: bytes of KV cache that a token takes (default 327680)",
      set_kv_bytes_per_token},
@@ -388,41 +134,9 @@ static const struct option_row option_rows[] = {
     {"--format", "-f", "NAME",
      "the format of FILE (default auto; list formats); export: the one that is written",
      set_format},
-    {"--replay-sample", NULL, "N", "run every N-th trial twice and compare (default 16, 0 = never)",
-     set_replay_sample},
-    {"--shrink-budget", NULL, "N",
-     "replays that shrinking may take (default 20000, 0 = do not shrink)", set_shrink_budget},
-    {"--results-limit", NULL, "SIZE",
-     "leave justified verdicts out of results.jsonl beyond this (default 64M)", set_results_limit},
-    {"--trial-timeout", NULL, "DURATION", "a trial that takes longer is a hang (default 10m)",
-     set_trial_timeout},
-    {"--op-timeout", NULL, "DURATION",
-     "a call of the target that takes more processor time is a hang (default 20s)", set_op_timeout},
-    {"--regret-max", NULL, "N",
-     "more regretted requests than N in a trial break the promise 'regret'", set_regret_max},
-    {"--faults", NULL, "LIST",
-     "faults slipped in between ops: none, all, or names by commas (list faults, and retire; default none)",
-     set_faults},
-    {"--weights", NULL, "LIST",
-     "KIND:PERCENT,... how often the generator draws a kind of op (100 = as it is, 0 = never)",
-     set_weights},
     {"--sweep", NULL, NULL,
      "fail every device call of one list a scenario, the 1st, the 2nd ... (default 400 ops)",
      set_sweep},
-    {"--lanes", NULL, "N",
-     "client threads, 2 to 16, whose calls are interleaved (docs/interleavings.md)", set_lanes},
-    {"--schedules", NULL, "N",
-     "interleavings that are tried of each list (default 200; 0 = all, with exhaustive)",
-     set_schedules},
-    {"--strategy", NULL, "NAME[=N]",
-     "who decides which lane goes on (list strategies; default portfolio)", set_strategy},
-    {"--backend", NULL, "NAME",
-     "what lanes run on: fibers, threads, free or auto (default: threads for plug-ins)",
-     set_backend},
-    {"--free-running", NULL, NULL,
-     "let lanes run on all cores without a schedule: not exactly replayable", set_free_running},
-    {"--check-races", NULL, NULL, "hold plain accesses of an explored target to happens-before",
-     set_check_races},
     {"--times", NULL, "N", "replay the list N times and demand the same each time", set_times},
     {"--compare", NULL, NULL,
      "FILE has any format: say where the run differs from what it says happened", set_compare},
@@ -430,8 +144,6 @@ static const struct option_row option_rows[] = {
      set_certificates},
     {"--resume", NULL, "DIR", "go on with the campaign that left DIR, whatever ended it",
      set_resume},
-    {"--shard", NULL, "I/N",
-     "run the I-th of N parts of the campaign; hbmstress merge joins their DIRs", set_shard},
     {"--what-if", NULL, NULL,
      "run the list under each change that might have helped, and print the table", set_what_if},
     {"--what-if-out", NULL, "DIR",
@@ -444,12 +156,33 @@ static const struct option_row option_rows[] = {
      "tell when a peak fills that share of its device or more, such as 90%", set_alarm},
     {"--follow", NULL, NULL,
      "of a campaign's DIR: show it again and again until it ends, or ctrl-C", set_follow},
-    {"--json", NULL, NULL, "JSON lines on standard output and nothing else", set_json},
     {"--help", "-h", NULL, "this text", set_help},
     {"--version", NULL, NULL, "the version", set_version},
 };
-enum { OPTION_ROW_COUNT = sizeof option_rows / sizeof *option_rows };
-static_assert(OPTION_ROW_COUNT <= 64, "arguments.given has a bit per row");
+enum { OWN_ROW_COUNT = sizeof option_rows / sizeof *option_rows, ROW_COUNT_MAX = 64 };
+
+/* All rows: those of a run, then those of the command line alone. */
+static size_t count_rows(void)
+{
+    CHECK(run_option_row_count + OWN_ROW_COUNT <= ROW_COUNT_MAX); /* a bit per row */
+    return run_option_row_count + OWN_ROW_COUNT;
+}
+
+/* Row i of all, without what sets it when it is one of a run. */
+static struct option_row row_at(size_t i)
+{
+    if (i >= run_option_row_count) {
+        return option_rows[i - run_option_row_count];
+    }
+    const struct run_option_row *row = &run_option_rows[i];
+    return (struct option_row){row->name, row->alias, row->argument, row->summary, NULL};
+}
+
+static const char *set_row(struct arguments *arguments, size_t i, const char *value)
+{
+    return i < run_option_row_count ? run_option_rows[i].set(&arguments->run, value)
+                                    : option_rows[i - run_option_row_count].set(arguments, value);
+}
 
 static bool is_among(const char *name, const char *const *names)
 {
@@ -469,31 +202,29 @@ static bool is_taken(const struct subcommand *subcommand, const char *name)
     return is_among(name, subcommand->options);
 }
 
-/* The row of the first length bytes of word, when the subcommand takes it. */
-static const struct option_row *row_find(const struct subcommand *subcommand, const char *word,
-                                         size_t length)
+/* The row of the first length bytes of word, when the subcommand takes it; count_rows(): none. */
+static size_t find_row(const struct subcommand *subcommand, const char *word, size_t length)
 {
-    for (size_t i = 0; i < OPTION_ROW_COUNT; i++) {
-        const struct option_row *row = &option_rows[i];
-        bool named = strlen(row->name) == length && strncmp(word, row->name, length) == 0;
-        bool aliased = row->alias != NULL && strlen(row->alias) == length &&
-                       strncmp(word, row->alias, length) == 0;
-        if ((named || aliased) && is_taken(subcommand, row->name)) {
-            return row;
+    for (size_t i = 0; i < count_rows(); i++) {
+        const struct option_row row = row_at(i);
+        const bool is_named = strlen(row.name) == length && strncmp(word, row.name, length) == 0;
+        const bool is_aliased = row.alias != NULL && strlen(row.alias) == length &&
+                                strncmp(word, row.alias, length) == 0;
+        if ((is_named || is_aliased) && is_taken(subcommand, row.name)) {
+            return i;
         }
     }
-    return NULL;
+    return count_rows();
 }
 
 static enum exit_code fail_unknown_option(const struct subcommand *subcommand, const char *word,
                                           size_t length)
 {
-    const char *names[OPTION_ROW_COUNT];
+    const char *names[ROW_COUNT_MAX];
     size_t count = 0;
-    for (size_t i = 0; i < OPTION_ROW_COUNT; i++) {
-        if (is_taken(subcommand, option_rows[i].name)) {
-            names[count++] = option_rows[i].name +
-                             2; /* the dashes are common to all: no likeness */
+    for (size_t i = 0; i < count_rows(); i++) {
+        if (is_taken(subcommand, row_at(i).name)) {
+            names[count++] = row_at(i).name + 2; /* the dashes are common to all: no likeness */
         }
     }
     char name[SETUP_VALUE_BYTES];
@@ -512,10 +243,12 @@ static enum exit_code take_option(const struct subcommand *subcommand, char **ar
     const char *word = argv[*i];
     const char *equals = strncmp(word, "--", 2) == 0 ? strchr(word, '=') : NULL;
     size_t length = equals == NULL ? strlen(word) : (size_t)(equals - word);
-    const struct option_row *row = row_find(subcommand, word, length);
-    if (row == NULL) {
+    const size_t index = find_row(subcommand, word, length);
+    if (index == count_rows()) {
         return fail_unknown_option(subcommand, word, length);
     }
+    const struct option_row found = row_at(index);
+    const struct option_row *row = &found;
     if (row->argument == NULL && equals != NULL) {
         return message_fail(EXIT_USAGE, "%s takes no value", row->name);
     }
@@ -527,11 +260,11 @@ static enum exit_code take_option(const struct subcommand *subcommand, char **ar
         }
         value = argv[++*i];
     }
-    const char *wrong = row->set(arguments, value);
+    const char *wrong = set_row(arguments, index, value);
     if (wrong != NULL) {
         return message_fail(EXIT_USAGE, "%s: '%s' %s", row->name, value, wrong);
     }
-    arguments->given |= UINT64_C(1) << (row - option_rows);
+    arguments->given |= UINT64_C(1) << index;
     return EXIT_KEPT;
 }
 
@@ -547,7 +280,7 @@ static enum exit_code words_check(const struct subcommand *subcommand,
                             subcommand->name, arguments->words[subcommand->word_count_max],
                             subcommand->name);
     }
-    if (arguments->chip != NULL && arguments->capacity_bytes != 0) {
+    if (arguments->run.chip != NULL && arguments->run.capacity_bytes != 0) {
         return message_fail(EXIT_USAGE,
                             "--chip and --capacity say the same thing twice; give one of them");
     }
@@ -557,14 +290,10 @@ static enum exit_code words_check(const struct subcommand *subcommand,
 enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv, size_t count,
                                const char **words, struct arguments *arguments)
 {
-    *arguments = (struct arguments){.words = words,
-                                    .raw = argv,
-                                    .raw_count = count,
-                                    .replay_sample = 16,
-                                    .shrink_budget = 20000,
-                                    .results_limit_bytes = UINT64_C(64) << 20,
-                                    .trial_timeout_ns = UINT64_C(600) * 1000000000,
-                                    .op_timeout_ns = UINT64_C(20) * 1000000000};
+    *arguments = (struct arguments){.words = words};
+    run_options_init(&arguments->run);
+    arguments->run.raw = argv;
+    arguments->run.raw_count = count;
     bool only_words = false;
     for (size_t i = 0; i < count; i++) {
         if (!only_words && strcmp(argv[i], "--") == 0) {
@@ -583,24 +312,16 @@ enum exit_code arguments_parse(const struct subcommand *subcommand, char **argv,
             return EXIT_KEPT;
         }
     }
+    arguments->run.names = words;
+    arguments->run.name_count = arguments->word_count;
     return words_check(subcommand, arguments);
-}
-
-const char *arguments_set(struct arguments *arguments, const char *name, const char *value)
-{
-    for (size_t i = 0; i < OPTION_ROW_COUNT; i++) {
-        if (strcmp(option_rows[i].name, name) == 0) {
-            return option_rows[i].set(arguments, value);
-        }
-    }
-    CHECK(false);
 }
 
 const char *arguments_gave_besides(const struct arguments *arguments, const char *const *names)
 {
-    for (size_t i = 0; i < OPTION_ROW_COUNT; i++) {
-        if ((arguments->given >> i & 1) != 0 && !is_among(option_rows[i].name, names)) {
-            return option_rows[i].name;
+    for (size_t i = 0; i < count_rows(); i++) {
+        if ((arguments->given >> i & 1) != 0 && !is_among(row_at(i).name, names)) {
+            return row_at(i).name;
         }
     }
     return NULL;
@@ -608,80 +329,21 @@ const char *arguments_gave_besides(const struct arguments *arguments, const char
 
 bool arguments_gave(const struct arguments *arguments, const char *name)
 {
-    for (size_t i = 0; i < OPTION_ROW_COUNT; i++) {
-        if (strcmp(option_rows[i].name, name) == 0) {
+    for (size_t i = 0; i < count_rows(); i++) {
+        if (strcmp(row_at(i).name, name) == 0) {
             return (arguments->given >> i & 1) != 0;
         }
     }
     CHECK(false);
 }
 
-static bool merge_option(struct arguments *base, const struct setup_option *option)
-{
-    for (uint32_t i = 0; i < base->option_count; i++) {
-        if (strcmp(base->options[i].key, option->key) == 0) {
-            base->options[i] = *option;
-            return true;
-        }
-    }
-    if (base->option_count == SETUP_OPTION_COUNT_MAX) {
-        return false;
-    }
-    base->options[base->option_count++] = *option;
-    return true;
-}
-
-bool arguments_merge(struct arguments *base, const struct arguments *over)
-{
-    if (over->target != NULL) {
-        base->target = over->target;
-    }
-    if (over->chip != NULL || over->capacity_bytes != 0) {
-        base->chip = over->chip;
-        base->capacity_bytes = over->capacity_bytes;
-    }
-    if (over->host_count != 0) {
-        base->host_count = over->host_count;
-    }
-    if (over->has_seed) {
-        base->has_seed = true;
-        base->seed = over->seed;
-    }
-    if (over->has_regret_max) {
-        base->has_regret_max = true;
-        base->regret_max = over->regret_max;
-    }
-    if (over->op_count_max != 0) {
-        base->op_count_max = over->op_count_max;
-    }
-    if (over->duration_ns != 0) {
-        base->duration_ns = over->duration_ns;
-    }
-    if (over->trial_count_max != 0) {
-        base->trial_count_max = over->trial_count_max;
-    }
-    if (over->has_faults) {
-        base->has_faults = true;
-        base->faults = over->faults;
-    }
-    if (over->has_weights) {
-        base->has_weights = true;
-        memcpy(base->weights, over->weights, sizeof base->weights);
-    }
-    lane_wish_merge(&base->lanes, &over->lanes);
-    bool fits = true;
-    for (uint32_t i = 0; i < over->option_count; i++) {
-        fits = merge_option(base, &over->options[i]) && fits;
-    }
-    return fits;
-}
-
 void arguments_help(const struct subcommand *subcommand, struct writing *text)
 {
     writing_append_format(text, "hbmstress %s %s\n\n%s\n\n", subcommand->name, subcommand->usage,
                           subcommand->description);
-    for (size_t i = 0; i < OPTION_ROW_COUNT; i++) {
-        const struct option_row *row = &option_rows[i];
+    for (size_t i = 0; i < count_rows(); i++) {
+        const struct option_row found = row_at(i);
+        const struct option_row *row = &found;
         if (!is_taken(subcommand, row->name)) {
             continue;
         }

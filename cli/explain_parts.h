@@ -5,7 +5,7 @@
 #define CLI_EXPLAIN_PARTS_H
 
 #include "cli/arguments.h"
-#include "cli/census.h"
+#include "cli/occupancy.h"
 #include "diagnosis/history.h"
 #include "harness/lanes/lanes_list.h"
 #include "harness/run/run.h"
@@ -22,7 +22,7 @@ struct explanation {
     bool is_list;                      /* FILE is a list of ops */
     bool is_json;
     struct history *history; /* until this moment */
-    struct census census;
+    struct occupancy occupancy;
     struct writing text;
 };
 

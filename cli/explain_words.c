@@ -17,7 +17,7 @@ static void append_size(struct writing *text, uint64_t size_bytes)
     writing_append_format(text, " (%llu bytes)", (unsigned long long)size_bytes);
 }
 
-static void append_sum(struct writing *text, const struct census_sum *sum, const char *what)
+static void append_sum(struct writing *text, const struct occupancy_sum *sum, const char *what)
 {
     char size[SIZE_TEXT_BYTES];
     size_print_field(sum->bytes, size);
@@ -67,9 +67,9 @@ static void explain_request(struct explanation *explanation)
 static void explain_space(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
-    const struct census *census = &explanation->census;
+    const struct occupancy *occupancy = &explanation->occupancy;
     writing_append(text, "\nThe device has ");
-    append_size(text, census->capacity_bytes);
+    append_size(text, occupancy->capacity_bytes);
     writing_append(text, ".\n");
     if (explanation->verdict->kind != VERDICT_BROKEN) {
         writing_append(text, "Asked for:     ");
@@ -77,13 +77,13 @@ static void explain_space(struct explanation *explanation)
         writing_append(text, "\n");
     }
     writing_append(text, "Free:          ");
-    append_size(text, census->free_bytes);
+    append_size(text, occupancy->free_bytes);
     writing_append_format(
-        text, " in %llu hole%s\nLargest hole:  ", (unsigned long long)census->hole_count,
-        census->hole_count == 1 ? "" : "s");
-    append_size(text, census->largest_hole_bytes);
+        text, " in %llu hole%s\nLargest hole:  ", (unsigned long long)occupancy->hole_count,
+        occupancy->hole_count == 1 ? "" : "s");
+    append_size(text, occupancy->largest_hole_bytes);
     writing_append(text, "\nStack:         ");
-    append_size(text, census->reserved_bytes);
+    append_size(text, occupancy->reserved_bytes);
     writing_append(text, "\n\n");
 }
 
@@ -94,7 +94,7 @@ static uint32_t ago(uint32_t now, uint32_t op)
 }
 
 /* How many ops ago; of queued frees it is not known. */
-static void put_ages(struct table *table, const struct census_sum *sum, uint32_t now)
+static void put_ages(struct table *table, const struct occupancy_sum *sum, uint32_t now)
 {
     if (sum->oldest_op == OP_NONE) {
         table_put(table, "");
@@ -105,7 +105,7 @@ static void put_ages(struct table *table, const struct census_sum *sum, uint32_t
     table_put_number(table, ago(now, sum->newest_op));
 }
 
-static void put_sum(struct table *table, const char *name, const struct census_sum *sum,
+static void put_sum(struct table *table, const char *name, const struct occupancy_sum *sum,
                     uint32_t now)
 {
     char size[SIZE_TEXT_BYTES];
@@ -119,21 +119,21 @@ static void put_sum(struct table *table, const char *name, const struct census_s
     put_ages(table, sum, now);
 }
 
-static void put_kinds(struct table *table, const struct census *census, uint32_t now)
+static void put_kinds(struct table *table, const struct occupancy *occupancy, uint32_t now)
 {
-    put_sum(table, "buffers, movable", &census->movable, now);
-    put_sum(table, "buffers, held", &census->held, now);
-    put_sum(table, "programs, idle", &census->idle, now);
-    put_sum(table, "programs, busy", &census->busy, now);
-    put_sum(table, "queued frees", &census->dying, now);
-    put_sum(table, "retired memory", &census->retired, now);
+    put_sum(table, "buffers, movable", &occupancy->movable, now);
+    put_sum(table, "buffers, held", &occupancy->held, now);
+    put_sum(table, "programs, idle", &occupancy->idle, now);
+    put_sum(table, "programs, busy", &occupancy->busy, now);
+    put_sum(table, "queued frees", &occupancy->dying, now);
+    put_sum(table, "retired memory", &occupancy->retired, now);
 }
 
 static void explain_holders(struct explanation *explanation)
 {
     static const char *const heads[] = {"Who holds the rest", "blocks", "bytes", "oldest",
                                         "newest, ops ago"};
-    const struct census *census = &explanation->census;
+    const struct occupancy *occupancy = &explanation->occupancy;
     const uint32_t now = explanation->verdict->op;
     struct table table;
     char name[SETUP_NAME_BYTES];
@@ -141,16 +141,16 @@ static void explain_holders(struct explanation *explanation)
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         table_put(&table, heads[i]);
     }
-    put_kinds(&table, census, now);
-    for (uint32_t i = 0; i < census->tag_count; i++) {
+    put_kinds(&table, occupancy, now);
+    for (uint32_t i = 0; i < occupancy->tag_count; i++) {
         char line[SETUP_NAME_BYTES + 8];
         snprintf(line, sizeof line, "of '%s'",
-                 explain_tag_name(explanation->run, census->tags[i].tag, name));
-        put_sum(&table, line, &census->tags[i].sum, now);
+                 explain_tag_name(explanation->run, occupancy->tags[i].tag, name));
+        put_sum(&table, line, &occupancy->tags[i].sum, now);
     }
     table_print(&table, 0, &explanation->text);
     table_deinit(&table);
-    if (census->tag_count == CENSUS_TAG_COUNT_MAX) {
+    if (occupancy->tag_count == OCCUPANCY_TAG_COUNT_MAX) {
         writing_append(&explanation->text,
                        "(the 8 largest tags; queued frees are not told apart by tag)\n");
     }
@@ -162,10 +162,10 @@ static void explain_drain(struct explanation *explanation)
     writing_append(text, "  drain       ");
     if (!explanation->contract->drains) {
         writing_append(text, "is not promised by this target");
-    } else if (explanation->census.dying.count == 0) {
+    } else if (explanation->occupancy.dying.count == 0) {
         writing_append(text, "no queued free is left to wait for");
     } else {
-        append_sum(text, &explanation->census.dying, "queued free");
+        append_sum(text, &explanation->occupancy.dying, "queued free");
         writing_append(text, " left, whose events or holds have not ended");
     }
     writing_append(text, "\n");
@@ -174,21 +174,21 @@ static void explain_drain(struct explanation *explanation)
 static void explain_defragment(struct explanation *explanation)
 {
     struct writing *text = &explanation->text;
-    const struct census *census = &explanation->census;
+    const struct occupancy *occupancy = &explanation->occupancy;
     writing_append(text, "  defragment  ");
     if (explanation->contract->defrag == DEFRAG_NONE) {
         writing_append(text, "is not promised by this target: nothing ever moves");
-    } else if (census->free_bytes < explanation->verdict->requested_bytes) {
+    } else if (occupancy->free_bytes < explanation->verdict->requested_bytes) {
         writing_append(text,
                        "cannot help: less is free than was asked for, wherever the blocks lie");
     } else {
-        append_sum(text, &census->movable, "block");
+        append_sum(text, &occupancy->movable, "block");
         writing_append(text, explanation->contract->defrag == DEFRAG_SLIDE
                                  ? " may slide between "
                                  : " may go anywhere around ");
-        writing_append_format(
-            text, "%llu that may not move (held, busy or dying)",
-            (unsigned long long)(census->held.count + census->busy.count + census->dying.count));
+        writing_append_format(text, "%llu that may not move (held, busy or dying)",
+                              (unsigned long long)(occupancy->held.count + occupancy->busy.count +
+                                                   occupancy->dying.count));
     }
     writing_append(text, "\n");
 }
@@ -204,11 +204,11 @@ static void explain_evict(struct explanation *explanation)
     if (!promised) {
         writing_append(text, is_program ? "is not promised to a program"
                                         : "is not promised by this target");
-    } else if (explanation->census.idle.count == 0) {
+    } else if (explanation->occupancy.idle.count == 0) {
         writing_append_format(text, "no idle program is on the device (%llu busy)",
-                              (unsigned long long)explanation->census.busy.count);
+                              (unsigned long long)explanation->occupancy.busy.count);
     } else {
-        append_sum(text, &explanation->census.idle, "idle program");
+        append_sum(text, &explanation->occupancy.idle, "idle program");
     }
     writing_append(text, "\n");
 }

@@ -1,6 +1,6 @@
 /* hbmstress: puts every out-of-memory of a device allocator on trial. */
-#include "cli/interrupt.h"
-#include "cli/output.h"
+#include "campaign/base/interrupt.h"
+#include "campaign/engine/output.h"
 #include "cli/subcommands.h"
 
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 #include "cli/recording.h"
 
-#include "cli/file.h"
-#include "cli/lookup.h"
-#include "cli/opening.h"
+#include "campaign/base/file.h"
+#include "campaign/plan/lookup.h"
+#include "campaign/process/target_probe.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/ops_file.h"
 #include "targets/plugin.h"
@@ -14,13 +14,13 @@
 static enum exit_code fixed_init(struct setup *fixed, const struct arguments *arguments)
 {
     *fixed = (struct setup){0};
-    return setup_override(fixed, arguments);
+    return setup_override(fixed, &arguments->run);
 }
 
 static bool is_said(const struct arguments *arguments, const char *key)
 {
-    for (uint32_t i = 0; i < arguments->option_count; i++) {
-        if (strcmp(arguments->options[i].key, key) == 0) {
+    for (uint32_t i = 0; i < arguments->run.option_count; i++) {
+        if (strcmp(arguments->run.options[i].key, key) == 0) {
             return true;
         }
     }
@@ -39,8 +39,8 @@ static void drop_options(const char *path, const char *named_target,
                          const struct arguments *arguments, struct setup *setup)
 {
     struct writing dropped;
-    if (arguments->target == NULL || named_target[0] == '\0' ||
-        is_same_target(arguments->target, named_target)) {
+    if (arguments->run.target == NULL || named_target[0] == '\0' ||
+        is_same_target(arguments->run.target, named_target)) {
         return;
     }
     writing_init(&dropped);
@@ -53,7 +53,7 @@ static void drop_options(const char *path, const char *named_target,
     if (dropped.length > 0) {
         message_note(
             "%s: its options are for target %s, and not given to %s:%s; --target-option gives them",
-            path, named_target, arguments->target, writing_string(&dropped));
+            path, named_target, arguments->run.target, writing_string(&dropped));
     }
     setup->option_count = 0;
     writing_deinit(&dropped);
@@ -66,13 +66,13 @@ static enum exit_code override(const char *path, const char *named_target,
 {
     char reason[96];
     drop_options(path, named_target, arguments, &recording->setup);
-    const enum exit_code code = setup_override(&recording->setup, arguments);
-    if (code != EXIT_KEPT || arguments->host_count == 0) {
+    const enum exit_code code = setup_override(&recording->setup, &arguments->run);
+    if (code != EXIT_KEPT || arguments->run.host_count == 0) {
         return code;
     }
     for (size_t i = 0; i < recording->ops.count; i++) {
         const unsigned host = recording->ops.ops[i].host;
-        if (host >= arguments->host_count) {
+        if (host >= arguments->run.host_count) {
             snprintf(reason, sizeof reason, "op %zu is on host %u: --hosts must be %u or more", i,
                      host, host + 1);
             return fail_in_file(path, 0, 0, reason);
@@ -190,9 +190,9 @@ enum exit_code recording_read(const char *path, const struct arguments *argument
     if (code != EXIT_KEPT) {
         return code;
     }
-    struct opening opening;
-    return opening_try(recording->target, &recording->setup, path, arguments->trial_timeout_ns,
-                       &opening);
+    struct target_probe target_probe;
+    return target_probe_run(recording->target, &recording->setup, path,
+                            arguments->run.trial_timeout_ns, &target_probe);
 }
 
 void recording_deinit(struct recording *recording)
@@ -200,15 +200,4 @@ void recording_deinit(struct recording *recording)
     op_list_deinit(&recording->ops);
     free(recording->said);
     recording->said = NULL;
-}
-
-enum exit_code totals_exit_code(const struct run_totals *totals)
-{
-    if (totals->disputed > 0) {
-        return EXIT_HARNESS;
-    }
-    if (totals->premature + totals->broken > 0) {
-        return EXIT_BROKEN;
-    }
-    return totals->unknown > 0 ? EXIT_UNKNOWN : EXIT_KEPT;
 }

@@ -27,7 +27,4 @@ void recording_deinit(struct recording *recording);
 enum exit_code recording_import(const char *path, const struct arguments *arguments,
                                 struct recording *recording, struct writing *notes);
 
-/* How it ended, as an exit code. */
-enum exit_code totals_exit_code(const struct run_totals *totals);
-
 #endif

@@ -33,18 +33,18 @@ void repeat_number(struct writing *text, const char *name, uint64_t value)
 
 void repeat_setup(struct writing *text, const struct arguments *arguments)
 {
-    repeat_option(text, "--target", arguments->target);
-    for (uint32_t i = 0; i < arguments->option_count; i++) {
-        char option[sizeof arguments->options[i].key + sizeof arguments->options[i].value];
-        snprintf(option, sizeof option, "%s=%s", arguments->options[i].key,
-                 arguments->options[i].value);
+    repeat_option(text, "--target", arguments->run.target);
+    for (uint32_t i = 0; i < arguments->run.option_count; i++) {
+        char option[sizeof arguments->run.options[i].key + sizeof arguments->run.options[i].value];
+        snprintf(option, sizeof option, "%s=%s", arguments->run.options[i].key,
+                 arguments->run.options[i].value);
         repeat_option(text, "--target-option", option);
     }
-    repeat_option(text, "--chip", arguments->chip);
-    repeat_number(text, "--capacity", arguments->capacity_bytes);
-    repeat_number(text, "--hosts", arguments->host_count);
-    if (arguments->has_regret_max) {
+    repeat_option(text, "--chip", arguments->run.chip);
+    repeat_number(text, "--capacity", arguments->run.capacity_bytes);
+    repeat_number(text, "--hosts", arguments->run.host_count);
+    if (arguments->run.has_regret_max) {
         writing_append_format(text, " --regret-max %llu",
-                              (unsigned long long)arguments->regret_max);
+                              (unsigned long long)arguments->run.regret_max);
     }
 }

@@ -1,8 +1,8 @@
 #include "cli/watch_parts.h"
 
-#include "cli/checkpoint.h"
-#include "cli/clock.h"
-#include "cli/interrupt.h"
+#include "campaign/base/clock.h"
+#include "campaign/base/interrupt.h"
+#include "campaign/engine/checkpoint.h"
 #include "harness/base/check.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 #include "cli/watch_parts.h"
 
-#include "cli/child.h"
+#include "campaign/process/child.h"
 #include "cli/recording.h"
 #include "harness/lanes/lanes_list.h"
 #include "harness/model/model_update.h"
@@ -123,14 +123,14 @@ static enum exit_code run_and_show(struct watching *watching, const struct recor
                         .op_count = recording->ops.count - lanes_switch_count(&recording->ops)};
     const struct child_job job = {.work = run_list,
                                   .context = &work,
-                                  .duration_ns = watching->arguments->trial_timeout_ns,
+                                  .duration_ns = watching->arguments->run.trial_timeout_ns,
                                   .interruptible = true};
     struct writing answer;
     struct death *death = death_create();
     if (death == NULL) {
         return message_fail(EXIT_HARNESS, "no memory could be had: %m");
     }
-    death_set_op_timeout(watching->arguments->op_timeout_ns);
+    death_set_op_timeout(watching->arguments->run.op_timeout_ns);
     writing_init(&answer);
     const enum child_end end = child_work(&job, &answer, death);
     writing_deinit(&answer);

@@ -3,8 +3,8 @@
 #ifndef CLI_WATCH_PARTS_H
 #define CLI_WATCH_PARTS_H
 
+#include "campaign/engine/output.h"
 #include "cli/arguments.h"
-#include "cli/output.h"
 #include "reports/memory_chart.h"
 
 struct watching {

@@ -1,11 +1,11 @@
 #include "cli/what_if.h"
 
-#include "cli/child.h"
-#include "cli/interrupt.h"
-#include "cli/ops_output.h"
-#include "cli/output.h"
-#include "cli/partial.h"
-#include "cli/place.h"
+#include "campaign/base/interrupt.h"
+#include "campaign/base/ops_output.h"
+#include "campaign/base/partial.h"
+#include "campaign/base/place.h"
+#include "campaign/engine/output.h"
+#include "campaign/process/child.h"
 #include "diagnosis/what_if.h"
 #include "harness/base/size.h"
 #include "harness/op/ops_file.h"
@@ -242,7 +242,7 @@ static void append_json_row(const struct what_if *what_if, size_t i, struct writ
 static void append_result(const struct work *work, enum what_if_result result,
                           const struct what_if *what_if, struct writing *text)
 {
-    if (work->arguments->json) {
+    if (work->arguments->run.json) {
         for (size_t i = 0; i < what_if->count; i++) {
             append_json_row(what_if, i, text);
         }
@@ -258,7 +258,7 @@ static void append_result(const struct work *work, enum what_if_result result,
 static void try_and_answer(void *context, int file)
 {
     struct work *work = context;
-    const struct what_if_wish wish = {
+    const struct what_if_wish wanted = {
         .take = write_list,
         .context = work,
         .named_tags = work->arguments->checkpoint_tags == NULL ? NULL : work->named_tags};
@@ -266,7 +266,7 @@ static void try_and_answer(void *context, int file)
     struct writing text;
     writing_init(&text);
     const enum what_if_result result = what_if_run(work->recording->target, &work->recording->setup,
-                                                   &work->recording->ops, &wish, &what_if);
+                                                   &work->recording->ops, &wanted, &what_if);
     if (result != WHAT_IF_TARGET_REFUSED) {
         append_result(work, result, &what_if, &text);
         (void)(file_write_all(file, &work->code, sizeof work->code) &&
@@ -378,11 +378,11 @@ enum exit_code what_if_explain(const struct arguments *arguments, const struct r
     struct writing answer;
     char death[CHILD_DEATH_BYTES];
     writing_init(&answer);
-    const enum child_end end = child_run(try_and_answer, &work, arguments->trial_timeout_ns, true,
-                                         &answer, death);
+    const enum child_end end = child_run(try_and_answer, &work, arguments->run.trial_timeout_ns,
+                                         true, &answer, death);
     partial_remove(work.partial);
     const bool is_answered = end == CHILD_DONE && answer.length >= sizeof(enum exit_code);
-    code = is_answered ? output_answer(arguments->json, &answer)
+    code = is_answered ? output_answer(arguments->run.json, &answer)
                        : fail_without_answer(arguments->words[0], end, death);
     writing_deinit(&answer);
     return code;

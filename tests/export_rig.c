@@ -43,31 +43,31 @@ void told_judged(void *context, const struct run *run, const struct verdict *ver
 {
     struct told *told = context;
     told_begin(told, run_setup(run));
-    happenings_take(told->happenings, run, verdict);
+    block_events_take(told->block_events, run, verdict);
 }
 
 void told_init(struct told *told, const struct exporter *exporter, FILE *stream)
 {
     *told = (struct told){.exporter = exporter, .export = {.stream = stream}};
     told->events = calloc(EVENT_COUNT_MAX, sizeof *told->events);
-    told->happenings = happenings_create(told_take, told);
+    told->block_events = block_events_create(told_take, told);
     ck_assert_ptr_nonnull(told->events);
-    ck_assert_ptr_nonnull(told->happenings);
+    ck_assert_ptr_nonnull(told->block_events);
 }
 
 void told_deinit(struct told *told)
 {
-    happenings_destroy(told->happenings);
+    block_events_destroy(told->block_events);
     free(told->events);
 }
 
 void told_finish(struct told *told, const struct trial *trial)
 {
     told_begin(told, &trial->setup);
-    struct export_final final = {.reserved_bytes = happenings_reserved(told->happenings),
+    struct export_final final = {.reserved_bytes = block_events_reserved(told->block_events),
                                  .ops = &trial->ops,
-                                 .now_ns = happenings_now_ns(told->happenings)};
-    final.blocks = happenings_blocks(told->happenings, &final.block_count);
+                                 .now_ns = block_events_now_ns(told->block_events)};
+    final.blocks = block_events_blocks(told->block_events, &final.block_count);
     ck_assert(told->exporter->end(&told->export, &final));
     fclose(told->export.stream);
 }

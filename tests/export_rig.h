@@ -3,14 +3,14 @@
 #ifndef TESTS_EXPORT_RIG_H
 #define TESTS_EXPORT_RIG_H
 
-#include "cli/happenings.h"
+#include "cli/block_events.h"
 #include "formats/export.h"
 #include "harness/run/run.h"
 #include "harness/run/trial.h"
 
 /* One run with everything that was told of it. */
 struct told {
-    struct happenings *happenings;
+    struct block_events *block_events;
     struct export_event *events;
     size_t count;
     const struct exporter *exporter; /* NULL: none is fed */

@@ -101,18 +101,19 @@ static void draw_state(struct random *random, uint64_t stack_bytes, uint64_t gra
     }
 }
 
-static void draw_blocks(struct random *random, const struct random_oom_wish *wish, struct oom *oom)
+static void draw_blocks(struct random *random, const struct random_oom_wish *wanted,
+                        struct oom *oom)
 {
     const uint64_t granule = oom->granule_bytes;
     const uint64_t granules = oom->capacity_bytes / granule;
-    const size_t count_max = (size_t)random_below(random, wish->block_count_max + 1);
+    const size_t count_max = (size_t)random_below(random, wanted->block_count_max + 1);
     const uint64_t stack = random_chance(random, 1, 2)
                                ? random_below(random, granules / 3 + 1) * granule
                                : 0;
     uint64_t at = stack;
     oom->block_count = 0;
     while (oom->block_count < count_max) {
-        const uint64_t align = draw_align(random, wish->has_alignments, granule);
+        const uint64_t align = draw_align(random, wanted->has_alignments, granule);
         const uint64_t gap = random_chance(random, 1, 2) ? 0
                                                          : random_between(random, 0, 3) * granule;
         const uint64_t address = (at + gap + align - 1) / align * align;
@@ -157,13 +158,14 @@ static void draw_own_program(struct random *random, struct oom *oom)
     request->own_op = random_chance(random, 1, 2) ? 1000 : OP_NONE;
 }
 
-static void draw_request(struct random *random, const struct random_oom_wish *wish, struct oom *oom)
+static void draw_request(struct random *random, const struct random_oom_wish *wanted,
+                         struct oom *oom)
 {
     const bool is_program = random_chance(random, 1, 3);
     oom->request = (struct oom_request){
         .class = is_program ? REQUEST_PROGRAM : REQUEST_BUFFER,
         .size_bytes = draw_size(random, oom),
-        .align_bytes = draw_align(random, wish->has_alignments, oom->granule_bytes),
+        .align_bytes = draw_align(random, wanted->has_alignments, oom->granule_bytes),
         .own_op = OP_NONE,
     };
     if (is_program) {
@@ -177,13 +179,13 @@ static void draw_request(struct random *random, const struct random_oom_wish *wi
     }
 }
 
-void random_oom_draw(struct random *random, const struct random_oom_wish *wish, struct oom *oom)
+void random_oom_draw(struct random *random, const struct random_oom_wish *wanted, struct oom *oom)
 {
     oom->granule_bytes = UINT64_C(1) << random_between(random, 0, 9);
-    oom->capacity_bytes = random_between(random, 4, wish->granules_max) * oom->granule_bytes;
+    oom->capacity_bytes = random_between(random, 4, wanted->granules_max) * oom->granule_bytes;
     draw_contract(random, oom);
-    draw_blocks(random, wish, oom);
-    draw_request(random, wish, oom);
+    draw_blocks(random, wanted, oom);
+    draw_request(random, wanted, oom);
 }
 
 /* --- tight packings --- */

@@ -14,7 +14,7 @@ struct random_oom_wish {
 
 /* All contracts, refused calls, requests and states of blocks.  *oom keeps its memory from one draw
  * to the next: zero is a valid start, oom_deinit ends it. */
-void random_oom_draw(struct random *random, const struct random_oom_wish *wish, struct oom *oom);
+void random_oom_draw(struct random *random, const struct random_oom_wish *wanted, struct oom *oom);
 
 /* Under repack: up to 20 spans that hold up to 60 movable blocks, and a request for nearly all that
  * is left. */

@@ -874,7 +874,7 @@ static void try_proof(struct forgery *forgery, json_t *proof, char reason[CERTIF
 
 static void draw_premature(struct forgery *forgery, bool is_tight)
 {
-    static const struct random_oom_wish wish = {
+    static const struct random_oom_wish wanted = {
         .granules_max = 30, .block_count_max = 14, .has_alignments = true};
     struct verdict verdict = {.kind = VERDICT_NONE};
     const struct proof *proof = NULL;
@@ -882,7 +882,7 @@ static void draw_premature(struct forgery *forgery, bool is_tight)
         if (is_tight) {
             random_oom_draw_tight(&forgery->random, false, &forgery->oom);
         } else {
-            random_oom_draw(&forgery->random, &wish, &forgery->oom);
+            random_oom_draw(&forgery->random, &wanted, &forgery->oom);
         }
         proof = oracle_prove(forgery->oracle, &forgery->oom, BUDGET, &verdict);
     }

@@ -501,15 +501,16 @@ END_TEST
 int main(void)
 {
     Suite *suite = suite_create("certificate_search");
-    TCase *searching = tcase_create("searches");
-    tcase_add_loop_test(searching, a_whole_log_is_accepted_and_no_log_when_there_is_a_packing, 0,
-                        4);
-    tcase_add_loop_test(searching, no_short_log_at_all_is_accepted_when_there_is_a_packing, 0, 2);
-    tcase_add_test(searching, a_letter_that_is_not_true_is_named);
-    tcase_add_test(searching, a_span_is_left_only_when_no_item_may_come);
-    tcase_add_test(searching, a_search_is_for_what_the_volume_does_not_settle);
-    tcase_add_test(searching, a_walk_of_8192_items_is_no_deeper_than_the_stack);
-    suite_add_tcase(suite, searching);
+    TCase *schedule_search = tcase_create("searches");
+    tcase_add_loop_test(schedule_search, a_whole_log_is_accepted_and_no_log_when_there_is_a_packing,
+                        0, 4);
+    tcase_add_loop_test(schedule_search, no_short_log_at_all_is_accepted_when_there_is_a_packing, 0,
+                        2);
+    tcase_add_test(schedule_search, a_letter_that_is_not_true_is_named);
+    tcase_add_test(schedule_search, a_span_is_left_only_when_no_item_may_come);
+    tcase_add_test(schedule_search, a_search_is_for_what_the_volume_does_not_settle);
+    tcase_add_test(schedule_search, a_walk_of_8192_items_is_no_deeper_than_the_stack);
+    suite_add_tcase(suite, schedule_search);
     TCase *bounds = tcase_create("bounds");
     tcase_add_test(bounds, rounding_is_never_accepted_when_there_is_a_packing);
     suite_add_tcase(suite, bounds);

@@ -1,14 +1,14 @@
 /* What lies under the program: its arguments, its job files, the order in which trials count, and
  * the bytes that travel between its processes. */
+#include "campaign/base/certificates.h"
+#include "campaign/base/message.h"
+#include "campaign/engine/repro_store.h"
+#include "campaign/plan/job.h"
+#include "campaign/plan/lookup.h"
+#include "campaign/trials/trial_result.h"
+#include "campaign/trials/trials.h"
 #include "cli/arguments.h"
-#include "cli/certificates.h"
-#include "cli/job.h"
-#include "cli/judgement.h"
-#include "cli/keeper.h"
-#include "cli/lookup.h"
-#include "cli/message.h"
 #include "cli/subcommands.h"
-#include "cli/trials.h"
 #include "harness/op/ops_file.h"
 #include "tests/scratch.h"
 #include "tests/suite.h"
@@ -36,10 +36,10 @@ START_TEST(options_take_their_value_in_three_ways)
     const char *const given[] = {"--seed", "7",  "slow_leak", "--ops=12", "-c",
                                  "64M",    "--", "--odd",     NULL};
     ck_assert_int_eq(parse(&subcommand_run, given, &arguments), EXIT_KEPT);
-    ck_assert(arguments.has_seed);
-    ck_assert_uint_eq(arguments.seed, 7);
-    ck_assert_uint_eq(arguments.op_count_max, 12);
-    ck_assert_uint_eq(arguments.capacity_bytes, 64u << 20);
+    ck_assert(arguments.run.has_seed);
+    ck_assert_uint_eq(arguments.run.seed, 7);
+    ck_assert_uint_eq(arguments.run.op_count_max, 12);
+    ck_assert_uint_eq(arguments.run.capacity_bytes, 64u << 20);
     ck_assert_uint_eq(arguments.word_count, 2);
     ck_assert_str_eq(arguments.words[0], "slow_leak");
     ck_assert_str_eq(arguments.words[1], "--odd");
@@ -51,19 +51,19 @@ START_TEST(the_largest_seed_is_a_seed)
     struct arguments arguments;
     const char *const given[] = {"--seed", "18446744073709551615", NULL};
     ck_assert_int_eq(parse(&subcommand_run, given, &arguments), EXIT_KEPT);
-    ck_assert_uint_eq(arguments.seed, UINT64_MAX);
+    ck_assert_uint_eq(arguments.run.seed, UINT64_MAX);
 }
 END_TEST
 
 START_TEST(what_is_said_later_overrides_and_the_rest_stays)
 {
-    struct arguments base = {.seed = 1, .has_seed = true, .chip = "v4", .op_count_max = 5};
-    struct arguments over = {
+    struct run_options base = {.seed = 1, .has_seed = true, .chip = "v4", .op_count_max = 5};
+    struct run_options over = {
         .capacity_bytes = 512, .seed = 2, .has_regret_max = true, .regret_max = 3};
-    ck_assert_ptr_null(arguments_set(&base, "--target-option", "defrag=none"));
-    ck_assert_ptr_null(arguments_set(&base, "--target-option", "granule=512"));
-    ck_assert_ptr_null(arguments_set(&over, "--target-option", "defrag=slide"));
-    ck_assert(arguments_merge(&base, &over));
+    ck_assert_ptr_null(run_option_named("--target-option")->set(&base, "defrag=none"));
+    ck_assert_ptr_null(run_option_named("--target-option")->set(&base, "granule=512"));
+    ck_assert_ptr_null(run_option_named("--target-option")->set(&over, "defrag=slide"));
+    ck_assert(run_options_merge(&base, &over));
     ck_assert_uint_eq(base.seed, 1);
     ck_assert_ptr_null(base.chip);
     ck_assert_uint_eq(base.capacity_bytes, 512);
@@ -110,7 +110,7 @@ START_TEST(a_job_file_becomes_its_sections)
     ck_assert_uint_eq(job.count, 2);
     ck_assert_str_eq(job.sections[0].name, "first");
     ck_assert_str_eq(job.sections[0].scenario, "slow_leak");
-    ck_assert_str_eq(job.sections[0].arguments.options[0].key, "defrag");
+    ck_assert_str_eq(job.sections[0].options.options[0].key, "defrag");
     ck_assert_uint_eq(job.sections[1].line, 7);
     ck_assert_ptr_null(job.sections[1].scenario);
     job_deinit(&job);
@@ -136,14 +136,14 @@ static void plan_two(struct plan *plan, struct part parts[2], uint64_t op_count_
 }
 
 /* The trial that ran: it ended after three quarters of its bound, or at it when odd. */
-static struct judgement judgement_of(const struct task *task)
+static struct trial_result trial_result_of(const struct task *task)
 {
-    struct judgement judgement;
-    judgement_init(&judgement);
-    judgement.head.task = *task;
-    judgement.head.totals.ops = task->trial % 2 == 1 ? task->op_count_max
-                                                     : (task->op_count_max * 3 + 3) / 4;
-    return judgement;
+    struct trial_result trial_result;
+    trial_result_init(&trial_result);
+    trial_result.head.task = *task;
+    trial_result.head.totals.ops = task->trial % 2 == 1 ? task->op_count_max
+                                                        : (task->op_count_max * 3 + 3) / 4;
+    return trial_result;
 }
 
 /* Runs a plan with so many at once, finishing the last started first; appends "part:trial:bound ".
@@ -160,14 +160,14 @@ static void play(const struct plan *plan, size_t at_once, struct writing *order)
         if (count == 0) {
             break;
         }
-        struct judgement judgement = judgement_of(&tasks[--count]);
-        trials_put(trials, &judgement);
-        judgement_deinit(&judgement);
-        while (trials_take(trials, &judgement)) {
-            const struct task *task = &judgement.head.task;
+        struct trial_result trial_result = trial_result_of(&tasks[--count]);
+        trials_put(trials, &trial_result);
+        trial_result_deinit(&trial_result);
+        while (trials_take(trials, &trial_result)) {
+            const struct task *task = &trial_result.head.task;
             writing_append_format(order, "%u:%lu:%lu ", task->part, (unsigned long)task->trial,
                                   (unsigned long)task->op_count_max);
-            judgement_deinit(&judgement);
+            trial_result_deinit(&trial_result);
         }
     }
     trials_destroy(trials);
@@ -201,11 +201,11 @@ START_TEST(a_scenario_gets_exactly_the_ops_that_were_asked_for)
     struct task task;
     uint64_t op_counts[2] = {0};
     while (trials_next(trials, &task)) {
-        struct judgement judgement = judgement_of(&task);
-        op_counts[task.part] += judgement.head.totals.ops;
-        trials_put(trials, &judgement);
-        ck_assert(trials_take(trials, &judgement));
-        judgement_deinit(&judgement);
+        struct trial_result trial_result = trial_result_of(&task);
+        op_counts[task.part] += trial_result.head.totals.ops;
+        trials_put(trials, &trial_result);
+        ck_assert(trials_take(trials, &trial_result));
+        trial_result_deinit(&trial_result);
     }
     ck_assert_uint_eq(op_counts[0], 250);
     ck_assert_uint_eq(op_counts[1], 250);
@@ -227,10 +227,10 @@ START_TEST(what_was_started_still_counts_after_a_stop)
     ck_assert(!trials_next(trials, &task));
     size_t taken = 0;
     for (int i = 2; i >= 0; i--) {
-        struct judgement judgement = judgement_of(&tasks[i]);
-        trials_put(trials, &judgement);
-        for (; trials_take(trials, &judgement); taken++) {
-            judgement_deinit(&judgement);
+        struct trial_result trial_result = trial_result_of(&tasks[i]);
+        trials_put(trials, &trial_result);
+        for (; trials_take(trials, &trial_result); taken++) {
+            trial_result_deinit(&trial_result);
         }
     }
     ck_assert_uint_eq(taken, 3);
@@ -247,22 +247,22 @@ START_TEST(a_trial_without_ops_ends_its_scenario)
     struct trials *trials = trials_create(&plan, 0, 8);
     struct task task;
     ck_assert(trials_next(trials, &task));
-    struct judgement judgement;
-    judgement_init(&judgement);
-    judgement.head.task = task;
-    trials_put(trials, &judgement);
-    ck_assert(trials_take(trials, &judgement));
+    struct trial_result trial_result;
+    trial_result_init(&trial_result);
+    trial_result.head.task = task;
+    trials_put(trials, &trial_result);
+    ck_assert(trials_take(trials, &trial_result));
     ck_assert(!trials_next(trials, &task));
-    judgement_deinit(&judgement);
+    trial_result_deinit(&trial_result);
     trials_destroy(trials);
 }
 END_TEST
 
 START_TEST(a_judgement_survives_its_way_and_no_other_bytes_are_one)
 {
-    struct judgement sent, received;
+    struct trial_result sent, received;
     struct writing bytes;
-    judgement_init(&sent);
+    trial_result_init(&sent);
     sent.head.task.trial = 9;
     sent.head.has_list = true;
     sent.setup.seed = 77;
@@ -276,10 +276,10 @@ START_TEST(a_judgement_survives_its_way_and_no_other_bytes_are_one)
                                           .certificate_bytes = 3};
     sent.head.kept_count = 1;
     writing_init(&bytes);
-    judgement_pack(&sent, &bytes);
+    trial_result_pack(&sent, &bytes);
 
-    judgement_init(&received);
-    ck_assert(judgement_unpack(bytes.bytes, bytes.length, &received));
+    trial_result_init(&received);
+    ck_assert(trial_result_unpack(bytes.bytes, bytes.length, &received));
     ck_assert_uint_eq(received.head.task.trial, 9);
     ck_assert_uint_eq(received.setup.seed, 77);
     ck_assert_uint_eq(received.ops.count, 1);
@@ -288,36 +288,36 @@ START_TEST(a_judgement_survives_its_way_and_no_other_bytes_are_one)
     ck_assert_str_eq(writing_string(&received.notable), "line two\n");
     ck_assert_str_eq(writing_string(&received.certificates), "{}\n");
     ck_assert_uint_eq(received.head.kept[0].verdict.op, 5);
-    judgement_deinit(&received);
+    trial_result_deinit(&received);
 
     for (size_t length = 0; length < bytes.length; length += 1 + length / 64) {
-        judgement_init(&received);
-        ck_assert(!judgement_unpack(bytes.bytes, length, &received));
-        judgement_deinit(&received);
+        trial_result_init(&received);
+        ck_assert(!trial_result_unpack(bytes.bytes, length, &received));
+        trial_result_deinit(&received);
     }
     writing_deinit(&bytes);
-    judgement_deinit(&sent);
+    trial_result_deinit(&sent);
 }
 END_TEST
 
 /* A trial of 8 ops; its third and fifth stayed unknown. */
-static void judgement_with_unknowns(struct judgement *judgement)
+static void trial_result_with_unknowns(struct trial_result *trial_result)
 {
-    judgement_init(judgement);
-    setup_init(&judgement->setup);
-    judgement->setup.capacity_bytes = 1 << 20;
+    trial_result_init(trial_result);
+    setup_init(&trial_result->setup);
+    trial_result->setup.capacity_bytes = 1 << 20;
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = 4096;
     for (int i = 0; i < 8; i++) {
-        op_list_append(&judgement->ops, &op);
+        op_list_append(&trial_result->ops, &op);
     }
-    judgement->head.has_list = true;
+    trial_result->head.has_list = true;
     for (uint32_t i = 2; i <= 4; i += 2) {
-        struct kept_oom *oom = &judgement->head.kept[judgement->head.kept_count++];
+        struct kept_oom *oom = &trial_result->head.kept[trial_result->head.kept_count++];
         oom->verdict = (struct verdict){.kind = VERDICT_UNKNOWN, .op = i, .reason = "no end"};
-        oom->certificate_start = judgement->certificates.length;
-        writing_append_format(&judgement->certificates, "certificate of op %u\n", i);
-        oom->certificate_bytes = judgement->certificates.length - oom->certificate_start;
+        oom->certificate_start = trial_result->certificates.length;
+        writing_append_format(&trial_result->certificates, "certificate of op %u\n", i);
+        oom->certificate_bytes = trial_result->certificates.length - oom->certificate_start;
     }
 }
 
@@ -338,19 +338,19 @@ START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
     ck_assert_ptr_nonnull(mkdtemp(directory));
     struct part parts[2];
     struct plan plan;
-    const struct keeper keeper = {directory, 100};
-    struct keeper_paths paths;
-    struct judgement judgement;
+    const struct repro_store repro_store = {directory, 100};
+    struct repro_store_paths paths;
+    struct trial_result trial_result;
     plan_two(&plan, parts, 250);
     strcpy(parts[0].name, "a part/of two");
-    judgement_with_unknowns(&judgement);
+    trial_result_with_unknowns(&trial_result);
     for (size_t i = 0; i < 2; i++) {
-        const struct kept_oom *oom = &judgement.head.kept[i];
-        const struct kept kept = keeper_take_oom(&keeper, &plan, &judgement, oom);
-        ck_assert_int_eq(kept.result, KEEPER_KEPT);
+        const struct kept_oom *oom = &trial_result.head.kept[i];
+        const struct kept kept = repro_store_take_oom(&repro_store, &plan, &trial_result, oom);
+        ck_assert_int_eq(kept.result, REPRO_STORE_KEPT);
         ck_assert_uint_eq(kept.op_count, oom->verdict.op + 1);
         ck_assert_ptr_nonnull(strstr(kept.base, "unknown-a_part_of_two-"));
-        keeper_paths_init(&paths, &keeper, "repros", kept.base);
+        repro_store_paths_init(&paths, &repro_store, "repros", kept.base);
         expect_file(paths.certificate, i == 0 ? "certificate of op 2\n" : "certificate of op 4\n");
         struct setup setup;
         struct op_list ops;
@@ -359,9 +359,9 @@ START_TEST(an_unknown_oom_leaves_its_list_up_to_it_and_its_certificate)
         ck_assert_int_eq(ops_file_read(paths.repro, &setup, &ops, &error), OPS_FILE_OK);
         ck_assert_uint_eq(ops.count, oom->verdict.op + 1);
         op_list_deinit(&ops);
-        keeper_forget(&keeper, kept.base);
+        repro_store_forget(&repro_store, kept.base);
     }
-    judgement_deinit(&judgement);
+    trial_result_deinit(&trial_result);
     static const char *const folders[] = {"/repros", "/certificates", ""};
     for (size_t i = 0; i < 3; i++) {
         char path[SCRATCH_PATH_BYTES + 16];
@@ -385,15 +385,15 @@ END_TEST
 
 START_TEST(a_disputed_verdict_is_no_broken_promise)
 {
-    struct judgement judgement;
-    judgement_with_unknowns(&judgement);
-    judgement.head.first = (struct verdict){.kind = VERDICT_PREMATURE, .rule = RULE_PREMATURE};
-    ck_assert_str_eq(judgement_rule(&judgement), "premature");
-    ck_assert_ptr_null(judgement_dispute(&judgement));
-    judgement.head.kept[1].verdict.kind = VERDICT_DISPUTED;
-    ck_assert_ptr_null(judgement_rule(&judgement));
-    ck_assert_ptr_eq(judgement_dispute(&judgement), &judgement.head.kept[1]);
-    judgement_deinit(&judgement);
+    struct trial_result trial_result;
+    trial_result_with_unknowns(&trial_result);
+    trial_result.head.first = (struct verdict){.kind = VERDICT_PREMATURE, .rule = RULE_PREMATURE};
+    ck_assert_str_eq(trial_result_rule(&trial_result), "premature");
+    ck_assert_ptr_null(trial_result_dispute(&trial_result));
+    trial_result.head.kept[1].verdict.kind = VERDICT_DISPUTED;
+    ck_assert_ptr_null(trial_result_rule(&trial_result));
+    ck_assert_ptr_eq(trial_result_dispute(&trial_result), &trial_result.head.kept[1]);
+    trial_result_deinit(&trial_result);
 }
 END_TEST
 
@@ -436,25 +436,25 @@ START_TEST(a_trial_sends_the_certificates_of_what_stayed_unknown_with_its_list)
     const struct plan plan = {.parts = &part, .count = 1};
     const struct task task = {.op_count_max = 1000};
     struct last_words *words = last_words_create();
-    struct judgement judgement;
-    judgement_init(&judgement);
-    judgement_make(&plan, &task, words, &judgement);
-    const struct judgement_head *head = &judgement.head;
+    struct trial_result trial_result;
+    trial_result_init(&trial_result);
+    trial_result_make(&plan, &task, words, &trial_result);
+    const struct trial_result_head *head = &trial_result.head;
     ck_assert_uint_eq(head->totals.unknown, 2);
     ck_assert_uint_eq(head->kept_count, 2);
     ck_assert_uint_eq(head->certificates_checked, 2);
     ck_assert(head->has_list);
-    ck_assert_uint_eq(judgement.ops.count, recorded.count);
+    ck_assert_uint_eq(trial_result.ops.count, recorded.count);
     for (size_t i = 0; i < 2; i++) {
         const struct kept_oom *oom = &head->kept[i];
         char reason[CERTIFICATE_REASON_BYTES];
         ck_assert_int_eq(oom->verdict.kind, VERDICT_UNKNOWN);
-        ck_assert(certificate_is_accepted(judgement.certificates.bytes + oom->certificate_start,
+        ck_assert(certificate_is_accepted(trial_result.certificates.bytes + oom->certificate_start,
                                           oom->certificate_bytes, reason));
-        ck_assert_int_eq(judgement.all.bytes[oom->all_end - 1], '\n');
-        ck_assert_int_eq(judgement.notable.bytes[oom->notable_end - 1], '\n');
+        ck_assert_int_eq(trial_result.all.bytes[oom->all_end - 1], '\n');
+        ck_assert_int_eq(trial_result.notable.bytes[oom->notable_end - 1], '\n');
     }
-    judgement_deinit(&judgement);
+    trial_result_deinit(&trial_result);
     last_words_destroy(words);
     op_list_deinit(&recorded);
 }

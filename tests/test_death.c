@@ -1,7 +1,7 @@
 /* What a child leaves when it dies: each way to die has its name, and a fault of ours is none of
  * the target's. */
-#include "cli/child.h"
-#include "cli/judgement.h"
+#include "campaign/process/child.h"
+#include "campaign/trials/trial_result.h"
 #include "harness/base/check.h"
 #include "harness/device/host_memory.h"
 #include "tests/suite.h"
@@ -205,15 +205,15 @@ START_TEST(a_trial_that_a_check_of_ours_ended_breaks_no_rule)
 {
     const struct task task = {.trial = 1};
     struct last_words *words = last_words_create();
-    struct judgement judgement;
+    struct trial_result trial_result;
     ck_assert_ptr_nonnull(words);
-    judgement_init(&judgement);
+    trial_result_init(&trial_result);
     words->death.kind = DEATH_CHECK;
-    judgement_make_dead(&task, words, &judgement);
-    ck_assert_int_eq(judgement.head.end, JUDGEMENT_FAILED);
-    ck_assert_ptr_null(judgement_rule(&judgement));
-    ck_assert_uint_eq(judgement.head.totals.broken, 0);
-    judgement_deinit(&judgement);
+    trial_result_make_dead(&task, words, &trial_result);
+    ck_assert_int_eq(trial_result.head.end, TRIAL_RESULT_FAILED);
+    ck_assert_ptr_null(trial_result_rule(&trial_result));
+    ck_assert_uint_eq(trial_result.head.totals.broken, 0);
+    trial_result_deinit(&trial_result);
     last_words_destroy(words);
 }
 END_TEST

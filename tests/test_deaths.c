@@ -1,8 +1,8 @@
 /* Each planted target that ends its process, hangs, or spoils memory becomes one finding; its
  * shrunk list ends in that finding and in no other, in a fresh process. */
-#include "cli/attempt.h"
-#include "cli/shrinking.h"
-#include "cli/workers.h"
+#include "campaign/process/attempt.h"
+#include "campaign/process/shrink_process.h"
+#include "campaign/trials/workers.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/faulty_scenario.h"
@@ -52,53 +52,53 @@ static const struct scenario *scenario_named(const char *name)
 }
 
 /* One trial in a worker, as a run has it. */
-static void run_trial(struct workers *workers, uint64_t number, struct judgement *judgement)
+static void run_trial(struct workers *workers, uint64_t number, struct trial_result *trial_result)
 {
     const struct task task = {.is_sampled = true, .trial = number, .op_count_max = OP_COUNT_MAX};
     enum workers_result result = WORKERS_NOTHING;
     ck_assert(workers_start(workers, &task));
     while (result == WORKERS_NOTHING) {
-        result = workers_take(workers, WAIT_MS, judgement);
+        result = workers_take(workers, WAIT_MS, trial_result);
     }
     ck_assert_int_eq(result, WORKERS_READY);
 }
 
 /* Trials until one has a finding.  False: none had. */
-static bool find(const struct plan *plan, struct judgement *judgement)
+static bool find(const struct plan *plan, struct trial_result *trial_result)
 {
     bool is_found = false;
     struct workers *workers = workers_create(plan, 1, TRIAL_TIMEOUT_NS);
     ck_assert_ptr_nonnull(workers);
     for (uint64_t i = 0; i < TRIAL_COUNT_MAX && !is_found; i++) {
-        judgement_deinit(judgement);
-        judgement_init(judgement);
-        run_trial(workers, i, judgement);
-        is_found = judgement_rule(judgement) != NULL;
+        trial_result_deinit(trial_result);
+        trial_result_init(trial_result);
+        run_trial(workers, i, trial_result);
+        is_found = trial_result_rule(trial_result) != NULL;
     }
     workers_destroy(workers);
     return is_found;
 }
 
-static void check_shrunk(const struct target *target, const struct judgement *judgement)
+static void check_shrunk(const struct target *target, const struct trial_result *trial_result)
 {
-    const struct shrinking shrinking = {.target = target,
-                                        .setup = &judgement->setup,
-                                        .ops = &judgement->ops,
-                                        .signature = judgement->head.signature,
-                                        .replay_count_max = REPLAY_COUNT_MAX};
+    const struct shrink_process shrink_process = {.target = target,
+                                                  .setup = &trial_result->setup,
+                                                  .ops = &trial_result->ops,
+                                                  .signature = trial_result->head.signature,
+                                                  .replay_count_max = REPLAY_COUNT_MAX};
     const struct attempt attempt = {.target = target,
-                                    .setup = &judgement->setup,
+                                    .setup = &trial_result->setup,
                                     .duration_ns = TRIAL_TIMEOUT_NS,
                                     .is_run_again = true};
     struct shrunk shrunk = {0};
     struct attempt_result result;
     op_list_init(&shrunk.ops);
-    ck_assert_msg(shrinking_run(&shrinking, &shrunk) == SHRINKING_DONE, "%s: %s",
-                  judgement->head.signature, shrunk.why);
+    ck_assert_msg(shrink_process_run(&shrink_process, &shrunk) == SHRINK_PROCESS_DONE, "%s: %s",
+                  trial_result->head.signature, shrunk.why);
     attempt_run(&attempt, &shrunk.ops, NULL, &result);
-    ck_assert_str_eq(result.signature, judgement->head.signature);
-    ck_assert_str_eq(shrunk.signature, judgement->head.signature);
-    ck_assert_uint_le(shrunk.ops.count, judgement->ops.count);
+    ck_assert_str_eq(result.signature, trial_result->head.signature);
+    ck_assert_str_eq(shrunk.signature, trial_result->head.signature);
+    ck_assert_uint_le(shrunk.ops.count, trial_result->ops.count);
     op_list_deinit(&shrunk.ops);
     writing_deinit(&shrunk.certificate);
 }
@@ -131,22 +131,22 @@ START_TEST(a_plant_is_one_finding_and_its_shrunk_list_the_same_one)
         struct part part = part_of(ground, seed);
         const struct plan plan = {
             .parts = &part, .count = 1, .setup = part.setup, .duration_ns = UINT64_MAX};
-        struct judgement judgement;
-        judgement_init(&judgement);
-        const bool is_found = find(&plan, &judgement);
-        const char *signature = judgement.head.signature;
+        struct trial_result trial_result;
+        trial_result_init(&trial_result);
+        const bool is_found = find(&plan, &trial_result);
+        const char *signature = trial_result.head.signature;
         if (is_found && strncmp(signature, ground->signature, strlen(ground->signature)) == 0) {
-            ck_assert_str_eq(judgement_rule(&judgement), part.target->breaks);
+            ck_assert_str_eq(trial_result_rule(&trial_result), part.target->breaks);
             caught_count++;
             /* To shrink costs a process for each list: a few seeds are enough unless all are asked
              * for. */
             if (caught_count <= SHRUNK_COUNT || getenv("HBMSTRESS_EXHAUSTIVE") != NULL) {
-                check_shrunk(part.target, &judgement);
+                check_shrunk(part.target, &trial_result);
             }
         } else if (is_found) {
             snprintf(other, sizeof other, "%s", signature);
         }
-        judgement_deinit(&judgement);
+        trial_result_deinit(&trial_result);
     }
     ck_assert_msg(caught_count >= CAUGHT_MIN, "%s: caught for %u of %d seeds; else %s",
                   ground->target, caught_count, SEED_COUNT, other);

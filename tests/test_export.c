@@ -1,5 +1,5 @@
 /* What a run did goes out whole: events that replay to the state at the end, and come in again. */
-#include "cli/wishes.h"
+#include "campaign/plan/op_options.h"
 #include "formats/formats.h"
 #include "harness/generate/faulting.h"
 #include "harness/op/ops_file.h"
@@ -131,7 +131,7 @@ static void check_events(const char *name, struct told *told)
     for (size_t i = 0; i < told->count; i++) {
         image_take(&image, &told->events[i]);
     }
-    const struct export_block *blocks = happenings_blocks(told->happenings, &count);
+    const struct export_block *blocks = block_events_blocks(told->block_events, &count);
     ck_assert_msg(image.count == count, "%s: %zu blocks told, %zu there", name, image.count, count);
     for (size_t i = 0; i < count; i++) {
         const struct export_event at = {.host = blocks[i].host, .address = blocks[i].address};
@@ -165,9 +165,9 @@ static void sum_judged(void *context, const struct run *run, const struct verdic
 /* Blocks that are stranded on the host, and memory that goes bad. */
 static struct fault_wish all_faults(void)
 {
-    struct fault_wish wish = {0};
-    ck_assert_ptr_null(wishes_parse_faults("all", &wish));
-    return wish;
+    struct fault_wish wanted = {0};
+    ck_assert_ptr_null(op_options_parse_faults("all", &wanted));
+    return wanted;
 }
 
 static void run_scenario(const struct scenario *scenario, uint64_t seed, const char *defrag,
@@ -194,7 +194,7 @@ static void run_scenario(const struct scenario *scenario, uint64_t seed, const c
     ck_assert_msg(trial_run(&plan, &listener, &trial, reason), "%s: %s", scenario->name, reason);
     check_events(scenario->name, &summing.told);
     size_t count = 0;
-    const struct export_block *blocks = happenings_blocks(summing.told.happenings, &count);
+    const struct export_block *blocks = block_events_blocks(summing.told.block_events, &count);
     for (size_t i = 0; i < count; i++) {
         summing.in_use_bytes[blocks[i].host] -= blocks[i].size_bytes;
     }

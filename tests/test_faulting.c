@@ -46,13 +46,13 @@ static void slip(struct faulting *faulting, const struct run *run, uint32_t own_
 
 START_TEST(a_kind_is_on_in_a_quarter_of_all_trials)
 {
-    const struct fault_wish wish = {.kinds = FAULTING_ALL};
+    const struct fault_wish wanted = {.kinds = FAULTING_ALL};
     uint32_t on_counts[FAULTING_KIND_COUNT] = {0};
     uint32_t without_any = 0;
     for (uint64_t seed = 0; seed < TRIAL_COUNT; seed++) {
         struct faulting faulting;
         uint32_t on = 0;
-        faulting_init(&faulting, &wish, seed);
+        faulting_init(&faulting, &wanted, seed);
         for (unsigned i = 0; i < FAULTING_KIND_COUNT; i++) {
             on_counts[i] += faulting.kinds[i].period != 0;
             on += faulting.kinds[i].period != 0;
@@ -69,11 +69,11 @@ END_TEST
 
 START_TEST(chances_are_spread_over_their_range)
 {
-    const struct fault_wish wish = {.kinds = 1u << FAULT_COPY};
+    const struct fault_wish wanted = {.kinds = 1u << FAULT_COPY};
     uint32_t low = 0, high = 0;
     for (uint64_t seed = 0; seed < TRIAL_COUNT; seed++) {
         struct faulting faulting;
-        faulting_init(&faulting, &wish, seed);
+        faulting_init(&faulting, &wanted, seed);
         const uint32_t period = faulting.kinds[FAULT_COPY].period;
         if (period == 0) {
             continue;
@@ -92,9 +92,9 @@ START_TEST(only_kinds_that_are_on_and_wished_for_come)
 {
     struct run *run = open_run(1);
     for (uint64_t seed = 0; seed < 200; seed++) {
-        const struct fault_wish wish = {.kinds = (uint32_t)random_derive(seed, 1) & FAULTING_ALL};
+        const struct fault_wish wanted = {.kinds = (uint32_t)random_derive(seed, 1) & FAULTING_ALL};
         struct faulting faulting;
-        faulting_init(&faulting, &wish, seed);
+        faulting_init(&faulting, &wanted, seed);
         const struct faulting drawn = faulting;
         struct op_list slipped;
         op_list_init(&slipped);
@@ -104,7 +104,7 @@ START_TEST(only_kinds_that_are_on_and_wished_for_come)
             ck_assert(op->kind == OP_FAULT || op->kind == OP_RETIRE);
             const unsigned kind = op->kind == OP_RETIRE ? FAULTING_RETIRE : op->tag;
             ck_assert_uint_ne(drawn.kinds[kind].period, 0);
-            ck_assert_uint_ne(wish.kinds >> kind & 1, 0);
+            ck_assert_uint_ne(wanted.kinds >> kind & 1, 0);
         }
         op_list_deinit(&slipped);
     }

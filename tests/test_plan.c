@@ -71,10 +71,10 @@ static bool find(struct rig *rig)
 }
 
 /* Draws until there is a plan. */
-static void draw_found(struct rig *rig, const struct random_oom_wish *wish)
+static void draw_found(struct rig *rig, const struct random_oom_wish *wanted)
 {
     do {
-        random_oom_draw(&rig->random, wish, &rig->oom);
+        random_oom_draw(&rig->random, wanted, &rig->oom);
     } while (!find(rig));
 }
 
@@ -401,12 +401,12 @@ struct moved {
     uint64_t plan_count, minimal_count, granules, least_granules;
 };
 
-static struct moved measure_moves(struct rig *rig, const struct random_oom_wish *wish,
+static struct moved measure_moves(struct rig *rig, const struct random_oom_wish *wanted,
                                   enum defrag_contract defrag)
 {
     struct moved moved = {0};
     for (int i = 0; i < TINY_COUNT; i++) {
-        random_oom_draw(&rig->random, wish, &rig->oom);
+        random_oom_draw(&rig->random, wanted, &rig->oom);
         rig->oom.defrag = defrag;
         if (!find(rig) || rig->plan.move_count == 0) {
             continue;
@@ -427,7 +427,7 @@ static struct moved measure_moves(struct rig *rig, const struct random_oom_wish 
         "plan: of %llu tiny plans that %s%s, %llu move the least there is; together they move %llu granules, the "
         "least is %llu\n",
         (unsigned long long)moved.plan_count, defrag == DEFRAG_SLIDE ? "slide" : "repack",
-        wish->has_alignments ? " aligned blocks" : "", (unsigned long long)moved.minimal_count,
+        wanted->has_alignments ? " aligned blocks" : "", (unsigned long long)moved.minimal_count,
         (unsigned long long)moved.granules, (unsigned long long)moved.least_granules);
     ck_assert_uint_gt(moved.plan_count, 1000);
     return moved;

@@ -1,8 +1,8 @@
 /* A list with two defects in it: its shrunk list has the one that was asked for, however it is
  * tried. */
-#include "cli/attempt.h"
-#include "cli/child.h"
-#include "cli/shrinking.h"
+#include "campaign/process/attempt.h"
+#include "campaign/process/child.h"
+#include "campaign/process/shrink_process.h"
 #include "harness/base/random.h"
 #include "targets/targets.h"
 #include "tests/suite.h"
@@ -62,13 +62,13 @@ static void check_no_slide(const struct target *target, const char *first, const
         op_list_init(&shrunk.ops);
         draw_list(seed, &ops);
         signature_of(target, &setup, &ops, signature);
-        const struct shrinking shrinking = {.target = target,
-                                            .setup = &setup,
-                                            .ops = &ops,
-                                            .signature = signature,
-                                            .replay_count_max = REPLAY_COUNT_MAX};
-        ck_assert_msg(shrinking_run(&shrinking, &shrunk) == SHRINKING_DONE, "%s: %s", signature,
-                      shrunk.why);
+        const struct shrink_process shrink_process = {.target = target,
+                                                      .setup = &setup,
+                                                      .ops = &ops,
+                                                      .signature = signature,
+                                                      .replay_count_max = REPLAY_COUNT_MAX};
+        ck_assert_msg(shrink_process_run(&shrink_process, &shrunk) == SHRINK_PROCESS_DONE, "%s: %s",
+                      signature, shrunk.why);
         signature_of(target, &setup, &shrunk.ops, shrunk_signature);
         ck_assert_str_eq(shrunk_signature, signature);
         ck_assert_uint_lt(shrunk.ops.count, ops.count);
@@ -110,9 +110,9 @@ START_TEST(a_list_that_shows_nothing_is_not_shrunk)
     op_list_init(&ops);
     op_list_init(&shrunk.ops);
     draw_list(1, &ops);
-    const struct shrinking shrinking = {
+    const struct shrink_process shrink_process = {
         .target = target_find("hbm"), .setup = &setup, .ops = &ops, .replay_count_max = 100};
-    ck_assert_int_eq(shrinking_run(&shrinking, &shrunk), SHRINKING_NOT_BROKEN);
+    ck_assert_int_eq(shrink_process_run(&shrink_process, &shrunk), SHRINK_PROCESS_NOT_BROKEN);
     op_list_deinit(&ops);
     op_list_deinit(&shrunk.ops);
     writing_deinit(&shrunk.certificate);

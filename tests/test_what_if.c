@@ -15,13 +15,13 @@
 enum { DRAWN_COUNT = 40, DRAWN_OPS = 400, PARAMETERS_TRIED = 4, TRIAL_OPS = 1200 };
 
 /* What the tests below went through. */
-struct census {
+struct occupancy {
     unsigned applied, refused, fits, fails;
 };
 
 /* Applies every remedy with its first parameters; remedy_list_measure fails the test for what is
  * illegal. */
-static void try_all(struct remedy_list *list, struct census *census)
+static void try_all(struct remedy_list *list, struct occupancy *occupancy)
 {
     char note[REMEDY_NOTE_BYTES];
     for (size_t i = 0; remedies[i] != NULL; i++) {
@@ -33,15 +33,15 @@ static void try_all(struct remedy_list *list, struct census *census)
                 break;
             }
             if (!remedy_apply(remedy, &list->given, parameter, &list->result)) {
-                census->refused++;
+                occupancy->refused++;
                 ck_assert_str_ne(list->result.note, "");
                 continue;
             }
             struct what_if_row row;
             remedy_list_measure(list, &row);
-            census->applied++;
-            census->fits += row.end == WHAT_IF_FITS;
-            census->fails += row.end == WHAT_IF_NO_MEMORY;
+            occupancy->applied++;
+            occupancy->fits += row.end == WHAT_IF_FITS;
+            occupancy->fails += row.end == WHAT_IF_NO_MEMORY;
             ck_assert_uint_le(row.peak_bytes, row.capacity_bytes);
             ck_assert_uint_le(row.headroom_bytes, row.capacity_bytes);
         }
@@ -70,7 +70,7 @@ static void draw(uint64_t seed, struct setup *setup, struct op_list *ops)
 
 START_TEST(variants_of_drawn_lists_are_legal_and_keep_every_promise)
 {
-    struct census census = {0};
+    struct occupancy occupancy = {0};
     for (uint64_t seed = 1; seed <= DRAWN_COUNT; seed++) {
         struct setup setup;
         struct op_list ops;
@@ -80,14 +80,14 @@ START_TEST(variants_of_drawn_lists_are_legal_and_keep_every_promise)
         setup.capacity_bytes *= seed % 2 == 0 ? 16
                                               : 1; /* most of these do not run out, and stay long */
         remedy_list_take(&list, &setup, &ops);
-        try_all(&list, &census);
+        try_all(&list, &occupancy);
         remedy_list_deinit(&list);
         op_list_deinit(&ops);
     }
-    printf("drawn lists: %u variants, %u fit, %u run out; %u refusals\n", census.applied,
-           census.fits, census.fails, census.refused);
-    ck_assert_uint_gt(census.fits, 200);
-    ck_assert_uint_gt(census.fails, 200);
+    printf("drawn lists: %u variants, %u fit, %u run out; %u refusals\n", occupancy.applied,
+           occupancy.fits, occupancy.fails, occupancy.refused);
+    ck_assert_uint_gt(occupancy.fits, 200);
+    ck_assert_uint_gt(occupancy.fails, 200);
 }
 END_TEST
 
@@ -113,7 +113,7 @@ static bool run_trial(const struct scenario *scenario, uint64_t seed, struct tri
 static void check_row(void *context, const struct what_if_row *row, const struct setup *setup,
                       const struct op_list *ops)
 {
-    struct census *census = context;
+    struct occupancy *occupancy = context;
     struct trial again;
     char reason[RUN_REASON_BYTES] = "";
     ck_assert_msg(trial_replay(target_find("hbm"), setup, ops, NULL, &again, reason), "%s: %s",
@@ -121,8 +121,8 @@ static void check_row(void *context, const struct what_if_row *row, const struct
     ck_assert_int_eq(again.first.kind, VERDICT_NONE);
     ck_assert_msg((again.totals.ooms == 0) == (row->end == WHAT_IF_FITS), "%s: %s, but %llu OOMs",
                   row->title, what_if_end_name(row->end), (unsigned long long)again.totals.ooms);
-    census->fits += row->end == WHAT_IF_FITS;
-    census->fails += row->end != WHAT_IF_FITS;
+    occupancy->fits += row->end == WHAT_IF_FITS;
+    occupancy->fails += row->end != WHAT_IF_FITS;
     trial_deinit(&again);
 }
 
@@ -130,13 +130,13 @@ START_TEST(every_row_of_every_scenario_is_true_when_its_list_is_replayed)
 {
     const struct scenario *scenario = scenarios[_i];
     const struct target *target = target_find("hbm");
-    struct census census = {0};
-    const struct what_if_wish wish = {.take = check_row, .context = &census};
+    struct occupancy occupancy = {0};
+    const struct what_if_wish wanted = {.take = check_row, .context = &occupancy};
     for (uint64_t seed = 1; seed <= 3; seed++) {
         struct trial trial;
         struct what_if what_if;
         const bool has_oom = run_trial(scenario, seed, &trial);
-        ck_assert_int_eq(what_if_run(target, &trial.setup, &trial.ops, &wish, &what_if),
+        ck_assert_int_eq(what_if_run(target, &trial.setup, &trial.ops, &wanted, &what_if),
                          WHAT_IF_DONE);
         ck_assert(has_oom == (what_if.op != OP_NONE));
         ck_assert(has_oom == (what_if.rows[0].end == WHAT_IF_NO_MEMORY));
@@ -144,8 +144,8 @@ START_TEST(every_row_of_every_scenario_is_true_when_its_list_is_replayed)
         what_if_deinit(&what_if);
         trial_deinit(&trial);
     }
-    printf("%s: %u lists fit, %u do not\n", scenario->name, census.fits, census.fails);
-    ck_assert_uint_gt(census.fits, 0);
+    printf("%s: %u lists fit, %u do not\n", scenario->name, occupancy.fits, occupancy.fails);
+    ck_assert_uint_gt(occupancy.fits, 0);
 }
 END_TEST
 
@@ -320,14 +320,14 @@ END_TEST
 START_TEST(each_named_tag_has_its_row_and_all_of_them_the_last_however_many)
 {
     bool named_tags[OP_TAG_COUNT];
-    const struct what_if_wish wish = {.named_tags = named_tags};
+    const struct what_if_wish wanted = {.named_tags = named_tags};
     struct what_if what_if;
     struct remedy_list list;
     size_t row_count = 0;
     memset(named_tags, true, sizeof named_tags);
     remedy_list_parse(&list, "0: alloc size=600K\n1: alloc size=600K\n");
     ck_assert_int_eq(
-        what_if_run(list.given.target, list.given.setup, list.given.ops, &wish, &what_if),
+        what_if_run(list.given.target, list.given.setup, list.given.ops, &wanted, &what_if),
         WHAT_IF_DONE);
     for (size_t i = 0; i < what_if.count; i++) {
         row_count += strncmp(what_if.rows[i].title, "checkpointing-", strlen("checkpointing-")) ==

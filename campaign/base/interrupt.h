@@ -1,0 +1,21 @@
+/* Ctrl-C and its like: the first one asks the run to end after the current trials, the second
+ * ends the program as the system does by default. */
+#ifndef CAMPAIGN_BASE_INTERRUPT_H
+#define CAMPAIGN_BASE_INTERRUPT_H
+
+#include <stdbool.h>
+
+/* Takes SIGINT, SIGTERM and SIGHUP; ignores SIGPIPE and SIGXFSZ, so that a closed pipe and a
+ * full disk are failed writes. */
+void interrupt_install(void);
+
+/* In a child: the parent alone decides when it ends. */
+void interrupt_ignore(void);
+
+bool interrupt_asked(void);
+
+/* Names the file that the second one removes before the program ends: it is not whole.  NULL: there
+ * is none any more. path is copied, and shorter than FILE_PATH_BYTES.  One file at a time. */
+void interrupt_removes(const char *path);
+
+#endif

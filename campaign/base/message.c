@@ -1,0 +1,94 @@
+#include "campaign/base/message.h"
+
+#include "reports/writing.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void message_print(const char *format, va_list list) __attribute__((format(printf, 1, 0)));
+static void message_print(const char *format, va_list list)
+{
+    char *said = NULL;
+    struct writing text;
+    writing_init(&text);
+    writing_append(&text, "hbmstress: ");
+    if (vasprintf(&said, format, list) >= 0) {
+        writing_append_visible(&text, said);
+        free(said);
+    }
+    writing_append(&text, "\n");
+    /* When standard error is gone there is nobody left to tell. */
+    (void)writing_print(&text, stderr);
+    writing_deinit(&text);
+}
+
+enum exit_code message_fail(enum exit_code code, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    message_print(format, list);
+    va_end(list);
+    return code;
+}
+
+void message_note(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    message_print(format, list);
+    va_end(list);
+}
+
+enum exit_code message_unknown(const char *kind, const char *name, const char *near,
+                               const char *hint)
+{
+    if (near != NULL) {
+        return message_fail(EXIT_USAGE, "unknown %s '%s'; did you mean '%s'?", kind, name, near);
+    }
+    return message_fail(EXIT_USAGE, "unknown %s '%s'; %s", kind, name, hint);
+}
+
+enum { NAME_BYTES_MAX = 64 };
+
+/* Levenshtein's distance, one row at a time; both at most NAME_BYTES_MAX long. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[NAME_BYTES_MAX + 1];
+    size_t length = strlen(b);
+    for (size_t i = 0; i <= length; i++) {
+        row[i] = i;
+    }
+    for (size_t line = 1; *a != '\0'; a++, line++) {
+        size_t diagonal = row[0];
+        row[0] = line;
+        for (size_t i = 1; i <= length; i++) {
+            size_t replaced = diagonal + (*a != b[i - 1]);
+            size_t least = row[i - 1] < row[i] ? row[i - 1] + 1 : row[i] + 1;
+            diagonal = row[i];
+            row[i] = replaced < least ? replaced : least;
+        }
+    }
+    return row[length];
+}
+
+const char *message_nearest(const char *name, const char *const *names, size_t count)
+{
+    size_t length = strlen(name);
+    if (length > NAME_BYTES_MAX) {
+        return NULL;
+    }
+    const char *nearest = NULL;
+    size_t best = length / 3 + 2; /* one more than what is near enough */
+    for (size_t i = 0; i < count; i++) {
+        if (strlen(names[i]) > NAME_BYTES_MAX) {
+            continue;
+        }
+        size_t edits = distance(name, names[i]);
+        if (edits < best) {
+            best = edits;
+            nearest = names[i];
+        }
+    }
+    return nearest;
+}

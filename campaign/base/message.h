@@ -1,0 +1,26 @@
+/* What the program says when it cannot do what was asked: one line on standard error, whatever
+ * bytes the names in it have; and the valid name that a wrong one is nearest to. */
+#ifndef CAMPAIGN_BASE_MESSAGE_H
+#define CAMPAIGN_BASE_MESSAGE_H
+
+#include "campaign/base/exit_code.h"
+
+#include <stddef.h>
+
+/* Prints "hbmstress: ..." and the line end; control characters are escaped.  Returns code. */
+enum exit_code message_fail(enum exit_code code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* The same for what goes on in spite of it. */
+void message_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* "unknown KIND 'NAME'; did you mean 'NEAR'?", or with near NULL "unknown KIND 'NAME'; HINT".
+ * Returns EXIT_USAGE. */
+enum exit_code message_unknown(const char *kind, const char *name, const char *near,
+                               const char *hint);
+
+/* The name of names[count] with the fewest edits to name, at most a third of its length plus one;
+ * NULL when none is so near.  The first of equals wins. */
+const char *message_nearest(const char *name, const char *const *names, size_t count);
+
+#endif

@@ -1,0 +1,24 @@
+/* A campaign: the trials of a plan, run by workers, judged, counted in their order; what breaks is
+ * shrunk in the background and kept; at every moment another process could go on with it. */
+#ifndef CAMPAIGN_ENGINE_CAMPAIGN_H
+#define CAMPAIGN_ENGINE_CAMPAIGN_H
+
+#include "campaign/base/message.h"
+#include "campaign/engine/checkpoint.h"
+#include "campaign/plan/plan.h"
+#include "campaign/plan/run_options.h"
+
+/* Runs the plan into options->out.  EXIT_KEPT or another code by what was found, after all
+ * messages. */
+enum exit_code campaign_run(const struct run_options *options, const struct plan *plan);
+
+/* Goes on where *checkpoint says, in directory; plan is the one that description was made from
+ * (campaign_fits). Takes over both. */
+enum exit_code campaign_go_on(const struct run_options *options, const struct plan *plan,
+                              const char *directory, struct campaign_description *description,
+                              struct checkpoint *checkpoint);
+
+/* Whether the plan decides on the same trials as the campaign's did. */
+bool campaign_fits(const struct campaign_description *description, const struct plan *plan);
+
+#endif

@@ -1,0 +1,81 @@
+#include "campaign/engine/private/campaign_state.h"
+
+#include "campaign/plan/op_options.h"
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t digest_bytes(uint64_t digest, const void *bytes, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        digest = (digest ^ ((const unsigned char *)bytes)[i]) *
+                 UINT64_C(1099511628211); /* FNV-1a */
+    }
+    return digest;
+}
+
+static uint64_t plan_digest(const struct plan *plan, uint64_t replay_sample)
+{
+    uint64_t digest = digest_bytes(UINT64_C(14695981039346656037), &replay_sample,
+                                   sizeof replay_sample);
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct part *part = &plan->parts[i];
+        const uint64_t bounds[] = {part->op_count_max,         part->trial_count_max,
+                                   part->duration_ns,          part->capacity_is_free,
+                                   part->faults.kinds,         part->lanes.lane_count,
+                                   part->lanes.schedule_count, part->lanes.argument,
+                                   part->lanes.backend,        part->lanes.checks_races};
+        const char *strategy = part->lanes.strategy == NULL ? "" : part->lanes.strategy->name;
+        digest = digest_bytes(digest, part->name, strlen(part->name) + 1);
+        digest = digest_bytes(digest, &part->setup, sizeof part->setup);
+        digest = digest_bytes(digest, bounds, sizeof bounds);
+        digest = digest_bytes(digest, strategy, strlen(strategy) + 1);
+    }
+    return digest;
+}
+
+bool campaign_fits(const struct campaign_description *description, const struct plan *plan)
+{
+    return description->head.part_count == plan->count &&
+           description->head.plan_digest == plan_digest(plan, description->head.replay_sample);
+}
+
+static void describe_part(const struct part *part, struct campaign_part *to)
+{
+    memcpy(to->name, part->name, sizeof to->name);
+    memcpy(to->note, part->note, sizeof to->note);
+    to->setup = part->setup;
+    (void)op_options_print_faults(&part->faults, to->faults, sizeof to->faults);
+    if (part->lanes.lane_count != 0) {
+        lane_options_report(&part->lanes, &to->lanes);
+    }
+    to->op_count_max = part->op_count_max;
+    to->trial_count_max = part->trial_count_max;
+    to->duration_ns = part->duration_ns;
+}
+
+void campaign_describe(const struct run_options *options, const struct plan *plan,
+                       struct campaign_description *description)
+{
+    memset(description, 0, sizeof *description);
+    description->head.setup = plan->setup;
+    description->head.duration_ns = plan->duration_ns;
+    description->head.replay_sample = options->replay_sample;
+    description->head.plan_digest = plan_digest(plan, options->replay_sample);
+    description->head.shard_index = plan->shard_index;
+    description->head.shard_count = plan->shard_count;
+    description->head.part_count = plan->count;
+    description->head.argument_count = options->raw_count;
+    description->head.has_canary = plan->has_canary;
+    description->head.requires_probes = plan->requires_probes;
+    memcpy(description->head.seed_source, plan->seed_source, sizeof description->head.seed_source);
+    description->parts = calloc(plan->count, sizeof *description->parts);
+    CHECK(description->parts != NULL);
+    for (size_t i = 0; i < plan->count; i++) {
+        describe_part(&plan->parts[i], &description->parts[i]);
+    }
+    for (size_t i = 0; i < options->raw_count; i++) {
+        writing_append_bytes(&description->arguments, options->raw[i], strlen(options->raw[i]) + 1);
+    }
+}

@@ -1,0 +1,85 @@
+#include "campaign/engine/private/campaign_state.h"
+
+#include "campaign/base/message.h"
+#include "campaign/plan/canary.h"
+#include "reports/json_lines.h"
+#include "reports/terminal.h"
+
+enum exit_code campaign_exit_code(struct campaign *campaign)
+{
+    const struct report_end *end = &campaign->at->state.end;
+    if (campaign->is_failed || campaign->output.is_failed) {
+        return EXIT_HARNESS;
+    }
+    if (campaign->at->state.is_finished && !campaign->at->state.is_canary_reported &&
+        campaign->plan->has_canary) {
+        return EXIT_HARNESS;
+    }
+    if (campaign->at->state.is_finished &&
+        campaign_view_missed_probes(&campaign->view, campaign->at) != NULL) {
+        return EXIT_HARNESS;
+    }
+    if (campaign->at->state.is_disputed) {
+        return EXIT_HARNESS;
+    }
+    const enum exit_code code = totals_exit_code(&end->totals);
+    /* A job that was cut short has not shown what it was to show. */
+    return code == EXIT_KEPT && campaign->plan->has_canary && !campaign->at->state.is_finished
+               ? EXIT_HARNESS
+               : code;
+}
+
+static void say_what_is_missing(struct campaign *campaign)
+{
+    const char *missed = campaign_view_missed_probes(&campaign->view, campaign->at);
+    if (!campaign->at->state.is_finished) {
+        return;
+    }
+    if (campaign->plan->has_canary && !campaign->at->state.is_canary_reported) {
+        (void)message_fail(
+            EXIT_HARNESS,
+            "the canary %s was run %llu times and its defect was not reported: what this "
+            "campaign did not find means nothing",
+            canary_of(campaign->plan)->setup.target,
+            (unsigned long long)campaign->at->state.canary_trials);
+    }
+    if (missed != NULL) {
+        (void)message_fail(EXIT_HARNESS, "probes that the job requires were never hit: %s", missed);
+    }
+}
+
+void campaign_say_end(struct campaign *campaign)
+{
+    struct campaign_state *state = &campaign->at->state;
+    state->is_finished = !state->end.is_interrupted && !campaign->is_failed &&
+                         !campaign->output.is_failed;
+    (void)campaign_save(campaign, true);
+    state->end.seed = campaign->plan->setup.seed;
+    state->end.exit_code = (int)campaign_exit_code(campaign);
+    campaign_view_clear(&campaign->view);
+    say_what_is_missing(campaign);
+    campaign_view_lines(&campaign->view, campaign->at, &campaign->text);
+    campaign_say_line(campaign);
+    campaign_view_tables(&campaign->view, campaign->at, &campaign->text);
+    output_text(&campaign->output, &campaign->text);
+    writing_clear(&campaign->text);
+    output_flush(&campaign->output);
+    if (!campaign->is_failed && !campaign->output.is_failed) {
+        campaign->is_failed = !campaign_view_write(&campaign->view, campaign->at);
+    }
+}
+
+void campaign_say_start(struct campaign *campaign, bool goes_on)
+{
+    const struct report_start *start = campaign_view_start(&campaign->view);
+    json_start(&campaign->text, start);
+    if (goes_on) {
+        output_line_to_standard(&campaign->output, &campaign->text);
+    } else {
+        output_line(&campaign->output, &campaign->text);
+    }
+    writing_clear(&campaign->text);
+    terminal_start(&campaign->text, start);
+    campaign_say_text(campaign);
+    output_flush(&campaign->output);
+}

@@ -1,0 +1,181 @@
+#include "campaign/engine/private/campaign_state.h"
+
+#include "campaign/base/message.h"
+#include "reports/json_lines.h"
+
+/* --- those that break no promise --- */
+
+/* The lines of a trial's OOMs while the paths of what was kept are put in. */
+struct lines {
+    const struct writing *from;
+    size_t done;
+    struct writing to;
+};
+
+static void lines_add_paths(struct lines *lines, size_t line_end,
+                            const struct report_finding *finding)
+{
+    if (line_end == 0) {
+        return;
+    }
+    /* Two bytes end a line: the bracket and the newline. */
+    writing_append_bytes(&lines->to, lines->from->bytes + lines->done, line_end - 2 - lines->done);
+    json_paths(&lines->to, finding->repro, finding->certificate);
+    line_close(&lines->to);
+    lines->done = line_end;
+}
+
+static void lines_end(struct lines *lines)
+{
+    writing_append_bytes(&lines->to, lines->from->bytes + lines->done,
+                         lines->from->length - lines->done);
+}
+
+/* Whether the files of one more OOM of that kind are kept. */
+static bool is_wanted(struct part_state *part, enum verdict_kind kind)
+{
+    switch (kind) {
+    case VERDICT_JUSTIFIED:
+        return part->justified_kept++ < TRIAL_RESULT_JUSTIFIED_COUNT_MAX;
+    case VERDICT_UNKNOWN:
+        return part->unknown_kept++ < TRIAL_RESULT_UNKNOWN_COUNT_MAX;
+    default:
+        return kind == VERDICT_DISPUTED; /* a dispute ends the run: there are few */
+    }
+}
+
+/* Beside that of a finding, which names them itself, what a merge is to take. */
+static void note_kept(struct campaign *campaign, const char *folder, const char *base,
+                      const char *extension)
+{
+    struct writing *kept = &campaign->at->kept;
+    writing_append_format(kept, "%s/%s%s", folder, base, extension);
+    writing_append_bytes(kept, "", 1);
+}
+
+static void keep_oom(struct campaign *campaign, const struct trial_result *trial_result,
+                     const struct kept_oom *oom, struct lines *all, struct lines *notable)
+{
+    struct repro_store_paths paths;
+    const struct kept kept = repro_store_take_oom(&campaign->repro_store, campaign->plan,
+                                                  trial_result, oom);
+    if (kept.result == REPRO_STORE_FAILED) {
+        campaign_take_failure(campaign);
+        return;
+    }
+    campaign->at->state.certificate_count++;
+    repro_store_paths_init(&paths, &campaign->repro_store, "repros", kept.base);
+    struct report_finding finding = campaign_finding(campaign, trial_result, &oom->verdict,
+                                                     oom->message);
+    finding.certificate = paths.certificate;
+    note_kept(campaign, "certificates", kept.base, ".json");
+    if (oom->verdict.kind == VERDICT_UNKNOWN) {
+        note_kept(campaign, "repros", kept.base, ".ops");
+        campaign_add_files(&finding, &paths, &kept);
+        campaign_say_kept(campaign, &finding);
+    }
+    lines_add_paths(all, oom->all_end, &finding);
+    lines_add_paths(notable, oom->notable_end, &finding);
+}
+
+/* Keeps what is to be kept of the OOMs that break no promise. */
+static void keep_ooms(struct campaign *campaign, const struct trial_result *trial_result,
+                      struct lines *all, struct lines *notable)
+{
+    struct part_state *part = &campaign->at->parts[trial_result->head.task.part];
+    for (size_t i = 0; i < trial_result->head.kept_count; i++) {
+        const struct kept_oom *oom = &trial_result->head.kept[i];
+        if (campaign->is_failed || campaign->output.is_failed) {
+            return; /* one line tells of a full disk */
+        }
+        const bool is_told_elsewhere = oom->verdict.kind == VERDICT_PREMATURE ||
+                                       oom->verdict.kind == VERDICT_DISPUTED;
+        if (!is_told_elsewhere && is_wanted(part, oom->verdict.kind)) {
+            keep_oom(campaign, trial_result, oom, all, notable);
+        }
+    }
+}
+
+/* The OOMs of a trial: all of them to standard output, and to the file until that is large. */
+void campaign_say_ooms(struct campaign *campaign, const struct trial_result *trial_result)
+{
+    struct output *output = &campaign->output;
+    struct lines all = {.from = &trial_result->all}, notable = {.from = &trial_result->notable};
+    keep_ooms(campaign, trial_result, &all, &notable);
+    lines_end(&all);
+    lines_end(&notable);
+    output_line_to_standard(output, &all.to);
+    if (!campaign_results_are_full(campaign)) {
+        output_line_to_results(output, &all.to);
+    } else {
+        output_line_to_results(output, &notable.to);
+        campaign->at->state.end.verdicts_omitted += trial_result->head.totals.justified;
+    }
+    writing_deinit(&all.to);
+    writing_deinit(&notable.to);
+}
+
+/* --- those on which our judges disagree --- */
+
+/* The first one is told on standard error: nothing else of this run counts. */
+static void campaign_alarm(struct campaign *campaign, const struct report_finding *finding)
+{
+    campaign->at->state.is_disputed = true;
+    json_dispute(&campaign->text, finding);
+    campaign_say_line(campaign);
+    campaign_say_kept(campaign, finding);
+    if (campaign->is_alarmed) {
+        return;
+    }
+    campaign->is_alarmed = true;
+    (void)message_fail(EXIT_HARNESS,
+                       "the judges disagree: op %lu of %s trial %llu, seed %llu: %s; a fault of "
+                       "hbmstress, kept in %s",
+                       (unsigned long)finding->verdict->op, finding->place.scenario,
+                       (unsigned long long)finding->place.trial, (unsigned long long)finding->seed,
+                       finding->verdict->reason,
+                       finding->repro == NULL ? "no file" : finding->repro);
+}
+
+static void add_dispute(struct campaign *campaign, struct report_finding *finding,
+                        const struct repro_store_paths *paths, const struct kept *kept)
+{
+    campaign_add_files(finding, paths, kept);
+    finding->certificate = paths->certificate;
+    note_kept(campaign, "disputes", kept->base, ".ops");
+    note_kept(campaign, "disputes", kept->base, ".json");
+}
+
+void campaign_say_dispute(struct campaign *campaign, const struct trial_result *trial_result)
+{
+    const struct kept_oom *oom = trial_result_dispute(trial_result);
+    struct repro_store_paths paths;
+    if (oom == NULL) {
+        return;
+    }
+    struct report_finding finding = campaign_finding(campaign, trial_result, &oom->verdict,
+                                                     oom->message);
+    const struct kept kept = repro_store_take_oom(&campaign->repro_store, campaign->plan,
+                                                  trial_result, oom);
+    repro_store_paths_init(&paths, &campaign->repro_store, "disputes", kept.base);
+    if (kept.result == REPRO_STORE_FAILED) {
+        campaign_take_failure(campaign);
+    } else {
+        add_dispute(campaign, &finding, &paths, &kept);
+    }
+    campaign_alarm(campaign, &finding);
+}
+
+/* The checker does not accept the certificate of a shrunk list. */
+void campaign_say_shrunk_dispute(struct campaign *campaign, const struct trial_result *trial_result,
+                                 const struct kept *kept)
+{
+    struct repro_store_paths paths;
+    struct report_finding finding = campaign_finding(campaign, trial_result, &kept->dispute,
+                                                     trial_result->head.message);
+    repro_store_paths_init(&paths, &campaign->repro_store, "disputes", kept->base);
+    add_dispute(campaign, &finding, &paths, kept);
+    campaign->at->parts[trial_result->head.task.part].totals.disputed++;
+    campaign->at->state.end.totals.disputed++;
+    campaign_alarm(campaign, &finding);
+}

@@ -1,0 +1,129 @@
+#include "campaign/engine/private/campaign_state.h"
+
+#include "campaign/base/message.h"
+#include "campaign/engine/failed_trial.h"
+#include "campaign/plan/canary.h"
+#include "reports/json_lines.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Noise makes some tag grow in some trial: a scenario's tag is named when most of the trials that
+ * were long enough for a look end with one that grows; then the one that grew most. */
+static void part_take_growth(struct part_state *part, const struct trial_result_head *head)
+{
+    part->look_count += head->looked_op_count > 0;
+    if (!head->is_growing) {
+        return;
+    }
+    part->growing_count++;
+    uint64_t most = part->growth.last_bytes - part->growth.first_bytes;
+    if (head->growth.last_bytes - head->growth.first_bytes <= most) {
+        return;
+    }
+    part->growth = head->growth;
+    snprintf(part->growing_tag, sizeof part->growing_tag, "%s", head->growing_tag);
+}
+
+void campaign_say_trial(struct campaign *campaign, const struct trial_result *trial_result)
+{
+    const struct trial_result_head *head = &trial_result->head;
+    const struct part *part = &campaign->plan->parts[head->task.part];
+    const struct report_trial trial = {.place = {part->name, head->task.trial},
+                                       .seed = plan_trial_seed(part, head->task.trial),
+                                       .totals = &head->totals,
+                                       .signature = head->signature,
+                                       .digest = head->digest};
+    json_trial(&campaign->text, &trial);
+    output_line_to_standard(&campaign->output, &campaign->text);
+    if (!campaign_results_are_full(campaign)) {
+        output_line_to_results(&campaign->output, &campaign->text);
+    } else {
+        campaign->at->state.end.trials_omitted++;
+    }
+    writing_clear(&campaign->text);
+}
+
+static void count_trial(struct campaign *campaign, const struct trial_result_head *head)
+{
+    struct part_state *part = &campaign->at->parts[head->task.part];
+    struct report_end *end = &campaign->at->state.end;
+    part->trials++;
+    part->elapsed_ns += head->elapsed_ns;
+    run_totals_add(&part->totals, &head->totals);
+    part_take_growth(part, head);
+    if (head->fullest.capacity_bytes > 0) {
+        memory_track_add(&part->memory,
+                         (struct memory_point){part->totals.ops + part->totals.skipped,
+                                               head->fullest.used_bytes,
+                                               head->fullest.capacity_bytes});
+    }
+    end->trials++;
+    end->certificates_checked += head->certificates_checked;
+    run_totals_add(&end->totals, &head->totals);
+}
+
+static void take_refusal(struct campaign *campaign, const struct trial_result_head *head)
+{
+    struct part_state *part = &campaign->at->parts[head->task.part];
+    snprintf(part->note, sizeof part->note, "ended at trial %llu: the target refuses its setup: %s",
+             (unsigned long long)head->task.trial, head->reason);
+}
+
+/* The canary's verdicts are what is to be seen, not what is wrong. */
+static void take_canary(struct campaign *campaign, const struct trial_result *trial_result)
+{
+    const struct part *canary = canary_of(campaign->plan);
+    const char *rule = trial_result_rule(trial_result);
+    campaign->at->state.canary_trials++;
+    campaign->at->state.is_canary_reported |= rule != NULL &&
+                                              strcmp(rule, canary->target->breaks) == 0;
+    if (campaign->at->state.is_canary_reported ||
+        campaign->at->state.canary_trials >= CANARY_TRIAL_COUNT_MAX) {
+        trials_finish(campaign->trials, trial_result->head.task.part);
+    }
+}
+
+bool campaign_canary_is_settled(const struct campaign *campaign)
+{
+    return canary_of(campaign->plan) == NULL || campaign->at->state.is_canary_reported ||
+           campaign->at->state.canary_trials >= CANARY_TRIAL_COUNT_MAX;
+}
+
+/* Of the jobs; takes over the judgement. */
+static void take_trial(struct campaign *campaign, struct trial_result *trial_result)
+{
+    count_trial(campaign, &trial_result->head);
+    campaign_say_ooms(campaign, trial_result);
+    campaign_say_dispute(campaign, trial_result);
+    if (trial_result_rule(trial_result) == NULL || campaign->is_failed ||
+        campaign->output.is_failed) {
+        campaign_say_trial(campaign, trial_result);
+        trial_result_deinit(trial_result);
+        return;
+    }
+    campaign->pending = *trial_result;
+    if (!campaign_begin_finding(campaign)) {
+        campaign_end_finding(campaign, NULL);
+    }
+}
+
+void campaign_take(struct campaign *campaign, struct trial_result *trial_result)
+{
+    const struct trial_result_head *head = &trial_result->head;
+    const bool is_canary = canary_of(campaign->plan) != NULL &&
+                           head->task.part == campaign->plan->count - 1;
+    if (head->end == TRIAL_RESULT_FAILED) {
+        campaign->is_failed = failed_trial_report(campaign->plan, trial_result,
+                                                  campaign->repro_store.directory) != EXIT_KEPT;
+    } else if (is_canary) {
+        campaign_say_dispute(campaign, trial_result);
+        take_canary(campaign, trial_result);
+    } else if (head->end == TRIAL_RESULT_REFUSED) {
+        take_refusal(campaign, head);
+    } else {
+        take_trial(campaign, trial_result);
+        return;
+    }
+    trial_result_deinit(trial_result);
+}

@@ -1,0 +1,315 @@
+#include "campaign/engine/campaign_view.h"
+
+#include "campaign/base/clock.h"
+#include "campaign/base/file.h"
+#include "campaign/base/message.h"
+#include "harness/base/check.h"
+#include "harness/run/probe.h"
+#include "reports/json_lines.h"
+#include "reports/junit.h"
+#include "reports/summary.h"
+#include "reports/terminal.h"
+#include "targets/targets.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Lines of the table that are not a job's, and the one of the cursor. */
+enum { SCREEN_LINES_BESIDE = 4 };
+
+/* In a pipe there is a line a minute, from the first minute on. */
+#define PIPE_LINE_NS UINT64_C(60000000000)
+
+void campaign_view_init(struct campaign_view *view, const struct campaign_description *description,
+                        const char *directory)
+{
+    const struct campaign_head *head = &description->head;
+    const size_t count = head->part_count;
+    *view = (struct campaign_view){.description = description,
+                                   .directory = directory,
+                                   .part_count = count - (head->has_canary != 0)};
+    view->parts = calloc(count, sizeof *view->parts);
+    view->results = calloc(count, sizeof *view->results);
+    view->part_names = calloc(count, sizeof *view->part_names);
+    view->probes = calloc(PROBE_COUNT, sizeof *view->probes);
+    CHECK(view->parts != NULL && view->results != NULL && view->part_names != NULL &&
+          view->probes != NULL);
+    for (size_t i = 0; i < count; i++) {
+        const struct campaign_part *part = &description->parts[i];
+        view->part_names[i] = part->name;
+        view->parts[i] = (struct report_part){.name = part->name,
+                                              .scenario = part->setup.scenario,
+                                              .setup = &part->setup,
+                                              .op_count_max = part->op_count_max,
+                                              .faults = part->faults,
+                                              .lanes = part->lanes};
+    }
+    view->start = (struct report_start){
+        .subcommand = "run",
+        .setup = &head->setup,
+        .duration_ns = head->duration_ns,
+        .seed_source = head->seed_source[0] == '\0' ? NULL : head->seed_source,
+        .replay_sample = head->replay_sample,
+        .parts = view->parts,
+        .part_count = view->part_count};
+    if (head->has_canary) {
+        const struct setup *setup = &description->parts[count - 1].setup;
+        const struct target *target = target_find(setup->target);
+        view->canary = (struct report_canary){
+            .target = setup->target,
+            .scenario = setup->scenario,
+            .breaks = target == NULL || target->breaks == NULL ? "" : target->breaks};
+    }
+}
+
+static void forget_findings(struct campaign_view *view)
+{
+    findings_free_report(view->known, view->known_count);
+    view->known = NULL;
+    view->known_count = 0;
+}
+
+void campaign_view_deinit(struct campaign_view *view)
+{
+    forget_findings(view);
+    free(view->parts);
+    free(view->results);
+    free(view->part_names);
+    free(view->probes);
+    writing_deinit(&view->text);
+    writing_deinit(&view->missed);
+}
+
+const struct report_start *campaign_view_start(const struct campaign_view *view)
+{
+    return &view->start;
+}
+
+/* --- what stands --- */
+
+/* How far a part is, in the unit of its own bound. */
+static void take_progress(const struct campaign_head *head, const struct campaign_part *part,
+                          const struct part_state *state, struct report_result *result)
+{
+    result->is_finished = state->progress.is_finished;
+    if (part->trial_count_max != UINT64_MAX) {
+        result->done = state->trials;
+        result->due = part->trial_count_max / head->shard_count;
+    } else if (part->op_count_max != UINT64_MAX) {
+        result->done = state->progress.op_count;
+        result->due = part->op_count_max / head->shard_count;
+    } else if (part->duration_ns != UINT64_MAX) {
+        result->done = state->elapsed_ns;
+        result->due = part->duration_ns;
+    }
+}
+
+static void take_result(const struct campaign_view *view, const struct part_state *state, size_t i)
+{
+    const struct campaign_part *part = &view->description->parts[i];
+    struct report_result *result = &view->results[i];
+    *result = (struct report_result){.name = part->name,
+                                     .scenario = part->setup.scenario,
+                                     .trials = state->trials,
+                                     .totals = state->totals,
+                                     .elapsed_ns = state->elapsed_ns,
+                                     .finding_count = state->finding_count,
+                                     .findings_only_counted = state->findings_only_counted};
+    take_progress(&view->description->head, part, state, result);
+    if (part->note[0] != '\0' || state->note[0] != '\0') {
+        result->note = part->note[0] != '\0' ? part->note : state->note;
+    }
+    if (state->growing_count * 2 > state->look_count) {
+        result->growing_tag = state->growing_tag;
+        result->growth = state->growth;
+    }
+}
+
+static struct report_campaign view_of(struct campaign_view *view, const struct checkpoint *at)
+{
+    const struct report_end *end = &at->state.end;
+    const uint64_t duration_ns = view->description->head.duration_ns;
+    for (size_t i = 0; i < view->part_count; i++) {
+        take_result(view, &at->parts[i], i);
+    }
+    for (unsigned i = 0; i < PROBE_COUNT; i++) {
+        view->probes[i] = (struct report_probe){probe_info((enum probe)i)->name,
+                                                end->totals.probes[i]};
+    }
+    forget_findings(view);
+    view->known_count = at->findings.count;
+    view->known = findings_report(&at->findings, view->directory, view->part_names);
+    view->canary.trials = at->state.canary_trials;
+    view->canary.is_reported = at->state.is_canary_reported;
+    return (struct report_campaign){
+        .start = &view->start,
+        .results = view->results,
+        .result_count = view->part_count,
+        .findings = view->known,
+        .finding_count = view->known_count,
+        .probes = view->probes,
+        .probe_count = view->description->head.requires_probes ? PROBE_COUNT : 0,
+        .probe_pair_count = probe_pairs_ever_hit(end->totals.probe_pairs),
+        .probe_pair_count_max = probe_pairs_possible(),
+        .canary = view->description->head.has_canary ? &view->canary : NULL,
+        .end = end,
+        .duration_left_ns = duration_ns == UINT64_MAX        ? UINT64_MAX
+                            : end->elapsed_ns >= duration_ns ? 0
+                                                             : duration_ns - end->elapsed_ns};
+}
+
+/* --- while it runs --- */
+
+void campaign_view_watch(struct campaign_view *view)
+{
+    struct winsize size = {0};
+    const bool is_terminal = isatty(STDOUT_FILENO) && isatty(STDERR_FILENO);
+    const bool has_size = is_terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 &&
+                          size.ws_col > 0;
+    watch_init(&view->watch, is_terminal,
+               watch_wants_colour(is_terminal, getenv("NO_COLOR"), getenv("TERM")),
+               has_size ? size.ws_col : 0);
+    if (has_size && size.ws_row > SCREEN_LINES_BESIDE &&
+        size.ws_row - SCREEN_LINES_BESIDE < WATCH_JOB_COUNT_MAX) {
+        view->watch.job_count_max = size.ws_row - SCREEN_LINES_BESIDE;
+    }
+    if (!is_terminal) {
+        view->watch.next_ns = clock_now_ns() +
+                              PIPE_LINE_NS; /* a short run says nothing in between */
+    }
+    view->watches = true;
+}
+
+static void draw(struct campaign_view *view)
+{
+    (void)writing_print(&view->text, stderr);
+    (void)fflush(stderr);
+    writing_clear(&view->text);
+}
+
+void campaign_view_show(struct campaign_view *view, const struct checkpoint *at)
+{
+    const uint64_t now_ns = clock_now_ns();
+    if (!view->watches || !watch_is_due(&view->watch, now_ns)) {
+        return;
+    }
+    const struct report_campaign campaign = view_of(view, at);
+    watch_print(&view->watch, &campaign, now_ns, &view->text);
+    draw(view);
+}
+
+void campaign_view_clear(struct campaign_view *view)
+{
+    if (!view->watches) {
+        return;
+    }
+    watch_clear(&view->watch, &view->text);
+    draw(view);
+}
+
+/* --- at the end --- */
+
+void campaign_view_lines(struct campaign_view *view, const struct checkpoint *at,
+                         struct writing *text)
+{
+    const struct report_campaign campaign = view_of(view, at);
+    for (size_t i = 0; i < campaign.result_count; i++) {
+        json_result(text, &campaign.results[i]);
+    }
+    if (campaign.canary != NULL) {
+        json_canary(text, campaign.canary);
+    }
+    json_end(text, campaign.end);
+}
+
+void campaign_view_tables(struct campaign_view *view, const struct checkpoint *at,
+                          struct writing *text)
+{
+    const struct report_campaign campaign = view_of(view, at);
+    struct report_end with_source = *campaign.end;
+    const struct report_end *end = &with_source;
+    with_source.seed_source = view->start.seed_source;
+    terminal_results(text, campaign.results, campaign.result_count);
+    terminal_findings(text, campaign.findings, campaign.finding_count);
+    if (end->verdicts_omitted + end->trials_omitted > 0) {
+        writing_append_visible(text, view->directory);
+        writing_append_format(
+            text,
+            "/results.jsonl: %llu justified verdicts and %llu trials are left out beyond "
+            "--results-limit\n",
+            (unsigned long long)end->verdicts_omitted, (unsigned long long)end->trials_omitted);
+    }
+    if (at->state.certificate_count > 0) {
+        writing_append_visible(text, view->directory);
+        writing_append_format(
+            text, "/certificates: %llu for hbmstress check; %llu were checked meanwhile\n",
+            (unsigned long long)at->state.certificate_count,
+            (unsigned long long)end->certificates_checked);
+    }
+    if (campaign.canary != NULL) {
+        terminal_canary(text, campaign.canary);
+    }
+    terminal_end(text, end);
+}
+
+static const char summary_name[] = "summary.json", junit_name[] = "junit.xml";
+
+static bool forget_report(const char *directory, const char *name)
+{
+    char path[FILE_PATH_BYTES];
+    snprintf(path, sizeof path, "%.3800s/%s", directory, name);
+    if (unlink(path) == 0 || errno == ENOENT) {
+        return true;
+    }
+    (void)message_fail(EXIT_HARNESS, "%s: %m", path);
+    return false;
+}
+
+bool campaign_view_forget(const char *directory)
+{
+    return forget_report(directory, summary_name) && forget_report(directory, junit_name);
+}
+
+static bool write_report(const struct campaign_view *view, const char *name,
+                         const struct writing *text)
+{
+    char path[FILE_PATH_BYTES];
+    snprintf(path, sizeof path, "%.3800s/%s", view->directory, name);
+    if (file_replace(path, text->bytes, text->length, true)) {
+        return true;
+    }
+    (void)message_fail(EXIT_HARNESS, "%s: %m", path);
+    return false;
+}
+
+bool campaign_view_write(struct campaign_view *view, const struct checkpoint *at)
+{
+    const struct report_campaign campaign = view_of(view, at);
+    writing_clear(&view->text);
+    summary_print(&view->text, &campaign);
+    bool is_written = write_report(view, summary_name, &view->text);
+    writing_clear(&view->text);
+    junit_print(&view->text, &campaign);
+    is_written = is_written && write_report(view, junit_name, &view->text);
+    writing_clear(&view->text);
+    if (!is_written) {
+        (void)campaign_view_forget(view->directory);
+    }
+    return is_written;
+}
+
+const char *campaign_view_missed_probes(struct campaign_view *view, const struct checkpoint *at)
+{
+    writing_clear(&view->missed);
+    for (unsigned i = 0; i < PROBE_COUNT && view->description->head.requires_probes; i++) {
+        if (at->state.end.totals.probes[i] != 0) {
+            continue;
+        }
+        writing_append(&view->missed, view->missed.length == 0 ? "" : ", ");
+        writing_append(&view->missed, probe_info((enum probe)i)->name);
+    }
+    return view->missed.length == 0 ? NULL : writing_string(&view->missed);
+}

@@ -1,0 +1,60 @@
+/* A campaign as people and programs see it: what reports/ prints of its description and of where it
+ * stands. */
+#ifndef CAMPAIGN_ENGINE_CAMPAIGN_VIEW_H
+#define CAMPAIGN_ENGINE_CAMPAIGN_VIEW_H
+
+#include "campaign/engine/checkpoint.h"
+#include "reports/report.h"
+#include "reports/watch.h"
+#include "reports/writing.h"
+
+/* Owns the arrays that its reports point to; description and directory must outlive it. */
+struct campaign_view {
+    const struct campaign_description *description;
+    const char *directory;
+    size_t part_count; /* of the jobs: without the canary */
+    struct report_start start;
+    struct report_part *parts;
+    struct report_result *results;
+    const char **part_names;
+    struct report_probe *probes;
+    struct report_known *known;
+    size_t known_count;
+    struct report_canary canary;
+    struct watch watch;
+    bool watches; /* progress is shown */
+    uint64_t looked_ns;
+    struct writing text;   /* what is drawn */
+    struct writing missed; /* the names of probes */
+};
+void campaign_view_init(struct campaign_view *view, const struct campaign_description *description,
+                        const char *directory);
+void campaign_view_deinit(struct campaign_view *view);
+
+/* What a report of the start prints; the subcommand's name is the caller's to set. */
+const struct report_start *campaign_view_start(const struct campaign_view *view);
+
+/* Progress is shown from now on, on a terminal as a table, in a pipe as a line a minute. */
+void campaign_view_watch(struct campaign_view *view);
+/* Shows it when that is due; takes it away, so that other text can be printed. */
+void campaign_view_show(struct campaign_view *view, const struct checkpoint *at);
+void campaign_view_clear(struct campaign_view *view);
+
+/* Appends the JSON lines of the parts and of the end; the tables and the last lines for people. */
+void campaign_view_lines(struct campaign_view *view, const struct checkpoint *at,
+                         struct writing *text);
+void campaign_view_tables(struct campaign_view *view, const struct checkpoint *at,
+                          struct writing *text);
+
+/* Writes summary.json and junit.xml: both, or after a message neither.  False: a message was given.
+ */
+bool campaign_view_write(struct campaign_view *view, const struct checkpoint *at);
+
+/* Removes both: they speak of a campaign that is over.  False: a message was given. */
+bool campaign_view_forget(const char *directory);
+
+/* The names of probes that are required and were not hit, or NULL; the text is the view's until it
+ * is used again. */
+const char *campaign_view_missed_probes(struct campaign_view *view, const struct checkpoint *at);
+
+#endif

@@ -1,0 +1,94 @@
+/* OUT/campaign and OUT/checkpoint: what a campaign leaves behind, at every moment, so that another
+ * process can go on with it after any end, or join it with others.  OUT/campaign says once which
+ * campaign it is; OUT/checkpoint says where it stands and is replaced as a whole.  Both are for the
+ * program that wrote them: another build refuses them. */
+#ifndef CAMPAIGN_ENGINE_CHECKPOINT_H
+#define CAMPAIGN_ENGINE_CHECKPOINT_H
+
+#include "campaign/base/message.h"
+#include "campaign/engine/findings.h"
+#include "campaign/trials/trials.h"
+#include "reports/memory_track.h"
+#include "reports/report.h"
+#include "reports/writing.h"
+
+enum { PART_FAULTS_BYTES = 320 };
+
+/* One part of the plan. */
+struct campaign_part {
+    char name[SETUP_NAME_BYTES];
+    char note[RUN_REASON_BYTES];    /* why it does not run */
+    char faults[PART_FAULTS_BYTES]; /* slipped into its trials, in words */
+    struct setup setup;             /* its scenario is setup.scenario */
+    uint64_t op_count_max, trial_count_max, duration_ns;
+    struct report_lanes lanes;
+};
+
+/* Which campaign it is. */
+struct campaign_head {
+    struct setup setup;   /* what was said for all parts, with the seed */
+    uint64_t duration_ns; /* UINT64_MAX = not bounded */
+    uint64_t replay_sample;
+    uint64_t plan_digest; /* of all that decides which trials are run, shards aside */
+    uint64_t shard_index, shard_count;
+    uint64_t part_count, argument_count;
+    uint64_t has_canary, requires_probes;
+    char seed_source[SEED_SOURCE_BYTES]; /* "" = it was said, or drawn */
+};
+struct campaign_description {
+    struct campaign_head head;
+    struct campaign_part *parts; /* head.part_count of them */
+    /* head.argument_count texts, each with its NUL: the words after "run" */
+    struct writing arguments;
+};
+void campaign_description_deinit(struct campaign_description *description);
+
+/* How a part stands. */
+struct part_state {
+    struct trials_progress progress;
+    struct run_totals totals;
+    uint64_t trials, elapsed_ns;
+    uint64_t finding_count, findings_only_counted;
+    uint64_t unknown_kept, justified_kept; /* files of its OOMs */
+    uint64_t look_count,
+        growing_count;    /* trials long enough to see a tag grow; those that ended with one */
+    struct growth growth; /* the largest */
+    char growing_tag[SETUP_NAME_BYTES];
+    /* a sample is the fullest moment of one trial, at the ops of all up to it */
+    struct memory_track memory;
+    char note[RUN_REASON_BYTES + 64]; /* why it ended early; "" = it did not */
+};
+
+/* How the campaign stands, parts and findings aside. */
+struct campaign_state {
+    struct report_end end; /* of the jobs; elapsed_ns over all its processes */
+    struct trials_mark mark;
+    uint64_t results_bytes; /* of results.jsonl */
+    uint64_t certificate_count;
+    uint64_t canary_trials;
+    uint64_t is_canary_reported, is_disputed, is_finished;
+};
+struct checkpoint {
+    struct campaign_state state;
+    struct part_state *parts; /* one per part of the description */
+    struct findings findings;
+    /* the files of OOMs and disputes, "FOLDER/FILE" in OUT, each with its NUL */
+    struct writing kept;
+};
+void checkpoint_deinit(struct checkpoint *checkpoint);
+
+/* Each replaces its file in directory.  False: errno says why. */
+bool campaign_description_save(const struct campaign_description *description,
+                               const char *directory);
+bool checkpoint_save(const struct checkpoint *checkpoint,
+                     const struct campaign_description *description, const char *directory);
+
+/* Removes what another campaign left there: from now on nobody can go on with it. */
+void checkpoint_forget(const char *directory);
+
+/* Reads both; the caller deinits both in any case.  EXIT_KEPT, or EXIT_USAGE after one message: no
+ * campaign is there, it is another build's, or it is damaged. */
+enum exit_code checkpoint_load(const char *directory, struct campaign_description *description,
+                               struct checkpoint *checkpoint);
+
+#endif

@@ -1,0 +1,34 @@
+#include "campaign/engine/failed_trial.h"
+
+#include "campaign/base/message.h"
+#include "campaign/engine/output.h"
+#include "harness/op/ops_file.h"
+
+#include <stdio.h>
+
+/* The path of the list; false: it could not be kept. */
+static bool keep_list(const struct plan *plan, const struct trial_result *trial_result,
+                      const char *directory, char path[OUTPUT_PATH_BYTES])
+{
+    struct ops_file_error error = {0};
+    const struct trial_result_head *head = &trial_result->head;
+    snprintf(path, OUTPUT_PATH_BYTES, "%.3900s/disputes", directory);
+    if (!head->has_list || !make_directories(path)) {
+        return false;
+    }
+    unsigned long long seed = plan_trial_seed(&plan->parts[head->task.part], head->task.trial);
+    snprintf(path, OUTPUT_PATH_BYTES, "%.3900s/disputes/failed-%llu.ops", directory, seed);
+    return ops_file_write(path, &trial_result->setup, &trial_result->ops, head->reason, &error) ==
+           OPS_FILE_OK;
+}
+
+enum exit_code failed_trial_report(const struct plan *plan, const struct trial_result *trial_result,
+                                   const char *directory)
+{
+    char path[OUTPUT_PATH_BYTES];
+    const struct trial_result_head *head = &trial_result->head;
+    bool is_kept = keep_list(plan, trial_result, directory, path);
+    return message_fail(EXIT_HARNESS, "%s; in trial %llu of %s, kept in %s", head->reason,
+                        (unsigned long long)head->task.trial, plan->parts[head->task.part].name,
+                        is_kept ? path : "no file");
+}

@@ -1,0 +1,44 @@
+/* The findings of a campaign: one for each signature, with how often it was seen and the files of
+ * its shortest repro.  Open values without pointers, so that they can be saved as they are. */
+#ifndef CAMPAIGN_ENGINE_FINDINGS_H
+#define CAMPAIGN_ENGINE_FINDINGS_H
+
+#include "campaign/trials/trial_result.h"
+#include "reports/report.h"
+
+/* Of verdicts with one signature the first so many are shrunk; the shortest list is kept, the
+ * others are counted. */
+enum { FINDING_SHRUNK_COUNT_MAX = 3, FINDING_BASE_BYTES = 256, FINDING_RULE_BYTES = 32 };
+
+struct finding {
+    char signature[SIGNATURE_BYTES];
+    char rule[FINDING_RULE_BYTES];
+    char reason[VERDICT_REASON_BYTES],
+        message[OBSERVATION_MESSAGE_BYTES]; /* of the verdict whose repro is kept */
+    char base[FINDING_BASE_BYTES]; /* of its files, without folder and extension; "" = nothing is
+                                      kept */
+    uint64_t part, trial, seed;    /* where it was seen first */
+    uint64_t count;
+    uint64_t op_count;        /* of the repro */
+    uint64_t has_certificate; /* 1 = beside the repro */
+};
+
+struct findings {
+    struct finding *findings; /* count of them, in the order in which they were seen */
+    size_t count, capacity;
+};
+void findings_deinit(struct findings *findings);
+
+/* The one of that signature; NULL: it was not seen yet. */
+struct finding *findings_find(const struct findings *findings, const char *signature);
+/* Appends one; stays where it is until the next is added. */
+struct finding *findings_add(struct findings *findings, const struct finding *finding);
+
+/* What a report says of them: as many as there are, to be freed by the caller with
+ * findings_free_report.  Paths are those of files in directory; part_names[finding.part] says where
+ * it was seen first. */
+struct report_known *findings_report(const struct findings *findings, const char *directory,
+                                     const char *const *part_names);
+void findings_free_report(struct report_known *known, size_t count);
+
+#endif

@@ -1,0 +1,176 @@
+#include "campaign/engine/output.h"
+
+#include "campaign/base/message.h"
+#include "campaign/base/place.h"
+#include "campaign/engine/campaign_view.h"
+#include "campaign/engine/checkpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+void output_init(struct output *output, bool is_json)
+{
+    *output = (struct output){.is_json = is_json, .results = -1};
+}
+
+/* Processes of a campaign that was just killed may hold it for a moment yet: 2 s. */
+static bool lock_results(const struct output *output)
+{
+    for (int i = 0; i < 200; i++) {
+        if (flock(output->results, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
+            return true; /* some file systems have no locks */
+        }
+        (void)usleep(10000);
+    }
+    return false;
+}
+
+enum exit_code output_open_results(struct output *output, const char *directory,
+                                   uint64_t kept_bytes)
+{
+    const enum exit_code code = place_make_folder(directory);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    if (snprintf(output->path, sizeof output->path, "%s/results.jsonl", directory) + 16 >
+        OUTPUT_PATH_BYTES) {
+        return message_fail(EXIT_USAGE, "%s: %s", directory, strerror(ENAMETOOLONG));
+    }
+    output->results = open(output->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (output->results < 0) {
+        return message_fail(errno == EISDIR ? EXIT_USAGE : EXIT_HARNESS, "%s: %s", output->path,
+                            strerror(errno));
+    }
+    if (!lock_results(output)) {
+        return message_fail(EXIT_USAGE, "%s: another process writes there", output->path);
+    }
+    if (lseek(output->results, 0, SEEK_END) < (off_t)kept_bytes) {
+        return message_fail(EXIT_USAGE, "%s: it is shorter than its checkpoint says", output->path);
+    }
+    if (kept_bytes == 0) {
+        checkpoint_forget(directory);
+    }
+    if (!campaign_view_forget(directory)) {
+        return EXIT_HARNESS;
+    }
+    if (ftruncate(output->results, (off_t)kept_bytes) != 0 ||
+        lseek(output->results, 0, SEEK_END) != (off_t)kept_bytes) {
+        return message_fail(EXIT_HARNESS, "%s: %s", output->path, strerror(errno));
+    }
+    output->results_bytes = kept_bytes;
+    return EXIT_KEPT;
+}
+
+static void fail(struct output *output, const char *where)
+{
+    if (!output->is_failed && !output->is_silent) {
+        (void)message_fail(EXIT_HARNESS, "%s: %s", where, strerror(errno));
+    }
+    output->is_failed = true;
+}
+
+static void fail_standard(struct output *output)
+{
+    if (errno != EPIPE) {
+        fail(output, "standard output");
+    }
+    output->is_pipe_closed = true;
+}
+
+void output_line_to_results(struct output *output, const struct writing *line)
+{
+    if (output->results < 0 || output->is_failed) {
+        return;
+    }
+    writing_append_bytes(&output->waiting, line->bytes, line->length);
+    output->results_bytes += line->length;
+}
+
+void output_line_to_standard(struct output *output, const struct writing *line)
+{
+    if (output->is_json && !output->is_pipe_closed && !writing_print(line, stdout)) {
+        fail_standard(output);
+    }
+}
+
+void output_line(struct output *output, const struct writing *line)
+{
+    output_line_to_results(output, line);
+    output_line_to_standard(output, line);
+}
+
+void output_text(struct output *output, const struct writing *text)
+{
+    if (!output->is_json && !output->is_pipe_closed && !writing_print(text, stdout)) {
+        fail_standard(output);
+    }
+}
+
+/* On a full disk the file is cut back to the lines that are whole. */
+static void flush_results(struct output *output)
+{
+    const uint64_t whole_bytes = output->results_bytes - output->waiting.length;
+    for (size_t done = 0; done < output->waiting.length;) {
+        ssize_t put = write(output->results, output->waiting.bytes + done,
+                            output->waiting.length - done);
+        if (put < 0 && errno == EINTR) {
+            continue;
+        }
+        if (put <= 0) {
+            fail(output, output->path);
+            output->results_bytes = whole_bytes;
+            (void)!ftruncate(output->results, (off_t)whole_bytes);
+            break;
+        }
+        done += (size_t)put;
+    }
+    writing_clear(&output->waiting);
+}
+
+void output_flush(struct output *output)
+{
+    if (!output->is_pipe_closed && fflush(stdout) != 0) {
+        fail_standard(output);
+    }
+    if (output->results >= 0 && !output->is_failed) {
+        flush_results(output);
+    }
+}
+
+void output_sync(struct output *output)
+{
+    output_flush(output);
+    if (output->results >= 0 && !output->is_failed && fdatasync(output->results) != 0 &&
+        errno != EINVAL) {
+        fail(output, output->path);
+    }
+}
+
+void output_close(struct output *output)
+{
+    output_sync(output);
+    if (output->results >= 0 && close(output->results) != 0) {
+        fail(output, output->path);
+    }
+    output->results = -1;
+    writing_deinit(&output->waiting);
+}
+
+enum exit_code output_answer(bool is_json, const struct writing *answer)
+{
+    enum exit_code code;
+    struct output output;
+    struct writing text;
+    memcpy(&code, answer->bytes, sizeof code);
+    writing_init(&text);
+    writing_append_bytes(&text, answer->bytes + sizeof code, answer->length - sizeof code);
+    output_init(&output, is_json);
+    output_line(&output, &text);
+    output_text(&output, &text);
+    output_flush(&output);
+    writing_deinit(&text);
+    return output.is_failed ? EXIT_HARNESS : code;
+}

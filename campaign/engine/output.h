@@ -1,0 +1,60 @@
+/* Where a run's lines go: standard output and OUT/results.jsonl, with every failed write noticed
+ * and told once. */
+#ifndef CAMPAIGN_ENGINE_OUTPUT_H
+#define CAMPAIGN_ENGINE_OUTPUT_H
+
+#include "campaign/base/file.h"
+#include "campaign/base/message.h"
+#include "harness/base/shell.h"
+#include "reports/writing.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum { OUTPUT_PATH_BYTES = FILE_PATH_BYTES };
+/* The line that replays what is there, the path quoted as a shell needs it. */
+enum { OUTPUT_REPLAY_BYTES = SHELL_WORD_BYTES(OUTPUT_PATH_BYTES) + 128 };
+
+/* results.jsonl has whole lines only, whenever the program ends and however. */
+struct output {
+    bool is_json;                 /* standard output gets JSON lines, else text */
+    bool is_pipe_closed;          /* nobody reads standard output any more: quiet from now on */
+    bool is_failed;               /* a message was given; the exit code is EXIT_HARNESS */
+    bool is_silent;               /* the first failure was told elsewhere: one line is enough */
+    int results;                  /* the file; -1 = none */
+    uint64_t results_bytes;       /* its length; what waits counts */
+    struct writing waiting;       /* lines that output_flush writes */
+    char path[OUTPUT_PATH_BYTES]; /* of results.jsonl */
+};
+
+/* Standard output alone. */
+void output_init(struct output *output, bool is_json);
+
+/* Makes directory (and those above it) and opens its results.jsonl, cut to kept_bytes: what a
+ * campaign that goes on knows of.  The reports of a campaign that ended there are removed first,
+ * and with 0 what it left to go on with. EXIT_KEPT, or another code after one message: another
+ * process writes there, the file is shorter than that, or the world does not let us. */
+enum exit_code output_open_results(struct output *output, const char *directory,
+                                   uint64_t kept_bytes);
+
+/* A JSON line, for both places. */
+void output_line(struct output *output, const struct writing *line);
+/* The same, one place each. */
+void output_line_to_results(struct output *output, const struct writing *line);
+void output_line_to_standard(struct output *output, const struct writing *line);
+/* Text for people: dropped with is_json. */
+void output_text(struct output *output, const struct writing *text);
+
+/* Makes what was written so far visible, and safe from a kill. */
+void output_flush(struct output *output);
+/* The same, and safe from a power cut. */
+void output_sync(struct output *output);
+
+void output_close(struct output *output);
+
+/* Prints what a child answered: the bytes of its exit code, then text, which is JSON lines with
+ * is_json.  That code, or EXIT_HARNESS when it cannot be written. */
+enum exit_code output_answer(bool is_json, const struct writing *answer);
+
+#endif

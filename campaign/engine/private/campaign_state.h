@@ -1,0 +1,112 @@
+/* A campaign while it runs, as its parts share it.  Only campaign.c and its parts include it:
+ * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_ooms.c, campaign_save.c,
+ * campaign_say.c and campaign_trials.c. */
+#ifndef CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
+#define CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
+
+#include "campaign/base/clock.h"
+#include "campaign/base/message.h"
+#include "campaign/engine/campaign.h"
+#include "campaign/engine/campaign_view.h"
+#include "campaign/engine/output.h"
+#include "campaign/engine/repro_store.h"
+#include "campaign/process/background.h"
+#include "campaign/trials/workers.h"
+#include "reports/writing.h"
+
+/* How long to wait while a finding is shrunk, before looking again. */
+enum { WAIT_SHRINKING_MS = 10 };
+
+struct campaign {
+    const struct run_options *options;
+    const struct plan *plan;
+    struct campaign_description *description;
+    struct checkpoint *at;
+    struct output output;
+    struct repro_store repro_store;
+    struct trials *trials;
+    struct workers *workers;
+    uint32_t worker_count;
+    char superseded[FINDING_BASE_BYTES]; /* files of a longer repro, to be removed; "" = none */
+    struct background shrink_process;    /* of `pending` */
+    struct trial_result pending;         /* the next one that counts, while its finding is shrunk */
+    struct campaign_view view;
+    uint64_t start_ns, elapsed_before_ns, checkpoint_ns;
+    bool is_failed;  /* a message was given */
+    bool is_cut;     /* ctrl-C cut short what was made of `pending`: who goes on begins before that
+                        trial */
+    bool is_alarmed; /* the disagreement of our judges was told */
+    struct writing text;
+};
+
+static inline uint64_t campaign_elapsed_ns(const struct campaign *campaign)
+{
+    return campaign->elapsed_before_ns + clock_now_ns() - campaign->start_ns;
+}
+
+/* --- campaign_description.c --- */
+
+void campaign_describe(const struct run_options *options, const struct plan *plan,
+                       struct campaign_description *description);
+
+/* --- campaign_ooms.c --- */
+
+/* The OOMs of a trial: keeps those that are kept, and says all of them. */
+void campaign_say_ooms(struct campaign *campaign, const struct trial_result *trial_result);
+/* Our judges disagree on one of its OOMs, or the checker on the certificate of its shrunk list. */
+void campaign_say_dispute(struct campaign *campaign, const struct trial_result *trial_result);
+void campaign_say_shrunk_dispute(struct campaign *campaign, const struct trial_result *trial_result,
+                                 const struct kept *kept);
+
+/* --- campaign_findings.c --- */
+
+/* Counts the broken promise of `pending`, and begins to shrink it.  False: nothing is to be shrunk,
+ * or no process could be had. */
+bool campaign_begin_finding(struct campaign *campaign);
+/* The rest of a trial with a finding; kept NULL: it was only counted. */
+void campaign_end_finding(struct campaign *campaign, const struct kept *kept);
+/* Looks for the end of what is shrunk in the background.  Ctrl-C ends it and keeps the whole list.
+ */
+void campaign_look_after_shrinking(struct campaign *campaign);
+
+/* --- campaign_trials.c --- */
+
+/* Counts one trial; all of it in the order of trials.  Takes over the judgement: in `pending`,
+ * while its finding is shrunk. */
+void campaign_take(struct campaign *campaign, struct trial_result *trial_result);
+void campaign_say_trial(struct campaign *campaign, const struct trial_result *trial_result);
+/* The canary was reported, or there is none to wait for. */
+bool campaign_canary_is_settled(const struct campaign *campaign);
+
+/* --- campaign_save.c --- */
+
+/* The state on the disk, now or when it is too far behind.  False: it is not due, or not there. */
+bool campaign_save(struct campaign *campaign, bool is_due);
+/* Brings back which trials come next; the reverse of it. */
+void campaign_restore(struct campaign *campaign);
+
+/* --- campaign_say.c --- */
+
+/* Says what is in campaign->text: a JSON line, for both places; text for people. */
+void campaign_say_line(struct campaign *campaign);
+void campaign_say_text(struct campaign *campaign);
+void campaign_say_kept(struct campaign *campaign, const struct report_finding *finding);
+/* A failed write was told once; no more files then. */
+void campaign_take_failure(struct campaign *campaign);
+/* results.jsonl is so large that it leaves out what is not notable. */
+bool campaign_results_are_full(const struct campaign *campaign);
+/* What is said of a trial's verdict, as far as every one has it. */
+struct report_finding campaign_finding(const struct campaign *campaign,
+                                       const struct trial_result *trial_result,
+                                       const struct verdict *verdict, const char *message);
+/* With the files that were kept of it; the paths are the caller's. */
+void campaign_add_files(struct report_finding *finding, const struct repro_store_paths *paths,
+                        const struct kept *kept);
+
+/* --- campaign_end.c --- */
+
+void campaign_say_start(struct campaign *campaign, bool goes_on);
+void campaign_say_end(struct campaign *campaign);
+enum exit_code campaign_exit_code(struct campaign *campaign);
+
+#endif

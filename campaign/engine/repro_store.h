@@ -1,0 +1,64 @@
+/* What is kept of a run's verdicts.  Of a broken promise its list of ops, shrunk, in a file that
+ * replays it, and the certificate of a premature OOM; of an OOM that stays unknown, or on which our
+ * own judges disagree, the list up to it and the certificate; of the justified ones a sample of
+ * certificates. */
+#ifndef CAMPAIGN_ENGINE_REPRO_STORE_H
+#define CAMPAIGN_ENGINE_REPRO_STORE_H
+
+#include "campaign/engine/findings.h"
+#include "campaign/engine/output.h"
+#include "campaign/trials/trial_result.h"
+#include "reports/report.h"
+
+struct repro_store {
+    const char *directory;  /* OUT: repros go to OUT/repros, and so on */
+    uint64_t shrink_budget; /* replays; 0 = do not shrink */
+};
+
+enum repro_store_result {
+    REPRO_STORE_KEPT,     /* the files are there */
+    REPRO_STORE_LONGER,   /* the list is not shorter than the one that is there: nothing was written
+                           */
+    REPRO_STORE_DISPUTED, /* the checker does not accept the certificate of the shrunk list: that is
+                        kept in OUT/disputes */
+    REPRO_STORE_FAILED    /* a file could not be written: a message was given */
+};
+
+/* What became of a verdict; a plain value, because it is made in a process of its own. */
+struct kept {
+    enum repro_store_result result;
+    bool has_certificate;
+    uint64_t op_count;                 /* of the list, with its schedule */
+    uint64_t lane_count, switch_count; /* 0 lanes = it has none */
+    struct verdict dispute;            /* when disputed */
+    char base[FINDING_BASE_BYTES];     /* of the files */
+};
+
+/* judgement has a rule (judgement_rule is not NULL) and a list.  Shrinks in processes of its own,
+ * because a shorter list may make the target crash.  op_count_known: of the list that is kept
+ * already; 0 = none. */
+struct kept repro_store_take(const struct repro_store *repro_store, const struct plan *plan,
+                             const struct trial_result *trial_result, uint64_t op_count_known);
+/* The same without shrinking, at once. */
+struct kept repro_store_take_whole(const struct repro_store *repro_store, const struct plan *plan,
+                                   const struct trial_result *trial_result,
+                                   uint64_t op_count_known);
+
+/* oom is one of the judgement's, justified, unknown or disputed; lists of these are kept whole, up
+ * to it. */
+struct kept repro_store_take_oom(const struct repro_store *repro_store, const struct plan *plan,
+                                 const struct trial_result *trial_result,
+                                 const struct kept_oom *oom);
+
+/* Removes the files of a finding. */
+void repro_store_forget(const struct repro_store *repro_store, const char *base);
+
+/* The paths that a kept verdict is reported with; they are the caller's. */
+struct repro_store_paths {
+    char repro[OUTPUT_PATH_BYTES], certificate[OUTPUT_PATH_BYTES], replay[OUTPUT_REPLAY_BYTES];
+};
+/* folder: "repros" or "disputes". */
+void repro_store_paths_init(struct repro_store_paths *paths, const struct repro_store *repro_store,
+                            const char *folder, const char *base);
+
+#endif

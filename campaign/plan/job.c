@@ -1,0 +1,302 @@
+#include "campaign/plan/job.h"
+
+#include "campaign/base/message.h"
+#include "harness/base/check.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* 50: inih cuts longer section names. */
+enum { REASON_BYTES = 384, SECTION_NAME_BYTES = 50, KEY_COUNT_MAX = 64 };
+
+/* One reading of a file.  inih hands over no line numbers, so its reader counts them. */
+struct reading {
+    struct job *job;
+    const char *path;
+    FILE *stream;
+    size_t line;
+    size_t failed_line; /* 0 = nothing is wrong so far */
+    char reason[REASON_BYTES];
+};
+
+/* Keys that no option stands for. */
+static const char key_scenario[] = "scenario", key_probes[] = "probes";
+
+static void reading_fail(struct reading *reading, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void reading_fail(struct reading *reading, const char *format, ...)
+{
+    if (reading->failed_line != 0) {
+        return;
+    }
+    va_list list;
+    va_start(list, format);
+    vsnprintf(reading->reason, sizeof reading->reason, format, list);
+    va_end(list);
+    reading->failed_line = reading->line;
+}
+
+static struct job_section *section_find(struct job *job, const char *name)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        if (strcmp(job->sections[i].name, name) == 0) {
+            return &job->sections[i];
+        }
+    }
+    return NULL;
+}
+
+static struct job_section *section_add(struct reading *reading, const char *name)
+{
+    struct job *job = reading->job;
+    if (strlen(name) >= SECTION_NAME_BYTES) {
+        reading_fail(reading, "a section's name has at most %d bytes", SECTION_NAME_BYTES - 1);
+        return NULL;
+    }
+    job->sections = realloc(job->sections, (job->count + 1) * sizeof *job->sections);
+    CHECK(job->sections != NULL);
+    struct job_section *section = &job->sections[job->count++];
+    *section = (struct job_section){.line = reading->line};
+    strcpy(section->name, name);
+    return section;
+}
+
+/* A section without keys never reaches the handler, and one that comes twice looks like one: so
+ * the head of a section is taken when its line is read. */
+static void take_head(struct reading *reading, const char *line)
+{
+    const char *end = line[0] == '[' ? strchr(line, ']') : NULL;
+    if (end == NULL) {
+        return;
+    }
+    char *name = strndup(line + 1, (size_t)(end - line) - 1);
+    CHECK(name != NULL);
+    if (name[0] == '\0') {
+        reading_fail(reading, "a section without a name");
+    } else if (strcmp(name, "global") != 0 && section_find(reading->job, name) != NULL) {
+        reading_fail(reading, "section [%s] comes twice", name);
+    } else if (strcmp(name, "global") != 0) {
+        (void)section_add(reading, name);
+    }
+    free(name);
+}
+
+static char *read_line(char *line, int size, void *context)
+{
+    struct reading *reading = context;
+    char *got = fgets(line, size, reading->stream);
+    if (got == NULL) {
+        return NULL;
+    }
+    reading->line++;
+    if (strchr(got, '\n') == NULL && strlen(got) + 1 == (size_t)size) {
+        reading_fail(reading, "the line is longer than %d bytes", size - 2);
+    }
+    take_head(reading, got);
+    return got;
+}
+
+static const char *job_keep(struct job *job, const char *text)
+{
+    job->texts = realloc(job->texts, (job->text_count + 1) * sizeof *job->texts);
+    char *copy = strdup(text);
+    CHECK(job->texts != NULL && copy != NULL);
+    job->texts[job->text_count++] = copy;
+    return copy;
+}
+
+static void append_key(char text[REASON_BYTES], const char *separator, const char *key)
+{
+    const size_t used = strlen(text);
+    (void)snprintf(text + used, REASON_BYTES - used, "%s%s", separator, key);
+}
+
+/* All keys, as a sentence. */
+static void print_keys(char text[REASON_BYTES])
+{
+    (void)snprintf(text, REASON_BYTES, "valid are %s", key_scenario);
+    for (size_t i = 0; i < run_option_row_count; i++) {
+        if (run_option_rows[i].key != NULL && !run_option_rows[i].is_global) {
+            append_key(text, ", ", run_option_rows[i].key);
+        }
+    }
+    append_key(text, ", ", "option.KEY");
+    const char *separator = ", and in [global] ";
+    for (size_t i = 0; i < run_option_row_count; i++) {
+        if (run_option_rows[i].key != NULL && run_option_rows[i].is_global) {
+            append_key(text, separator, run_option_rows[i].key);
+            separator = ", ";
+        }
+    }
+    append_key(text, " and ", key_probes);
+}
+
+static void fail_unknown_key(struct reading *reading, const char *key)
+{
+    const char *names[KEY_COUNT_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < run_option_row_count; i++) {
+        if (run_option_rows[i].key != NULL) {
+            CHECK(count < KEY_COUNT_MAX - 2);
+            names[count++] = run_option_rows[i].key;
+        }
+    }
+    names[count++] = key_probes;
+    names[count++] = key_scenario;
+    const char *near = message_nearest(key, names, count);
+    if (near != NULL) {
+        reading_fail(reading, "unknown key '%s'; did you mean '%s'?", key, near);
+        return;
+    }
+    char valid[REASON_BYTES];
+    print_keys(valid);
+    reading_fail(reading, "unknown key '%s'; %s", key, valid);
+}
+
+static void take_option(struct reading *reading, struct run_options *options, const char *key,
+                        const char *value)
+{
+    char text[2 * SETUP_NAME_BYTES];
+    if (snprintf(text, sizeof text, "%s=%s", key, value) >= (int)sizeof text) {
+        reading_fail(reading, "option.%s: key or value is too long", key);
+        return;
+    }
+    const char *wrong = run_option_named("--target-option")->set(options, text);
+    if (wrong != NULL) {
+        reading_fail(reading, "option.%s: '%s' %s", key, text, wrong);
+    }
+}
+
+static void take_key(struct reading *reading, struct run_options *options,
+                     const struct run_option_row *row, const char *value)
+{
+    if (run_option_is_given(options, row)) {
+        reading_fail(reading, "key '%s' comes twice in its section", row->key);
+        return;
+    }
+    const char *wrong = row->set(options, job_keep(reading->job, value));
+    if (wrong != NULL) {
+        reading_fail(reading, "%s: '%s' %s", row->key, value, wrong);
+    } else if (options->chip != NULL && options->capacity_bytes != 0) {
+        reading_fail(reading, "chip and capacity say the same thing twice; give one of them");
+    }
+}
+
+static void take_scenario(struct reading *reading, struct job_section *section, const char *value)
+{
+    if (section->scenario != NULL) {
+        reading_fail(reading, "key 'scenario' comes twice in its section");
+    } else {
+        section->scenario = job_keep(reading->job, value);
+    }
+}
+
+static void take_probes(struct reading *reading, const char *value)
+{
+    if (reading->job->probes_required) {
+        reading_fail(reading, "key 'probes' comes twice in its section");
+    } else if (strcmp(value, "required") != 0) {
+        reading_fail(reading, "probes: '%s' is not 'required', the only value", value);
+    }
+    reading->job->probes_required = true;
+}
+
+/* section: NULL in [global]. */
+static void take_known(struct reading *reading, const struct run_option_row *row, const char *key,
+                       struct job_section *section, const char *value)
+{
+    const bool is_global = row == NULL ? strcmp(key, key_probes) == 0 : row->is_global;
+    if (section == NULL && strcmp(key, key_scenario) == 0) {
+        reading_fail(reading, "'%s' belongs in a section, not in [global]", key);
+    } else if (section != NULL && is_global) {
+        reading_fail(reading, "'%s' holds for the whole run: it belongs in [global]", key);
+    } else if (row != NULL) {
+        take_key(reading, section == NULL ? &reading->job->global : &section->options, row, value);
+    } else if (section != NULL) {
+        take_scenario(reading, section, value);
+    } else {
+        take_probes(reading, value);
+    }
+}
+
+/* inih's handler: never 0, because failures are kept with their line. */
+static int take(void *context, const char *section_name, const char *key, const char *value)
+{
+    struct reading *reading = context;
+    struct job *job = reading->job;
+    if (reading->failed_line != 0) {
+        return 1;
+    }
+    if (section_name[0] == '\0') {
+        reading_fail(reading, "key '%s' stands before the first section", key);
+        return 1;
+    }
+    bool global = strcmp(section_name, "global") == 0;
+    struct job_section *section = global ? NULL : section_find(job, section_name);
+    if (!global && section == NULL) {
+        reading_fail(
+            reading,
+            "section [%s] must begin at the start of its line, with a name of at most 49 bytes",
+            section_name);
+        return 1;
+    }
+    struct run_options *options = global ? &job->global : &section->options;
+    if (strncmp(key, "option.", 7) == 0) {
+        take_option(reading, options, key + 7, value);
+        return 1;
+    }
+    const struct run_option_row *row = run_option_keyed(key);
+    if (row != NULL || strcmp(key, key_scenario) == 0 || strcmp(key, key_probes) == 0) {
+        take_known(reading, row, key, section, value);
+        return 1;
+    }
+    fail_unknown_key(reading, key);
+    return 1;
+}
+
+static enum exit_code reading_end(const struct reading *reading, int syntax_line)
+{
+    bool syntax_first = syntax_line > 0 &&
+                        (reading->failed_line == 0 || (size_t)syntax_line < reading->failed_line);
+    if (ferror(reading->stream)) {
+        return message_fail(EXIT_USAGE, "%s: %s", reading->path, strerror(errno));
+    }
+    if (syntax_first) {
+        return message_fail(EXIT_USAGE, "%s:%d: neither [section] nor key = value", reading->path,
+                            syntax_line);
+    }
+    if (reading->failed_line != 0) {
+        return message_fail(EXIT_USAGE, "%s:%zu: %s", reading->path, reading->failed_line,
+                            reading->reason);
+    }
+    if (reading->job->count == 0) {
+        return message_fail(EXIT_USAGE, "%s: no section: nothing to run", reading->path);
+    }
+    return EXIT_KEPT;
+}
+
+enum exit_code job_read(const char *path, struct job *job)
+{
+    *job = (struct job){0};
+    struct reading reading = {.job = job, .path = path, .stream = fopen(path, "re")};
+    if (reading.stream == NULL) {
+        return message_fail(EXIT_USAGE, "%s: %s", path, strerror(errno));
+    }
+    int syntax_line = ini_parse_stream(read_line, &reading, take, &reading);
+    enum exit_code code = reading_end(&reading, syntax_line);
+    fclose(reading.stream);
+    return code;
+}
+
+void job_deinit(struct job *job)
+{
+    for (size_t i = 0; i < job->text_count; i++) {
+        free(job->texts[i]);
+    }
+    free(job->texts);
+    free(job->sections);
+    *job = (struct job){0};
+}

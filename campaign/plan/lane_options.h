@@ -1,0 +1,63 @@
+/* What the user says of lanes: how many, which schedules are tried, and how they are run. */
+#ifndef CAMPAIGN_PLAN_LANE_OPTIONS_H
+#define CAMPAIGN_PLAN_LANE_OPTIONS_H
+
+#include "harness/lanes/lanes_search.h"
+#include "harness/op/setup.h"
+#include "reports/report.h"
+#include "reports/writing.h"
+
+/* FREE: threads on all cores, and no schedule of ours. */
+enum lane_backend {
+    LANE_BACKEND_AUTO = 0,
+    LANE_BACKEND_THREADS,
+    LANE_BACKEND_FIBERS,
+    LANE_BACKEND_FREE
+};
+
+/* What was not said is 0, NULL or false. */
+struct lane_options {
+    uint64_t lane_count;     /* 0 = the ops have no lanes */
+    uint64_t schedule_count; /* 0 = until the strategy has nothing left */
+    const struct strategy_kind *strategy;
+    uint64_t argument; /* of the strategy; 0 = its own default */
+    enum lane_backend backend;
+    bool has_schedules, has_backend, has_races, checks_races;
+};
+enum { LANE_SCHEDULE_COUNT_DEFAULT = 200, LANE_STRATEGY_TEXT_BYTES = 32 };
+
+/* Each takes a value of the command line or of a job file.  NULL, or what is wrong with it, to
+ * follow it in quotes; valid until the next call. */
+const char *lane_options_set_lanes(struct lane_options *wanted, const char *value);
+const char *lane_options_set_schedules(struct lane_options *wanted, const char *value);
+const char *lane_options_set_strategy(struct lane_options *wanted, const char *value);
+const char *lane_options_set_backend(struct lane_options *wanted, const char *value);
+/* value: "yes", "no", or NULL, which means yes. */
+const char *lane_options_set_races(struct lane_options *wanted, const char *value);
+
+/* Whether a user may name it: all may be but the one that repeats what a list says, which looks for
+ * nothing. */
+bool lane_strategy_searches(const struct strategy_kind *strategy);
+
+/* The first option that says how lanes are run; NULL: none was given. */
+const char *lane_options_how(const struct lane_options *wanted);
+/* The word for the backend that was said; NULL: none was. */
+const char *lane_options_backend(const struct lane_options *wanted);
+/* What is missing, or contradicts itself, in one sentence; NULL: nothing. */
+const char *lane_options_wrong(const struct lane_options *wanted);
+/* The same with everything filled in that was not said. */
+struct lane_options lane_options_completed(const struct lane_options *wanted,
+                                           const struct setup *setup);
+
+/* A wish that is completed as a search. */
+struct lanes_search lane_options_search(const struct lane_options *wanted, uint64_t seed);
+/* The same in words, for reports. */
+void lane_options_report(const struct lane_options *wanted, struct report_lanes *report);
+/* "pct=5", or "pct". */
+const char *lane_strategy_print(const struct lane_options *wanted,
+                                char text[LANE_STRATEGY_TEXT_BYTES]);
+/* What a search with that wish knows at its end, as one line without its end. */
+void lane_options_conclude(const struct lane_options *wanted, const struct lanes_found *found,
+                           struct writing *text);
+
+#endif

@@ -1,0 +1,172 @@
+#include "campaign/plan/lookup.h"
+
+#include "campaign/base/message.h"
+#include "harness/base/size.h"
+#include "harness/op/ops_file.h"
+#include "scenarios/scenarios.h"
+#include "targets/plugin.h"
+#include "targets/races.h"
+#include "targets/targets.h"
+
+#include <string.h>
+
+enum { HINT_BYTES = 1024, PLUGIN_COUNT_MAX = 64, NAME_COUNT_MAX = 256 };
+
+/* Plug-ins stay loaded until the program ends: a plan points into them. */
+static struct {
+    char path[SETUP_VALUE_BYTES];
+    struct plugin plugin;
+} plugins[PLUGIN_COUNT_MAX];
+static size_t plugin_count;
+
+static enum exit_code lookup_plugin(const char *path, const struct target **target)
+{
+    for (size_t i = 0; i < plugin_count; i++) {
+        if (strcmp(plugins[i].path, path) == 0) {
+            *target = plugins[i].plugin.target;
+            return EXIT_KEPT;
+        }
+    }
+    if (!ops_file_can_name(path)) {
+        return message_fail(
+            EXIT_USAGE,
+            "'%s': a list of ops cannot name this plug-in: no blanks at its ends, no "
+            "control characters, at most %d bytes",
+            path, SETUP_VALUE_BYTES - 1);
+    }
+    if (plugin_count == PLUGIN_COUNT_MAX) {
+        return message_fail(EXIT_USAGE, "%s: more than %d plug-ins", path, PLUGIN_COUNT_MAX);
+    }
+    char reason[PLUGIN_REASON_BYTES];
+    if (plugin_load(&plugins[plugin_count].plugin, path, reason) != PLUGIN_OK) {
+        return message_fail(EXIT_USAGE, "%s", reason);
+    }
+    snprintf(plugins[plugin_count].path, SETUP_VALUE_BYTES, "%s", path);
+    *target = plugins[plugin_count++].plugin.target;
+    return EXIT_KEPT;
+}
+
+static const char *nearest_target(const char *name)
+{
+    const char *names[NAME_COUNT_MAX];
+    size_t count = 0;
+    for (size_t i = 0; targets[i] != NULL && count < NAME_COUNT_MAX; i++) {
+        names[count++] = targets[i]->name;
+    }
+    for (size_t i = 0; races[i] != NULL && count < NAME_COUNT_MAX; i++) {
+        names[count++] = races[i]->name;
+    }
+    return message_nearest(name, names, count);
+}
+
+enum exit_code lookup_target(const char *name, const struct target **target)
+{
+    if (plugin_is_named(name)) {
+        return lookup_plugin(name, target);
+    }
+    const struct target *found = target_find(name);
+    if (found == NULL) {
+        return message_unknown("target", name, nearest_target(name), "see hbmstress list targets");
+    }
+    *target = found;
+    return EXIT_KEPT;
+}
+
+const char *lookup_nearest_scenario(const char *name)
+{
+    const char *names[NAME_COUNT_MAX];
+    size_t count = 0;
+    for (; scenarios[count] != NULL && count < NAME_COUNT_MAX; count++) {
+        names[count] = scenarios[count]->name;
+    }
+    return message_nearest(name, names, count);
+}
+
+enum exit_code lookup_scenario(const char *name, const struct scenario **scenario)
+{
+    const struct scenario *found = scenario_find(name);
+    if (found == NULL) {
+        return message_unknown("scenario", name, lookup_nearest_scenario(name),
+                               "see hbmstress list scenarios");
+    }
+    *scenario = found;
+    return EXIT_KEPT;
+}
+
+enum exit_code lookup_chip(const char *name, const struct chip **chip)
+{
+    char hint[HINT_BYTES] = "valid are";
+    for (size_t i = 0; chips[i] != NULL; i++) {
+        size_t used = strlen(hint);
+        snprintf(hint + used, sizeof hint - used, "%s %s", i == 0 ? "" : ",", chips[i]->name);
+    }
+    const struct chip *found = chip_find(name);
+    if (found == NULL) {
+        return message_unknown("chip", name, NULL, hint); /* the names are too short to be near */
+    }
+    *chip = found;
+    return EXIT_KEPT;
+}
+
+/* The granule is also a property of the device: a chip's capacity is rounded to it, and what a file
+ * says of it is overridden.  A value that is no size is left for the target to refuse. */
+static bool override_option(struct setup *setup, const struct setup_option *option)
+{
+    uint64_t granule_bytes;
+    if (strcmp(option->key, "granule") == 0 &&
+        size_parse(option->value, strlen(option->value), &granule_bytes)) {
+        setup->granule_bytes = granule_bytes;
+    }
+    return setup_set_option(setup, option->key, option->value);
+}
+
+enum exit_code setup_override(struct setup *setup, const struct run_options *options)
+{
+    if (options->target != NULL) {
+        snprintf(setup->target, sizeof setup->target, "%s", options->target);
+    }
+    if (options->chip != NULL) {
+        const struct chip *chip;
+        enum exit_code code = lookup_chip(options->chip, &chip);
+        if (code != EXIT_KEPT) {
+            return code;
+        }
+        snprintf(setup->chip, sizeof setup->chip, "%s", chip->name);
+        setup->capacity_bytes = chip->capacity_bytes;
+    }
+    if (options->capacity_bytes != 0) {
+        setup->chip[0] = '\0';
+        setup->capacity_bytes = options->capacity_bytes;
+    }
+    if (options->host_count != 0) {
+        setup->host_count = (uint32_t)options->host_count;
+    }
+    if (options->has_seed) {
+        setup->seed = options->seed;
+    }
+    if (options->has_regret_max) {
+        setup->has_regret_max = true;
+        setup->regret_max = options->regret_max;
+    }
+    if (options->lanes.has_races) {
+        setup->checks_races = options->lanes.checks_races;
+    }
+    for (uint32_t i = 0; i < options->option_count; i++) {
+        if (!override_option(setup, &options->options[i])) {
+            return message_fail(EXIT_USAGE, "--target-option: '%s=%s' is one option too many",
+                                options->options[i].key, options->options[i].value);
+        }
+    }
+    return EXIT_KEPT;
+}
+
+enum exit_code fail_in_file(const char *path, size_t line, size_t column, const char *reason)
+{
+    if (line == 0) {
+        return message_fail(EXIT_USAGE, "%s: %s", path, reason);
+    }
+    if (column == 0) {
+        return message_fail(EXIT_USAGE, "%s:%zu: %s", path, line, reason);
+    }
+    return message_fail(EXIT_USAGE, "%s:%zu:%zu: %s", path, line, column, reason);
+}

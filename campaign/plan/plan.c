@@ -1,0 +1,396 @@
+#include "campaign/plan/plan.h"
+
+#include "campaign/base/file.h"
+#include "campaign/base/message.h"
+#include "campaign/plan/job.h"
+#include "campaign/plan/lookup.h"
+#include "campaign/process/target_probe.h"
+#include "harness/base/check.h"
+#include "scenarios/scenarios.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+uint64_t plan_trial_seed(const struct part *part, uint64_t trial)
+{
+    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
+    for (const char *name = part->scenario->name; *name != '\0'; name++) {
+        hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
+    }
+    return random_derive(random_derive(part->setup.seed, hash), trial);
+}
+
+/* A scenario's own chip, when the user leaves the device open. */
+static enum exit_code part_choose_device(struct part *part)
+{
+    part->capacity_is_free = part->setup.capacity_bytes == 0;
+    if (!part->capacity_is_free) {
+        return EXIT_KEPT;
+    }
+    const struct chip *chip;
+    enum exit_code code = lookup_chip(part->scenario->chip == NULL ? "v5e" : part->scenario->chip,
+                                      &chip);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    snprintf(part->setup.chip, sizeof part->setup.chip, "%s", chip->name);
+    part->setup.capacity_bytes = chip->capacity_bytes;
+    return EXIT_KEPT;
+}
+
+/* Weights that a scenario would ignore are refused.  True: it takes them, or none were given. */
+static bool takes_weights(const struct scenario *scenario, const struct run_options *said,
+                          char reason[RUN_REASON_BYTES])
+{
+    if (!said->has_weights || scenario->takes_weights) {
+        return true;
+    }
+    int used = snprintf(
+        reason, RUN_REASON_BYTES,
+        "scenario '%s' takes no weights: only those do that draw from the generator:",
+        scenario->name);
+    for (size_t i = 0; scenarios[i] != NULL && used > 0 && used < RUN_REASON_BYTES; i++) {
+        if (scenarios[i]->takes_weights) {
+            used += snprintf(reason + used, RUN_REASON_BYTES - (size_t)used, " %s",
+                             scenarios[i]->name);
+        }
+    }
+    return false;
+}
+
+/* Without lanes nothing of what is said of them matters. */
+static void part_take_lanes(struct part *part, const struct lane_options *wanted)
+{
+    part->setup.checks_races = wanted->lane_count != 0 && wanted->checks_races;
+    if (wanted->lane_count != 0) {
+        part->lanes = lane_options_completed(wanted, &part->setup);
+    }
+}
+
+static enum exit_code part_init(struct part *part, const char *name,
+                                const struct scenario *scenario, const struct run_options *options,
+                                uint64_t seed)
+{
+    *part = (struct part){.scenario = scenario};
+    snprintf(part->name, sizeof part->name, "%s", name);
+    setup_init(&part->setup);
+    part->setup.seed = seed;
+    enum exit_code code = setup_override(&part->setup, options);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    code = lookup_target(part->setup.target, &part->target);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    snprintf(part->setup.scenario, sizeof part->setup.scenario, "%s", scenario->name);
+    part->faults = options->faults;
+    part_take_lanes(part, &options->lanes);
+    if (options->has_weights) {
+        memcpy(part->setup.weights, options->weights, sizeof part->setup.weights);
+    }
+    return part_choose_device(part);
+}
+
+/* Opens the target as the first trial will. */
+static enum exit_code part_try(struct part *part, uint64_t duration_ns)
+{
+    struct target_probe target_probe;
+    enum exit_code code = target_probe_run(part->target, &part->setup, NULL, duration_ns,
+                                           &target_probe);
+    if (code == EXIT_KEPT && part->lanes.lane_count != 0 && target_probe.why_no_lanes[0] != '\0') {
+        return message_fail(EXIT_USAGE, "target '%s' cannot be run with lanes: %s",
+                            part->setup.target, target_probe.why_no_lanes);
+    }
+    if (code == EXIT_KEPT && part->scenario->needs_programs && !target_probe.has_programs) {
+        snprintf(part->note, sizeof part->note,
+                 "skipped: it needs programs, and target %s has none", part->target->name);
+    }
+    return code;
+}
+
+static struct part *plan_add(struct plan *plan)
+{
+    plan->parts = realloc(plan->parts, (plan->count + 1) * sizeof *plan->parts);
+    CHECK(plan->parts != NULL);
+    return &plan->parts[plan->count++];
+}
+
+static void part_bound(struct part *part, const struct run_options *said)
+{
+    bool is_bounded = said->duration_ns != 0 || said->trial_count_max != 0;
+    uint64_t unbounded = is_bounded ? UINT64_MAX : PLAN_OP_COUNT_DEFAULT;
+    part->has_op_count_max = said->op_count_max != 0;
+    part->op_count_max = part->has_op_count_max ? said->op_count_max : unbounded;
+    part->trial_count_max = said->trial_count_max != 0 ? said->trial_count_max : UINT64_MAX;
+    part->duration_ns = UINT64_MAX;
+}
+
+static bool is_wanted(const struct run_options *options, const char *name, const char *scenario)
+{
+    for (size_t i = 0; i < options->name_count; i++) {
+        if (strcmp(options->names[i], name) == 0 || strcmp(options->names[i], scenario) == 0) {
+            return true;
+        }
+    }
+    return options->name_count == 0;
+}
+
+static enum exit_code plan_scenarios(const struct run_options *options, uint64_t seed,
+                                     struct plan *plan)
+{
+    const struct scenario *found;
+    const char *how = lane_options_how(&options->lanes);
+    if (options->lanes.lane_count == 0 && how != NULL) {
+        return message_fail(EXIT_USAGE,
+                            "%s says how lanes are run, and there are none: give --lanes N", how);
+    }
+    const char *wrong = lane_options_wrong(&options->lanes);
+    if (wrong != NULL) {
+        return message_fail(EXIT_USAGE, "--schedules: %s", wrong);
+    }
+    for (size_t i = 0; i < options->name_count; i++) {
+        enum exit_code code = lookup_scenario(options->names[i], &found);
+        if (code != EXIT_KEPT) {
+            return code;
+        }
+    }
+    for (size_t i = 0; scenarios[i] != NULL; i++) {
+        const char *name = scenarios[i]->name;
+        if (!is_wanted(options, name, name)) {
+            continue;
+        }
+        char reason[RUN_REASON_BYTES];
+        if (!takes_weights(scenarios[i], options, reason)) {
+            return message_fail(EXIT_USAGE, "--weights: %s", reason);
+        }
+        struct part *part = plan_add(plan);
+        enum exit_code code = part_init(part, name, scenarios[i], options, seed);
+        if (code != EXIT_KEPT) {
+            return code;
+        }
+        part_bound(part, options);
+    }
+    return EXIT_KEPT;
+}
+
+/* A section of a job file, and what is said for it: global, then the section, then the command
+ * line. */
+struct saying {
+    const struct run_options *options;
+    const struct job_section *section;
+    struct run_options said;
+    uint64_t seed;
+};
+
+static enum exit_code fail_in_section(const struct saying *saying, const char *reason)
+{
+    return fail_in_file(saying->options->job, saying->section->line, 0, reason);
+}
+
+static enum exit_code fail_unknown_scenario(const struct saying *saying, const char *name)
+{
+    char reason[RUN_REASON_BYTES];
+    const char *near = lookup_nearest_scenario(name);
+    snprintf(reason, sizeof reason, "unknown scenario '%s'; %s%s%s", name,
+             near == NULL ? "" : "did you mean '",
+             near == NULL ? "see hbmstress list scenarios" : near, near == NULL ? "" : "'?");
+    return fail_in_section(saying, reason);
+}
+
+/* Whether the files of two parts have the same names. */
+static bool is_same_in_files(const char *name, const char *other)
+{
+    char a[SETUP_NAME_BYTES], b[SETUP_NAME_BYTES];
+    snprintf(a, sizeof a, "%s", name);
+    snprintf(b, sizeof b, "%s", other);
+    file_name_clean(a);
+    file_name_clean(b);
+    return strcmp(a, b) == 0;
+}
+
+/* What one part keeps may not take the place of what another one does. */
+static enum exit_code check_name(const struct saying *saying, const char *name,
+                                 const struct plan *plan)
+{
+    char reason[RUN_REASON_BYTES];
+    for (size_t i = 0; i < plan->count; i++) {
+        if (!is_same_in_files(name, plan->parts[i].name)) {
+            continue;
+        }
+        snprintf(reason, sizeof reason,
+                 "the files of '%s' would be called as those of '%s' are: give it another name",
+                 name, plan->parts[i].name);
+        return fail_in_section(saying, reason);
+    }
+    return EXIT_KEPT;
+}
+
+static enum exit_code plan_one(const struct saying *saying, const char *name,
+                               const struct scenario *scenario, struct plan *plan)
+{
+    char reason[RUN_REASON_BYTES];
+    if (!is_wanted(saying->options, name, scenario->name) &&
+        !is_wanted(saying->options, saying->section->name, scenario->name)) {
+        return EXIT_KEPT;
+    }
+    if (!takes_weights(scenario, &saying->said, reason)) {
+        return fail_in_section(saying, reason);
+    }
+    if (saying->said.lanes.lane_count != 0 && lane_options_wrong(&saying->said.lanes) != NULL) {
+        return fail_in_section(saying, lane_options_wrong(&saying->said.lanes));
+    }
+    enum exit_code code = check_name(saying, name, plan);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    struct part *part = plan_add(plan);
+    code = part_init(part, name, scenario, &saying->said, saying->seed);
+    if (code == EXIT_KEPT) {
+        part_bound(part, &saying->said);
+    }
+    return code;
+}
+
+/* One part for each scenario, named after both. */
+static enum exit_code plan_all(const struct saying *saying, struct plan *plan)
+{
+    enum exit_code code = EXIT_KEPT;
+    for (size_t i = 0; scenarios[i] != NULL && code == EXIT_KEPT; i++) {
+        char name[SETUP_NAME_BYTES];
+        if (snprintf(name, sizeof name, "%s.%s", scenarios[i]->name, saying->section->name) >=
+            (int)sizeof name) {
+            return fail_in_section(saying, "the section's name is too long for 'scenario = all'");
+        }
+        code = plan_one(saying, name, scenarios[i], plan);
+    }
+    return code;
+}
+
+static enum exit_code plan_section(const struct run_options *options, uint64_t seed,
+                                   const struct job *job, const struct job_section *section,
+                                   struct plan *plan)
+{
+    struct saying saying = {
+        .options = options, .section = section, .said = job->global, .seed = seed};
+    if (!run_options_merge(&saying.said, &section->options) ||
+        !run_options_merge(&saying.said, options)) {
+        return fail_in_section(&saying, "more than 16 target options in all");
+    }
+    if (section->scenario != NULL && strcmp(section->scenario, "all") == 0) {
+        return plan_all(&saying, plan);
+    }
+    const char *name = section->scenario != NULL ? section->scenario : section->name;
+    const struct scenario *scenario = scenario_find(name);
+    return scenario == NULL ? fail_unknown_scenario(&saying, name)
+                            : plan_one(&saying, section->name, scenario, plan);
+}
+
+/* Whether the word names a section, a part or a scenario of the job. */
+static bool job_has(const struct job *job, const struct plan *plan, const char *word)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        if (strcmp(job->sections[i].name, word) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < plan->count; i++) {
+        if (strcmp(plan->parts[i].name, word) == 0 ||
+            strcmp(plan->parts[i].scenario->name, word) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum exit_code plan_job(const struct run_options *options, uint64_t seed,
+                               const struct job *job, struct plan *plan)
+{
+    for (size_t i = 0; i < job->count; i++) {
+        enum exit_code code = plan_section(options, seed, job, &job->sections[i], plan);
+        if (code != EXIT_KEPT) {
+            return code;
+        }
+    }
+    for (size_t i = 0; i < options->name_count; i++) {
+        if (!job_has(job, plan, options->names[i])) {
+            return message_unknown("scenario", options->names[i], NULL,
+                                   "no section of the job file has or runs it");
+        }
+    }
+    return EXIT_KEPT;
+}
+
+/* Without a seed of its own a job has that of the commit it is run at. */
+static uint64_t campaign_seed(const struct run_options *said, uint64_t seed, struct plan *plan)
+{
+    char hash[COMMIT_BYTES];
+    if (said->has_seed || said->job == NULL || !commit_read(".", hash)) {
+        return seed;
+    }
+    snprintf(plan->seed_source, sizeof plan->seed_source, "of commit %s", hash);
+    return commit_seed(hash);
+}
+
+/* What holds for all parts: the command line over [global]. */
+static enum exit_code plan_common(const struct run_options *options, const struct job *job,
+                                  uint64_t seed, struct plan *plan)
+{
+    struct run_options said = job->global;
+    if (!run_options_merge(&said, options)) {
+        return message_fail(EXIT_USAGE, "%s: more than 16 target options in all", options->job);
+    }
+    plan->duration_ns = said.duration_ns == 0 ? UINT64_MAX : said.duration_ns;
+    setup_init(&plan->setup);
+    plan->shard_index = (uint32_t)options->shard_index;
+    plan->shard_count = options->shard_count == 0 ? 1 : (uint32_t)options->shard_count;
+    said.job = options->job;
+    plan->requires_probes = job->probes_required;
+    plan->setup.seed = campaign_seed(&said, seed, plan);
+    return setup_override(&plan->setup, &said);
+}
+
+static enum exit_code plan_fill(const struct run_options *options, uint64_t seed, struct job *job,
+                                struct plan *plan)
+{
+    enum exit_code code = options->job == NULL ? EXIT_KEPT : job_read(options->job, job);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    code = plan_common(options, job, seed, plan);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    uint64_t common_seed = plan->setup.seed;
+    code = options->job == NULL ? plan_scenarios(options, common_seed, plan)
+                                : plan_job(options, common_seed, job, plan);
+    for (size_t i = 0; code == EXIT_KEPT && i < plan->count; i++) {
+        code = part_try(&plan->parts[i], options->trial_timeout_ns);
+    }
+    return code;
+}
+
+enum exit_code plan_make(const struct run_options *options, uint64_t seed, struct plan *plan)
+{
+    *plan = (struct plan){0};
+    struct job job = {0};
+    enum exit_code code = plan_fill(options, seed, &job, plan);
+    job_deinit(&job);
+    return code;
+}
+
+void plan_deinit(struct plan *plan)
+{
+    free(plan->parts);
+    *plan = (struct plan){0};
+}
+
+bool plan_has_work(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (plan->parts[i].note[0] == '\0') {
+            return true;
+        }
+    }
+    return false;
+}

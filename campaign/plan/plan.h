@@ -1,0 +1,59 @@
+/* What a run will do, checked in full before anything starts: its parts, each a scenario on a
+ * target with its setup and bounds. */
+#ifndef CAMPAIGN_PLAN_PLAN_H
+#define CAMPAIGN_PLAN_PLAN_H
+
+#include "campaign/base/message.h"
+#include "campaign/plan/commit.h"
+#include "campaign/plan/run_options.h"
+#include "harness/generate/faulting.h"
+#include "harness/generate/scenario.h"
+#include "harness/run/run.h"
+
+enum { PLAN_OP_COUNT_DEFAULT = 20000, SEED_SOURCE_BYTES = COMMIT_BYTES + 16 };
+
+struct part {
+    char name[SETUP_NAME_BYTES]; /* of the section, else of the scenario */
+    const struct scenario *scenario;
+    const struct target *target;
+    struct setup setup;          /* seed: of the part; trials derive theirs */
+    bool capacity_is_free;       /* neither chip nor capacity was given */
+    uint64_t op_count_max;       /* in all trials together; UINT64_MAX = not bounded */
+    bool has_op_count_max;       /* it was said */
+    uint64_t trial_count_max;    /* UINT64_MAX = not bounded */
+    struct fault_wish faults;    /* slipped into its trials */
+    struct lane_options lanes;   /* completed; lane_count 0 = its trials have no lanes */
+    uint64_t duration_ns;        /* of its trials together; UINT64_MAX = not bounded */
+    char note[RUN_REASON_BYTES]; /* why it is skipped; "" = it runs */
+};
+
+struct plan {
+    struct part *parts; /* count of them */
+    size_t count;
+    struct setup setup; /* what was said for all parts */
+    uint32_t shard_index,
+        shard_count;      /* of the trials numbered i, those with i % shard_count == shard_index */
+    bool requires_probes; /* the campaign fails unless every state probe is hit */
+    bool has_canary;      /* the last part is the canary: it is no job of the user's, see
+                             campaign/plan/canary.h */
+    uint64_t duration_ns; /* wall time of the whole run; UINT64_MAX = not bounded */
+    /* "" or the commit that setup.seed comes from, for messages: "of commit 4a07…". */
+    char seed_source[SEED_SOURCE_BYTES];
+};
+
+/* Makes the plan from the command line and, with --job, the job file; seed is used where none is
+ * given; with a job file the seed of the current directory's commit, when there is one, comes
+ * before that. Opens each part's target once, so that a refused option or capacity is told now.
+ * EXIT_KEPT, or another code after one message; deinit in both cases. */
+enum exit_code plan_make(const struct run_options *options, uint64_t seed, struct plan *plan);
+void plan_deinit(struct plan *plan);
+
+/* Whether any of its parts runs. */
+bool plan_has_work(const struct plan *plan);
+
+/* The seed of trial number `trial` of a part: random_derive of (random_derive of the part's seed
+ * and the FNV-1a hash of the scenario's name) and the number.  It depends on nothing else, so a
+ * trial can be run again alone and by any worker. */
+uint64_t plan_trial_seed(const struct part *part, uint64_t trial);
+
+#endif

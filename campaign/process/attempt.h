@@ -1,0 +1,41 @@
+/* One list, run once in a process of its own: what it ends in, whatever that is.  A target that
+ * dies or hangs there is an answer like any other. */
+#ifndef CAMPAIGN_PROCESS_ATTEMPT_H
+#define CAMPAIGN_PROCESS_ATTEMPT_H
+
+#include "harness/run/run.h"
+#include "harness/shrink/signature.h"
+#include "reports/writing.h"
+
+/* How it is run. */
+struct attempt {
+    const struct target *target;
+    const struct setup *setup;
+    uint64_t op_timeout_ns; /* processor time of one call; 0 = the usual */
+    uint64_t stuck_ns; /* wall time of one call that takes no processor time; 0 = without a bound */
+    uint64_t duration_ns; /* wall time of all */
+    bool outlasts_ctrl_c; /* it is the last thing that is run: the second ctrl-C ends it */
+    bool is_run_again;    /* when no promise breaks: what again_breaks finds counts, too */
+};
+
+enum attempt_end {
+    ATTEMPT_ENDED,   /* the target lived; verdict NONE: every promise was kept */
+    ATTEMPT_DIED,    /* it died or hung: a verdict like any other */
+    ATTEMPT_REFUSED, /* the target refused the setup */
+    ATTEMPT_FAULTY,  /* a CHECK of ours failed; reason of the verdict */
+    ATTEMPT_STOPPED, /* ctrl-C */
+    ATTEMPT_FAILED   /* no process could be had; errno says why */
+};
+struct attempt_result {
+    enum attempt_end end;
+    struct verdict first;
+    char signature[SIGNATURE_BYTES]; /* "" = none */
+    size_t op_count; /* of the list, up to the op that broke; all of it when none did,
+                        and with lanes */
+};
+
+/* certificate (NULL: not wanted) gets that of a premature or disputed OOM appended. */
+void attempt_run(const struct attempt *attempt, const struct op_list *ops,
+                 struct writing *certificate, struct attempt_result *result);
+
+#endif

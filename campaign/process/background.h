@@ -1,0 +1,29 @@
+/* Work in a process beside the run: it takes its time, the run goes on, the answer is looked for
+ * now and then. */
+#ifndef CAMPAIGN_PROCESS_BACKGROUND_H
+#define CAMPAIGN_PROCESS_BACKGROUND_H
+
+#include "reports/writing.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* process is 0 while there is no work. */
+struct background {
+    pid_t process;
+    int file;
+    struct writing answer; /* what the work wrote so far */
+};
+
+/* Forks work(context, file); what it writes to file is its answer.  False: no process or pipe;
+ * errno says why. */
+bool background_start(struct background *background, void (*work)(void *context, int file),
+                      void *context);
+
+/* Waits at most wait_ms.  True: the work has ended, well when *is_good, and the answer is whole. */
+bool background_is_done(struct background *background, int wait_ms, bool *is_good);
+
+/* Ends the work wherever it is, and forgets its answer. */
+void background_stop(struct background *background);
+
+#endif

@@ -1,0 +1,445 @@
+#include "campaign/process/death.h"
+
+#include "campaign/process/symbols.h"
+#include "harness/base/check.h"
+#include "harness/trial/trial_run.h"
+
+#include <execinfo.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Those of a build with sanitizers; elsewhere they are NULL. */
+extern void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
+extern void __asan_set_error_report_callback(void (*callback)(const char *report))
+    __attribute__((weak));
+
+enum { ALTERNATE_STACK_BYTES = 256 << 10, TICKS_PER_BOUND = 8, SIGNATURE_FRAME_COUNT_MAX = 3 };
+#define OP_TIMEOUT_DEFAULT_NS UINT64_C(20000000000)
+#define TICK_NS_MAX UINT64_C(1000000000)
+#define TICK_NS_MIN UINT64_C(10000000)
+
+/* What this process notes; handlers have no context. */
+static struct {
+    struct death *death;
+    uint64_t op_timeout_ns;
+    uint64_t tick_ns;
+    uint64_t seen_call_count, seen_tick_count; /* of the call under way at the last ticks */
+    bool is_exit_noted;                        /* on_exit was called, in this process or above it */
+    alignas(64) char alternate_stack[ALTERNATE_STACK_BYTES]; /* the address sanitizer wants it
+                                                                aligned */
+} watch = {.op_timeout_ns = OP_TIMEOUT_DEFAULT_NS};
+
+struct death *death_create(void)
+{
+    void *memory = mmap(NULL, sizeof(struct death), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void death_destroy(struct death *death)
+{
+    (void)munmap(death, sizeof *death);
+}
+
+void death_clear(struct death *death)
+{
+    memset(death, 0, sizeof *death);
+}
+
+void death_set_op_timeout(uint64_t op_timeout_ns)
+{
+    watch.op_timeout_ns = op_timeout_ns;
+}
+
+uint64_t death_op_timeout(void)
+{
+    return watch.op_timeout_ns;
+}
+
+/* --- in the child --- */
+
+/* The frames from `place` on, or all of them; none of these functions counts (see is_ours). */
+static void death_note(enum death_kind kind, int number, const void *place)
+{
+    struct death *death = watch.death;
+    void *frames[DEATH_FRAME_COUNT_MAX + 16];
+    if (death == NULL || death->kind != DEATH_NONE) {
+        return;
+    }
+    int count = backtrace(frames, DEATH_FRAME_COUNT_MAX + 16);
+    int first = 0;
+    for (int i = 0; place != NULL && i < count && first == 0; i++) {
+        first = frames[i] == place ? i : 0;
+    }
+    uint32_t kept = 0;
+    for (int i = first; i < count && kept < DEATH_FRAME_COUNT_MAX; i++) {
+        death->frames[kept++] = (uintptr_t)frames[i];
+    }
+    death->is_exact = first > 0;
+    death->frame_count = kept;
+    death->number = number;
+    death->kind = kind;
+}
+
+static const void *place_of(const void *context)
+{
+#if defined __x86_64__
+    const ucontext_t *user = context;
+    return (const void *)user->uc_mcontext.gregs[REG_RIP];
+#elif defined __aarch64__
+    const ucontext_t *user = context;
+    return (const void *)user->uc_mcontext.pc;
+#else
+    (void)context;
+    return NULL;
+#endif
+}
+
+/* The handler is gone by now: raised again, the signal ends the process as if nobody had listened.
+ */
+static void death_by_signal(int number, siginfo_t *info, void *context)
+{
+    (void)info;
+    death_note(DEATH_SIGNAL, number, place_of(context));
+    (void)raise(number);
+}
+
+/* Processor time passes: is it still the same call? */
+static void death_at_tick(int number, siginfo_t *info, void *context)
+{
+    struct death *death = watch.death;
+    (void)number;
+    (void)info;
+    if (death == NULL || !death->progress.is_in_call ||
+        death->progress.call_count != watch.seen_call_count) {
+        watch.seen_call_count = death == NULL ? 0 : death->progress.call_count;
+        watch.seen_tick_count = 0;
+        return;
+    }
+    if (++watch.seen_tick_count * watch.tick_ns < watch.op_timeout_ns) {
+        return;
+    }
+    death_note(DEATH_HANG, 0, place_of(context));
+    (void)kill(getpid(), SIGKILL);
+}
+
+static void death_by_exit(int status, void *context)
+{
+    (void)context;
+    if (watch.death == NULL) {
+        return;
+    }
+    death_note(DEATH_EXIT, status, NULL);
+    _exit(status); /* what else is called at exit belongs to the parent */
+}
+
+static void death_by_check(const char *text)
+{
+    if (watch.death == NULL || watch.death->kind != DEATH_NONE) {
+        return;
+    }
+    (void)snprintf(watch.death->text, DEATH_TEXT_BYTES, "%s", text);
+    death_note(DEATH_CHECK, 0, NULL);
+}
+
+/* "SUMMARY: AddressSanitizer: heap-buffer-overflow FILE:LINE in f": the first word says whose
+ * report, the second what. */
+static void take_summary(const char *report, char text[DEATH_TEXT_BYTES])
+{
+    char who[64], what[64];
+    const char *summary = report == NULL ? NULL : strstr(report, "SUMMARY: ");
+    if (summary != NULL && sscanf(summary, "SUMMARY: %63[^: ]: %63s", who, what) == 2) {
+        (void)snprintf(text, DEATH_TEXT_BYTES, "%s %s", who, what);
+    } else {
+        (void)snprintf(text, DEATH_TEXT_BYTES, "a sanitizer's report");
+    }
+}
+
+static void death_by_report(const char *report)
+{
+    if (watch.death == NULL || watch.death->kind != DEATH_NONE) {
+        return;
+    }
+    take_summary(report, watch.death->text);
+    death_note(DEATH_SANITIZER, 0, NULL);
+}
+
+static void death_by_sanitizer(void)
+{
+    death_by_report(NULL);
+}
+
+static void handle(int number, int flags,
+                   void (*handler)(int number, siginfo_t *info, void *context))
+{
+    struct sigaction action = {.sa_flags = SA_SIGINFO | SA_ONSTACK | flags,
+                               .sa_sigaction = handler};
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(number, &action, NULL);
+}
+
+static void watch_signals(void)
+{
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    const stack_t stack = {.ss_sp = watch.alternate_stack, .ss_size = sizeof watch.alternate_stack};
+    void *frames[4];
+    /* The first call loads what it needs, with malloc: not in a handler. */
+    (void)backtrace(frames, 4);
+    (void)sigaltstack(&stack, NULL);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        handle(numbers[i], (int)SA_RESETHAND, death_by_signal);
+    }
+}
+
+/* A timer for each call would cost a system call each; this one looks now and then. */
+static void watch_time(void)
+{
+    uint64_t tick_ns = watch.op_timeout_ns / TICKS_PER_BOUND;
+    tick_ns = tick_ns > TICK_NS_MAX ? TICK_NS_MAX : tick_ns < TICK_NS_MIN ? TICK_NS_MIN : tick_ns;
+    watch.tick_ns = tick_ns;
+    watch.seen_call_count = watch.seen_tick_count = 0;
+    const struct timeval period = {(time_t)(tick_ns / 1000000000),
+                                   (suseconds_t)(tick_ns % 1000000000 / 1000)};
+    const struct itimerval timer = {period, period};
+    handle(SIGPROF, SA_RESTART, death_at_tick);
+    (void)setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+static void watch_sanitizers(void)
+{
+    if (__sanitizer_set_death_callback != NULL) {
+        __sanitizer_set_death_callback(death_by_sanitizer);
+    }
+    if (__asan_set_error_report_callback != NULL) {
+        __asan_set_error_report_callback(death_by_report);
+    }
+}
+
+void death_watch(struct death *death)
+{
+    watch.death = death;
+    progress_watch(death == NULL ? NULL : &death->progress);
+    check_failed_hook = death == NULL ? NULL : death_by_check;
+    if (death == NULL) {
+        const struct itimerval never = {{0, 0}, {0, 0}};
+        (void)setitimer(ITIMER_PROF, &never, NULL);
+        return;
+    }
+    watch_signals();
+    watch_sanitizers();
+    watch_time();
+    if (!watch.is_exit_noted) {
+        watch.is_exit_noted = on_exit(death_by_exit, NULL) == 0;
+    }
+}
+
+/* --- in the parent --- */
+
+void death_conclude(struct death *death, int status)
+{
+    if (death->kind != DEATH_NONE) {
+        return;
+    }
+    death->kind = WIFSIGNALED(status) ? DEATH_SIGNAL : DEATH_EXIT;
+    death->number = WIFSIGNALED(status) ? WTERMSIG(status)
+                    : WIFEXITED(status) ? WEXITSTATUS(status)
+                                        : -1;
+}
+
+static bool begins_with_one_of(const char *text, const char *const *prefixes)
+{
+    for (size_t i = 0; prefixes[i] != NULL; i++) {
+        if (strncmp(text, prefixes[i], strlen(prefixes[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Neither the target's nor between it and the driver: the system's, the sanitizers', and what notes
+ * the death. */
+static bool is_passed_over(const struct symbol *symbol)
+{
+    static const char *const objects[] = {"libc.so",  "libc-",      "ld-linux",   "ld-musl",
+                                          "libasan",  "libubsan",   "libtsan",    "liblsan",
+                                          "libgcc_s", "libpthread", "linux-vdso", NULL};
+    static const char *const names[] = {"__asan",
+                                        "__ubsan",
+                                        "__sanitizer",
+                                        "__tsan",
+                                        "__lsan",
+                                        "__interceptor",
+                                        "_ZN6__asan",
+                                        "_ZN7__ubsan",
+                                        "_ZN11__sanitizer",
+                                        "_ZN11__interception",
+                                        NULL};
+    static const char *const own[] = {"death_", NULL};
+    return begins_with_one_of(symbol->object, objects) || begins_with_one_of(symbol->name, names) ||
+           (symbol->is_of_program && begins_with_one_of(symbol->name, own));
+}
+
+/* The harness: whatever called into the target. */
+static bool is_driver(const struct symbol *symbol)
+{
+    static const char *const names[] = {"driver_call",
+                                        "driver_call_target",
+                                        "dispatch",
+                                        "host_open",
+                                        "open_target",
+                                        "host_close",
+                                        "step",
+                                        "run_step",
+                                        "finish_step",
+                                        "finish_host",
+                                        "run_finish",
+                                        "run_create",
+                                        "run_create_guarded",
+                                        "run_destroy",
+                                        "observe",
+                                        "call_alloc",
+                                        "call_free",
+                                        "call_donate",
+                                        "call_hold",
+                                        "call_use",
+                                        "call_retire",
+                                        "call_on_block",
+                                        "call_on_program",
+                                        "call_on_time",
+                                        "trial_run",
+                                        "trial_replay",
+                                        "end_trial",
+                                        "open_hosts",
+                                        "child_work",
+                                        "child_main",
+                                        "worker_main",
+                                        "worker_fork",
+                                        NULL};
+    static const char *const prefixes[] = {"judge_", "model_", NULL};
+    for (size_t i = 0; symbol->is_of_program && names[i] != NULL; i++) {
+        if (strcmp(symbol->name, names[i]) == 0) {
+            return true;
+        }
+    }
+    return symbol->is_of_program && begins_with_one_of(symbol->name, prefixes);
+}
+
+/* Appends " at f < g < h"; false when no frame is the target's.  A recursion counts once. */
+static bool append_frames(const struct death *death, char *text, size_t text_bytes)
+{
+    struct symbol symbol;
+    char last[SYMBOL_BYTES] = "";
+    unsigned kept = 0;
+    for (uint32_t i = 0; i < death->frame_count && kept < SIGNATURE_FRAME_COUNT_MAX; i++) {
+        /* A return address may lie behind the end of a function that never returns. */
+        uintptr_t place = death->frames[i] - (i == 0 && death->is_exact ? 0 : 1);
+        if (!symbol_find(place, &symbol) || is_passed_over(&symbol) ||
+            strcmp(symbol.name, last) == 0) {
+            continue;
+        }
+        if (is_driver(&symbol)) {
+            break;
+        }
+        size_t used = strlen(text);
+        (void)snprintf(text + used, text_bytes - used, "%s%.45s", kept == 0 ? " at " : " < ",
+                       symbol.name);
+        memcpy(last, symbol.name, sizeof last);
+        kept++;
+    }
+    return kept > 0;
+}
+
+static void append_call(const struct death *death, char *text, size_t text_bytes)
+{
+    const char *name = progress_name(&death->progress);
+    size_t used = strlen(text);
+    if (name[0] != '\0') {
+        (void)snprintf(text + used, text_bytes - used, " in %s", name);
+    }
+}
+
+/* What happened, without where. */
+static void name_death(const struct death *death, char *text, size_t text_bytes)
+{
+    const char *signal_name = death->kind == DEATH_SIGNAL ? sigabbrev_np(death->number) : NULL;
+    if (signal_name != NULL) {
+        (void)snprintf(text, text_bytes, "SIG%s", signal_name);
+    } else if (death->kind == DEATH_SIGNAL) {
+        (void)snprintf(text, text_bytes, "signal %d", (int)death->number);
+    } else if (death->kind == DEATH_EXIT) {
+        (void)snprintf(text, text_bytes, "exit status %d", (int)death->number);
+    } else {
+        (void)snprintf(text, text_bytes, "%.80s", death->text);
+    }
+}
+
+enum rule death_rule(const struct death *death)
+{
+    if (death->kind == DEATH_NONE || death->kind == DEATH_CHECK) {
+        return RULE_NONE;
+    }
+    return death->kind == DEATH_HANG ? RULE_HANG : RULE_CRASH;
+}
+
+/* What, and where: where a process was ended by an exit says less than which call it was. */
+static void append_name(const struct death *death, char *text, size_t text_bytes)
+{
+    size_t used = strlen(text);
+    if (death->kind != DEATH_HANG) {
+        name_death(death, text + used, text_bytes - used);
+    }
+    if (death->kind == DEATH_CHECK) {
+        return;
+    }
+    bool has_place = death->kind == DEATH_SIGNAL || death->kind == DEATH_SANITIZER;
+    if (!has_place || !append_frames(death, text, text_bytes)) {
+        append_call(death, text, text_bytes);
+    }
+}
+
+void death_name(const struct death *death, char name[SIGNATURE_BYTES])
+{
+    (void)snprintf(name, SIGNATURE_BYTES, "%s", death->kind == DEATH_HANG ? "a hang" : "");
+    append_name(death, name, SIGNATURE_BYTES);
+}
+
+void death_signature(const struct death *death, char signature[SIGNATURE_BYTES])
+{
+    const enum rule rule = death_rule(death);
+    signature[0] = '\0';
+    if (rule == RULE_NONE) {
+        return;
+    }
+    (void)snprintf(signature, SIGNATURE_BYTES, "%s%s", rule_info(rule)->name,
+                   rule == RULE_CRASH ? ": " : "");
+    append_name(death, signature, SIGNATURE_BYTES);
+}
+
+void death_describe(const struct death *death, char words[DEATH_WORDS_BYTES])
+{
+    char place[DEATH_WORDS_BYTES] = "";
+    if (death->kind == DEATH_CHECK) {
+        (void)snprintf(words, DEATH_WORDS_BYTES, "a fault of hbmstress: %.190s", death->text);
+        return;
+    }
+    if (death->kind == DEATH_HANG) {
+        append_call(death, place, sizeof place);
+        (void)append_frames(death, place, sizeof place);
+        (void)snprintf(words, DEATH_WORDS_BYTES, "the target does not return%.190s", place);
+        return;
+    }
+    append_name(death, place, sizeof place);
+    const bool is_from_outside = death->kind == DEATH_SIGNAL && death->number == SIGKILL;
+    (void)snprintf(words, DEATH_WORDS_BYTES, "%s: %.140s",
+                   is_from_outside
+                       ? "the kernel without memory, a limit or somebody ended the target's process"
+                       : "the target took its process with it",
+                   place);
+}

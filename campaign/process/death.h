@@ -1,0 +1,67 @@
+/* What a process of ours that runs a target leaves when it dies: how, in which call, and where in
+ * the code.  It notes that itself, in memory that its parent shares; the parent makes words and a
+ * signature of it. */
+#ifndef CAMPAIGN_PROCESS_DEATH_H
+#define CAMPAIGN_PROCESS_DEATH_H
+
+#include "harness/call/progress.h"
+#include "harness/shrink/signature.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum death_kind {
+    DEATH_NONE = 0,  /* it lives, or left no note */
+    DEATH_SIGNAL,    /* number: which */
+    DEATH_EXIT,      /* number: the status; the target ended the process */
+    DEATH_SANITIZER, /* text: "AddressSanitizer heap-buffer-overflow" */
+    DEATH_HANG,      /* one call took too much processor time, or did not return */
+    DEATH_CHECK /* text: a CHECK of ours, "FILE:LINE: CONDITION does not hold"; not the target's
+                   fault */
+};
+enum { DEATH_FRAME_COUNT_MAX = 24, DEATH_TEXT_BYTES = 512, DEATH_WORDS_BYTES = 224 };
+
+/* An open value.  frames are return addresses, innermost first; the first one is the place itself
+ * when is_exact. */
+struct death {
+    struct call_progress progress;
+    volatile uint32_t kind; /* enum death_kind: the first note counts */
+    volatile int32_t number;
+    volatile uint32_t frame_count;
+    uint32_t is_exact;
+    volatile uint32_t is_done; /* the work was done: what ends the process now is no death */
+    uintptr_t frames[DEATH_FRAME_COUNT_MAX];
+    char text[DEATH_TEXT_BYTES];
+};
+
+/* Memory that children share.  NULL: there is none. */
+struct death *death_create(void);
+void death_destroy(struct death *death);
+/* Forgets what was noted. */
+void death_clear(struct death *death);
+
+/* How much processor time one call of the target may take, in processes that begin to watch from
+ * now on; at first 20 s. */
+void death_set_op_timeout(uint64_t op_timeout_ns);
+uint64_t death_op_timeout(void);
+
+/* In the child, before the target runs: from here on what ends the process is noted in *death, and
+ * a call that takes longer than the bound ends it.  NULL: no more. */
+void death_watch(struct death *death);
+
+/* In the parent: takes in how the process ended, as waitpid says it, where it left no note itself.
+ */
+void death_conclude(struct death *death, int status);
+
+/* The name under which equal deaths are counted: "crash: SIGSEGV at f < g < h", "crash: exit status
+ * 3 in alloc", "hang in defragment".  Frames are those of the target, at most 3; none of them
+ * known: the call.  "" without a death, and for a CHECK. */
+void death_signature(const struct death *death, char signature[SIGNATURE_BYTES]);
+/* The same without the rule: "SIGSEGV at f < g < h".  Of a CHECK its text. */
+void death_name(const struct death *death, char name[SIGNATURE_BYTES]);
+/* The rule that the death breaks; RULE_NONE without one, and for a CHECK. */
+enum rule death_rule(const struct death *death);
+/* How it came to it, in words. */
+void death_describe(const struct death *death, char words[DEATH_WORDS_BYTES]);
+
+#endif

@@ -1,0 +1,398 @@
+#include "campaign/process/shrink_process.h"
+
+#include "campaign/base/clock.h"
+#include "campaign/base/interrupt.h"
+#include "campaign/process/attempt.h"
+#include "campaign/process/child.h"
+#include "campaign/process/resolve.h"
+#include "harness/base/check.h"
+#include "harness/shrink/shrink.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SHRINK_OP_COUNT_MAX UINT64_C(20000000)
+/* Each list that hangs takes its second, and each that crashes a process, so there may be fewer of
+ * them. */
+enum { SHRINK_HANG_COUNT_MAX = 300, SHRINK_PROCESS_COUNT_MAX = 2000 };
+/* Edits in a row that make a list no shorter. */
+enum { SEARCH_COUNT_MAX = 1000, SEARCH_PROCESS_COUNT_MAX = 50 };
+enum { PROOF_COUNT = 3 };
+#define SHRINK_DURATION_NS UINT64_C(600000000000)
+/* What one call may take of processor time in a shorter list; the last run has the usual bound. And
+ * of wall time, when it waits. */
+#define ATTEMPT_OP_TIMEOUT_NS UINT64_C(250000000)
+#define STUCK_NS UINT64_C(2000000000)
+
+/* What the child works on. */
+struct work {
+    const struct shrink_process *shrink_process;
+    const char *signature;
+    uint64_t replay_count_max;
+    bool is_in_process;
+    struct attempt attempt;
+    struct op_list *resolved; /* to begin with, where lists are tried in processes of their own */
+    uint64_t end_ns;          /* when the time is over */
+};
+/* The head of an answer; the ops follow.  The child answers with each list that counts: the last
+ * one is the result. */
+struct answer {
+    struct setup setup;
+    struct verdict first;
+    uint64_t replays;
+    uint64_t op_count;
+    bool is_minimal;
+};
+
+static bool begins_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static bool is_hang(const char *signature)
+{
+    return begins_with(signature, rule_info(RULE_HANG)->name);
+}
+
+/* Whether one process can try one list after the other. */
+static bool is_tried_in_process(const char *signature)
+{
+    return !is_hang(signature) && !begins_with(signature, rule_info(RULE_CRASH)->name) &&
+           strcmp(signature, rule_info(RULE_REPLAY)->name) != 0;
+}
+
+/* Whether the finding may show only when the list is run again: see again.h. */
+static bool may_take_two_runs(const char *signature)
+{
+    return strcmp(signature, rule_info(RULE_REPLAY)->name) == 0 ||
+           begins_with(signature, rule_info(RULE_CRASH)->name) ||
+           begins_with(signature, rule_info(RULE_HOST_MEMORY)->name);
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The usual bounds of one list. */
+static struct attempt usual_attempt(const struct shrink_process *shrink_process,
+                                    const char *signature)
+{
+    return (struct attempt){.target = shrink_process->target,
+                            .setup = shrink_process->setup,
+                            .duration_ns = SHRINK_DURATION_NS,
+                            .stuck_ns = STUCK_NS,
+                            .is_run_again = signature == NULL || may_take_two_runs(signature)};
+}
+
+/* --- in the child --- */
+
+static bool attempt_is_same(void *context, const struct setup *setup, struct op_list *ops,
+                            struct verdict *first)
+{
+    const struct work *work = context;
+    struct attempt attempt = work->attempt;
+    struct attempt_result result;
+    attempt.setup = setup;
+    attempt_run(&attempt, ops, NULL, &result);
+    if (result.signature[0] == '\0' || strcmp(result.signature, work->signature) != 0) {
+        return false;
+    }
+    *first = result.first;
+    ops->count = result.op_count;
+    return true;
+}
+
+static void answer_with(void *context, const struct shrink_result *result)
+{
+    const int file = *(const int *)context;
+    struct answer answer;
+    memset(&answer, 0, sizeof answer);
+    answer.setup = result->setup;
+    answer.first = result->first;
+    answer.replays = result->replays;
+    answer.op_count = result->ops.count;
+    answer.is_minimal = result->is_minimal;
+    (void)(file_write_all(file, &answer, sizeof answer) &&
+           file_write_all(file, result->ops.ops, result->ops.count * sizeof *result->ops.ops));
+}
+
+/* Answers with nothing when the list does not show the finding. */
+static void shrink_and_answer(void *context, int file)
+{
+    struct work *work = context;
+    const struct shrink_process *shrink_process = work->shrink_process;
+    struct shrink_replaying replaying = {.target = shrink_process->target};
+    snprintf(replaying.signature, sizeof replaying.signature, "%s", work->signature);
+    const struct shrink_try in_process = {.context = &replaying,
+                                          .is_same = shrink_replay,
+                                          .setup = shrink_process->setup,
+                                          .found = answer_with,
+                                          .found_context = &file,
+                                          .changes_setup = shrink_process->changes_setup,
+                                          .cost = &replaying.cost,
+                                          .op_count_max = SHRINK_OP_COUNT_MAX,
+                                          .search_count_max = SEARCH_COUNT_MAX};
+    const struct shrink_try in_attempts = {
+        .context = work,
+        .is_same = attempt_is_same,
+        .setup = shrink_process->setup,
+        .found = answer_with,
+        .found_context = &file,
+        .op_count_max = SHRINK_OP_COUNT_MAX,
+        .search_count_max = is_hang(work->signature) ? 0 : SEARCH_PROCESS_COUNT_MAX};
+    struct shrink_result result;
+    if (work->is_in_process) {
+        if (!shrink(&in_process, shrink_process->ops, work->replay_count_max, &result)) {
+            return;
+        }
+    } else if (!shrink(&in_attempts, work->resolved, work->replay_count_max, &result) &&
+               !shrink(&in_attempts, shrink_process->ops, work->replay_count_max, &result)) {
+        return;
+    }
+    answer_with(&file, &result);
+    op_list_deinit(&result.ops);
+}
+
+/* --- in the parent --- */
+
+/* How long the answer that begins there is; 0: it is not whole. */
+static size_t answer_length(const struct writing *bytes, size_t start)
+{
+    struct answer answer;
+    const size_t length = bytes->length - start;
+    if (length < sizeof answer) {
+        return 0;
+    }
+    memcpy(&answer, bytes->bytes + start, sizeof answer);
+    return (length - sizeof answer) / sizeof(struct op) < answer.op_count
+               ? 0
+               : sizeof answer + (size_t)answer.op_count * sizeof(struct op);
+}
+
+/* All whole answers but the last one go. */
+static void forget_older(struct writing *bytes)
+{
+    size_t last = 0, length = answer_length(bytes, 0);
+    for (size_t next = length; length != 0 && (length = answer_length(bytes, next)) != 0;
+         next += length) {
+        last = next;
+    }
+    if (last == 0) {
+        return;
+    }
+    memmove(bytes->bytes, bytes->bytes + last, bytes->length - last);
+    bytes->length -= last;
+}
+
+/* False: there is none. */
+static bool take_answer(const struct writing *bytes, struct op_list *ops, struct shrunk *shrunk)
+{
+    struct answer answer;
+    if (answer_length(bytes, 0) == 0) {
+        return false;
+    }
+    memcpy(&answer, bytes->bytes, sizeof answer);
+    shrunk->setup = answer.setup;
+    shrunk->first = answer.first;
+    shrunk->replays += answer.replays;
+    shrunk->is_minimal = answer.is_minimal;
+    op_list_clear(ops);
+    const char *from = bytes->bytes + sizeof answer;
+    for (uint64_t i = 0; i < answer.op_count; i++, from += sizeof(struct op)) {
+        struct op op;
+        memcpy(&op, from, sizeof op);
+        op_list_append(ops, &op);
+    }
+    return true;
+}
+
+static uint64_t affordable_replays(const struct shrink_process *shrink_process,
+                                   const char *signature, bool is_in_process)
+{
+    if (is_hang(signature)) {
+        return smaller(SHRINK_HANG_COUNT_MAX, shrink_process->replay_count_max);
+    }
+    return smaller(is_in_process ? UINT64_MAX : SHRINK_PROCESS_COUNT_MAX,
+                   shrink_process->replay_count_max);
+}
+
+static enum shrink_process_end fail(struct shrunk *shrunk, enum shrink_process_end end,
+                                    const char *why)
+{
+    snprintf(shrunk->why, sizeof shrunk->why, "%.240s", why);
+    return end;
+}
+
+static enum shrink_process_end not_broken(struct shrunk *shrunk)
+{
+    return fail(shrunk, SHRINK_PROCESS_NOT_BROKEN,
+                "the list does not show it when it is run again");
+}
+
+/* Runs the list, with the setup of shrunk, in a fresh process with the usual bounds: what it shows
+ * there counts, and its certificate. */
+static enum shrink_process_end prove(const struct shrink_process *shrink_process,
+                                     const struct op_list *ops, bool wants_certificate,
+                                     bool is_shrunk, struct shrunk *shrunk)
+{
+    const char *wanted = shrunk->signature[0] == '\0' ? NULL : shrunk->signature;
+    struct attempt attempt = usual_attempt(shrink_process, wanted);
+    attempt.setup = &shrunk->setup;
+    attempt.outlasts_ctrl_c = is_shrunk; /* what was found until then is the result */
+    struct attempt_result result;
+    char why[RUN_REASON_BYTES];
+    writing_clear(&shrunk->certificate);
+    attempt_run(&attempt, ops, wants_certificate ? &shrunk->certificate : NULL, &result);
+    switch (result.end) {
+    case ATTEMPT_STOPPED:
+        return fail(shrunk, SHRINK_PROCESS_STOPPED, "interrupted");
+    case ATTEMPT_FAULTY:
+        return fail(shrunk, SHRINK_PROCESS_FAULTY, result.first.reason);
+    case ATTEMPT_FAILED:
+        snprintf(why, sizeof why, "no process could be had: %m");
+        return fail(shrunk, SHRINK_PROCESS_FAILED, why);
+    default:
+        break;
+    }
+    if (result.signature[0] == '\0' || (wanted != NULL && strcmp(wanted, result.signature) != 0)) {
+        return not_broken(shrunk);
+    }
+    shrunk->first = result.first;
+    memcpy(shrunk->signature, result.signature, sizeof shrunk->signature);
+    return SHRINK_PROCESS_DONE;
+}
+
+/* Three times: a finding that shows now and then is none that a list repeats. */
+static enum shrink_process_end prove_shrunk(const struct shrink_process *shrink_process,
+                                            const struct op_list *ops, struct shrunk *shrunk)
+{
+    enum shrink_process_end end = SHRINK_PROCESS_DONE;
+    for (int i = 0; i < PROOF_COUNT && end == SHRINK_PROCESS_DONE; i++) {
+        end = prove(shrink_process, ops, i + 1 == PROOF_COUNT, true, shrunk);
+    }
+    return end;
+}
+
+/* How much time is left for a child. */
+static uint64_t time_left_ns(const struct work *work)
+{
+    const uint64_t now_ns = clock_now_ns();
+    return work->end_ns > now_ns ? work->end_ns - now_ns : 0;
+}
+
+/* One way of trying, from the whole list to the shrunk one. */
+static enum shrink_process_end shrink_in_child(struct work *work, struct op_list *ops,
+                                               struct shrunk *shrunk, bool *has_died)
+{
+    const struct child_job job = {.work = shrink_and_answer,
+                                  .context = work,
+                                  .duration_ns = time_left_ns(work),
+                                  .interruptible = true,
+                                  .heard = forget_older};
+    struct writing bytes;
+    char why[RUN_REASON_BYTES];
+    struct death *death = death_create();
+    if (death == NULL) {
+        return fail(shrunk, SHRINK_PROCESS_FAILED, "no memory could be had");
+    }
+    writing_init(&bytes);
+    enum child_end end = child_work(&job, &bytes, death);
+    enum shrink_process_end result = SHRINK_PROCESS_DONE;
+    *has_died = end == CHILD_DIED && death->kind != DEATH_CHECK;
+    if (end == CHILD_NOT_BORN) {
+        snprintf(why, sizeof why, "no process could be had: %m");
+        result = fail(shrunk, SHRINK_PROCESS_FAILED, why);
+    } else if (end == CHILD_DIED) {
+        death_describe(death, why);
+        result = fail(shrunk, SHRINK_PROCESS_FAULTY, why);
+    } else if (end == CHILD_STOPPED) {
+        snprintf(shrunk->cut, sizeof shrunk->cut, "%s",
+                 interrupt_asked() ? "interrupted" : "the time was over");
+        result = take_answer(&bytes, ops, shrunk)
+                     ? SHRINK_PROCESS_DONE
+                     : fail(shrunk, SHRINK_PROCESS_STOPPED, shrunk->cut);
+    } else if (!take_answer(&bytes, ops, shrunk)) {
+        result = not_broken(shrunk);
+    }
+    writing_deinit(&bytes);
+    death_destroy(death);
+    return result;
+}
+
+/* One process for each list. */
+static enum shrink_process_end shrink_in_attempts(struct work *work, struct op_list *ops,
+                                                  struct shrunk *shrunk)
+{
+    const struct shrink_process *shrink_process = work->shrink_process;
+    struct op_list resolved;
+    bool has_died = false;
+    op_list_init(&resolved);
+    resolve_run(&work->attempt, shrink_process->ops, &resolved);
+    work->resolved = &resolved;
+    work->is_in_process = false;
+    work->replay_count_max = affordable_replays(shrink_process, shrunk->signature, false);
+    setup_copy(&shrunk->setup, shrink_process->setup);
+    const enum shrink_process_end end = shrink_in_child(work, ops, shrunk, &has_died);
+    op_list_deinit(&resolved);
+    return end == SHRINK_PROCESS_DONE ? prove_shrunk(shrink_process, ops, shrunk) : end;
+}
+
+/* In one process where that can be, else, and when the target died of a shorter list or lives on
+ * its past there, one process for each. */
+static enum shrink_process_end shrink_both_ways(const struct shrink_process *shrink_process,
+                                                struct op_list *ops, struct shrunk *shrunk)
+{
+    struct work work = {
+        .shrink_process = shrink_process,
+        .signature = shrunk->signature,
+        .replay_count_max = affordable_replays(shrink_process, shrunk->signature, true),
+        .is_in_process = is_tried_in_process(shrunk->signature),
+        .attempt = usual_attempt(shrink_process, shrunk->signature)};
+    bool has_died = false;
+    work.end_ns = clock_now_ns() + (shrink_process->duration_ns == 0 ? SHRINK_DURATION_NS
+                                                                     : shrink_process->duration_ns);
+    work.attempt.op_timeout_ns = smaller(ATTEMPT_OP_TIMEOUT_NS, death_op_timeout());
+    if (work.is_in_process) {
+        enum shrink_process_end end = shrink_in_child(&work, ops, shrunk, &has_died);
+        if (end == SHRINK_PROCESS_DONE) {
+            end = prove_shrunk(shrink_process, ops, shrunk);
+        }
+        if (end != SHRINK_PROCESS_NOT_BROKEN && !has_died) {
+            return end;
+        }
+    }
+    enum shrink_process_end end = shrink_in_attempts(&work, ops, shrunk);
+    /* A call that is slow, and no more, is a hang within short bounds, and none within the usual
+     * ones. */
+    if (end == SHRINK_PROCESS_NOT_BROKEN && is_hang(shrunk->signature) &&
+        work.attempt.op_timeout_ns < death_op_timeout()) {
+        work.attempt.op_timeout_ns = death_op_timeout();
+        end = shrink_in_attempts(&work, ops, shrunk);
+    }
+    return end;
+}
+
+enum shrink_process_end shrink_process_run(const struct shrink_process *shrink_process,
+                                           struct shrunk *shrunk)
+{
+    struct op_list ops;
+    enum shrink_process_end end = SHRINK_PROCESS_DONE;
+    op_list_init(&ops);
+    setup_init(&shrunk->setup);
+    setup_copy(&shrunk->setup, shrink_process->setup);
+    if (shrink_process->signature != NULL) {
+        snprintf(shrunk->signature, sizeof shrunk->signature, "%s", shrink_process->signature);
+    } else {
+        end = prove(shrink_process, shrink_process->ops, false, false, shrunk);
+    }
+    if (end == SHRINK_PROCESS_DONE) {
+        end = shrink_both_ways(shrink_process, &ops, shrunk);
+    }
+    if (end == SHRINK_PROCESS_DONE) {
+        op_list_copy(&shrunk->ops, &ops);
+        shrunk->why[0] = '\0';
+    }
+    op_list_deinit(&ops);
+    return end;
+}

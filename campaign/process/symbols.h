@@ -1,0 +1,20 @@
+/* Names for addresses of code: the function, from the symbol table of its object, or else the
+ * object and the offset in it.  Slow; for what a dead process left behind. */
+#ifndef CAMPAIGN_PROCESS_SYMBOLS_H
+#define CAMPAIGN_PROCESS_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SYMBOL_BYTES = 96 };
+
+struct symbol {
+    char object[SYMBOL_BYTES]; /* its file without the folder */
+    char name[SYMBOL_BYTES];   /* "hbm_alloc", or "mine.so+0x12a0" where no table has it */
+    bool is_of_program;        /* of the program itself, not of a shared object */
+};
+
+/* False: no object has that address. */
+bool symbol_find(uintptr_t address, struct symbol *symbol);
+
+#endif

@@ -1,0 +1,85 @@
+#include "campaign/process/target_probe.h"
+
+#include "campaign/base/interrupt.h"
+#include "campaign/base/message.h"
+#include "campaign/process/child.h"
+#include "harness/lanes/lanes.h"
+
+#include <string.h>
+
+/* What the child works on, and what it answers. */
+struct work {
+    const struct target *target;
+    const struct setup *setup;
+};
+struct answer {
+    bool is_taken, has_programs;
+    char why_no_lanes[RUN_REASON_BYTES];
+    char reason[RUN_REASON_BYTES];
+};
+
+static void open_and_answer(void *context, int file)
+{
+    const struct work *work = context;
+    struct answer answer;
+    memset(&answer, 0, sizeof answer);
+    struct run *run = run_create(work->target, work->setup, answer.reason);
+    if (run != NULL) {
+        answer.is_taken = true;
+        const struct target_contract *contract = model_contract(run_model(run, 0));
+        const char *why = lanes_why_not(contract);
+        answer.has_programs = contract->programs;
+        snprintf(answer.why_no_lanes, sizeof answer.why_no_lanes, "%s", why == NULL ? "" : why);
+        run_destroy(run);
+    }
+    (void)file_write_all(file, &answer, sizeof answer);
+}
+
+static enum exit_code fail(enum child_end end, const char *prefix, const char *target,
+                           const char *death)
+{
+    if (end == CHILD_NOT_BORN) {
+        return message_fail(EXIT_HARNESS, "no process could be had: %m");
+    }
+    if (end == CHILD_FAULTY) {
+        return message_fail(EXIT_HARNESS, "%sa fault of hbmstress: %s", prefix, death);
+    }
+    if (end == CHILD_STOPPED && interrupt_asked()) {
+        return message_fail(EXIT_HARNESS, "interrupted");
+    }
+    if (end == CHILD_STOPPED) {
+        return message_fail(EXIT_BROKEN, "%starget %s does not return from open", prefix, target);
+    }
+    return message_fail(EXIT_BROKEN, "%starget %s took its process with it when it was opened: %s",
+                        prefix, target, death);
+}
+
+enum exit_code target_probe_run(const struct target *target, const struct setup *setup,
+                                const char *where, uint64_t duration_ns,
+                                struct target_probe *target_probe)
+{
+    struct work work = {target, setup};
+    struct writing bytes;
+    struct answer answer;
+    char prefix[SETUP_VALUE_BYTES] = "", death[CHILD_DEATH_BYTES];
+    if (where != NULL) {
+        snprintf(prefix, sizeof prefix, "%.250s: ", where);
+    }
+    writing_init(&bytes);
+    enum child_end end = child_run(open_and_answer, &work, duration_ns, true, &bytes, death);
+    bool is_whole = end == CHILD_DONE && bytes.length == sizeof answer;
+    if (is_whole) {
+        memcpy(&answer, bytes.bytes, sizeof answer);
+    }
+    writing_deinit(&bytes);
+    if (!is_whole) {
+        return fail(end, prefix, setup->target, end == CHILD_DONE ? "it ended early" : death);
+    }
+    if (!answer.is_taken) {
+        return message_fail(EXIT_USAGE, "%starget %s refuses: %s", prefix, setup->target,
+                            answer.reason);
+    }
+    target_probe->has_programs = answer.has_programs;
+    memcpy(target_probe->why_no_lanes, answer.why_no_lanes, sizeof target_probe->why_no_lanes);
+    return EXIT_KEPT;
+}

@@ -1,0 +1,466 @@
+#include "campaign/trials/trial_result.h"
+
+#include "campaign/base/certificates.h"
+#include "campaign/base/clock.h"
+#include "harness/base/check.h"
+#include "harness/lanes/lanes.h"
+#include "harness/trial/again.h"
+#include "harness/trial/lane_trial.h"
+#include "harness/trial/trial_run.h"
+#include "reports/json_lines.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+void trial_result_init(struct trial_result *trial_result)
+{
+    memset(trial_result, 0, sizeof *trial_result);
+    op_list_init(&trial_result->ops);
+    writing_init(&trial_result->all);
+    writing_init(&trial_result->notable);
+    writing_init(&trial_result->certificates);
+}
+
+void trial_result_deinit(struct trial_result *trial_result)
+{
+    op_list_deinit(&trial_result->ops);
+    writing_deinit(&trial_result->all);
+    writing_deinit(&trial_result->notable);
+    writing_deinit(&trial_result->certificates);
+}
+
+const char *trial_result_rule(const struct trial_result *trial_result)
+{
+    if (trial_result->head.end == TRIAL_RESULT_FAILED ||
+        trial_result->head.first.kind == VERDICT_NONE ||
+        trial_result_dispute(trial_result) != NULL) {
+        return NULL;
+    }
+    return rule_info(trial_result->head.first.rule)->name;
+}
+
+const struct kept_oom *trial_result_dispute(const struct trial_result *trial_result)
+{
+    for (size_t i = 0; i < trial_result->head.kept_count; i++) {
+        if (trial_result->head.kept[i].verdict.kind == VERDICT_DISPUTED) {
+            return &trial_result->head.kept[i];
+        }
+    }
+    return NULL;
+}
+
+struct last_words *last_words_create(void)
+{
+    void *memory = mmap(NULL, sizeof(struct last_words), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void last_words_destroy(struct last_words *words)
+{
+    (void)munmap(words, sizeof *words);
+}
+
+/* The trial that this process runs: a scenario's calls have no context but its own state, so the
+ * one that listens in keeps what it needs here. */
+static struct {
+    const struct scenario *scenario;
+    struct last_words *words;
+} current;
+
+static void begin_and_note(void *state, struct random *random, struct setup *setup,
+                           bool capacity_is_free)
+{
+    current.scenario->begin(state, random, setup, capacity_is_free);
+    current.words->setup = *setup;
+    current.words->has_begun = true;
+}
+
+static void note(void *context, const struct op *op)
+{
+    struct last_words *words = context;
+    if (words->op_count < LAST_OP_COUNT_MAX) {
+        words->ops[words->op_count] = *op;
+    }
+    words->op_count++;
+}
+
+static void note_schedule(void *context, const struct setup *setup, const struct op_list *ops)
+{
+    struct last_words *words = context;
+    words->switch_count = 0;
+    if (words->has_lanes) {
+        return; /* another schedule of the same list */
+    }
+    words->setup = *setup;
+    words->op_count = 0;
+    for (size_t i = 0; i < ops->count; i++) {
+        note(words, &ops->ops[i]);
+    }
+    words->has_begun = words->has_lanes = true;
+}
+
+static void note_switch(void *context, const struct schedule_switch *taken)
+{
+    struct last_words *words = context;
+    if (words->switch_count < LAST_SWITCH_COUNT_MAX) {
+        words->switches[words->switch_count++] = *taken;
+    }
+}
+
+struct lanes_witness last_words_witness(struct last_words *words)
+{
+    return (struct lanes_witness){words, note_schedule, note_switch};
+}
+
+void last_words_take(const struct last_words *words, struct op_list *ops)
+{
+    const uint64_t kept = words->op_count < LAST_OP_COUNT_MAX ? words->op_count : LAST_OP_COUNT_MAX;
+    for (uint64_t i = 0; i < kept; i++) {
+        op_list_append(ops, &words->ops[i]);
+    }
+    if (words->has_lanes) {
+        lanes_append_schedule(ops, words->switches, words->switch_count);
+    }
+}
+
+struct listening {
+    struct trial_result *trial_result;
+    struct report_place place;
+    uint64_t first_number; /* of the trial's first OOM, for the sample that is checked */
+};
+
+/* A few large blocks that live long are no leak, and neither is the first filling of a device. */
+enum { GROWING_BLOCK_COUNT_MIN = 16, GROWING_OP_COUNT_MIN = 4096 };
+
+/* 1024 ops between two looks: each costs as much as 64 samples of all tags.  The last promises are
+ * judged after the last op, when all is freed: no second look then. */
+static void look_for_growth(struct trial_result_head *head, const struct run *run)
+{
+    uint64_t op_count = run_ops(run)->count;
+    if (op_count < GROWING_OP_COUNT_MIN || op_count % 1024 != 0 ||
+        op_count == head->looked_op_count) {
+        return;
+    }
+    head->looked_op_count = op_count;
+    head->is_growing = run_growing_tag(run, 0, &head->growth) &&
+                       head->growth.count >= GROWING_BLOCK_COUNT_MIN;
+    if (!head->is_growing) {
+        return;
+    }
+    const char *name = run_setup(run)->tags[head->growth.tag];
+    if (name[0] != '\0') {
+        snprintf(head->growing_tag, sizeof head->growing_tag, "%s", name);
+    } else {
+        snprintf(head->growing_tag, sizeof head->growing_tag, "tag %u", head->growth.tag);
+    }
+}
+
+/* The fullest that any of the hosts was, of what it had: memory that was retired is neither there
+ * nor in use. */
+static void look_at_use(struct trial_result_head *head, const struct run *run)
+{
+    const struct op_list *ops = run_ops(run);
+    if (ops->count == 0) {
+        return;
+    }
+    const struct model *model = run_model(run, ops->ops[ops->count - 1].host);
+    const struct memory_point now = {
+        ops->count - 1, model_in_use_without(model, OP_TAG_COUNT) + model_reserved_bytes(model),
+        model_capacity_bytes(model) - model_retired_bytes(model)};
+    if (now.capacity_bytes > 0 &&
+        (head->fullest.capacity_bytes == 0 || memory_is_fuller(&now, &head->fullest))) {
+        head->fullest = now;
+    }
+}
+
+static uint64_t count_kept(const struct trial_result_head *head, enum verdict_kind kind)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < head->kept_count; i++) {
+        count += head->kept[i].verdict.kind == kind;
+    }
+    return count;
+}
+
+/* Whether the OOM leaves the trial with its certificate. */
+static bool is_wanted(const struct trial_result_head *head, enum verdict_kind kind)
+{
+    uint64_t kept = count_kept(head, kind);
+    switch (kind) {
+    case VERDICT_JUSTIFIED:
+        return kept < TRIAL_RESULT_JUSTIFIED_COUNT_MAX &&
+               head->task.trial < TRIAL_RESULT_JUSTIFIED_TRIAL_COUNT;
+    case VERDICT_UNKNOWN:
+        return kept < TRIAL_RESULT_UNKNOWN_COUNT_MAX;
+    default:
+        return kept == 0;
+    }
+}
+
+/* Has the checker look at the certificate; the harness's own disputes need none to be told. */
+static void check_certificate(struct trial_result *trial_result, struct kept_oom *oom)
+{
+    char reason[CERTIFICATE_REASON_BYTES];
+    if (oom->verdict.kind == VERDICT_DISPUTED) {
+        return;
+    }
+    trial_result->head.certificates_checked++;
+    const char *text = trial_result->certificates.bytes + oom->certificate_start;
+    if (!certificate_is_accepted(text, oom->certificate_bytes, reason)) {
+        certificate_dispute(reason, &oom->verdict);
+    }
+}
+
+/* Takes the certificate of an OOM if it is to be kept or checked, and keeps it if it is wanted, or
+ * disputed. */
+static void take_certificate(struct listening *listening, const struct run *run,
+                             const struct verdict *verdict)
+{
+    struct trial_result *trial_result = listening->trial_result;
+    struct trial_result_head *head = &trial_result->head;
+    struct writing *texts = &trial_result->certificates;
+    bool is_due = certificate_is_due(listening->first_number + head->ooms_seen++, verdict->kind);
+    if (!is_due && !is_wanted(head, verdict->kind)) {
+        return;
+    }
+    struct kept_oom kept = {.verdict = *verdict, .certificate_start = texts->length};
+    certificate_append(run, texts);
+    kept.certificate_bytes = texts->length - kept.certificate_start;
+    check_certificate(trial_result, &kept);
+    if (!is_wanted(head, kept.verdict.kind)) {
+        texts->length = kept.certificate_start;
+        texts->bytes[texts->length] = '\0';
+        return;
+    }
+    snprintf(kept.message, sizeof kept.message, "%s", run_message(run));
+    bool is_line = verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN;
+    kept.all_end = is_line ? trial_result->all.length : 0;
+    kept.notable_end = verdict->kind == VERDICT_UNKNOWN ? trial_result->notable.length : 0;
+    head->kept[head->kept_count++] = kept;
+}
+
+static void judged(void *context, const struct run *run, const struct verdict *verdict)
+{
+    struct listening *listening = context;
+    struct trial_result *trial_result = listening->trial_result;
+    look_for_growth(&trial_result->head, run);
+    look_at_use(&trial_result->head, run);
+    if (verdict->kind == VERDICT_NONE) {
+        return;
+    }
+    /* Under each schedule the list meets much the same OOMs: they are counted. */
+    if (current.words->has_lanes &&
+        (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN)) {
+        return;
+    }
+    if (verdict->kind == VERDICT_JUSTIFIED || verdict->kind == VERDICT_UNKNOWN) {
+        size_t start = trial_result->all.length;
+        json_verdict(&trial_result->all, &(struct report_finding){.place = listening->place,
+                                                                  .verdict = verdict,
+                                                                  .message = run_message(run)});
+        if (verdict->kind == VERDICT_UNKNOWN) {
+            writing_append_bytes(&trial_result->notable, trial_result->all.bytes + start,
+                                 trial_result->all.length - start);
+        }
+    } else {
+        snprintf(trial_result->head.message, sizeof trial_result->head.message, "%s",
+                 run_message(run));
+    }
+    if (verdict->kind != VERDICT_BROKEN) {
+        take_certificate(listening, run, verdict);
+    }
+}
+
+static void trial_result_take(struct trial_result *trial_result, const struct target *target,
+                              struct trial *trial)
+{
+    struct trial_result_head *head = &trial_result->head;
+    head->totals = trial->totals;
+    head->first = trial->first;
+    head->digest = trial->digest;
+    /* Lanes that ran freely pass no points, and nothing repeats them. */
+    const bool is_repeatable = trial->totals.schedules == 0 || trial->totals.points > 0;
+    if (head->first.kind == VERDICT_NONE && head->task.is_sampled && is_repeatable) {
+        head->totals.broken += trial->totals.schedules == 0
+                                   ? again_breaks(target, trial, &head->first)
+                                   : again_breaks_lanes(target, trial, &head->first);
+    }
+    signature_print(&head->first, &trial->ops, head->signature);
+    /* A disputed verdict of the harness itself is in its totals already. */
+    if (head->first.kind != VERDICT_DISPUTED) {
+        head->totals.disputed += count_kept(head, VERDICT_DISPUTED);
+    }
+    uint64_t open_count = count_kept(head, VERDICT_UNKNOWN) + count_kept(head, VERDICT_DISPUTED);
+    if (head->first.kind != VERDICT_NONE || open_count > 0) {
+        head->has_list = true;
+        trial_result->setup = trial->setup;
+        op_list_copy(&trial_result->ops, &trial->ops);
+    }
+    trial_deinit(trial);
+}
+
+/* With lanes, if the part has some.  False: the target refused. */
+static bool run_trial(const struct part *part, const struct trial_plan *plan,
+                      const struct lanes_witness *witness, const struct run_listener *listener,
+                      struct trial *trial, char reason[RUN_REASON_BYTES])
+{
+    struct lanes_found found;
+    if (part->lanes.lane_count == 0) {
+        return trial_run(plan, listener, trial, reason);
+    }
+    struct lane_trial_plan with_lanes = {
+        .draw = *plan,
+        .lane_count = (uint8_t)part->lanes.lane_count,
+        .search = lane_options_search(&part->lanes, plan->setup->seed)};
+    with_lanes.search.witness = witness;
+    if (lane_trial_run(&with_lanes, listener, trial, &found, reason)) {
+        return true;
+    }
+    trial_deinit(trial);
+    return false;
+}
+
+void trial_result_make(const struct plan *plan, const struct task *task, struct last_words *words,
+                       struct trial_result *trial_result)
+{
+    CHECK(task->part < plan->count);
+    const struct part *part = &plan->parts[task->part];
+    uint64_t seed = plan_trial_seed(part, task->trial);
+    struct listening listening = {
+        trial_result, {part->name, task->trial}, seed % CERTIFICATE_CHECK_PERIOD};
+    struct run_listener listener = {&listening, judged};
+    struct scenario scenario = *part->scenario;
+    scenario.begin = begin_and_note;
+    current.scenario = part->scenario;
+    current.words = words;
+    words->op_count = 0;
+    words->has_begun = words->has_lanes = false;
+    trial_result->head.task = *task;
+
+    struct setup setup = part->setup;
+    setup.seed = seed;
+    uint64_t start_ns = clock_now_ns();
+    struct trial trial;
+    const struct trial_plan trial_plan = {.target = part->target,
+                                          .scenario = &scenario,
+                                          .setup = &setup,
+                                          .capacity_is_free = part->capacity_is_free,
+                                          .op_count_max = task->op_count_max,
+                                          .faults = part->faults,
+                                          .chosen = note,
+                                          .context = words};
+    const struct lanes_witness witness = last_words_witness(words);
+    if (run_trial(part, &trial_plan, &witness, &listener, &trial, trial_result->head.reason)) {
+        trial_result_take(trial_result, part->target, &trial);
+    } else {
+        trial_result->head.end = TRIAL_RESULT_REFUSED;
+    }
+    trial_result->head.elapsed_ns = clock_now_ns() - start_ns;
+}
+
+/* Of the process's end: how the trial ended, and the verdict on it. */
+static void take_death(const struct last_words *words, struct trial_result_head *head)
+{
+    const struct death *death = &words->death;
+    const bool is_in_list = death->progress.phase == PROGRESS_OP &&
+                            death->progress.op < words->op_count;
+    const uint64_t op_count = words->op_count;
+    head->end = death->kind == DEATH_CHECK  ? TRIAL_RESULT_FAILED
+                : death->kind == DEATH_HANG ? TRIAL_RESULT_HUNG
+                                            : TRIAL_RESULT_CRASHED;
+    death_describe(death, head->reason);
+    if (head->end == TRIAL_RESULT_FAILED) {
+        return;
+    }
+    head->first = (struct verdict){.kind = VERDICT_BROKEN, .rule = death_rule(death)};
+    head->first.op = is_in_list ? death->progress.op : op_count == 0 ? 0 : (uint32_t)(op_count - 1);
+    snprintf(head->first.reason, sizeof head->first.reason, "%s", head->reason);
+    death_signature(death, head->signature);
+    head->totals.broken = 1;
+}
+
+void trial_result_make_dead(const struct task *task, const struct last_words *words,
+                            struct trial_result *trial_result)
+{
+    struct trial_result_head *head = &trial_result->head;
+    head->task = *task;
+    take_death(words, head);
+    head->totals.ops = words->op_count;
+    head->has_list = words->has_begun;
+    trial_result->setup = words->setup;
+    if (words->has_begun) {
+        last_words_take(words, &trial_result->ops);
+    }
+}
+
+void trial_result_pack(struct trial_result *trial_result, struct writing *bytes)
+{
+    struct trial_result_head *head = &trial_result->head;
+    head->op_count = trial_result->ops.count;
+    head->all_bytes = trial_result->all.length;
+    head->notable_bytes = trial_result->notable.length;
+    head->certificates_bytes = trial_result->certificates.length;
+    writing_append_bytes(bytes, head, sizeof *head);
+    if (head->has_list) {
+        writing_append_bytes(bytes, &trial_result->setup, sizeof trial_result->setup);
+    }
+    writing_append_bytes(bytes, trial_result->ops.ops,
+                         trial_result->ops.count * sizeof *trial_result->ops.ops);
+    writing_append_bytes(bytes, trial_result->all.bytes, trial_result->all.length);
+    writing_append_bytes(bytes, trial_result->notable.bytes, trial_result->notable.length);
+    writing_append_bytes(bytes, trial_result->certificates.bytes,
+                         trial_result->certificates.length);
+}
+
+static bool is_whole(const struct trial_result_head *head, size_t length)
+{
+    size_t rest = length - sizeof *head;
+    if (head->has_list && rest < sizeof(struct setup)) {
+        return false;
+    }
+    rest -= head->has_list ? sizeof(struct setup) : 0;
+    if (head->op_count > rest / sizeof(struct op) || head->all_bytes > rest ||
+        head->notable_bytes > rest || head->certificates_bytes > rest ||
+        head->kept_count > TRIAL_RESULT_KEPT_COUNT_MAX) {
+        return false;
+    }
+    for (size_t i = 0; i < head->kept_count; i++) {
+        const struct kept_oom *oom = &head->kept[i];
+        if (oom->certificate_start > head->certificates_bytes ||
+            oom->certificate_bytes > head->certificates_bytes - oom->certificate_start ||
+            oom->all_end > head->all_bytes || oom->notable_end > head->notable_bytes) {
+            return false;
+        }
+    }
+    uint64_t text_bytes = head->all_bytes + head->notable_bytes + head->certificates_bytes;
+    return head->op_count * sizeof(struct op) + text_bytes == rest;
+}
+
+bool trial_result_unpack(const void *bytes, size_t length, struct trial_result *trial_result)
+{
+    struct trial_result_head *head = &trial_result->head;
+    if (length < sizeof *head) {
+        return false;
+    }
+    memcpy(head, bytes, sizeof *head);
+    if (!is_whole(head, length)) {
+        return false;
+    }
+    const char *from = (const char *)bytes + sizeof *head;
+    if (head->has_list) {
+        memcpy(&trial_result->setup, from, sizeof trial_result->setup);
+        from += sizeof trial_result->setup;
+    }
+    for (uint64_t i = 0; i < head->op_count; i++, from += sizeof(struct op)) {
+        struct op op;
+        memcpy(&op, from, sizeof op);
+        op_list_append(&trial_result->ops, &op);
+    }
+    writing_append_bytes(&trial_result->all, from, head->all_bytes);
+    from += head->all_bytes;
+    writing_append_bytes(&trial_result->notable, from, head->notable_bytes);
+    writing_append_bytes(&trial_result->certificates, from + head->notable_bytes,
+                         head->certificates_bytes);
+    return true;
+}

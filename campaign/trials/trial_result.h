@@ -1,0 +1,120 @@
+/* What one trial of a run gave: made in a worker, sent to the parent as bytes, merged there in
+ * the order of the trials. */
+#ifndef CAMPAIGN_TRIALS_TRIAL_RESULT_H
+#define CAMPAIGN_TRIALS_TRIAL_RESULT_H
+
+#include "campaign/plan/plan.h"
+#include "campaign/process/death.h"
+#include "reports/memory_track.h"
+#include "reports/writing.h"
+
+/* One trial to run; a plain value. */
+struct task {
+    uint32_t part;   /* index into the plan */
+    bool is_sampled; /* run twice, and compared */
+    uint64_t trial;  /* number within its part */
+    uint64_t op_count_max;
+};
+
+enum trial_result_end {
+    TRIAL_RESULT_DONE = 0,
+    TRIAL_RESULT_REFUSED, /* the target refused the setup; reason */
+    TRIAL_RESULT_CRASHED, /* the target took its process with it; reason */
+    TRIAL_RESULT_HUNG,  /* a call of the target, or the whole trial, did not end in time; reason */
+    TRIAL_RESULT_FAILED /* a CHECK of ours failed: a fault of hbmstress, no finding; reason */
+};
+
+/* Of the OOMs of one trial so many leave it with their certificates: the first that stay unknown
+ * (no part keeps more), the first justified ones of the first trials (a sample), the premature one,
+ * and the first disputed one. */
+enum {
+    TRIAL_RESULT_UNKNOWN_COUNT_MAX = 5,
+    TRIAL_RESULT_JUSTIFIED_COUNT_MAX = 2,
+    TRIAL_RESULT_JUSTIFIED_TRIAL_COUNT =
+        8, /* of each part: enough to find one, too few to cost anything */
+    TRIAL_RESULT_KEPT_COUNT_MAX = TRIAL_RESULT_UNKNOWN_COUNT_MAX +
+                                  TRIAL_RESULT_JUSTIFIED_COUNT_MAX + 2
+};
+
+/* An OOM with its certificate. */
+struct kept_oom {
+    struct verdict verdict;
+    char message[OBSERVATION_MESSAGE_BYTES];
+    uint64_t all_end, notable_end; /* of its line in all and in notable; 0 = it has none there */
+    uint64_t certificate_start, certificate_bytes; /* in certificates; 0 bytes = it has none */
+};
+
+/* The part that travels as it is. */
+struct trial_result_head {
+    struct task task;
+    enum trial_result_end end;
+    struct verdict first;            /* the promise that broke, or NONE */
+    char signature[SIGNATURE_BYTES]; /* of first; "" = none */
+    struct run_totals totals;
+    uint64_t digest; /* of all observations; 0 when the trial did not end */
+    uint64_t elapsed_ns;
+    struct growth growth;        /* of the last look */
+    struct memory_point fullest; /* of the fullest host; capacity_bytes 0 = no op ended */
+    uint64_t looked_op_count;    /* where the run was then; 0 = it was too short for a look */
+    bool is_growing;
+    bool has_list; /* setup and ops are there: something broke, stayed unknown or is disputed */
+    char growing_tag[SETUP_NAME_BYTES];
+    char message[OBSERVATION_MESSAGE_BYTES]; /* the target's words to `first` */
+    char reason[RUN_REASON_BYTES];
+    /* kept_count of them, in the order of their ops */
+    struct kept_oom kept[TRIAL_RESULT_KEPT_COUNT_MAX];
+    uint64_t kept_count;
+    uint64_t ooms_seen, certificates_checked;
+    uint64_t op_count, all_bytes, notable_bytes, certificates_bytes;
+};
+struct trial_result {
+    struct trial_result_head head;
+    struct setup setup;
+    struct op_list ops;
+    struct writing all;          /* a JSON line for each OOM but a premature one */
+    struct writing notable;      /* those of them that are not justified */
+    struct writing certificates; /* of the kept OOMs, one after the other */
+};
+void trial_result_init(struct trial_result *trial_result);
+void trial_result_deinit(struct trial_result *trial_result);
+
+/* The name of the promise that broke; NULL: none, or our judges disagree on it. */
+const char *trial_result_rule(const struct trial_result *trial_result);
+
+/* The OOM on which our judges disagree; NULL: there is none. */
+const struct kept_oom *trial_result_dispute(const struct trial_result *trial_result);
+
+/* What a worker leaves behind when its target takes it down: how, and the ops that were chosen so
+ * far. It lies in memory that the parent shares. */
+enum { LAST_OP_COUNT_MAX = 1 << 20, LAST_SWITCH_COUNT_MAX = 1 << 18 };
+struct last_words {
+    struct death death;
+    struct setup setup;
+    bool has_begun;
+    uint64_t op_count; /* beyond LAST_OP_COUNT_MAX they are only counted */
+    struct op ops[LAST_OP_COUNT_MAX];
+    bool has_lanes;        /* a schedule of the ops was tried */
+    uint64_t switch_count; /* of that schedule so far; the same */
+    struct schedule_switch switches[LAST_SWITCH_COUNT_MAX];
+};
+struct last_words *last_words_create(void); /* NULL: no memory */
+void last_words_destroy(struct last_words *words);
+
+/* Has every schedule noted in words, which is the context of what is returned. */
+struct lanes_witness last_words_witness(struct last_words *words);
+/* Appends the ops that were noted, with the schedule. */
+void last_words_take(const struct last_words *words, struct op_list *ops);
+
+/* Runs the trial.  Not for two threads at once. */
+void trial_result_make(const struct plan *plan, const struct task *task, struct last_words *words,
+                       struct trial_result *trial_result);
+
+/* What is left of a trial whose worker died or was stopped; words->death says how. */
+void trial_result_make_dead(const struct task *task, const struct last_words *words,
+                            struct trial_result *trial_result);
+
+/* To bytes and back.  False: these are not the bytes of a judgement. */
+void trial_result_pack(struct trial_result *trial_result, struct writing *bytes);
+bool trial_result_unpack(const void *bytes, size_t length, struct trial_result *trial_result);
+
+#endif

@@ -1,0 +1,291 @@
+#include "campaign/trials/trials.h"
+
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+
+/* Of a part's trials those below `taken` count; those from there to `started` run or wait to be
+ * taken.  With shards a part's i-th trial here is trial number i * shard_count + shard_index of the
+ * whole campaign. */
+struct progress {
+    uint64_t started, taken;
+    uint64_t waiting_op_max; /* the most ops that those in between can have */
+    uint64_t op_count;       /* of those taken */
+    uint64_t elapsed_ns;     /* of those taken */
+    bool is_finished;
+};
+
+/* The next judgement that counts is (round, part); waiting ones are in no order. */
+struct trials {
+    const struct plan *plan;
+    struct progress *parts;        /* as in the plan */
+    struct trial_result **waiting; /* waiting_count of them */
+    size_t waiting_count;
+    uint64_t replay_sample, window;
+    uint64_t started, taken; /* in all */
+    uint64_t round;
+    size_t part;
+    bool is_stopped;
+};
+
+static uint64_t trial_number(const struct plan *plan, uint64_t i)
+{
+    return i * plan->shard_count + plan->shard_index;
+}
+
+struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, uint64_t window)
+{
+    struct trials *trials = calloc(1, sizeof *trials);
+    CHECK(trials != NULL && plan->count > 0);
+    *trials = (struct trials){.plan = plan, .replay_sample = replay_sample, .window = window};
+    trials->parts = calloc(plan->count, sizeof *trials->parts);
+    CHECK(trials->parts != NULL);
+    for (size_t i = 0; i < plan->count; i++) {
+        trials->parts[i].is_finished = plan->parts[i].note[0] != '\0' ||
+                                       trial_number(plan, 0) >= plan->parts[i].trial_count_max;
+    }
+    return trials;
+}
+
+void trials_destroy(struct trials *trials)
+{
+    for (size_t i = 0; i < trials->waiting_count; i++) {
+        trial_result_deinit(trials->waiting[i]);
+        free(trials->waiting[i]);
+    }
+    free(trials->waiting);
+    free(trials->parts);
+    free(trials);
+}
+
+static uint64_t op_count_per_trial(const struct part *part)
+{
+    /* A scenario that names no length gets the length of a common one. */
+    return part->scenario->ops_per_trial == 0 ? 2000 : part->scenario->ops_per_trial;
+}
+
+/* Trial k of a part belongs to round k * stride: a scenario with long trials runs them more rarely,
+ * so that every scenario gets about as many ops. */
+static uint64_t stride(const struct part *part)
+{
+    const uint64_t stride = op_count_per_trial(part) / 2000;
+    return stride == 0 ? 1 : stride;
+}
+
+/* A shard's share of the part's ops, rounded up. */
+static uint64_t op_count_max(const struct plan *plan, const struct part *part)
+{
+    if (part->op_count_max == UINT64_MAX) {
+        return UINT64_MAX;
+    }
+    return part->op_count_max / plan->shard_count + (part->op_count_max % plan->shard_count != 0);
+}
+
+/* The bound of the part's next trial; 0: it depends on trials that are not taken yet. */
+static uint64_t op_count_of_next(const struct plan *plan, const struct part *part,
+                                 const struct progress *progress)
+{
+    uint64_t most = op_count_per_trial(part);
+    if (part->op_count_max == UINT64_MAX) {
+        return most;
+    }
+    uint64_t left = op_count_max(plan, part) - progress->op_count;
+    if (progress->started == progress->taken) {
+        return left < most ? left : most;
+    }
+    return left >= progress->waiting_op_max && left - progress->waiting_op_max >= most ? most : 0;
+}
+
+static bool is_window_full(const struct trials *trials, size_t part,
+                           const struct progress *progress)
+{
+    bool is_next_to_count = part == trials->part &&
+                            progress->started * stride(&trials->plan->parts[part]) == trials->round;
+    return !is_next_to_count && trials->started - trials->taken >= trials->window;
+}
+
+bool trials_next(struct trials *trials, struct task *task)
+{
+    size_t best = SIZE_MAX;
+    uint64_t best_op_count = 0;
+    uint64_t best_round = 0;
+    for (size_t i = 0; i < trials->plan->count && !trials->is_stopped; i++) {
+        const struct progress *progress = &trials->parts[i];
+        if (progress->is_finished || is_window_full(trials, i, progress) ||
+            trial_number(trials->plan, progress->started) >=
+                trials->plan->parts[i].trial_count_max) {
+            continue;
+        }
+        uint64_t round = progress->started * stride(&trials->plan->parts[i]);
+        if (best != SIZE_MAX && best_round <= round) {
+            continue;
+        }
+        uint64_t op_count = op_count_of_next(trials->plan, &trials->plan->parts[i], progress);
+        if (op_count == 0) {
+            continue;
+        }
+        best = i;
+        best_round = round;
+        best_op_count = op_count;
+    }
+    if (best == SIZE_MAX) {
+        return false;
+    }
+    struct progress *progress = &trials->parts[best];
+    *task = (struct task){.part = (uint32_t)best,
+                          .trial = trial_number(trials->plan, progress->started),
+                          .op_count_max = best_op_count};
+    task->is_sampled = trials->replay_sample > 0 && task->trial % trials->replay_sample == 0;
+    progress->started++;
+    progress->waiting_op_max += best_op_count;
+    trials->started++;
+    return true;
+}
+
+/* What was started of it beyond the trials that count is forgotten. */
+static void finish(struct trials *trials, struct progress *progress)
+{
+    trials->started -= progress->started - progress->taken;
+    progress->started = progress->taken;
+    progress->is_finished = true;
+}
+
+void trials_put(struct trials *trials, struct trial_result *trial_result)
+{
+    if (trials->parts[trial_result->head.task.part].is_finished) {
+        trial_result_deinit(trial_result);
+        trial_result_init(trial_result);
+        return;
+    }
+    trials->waiting = realloc(trials->waiting,
+                              (trials->waiting_count + 1) * sizeof *trials->waiting);
+    struct trial_result *kept = malloc(sizeof *kept);
+    CHECK(trials->waiting != NULL && kept != NULL);
+    *kept = *trial_result;
+    trials->waiting[trials->waiting_count++] = kept;
+    trial_result_init(trial_result);
+}
+
+/* The round and part after the current ones. */
+static void step(struct trials *trials)
+{
+    if (++trials->part == trials->plan->count) {
+        trials->part = 0;
+        trials->round++;
+    }
+}
+
+/* Moves on to the next trial that was or will be started.  False: there is none. */
+static bool find_next_to_count(struct trials *trials)
+{
+    uint64_t stride_max = 1;
+    for (size_t i = 0; i < trials->plan->count; i++) {
+        uint64_t part_stride = stride(&trials->plan->parts[i]);
+        stride_max = part_stride > stride_max ? part_stride : stride_max;
+    }
+    /* As many rounds without a part to go on with: all are done. */
+    for (uint64_t i = 0; i <= (stride_max + 1) * trials->plan->count; i++) {
+        const struct progress *progress = &trials->parts[trials->part];
+        uint64_t part_stride = stride(&trials->plan->parts[trials->part]);
+        uint64_t trial = trials->round / part_stride;
+        bool is_its_round = trials->round % part_stride == 0;
+        if (is_its_round && !progress->is_finished) {
+            return progress->taken == trial && trial < progress->started;
+        }
+        step(trials);
+    }
+    return false;
+}
+
+static struct trial_result **find_waiting(struct trials *trials)
+{
+    for (size_t i = 0; i < trials->waiting_count; i++) {
+        const struct task *task = &trials->waiting[i]->head.task;
+        if (task->part == trials->part &&
+            task->trial / trials->plan->shard_count * stride(&trials->plan->parts[task->part]) ==
+                trials->round) {
+            return &trials->waiting[i];
+        }
+    }
+    return NULL;
+}
+
+static void count(struct trials *trials, const struct trial_result_head *head)
+{
+    const struct part *part = &trials->plan->parts[head->task.part];
+    struct progress *progress = &trials->parts[head->task.part];
+    uint64_t op_count = head->totals.ops + head->totals.skipped;
+    progress->taken++;
+    trials->taken++;
+    progress->waiting_op_max -= head->task.op_count_max;
+    progress->op_count += op_count < head->task.op_count_max ? op_count : head->task.op_count_max;
+    progress->elapsed_ns += head->elapsed_ns;
+    /* A trial without an op would be followed by others like it for ever. */
+    if (head->end == TRIAL_RESULT_REFUSED || op_count == 0 ||
+        progress->op_count >= op_count_max(trials->plan, part) ||
+        trial_number(trials->plan, progress->taken) >= part->trial_count_max ||
+        progress->elapsed_ns >= part->duration_ns) {
+        finish(trials, progress);
+    }
+}
+
+bool trials_take(struct trials *trials, struct trial_result *trial_result)
+{
+    if (!find_next_to_count(trials)) {
+        return false;
+    }
+    struct trial_result **found = find_waiting(trials);
+    if (found == NULL) {
+        return false;
+    }
+    *trial_result = **found;
+    free(*found);
+    *found = trials->waiting[--trials->waiting_count];
+    count(trials, &trial_result->head);
+    step(trials);
+    return true;
+}
+
+void trials_stop(struct trials *trials)
+{
+    trials->is_stopped = true;
+}
+
+void trials_finish(struct trials *trials, size_t part)
+{
+    CHECK(part < trials->plan->count);
+    finish(trials, &trials->parts[part]);
+}
+
+void trials_set_window(struct trials *trials, uint64_t window)
+{
+    trials->window = window;
+}
+
+struct trials_mark trials_save(const struct trials *trials, struct trials_progress *parts)
+{
+    for (size_t i = 0; i < trials->plan->count; i++) {
+        const struct progress *progress = &trials->parts[i];
+        parts[i] = (struct trials_progress){.taken = progress->taken,
+                                            .op_count = progress->op_count,
+                                            .elapsed_ns = progress->elapsed_ns,
+                                            .is_finished = progress->is_finished};
+    }
+    return (struct trials_mark){trials->round, trials->part, trials->taken};
+}
+
+void trials_restore(struct trials *trials, const struct trials_mark *mark,
+                    const struct trials_progress *parts)
+{
+    CHECK(trials->started == 0 && mark->part < trials->plan->count);
+    for (size_t i = 0; i < trials->plan->count; i++) {
+        trials->parts[i] = (struct progress){.started = parts[i].taken,
+                                             .taken = parts[i].taken,
+                                             .op_count = parts[i].op_count,
+                                             .elapsed_ns = parts[i].elapsed_ns,
+                                             .is_finished = parts[i].is_finished};
+    }
+    trials->started = trials->taken = mark->taken;
+    trials->round = mark->round;
+    trials->part = (size_t)mark->part;
+}

@@ -1,0 +1,48 @@
+/* Which trial is run next, and in which order the results count.  Trials go round robin over the
+ * parts of the plan, parts with long trials in fewer rounds.  Results are taken in that order
+ * whoever finishes first, so that a run says the same with any number of workers. */
+#ifndef CAMPAIGN_TRIALS_TRIALS_H
+#define CAMPAIGN_TRIALS_TRIALS_H
+
+#include "campaign/trials/trial_result.h"
+
+struct trials;
+
+struct trials *trials_create(const struct plan *plan, uint64_t replay_sample, uint64_t window);
+void trials_destroy(struct trials *trials);
+
+/* The next task that can be run now: its bound on ops is known for certain.  False: none, for now
+ * or for good. */
+bool trials_next(struct trials *trials, struct task *task);
+
+/* Takes over the judgement of a task. */
+void trials_put(struct trials *trials, struct trial_result *trial_result);
+
+/* Moves the next judgement in order to *judgement (not initialised; the caller deinits it) and
+ * counts it against the bounds of its part.  False: it is not there yet, or all are taken. */
+bool trials_take(struct trials *trials, struct trial_result *trial_result);
+
+/* No more tasks: what was started still counts, up to the first trial in order that was not. */
+void trials_stop(struct trials *trials);
+/* The same for one part. */
+void trials_finish(struct trials *trials, size_t part);
+
+/* How many trials may be ahead of the next one that counts. */
+void trials_set_window(struct trials *trials, uint64_t window);
+
+/* Where a campaign stands: enough for another process to go on after the trials that count so far.
+ */
+struct trials_progress {
+    uint64_t taken, op_count, elapsed_ns;
+    bool is_finished;
+};
+struct trials_mark {
+    uint64_t round, part, taken;
+};
+/* parts: one per part of the plan. */
+struct trials_mark trials_save(const struct trials *trials, struct trials_progress *parts);
+/* trials is as created. */
+void trials_restore(struct trials *trials, const struct trials_mark *mark,
+                    const struct trials_progress *parts);
+
+#endif

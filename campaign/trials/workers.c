@@ -1,0 +1,342 @@
+#include "campaign/trials/workers.h"
+
+#include "campaign/base/clock.h"
+#include "campaign/process/child.h"
+#include "harness/base/check.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* process is 0 for one that died and is not replaced yet.  input is what came of its answer: the
+ * length in 8 bytes, then the bytes of a judgement. */
+struct worker {
+    pid_t process;
+    int task_file, answer_file;
+    bool is_busy;
+    struct task task;
+    uint64_t start_ns;
+    struct writing input;
+    struct last_words *words;
+    bool is_second_try; /* of this task */
+};
+
+struct workers {
+    const struct plan *plan;
+    struct worker *workers; /* count of them */
+    struct pollfd *files;   /* count of them, for poll */
+    uint32_t count;
+    uint64_t timeout_ns;
+    uint64_t looked_ns; /* when workers_take was last here */
+};
+
+enum { WORKER_COUNT_DEFAULT_MAX = 64 };
+/* Between two looks at the workers no more time passes than it takes to save what was found: 1 s.
+ */
+#define ABSENCE_NS UINT64_C(1000000000)
+
+uint32_t workers_wanted(const struct run_options *options)
+{
+    if (options->worker_count != 0) {
+        return (uint32_t)options->worker_count;
+    }
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    if (processors < 1) {
+        return 1;
+    }
+    return processors > WORKER_COUNT_DEFAULT_MAX ? WORKER_COUNT_DEFAULT_MAX : (uint32_t)processors;
+}
+
+/* A worker's life: tasks in, judgements out, until the parent closes its end. */
+static _Noreturn void worker_main(const struct plan *plan, struct last_words *words, int task_file,
+                                  int answer_file)
+{
+    child_begin();
+    death_watch(&words->death);
+    struct task task;
+    while (file_read_all(task_file, &task, sizeof task)) {
+        struct trial_result trial_result;
+        struct writing bytes;
+        trial_result_init(&trial_result);
+        writing_init(&bytes);
+        trial_result_make(plan, &task, words, &trial_result);
+        trial_result_pack(&trial_result, &bytes);
+        uint64_t length = bytes.length;
+        if (!file_write_all(answer_file, &length, sizeof length) ||
+            !file_write_all(answer_file, bytes.bytes, length)) {
+            break;
+        }
+        writing_deinit(&bytes);
+        trial_result_deinit(&trial_result);
+    }
+    _exit(0);
+}
+
+/* The files of its siblings would keep them alive when the parent is gone. */
+static void close_siblings(const struct workers *workers)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (workers->workers[i].process == 0) {
+            continue;
+        }
+        close(workers->workers[i].task_file);
+        close(workers->workers[i].answer_file);
+    }
+}
+
+static bool worker_fork(struct workers *workers, struct worker *worker)
+{
+    int tasks[2], answers[2];
+    if (pipe(tasks) != 0) {
+        return false;
+    }
+    if (pipe(answers) != 0) {
+        close(tasks[0]);
+        close(tasks[1]);
+        return false;
+    }
+    (void)fflush(NULL);
+    pid_t process = fork();
+    if (process == 0) {
+        close(tasks[1]);
+        close(answers[0]);
+        close_siblings(workers);
+        worker_main(workers->plan, worker->words, tasks[0], answers[1]);
+    }
+    close(tasks[0]);
+    close(answers[1]);
+    if (process < 0) {
+        close(tasks[1]);
+        close(answers[0]);
+        return false;
+    }
+    worker->process = process;
+    worker->task_file = tasks[1];
+    worker->answer_file = answers[0];
+    worker->is_busy = false;
+    return true;
+}
+
+struct workers *workers_create(const struct plan *plan, uint32_t count, uint64_t timeout_ns)
+{
+    CHECK(count >= 1);
+    struct workers *workers = calloc(1, sizeof *workers);
+    CHECK(workers != NULL);
+    *workers = (struct workers){.plan = plan, .timeout_ns = timeout_ns};
+    workers->workers = calloc(count, sizeof *workers->workers);
+    workers->files = calloc(count, sizeof *workers->files);
+    CHECK(workers->workers != NULL && workers->files != NULL);
+    workers->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct worker *worker = &workers->workers[i];
+        worker->words = last_words_create();
+        if (worker->words == NULL || !worker_fork(workers, worker)) {
+            workers_destroy(workers);
+            return NULL;
+        }
+    }
+    return workers;
+}
+
+/* Returns how it ended. */
+static int worker_bury(struct worker *worker)
+{
+    int status = 0;
+    close(worker->task_file);
+    close(worker->answer_file);
+    while (waitpid(worker->process, &status, 0) < 0 && errno == EINTR) {
+    }
+    worker->process = 0;
+    worker->is_busy = false;
+    writing_clear(&worker->input);
+    return status;
+}
+
+void workers_destroy(struct workers *workers)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        struct worker *worker = &workers->workers[i];
+        if (worker->process != 0) {
+            (void)kill(worker->process, SIGKILL);
+            (void)worker_bury(worker);
+        }
+        writing_deinit(&worker->input);
+        if (worker->words != NULL) {
+            last_words_destroy(worker->words);
+        }
+    }
+    free(workers->workers);
+    free(workers->files);
+    free(workers);
+}
+
+bool workers_have_idle(const struct workers *workers)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (!workers->workers[i].is_busy) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool workers_have_busy(const struct workers *workers)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (workers->workers[i].is_busy) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void worker_give(struct worker *worker, const struct task *task)
+{
+    death_clear(&worker->words->death);
+    worker->words->op_count = 0;
+    worker->words->has_begun = worker->words->has_lanes = false;
+    worker->task = *task;
+    worker->start_ns = clock_now_ns();
+    worker->is_busy = true;
+    /* A worker that is gone shows as the end of its answers. */
+    (void)file_write_all(worker->task_file, task, sizeof *task);
+}
+
+bool workers_start(struct workers *workers, const struct task *task)
+{
+    struct worker *worker = workers->workers;
+    while (worker->is_busy) {
+        worker++;
+    }
+    CHECK(worker < workers->workers + workers->count);
+    if (worker->process == 0 && !worker_fork(workers, worker)) {
+        return false;
+    }
+    worker->is_second_try = false;
+    worker_give(worker, task);
+    return true;
+}
+
+/* SIGKILL comes from outside, from an administrator or a kernel without memory, so the trial is run
+ * once more: only when that ends so, too, it is the target's.  False: it was. */
+static bool worker_try_again(struct workers *workers, struct worker *worker, int status)
+{
+    const struct task task = worker->task;
+    if (worker->is_second_try || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL ||
+        !worker_fork(workers, worker)) {
+        return false;
+    }
+    worker->is_second_try = true;
+    worker_give(worker, &task);
+    return true;
+}
+
+/* False: the trial is run once more. */
+static bool worker_died(struct workers *workers, struct worker *worker,
+                        struct trial_result *trial_result)
+{
+    const int status = worker_bury(worker);
+    if (worker_try_again(workers, worker, status)) {
+        return false;
+    }
+    death_conclude(&worker->words->death, status);
+    trial_result_make_dead(&worker->task, worker->words, trial_result);
+    return true;
+}
+
+static bool worker_is_late(const struct workers *workers, const struct worker *worker)
+{
+    return worker->is_busy && clock_now_ns() - worker->start_ns > workers->timeout_ns;
+}
+
+static void worker_stop(struct worker *worker, struct trial_result *trial_result)
+{
+    (void)kill(worker->process, SIGKILL);
+    (void)worker_bury(worker);
+    if (worker->words->death.kind == DEATH_NONE) {
+        worker->words->death.kind = DEATH_HANG;
+    }
+    trial_result_make_dead(&worker->task, worker->words, trial_result);
+}
+
+/* Takes in what came.  READY when the answer is whole or the worker is gone. */
+static enum workers_result worker_listen(struct workers *workers, struct worker *worker,
+                                         struct trial_result *trial_result)
+{
+    static char bytes[1 << 20];
+    ssize_t got = read(worker->answer_file, bytes, sizeof bytes);
+    if (got < 0 && errno == EINTR) {
+        return WORKERS_NOTHING;
+    }
+    if (got <= 0) {
+        return worker_died(workers, worker, trial_result) ? WORKERS_READY : WORKERS_NOTHING;
+    }
+    writing_append_bytes(&worker->input, bytes, (size_t)got);
+    uint64_t length = 0;
+    if (worker->input.length < sizeof length) {
+        return WORKERS_NOTHING;
+    }
+    memcpy(&length, worker->input.bytes, sizeof length);
+    if (worker->input.length - sizeof length < length) {
+        return WORKERS_NOTHING;
+    }
+    bool good = worker->input.length - sizeof length == length &&
+                trial_result_unpack(worker->input.bytes + sizeof length, length, trial_result);
+    writing_clear(&worker->input);
+    worker->is_busy = false;
+    return good ? WORKERS_READY : WORKERS_FAILED;
+}
+
+/* While nobody was here, because all of us were stopped, say, no trial is late for it. */
+static void forgive_absence(struct workers *workers)
+{
+    const uint64_t now_ns = clock_now_ns();
+    const uint64_t absent_ns = workers->looked_ns == 0 ? 0 : now_ns - workers->looked_ns;
+    for (uint32_t i = 0; i < workers->count && absent_ns > ABSENCE_NS; i++) {
+        struct worker *worker = &workers->workers[i];
+        /* One that began meanwhile begins now. */
+        worker->start_ns = now_ns - worker->start_ns < absent_ns ? now_ns
+                                                                 : worker->start_ns + absent_ns;
+    }
+    workers->looked_ns = now_ns;
+}
+
+static enum workers_result stop_late_one(struct workers *workers, struct trial_result *trial_result)
+{
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (!worker_is_late(workers, &workers->workers[i])) {
+            continue;
+        }
+        worker_stop(&workers->workers[i], trial_result);
+        return WORKERS_READY;
+    }
+    return WORKERS_NOTHING;
+}
+
+enum workers_result workers_take(struct workers *workers, int wait_ms,
+                                 struct trial_result *trial_result)
+{
+    forgive_absence(workers);
+    for (uint32_t i = 0; i < workers->count; i++) {
+        struct worker *worker = &workers->workers[i];
+        workers->files[i] = (struct pollfd){.fd = worker->is_busy ? worker->answer_file : -1,
+                                            .events = POLLIN};
+    }
+    if (poll(workers->files, workers->count, wait_ms) <= 0) {
+        return stop_late_one(workers, trial_result);
+    }
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (workers->files[i].revents == 0) {
+            continue;
+        }
+        enum workers_result result = worker_listen(workers, &workers->workers[i], trial_result);
+        if (result != WORKERS_NOTHING) {
+            return result;
+        }
+    }
+    return stop_late_one(workers, trial_result);
+}

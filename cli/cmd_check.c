@@ -1,0 +1,124 @@
+/* check: gives certificates to the independent checker. */
+#include "campaign/engine/output.h"
+#include "checker/certificate_check.h"
+#include "cli/subcommands.h"
+#include "harness/base/check.h"
+#include "reports/json_lines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* As for every other file that is read. */
+#define FILE_BYTES_MAX (UINT64_C(1) << 30)
+
+static bool fail_read(char reason[CERTIFICATE_REASON_BYTES], const char *why)
+{
+    snprintf(reason, CERTIFICATE_REASON_BYTES, "%s", why);
+    return false;
+}
+
+static bool read_stream(FILE *stream, struct writing *text, char reason[CERTIFICATE_REASON_BYTES])
+{
+    static char bytes[1 << 16];
+    struct stat status;
+    if (fstat(fileno(stream), &status) != 0) {
+        return fail_read(reason, strerror(errno));
+    }
+    if (S_ISDIR(status.st_mode)) {
+        return fail_read(reason, "is a directory, not a file");
+    }
+    if (S_ISREG(status.st_mode) && (uint64_t)status.st_size > FILE_BYTES_MAX) {
+        return fail_read(reason, "is larger than 1G");
+    }
+    for (size_t got; (got = fread(bytes, 1, sizeof bytes, stream)) > 0;) {
+        writing_append_bytes(text, bytes, got);
+        if (text->length > FILE_BYTES_MAX) {
+            return fail_read(reason, "is larger than 1G");
+        }
+    }
+    return !ferror(stream) || fail_read(reason, strerror(errno));
+}
+
+static bool read_file(const char *path, struct writing *text, char reason[CERTIFICATE_REASON_BYTES])
+{
+    if (strcmp(path, "-") == 0) {
+        return read_stream(stdin, text, reason);
+    }
+    FILE *stream = fopen(path, "re");
+    if (stream == NULL) {
+        return fail_read(reason, strerror(errno));
+    }
+    bool is_read = read_stream(stream, text, reason);
+    fclose(stream);
+    return is_read;
+}
+
+static enum certificate_result check_file(const char *path, char reason[CERTIFICATE_REASON_BYTES])
+{
+    struct writing text;
+    writing_init(&text);
+    enum certificate_result result = CERTIFICATE_UNREADABLE;
+    if (read_file(path, &text, reason)) {
+        result = certificate_check(writing_string(&text), text.length, reason);
+    }
+    writing_deinit(&text);
+    return result;
+}
+
+static void say(struct output *output, const char *path, enum certificate_result result,
+                const char *reason)
+{
+    static const char *const names[] = {"valid", "refuted", "unreadable"};
+    CHECK(result < sizeof names / sizeof *names);
+    struct writing line;
+    writing_init(&line);
+    if (output->is_json) {
+        json_certificate(&line, path, names[result], reason);
+    } else if (result == CERTIFICATE_UNREADABLE) {
+        (void)message_fail(EXIT_USAGE, "%s: %s", path, reason);
+    } else {
+        writing_append_visible(&line, path);
+        writing_append_format(&line, ": %s: ", names[result]);
+        writing_append_visible(&line, reason);
+        writing_append(&line, "\n");
+    }
+    output_line(output, &line);
+    output_text(output, &line);
+    output_flush(output);
+    writing_deinit(&line);
+}
+
+static enum exit_code check_subcommand(const struct arguments *arguments)
+{
+    static const enum exit_code codes[] = {EXIT_KEPT, EXIT_BROKEN, EXIT_USAGE};
+    enum exit_code code = EXIT_KEPT;
+    struct output output;
+    output_init(&output, arguments->run.json);
+    for (size_t i = 0; i < arguments->word_count && !output.is_failed; i++) {
+        char reason[CERTIFICATE_REASON_BYTES];
+        enum certificate_result result = check_file(arguments->words[i], reason);
+        say(&output, arguments->words[i], result, reason);
+        code = codes[result] > code ? codes[result] : code;
+    }
+    return output.is_failed ? EXIT_HARNESS : code;
+}
+
+static const char *const options[] = {"--json", NULL};
+
+const struct subcommand subcommand_check = {
+    .name = "check",
+    .summary = "see whether the proof in a certificate holds",
+    .usage = "FILE... [options]",
+    .description =
+        "FILE is a certificate of an out-of-memory, as run and replay --certificates keep them; - is standard\n"
+        "input.  The checker shares no code with the judges whose verdicts it checks.\n"
+        "Exit codes: 0 every proof holds, 1 one does not, 2 one file is no certificate.\n\n"
+        "Example: hbmstress check out/certificates/*.json",
+    .options = options,
+    .word_count_min = 1,
+    .word_count_max = SIZE_MAX,
+    .word_name = "FILE",
+    .run = check_subcommand,
+};

@@ -1,0 +1,285 @@
+/* export: what a run does with its device, in the words of other tools. */
+#include "campaign/base/interrupt.h"
+#include "campaign/base/message.h"
+#include "campaign/base/partial.h"
+#include "campaign/base/place.h"
+#include "campaign/engine/output.h"
+#include "campaign/process/child.h"
+#include "cli/block_events.h"
+#include "cli/recording.h"
+#include "cli/subcommands.h"
+#include "formats/export.h"
+#include "harness/base/check.h"
+#include "harness/trial/trial_run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What the child answers. */
+struct answer {
+    bool is_written, is_refused;
+    int error; /* errno of a write that failed; 0 = none */
+    uint64_t event_count;
+    struct run_totals totals;
+    char reason[VERDICT_REASON_BYTES]; /* of the first promise that was broken; "" = none */
+};
+
+/* One export; the child's, but for the paths. */
+struct exporting {
+    const struct recording *recording;
+    const struct exporter *exporter;
+    const char *path;              /* as the user names it; NULL: standard output */
+    struct place place;            /* of path */
+    char partial[FILE_PATH_BYTES]; /* where it is written until it is whole; "" = at once */
+    struct export export;
+    struct block_events *block_events;
+    struct answer answer;
+    bool has_begun, is_good;
+};
+
+static void take_event(void *context, const struct export_event *event)
+{
+    struct exporting *exporting = context;
+    exporting->exporter->event(&exporting->export, event);
+    exporting->answer.event_count++;
+}
+
+/* The granule is known from the first op on. */
+static void begin(struct exporting *exporting, const struct setup *setup)
+{
+    if (exporting->has_begun) {
+        return;
+    }
+    static struct setup copy; /* outlives the run */
+    copy = *setup;
+    exporting->has_begun = true;
+    exporting->export.setup = &copy;
+    exporting->is_good = exporting->exporter->begin(&exporting->export);
+}
+
+static void judged(void *context, const struct run *run, const struct verdict *verdict)
+{
+    struct exporting *exporting = context;
+    begin(exporting, run_setup(run));
+    if (exporting->is_good) {
+        block_events_take(exporting->block_events, run, verdict);
+    }
+}
+
+/* From the ops to a stream that has it all.  False: *answer says why not. */
+static bool run_and_write(struct exporting *exporting)
+{
+    const struct run_listener listener = {exporting, judged};
+    const struct recording *recording = exporting->recording;
+    struct answer *answer = &exporting->answer;
+    struct trial trial;
+    char reason[RUN_REASON_BYTES];
+    answer->is_refused = !trial_replay(recording->target, &recording->setup, &recording->ops,
+                                       &listener, &trial, reason);
+    if (answer->is_refused) {
+        return false;
+    }
+    begin(exporting, &trial.setup);
+    answer->totals = trial.totals;
+    snprintf(answer->reason, sizeof answer->reason, "%s", trial.first.reason);
+    struct export_final final = {.reserved_bytes = block_events_reserved(exporting->block_events),
+                                 .ops = &trial.ops,
+                                 .now_ns = block_events_now_ns(exporting->block_events)};
+    final.blocks = block_events_blocks(exporting->block_events, &final.block_count);
+    exporting->is_good = exporting->exporter->end(&exporting->export,
+                                                  exporting->is_good ? &final : NULL) &&
+                         exporting->is_good;
+    trial_deinit(&trial);
+    answer->error = exporting->is_good ? 0 : ENOMEM;
+    return exporting->is_good;
+}
+
+/* Whether all of it is where it belongs. */
+static bool finish(struct exporting *exporting)
+{
+    FILE *stream = exporting->export.stream;
+    errno = 0;
+    bool is_good = fflush(stream) == 0 && !ferror(stream) &&
+                   (exporting->partial[0] == '\0' || fsync(fileno(stream)) == 0);
+    int error = errno;
+    if (exporting->path != NULL && fclose(stream) != 0 && is_good) {
+        is_good = false;
+        error = errno;
+    }
+    if (is_good && exporting->partial[0] != '\0' &&
+        rename(exporting->partial, exporting->place.path) != 0) {
+        is_good = false;
+        error = errno;
+    }
+    exporting->answer.error = is_good ? 0 : error == 0 ? EIO : error;
+    return is_good;
+}
+
+static void work(void *context, int file)
+{
+    struct exporting *exporting = context;
+    struct answer *answer = &exporting->answer;
+    exporting->block_events = block_events_create(take_event, exporting);
+    /* What the parent removed because it ends is not made again. */
+    exporting->export.stream = exporting->path == NULL         ? stdout
+                               : exporting->partial[0] != '\0' ? fopen(exporting->partial, "r+")
+                                                               : fopen(exporting->path, "w");
+    if (exporting->export.stream == NULL || exporting->block_events == NULL) {
+        answer->error = errno == 0 ? ENOMEM : errno;
+    } else {
+        answer->is_written = run_and_write(exporting) && finish(exporting);
+    }
+    block_events_destroy(exporting->block_events);
+    (void)file_write_all(file, answer, sizeof *answer);
+}
+
+static enum exit_code say_written(const struct exporting *exporting)
+{
+    const struct answer *answer = &exporting->answer;
+    struct output output;
+    struct writing text;
+    if (answer->reason[0] != '\0') {
+        message_note("the run ended early, and what is written with it: %s", answer->reason);
+    }
+    if (exporting->path == NULL) {
+        return totals_exit_code(&answer->totals);
+    }
+    output_init(&output, false);
+    writing_init(&text);
+    writing_append_visible(&text, exporting->path);
+    writing_append_format(&text, ": %llu events of %llu ops as %s, %llu OOMs\n",
+                          (unsigned long long)answer->event_count,
+                          (unsigned long long)(answer->totals.ops + answer->totals.skipped),
+                          exporting->exporter->name, (unsigned long long)answer->totals.ooms);
+    output_text(&output, &text);
+    output_flush(&output);
+    writing_deinit(&text);
+    return output.is_failed ? EXIT_HARNESS : totals_exit_code(&answer->totals);
+}
+
+/* What became of the output of a run that did not end. */
+static const char *what_is_left(const struct exporting *exporting)
+{
+    const bool is_whole_or_not = exporting->path != NULL && !exporting->place.is_special;
+    return is_whole_or_not ? "nothing is written" : "what is written is not whole";
+}
+
+static enum exit_code say_end(const struct exporting *exporting, const char *file,
+                              enum child_end end, const char *death)
+{
+    const struct answer *answer = &exporting->answer;
+    if (end == CHILD_NOT_BORN) {
+        return message_fail(EXIT_HARNESS, "no process could be had: %m");
+    }
+    if (end == CHILD_STOPPED && interrupt_asked()) {
+        return message_fail(EXIT_HARNESS, "interrupted");
+    }
+    if (end == CHILD_STOPPED) {
+        return message_fail(EXIT_BROKEN, "%s: target %s hangs; %s", file,
+                            exporting->recording->setup.target, what_is_left(exporting));
+    }
+    if (end == CHILD_FAULTY) {
+        return message_fail(EXIT_HARNESS, "%s: a fault of hbmstress: %s; %s", file, death,
+                            what_is_left(exporting));
+    }
+    if (end == CHILD_DIED) {
+        return message_fail(EXIT_BROKEN, "%s: target %s took its process with it: %s; %s", file,
+                            exporting->recording->setup.target, death, what_is_left(exporting));
+    }
+    if (answer->is_refused) {
+        return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before", file);
+    }
+    if (answer->is_written || (exporting->path == NULL && answer->error == EPIPE)) {
+        return say_written(exporting);
+    }
+    return message_fail(EXIT_HARNESS, "%s: %s",
+                        exporting->path == NULL ? "standard output" : exporting->path,
+                        strerror(answer->error));
+}
+
+static enum exit_code export_recording(const struct arguments *arguments,
+                                       struct exporting *exporting)
+{
+    struct writing bytes;
+    char death[CHILD_DEATH_BYTES] = "";
+    if (exporting->path != NULL && !exporting->place.is_special &&
+        !partial_create(exporting->place.path, exporting->partial)) {
+        return message_fail(EXIT_HARNESS, "%s: %s", exporting->path, strerror(errno));
+    }
+    death_set_op_timeout(arguments->run.op_timeout_ns);
+    writing_init(&bytes);
+    enum child_end end = child_run(work, exporting, arguments->run.trial_timeout_ns, true, &bytes,
+                                   death);
+    if (end == CHILD_DONE && bytes.length != sizeof exporting->answer) {
+        snprintf(death, sizeof death, "it ended early");
+        end = CHILD_DIED;
+    }
+    if (end == CHILD_DONE) {
+        memcpy(&exporting->answer, bytes.bytes, sizeof exporting->answer);
+    }
+    writing_deinit(&bytes);
+    partial_remove(exporting->partial);
+    return say_end(exporting, arguments->words[0], end, death);
+}
+
+static enum exit_code find_exporter(const char *name, const struct exporter **exporter)
+{
+    const char *names[16];
+    char hint[256] = "valid are";
+    size_t count = 0;
+    for (; exporters[count] != NULL; count++) {
+        CHECK(count < sizeof names / sizeof *names);
+        names[count] = exporters[count]->name;
+        size_t used = strlen(hint);
+        snprintf(hint + used, sizeof hint - used, "%s %s", count == 0 ? "" : ",", names[count]);
+    }
+    *exporter = exporter_find(name == NULL ? "csv" : name);
+    return *exporter == NULL
+               ? message_unknown("format", name, message_nearest(name, names, count), hint)
+               : EXIT_KEPT;
+}
+
+static enum exit_code export_subcommand(const struct arguments *arguments)
+{
+    struct arguments reading = *arguments;
+    struct recording recording;
+    struct exporting exporting = {.recording = &recording, .path = arguments->output};
+    enum exit_code code = find_exporter(arguments->format, &exporting.exporter);
+    if (code == EXIT_KEPT && exporting.path != NULL) {
+        code = place_find(exporting.path, arguments->words[0], &exporting.place);
+    }
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    reading.format = NULL; /* it names what goes out */
+    code = recording_read(arguments->words[0], &reading, true, &recording);
+    if (code == EXIT_KEPT) {
+        code = export_recording(&reading, &exporting);
+    }
+    recording_deinit(&recording);
+    return code;
+}
+
+static const char *const options[] = {
+    "--format",        "--output",     "--target", "--target-option",      "--chip",
+    "--capacity",      "--hosts",      "--seed",   "--kv-bytes-per-token", "--kv-tokens-per-second",
+    "--trial-timeout", "--op-timeout", NULL};
+
+const struct subcommand subcommand_export = {
+    .name = "export",
+    .summary = "run a list of ops or a field log, and write what happened for other tools",
+    .usage = "FILE [--format csv|rmm|torch_snapshot|ops] [options]",
+    .description =
+        "FILE has any format that import knows.  It is run on its target, and what became of each block is\n"
+        "written: as a table of events (csv, the default), as a log of RAPIDS RMM (rmm), as a memory snapshot of\n"
+        "PyTorch (torch_snapshot, JSON), or as the ops that were run (ops).  docs/formats/export.md has the "
+        "columns.\n\n"
+        "Example: hbmstress export crash.log --format torch_snapshot -o crash.json",
+    .options = options,
+    .word_count_min = 1,
+    .word_count_max = 1,
+    .word_name = "FILE",
+    .run = export_subcommand,
+};

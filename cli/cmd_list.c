@@ -1,0 +1,250 @@
+/* list: what there is to name on the command line. */
+#include "campaign/engine/output.h"
+#include "campaign/plan/lookup.h"
+#include "cli/subcommands.h"
+#include "explore/strategies.h"
+#include "formats/formats.h"
+#include "harness/oracle/rule.h"
+#include "harness/run/probe.h"
+#include "reports/json_lines.h"
+#include "reports/table.h"
+#include "scenarios/scenarios.h"
+#include "targets/races.h"
+#include "targets/targets.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the job files lie; the build says it for an installed program. */
+#ifndef HBMSTRESS_JOBS_DIRECTORY
+#define HBMSTRESS_JOBS_DIRECTORY "scenarios/jobs"
+#endif
+
+/* Collects entries in one of both forms. */
+struct listing {
+    bool is_json;
+    struct writing text;
+    struct table table;
+};
+
+static void put_row(struct listing *listing, const char *kind, const char *name, const char *breaks,
+                    const char *summary)
+{
+    table_put(&listing->table, kind);
+    table_put(&listing->table, name);
+    table_put(&listing->table, breaks);
+    table_put(&listing->table, summary);
+}
+
+/* One line each, below their target. */
+static void put_options(struct listing *listing, const char *options)
+{
+    char line[128];
+    for (size_t length; *options != '\0'; options += length + (options[length] == '\n')) {
+        length = strcspn(options, "\n");
+        snprintf(line, sizeof line, "  %.*s", (int)length, options);
+        put_row(listing, "", line, "", "");
+    }
+}
+
+static void listing_add_entry(struct listing *listing, const struct report_entry *entry)
+{
+    if (listing->is_json) {
+        json_entry(&listing->text, entry);
+        return;
+    }
+    put_row(listing, entry->kind, entry->name, entry->breaks == NULL ? "" : entry->breaks,
+            entry->summary);
+    if (entry->options != NULL &&
+        entry->breaks == NULL) { /* those of planted targets are all the same */
+        put_options(listing, entry->options);
+    }
+}
+
+static void listing_add(struct listing *listing, const char *kind, const char *name,
+                        const char *summary)
+{
+    const struct report_entry entry = {.kind = kind, .name = name, .summary = summary};
+    listing_add_entry(listing, &entry);
+}
+
+static void list_table(struct listing *listing, const struct target *const *table)
+{
+    for (size_t i = 0; table[i] != NULL; i++) {
+        const struct report_entry entry = {.kind = "target",
+                                           .name = table[i]->name,
+                                           .summary = table[i]->summary,
+                                           .breaks = table[i]->breaks,
+                                           .options = table[i]->option_help};
+        listing_add_entry(listing, &entry);
+    }
+}
+
+static void list_targets(struct listing *listing)
+{
+    list_table(listing, targets);
+    list_table(listing, races);
+}
+
+static void list_scenarios(struct listing *listing)
+{
+    for (size_t i = 0; scenarios[i] != NULL; i++) {
+        listing_add(listing, "scenario", scenarios[i]->name, scenarios[i]->summary);
+    }
+}
+
+static void list_rules(struct listing *listing)
+{
+    for (int rule = RULE_NONE + 1; rule < RULE_COUNT; rule++) {
+        listing_add(listing, "rule", rule_info((enum rule)rule)->name,
+                    rule_info((enum rule)rule)->summary);
+    }
+}
+
+static void list_faults(struct listing *listing)
+{
+    for (int i = 0; i < FAULT_KIND_COUNT; i++) {
+        listing_add(listing, "fault", fault_info((enum fault_kind)i)->name,
+                    fault_info((enum fault_kind)i)->summary);
+    }
+}
+
+static void list_probes(struct listing *listing)
+{
+    for (int i = 0; i < PROBE_COUNT; i++) {
+        listing_add(listing, "probe", probe_info((enum probe)i)->name,
+                    probe_info((enum probe)i)->summary);
+    }
+}
+
+static void list_chips(struct listing *listing)
+{
+    for (size_t i = 0; chips[i] != NULL; i++) {
+        const struct report_entry entry = {.kind = "chip",
+                                           .name = chips[i]->name,
+                                           .summary = chips[i]->summary,
+                                           .capacity_bytes = chips[i]->capacity_bytes};
+        listing_add_entry(listing, &entry);
+    }
+}
+
+static void list_formats(struct listing *listing)
+{
+    for (size_t i = 0; formats[i] != NULL; i++) {
+        listing_add(listing, "format", formats[i]->name, formats[i]->summary);
+    }
+}
+
+static void list_strategies(struct listing *listing)
+{
+    for (size_t i = 0; strategies[i] != NULL; i++) {
+        if (lane_strategy_searches(strategies[i])) {
+            listing_add(listing, "strategy", strategies[i]->name, strategies[i]->summary);
+        }
+    }
+}
+
+static int is_job(const struct dirent *entry)
+{
+    size_t length = strlen(entry->d_name);
+    return length > 4 && strcmp(entry->d_name + length - 4, ".ini") == 0;
+}
+
+/* A job's summary is its first line, a comment. */
+static void list_job(struct listing *listing, const char *file)
+{
+    char path[OUTPUT_PATH_BYTES], line[256] = "";
+    snprintf(path, sizeof path, "%s/%s", HBMSTRESS_JOBS_DIRECTORY, file);
+    FILE *stream = fopen(path, "re");
+    if (stream == NULL) {
+        return;
+    }
+    if (fgets(line, sizeof line, stream) == NULL || (line[0] != ';' && line[0] != '#')) {
+        line[0] = '\0';
+    }
+    fclose(stream);
+    line[strcspn(line, "\n")] = '\0';
+    listing_add(listing, "job", path, line + strspn(line, ";# "));
+}
+
+static void list_jobs(struct listing *listing)
+{
+    struct dirent **entries;
+    int count = scandir(HBMSTRESS_JOBS_DIRECTORY, &entries, is_job, alphasort);
+    for (int i = 0; i < count; i++) {
+        list_job(listing, entries[i]->d_name);
+        free(entries[i]);
+    }
+    if (count >= 0) {
+        free(entries);
+    }
+}
+
+static const struct {
+    const char *name;
+    void (*list)(struct listing *listing);
+} kinds[] = {
+    {"targets", list_targets}, {"scenarios", list_scenarios}, {"rules", list_rules},
+    {"faults", list_faults},   {"probes", list_probes},       {"chips", list_chips},
+    {"formats", list_formats}, {"jobs", list_jobs},           {"strategies", list_strategies},
+};
+enum { KIND_COUNT = sizeof kinds / sizeof *kinds };
+
+static enum exit_code check_kind(const struct arguments *arguments)
+{
+    const char *names[KIND_COUNT];
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        names[i] = kinds[i].name;
+    }
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        if (arguments->word_count == 0 || strcmp(arguments->words[0], names[i]) == 0) {
+            return EXIT_KEPT;
+        }
+    }
+    return message_unknown(
+        "kind", arguments->words[0], message_nearest(arguments->words[0], names, KIND_COUNT),
+        "valid are targets, scenarios, rules, faults, probes, chips, formats, jobs, strategies");
+}
+
+static enum exit_code list_subcommand(const struct arguments *arguments)
+{
+    enum exit_code code = check_kind(arguments);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    struct listing listing = {.is_json = arguments->run.json};
+    table_init(&listing.table, 4, 4);
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        if (arguments->word_count == 0 || strcmp(arguments->words[0], kinds[i].name) == 0) {
+            kinds[i].list(&listing);
+        }
+    }
+    struct output output;
+    output_init(&output, arguments->run.json);
+    table_print(&listing.table, 0, &listing.text);
+    output_line(&output, &listing.text);
+    output_text(&output, &listing.text);
+    output_flush(&output);
+    writing_deinit(&listing.text);
+    table_deinit(&listing.table);
+    return output.is_failed ? EXIT_HARNESS : EXIT_KEPT;
+}
+
+static const char *const options[] = {"--json", NULL};
+
+const struct subcommand subcommand_list = {
+    .name = "list",
+    .summary =
+        "what there is: targets, scenarios, rules, faults, probes, chips, formats, jobs, strategies",
+    .usage = "[targets|scenarios|rules|faults|probes|chips|formats|jobs|strategies] [--json]",
+    .description =
+        "Prints kind, name and summary; for a planted target also the rule that it must be caught by, for\n"
+        "others their options.\n\n"
+        "Example: hbmstress list targets\n"
+        "Example: hbmstress list strategies",
+    .options = options,
+    .word_count_max = 1,
+    .word_name = "kind",
+    .run = list_subcommand,
+};

@@ -1,0 +1,420 @@
+/* merge: what the shards of one campaign left becomes what the whole campaign would have left. */
+#include "campaign/base/file.h"
+#include "campaign/engine/campaign_view.h"
+#include "campaign/engine/output.h"
+#include "campaign/engine/repro_store.h"
+#include "cli/recording.h"
+#include "cli/subcommands.h"
+#include "harness/base/check.h"
+#include "harness/base/shell.h"
+#include "reports/json_lines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COPY_BYTES_MAX ((size_t)1 << 30)
+
+/* One directory that comes in. */
+struct shard {
+    const char *directory;
+    struct campaign_description description;
+    struct checkpoint at;
+};
+struct merging {
+    const char *directory; /* that comes out */
+    struct shard *shards;  /* count of them */
+    size_t count;
+    struct campaign_description description;
+    struct checkpoint at;
+    struct output output;
+};
+
+/* --- do they belong together --- */
+
+static enum exit_code check_shard(const struct merging *merging, size_t i)
+{
+    const struct shard *shard = &merging->shards[i];
+    struct campaign_head first = merging->shards[0].description.head;
+    first.shard_index = shard->description.head.shard_index;
+    first.argument_count = shard->description.head.argument_count; /* --workers, say */
+    if (memcmp(&first, &shard->description.head, sizeof first) != 0) {
+        return message_fail(EXIT_USAGE, "%s: it is not a shard of the campaign of %s",
+                            shard->directory, merging->shards[0].directory);
+    }
+    for (size_t k = 0; k < i; k++) {
+        if (merging->shards[k].description.head.shard_index == first.shard_index) {
+            return message_fail(EXIT_USAGE, "%s: shard %llu/%llu is that of %s, too",
+                                shard->directory, (unsigned long long)first.shard_index + 1,
+                                (unsigned long long)first.shard_count,
+                                merging->shards[k].directory);
+        }
+    }
+    return EXIT_KEPT;
+}
+
+static bool is_same_directory(const char *one, const char *other)
+{
+    struct stat a, b;
+    return stat(one, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+static enum exit_code load_shards(struct merging *merging, const struct arguments *arguments)
+{
+    for (size_t i = 0; i < merging->count; i++) {
+        struct shard *shard = &merging->shards[i];
+        shard->directory = arguments->words[i];
+        if (is_same_directory(shard->directory, merging->directory)) {
+            return message_fail(EXIT_USAGE, "%s comes in and goes out", shard->directory);
+        }
+        enum exit_code code = checkpoint_load(shard->directory, &shard->description, &shard->at);
+        if (code == EXIT_KEPT) {
+            code = check_shard(merging, i);
+        }
+        if (code != EXIT_KEPT) {
+            return code;
+        }
+    }
+    return EXIT_KEPT;
+}
+
+static void note_unfinished(const char *directory)
+{
+    char *word = malloc(SHELL_WORD_BYTES(strlen(directory)));
+    CHECK(word != NULL);
+    message_note("%s: this shard did not end; hbmstress run --resume %s goes on with it", directory,
+                 shell_word(directory, word));
+    free(word);
+}
+
+static void note_what_is_missing(const struct merging *merging)
+{
+    const uint64_t shard_count = merging->shards[0].description.head.shard_count;
+    if (merging->count < shard_count) {
+        message_note("%zu of %llu shards are merged", merging->count,
+                     (unsigned long long)shard_count);
+    }
+    for (size_t i = 0; i < merging->count; i++) {
+        if (!merging->shards[i].at.state.is_finished) {
+            note_unfinished(merging->shards[i].directory);
+        }
+    }
+}
+
+/* --- numbers --- */
+
+static void add_part(struct part_state *to, const struct part_state *from)
+{
+    to->progress.is_finished = to->progress.is_finished && from->progress.is_finished;
+    to->progress.taken += from->progress.taken;
+    to->progress.op_count += from->progress.op_count;
+    run_totals_add(&to->totals, &from->totals);
+    to->trials += from->trials;
+    to->elapsed_ns += from->elapsed_ns;
+    to->findings_only_counted += from->findings_only_counted;
+    to->look_count += from->look_count;
+    to->growing_count += from->growing_count;
+    if (from->growth.last_bytes - from->growth.first_bytes >
+        to->growth.last_bytes - to->growth.first_bytes) {
+        to->growth = from->growth;
+        memcpy(to->growing_tag, from->growing_tag, sizeof to->growing_tag);
+    }
+    if (to->note[0] == '\0') {
+        memcpy(to->note, from->note, sizeof to->note);
+    }
+}
+
+static void add_state(struct campaign_state *to, const struct campaign_state *from)
+{
+    struct report_end *end = &to->end;
+    end->trials += from->end.trials;
+    run_totals_add(&end->totals, &from->end.totals);
+    end->verdicts_omitted += from->end.verdicts_omitted;
+    end->trials_omitted += from->end.trials_omitted;
+    end->certificates_checked += from->end.certificates_checked;
+    end->elapsed_ns = from->end.elapsed_ns > end->elapsed_ns ? from->end.elapsed_ns
+                                                             : end->elapsed_ns;
+    end->is_interrupted = end->is_interrupted || !from->is_finished;
+    to->canary_trials += from->canary_trials;
+    to->is_canary_reported = to->is_canary_reported && from->is_canary_reported;
+    to->is_disputed = to->is_disputed || from->is_disputed;
+    to->is_finished = to->is_finished && from->is_finished;
+}
+
+static void add_numbers(struct merging *merging)
+{
+    const size_t part_count = merging->description.head.part_count;
+    merging->at.parts = calloc(part_count, sizeof *merging->at.parts);
+    CHECK(merging->at.parts != NULL);
+    for (size_t i = 0; i < part_count; i++) {
+        merging->at.parts[i].progress.is_finished = true;
+    }
+    merging->at.state.is_finished = merging->at.state.is_canary_reported = true;
+    for (size_t i = 0; i < merging->count; i++) {
+        add_state(&merging->at.state, &merging->shards[i].at.state);
+        for (size_t k = 0; k < part_count; k++) {
+            add_part(&merging->at.parts[k], &merging->shards[i].at.parts[k]);
+        }
+    }
+    merging->at.state.end.seed = merging->description.head.setup.seed;
+}
+
+/* --- files --- */
+
+static bool copy_file(const char *from, const char *to)
+{
+    struct writing bytes;
+    writing_init(&bytes);
+    bool is_good = file_read(from, COPY_BYTES_MAX, &bytes);
+    if (!is_good) {
+        (void)message_fail(EXIT_HARNESS, "%s: %m", from);
+    } else if (!file_replace(to, bytes.bytes, bytes.length, false)) {
+        is_good = message_fail(EXIT_HARNESS, "%s: %m", to) == EXIT_KEPT;
+    }
+    writing_deinit(&bytes);
+    return is_good;
+}
+
+/* "FOLDER/FILE", and nothing outside of these folders: a shard may come from anywhere. */
+static bool is_kept_name(const char *name)
+{
+    static const char *const folders[] = {"repros/", "certificates/", "disputes/"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        const size_t length = strlen(folders[i]);
+        if (strncmp(name, folders[i], length) == 0) {
+            return name[length] != '\0' && strchr(name + length, '/') == NULL &&
+                   strcmp(name + length, "..") != 0;
+        }
+    }
+    return false;
+}
+
+/* One file of a shard.  What was removed since stays so. */
+static bool copy_kept(struct merging *merging, const struct shard *shard, const char *name)
+{
+    char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
+    const int folder_bytes = (int)strcspn(name, "/");
+    if (!is_kept_name(name)) {
+        return message_fail(EXIT_HARNESS, "%s/checkpoint: it names a file outside of its folders",
+                            shard->directory) == EXIT_KEPT;
+    }
+    snprintf(from, sizeof from, "%.3800s/%s", shard->directory, name);
+    if (access(from, F_OK) != 0 && errno == ENOENT) {
+        return true;
+    }
+    snprintf(to, sizeof to, "%.3800s/%.*s", merging->directory, folder_bytes, name);
+    if (!make_directories(to)) {
+        return message_fail(EXIT_HARNESS, "%s: %m", to) == EXIT_KEPT;
+    }
+    snprintf(to, sizeof to, "%.3800s/%s", merging->directory, name);
+    merging->at.state.certificate_count += strncmp(name, "certificates/",
+                                                   strlen("certificates/")) == 0;
+    return copy_file(from, to);
+}
+
+/* Files of a finding whose shortest repro is another shard's stay behind. */
+static bool copy_findings(struct merging *merging, const struct shard *shard)
+{
+    char name[FINDING_BASE_BYTES + 32];
+    bool is_good = true;
+    for (size_t i = 0; i < shard->at.findings.count && is_good; i++) {
+        const struct finding *finding = &shard->at.findings.findings[i];
+        const struct finding *known = findings_find(&merging->at.findings, finding->signature);
+        if (finding->base[0] == '\0' || strcmp(known->base, finding->base) != 0) {
+            continue;
+        }
+        snprintf(name, sizeof name, "repros/%s.ops", finding->base);
+        is_good = copy_kept(merging, shard, name);
+        snprintf(name, sizeof name, "certificates/%s.json", finding->base);
+        is_good = is_good && (!finding->has_certificate || copy_kept(merging, shard, name));
+    }
+    return is_good;
+}
+
+/* What else its campaign kept; its directory may have more, of campaigns before. */
+static bool copy_others(struct merging *merging, const struct shard *shard)
+{
+    const struct writing *kept = &shard->at.kept;
+    bool is_good = true;
+    for (size_t at = 0; at < kept->length && is_good; at += strlen(kept->bytes + at) + 1) {
+        is_good = copy_kept(merging, shard, kept->bytes + at);
+    }
+    return is_good;
+}
+
+/* The first of both, and the shorter repro. */
+static void join_findings(struct finding *known, const struct finding *finding)
+{
+    const struct finding before = *known;
+    if (finding->base[0] != '\0' &&
+        (known->base[0] == '\0' || finding->op_count < known->op_count)) {
+        *known = *finding;
+    }
+    const bool is_earlier = finding->trial < before.trial ||
+                            (finding->trial == before.trial && finding->part < before.part);
+    const struct finding *first = is_earlier ? finding : &before;
+    known->part = first->part;
+    known->trial = first->trial;
+    known->seed = first->seed;
+    known->count = before.count + finding->count;
+}
+
+static void add_findings(struct merging *merging)
+{
+    for (size_t i = 0; i < merging->count; i++) {
+        const struct findings *findings = &merging->shards[i].at.findings;
+        for (size_t k = 0; k < findings->count; k++) {
+            const struct finding *finding = &findings->findings[k];
+            struct finding *known = findings_find(&merging->at.findings, finding->signature);
+            if (known == NULL) {
+                findings_add(&merging->at.findings, finding);
+            } else {
+                join_findings(known, finding);
+            }
+        }
+    }
+    for (size_t i = 0; i < merging->at.findings.count; i++) {
+        merging->at.parts[merging->at.findings.findings[i].part].finding_count++;
+    }
+}
+
+static bool copy_files(struct merging *merging)
+{
+    bool is_good = true;
+    for (size_t i = 0; i < merging->count && is_good; i++) {
+        is_good = copy_findings(merging, &merging->shards[i]) &&
+                  copy_others(merging, &merging->shards[i]);
+    }
+    return is_good;
+}
+
+/* A shard's lines without its last ones; of the first lines only the first shard's. */
+static bool copy_results(struct merging *merging, size_t i)
+{
+    char path[FILE_PATH_BYTES];
+    struct writing lines;
+    const struct shard *shard = &merging->shards[i];
+    snprintf(path, sizeof path, "%.3800s/results.jsonl", shard->directory);
+    writing_init(&lines);
+    bool is_good = file_read(path, COPY_BYTES_MAX, &lines) ||
+                   message_fail(EXIT_HARNESS, "%s: %m", path) == EXIT_KEPT;
+    if (is_good && lines.length < shard->at.state.results_bytes) {
+        is_good = message_fail(EXIT_HARNESS, "%s: it is shorter than its checkpoint says", path) ==
+                  EXIT_KEPT;
+    }
+    if (is_good) {
+        lines.length = shard->at.state.results_bytes;
+        const char *second = i == 0 ? lines.bytes : memchr(lines.bytes, '\n', lines.length);
+        const size_t skipped = second == NULL ? lines.length
+                                              : (size_t)(second - lines.bytes) + (i != 0);
+        const struct writing rest = {.bytes = lines.bytes + skipped,
+                                     .length = lines.length - skipped};
+        output_line(&merging->output, &rest);
+    }
+    writing_deinit(&lines);
+    return is_good;
+}
+
+/* --- the whole --- */
+
+static enum exit_code merged_exit_code(const struct merging *merging, struct campaign_view *view)
+{
+    const struct campaign_state *state = &merging->at.state;
+    const bool is_silent = merging->description.head.has_canary && !state->is_canary_reported;
+    if (merging->output.is_failed ||
+        (state->is_finished &&
+         (is_silent || campaign_view_missed_probes(view, &merging->at) != NULL))) {
+        return EXIT_HARNESS;
+    }
+    const enum exit_code code = totals_exit_code(&state->end.totals);
+    /* What was not run has not shown what it was to show. */
+    return code == EXIT_KEPT && state->end.is_interrupted ? EXIT_HARNESS : code;
+}
+
+static enum exit_code merge_reports(struct merging *merging)
+{
+    struct campaign_view view;
+    struct writing text;
+    writing_init(&text);
+    campaign_view_init(&view, &merging->description, merging->directory);
+    merging->at.state.end.exit_code = (int)merged_exit_code(merging, &view);
+    campaign_view_lines(&view, &merging->at, &text);
+    output_line(&merging->output, &text);
+    writing_clear(&text);
+    campaign_view_tables(&view, &merging->at, &text);
+    output_text(&merging->output, &text);
+    output_close(&merging->output);
+    const bool is_written = !merging->output.is_failed && campaign_view_write(&view, &merging->at);
+    campaign_view_deinit(&view);
+    writing_deinit(&text);
+    return is_written ? (enum exit_code)merging->at.state.end.exit_code : EXIT_HARNESS;
+}
+
+static enum exit_code merge_all(struct merging *merging)
+{
+    note_what_is_missing(merging);
+    const struct campaign_description *first = &merging->shards[0].description;
+    merging->description = *first;
+    merging->description.head.shard_count = 1; /* bounds are those of the whole */
+    add_numbers(merging);
+    if (merging->count < first->head.shard_count) {
+        merging->at.state.end.is_interrupted = true;
+        merging->at.state.is_finished = false;
+    }
+    add_findings(merging);
+    enum exit_code code = output_open_results(&merging->output, merging->directory, 0);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    bool is_good = copy_files(merging);
+    for (size_t i = 0; i < merging->count && is_good; i++) {
+        is_good = copy_results(merging, i);
+    }
+    if (is_good) {
+        return merge_reports(merging);
+    }
+    output_close(&merging->output);
+    return EXIT_HARNESS;
+}
+
+static enum exit_code merge_subcommand(const struct arguments *arguments)
+{
+    struct merging merging = {.directory = arguments->run.out == NULL ? "out" : arguments->run.out,
+                              .count = arguments->word_count};
+    merging.shards = calloc(merging.count, sizeof *merging.shards);
+    CHECK(merging.shards != NULL);
+    output_init(&merging.output, arguments->run.json);
+    enum exit_code code = load_shards(&merging, arguments);
+    if (code == EXIT_KEPT) {
+        code = merge_all(&merging);
+    }
+    for (size_t i = 0; i < merging.count; i++) {
+        checkpoint_deinit(&merging.shards[i].at);
+        campaign_description_deinit(&merging.shards[i].description);
+    }
+    checkpoint_deinit(&merging.at);
+    free(merging.shards);
+    return code;
+}
+
+static const char *const options[] = {"--out", "--json", NULL};
+
+const struct subcommand subcommand_merge = {
+    .name = "merge",
+    .summary = "join what the shards of a campaign left",
+    .usage = "DIR ... [--out DIR]",
+    .description =
+        "Joins the directories of run --shard I/N: totals, findings with equal signatures (the shortest\n"
+        "repro is kept), repros, certificates, results.jsonl, summary.json and junit.xml.  What campaigns\n"
+        "before left in those directories stays behind.  The paths in the lines of results.jsonl stay\n"
+        "those of the shards.  Exits as one run would have.\n\n"
+        "Example: hbmstress merge out-1 out-2 --out out",
+    .options = options,
+    .word_count_min = 1,
+    .word_count_max = SIZE_MAX,
+    .word_name = "DIR",
+    .run = merge_subcommand,
+};

@@ -1,0 +1,554 @@
+/* replay: runs a recorded list again and judges it again. */
+#include "campaign/base/certificates.h"
+#include "campaign/base/clock.h"
+#include "campaign/base/partial.h"
+#include "campaign/base/place.h"
+#include "campaign/engine/output.h"
+#include "campaign/process/child.h"
+#include "cli/compare.h"
+#include "cli/recording.h"
+#include "cli/schedule_search.h"
+#include "cli/subcommands.h"
+#include "harness/lanes/lanes.h"
+#include "harness/trial/again.h"
+#include "harness/trial/trial_run.h"
+#include "reports/json_lines.h"
+#include "reports/terminal.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* What outlives a target that takes the process with it; shared with the child. */
+struct replay_state {
+    uint32_t op_count; /* ops that ended */
+    struct run_totals totals;
+    struct compare compare; /* of --compare */
+    uint64_t ooms_seen, certificates_checked, certificates_refuted;
+    uint64_t replays, same_replays; /* of --times */
+    bool is_done;
+    bool is_output_failed;
+    bool is_certificate_failed; /* a message was given */
+    bool is_alarmed;            /* the same */
+};
+
+struct replaying {
+    const struct arguments *arguments;
+    const struct recording *recording;
+    struct output output;
+    struct writing text, certificate;
+    struct replay_state *state;
+    uint64_t start_ns;
+    char signature[SIGNATURE_BYTES];          /* of the last finding */
+    char certificate_path[OUTPUT_PATH_BYTES]; /* of the last one */
+    char partial[FILE_PATH_BYTES];            /* where each is written until it is whole */
+};
+
+static void say_finding(struct replaying *replaying, const struct verdict *verdict,
+                        const char *rule, const char *message)
+{
+    struct report_finding finding = {
+        .verdict = verdict, .rule = rule, .message = message, .signature = replaying->signature};
+    writing_clear(&replaying->text);
+    json_finding(&replaying->text, &finding);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    terminal_finding(&replaying->text, &finding);
+    output_text(&replaying->output, &replaying->text);
+    output_flush(&replaying->output);
+}
+
+static void say_oom(struct replaying *replaying, const struct report_finding *finding)
+{
+    writing_clear(&replaying->text);
+    json_verdict(&replaying->text, finding);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    terminal_oom(&replaying->text, finding);
+    output_text(&replaying->output, &replaying->text);
+    output_flush(&replaying->output); /* a later op may crash */
+}
+
+/* Our own judges disagree; the first time it is told on standard error, too. */
+static void say_dispute(struct replaying *replaying, const struct report_finding *finding)
+{
+    writing_clear(&replaying->text);
+    json_dispute(&replaying->text, finding);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    terminal_finding(&replaying->text, finding);
+    output_text(&replaying->output, &replaying->text);
+    output_flush(&replaying->output);
+    if (!replaying->state->is_alarmed) {
+        (void)message_fail(EXIT_HARNESS, "the judges disagree: op %lu: %s; a fault of hbmstress",
+                           (unsigned long)finding->verdict->op, finding->verdict->reason);
+    }
+    replaying->state->is_alarmed = true;
+}
+
+/* The path of the certificate in DIR, or NULL when it cannot be written: that is told once. */
+static const char *keep_certificate(struct replaying *replaying, const struct verdict *verdict)
+{
+    const struct writing *certificate = &replaying->certificate;
+    if (replaying->state->is_certificate_failed) {
+        return NULL;
+    }
+    snprintf(replaying->certificate_path, sizeof replaying->certificate_path,
+             "%.3968s/op-%lu-%s.json", replaying->arguments->certificates,
+             (unsigned long)verdict->op, verdict_name(verdict->kind));
+    const char *path = replaying->certificate_path;
+    if (certificate_write(path, replaying->partial, certificate->bytes, certificate->length)) {
+        return path;
+    }
+    (void)message_fail(EXIT_HARNESS, "%s: %m", path);
+    replaying->state->is_certificate_failed = true;
+    return NULL;
+}
+
+/* An OOM: its certificate is checked if it is kept or one of the sample. */
+static void take_oom(struct replaying *replaying, const struct run *run,
+                     const struct verdict *verdict)
+{
+    struct replay_state *state = replaying->state;
+    struct verdict said = *verdict;
+    struct report_finding finding = {.verdict = &said, .message = run_message(run)};
+    finding.signature = said.kind == VERDICT_PREMATURE ? replaying->signature : NULL;
+    char reason[CERTIFICATE_REASON_BYTES];
+    bool is_kept = replaying->arguments->certificates != NULL;
+    /* The list of a dispute ends with the op in question. */
+    bool is_last = verdict->op + (size_t)1 == replaying->recording->ops.count;
+    if (!certificate_is_due(state->ooms_seen++, verdict->kind) && !is_kept && !is_last) {
+        say_oom(replaying, &finding);
+        return;
+    }
+    writing_clear(&replaying->certificate);
+    certificate_append(run, &replaying->certificate);
+    if (verdict->kind != VERDICT_DISPUTED) {
+        state->certificates_checked++;
+        if (!certificate_is_accepted(replaying->certificate.bytes, replaying->certificate.length,
+                                     reason)) {
+            state->certificates_refuted++;
+            certificate_dispute(reason, &said);
+        }
+    }
+    finding.certificate = is_kept ? keep_certificate(replaying, &said) : NULL;
+    if (said.kind == VERDICT_DISPUTED) {
+        say_dispute(replaying, &finding);
+    } else {
+        say_oom(replaying, &finding);
+    }
+}
+
+static void judged(void *context, const struct run *run, const struct verdict *verdict)
+{
+    struct replaying *replaying = context;
+    replaying->state->op_count = (uint32_t)run_ops(run)->count;
+    replaying->state->totals = *run_totals(run);
+    if (replaying->arguments->compare) {
+        compare_take(&replaying->state->compare, run);
+    }
+    signature_print(verdict, run_ops(run), replaying->signature);
+    switch (verdict->kind) {
+    case VERDICT_NONE:
+        return;
+    case VERDICT_BROKEN:
+        say_finding(replaying, verdict, rule_info(verdict->rule)->name, run_message(run));
+        return;
+    default:
+        take_oom(replaying, run, verdict);
+    }
+}
+
+/* The second time in silence. */
+static void compare(struct replaying *replaying, const struct trial *trial)
+{
+    struct verdict verdict;
+    if (replaying->arguments->run.replay_sample == 0 || trial->first.kind != VERDICT_NONE ||
+        !again_breaks(replaying->recording->target, trial, &verdict)) {
+        return;
+    }
+    replaying->state->totals.broken++;
+    signature_print(&verdict, &trial->ops, replaying->signature);
+    say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
+}
+
+static bool is_same(const struct trial *a, const struct trial *b)
+{
+    return a->digest == b->digest && a->first.kind == b->first.kind &&
+           a->first.rule == b->first.rule && a->first.op == b->first.op &&
+           strcmp(a->first.reason, b->first.reason) == 0;
+}
+
+/* --times: again and again in silence, up to the first that differs. */
+static void repeat(struct replaying *replaying, const struct trial *trial)
+{
+    const struct recording *recording = replaying->recording;
+    struct replay_state *state = replaying->state;
+    char reason[RUN_REASON_BYTES];
+    state->replays = state->same_replays = 1;
+    while (state->same_replays == state->replays &&
+           state->replays < replaying->arguments->replay_count) {
+        struct trial again;
+        const bool is_taken = trial_replay(recording->target, &recording->setup, &recording->ops,
+                                           NULL, &again, reason);
+        state->replays++; /* one that ctrl-C or the target cuts short is none */
+        if (!is_taken) {
+            return;
+        }
+        state->same_replays += is_same(trial, &again);
+        trial_deinit(&again);
+    }
+}
+
+/* The target, or the schedule, is not what it was before. */
+static void say_difference(struct replaying *replaying)
+{
+    const struct replay_state *state = replaying->state;
+    struct verdict verdict = {.kind = VERDICT_BROKEN,
+                              .rule = RULE_REPLAY,
+                              .op = (uint32_t)replaying->recording->ops.count};
+    snprintf(verdict.reason, sizeof verdict.reason,
+             "replay %llu gave other observations than the first",
+             (unsigned long long)state->replays);
+    snprintf(replaying->signature, sizeof replaying->signature, "%s", rule_info(RULE_REPLAY)->name);
+    replaying->state->totals.broken++;
+    say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
+}
+
+static void say_times(struct replaying *replaying)
+{
+    const struct replay_state *state = replaying->state;
+    if (state->replays == 0) {
+        return;
+    }
+    if (state->same_replays != state->replays) {
+        say_difference(replaying);
+    }
+    writing_clear(&replaying->text);
+    line_open(&replaying->text, "times");
+    line_number(&replaying->text, "replays", state->replays);
+    line_number(&replaying->text, "same", state->same_replays);
+    line_close(&replaying->text);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    writing_append_format(&replaying->text, "%llu of %llu replays gave the same\n",
+                          (unsigned long long)state->same_replays,
+                          (unsigned long long)state->replays);
+    output_text(&replaying->output, &replaying->text);
+}
+
+/* The child's part: all of the replay. */
+static void replay_list(void *context, int file)
+{
+    (void)file;
+    struct replaying *replaying = context;
+    const struct recording *recording = replaying->recording;
+    const struct run_listener listener = {replaying, judged};
+    struct trial trial;
+    char reason[RUN_REASON_BYTES];
+    if (trial_replay(recording->target, &recording->setup, &recording->ops, &listener, &trial,
+                     reason)) {
+        replaying->state->totals = trial.totals;
+        if (replaying->arguments->replay_count != 0) {
+            repeat(replaying, &trial);
+        } else {
+            compare(replaying, &trial);
+        }
+        trial_deinit(&trial);
+        replaying->state->is_done = true;
+    }
+    replaying->state->is_output_failed = replaying->output.is_failed;
+}
+
+static void say_start(struct replaying *replaying)
+{
+    struct report_start start = {.subcommand = "replay",
+                                 .setup = &replaying->recording->setup,
+                                 .file = replaying->arguments->words[0],
+                                 .duration_ns = UINT64_MAX};
+    writing_clear(&replaying->text);
+    json_start(&replaying->text, &start);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    terminal_start(&replaying->text, &start);
+    output_text(&replaying->output, &replaying->text);
+    output_flush(&replaying->output);
+}
+
+/* The target never came back from a call. */
+static void say_death(struct replaying *replaying, const struct death *death)
+{
+    char words[DEATH_WORDS_BYTES];
+    struct verdict verdict = {
+        .kind = VERDICT_BROKEN, .rule = death_rule(death), .op = replaying->state->op_count};
+    death_describe(death, words);
+    death_signature(death, replaying->signature);
+    snprintf(verdict.reason, sizeof verdict.reason, "%s", words);
+    replaying->state->totals.broken++;
+    say_finding(replaying, &verdict, rule_info(verdict.rule)->name, "");
+}
+
+static void say_compare(struct replaying *replaying)
+{
+    struct compare *compare = &replaying->state->compare;
+    if (!replaying->arguments->compare) {
+        return;
+    }
+    compare_end(compare);
+    writing_clear(&replaying->text);
+    compare_json(compare, &replaying->text);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    compare_text(compare, &replaying->text);
+    output_text(&replaying->output, &replaying->text);
+}
+
+static enum exit_code say_end(struct replaying *replaying, bool is_interrupted)
+{
+    say_times(replaying);
+    say_compare(replaying);
+    const struct replay_state *state = replaying->state;
+    struct report_end end = {.seed = replaying->recording->setup.seed,
+                             .trials = 1,
+                             .is_interrupted = is_interrupted,
+                             .totals = state->totals,
+                             .certificates_checked = state->certificates_checked,
+                             .elapsed_ns = clock_now_ns() - replaying->start_ns};
+    end.totals.disputed += state->certificates_refuted;
+    enum exit_code code = totals_exit_code(&end.totals);
+    /* A list that was cut short has not shown that every promise is kept. */
+    if (state->is_certificate_failed || (code == EXIT_KEPT && is_interrupted)) {
+        code = EXIT_HARNESS;
+    }
+    end.exit_code = (int)code;
+    writing_clear(&replaying->text);
+    json_end(&replaying->text, &end);
+    output_line(&replaying->output, &replaying->text);
+    writing_clear(&replaying->text);
+    terminal_end(&replaying->text, &end);
+    output_text(&replaying->output, &replaying->text);
+    output_flush(&replaying->output);
+    return replaying->output.is_failed || replaying->state->is_output_failed ? EXIT_HARNESS : code;
+}
+
+/* A CHECK of ours: no finding, whatever the target did before. */
+static enum exit_code fail_check(const struct replaying *replaying, const struct death *death)
+{
+    char words[DEATH_WORDS_BYTES];
+    death_describe(death, words);
+    return message_fail(EXIT_HARNESS, "%s: %s", replaying->arguments->words[0], words);
+}
+
+static enum exit_code replaying_work(struct replaying *replaying, struct death *death)
+{
+    const struct child_job job = {.work = replay_list,
+                                  .context = replaying,
+                                  .interruptible = true,
+                                  .duration_ns = replaying->arguments->run.trial_timeout_ns};
+    struct writing answer;
+    say_start(replaying);
+    writing_init(&answer);
+    enum child_end end = child_work(&job, &answer, death);
+    writing_deinit(&answer);
+    partial_remove(replaying->partial);
+    if (end == CHILD_NOT_BORN) {
+        return message_fail(EXIT_HARNESS, "no process could be had: %m");
+    }
+    if (death->kind == DEATH_CHECK) {
+        return fail_check(replaying, death);
+    }
+    if (death->kind != DEATH_NONE) {
+        say_death(replaying, death);
+    }
+    if (end == CHILD_DONE && !replaying->state->is_done) {
+        return message_fail(EXIT_HARNESS, "%s: the target refuses what it took before",
+                            replaying->arguments->words[0]);
+    }
+    return say_end(replaying, end == CHILD_STOPPED && death->kind == DEATH_NONE);
+}
+
+/* Makes the directory for the certificates before anything runs. */
+static enum exit_code open_certificates(struct replaying *replaying)
+{
+    const char *directory = replaying->arguments->certificates;
+    char beside[FILE_PATH_BYTES];
+    if (directory == NULL) {
+        return EXIT_KEPT;
+    }
+    const enum exit_code code = place_make_folder(directory);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    snprintf(beside, sizeof beside, "%s/", directory);
+    if (partial_create(beside, replaying->partial)) {
+        return EXIT_KEPT;
+    }
+    return message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
+}
+
+static enum exit_code replay_recording(const struct arguments *arguments,
+                                       const struct recording *recording)
+{
+    struct replaying replaying = {
+        .arguments = arguments, .recording = recording, .start_ns = clock_now_ns()};
+    void *memory = mmap(NULL, sizeof(struct replay_state), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        return message_fail(EXIT_HARNESS, "no memory could be had: %m");
+    }
+    struct death *death = death_create();
+    if (death == NULL) {
+        (void)munmap(memory, sizeof(struct replay_state));
+        return message_fail(EXIT_HARNESS, "no memory could be had: %m");
+    }
+    replaying.state = memory;
+    compare_init(&replaying.state->compare, recording);
+    output_init(&replaying.output, arguments->run.json);
+    death_set_op_timeout(arguments->run.op_timeout_ns);
+    enum exit_code code = open_certificates(&replaying);
+    if (code == EXIT_KEPT) {
+        code = replaying_work(&replaying, death);
+    }
+    death_destroy(death);
+    writing_deinit(&replaying.text);
+    writing_deinit(&replaying.certificate);
+    (void)munmap(memory, sizeof(struct replay_state));
+    return code;
+}
+
+/* What only a log takes. */
+static enum exit_code check_log(const struct arguments *arguments)
+{
+    const char *only = arguments->format != NULL             ? "--format"
+                       : arguments->kv_bytes_per_token > 0   ? "--kv-bytes-per-token"
+                       : arguments->kv_tokens_per_second > 0 ? "--kv-tokens-per-second"
+                                                             : NULL;
+    if (only != NULL && !arguments->compare) {
+        return message_fail(EXIT_USAGE,
+                            "%s is for the log that --compare takes: FILE.ops needs none", only);
+    }
+    return EXIT_KEPT;
+}
+
+/* What only a search takes, and what it does not. */
+static enum exit_code check_search(const struct arguments *arguments)
+{
+    const char *only = arguments->run.lanes.has_schedules             ? "--schedules"
+                       : arguments->run.lanes.has_backend             ? "--backend"
+                       : arguments->run.out != NULL                   ? "--out"
+                       : arguments_gave(arguments, "--shrink-budget") ? "--shrink-budget"
+                                                                      : NULL;
+    const char *never = arguments->replay_count != 0      ? "--times"
+                        : arguments->certificates != NULL ? "--certificates"
+                                                          : NULL;
+    if (arguments->run.lanes.strategy == NULL && only != NULL) {
+        return message_fail(EXIT_USAGE,
+                            "%s is for a search for other schedules: give --strategy NAME", only);
+    }
+    if (arguments->run.lanes.strategy != NULL && arguments->compare) {
+        return message_fail(
+            EXIT_USAGE,
+            "--compare holds one run against the log, and --strategy makes many; give one of them");
+    }
+    if (arguments->run.lanes.strategy != NULL && never != NULL) {
+        return message_fail(
+            EXIT_USAGE,
+            "%s repeats what the file says, and --strategy looks for something else; give "
+            "one of them",
+            never);
+    }
+    return EXIT_KEPT;
+}
+
+/* Without lanes nothing is held to happens-before. */
+static enum exit_code check_races(const struct arguments *arguments,
+                                  const struct recording *recording)
+{
+    if (!arguments->run.lanes.has_races || lanes_are_in(&recording->ops)) {
+        return EXIT_KEPT;
+    }
+    return message_fail(EXIT_USAGE,
+                        "%s: its ops are all of one lane: --check-races has nothing to look at",
+                        arguments->words[0]);
+}
+
+static enum exit_code replay_subcommand(const struct arguments *arguments)
+{
+    struct recording recording;
+    enum exit_code code = check_search(arguments);
+    if (code == EXIT_KEPT) {
+        code = check_log(arguments);
+    }
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    code = recording_read(arguments->words[0], arguments, arguments->compare, &recording);
+    if (code == EXIT_KEPT && arguments->compare && recording.format == &format_ops) {
+        code = message_fail(
+            EXIT_USAGE,
+            "%s: a list of ops does not say what happened: --compare is for the log it is from",
+            arguments->words[0]);
+    }
+    if (code == EXIT_KEPT) {
+        code = check_races(arguments, &recording);
+    }
+    if (code == EXIT_KEPT && arguments->run.lanes.strategy != NULL) {
+        code = schedule_search_run(arguments, &recording);
+    } else if (code == EXIT_KEPT) {
+        code = replay_recording(arguments, &recording);
+    }
+    recording_deinit(&recording);
+    return code;
+}
+
+static const char *const options[] = {"--target",
+                                      "--target-option",
+                                      "--chip",
+                                      "--capacity",
+                                      "--hosts",
+                                      "--seed",
+                                      "--replay-sample",
+                                      "--trial-timeout",
+                                      "--op-timeout",
+                                      "--regret-max",
+                                      "--certificates",
+                                      "--times",
+                                      "--compare",
+                                      "--format",
+                                      "--kv-bytes-per-token",
+                                      "--kv-tokens-per-second",
+                                      "--strategy",
+                                      "--schedules",
+                                      "--backend",
+                                      "--check-races",
+                                      "--shrink-budget",
+                                      "--out",
+                                      "--json",
+                                      NULL};
+
+const struct subcommand subcommand_replay = {
+    .name = "replay",
+    .summary = "run a recorded list of ops again and judge it again",
+    .usage = "FILE.ops [options]",
+    .description =
+        "Target, options and device come from the file, unless the command line says otherwise; another\n"
+        "target than the file's gets none of the file's options.\n"
+        "The list is run twice and the observations are compared (--replay-sample 0: once).\n"
+        "With --certificates each out-of-memory leaves its proof in DIR/op-NUMBER-VERDICT.json, for\n"
+        "hbmstress check or any other checker.  When the judges of hbmstress itself disagree: exit 4.\n\n"
+        "A list with lanes has its own schedule, which is repeated exactly.  With --strategy other schedules\n"
+        "of it are searched instead (exhaustive: all there are), --schedules so many; --out DIR keeps what\n"
+        "breaks a promise.\n\n"
+        "With --compare FILE is the log itself, of any format that import knows: each request that was answered\n"
+        "otherwise than the log says, and each byte count that differs, is told (the first 20), and their sums.\n\n"
+        "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops\n"
+        "Example: hbmstress replay crash.log --compare\n"
+        "Example: hbmstress replay out/repros/deadlock-queued_free_race-7.ops --strategy exhaustive=3\n"
+        "Example: hbmstress replay out/repros/premature-fragmentation_storm-7.ops --certificates proofs",
+    .options = options,
+    .word_count_min = 1,
+    .word_count_max = 1,
+    .word_name = "FILE.ops",
+    .run = replay_subcommand,
+};

@@ -1,0 +1,177 @@
+/* run: scenarios against a target, trial by trial, in as many processes as asked for. */
+#include "campaign/base/clock.h"
+#include "campaign/engine/campaign.h"
+#include "campaign/plan/canary.h"
+#include "cli/cmd_sweep.h"
+#include "cli/subcommands.h"
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum exit_code make_plan(const struct arguments *arguments, uint64_t seed, struct plan *plan)
+{
+    enum exit_code code = plan_make(&arguments->run, seed, plan);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    if (!plan_has_work(plan)) {
+        return message_fail(EXIT_USAGE, "nothing to run: %s %s", plan->parts[0].name,
+                            plan->parts[0].note);
+    }
+    if (arguments->run.job != NULL) {
+        canary_add(plan);
+    }
+    return EXIT_KEPT;
+}
+
+static enum exit_code run_anew(const struct arguments *arguments)
+{
+    struct plan plan;
+    enum exit_code code = make_plan(
+        arguments, arguments->run.has_seed ? arguments->run.seed : clock_seed(), &plan);
+    if (code == EXIT_KEPT) {
+        code = campaign_run(&arguments->run, &plan);
+    }
+    plan_deinit(&plan);
+    return code;
+}
+
+/* --- going on --- */
+
+/* How a campaign is run: all else one that goes on takes from the one before. */
+static const char *const how_options[] = {"--resume", "--workers", "--json", NULL};
+
+/* The words that the campaign was begun with; they point into description. */
+static char **words_of(const struct campaign_description *description)
+{
+    const size_t count = description->head.argument_count;
+    char **words = calloc(count + 1, sizeof *words);
+    CHECK(words != NULL);
+    char *at = description->arguments.bytes;
+    for (size_t i = 0; i < count; i++, at += strlen(at) + 1) {
+        words[i] = at;
+    }
+    return words;
+}
+
+static enum exit_code go_on_as(const struct arguments *arguments,
+                               struct campaign_description *description,
+                               struct checkpoint *checkpoint)
+{
+    struct plan plan;
+    enum exit_code code = make_plan(arguments, description->head.setup.seed, &plan);
+    if (code == EXIT_KEPT && !campaign_fits(description, &plan)) {
+        code = message_fail(
+            EXIT_USAGE,
+            "%s: the job file or the program has changed since: its trials would not be the "
+            "same",
+            arguments->resume);
+    }
+    if (code == EXIT_KEPT) {
+        code = campaign_go_on(&arguments->run, &plan, arguments->resume, description, checkpoint);
+    }
+    plan_deinit(&plan);
+    return code;
+}
+
+static enum exit_code go_on(const struct arguments *arguments)
+{
+    struct campaign_description description;
+    struct checkpoint checkpoint;
+    struct arguments begun;
+    if (arguments->word_count > 0 || arguments_gave_besides(arguments, how_options) != NULL) {
+        return message_fail(
+            EXIT_USAGE,
+            "--resume takes what is run from %s: only --workers and --json may be given with it",
+            arguments->resume);
+    }
+    enum exit_code code = checkpoint_load(arguments->resume, &description, &checkpoint);
+    const uint64_t word_count = code == EXIT_KEPT ? description.head.argument_count
+                                                  : 0; /* as many as there are texts */
+    char **raw = code == EXIT_KEPT ? words_of(&description) : NULL;
+    const char **words = calloc(word_count + 1, sizeof *words);
+    CHECK(words != NULL);
+    if (code == EXIT_KEPT) {
+        code = arguments_parse(&subcommand_run, raw, description.head.argument_count, words,
+                               &begun);
+    }
+    if (code == EXIT_KEPT) {
+        begun.resume = arguments->resume;
+        begun.run.has_seed = true; /* wherever it came from */
+        begun.run.seed = description.head.setup.seed;
+        begun.run.worker_count = arguments->run.worker_count;
+        begun.run.json = arguments->run.json;
+        code = go_on_as(&begun, &description, &checkpoint);
+    }
+    free(words);
+    free(raw);
+    checkpoint_deinit(&checkpoint);
+    campaign_description_deinit(&description);
+    return code;
+}
+
+static enum exit_code run_subcommand(const struct arguments *arguments)
+{
+    if (arguments->resume != NULL) {
+        return go_on(arguments);
+    }
+    return arguments->sweep ? cmd_sweep_run(arguments) : run_anew(arguments);
+}
+
+static const char *const options[] = {"--job",
+                                      "--target",
+                                      "--target-option",
+                                      "--chip",
+                                      "--capacity",
+                                      "--hosts",
+                                      "--seed",
+                                      "--ops",
+                                      "--time",
+                                      "--workers",
+                                      "--out",
+                                      "--json",
+                                      "--replay-sample",
+                                      "--shrink-budget",
+                                      "--results-limit",
+                                      "--trial-timeout",
+                                      "--op-timeout",
+                                      "--regret-max",
+                                      "--seeds",
+                                      "--faults",
+                                      "--weights",
+                                      "--lanes",
+                                      "--schedules",
+                                      "--strategy",
+                                      "--backend",
+                                      "--free-running",
+                                      "--check-races",
+                                      "--resume",
+                                      "--shard",
+                                      "--sweep",
+                                      NULL};
+
+const struct subcommand subcommand_run = {
+    .name = "run",
+    .summary = "drive a target through scenarios and judge every out-of-memory",
+    .usage = "[SCENARIO ...] [options]",
+    .description =
+        "Runs the named scenarios, or all of them, trial by trial and round robin, against one target.\n"
+        "Each out-of-memory is judged; a broken promise is shrunk and kept in DIR/repros, the proofs of\n"
+        "premature and unknown out-of-memories and of some justified ones in DIR/certificates.\n"
+        "When the judges of hbmstress itself disagree the run ends with exit 4 and DIR/disputes.\n"
+        "The same seed and options give the same results with any number of workers.\n\n"
+        "With --lanes the ops of each trial are dealt to N client threads, whose calls are interleaved in\n"
+        "K ways (docs/interleavings.md); the repro has the interleaving that broke the promise.\n\n"
+        "With --job a planted defect runs beside the jobs: if it is not reported the run ends with exit 4.\n"
+        "After any end, kill -9 included, --resume DIR goes on: no trial is lost, none counts twice.\n\n"
+        "Example: hbmstress run fragmentation_storm --target first_fit --capacity 64M --seed 1\n"
+        "Example: hbmstress run --job scenarios/jobs/smoke.ini\n"
+        "Example: hbmstress run queued_free_race --lanes 3 --strategy pct=3 --schedules 500\n"
+        "Example: hbmstress run --resume out\n"
+        "Example: hbmstress run --job scenarios/jobs/nightly.ini --shard 2/8 --out out-2",
+    .options = options,
+    .word_count_max = SIZE_MAX,
+    .word_name = "SCENARIO",
+    .run = run_subcommand,
+};

@@ -1,0 +1,120 @@
+/* shrink: fewer ops that end in the same finding. */
+#include "campaign/base/ops_output.h"
+#include "campaign/base/place.h"
+#include "campaign/process/death.h"
+#include "campaign/process/shrink_process.h"
+#include "cli/recording.h"
+#include "cli/subcommands.h"
+
+/* What the shorter list shows. */
+static const char *effect(const struct shrunk *shrunk)
+{
+    if (shrunk->first.kind == VERDICT_DISPUTED) {
+        return "nothing, but the judges of hbmstress disagree on it";
+    }
+    return shrunk->signature;
+}
+
+static enum exit_code keep_shrunk(const struct arguments *arguments,
+                                  const struct recording *recording, const struct shrunk *shrunk)
+{
+    struct writing comments;
+    writing_init(&comments);
+    writing_append_format(&comments, "breaks %s: ", effect(shrunk));
+    writing_append_visible(&comments, shrunk->first.reason);
+    writing_append_format(&comments, "\nshrunk from %zu ops in %llu replays%s",
+                          recording->ops.count, (unsigned long long)shrunk->replays,
+                          shrunk->is_minimal ? "; no single op can go" : "");
+    writing_append(&comments, "\n");
+    comment_append(&comments, "not shrunk to the end: ", shrunk->cut);
+    comment_append_lanes(&comments, &shrunk->ops);
+    comments.bytes[--comments.length] = '\0'; /* ops_file_print ends the last line itself */
+    enum exit_code code = ops_output(arguments->output, &shrunk->setup, &shrunk->ops,
+                                     writing_string(&comments));
+    if (code == EXIT_KEPT) {
+        message_note("%zu of %zu ops are left after %llu replays, and break %s%s%s",
+                     shrunk->ops.count, recording->ops.count, (unsigned long long)shrunk->replays,
+                     effect(shrunk), shrunk->cut[0] == '\0' ? "" : "; fewer may do: ", shrunk->cut);
+    }
+    writing_deinit(&comments);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    return shrunk->first.kind == VERDICT_DISPUTED ? EXIT_HARNESS : EXIT_BROKEN;
+}
+
+static enum exit_code shrink_recording(const struct arguments *arguments,
+                                       const struct recording *recording)
+{
+    struct shrunk shrunk = {0};
+    op_list_init(&shrunk.ops);
+    enum exit_code code;
+    const struct shrink_process shrink_process = {.target = recording->target,
+                                                  .setup = &recording->setup,
+                                                  .ops = &recording->ops,
+                                                  .replay_count_max = arguments->run.shrink_budget,
+                                                  .duration_ns = arguments->run.duration_ns,
+                                                  .changes_setup = true};
+    death_set_op_timeout(arguments->run.op_timeout_ns);
+    switch (shrink_process_run(&shrink_process, &shrunk)) {
+    case SHRINK_PROCESS_DONE:
+        code = keep_shrunk(arguments, recording, &shrunk);
+        break;
+    case SHRINK_PROCESS_NOT_BROKEN:
+        code = shrunk.signature[0] == '\0'
+                   ? message_fail(EXIT_USAGE,
+                                  "%s: the list breaks no promise of target %s: nothing to shrink",
+                                  arguments->words[0], recording->setup.target)
+                   : message_fail(
+                         EXIT_BROKEN,
+                         "%s: the list breaks %s, but not each time: nothing shorter is told",
+                         arguments->words[0], shrunk.signature);
+        break;
+    default:
+        code = message_fail(EXIT_HARNESS, "%s: %s", arguments->words[0], shrunk.why);
+        break;
+    }
+    writing_deinit(&shrunk.certificate);
+    op_list_deinit(&shrunk.ops);
+    return code;
+}
+
+static enum exit_code shrink_subcommand(const struct arguments *arguments)
+{
+    struct recording recording;
+    struct place place;
+    if (arguments->output != NULL &&
+        place_find(arguments->output, arguments->words[0], &place) != EXIT_KEPT) {
+        return EXIT_USAGE;
+    }
+    enum exit_code code = recording_read(arguments->words[0], arguments, false, &recording);
+    if (code == EXIT_KEPT) {
+        code = shrink_recording(arguments, &recording);
+    }
+    recording_deinit(&recording);
+    return code;
+}
+
+static const char *const options[] = {"--output",     "--shrink-budget", "--time",
+                                      "--op-timeout", "--target",        "--target-option",
+                                      "--chip",       "--capacity",      NULL};
+
+const struct subcommand subcommand_shrink = {
+    .name = "shrink",
+    .summary = "find fewer ops that end in the same finding",
+    .usage = "FILE.ops [options]",
+    .description =
+        "Removes ops, searches for fewer that do the same, and simplifies sizes and the device as long as the\n"
+        "finding stays the same one: the same rule broken in the same kind of op, the same crash in the\n"
+        "same place, the same hang.  The same list gives the same result, which was run three times more\n"
+        "in fresh processes; it goes to standard output or to --output.  Exit 1: the shorter list shows\n"
+        "it, or the list shows it now and then, and none is written.  Exit 2: the list breaks no promise.\n\n"
+        "After --time (default 10m), or at ctrl-C, the fewest ops that were found until then are the\n"
+        "result.\n\n"
+        "Example: hbmstress shrink crash.ops -o small.ops",
+    .options = options,
+    .word_count_min = 1,
+    .word_count_max = 1,
+    .word_name = "FILE.ops",
+    .run = shrink_subcommand,
+};

@@ -1,0 +1,648 @@
+#include "cli/cmd_sweep.h"
+
+#include "campaign/base/clock.h"
+#include "campaign/base/interrupt.h"
+#include "campaign/base/ops_output.h"
+#include "campaign/engine/output.h"
+#include "campaign/plan/plan.h"
+#include "campaign/process/shrink_process.h"
+#include "campaign/sweep/sweep_campaign.h"
+#include "campaign/trials/workers.h"
+#include "cli/recording.h"
+#include "harness/base/check.h"
+#include "harness/base/shell.h"
+#include "harness/op/ops_file.h"
+#include "reports/json_lines.h"
+#include "reports/table.h"
+#include "reports/terminal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { FAULTS_REFUSING = ((1u << FAULT_CALL_COUNT) - 1u) | 1u << FAULT_ANY };
+
+struct sweeping {
+    const struct arguments *arguments;
+    const struct plan *plan;
+    const char *directory;
+    struct output output;
+    struct sweep_campaign *sweep_campaign;
+    struct sweep_sites sites; /* of all parts */
+    struct report_end end;
+    uint64_t swept_count, calls, failed_once, failed_for_ever, findings;
+    uint64_t start_ns;
+    bool is_failed; /* a message was given */
+    bool is_disputed, is_incomplete;
+    bool is_stopped;              /* by ctrl-C, before all was swept */
+    char path[OUTPUT_PATH_BYTES]; /* of the last list kept */
+    char replay[OUTPUT_REPLAY_BYTES];
+    struct writing text;
+};
+
+static void say_text(struct sweeping *sweeping)
+{
+    output_text(&sweeping->output, &sweeping->text);
+    writing_clear(&sweeping->text);
+}
+
+static void say_line(struct sweeping *sweeping)
+{
+    output_line(&sweeping->output, &sweeping->text);
+    writing_clear(&sweeping->text);
+}
+
+static void say_start(struct sweeping *sweeping)
+{
+    const struct plan *plan = sweeping->plan;
+    struct report_part *parts = calloc(plan->count, sizeof *parts);
+    CHECK(parts != NULL);
+    for (size_t i = 0; i < plan->count; i++) {
+        parts[i] = (struct report_part){.name = plan->parts[i].name,
+                                        .scenario = plan->parts[i].scenario->name,
+                                        .setup = &plan->parts[i].setup,
+                                        .op_count_max = plan->parts[i].op_count_max,
+                                        .faults = ""};
+    }
+    const struct report_start start = {.subcommand = "run --sweep",
+                                       .setup = &plan->setup,
+                                       .duration_ns = UINT64_MAX,
+                                       .parts = parts,
+                                       .part_count = plan->count};
+    json_start(&sweeping->text, &start);
+    say_line(sweeping);
+    terminal_start(&sweeping->text, &start);
+    say_text(sweeping);
+    output_flush(&sweeping->output);
+    free(parts);
+}
+
+/* --- what is kept of a finding --- */
+
+static void describe(const struct sweeping *sweeping, const struct sweep_note *note,
+                     const struct shrunk *shrunk, const char *rule, struct writing *comments)
+{
+    char place[SWEEP_PLACE_BYTES];
+    bool is_shrunk = shrunk->why[0] == '\0';
+    writing_append_format(comments, "broke %s in a sweep, %s\n", rule,
+                          sweep_place_print(&note->place, place));
+    comment_append(comments, "reason: ", is_shrunk ? shrunk->first.reason : note->verdict.reason);
+    if (is_shrunk) {
+        writing_append_format(comments, "shrunk from %zu ops\n", note->ops.count);
+    }
+    comment_append(comments, "message: ", note->message);
+    comment_append(comments, "not shrunk: ", shrunk->why);
+    comment_append(comments, "not shrunk to the end: ", shrunk->cut);
+    comment_append(comments, "again: ", sweeping->replay);
+    comments->bytes[--comments->length] = '\0'; /* ops_file_print ends the last line itself */
+}
+
+/* OUT/FOLDER/RULE-PART-SEED-FAULT.ops, with its folder made.  False: a message was given. */
+static bool choose_path(struct sweeping *sweeping, const struct sweep_note *note,
+                        const char *folder, const char *rule, const char *part)
+{
+    char directory[OUTPUT_PATH_BYTES], base[320], place[SWEEP_PLACE_BYTES];
+    snprintf(base, sizeof base, "%.48s-%.64s-%llu-%s", rule, part,
+             (unsigned long long)note->setup.seed, sweep_place_print(&note->place, place));
+    file_name_clean(base);
+    int length = snprintf(directory, sizeof directory, "%s/%s", sweeping->directory, folder);
+    if (length < 0 || (size_t)length + sizeof base + 8 > sizeof directory) {
+        (void)message_fail(EXIT_HARNESS, "%s: the path is too long", sweeping->directory);
+        return false;
+    }
+    if (!make_directories(directory)) {
+        (void)message_fail(EXIT_HARNESS, "%s: %m", directory);
+        return false;
+    }
+    snprintf(sweeping->path, sizeof sweeping->path, "%.3700s/%s.ops", directory, base);
+    char word[SHELL_WORD_BYTES(sizeof sweeping->path)];
+    snprintf(sweeping->replay, sizeof sweeping->replay, "hbmstress replay %s",
+             shell_word(sweeping->path, word));
+    return true;
+}
+
+/* NULL: it may be. */
+static const char *why_not_shrunk(const struct sweeping *sweeping, const struct sweep_note *note)
+{
+    if (sweeping->arguments->run.shrink_budget == 0) {
+        return "the budget is 0";
+    }
+    if (note->is_whole || note->verdict.kind == VERDICT_DISPUTED) {
+        return "the whole list is what happened";
+    }
+    return sweeping->end.is_interrupted ? "it was interrupted" : NULL;
+}
+
+static void shrink_note(const struct sweeping *sweeping, const struct sweep_note *note,
+                        const struct target *target, struct shrunk *shrunk)
+{
+    const char *why_not = why_not_shrunk(sweeping, note);
+    const struct shrink_process shrink_process = {
+        .target = target,
+        .setup = &note->setup,
+        .ops = &note->ops,
+        .replay_count_max = sweeping->arguments->run.shrink_budget};
+    if (why_not == NULL && shrink_process_run(&shrink_process, shrunk) == SHRINK_PROCESS_DONE) {
+        return;
+    }
+    if (why_not != NULL) {
+        snprintf(shrunk->why, sizeof shrunk->why, "%s", why_not);
+    }
+    op_list_copy(&shrunk->ops, &note->ops);
+}
+
+static bool write_list(struct sweeping *sweeping, const struct sweep_note *note,
+                       const struct shrunk *shrunk, const char *rule)
+{
+    struct ops_file_error error = {0};
+    struct writing comments;
+    writing_init(&comments);
+    describe(sweeping, note, shrunk, rule, &comments);
+    bool is_written = ops_file_write(sweeping->path, &note->setup, &shrunk->ops,
+                                     writing_string(&comments), &error) == OPS_FILE_OK;
+    writing_deinit(&comments);
+    if (!is_written) {
+        (void)message_fail(EXIT_HARNESS, "%s", error.reason);
+    }
+    return is_written;
+}
+
+/* What broke while the target was opened has no list. */
+static bool keep_note(struct sweeping *sweeping, const struct part *part,
+                      const struct sweep_note *note, struct report_finding *finding)
+{
+    const char *rule = finding->rule == NULL ? "disputed" : finding->rule;
+    if (note->ops.count == 0) {
+        return true;
+    }
+    struct shrunk shrunk = {0};
+    op_list_init(&shrunk.ops);
+    writing_init(&shrunk.certificate);
+    bool is_kept = choose_path(sweeping, note, finding->rule == NULL ? "disputes" : "repros", rule,
+                               part->name);
+    if (is_kept) {
+        shrink_note(sweeping, note, part->target, &shrunk);
+        is_kept = write_list(sweeping, note, &shrunk, rule);
+        finding->repro = sweeping->path;
+        finding->replay = sweeping->replay;
+        finding->op_count = shrunk.ops.count;
+    }
+    writing_deinit(&shrunk.certificate);
+    op_list_deinit(&shrunk.ops);
+    return is_kept;
+}
+
+/* The line of a finding, and where its fault struck. */
+static void line_finding(struct writing *text, const struct report_finding *finding,
+                         const struct sweep_place *place)
+{
+    json_finding(text, finding);
+    text->length -= 2; /* the bracket and the newline */
+    line_string(text, "phase",
+                place->phase == SWEEP_PLAIN  ? "plain"
+                : place->phase == SWEEP_OPEN ? "open"
+                                             : "list");
+    if (place->phase != SWEEP_PLAIN) {
+        line_string(text, "fault", fault_info(place->kind)->name);
+        line_string(text, "mode", sweep_mode_name(place->mode));
+        line_number(text, "host", place->host);
+        line_number(text, "call", place->call);
+    }
+    line_close(text);
+}
+
+static void say_note(struct sweeping *sweeping, const struct part *part,
+                     const struct sweep_note *note)
+{
+    bool is_dispute = note->verdict.kind == VERDICT_DISPUTED;
+    struct report_finding finding = {.place = {part->name, note->trial},
+                                     .verdict = &note->verdict,
+                                     .rule = is_dispute ? NULL
+                                                        : rule_info(note->verdict.rule)->name,
+                                     .message = note->message,
+                                     .seed = note->setup.seed};
+    if (sweeping->is_failed || sweeping->output.is_failed) {
+        return; /* one line tells of a full disk */
+    }
+    if (!keep_note(sweeping, part, note, &finding)) {
+        sweeping->is_failed = sweeping->output.is_silent = true;
+    }
+    if (is_dispute) {
+        json_dispute(&sweeping->text, &finding);
+    } else {
+        line_finding(&sweeping->text, &finding, &note->place);
+    }
+    say_line(sweeping);
+    terminal_finding(&sweeping->text, &finding);
+    say_text(sweeping);
+    if (is_dispute && !sweeping->is_disputed) {
+        (void)message_fail(
+            EXIT_HARNESS, "the judges disagree: op %lu of %s: %s; a fault of hbmstress, kept in %s",
+            (unsigned long)note->verdict.op, part->name, note->verdict.reason,
+            finding.repro == NULL ? "no file" : finding.repro);
+    }
+    sweeping->is_disputed |= is_dispute;
+}
+
+/* --- what a part came to --- */
+
+/* A kind that never strikes here (a target that does not resume is never left half-way) is not
+ * worth a row. */
+static bool is_worth_a_row(const struct sweep_count *count, unsigned kind)
+{
+    return count->calls > 0 &&
+           (kind < FAULT_CALL_COUNT || count->failed[SWEEP_FOR_EVER] > 0 || count->findings > 0);
+}
+
+static void put_ratio(struct table *table, uint64_t count, uint64_t of)
+{
+    char text[64];
+    snprintf(text, sizeof text, "%llu of %llu", (unsigned long long)count, (unsigned long long)of);
+    table_put(table, text);
+}
+
+static void put_row(struct table *table, const char *name, const struct sweep_count *count,
+                    uint64_t sites)
+{
+    table_put(table, name);
+    put_ratio(table, count->failed[SWEEP_ONCE], count->calls);
+    put_ratio(table, count->failed[SWEEP_FOR_EVER], count->calls);
+    table_put_number(table, count->strikes[SWEEP_ONCE] + count->strikes[SWEEP_FOR_EVER]);
+    table_put_number(table, count->ops_failed);
+    table_put_number(table, count->ops_succeeded);
+    table_put_number(table, count->ooms);
+    table_put_number(table, sites);
+    table_put_number(table, count->replays);
+    table_put_number(table, count->findings);
+}
+
+static void line_count(struct sweeping *sweeping, const char *part, uint64_t trial,
+                       const char *name, const struct sweep_count *count, uint64_t sites)
+{
+    struct writing *text = &sweeping->text;
+    line_open(text, "sweep");
+    line_string(text, "scenario", part);
+    line_number(text, "trial", trial);
+    line_string(text, "kind", name);
+    line_number(text, "calls", count->calls);
+    line_number(text, "failed_once", count->failed[SWEEP_ONCE]);
+    line_number(text, "failed_for_ever", count->failed[SWEEP_FOR_EVER]);
+    line_number(text, "strikes_once", count->strikes[SWEEP_ONCE]);
+    line_number(text, "strikes_for_ever", count->strikes[SWEEP_FOR_EVER]);
+    line_number(text, "ops_failed", count->ops_failed);
+    line_number(text, "ops_succeeded", count->ops_succeeded);
+    line_number(text, "ooms", count->ooms);
+    line_number(text, "sites", sites);
+    line_number(text, "replays", count->replays);
+    line_number(text, "findings", count->findings);
+    line_close(text);
+    say_line(sweeping);
+}
+
+static void put_titles(struct table *table)
+{
+    static const char *const titles[] = {
+        "fault",     "failed once", "failed for ever", "ops struck", "failed",
+        "succeeded", "OOMs",        "sites",           "replays",    "findings"};
+    table_init(table, sizeof titles / sizeof titles[0], 1);
+    for (size_t i = 0; i < table->column_count; i++) {
+        table_put(table, titles[i]);
+    }
+}
+
+static void say_counts(struct sweeping *sweeping, const char *part, const struct sweep_part *swept)
+{
+    const struct sweep_result *result = swept->result;
+    struct table table;
+    put_titles(&table);
+    put_row(&table, "open", &result->open, 0);
+    line_count(sweeping, part, swept->trial, "open", &result->open, 0);
+    for (unsigned kind = 0; kind < FAULT_KIND_COUNT; kind++) {
+        const struct sweep_site_counts sites = sweep_sites_count(&result->sites, 1u << kind);
+        const char *name = fault_info((enum fault_kind)kind)->name;
+        if (!is_worth_a_row(&result->kinds[kind], kind)) {
+            continue;
+        }
+        put_row(&table, name, &result->kinds[kind], sites.plain_struck + sites.later_struck);
+        line_count(sweeping, part, swept->trial, name, &result->kinds[kind],
+                   sites.plain_struck + sites.later_struck);
+    }
+    const struct sweep_site_counts sites = sweep_sites_count(&result->sites, FAULTS_REFUSING);
+    writing_append_visible(&sweeping->text, part);
+    writing_append_format(
+        &sweeping->text,
+        ": trial %llu, %llu ops, %llu of %llu call sites, and %llu of %llu after a fault\n",
+        (unsigned long long)swept->trial, (unsigned long long)result->op_count,
+        (unsigned long long)sites.plain_struck, (unsigned long long)sites.plain,
+        (unsigned long long)sites.later_struck, (unsigned long long)sites.later);
+    table_print(&table, 2, &sweeping->text);
+    table_deinit(&table);
+    say_text(sweeping);
+}
+
+static bool is_begun(const struct sweep_part *swept)
+{
+    return swept->is_done || swept->result->replays > 0;
+}
+
+static void count_part(struct sweeping *sweeping, const struct sweep_part *swept)
+{
+    const struct sweep_result *result = swept->result;
+    uint64_t findings = sweep_findings(result);
+    sweeping->swept_count += is_begun(swept);
+    sweeping->findings += findings - result->found[RULE_NONE];
+    sweeping->is_incomplete |= swept->is_done && findings == 0 && !sweep_is_complete(result);
+    sweeping->calls += result->open.calls;
+    sweeping->failed_once += result->open.failed[SWEEP_ONCE];
+    sweeping->failed_for_ever += result->open.failed[SWEEP_FOR_EVER];
+    for (unsigned kind = 0; kind < FAULT_CALL_COUNT; kind++) {
+        sweeping->calls += result->kinds[kind].calls;
+        sweeping->failed_once += result->kinds[kind].failed[SWEEP_ONCE];
+        sweeping->failed_for_ever += result->kinds[kind].failed[SWEEP_FOR_EVER];
+    }
+    sweeping->end.trials += result->replays;
+    run_totals_add(&sweeping->end.totals, &result->totals);
+    sweep_sites_add(&sweeping->sites, &result->sites);
+}
+
+static void say_note_line(struct sweeping *sweeping, const char *part, const char *note)
+{
+    line_open(&sweeping->text, "sweep");
+    line_string(&sweeping->text, "scenario", part);
+    line_string(&sweeping->text, "note", note);
+    line_close(&sweeping->text);
+    say_line(sweeping);
+    writing_append_visible(&sweeping->text, part);
+    writing_append(&sweeping->text, ": ");
+    writing_append_visible(&sweeping->text, note);
+    writing_append(&sweeping->text, "\n");
+    say_text(sweeping);
+}
+
+static void say_part(struct sweeping *sweeping, size_t i)
+{
+    const struct part *part = &sweeping->plan->parts[i];
+    const struct sweep_part swept = sweep_campaign_part(sweeping->sweep_campaign, i);
+    char note[RUN_REASON_BYTES + 64];
+    for (size_t k = 0; k < swept.note_count; k++) {
+        say_note(sweeping, part, &swept.notes[k]);
+    }
+    sweeping->is_failed |= swept.is_faulty;
+    if (part->note[0] == '\0' && swept.refusal[0] == '\0') {
+        count_part(sweeping, &swept);
+        if (is_begun(&swept)) {
+            say_counts(sweeping, part->name, &swept);
+        }
+        if (!swept.is_done) {
+            say_note_line(sweeping, part->name, "interrupted: it was not swept to its end");
+        }
+    } else {
+        snprintf(
+            note, sizeof note, "%s%s",
+            part->note[0] != '\0' ? part->note : "the target refuses its setup: ", swept.refusal);
+        say_note_line(sweeping, part->name, note);
+    }
+    output_flush(&sweeping->output);
+}
+
+/* --- the whole --- */
+
+static enum exit_code sweeping_exit_code(const struct sweeping *sweeping)
+{
+    if (sweeping->is_failed || sweeping->output.is_failed || sweeping->is_disputed) {
+        return EXIT_HARNESS;
+    }
+    if (sweeping->findings > 0) {
+        return EXIT_BROKEN;
+    }
+    if (sweeping->is_incomplete || sweeping->end.totals.unknown > 0) {
+        return EXIT_UNKNOWN;
+    }
+    /* A sweep that was cut short has not shown that every promise is kept. */
+    return sweeping->is_stopped ? EXIT_HARNESS : EXIT_KEPT;
+}
+
+static void append_meaning(struct writing *text, const struct sweeping *sweeping)
+{
+    if (sweeping->end.is_interrupted) {
+        writing_append(text, "interrupted; so far ");
+    }
+    if (sweeping->findings > 0) {
+        writing_append_format(text, "promises broken %llu times",
+                              (unsigned long long)sweeping->findings);
+    } else if (sweeping->end.totals.unknown > 0) {
+        writing_append_format(text, "no promise broken, but %llu OOMs stayed unknown",
+                              (unsigned long long)sweeping->end.totals.unknown);
+    } else {
+        writing_append(text, sweeping->is_incomplete
+                                 ? "no promise broken, but some calls could not be failed"
+                                 : "every promise kept");
+    }
+}
+
+static void append_summary(struct writing *text, const struct sweeping *sweeping)
+{
+    const struct sweep_site_counts sites = sweep_sites_count(&sweeping->sites, FAULTS_REFUSING);
+    append_meaning(text, sweeping);
+    writing_append_format(
+        text, ": %llu scenario%s, %llu replays, ", (unsigned long long)sweeping->swept_count,
+        sweeping->swept_count == 1 ? "" : "s", (unsigned long long)sweeping->end.trials);
+    if (sweeping->failed_once == sweeping->calls && sweeping->failed_for_ever == sweeping->calls) {
+        writing_append_format(text, "%llu device calls failed once and for ever, ",
+                              (unsigned long long)sweeping->calls);
+    } else {
+        writing_append_format(text, "of %llu device calls %llu failed once and %llu for ever, ",
+                              (unsigned long long)sweeping->calls,
+                              (unsigned long long)sweeping->failed_once,
+                              (unsigned long long)sweeping->failed_for_ever);
+    }
+    if (sites.plain_struck == sites.plain) {
+        writing_append_format(text, "all of %llu call sites, ", (unsigned long long)sites.plain);
+    } else {
+        writing_append_format(text, "%llu of %llu call sites, ",
+                              (unsigned long long)sites.plain_struck,
+                              (unsigned long long)sites.plain);
+    }
+    terminal_seconds(text, sweeping->end.elapsed_ns);
+    writing_append_format(text, "; seed %llu\n", (unsigned long long)sweeping->end.seed);
+}
+
+static void say_end(struct sweeping *sweeping)
+{
+    struct run_totals *totals = &sweeping->end.totals;
+    sweeping->end.elapsed_ns = clock_now_ns() - sweeping->start_ns;
+    sweeping->end.seed = sweeping->plan->setup.seed;
+    totals->broken = sweeping->findings > totals->premature ? sweeping->findings - totals->premature
+                                                            : 0;
+    sweeping->end.exit_code = (int)sweeping_exit_code(sweeping);
+    json_end(&sweeping->text, &sweeping->end);
+    say_line(sweeping);
+    append_summary(&sweeping->text, sweeping);
+    say_text(sweeping);
+}
+
+/* Tells of the parts in their order, as soon as all before them are done; cut short, of what was
+ * found until then. */
+static void sweep_parts(struct sweeping *sweeping)
+{
+    size_t told = 0;
+    bool goes_on = true, is_failed = false;
+    while (goes_on) {
+        goes_on = sweep_campaign_turn(sweeping->sweep_campaign, &is_failed);
+        while (told < sweeping->plan->count &&
+               sweep_campaign_part(sweeping->sweep_campaign, told).is_done) {
+            say_part(sweeping, told++);
+        }
+        if (is_failed) {
+            sweeping->is_failed = message_fail(EXIT_HARNESS,
+                                               "a process could not be started: %m") != EXIT_KEPT;
+        }
+        sweeping->is_stopped = told < sweeping->plan->count && interrupt_asked();
+        sweeping->end.is_interrupted = sweeping->is_stopped || (told < sweeping->plan->count &&
+                                                                sweeping->output.is_pipe_closed);
+        goes_on = goes_on && !sweeping->end.is_interrupted && !sweeping->is_failed &&
+                  !sweeping->output.is_failed && !sweeping->is_disputed;
+    }
+    if (sweeping->end.is_interrupted) {
+        sweep_campaign_stop(sweeping->sweep_campaign);
+    }
+    while (sweeping->end.is_interrupted && told < sweeping->plan->count) {
+        say_part(sweeping, told++);
+    }
+}
+
+static enum exit_code sweeping_work(struct sweeping *sweeping)
+{
+    const struct sweep_campaign_setup setup = {
+        .plan = sweeping->plan,
+        .worker_count = workers_wanted(&sweeping->arguments->run),
+        .timeout_ns = sweeping->arguments->run.trial_timeout_ns};
+    sweeping->start_ns = clock_now_ns();
+    sweeping->sweep_campaign = sweep_campaign_create(&setup);
+    if (sweeping->sweep_campaign == NULL) {
+        sweeping->output.is_failed = true; /* nothing worth a final name was written */
+        return message_fail(EXIT_HARNESS, "no memory for the sweep: %s", strerror(errno));
+    }
+    say_start(sweeping);
+    sweep_parts(sweeping);
+    sweep_campaign_destroy(sweeping->sweep_campaign);
+    say_end(sweeping);
+    return EXIT_KEPT;
+}
+
+static enum exit_code sweep_plan(const struct arguments *arguments, const struct plan *plan)
+{
+    if (!plan_has_work(plan)) {
+        return message_fail(EXIT_USAGE, "nothing to sweep: %s %s", plan->parts[0].name,
+                            plan->parts[0].note);
+    }
+    struct sweeping *sweeping = calloc(1, sizeof *sweeping);
+    CHECK(sweeping != NULL);
+    sweeping->arguments = arguments;
+    sweeping->plan = plan;
+    sweeping->directory = arguments->run.out == NULL ? "out" : arguments->run.out;
+    output_init(&sweeping->output, arguments->run.json);
+    death_set_op_timeout(arguments->run.op_timeout_ns);
+    enum exit_code code = output_open_results(&sweeping->output, sweeping->directory, 0);
+    if (code == EXIT_KEPT) {
+        code = sweeping_work(sweeping);
+        output_close(&sweeping->output);
+        code = code == EXIT_KEPT ? sweeping_exit_code(sweeping) : code;
+    }
+    writing_deinit(&sweeping->text);
+    free(sweeping);
+    return code;
+}
+
+/* --- what it takes --- */
+
+/* --faults: none alone, over what a job says. */
+static const char *const taken_options[] = {"--sweep",
+                                            "--job",
+                                            "--target",
+                                            "--target-option",
+                                            "--chip",
+                                            "--capacity",
+                                            "--hosts",
+                                            "--seed",
+                                            "--ops",
+                                            "--workers",
+                                            "--out",
+                                            "--json",
+                                            "--shrink-budget",
+                                            "--trial-timeout",
+                                            "--op-timeout",
+                                            "--regret-max",
+                                            "--weights",
+                                            "--faults",
+                                            NULL};
+
+static enum exit_code check_options(const struct arguments *arguments)
+{
+    if (arguments->run.lanes.lane_count != 0 || lane_options_how(&arguments->run.lanes) != NULL) {
+        return message_fail(
+            EXIT_USAGE,
+            "--sweep fails one device call after the other of one client: it takes no lanes");
+    }
+    if (arguments->run.duration_ns != 0) {
+        return message_fail(
+            EXIT_USAGE,
+            "--sweep ends when every call was failed; --time cannot bound it, --ops can");
+    }
+    if (arguments->run.faults.kinds != 0) {
+        return message_fail(EXIT_USAGE,
+                            "--sweep arms every fault by itself: of --faults it takes none alone");
+    }
+    const char *other = arguments_gave_besides(arguments, taken_options);
+    if (other != NULL) {
+        return message_fail(EXIT_USAGE, "%s is for a campaign: --sweep does not take it", other);
+    }
+    if (arguments->run.op_count_max > LAST_OP_COUNT_MAX) {
+        return message_fail(EXIT_USAGE, "--ops: a sweep takes at most %d", LAST_OP_COUNT_MAX);
+    }
+    return EXIT_KEPT;
+}
+
+/* What the job says of a part, as for the command line; fills in how long its list is. */
+static enum exit_code check_part(const char *job, struct part *part)
+{
+    if (!part->has_op_count_max) {
+        part->op_count_max = SWEEPING_OP_COUNT_DEFAULT;
+    }
+    if (part->lanes.lane_count != 0) {
+        return message_fail(EXIT_USAGE, "%s: %s has lanes, and --sweep takes none", job,
+                            part->name);
+    }
+    if (part->faults.kinds != 0) {
+        return message_fail(
+            EXIT_USAGE,
+            "%s: %s has faults, and --sweep arms every one by itself; --faults none leaves "
+            "them out",
+            job, part->name);
+    }
+    if (part->op_count_max > LAST_OP_COUNT_MAX) {
+        return message_fail(EXIT_USAGE, "%s: %s: ops: a sweep takes at most %d", job, part->name,
+                            LAST_OP_COUNT_MAX);
+    }
+    return EXIT_KEPT;
+}
+
+enum exit_code cmd_sweep_run(const struct arguments *arguments)
+{
+    struct plan plan;
+    enum exit_code code = check_options(arguments);
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    code = plan_make(&arguments->run, arguments->run.has_seed ? arguments->run.seed : clock_seed(),
+                     &plan);
+    for (size_t i = 0; code == EXIT_KEPT && i < plan.count; i++) {
+        code = check_part(arguments->run.job, &plan.parts[i]);
+    }
+    if (code == EXIT_KEPT) {
+        code = sweep_plan(arguments, &plan);
+    }
+    plan_deinit(&plan);
+    return code;
+}

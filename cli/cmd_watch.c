@@ -1,0 +1,170 @@
+/* watch: memory over time, of a campaign while it runs or later, or of a list. */
+#include "cli/watch_parts.h"
+
+#include "campaign/base/interrupt.h"
+#include "cli/subcommands.h"
+#include "reports/watch.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SCREEN_LINES_FREE = 2 };
+
+/* --- drawing --- */
+
+static void watching_init(struct watching *watching, const struct arguments *arguments)
+{
+    struct winsize size = {0};
+    const bool is_terminal = !arguments->run.json && isatty(STDOUT_FILENO);
+    *watching = (struct watching){.arguments = arguments};
+    watching->chart.alarm_percent = (unsigned)arguments->alarm_percent;
+    output_init(&watching->output, arguments->run.json);
+    writing_init(&watching->text);
+    watching->line_count_max = SIZE_MAX;
+    if (!is_terminal) {
+        return;
+    }
+    const bool has_size = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    watching->chart.width = has_size ? size.ws_col : WATCH_WIDTH_DEFAULT;
+    watching->chart.has_colour = watch_wants_colour(true, getenv("NO_COLOR"), getenv("TERM"));
+    if (arguments->follow && has_size && size.ws_row > SCREEN_LINES_FREE) {
+        watching->line_count_max = size.ws_row - SCREEN_LINES_FREE;
+    }
+}
+
+static void watching_deinit(struct watching *watching)
+{
+    writing_deinit(&watching->text);
+}
+
+static size_t count_lines(const struct writing *text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < text->length; i++) {
+        count += text->bytes[i] == '\n';
+    }
+    return count;
+}
+
+/* No cursor moves above the first line of the screen: lines beyond it would be drawn again and
+ * again. */
+static void cut_lines(struct writing *text, size_t count_max)
+{
+    size_t count = 0, length = 0;
+    while (length < text->length && count < count_max) {
+        count += text->bytes[length++] == '\n';
+    }
+    text->length = length;
+}
+
+void watching_show(struct watching *watching, const struct memory_device *devices, size_t count)
+{
+    struct writing *text = &watching->text;
+    writing_clear(text);
+    if (watching->arguments->run.json) {
+        for (size_t i = 0; i < count; i++) {
+            memory_chart_json(&watching->chart, &devices[i], text);
+        }
+        if (text->length > 0) {
+            output_line(&watching->output, text);
+        }
+        output_flush(&watching->output);
+        return;
+    }
+    if (watching->chart.width > 0 && watching->lines_drawn > 0) {
+        writing_append_format(text, "\033[%zuA", watching->lines_drawn);
+    }
+    for (size_t i = 0; i < count; i++) {
+        (void)memory_chart_draw(&watching->chart, &devices[i], text);
+    }
+    cut_lines(text, watching->line_count_max);
+    watching->lines_drawn = count_lines(text);
+    output_text(&watching->output, text);
+    output_flush(&watching->output);
+}
+
+/* --- the subcommand --- */
+
+static bool is_directory(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* What only the run of a FILE takes; NULL: nothing of it was said. */
+static const char *said_of_run(const struct arguments *arguments)
+{
+    return arguments->format != NULL             ? "--format"
+           : arguments->run.target != NULL       ? "--target"
+           : arguments->run.option_count > 0     ? "--target-option"
+           : arguments->run.chip != NULL         ? "--chip"
+           : arguments->run.capacity_bytes > 0   ? "--capacity"
+           : arguments->run.host_count > 0       ? "--hosts"
+           : arguments->kv_bytes_per_token > 0   ? "--kv-bytes-per-token"
+           : arguments->kv_tokens_per_second > 0 ? "--kv-tokens-per-second"
+                                                 : NULL;
+}
+
+static enum exit_code watch_subcommand(const struct arguments *arguments)
+{
+    struct watching watching;
+    enum exit_code code;
+    const bool is_campaign = is_directory(arguments->words[0]);
+    if (!is_campaign && arguments->follow) {
+        return message_fail(EXIT_USAGE,
+                            "%s: --follow is for the DIR of a campaign, and this is none",
+                            arguments->words[0]);
+    }
+    if (is_campaign && said_of_run(arguments) != NULL) {
+        return message_fail(EXIT_USAGE,
+                            "%s: %s is for a FILE that is run, and this is the DIR of a campaign",
+                            arguments->words[0], said_of_run(arguments));
+    }
+    watching_init(&watching, arguments);
+    code = is_campaign ? watching_campaign(&watching) : watching_list(&watching);
+    if (watching.output.is_failed) {
+        code = EXIT_HARNESS;
+    }
+    watching_deinit(&watching);
+    return code;
+}
+
+static const char *const options[] = {"--alarm",
+                                      "--follow",
+                                      "--format",
+                                      "--target",
+                                      "--target-option",
+                                      "--chip",
+                                      "--capacity",
+                                      "--hosts",
+                                      "--kv-bytes-per-token",
+                                      "--kv-tokens-per-second",
+                                      "--op-timeout",
+                                      "--trial-timeout",
+                                      "--json",
+                                      NULL};
+
+const struct subcommand subcommand_watch = {
+    .name = "watch",
+    .summary = "show memory in use over time, of a campaign or of a list",
+    .usage = "DIR|FILE [options]",
+    .description =
+        "Of a DIR that a campaign writes, or left: for each job the fullest moment of its last trial on\n"
+        "its fullest host, and of the trials before.  A FILE of any format (list formats) is run on its\n"
+        "target, and each of its hosts is shown.  Shown is what is in use of what there is, the peak, a\n"
+        "sparkline over all of the time, and the trend: a median slope, which no single spike decides.\n"
+        "--follow is for the DIR of a campaign alone: what a FILE does is known when it has run.\n"
+        "With --alarm 90% a line that begins with ALARM follows a device whose peak was 90% of it or more.\n"
+        "A FILE is run once: the exit code is that of replay --replay-sample 0; 1: it broke a promise,\n"
+        "and what is shown ends there.\n\n"
+        "Example: hbmstress watch out --follow --alarm 90%\n"
+        "Example: hbmstress watch crash.ops --json",
+    .options = options,
+    .word_count_min = 1,
+    .word_count_max = 1,
+    .word_name = "DIR or FILE",
+    .run = watch_subcommand,
+};

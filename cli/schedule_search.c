@@ -1,0 +1,407 @@
+#include "cli/schedule_search.h"
+
+#include "campaign/base/clock.h"
+#include "campaign/base/ops_output.h"
+#include "campaign/engine/output.h"
+#include "campaign/process/child.h"
+#include "campaign/process/shrink_process.h"
+#include "campaign/trials/trial_result.h"
+#include "cli/repeat.h"
+#include "explore/strategies.h"
+#include "harness/base/check.h"
+#include "harness/run/trial.h"
+#include "reports/json_lines.h"
+#include "reports/terminal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* What the child leaves behind, whatever becomes of it; shared with it. */
+struct search_state {
+    struct lanes_found found;
+    struct run_totals totals;
+    struct verdict first;
+    char message[OBSERVATION_MESSAGE_BYTES]; /* the target's words to it */
+    char reason[RUN_REASON_BYTES];           /* why the target cannot be run so */
+    bool is_done, is_refused;
+};
+
+struct schedule_search {
+    const struct arguments *arguments;
+    const struct recording *recording;
+    struct lane_options wanted; /* completed */
+    struct op_list plain;       /* the list without its schedule */
+    struct op_list broken;      /* with the schedule that breaks a promise */
+    struct search_state *state;
+    struct last_words *words;
+    struct output output;
+    struct writing text;
+    uint64_t start_ns;
+    char signature[SIGNATURE_BYTES];
+    char repro[OUTPUT_PATH_BYTES];
+    struct writing replay; /* the line that shows what broke again */
+};
+
+static void say_line(struct schedule_search *schedule_search)
+{
+    output_line(&schedule_search->output, &schedule_search->text);
+    writing_clear(&schedule_search->text);
+}
+
+static void say_text(struct schedule_search *schedule_search)
+{
+    output_text(&schedule_search->output, &schedule_search->text);
+    output_flush(&schedule_search->output);
+    writing_clear(&schedule_search->text);
+}
+
+static void say_start(struct schedule_search *schedule_search)
+{
+    struct report_start start = {.subcommand = "replay",
+                                 .setup = &schedule_search->recording->setup,
+                                 .file = schedule_search->arguments->words[0],
+                                 .duration_ns = UINT64_MAX};
+    lane_options_report(&schedule_search->wanted, &start.lanes);
+    json_start(&schedule_search->text, &start);
+    say_line(schedule_search);
+    terminal_start(&schedule_search->text, &start);
+    say_text(schedule_search);
+}
+
+/* --- the search, in the child --- */
+
+static void judged(void *context, const struct run *run, const struct verdict *verdict)
+{
+    struct schedule_search *schedule_search = context;
+    if (verdict->kind == VERDICT_BROKEN || verdict->kind == VERDICT_PREMATURE ||
+        verdict->kind == VERDICT_DISPUTED) {
+        snprintf(schedule_search->state->message, sizeof schedule_search->state->message, "%s",
+                 run_message(run));
+    }
+}
+
+static void search_list(void *context, int file)
+{
+    struct schedule_search *schedule_search = context;
+    struct search_state *state = schedule_search->state;
+    const struct recording *recording = schedule_search->recording;
+    const struct run_listener listener = {schedule_search, judged};
+    const struct lanes_witness witness = last_words_witness(schedule_search->words);
+    struct lanes_search search = lane_options_search(&schedule_search->wanted,
+                                                     recording->setup.seed);
+    struct trial trial;
+    search.witness = &witness;
+    state->is_refused = !lanes_search(recording->target, &recording->setup, &schedule_search->plain,
+                                      &search, &listener, &trial, &state->found, state->reason);
+    state->totals = trial.totals;
+    state->first = trial.first;
+    if (state->first.kind != VERDICT_NONE) {
+        (void)file_write_all(file, trial.ops.ops, trial.ops.count * sizeof *trial.ops.ops);
+    }
+    trial_deinit(&trial);
+    state->is_done = true;
+}
+
+static void take_ops(struct schedule_search *schedule_search, const struct writing *bytes)
+{
+    struct op op;
+    for (size_t at = 0; bytes->length - at >= sizeof op; at += sizeof op) {
+        memcpy(&op, bytes->bytes + at, sizeof op);
+        op_list_append(&schedule_search->broken, &op);
+    }
+    signature_print(&schedule_search->state->first, &schedule_search->broken,
+                    schedule_search->signature);
+}
+
+/* The target never came back from a call. */
+static void take_death(struct schedule_search *schedule_search, const struct death *death)
+{
+    struct search_state *state = schedule_search->state;
+    state->first = (struct verdict){
+        .kind = VERDICT_BROKEN, .rule = death_rule(death), .op = death->progress.op};
+    death_describe(death, state->first.reason);
+    death_signature(death, schedule_search->signature);
+    last_words_take(schedule_search->words, &schedule_search->broken);
+    state->totals.broken++;
+    state->totals.schedules = state->found.schedule_count;
+}
+
+/* --- what broke --- */
+
+/* False: it stays as it is, and shrunk->why says why. */
+static bool shrink_broken(struct schedule_search *schedule_search, struct shrunk *shrunk)
+{
+    const struct shrink_process shrink_process = {
+        .target = schedule_search->recording->target,
+        .setup = &schedule_search->recording->setup,
+        .ops = &schedule_search->broken,
+        .signature = schedule_search->signature,
+        .replay_count_max = schedule_search->arguments->run.shrink_budget};
+    if (schedule_search->arguments->run.shrink_budget == 0) {
+        snprintf(shrunk->why, sizeof shrunk->why, "the budget is 0");
+    } else if (shrink_process_run(&shrink_process, shrunk) == SHRINK_PROCESS_DONE) {
+        return true;
+    }
+    op_list_copy(&shrunk->ops, &schedule_search->broken);
+    return false;
+}
+
+static const char *rule_of(const struct verdict *first)
+{
+    return rule_info(first->kind == VERDICT_PREMATURE ? RULE_PREMATURE : first->rule)->name;
+}
+
+/* OUT/repros/RULE-FILE-SEED.ops */
+static void name_repro(struct schedule_search *schedule_search)
+{
+    const char *path = schedule_search->arguments->words[0];
+    const char *slash = strrchr(path, '/');
+    const char *name = slash == NULL ? path : slash + 1;
+    const size_t length = strlen(name);
+    const size_t shown = length > 4 && strcmp(name + length - 4, ".ops") == 0 ? length - 4 : length;
+    snprintf(schedule_search->repro, sizeof schedule_search->repro,
+             "%.3600s/repros/%s-%.*s-%llu.ops", schedule_search->arguments->run.out,
+             rule_of(&schedule_search->state->first), shown > 96 ? 96 : (int)shown, name,
+             (unsigned long long)schedule_search->recording->setup.seed);
+    writing_append(&schedule_search->replay, "hbmstress replay");
+    repeat_word(&schedule_search->replay, schedule_search->repro);
+}
+
+/* Without a place for the repro: the line that finds it again and keeps it. */
+static void name_search(struct schedule_search *schedule_search)
+{
+    const struct arguments *arguments = schedule_search->arguments;
+    struct writing *text = &schedule_search->replay;
+    char strategy[LANE_STRATEGY_TEXT_BYTES];
+    writing_append(text, "hbmstress replay");
+    repeat_word(text, arguments->words[0]);
+    repeat_setup(text, arguments);
+    writing_append_format(text, " --strategy %s --schedules %llu --seed %llu",
+                          lane_strategy_print(&schedule_search->wanted, strategy),
+                          (unsigned long long)schedule_search->wanted.schedule_count,
+                          (unsigned long long)schedule_search->recording->setup.seed);
+    repeat_option(text, "--backend", lane_options_backend(&arguments->run.lanes));
+    writing_append(text, schedule_search->recording->setup.checks_races ? " --check-races --out DIR"
+                                                                        : " --out DIR");
+}
+
+static enum exit_code write_repro(const struct schedule_search *schedule_search,
+                                  const struct shrunk *shrunk)
+{
+    char folder[OUTPUT_PATH_BYTES];
+    struct writing comments;
+    snprintf(folder, sizeof folder, "%.3600s/repros", schedule_search->arguments->run.out);
+    if (!make_directories(folder)) {
+        return message_fail(EXIT_HARNESS, "%s: %m", folder);
+    }
+    writing_init(&comments);
+    comment_append(&comments, "signature: ", schedule_search->signature);
+    comment_append(&comments, "reason: ", schedule_search->state->first.reason);
+    comment_append(&comments, "not shrunk: ", shrunk->why);
+    comment_append(&comments, "not shrunk to the end: ", shrunk->cut);
+    comment_append_lanes(&comments, &shrunk->ops);
+    comment_append(&comments, "again: ", writing_string(&schedule_search->replay));
+    comments.bytes[--comments.length] = '\0'; /* ops_file_print ends the last line itself */
+    const enum exit_code code = ops_output(schedule_search->repro,
+                                           &schedule_search->recording->setup, &shrunk->ops,
+                                           writing_string(&comments));
+    writing_deinit(&comments);
+    return code;
+}
+
+static enum exit_code keep_broken(struct schedule_search *schedule_search)
+{
+    struct shrunk shrunk = {0};
+    enum exit_code code = EXIT_KEPT;
+    op_list_init(&shrunk.ops);
+    writing_init(&shrunk.certificate);
+    if (shrink_broken(schedule_search, &shrunk)) {
+        schedule_search->state->first = shrunk.first;
+    }
+    if (schedule_search->arguments->run.out != NULL) {
+        name_repro(schedule_search);
+        code = write_repro(schedule_search, &shrunk);
+    } else {
+        name_search(schedule_search);
+    }
+    const struct report_finding finding = {.verdict = &schedule_search->state->first,
+                                           .rule = rule_of(&schedule_search->state->first),
+                                           .message = schedule_search->state->message,
+                                           .signature = schedule_search->signature,
+                                           .replay = writing_string(&schedule_search->replay),
+                                           .repro = schedule_search->arguments->run.out == NULL ||
+                                                            code != EXIT_KEPT
+                                                        ? NULL
+                                                        : schedule_search->repro,
+                                           .op_count = shrunk.ops.count,
+                                           .lane_count = lanes_count(&shrunk.ops),
+                                           .switch_count = lanes_switch_count(&shrunk.ops)};
+    json_finding(&schedule_search->text, &finding);
+    say_line(schedule_search);
+    terminal_finding(&schedule_search->text, &finding);
+    say_text(schedule_search);
+    writing_deinit(&shrunk.certificate);
+    op_list_deinit(&shrunk.ops);
+    return code;
+}
+
+/* --- the end --- */
+
+static void say_search(struct schedule_search *schedule_search)
+{
+    const struct lanes_found *found = &schedule_search->state->found;
+    const struct run_totals *totals = &schedule_search->state->totals;
+    char strategy[LANE_STRATEGY_TEXT_BYTES];
+    struct writing *text = &schedule_search->text;
+    line_open(text, "search");
+    line_string(text, "strategy", lane_strategy_print(&schedule_search->wanted, strategy));
+    line_number(text, "schedules", found->schedule_count);
+    line_boolean(text, "complete", found->is_complete);
+    if (schedule_search->wanted.strategy == &strategy_exhaustive) {
+        line_number(text, "interleavings", found->interleavings);
+        line_number(text, "pruned", found->pruned);
+        line_number(text, "bound", found->bound);
+        line_boolean(text, "diverged", found->diverged);
+    }
+    if (found->pct_depth != 0) {
+        line_number(text, "depth", found->pct_depth);
+        line_number(text, "n", found->pct_participants);
+        line_number(text, "k", found->pct_decisions);
+    }
+    line_close(text);
+    say_line(schedule_search);
+    lane_options_conclude(&schedule_search->wanted, found, text);
+    writing_append_format(text, ", %llu broken\n",
+                          (unsigned long long)(totals->broken + totals->premature));
+    say_text(schedule_search);
+}
+
+static enum exit_code say_end(struct schedule_search *schedule_search, bool is_interrupted)
+{
+    struct report_end end = {.seed = schedule_search->recording->setup.seed,
+                             .trials = 1,
+                             .is_interrupted = is_interrupted,
+                             .totals = schedule_search->state->totals,
+                             .elapsed_ns = clock_now_ns() - schedule_search->start_ns};
+    enum exit_code code = totals_exit_code(&end.totals);
+    /* A search that was cut short has not shown that every promise is kept. */
+    if (code == EXIT_KEPT && is_interrupted) {
+        code = EXIT_HARNESS;
+    }
+    end.exit_code = (int)code;
+    json_end(&schedule_search->text, &end);
+    say_line(schedule_search);
+    terminal_end(&schedule_search->text, &end);
+    say_text(schedule_search);
+    return schedule_search->output.is_failed ? EXIT_HARNESS : code;
+}
+
+static enum exit_code fail_check(const struct schedule_search *schedule_search,
+                                 const struct death *death)
+{
+    char words[DEATH_WORDS_BYTES];
+    death_describe(death, words);
+    return message_fail(EXIT_HARNESS, "%s: %s", schedule_search->arguments->words[0], words);
+}
+
+static enum exit_code schedule_search_work(struct schedule_search *schedule_search)
+{
+    const struct child_job job = {.work = search_list,
+                                  .context = schedule_search,
+                                  .interruptible = true,
+                                  .duration_ns = UINT64_MAX};
+    struct writing answer;
+    struct search_state *state = schedule_search->state;
+    struct death *death = &schedule_search->words->death;
+    enum exit_code code = EXIT_KEPT;
+    writing_init(&answer);
+    const enum child_end end = child_work(&job, &answer, death);
+    if (end == CHILD_NOT_BORN) {
+        code = message_fail(EXIT_HARNESS, "no process could be had: %m");
+    } else if (death->kind == DEATH_CHECK) {
+        code = fail_check(schedule_search, death);
+    } else if (death->kind != DEATH_NONE) {
+        take_death(schedule_search, death);
+    } else if (end == CHILD_DONE && state->is_refused) {
+        code = message_fail(EXIT_USAGE, "%s: %s", schedule_search->arguments->words[0],
+                            state->reason);
+    } else if (state->first.kind != VERDICT_NONE) {
+        take_ops(schedule_search, &answer);
+    }
+    writing_deinit(&answer);
+    if (code == EXIT_KEPT && state->first.kind == VERDICT_DISPUTED) {
+        code = message_fail(EXIT_HARNESS, "the judges disagree: op %lu: %s; a fault of hbmstress",
+                            (unsigned long)state->first.op, state->first.reason);
+    } else if (code == EXIT_KEPT && state->first.kind != VERDICT_NONE) {
+        code = keep_broken(schedule_search);
+    }
+    if (code != EXIT_KEPT) {
+        return code;
+    }
+    say_search(schedule_search);
+    return say_end(schedule_search, end == CHILD_STOPPED && death->kind == DEATH_NONE);
+}
+
+static enum exit_code check_list(struct schedule_search *schedule_search)
+{
+    struct schedule_switch *switches;
+    const char *wrong = lane_options_wrong(&schedule_search->wanted);
+    (void)lanes_take_schedule(&schedule_search->recording->ops, &schedule_search->plain, &switches);
+    free(switches);
+    if (wrong != NULL) {
+        return message_fail(EXIT_USAGE, "--schedules: %s", wrong);
+    }
+    if (!lanes_are_in(&schedule_search->plain)) {
+        return message_fail(EXIT_USAGE,
+                            "%s: its ops are all of one lane: there is nothing to interleave",
+                            schedule_search->arguments->words[0]);
+    }
+    return EXIT_KEPT;
+}
+
+static struct lane_options wish_of(const struct arguments *arguments, const struct setup *setup)
+{
+    struct lane_options wanted = arguments->run.lanes;
+    if (!wanted.has_schedules && wanted.strategy == &strategy_exhaustive) {
+        wanted.has_schedules = true; /* all of them */
+    }
+    wanted.checks_races = setup->checks_races;
+    return lane_options_completed(&wanted, setup);
+}
+
+enum exit_code schedule_search_run(const struct arguments *arguments,
+                                   const struct recording *recording)
+{
+    struct schedule_search schedule_search = {.arguments = arguments,
+                                              .recording = recording,
+                                              .start_ns = clock_now_ns(),
+                                              .wanted = wish_of(arguments, &recording->setup)};
+    op_list_init(&schedule_search.plain);
+    op_list_init(&schedule_search.broken);
+    output_init(&schedule_search.output, arguments->run.json);
+    death_set_op_timeout(arguments->run.op_timeout_ns);
+    enum exit_code code = check_list(&schedule_search);
+    void *memory = mmap(NULL, sizeof(struct search_state), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    schedule_search.words = last_words_create();
+    if (code == EXIT_KEPT && (memory == MAP_FAILED || schedule_search.words == NULL)) {
+        code = message_fail(EXIT_HARNESS, "no memory could be had: %m");
+    }
+    if (code == EXIT_KEPT) {
+        schedule_search.state = memory;
+        say_start(&schedule_search);
+        code = schedule_search_work(&schedule_search);
+    }
+    if (schedule_search.words != NULL) {
+        last_words_destroy(schedule_search.words);
+    }
+    if (memory != MAP_FAILED) {
+        (void)munmap(memory, sizeof(struct search_state));
+    }
+    writing_deinit(&schedule_search.text);
+    writing_deinit(&schedule_search.replay);
+    op_list_deinit(&schedule_search.plain);
+    op_list_deinit(&schedule_search.broken);
+    return code;
+}
