@@ -33,7 +33,7 @@ static bool must_stop(struct campaign *campaign)
 static bool give_tasks(struct campaign *campaign)
 {
     struct task task;
-    const bool is_shrinking = campaign->shrink_process.process != 0;
+    const bool is_shrinking = campaign->shrink_process.child.process != 0;
     trials_set_window(campaign->trials,
                       is_shrinking ? TRIALS_AHEAD_SHRINKING
                                    : (uint64_t)campaign->worker_count * TRIALS_AHEAD_PER_WORKER);
@@ -52,7 +52,7 @@ static void take_answer(struct campaign *campaign)
 {
     struct trial_result trial_result;
     trial_result_init(&trial_result);
-    const int wait_ms = campaign->shrink_process.process != 0 ? WAIT_SHRINKING_MS : WAIT_MS;
+    const int wait_ms = campaign->shrink_process.child.process != 0 ? WAIT_SHRINKING_MS : WAIT_MS;
     enum workers_result result = workers_take(campaign->workers, wait_ms, &trial_result);
     if (result == WORKERS_READY) {
         trials_put(campaign->trials, &trial_result);
@@ -75,7 +75,7 @@ static bool turn(struct campaign *campaign)
         return false;
     }
     const bool is_busy = workers_have_busy(campaign->workers);
-    if (!is_busy && campaign->shrink_process.process == 0) {
+    if (!is_busy && campaign->shrink_process.child.process == 0) {
         return false;
     }
     if (campaign->output.is_pipe_closed) { /* nobody reads any more, and there is more to do */
@@ -85,14 +85,15 @@ static bool turn(struct campaign *campaign)
     if (is_busy) {
         take_answer(campaign);
     }
-    if (campaign->shrink_process.process != 0) {
+    if (campaign->shrink_process.child.process != 0) {
         campaign_look_after_shrinking(campaign);
     }
-    while (campaign->shrink_process.process == 0 && trials_take(campaign->trials, &trial_result)) {
+    while (campaign->shrink_process.child.process == 0 &&
+           trials_take(campaign->trials, &trial_result)) {
         campaign_take(campaign, &trial_result);
     }
     output_flush(&campaign->output);
-    if (campaign->shrink_process.process == 0) {
+    if (campaign->shrink_process.child.process == 0) {
         (void)campaign_save(campaign, false);
     }
     campaign->at->state.end.elapsed_ns = campaign_elapsed_ns(campaign);
@@ -120,7 +121,7 @@ static enum exit_code work(struct campaign *campaign, bool goes_on)
     while (turn(campaign)) {
         continue;
     }
-    if (campaign->shrink_process.process !=
+    if (campaign->shrink_process.child.process !=
         0) { /* a write failed meanwhile, or nobody reads any more */
         background_stop(&campaign->shrink_process);
         trial_result_deinit(&campaign->pending);

@@ -1,78 +1,62 @@
 #include "campaign/process/background.h"
 
-#include "campaign/process/child.h"
 #include "harness/base/check.h"
 
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
-#include <unistd.h>
+
+struct beginning {
+    void (*work)(void *context, int file);
+    void *context;
+};
+
+static void work_and_flush(void *context, int tasks, int answers)
+{
+    const struct beginning *beginning = context;
+    (void)tasks;
+    beginning->work(beginning->context, answers);
+    (void)fflush(NULL);
+}
 
 bool background_start(struct background *background, void (*work)(void *context, int file),
                       void *context)
 {
-    int files[2];
-    CHECK(background->process == 0);
-    if (pipe(files) != 0) {
+    struct beginning beginning = {work, context};
+    if (!child_start(&background->child, work_and_flush, &beginning, false)) {
         return false;
     }
-    (void)fflush(NULL); /* what is buffered must not be written twice */
-    pid_t process = fork();
-    if (process == 0) {
-        close(files[0]);
-        child_begin();
-        work(context, files[1]);
-        (void)fflush(NULL);
-        _exit(0);
-    }
-    close(files[1]);
-    if (process < 0) {
-        close(files[0]);
-        return false;
-    }
-    background->process = process;
-    background->file = files[0];
     writing_clear(&background->answer);
     return true;
 }
 
-static bool bury(struct background *background)
+static bool conclude(struct background *background)
 {
-    int status = 0;
-    close(background->file);
-    while (waitpid(background->process, &status, 0) < 0 && errno == EINTR) {
-        continue;
-    }
-    background->process = 0;
+    child_close(&background->child);
+    const int status = child_wait(&background->child);
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 bool background_is_done(struct background *background, int wait_ms, bool *is_good)
 {
-    char bytes[65536];
-    struct pollfd file = {.fd = background->file, .events = POLLIN};
-    CHECK(background->process != 0);
-    while (poll(&file, 1, wait_ms) > 0) {
-        ssize_t got = read(background->file, bytes, sizeof bytes);
-        if (got < 0 && errno == EINTR) {
-            continue;
+    CHECK(background->child.process != 0);
+    for (;;) {
+        const enum child_sound sound = child_listen(&background->child, wait_ms,
+                                                    &background->answer);
+        if (sound == CHILD_SILENT) {
+            return false;
         }
-        if (got <= 0) {
-            *is_good = bury(background);
+        if (sound == CHILD_CLOSED) {
+            *is_good = conclude(background);
             return true;
         }
-        writing_append_bytes(&background->answer, bytes, (size_t)got);
     }
-    return false;
 }
 
 void background_stop(struct background *background)
 {
-    if (background->process == 0) {
+    if (background->child.process == 0) {
         return;
     }
-    (void)kill(background->process, SIGKILL);
-    (void)bury(background);
+    child_kill(&background->child);
+    (void)conclude(background);
 }

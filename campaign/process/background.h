@@ -3,15 +3,14 @@
 #ifndef CAMPAIGN_PROCESS_BACKGROUND_H
 #define CAMPAIGN_PROCESS_BACKGROUND_H
 
+#include "campaign/process/child.h"
 #include "reports/writing.h"
 
 #include <stdbool.h>
-#include <sys/types.h>
 
-/* process is 0 while there is no work. */
+/* child.process is 0 while there is no work. */
 struct background {
-    pid_t process;
-    int file;
+    struct child child;
     struct writing answer; /* what the work wrote so far */
 };
 

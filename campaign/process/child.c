@@ -2,6 +2,7 @@
 
 #include "campaign/base/clock.h"
 #include "campaign/base/interrupt.h"
+#include "harness/base/check.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -45,6 +46,114 @@ bool file_write_all(int file, const void *bytes, size_t length)
     return true;
 }
 
+/* --- the process --- */
+
+static void close_pipe(const int files[2])
+{
+    close(files[0]);
+    close(files[1]);
+}
+
+/* tasks stay -1 where none are taken. */
+static bool open_pipes(int tasks[2], int answers[2], bool takes_tasks)
+{
+    if (pipe(answers) != 0) {
+        return false;
+    }
+    if (takes_tasks && pipe(tasks) != 0) {
+        const int error = errno;
+        close_pipe(answers);
+        errno = error;
+        return false;
+    }
+    return true;
+}
+
+static _Noreturn void run_main(void (*main)(void *context, int tasks, int answers), void *context,
+                               const int tasks[2], const int answers[2])
+{
+    close(answers[0]);
+    if (tasks[1] >= 0) {
+        close(tasks[1]);
+    }
+    interrupt_ignore();
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    main(context, tasks[0], answers[1]);
+    _exit(0);
+}
+
+bool child_start(struct child *child, void (*main)(void *context, int tasks, int answers),
+                 void *context, bool takes_tasks)
+{
+    int tasks[2] = {-1, -1}, answers[2];
+    CHECK(child->process == 0);
+    if (!open_pipes(tasks, answers, takes_tasks)) {
+        return false;
+    }
+    (void)fflush(NULL); /* what is buffered must not be written twice */
+    const pid_t process = fork();
+    if (process == 0) {
+        run_main(main, context, tasks, answers);
+    }
+    const int error = errno;
+    const struct child started = {.process = process, .tasks = tasks[1], .answers = answers[0]};
+    close(answers[1]);
+    if (takes_tasks) {
+        close(tasks[0]);
+    }
+    if (process < 0) {
+        child_close(&started);
+        errno = error;
+        return false;
+    }
+    *child = started;
+    return true;
+}
+
+void child_close(const struct child *child)
+{
+    close(child->answers);
+    if (child->tasks >= 0) {
+        close(child->tasks);
+    }
+}
+
+void child_kill(const struct child *child)
+{
+    CHECK(child->process > 0);
+    (void)kill(child->process, SIGKILL);
+}
+
+int child_wait(struct child *child)
+{
+    int status = 0;
+    CHECK(child->process > 0);
+    while (waitpid(child->process, &status, 0) < 0 && errno == EINTR) {
+    }
+    child->process = 0;
+    return status;
+}
+
+enum child_sound child_listen(const struct child *child, int wait_ms, struct writing *answer)
+{
+    static char bytes[1 << 16];
+    struct pollfd file = {.fd = child->answers, .events = POLLIN};
+    if (poll(&file, 1, wait_ms) <= 0) {
+        return CHILD_SILENT;
+    }
+    const ssize_t got = read(child->answers, bytes, sizeof bytes);
+    if (got < 0 && errno == EINTR) {
+        return CHILD_SILENT;
+    }
+    if (got <= 0) {
+        return CHILD_CLOSED;
+    }
+    writing_append_bytes(answer, bytes, (size_t)got);
+    return CHILD_HEARD;
+}
+
+/* --- one piece of work --- */
+
 /* What the parent looks at while it waits. */
 struct hearing {
     const struct child_job *job;
@@ -82,62 +191,54 @@ static bool is_stuck(struct hearing *hearing, uint64_t now_ns)
     return false;
 }
 
+/* How late a bound or ctrl-C may be seen. */
+enum { LISTEN_MS = 200 };
+
 /* Takes what the child writes until it closes its end.  False: time is over. */
-static bool listen_to(int file, struct hearing *hearing, struct writing *answer)
+static bool listen_to(const struct child *child, struct hearing *hearing, struct writing *answer)
 {
-    char bytes[65536];
     for (;;) {
-        uint64_t now_ns = clock_now_ns();
+        const uint64_t now_ns = clock_now_ns();
         if (now_ns >= hearing->end_ns || is_stuck(hearing, now_ns) ||
             (hearing->job->interruptible && interrupt_asked())) {
             return false;
         }
-        struct pollfd poll_file = {.fd = file, .events = POLLIN};
-        if (poll(&poll_file, 1, 200) <= 0) { /* 200 ms: how late a bound or ctrl-C may be seen */
-            continue;
-        }
-        ssize_t got = read(file, bytes, sizeof bytes);
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
+        const enum child_sound sound = child_listen(child, LISTEN_MS, answer);
+        if (sound == CHILD_CLOSED) {
             return true;
         }
-        writing_append_bytes(answer, bytes, (size_t)got);
-        if (hearing->job->heard != NULL) {
+        if (sound == CHILD_HEARD && hearing->job->heard != NULL) {
             hearing->job->heard(answer);
         }
     }
 }
 
-void child_begin(void)
-{
-    interrupt_ignore();
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-}
+/* What the process of a piece of work begins with. */
+struct beginning {
+    const struct child_job *job;
+    struct death *death;
+};
 
-static _Noreturn void child_main(const struct child_job *job, struct death *death, int file)
+static void work_and_answer(void *context, int tasks, int answers)
 {
-    child_begin();
-    if (job->op_timeout_ns != 0) {
-        death_set_op_timeout(job->op_timeout_ns);
+    const struct beginning *beginning = context;
+    (void)tasks;
+    if (beginning->job->op_timeout_ns != 0) {
+        death_set_op_timeout(beginning->job->op_timeout_ns);
     }
-    death_watch(death);
-    job->work(job->context, file);
+    death_watch(beginning->death);
+    beginning->job->work(beginning->job->context, answers);
     (void)fflush(NULL);
-    death->is_done = 1;
-    _exit(0);
+    beginning->death->is_done = 1;
 }
 
-static enum child_end child_wait(pid_t process, bool heard_all, bool interruptible,
-                                 struct death *death)
+static enum child_end conclude(struct child *child, bool heard_all, bool interruptible,
+                               struct death *death)
 {
     if (!heard_all) {
-        (void)kill(process, SIGKILL);
+        child_kill(child);
     }
-    int status = 0;
-    while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = child_wait(child);
     if (death->is_done) {
         return CHILD_DONE;
     }
@@ -153,32 +254,22 @@ static enum child_end child_wait(pid_t process, bool heard_all, bool interruptib
 
 enum child_end child_work(const struct child_job *job, struct writing *answer, struct death *death)
 {
-    int files[2];
+    struct beginning beginning = {job, death};
+    struct child child = {0};
     death_clear(death);
-    if (pipe(files) != 0) {
+    if (!child_start(&child, work_and_answer, &beginning, false)) {
         return CHILD_NOT_BORN;
     }
-    (void)fflush(NULL); /* what is buffered must not be written twice */
-    pid_t process = fork();
-    if (process == 0) {
-        close(files[0]);
-        child_main(job, death, files[1]);
-    }
-    close(files[1]);
-    if (process < 0) {
-        close(files[0]);
-        return CHILD_NOT_BORN;
-    }
-    uint64_t now_ns = clock_now_ns();
+    const uint64_t now_ns = clock_now_ns();
     struct hearing hearing = {.job = job, .progress = &death->progress, .call_ns = now_ns};
-    if (clock_getcpuclockid(process, &hearing.clock) != 0) {
+    if (clock_getcpuclockid(child.process, &hearing.clock) != 0) {
         hearing.clock = CLOCK_MONOTONIC; /* its time always passes: then nothing is stuck */
     }
     hearing.end_ns = job->duration_ns > UINT64_MAX - now_ns ? UINT64_MAX
                                                             : now_ns + job->duration_ns;
-    bool heard_all = listen_to(files[0], &hearing, answer);
-    close(files[0]);
-    return child_wait(process, heard_all, job->interruptible, death);
+    const bool heard_all = listen_to(&child, &hearing, answer);
+    child_close(&child);
+    return conclude(&child, heard_all, job->interruptible, death);
 }
 
 enum child_end child_run(void (*work)(void *context, int file), void *context, uint64_t duration_ns,

@@ -15,8 +15,32 @@ enum { CHILD_DEATH_BYTES = SIGNATURE_BYTES };
 bool file_read_all(int file, void *bytes, size_t length);
 bool file_write_all(int file, const void *bytes, size_t length);
 
-/* First call of a child: it leaves signals of the keyboard to its parent, and dies with it. */
-void child_begin(void);
+/* One process of ours, and its pipes.  process is 0 while there is none. */
+struct child {
+    pid_t process;
+    int tasks;   /* written to by us; -1 = it takes none */
+    int answers; /* read by us */
+};
+
+/* Forks main(context, tasks, answers), which leaves signals of the keyboard to its parent and dies
+ * with it.  When main returns the process exits with 0, without a flush.  False: no process or no
+ * pipe; errno says why. */
+bool child_start(struct child *child, void (*main)(void *context, int tasks, int answers),
+                 void *context, bool takes_tasks);
+/* Closes our ends of the pipes, for a process that is forked meanwhile, or for one that has ended.
+ */
+void child_close(const struct child *child);
+void child_kill(const struct child *child);
+/* Waits for its end; returns its status, and child->process is 0. */
+int child_wait(struct child *child);
+
+enum child_sound {
+    CHILD_SILENT, /* nothing came in time */
+    CHILD_HEARD,  /* something did, and was appended */
+    CHILD_CLOSED  /* its end of the answers is closed */
+};
+/* Reads once what it answers; waits at most wait_ms for it. */
+enum child_sound child_listen(const struct child *child, int wait_ms, struct writing *answer);
 
 enum child_end {
     CHILD_DONE,    /* work returned */

@@ -6,9 +6,7 @@
 #include "harness/base/check.h"
 #include "harness/trial/trial_run.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -37,8 +35,7 @@ struct sweeper {
     size_t note_count;
     bool is_done;
     bool is_faulty; /* a CHECK of ours ended it: that was told */
-    pid_t process;
-    int file;
+    struct child child;
     struct writing input;
     uint64_t progress, progress_ns; /* how far it was when it was seen to move, and when */
     struct sweep_place death_place; /* of the last death, and how many there were in its mode */
@@ -331,38 +328,23 @@ static bool sweeper_init(struct sweeper *sweeper, const struct part *part)
     return sweeper->shared != NULL && sweeper->list != NULL && sweeper->words != NULL;
 }
 
-/* What is in the pipe; a process that the target left behind may hold it open. */
-static void sweeper_take_rest(struct sweeper *sweeper)
+/* What it told counts, however it ended: what is in the pipe, too.  A process that the target left
+ * behind may hold that open. */
+static int sweeper_bury(struct sweeper *sweeper)
 {
-    struct pollfd file = {.fd = sweeper->file, .events = POLLIN};
-    char bytes[65536];
-    ssize_t got = 1;
-    while (got > 0 && poll(&file, 1, 0) > 0) {
-        got = read(sweeper->file, bytes, sizeof bytes);
-        if (got > 0) {
-            writing_append_bytes(&sweeper->input, bytes, (size_t)got);
-        }
+    const int status = child_wait(&sweeper->child);
+    while (child_listen(&sweeper->child, 0, &sweeper->input) == CHILD_HEARD) {
     }
     sweeper_take_input(sweeper);
-}
-
-/* What it told counts, however it ended. */
-static void sweeper_bury(struct sweeper *sweeper, int *status)
-{
-    while (waitpid(sweeper->process, status, 0) < 0 && errno == EINTR) {
-        continue;
-    }
-    sweeper_take_rest(sweeper);
-    close(sweeper->file);
-    sweeper->process = 0;
+    child_close(&sweeper->child);
+    return status;
 }
 
 static void sweeper_deinit(struct sweeper *sweeper)
 {
-    int status;
-    if (sweeper->process != 0) {
-        (void)kill(sweeper->process, SIGKILL);
-        sweeper_bury(sweeper, &status);
+    if (sweeper->child.process != 0) {
+        child_kill(&sweeper->child);
+        (void)sweeper_bury(sweeper);
     }
     for (size_t i = 0; i < sweeper->note_count; i++) {
         op_list_deinit(&sweeper->notes[i].ops);
@@ -385,30 +367,21 @@ static uint64_t sweeper_progress(const struct sweeper *sweeper)
     return sweeper->shared->trial_next + sweeper->shared->result.replays;
 }
 
+static void sweep_and_answer(void *context, int tasks, int answers)
+{
+    struct sweeper *sweeper = context;
+    (void)tasks;
+    death_clear(&sweeper->words->death);
+    death_watch(&sweeper->words->death);
+    sweeper_work(sweeper, answers);
+    death_watch(NULL);
+}
+
 static bool sweeper_start(struct sweeper *sweeper)
 {
-    int files[2];
-    if (pipe(files) != 0) {
+    if (!child_start(&sweeper->child, sweep_and_answer, sweeper, false)) {
         return false;
     }
-    (void)fflush(NULL);
-    sweeper->process = fork();
-    if (sweeper->process == 0) {
-        close(files[0]);
-        child_begin();
-        death_clear(&sweeper->words->death);
-        death_watch(&sweeper->words->death);
-        sweeper_work(sweeper, files[1]);
-        death_watch(NULL);
-        _exit(0);
-    }
-    close(files[1]);
-    if (sweeper->process < 0) {
-        close(files[0]);
-        sweeper->process = 0;
-        return false;
-    }
-    sweeper->file = files[0];
     sweeper->progress = sweeper_progress(sweeper);
     sweeper->progress_ns = clock_now_ns();
     return true;
@@ -437,23 +410,16 @@ static void sweeper_conclude(struct sweeper *sweeper, int status)
 
 static void sweeper_read(struct sweeper *sweeper)
 {
-    int status = 0;
-    char bytes[65536];
-    ssize_t got = read(sweeper->file, bytes, sizeof bytes);
-    if (got > 0) {
-        writing_append_bytes(&sweeper->input, bytes, (size_t)got);
-    } else if (got == 0 || errno != EINTR) { /* the child closed its end */
-        sweeper_bury(sweeper, &status);
-        sweeper_conclude(sweeper, status);
+    if (child_listen(&sweeper->child, 0, &sweeper->input) == CHILD_CLOSED) {
+        sweeper_conclude(sweeper, sweeper_bury(sweeper));
     }
 }
 
 /* Ends it, unless it has just ended by itself. */
 static void sweeper_stop(struct sweeper *sweeper)
 {
-    int status = 0;
-    (void)kill(sweeper->process, SIGKILL);
-    sweeper_bury(sweeper, &status);
+    child_kill(&sweeper->child);
+    const int status = sweeper_bury(sweeper);
     const bool is_killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     if (!is_killed || sweeper->words->death.kind != DEATH_NONE) {
         sweeper_conclude(sweeper, status);
@@ -462,14 +428,13 @@ static void sweeper_stop(struct sweeper *sweeper)
 
 static void sweeper_watch(struct sweeper *sweeper, uint64_t timeout_ns)
 {
-    int status;
     uint64_t now_ns = clock_now_ns(), progress = sweeper_progress(sweeper);
     if (progress != sweeper->progress) {
         sweeper->progress = progress;
         sweeper->progress_ns = now_ns;
     } else if (now_ns - sweeper->progress_ns > timeout_ns) {
-        (void)kill(sweeper->process, SIGKILL);
-        sweeper_bury(sweeper, &status);
+        child_kill(&sweeper->child);
+        (void)sweeper_bury(sweeper);
         sweeper_take_death(sweeper, RULE_HANG, "the replay did not end within --trial-timeout");
     }
 }
@@ -509,12 +474,12 @@ static bool start_some(struct sweep_campaign *sweep_campaign)
 {
     size_t busy = 0;
     for (size_t i = 0; i < sweep_campaign->count; i++) {
-        busy += sweep_campaign->sweepers[i].process != 0;
+        busy += sweep_campaign->sweepers[i].child.process != 0;
     }
     for (size_t i = 0; i < sweep_campaign->count && busy < sweep_campaign->setup.worker_count;
          i++) {
         struct sweeper *sweeper = &sweep_campaign->sweepers[i];
-        if (sweeper->is_done || sweeper->process != 0) {
+        if (sweeper->is_done || sweeper->child.process != 0) {
             continue;
         }
         if (!sweeper_start(sweeper)) {
@@ -532,8 +497,8 @@ bool sweep_campaign_turn(struct sweep_campaign *sweep_campaign, bool *is_failed)
     for (size_t i = 0; i < sweep_campaign->count; i++) {
         const struct sweeper *sweeper = &sweep_campaign->sweepers[i];
         has_work |= !sweeper->is_done;
-        sweep_campaign->files[i] = (struct pollfd){.fd = sweeper->process != 0 ? sweeper->file : -1,
-                                                   .events = POLLIN};
+        sweep_campaign->files[i] = (struct pollfd){
+            .fd = sweeper->child.process != 0 ? sweeper->child.answers : -1, .events = POLLIN};
     }
     if (*is_failed || !has_work) {
         return false;
@@ -543,9 +508,9 @@ bool sweep_campaign_turn(struct sweep_campaign *sweep_campaign, bool *is_failed)
     }
     for (size_t i = 0; i < sweep_campaign->count; i++) {
         struct sweeper *sweeper = &sweep_campaign->sweepers[i];
-        if (sweeper->process != 0 && sweep_campaign->files[i].revents != 0) {
+        if (sweeper->child.process != 0 && sweep_campaign->files[i].revents != 0) {
             sweeper_read(sweeper);
-        } else if (sweeper->process != 0) {
+        } else if (sweeper->child.process != 0) {
             sweeper_watch(sweeper, sweep_campaign->setup.timeout_ns);
         }
     }
@@ -555,7 +520,7 @@ bool sweep_campaign_turn(struct sweep_campaign *sweep_campaign, bool *is_failed)
 void sweep_campaign_stop(struct sweep_campaign *sweep_campaign)
 {
     for (size_t i = 0; i < sweep_campaign->count; i++) {
-        if (sweep_campaign->sweepers[i].process != 0) {
+        if (sweep_campaign->sweepers[i].child.process != 0) {
             sweeper_stop(&sweep_campaign->sweepers[i]);
         }
     }

@@ -4,19 +4,16 @@
 #include "campaign/process/child.h"
 #include "harness/base/check.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* process is 0 for one that died and is not replaced yet.  input is what came of its answer: the
- * length in 8 bytes, then the bytes of a judgement. */
+/* child.process is 0 for one that died and is not replaced yet.  input is what came of its answer:
+ * the length in 8 bytes, then the bytes of a judgement. */
 struct worker {
-    pid_t process;
-    int task_file, answer_file;
+    struct child child;
     bool is_busy;
     struct task task;
     uint64_t start_ns;
@@ -51,74 +48,52 @@ uint32_t workers_wanted(const struct run_options *options)
     return processors > WORKER_COUNT_DEFAULT_MAX ? WORKER_COUNT_DEFAULT_MAX : (uint32_t)processors;
 }
 
-/* A worker's life: tasks in, judgements out, until the parent closes its end. */
-static _Noreturn void worker_main(const struct plan *plan, struct last_words *words, int task_file,
-                                  int answer_file)
+/* The files of its siblings would keep them alive when the parent is gone. */
+static void close_siblings(const struct workers *workers)
 {
-    child_begin();
+    for (uint32_t i = 0; i < workers->count; i++) {
+        if (workers->workers[i].child.process != 0) {
+            child_close(&workers->workers[i].child);
+        }
+    }
+}
+
+/* What the process of a worker begins with. */
+struct beginning {
+    const struct workers *workers;
+    struct last_words *words;
+};
+
+/* A worker's life: tasks in, results out, until the parent closes its end. */
+static void run_trials(void *context, int tasks, int answers)
+{
+    const struct beginning *beginning = context;
+    struct last_words *words = beginning->words;
+    close_siblings(beginning->workers);
     death_watch(&words->death);
     struct task task;
-    while (file_read_all(task_file, &task, sizeof task)) {
+    while (file_read_all(tasks, &task, sizeof task)) {
         struct trial_result trial_result;
         struct writing bytes;
         trial_result_init(&trial_result);
         writing_init(&bytes);
-        trial_result_make(plan, &task, words, &trial_result);
+        trial_result_make(beginning->workers->plan, &task, words, &trial_result);
         trial_result_pack(&trial_result, &bytes);
-        uint64_t length = bytes.length;
-        if (!file_write_all(answer_file, &length, sizeof length) ||
-            !file_write_all(answer_file, bytes.bytes, length)) {
+        const uint64_t length = bytes.length;
+        if (!file_write_all(answers, &length, sizeof length) ||
+            !file_write_all(answers, bytes.bytes, length)) {
             break;
         }
         writing_deinit(&bytes);
         trial_result_deinit(&trial_result);
     }
-    _exit(0);
 }
 
-/* The files of its siblings would keep them alive when the parent is gone. */
-static void close_siblings(const struct workers *workers)
+static bool worker_fork(const struct workers *workers, struct worker *worker)
 {
-    for (uint32_t i = 0; i < workers->count; i++) {
-        if (workers->workers[i].process == 0) {
-            continue;
-        }
-        close(workers->workers[i].task_file);
-        close(workers->workers[i].answer_file);
-    }
-}
-
-static bool worker_fork(struct workers *workers, struct worker *worker)
-{
-    int tasks[2], answers[2];
-    if (pipe(tasks) != 0) {
-        return false;
-    }
-    if (pipe(answers) != 0) {
-        close(tasks[0]);
-        close(tasks[1]);
-        return false;
-    }
-    (void)fflush(NULL);
-    pid_t process = fork();
-    if (process == 0) {
-        close(tasks[1]);
-        close(answers[0]);
-        close_siblings(workers);
-        worker_main(workers->plan, worker->words, tasks[0], answers[1]);
-    }
-    close(tasks[0]);
-    close(answers[1]);
-    if (process < 0) {
-        close(tasks[1]);
-        close(answers[0]);
-        return false;
-    }
-    worker->process = process;
-    worker->task_file = tasks[1];
-    worker->answer_file = answers[0];
+    struct beginning beginning = {workers, worker->words};
     worker->is_busy = false;
-    return true;
+    return child_start(&worker->child, run_trials, &beginning, true);
 }
 
 struct workers *workers_create(const struct plan *plan, uint32_t count, uint64_t timeout_ns)
@@ -145,23 +120,18 @@ struct workers *workers_create(const struct plan *plan, uint32_t count, uint64_t
 /* Returns how it ended. */
 static int worker_bury(struct worker *worker)
 {
-    int status = 0;
-    close(worker->task_file);
-    close(worker->answer_file);
-    while (waitpid(worker->process, &status, 0) < 0 && errno == EINTR) {
-    }
-    worker->process = 0;
+    child_close(&worker->child);
     worker->is_busy = false;
     writing_clear(&worker->input);
-    return status;
+    return child_wait(&worker->child);
 }
 
 void workers_destroy(struct workers *workers)
 {
     for (uint32_t i = 0; i < workers->count; i++) {
         struct worker *worker = &workers->workers[i];
-        if (worker->process != 0) {
-            (void)kill(worker->process, SIGKILL);
+        if (worker->child.process != 0) {
+            child_kill(&worker->child);
             (void)worker_bury(worker);
         }
         writing_deinit(&worker->input);
@@ -203,7 +173,7 @@ static void worker_give(struct worker *worker, const struct task *task)
     worker->start_ns = clock_now_ns();
     worker->is_busy = true;
     /* A worker that is gone shows as the end of its answers. */
-    (void)file_write_all(worker->task_file, task, sizeof *task);
+    (void)file_write_all(worker->child.tasks, task, sizeof *task);
 }
 
 bool workers_start(struct workers *workers, const struct task *task)
@@ -213,7 +183,7 @@ bool workers_start(struct workers *workers, const struct task *task)
         worker++;
     }
     CHECK(worker < workers->workers + workers->count);
-    if (worker->process == 0 && !worker_fork(workers, worker)) {
+    if (worker->child.process == 0 && !worker_fork(workers, worker)) {
         return false;
     }
     worker->is_second_try = false;
@@ -255,7 +225,7 @@ static bool worker_is_late(const struct workers *workers, const struct worker *w
 
 static void worker_stop(struct worker *worker, struct trial_result *trial_result)
 {
-    (void)kill(worker->process, SIGKILL);
+    child_kill(&worker->child);
     (void)worker_bury(worker);
     if (worker->words->death.kind == DEATH_NONE) {
         worker->words->death.kind = DEATH_HANG;
@@ -267,15 +237,14 @@ static void worker_stop(struct worker *worker, struct trial_result *trial_result
 static enum workers_result worker_listen(struct workers *workers, struct worker *worker,
                                          struct trial_result *trial_result)
 {
-    static char bytes[1 << 20];
-    ssize_t got = read(worker->answer_file, bytes, sizeof bytes);
-    if (got < 0 && errno == EINTR) {
+    switch (child_listen(&worker->child, 0, &worker->input)) {
+    case CHILD_SILENT:
         return WORKERS_NOTHING;
-    }
-    if (got <= 0) {
+    case CHILD_CLOSED:
         return worker_died(workers, worker, trial_result) ? WORKERS_READY : WORKERS_NOTHING;
+    case CHILD_HEARD:
+        break;
     }
-    writing_append_bytes(&worker->input, bytes, (size_t)got);
     uint64_t length = 0;
     if (worker->input.length < sizeof length) {
         return WORKERS_NOTHING;
@@ -323,7 +292,7 @@ enum workers_result workers_take(struct workers *workers, int wait_ms,
     forgive_absence(workers);
     for (uint32_t i = 0; i < workers->count; i++) {
         struct worker *worker = &workers->workers[i];
-        workers->files[i] = (struct pollfd){.fd = worker->is_busy ? worker->answer_file : -1,
+        workers->files[i] = (struct pollfd){.fd = worker->is_busy ? worker->child.answers : -1,
                                             .events = POLLIN};
     }
     if (poll(workers->files, workers->count, wait_ms) <= 0) {
