@@ -12,6 +12,7 @@
 #include "harness/base/check.h"
 #include "harness/run/trial.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -238,7 +239,7 @@ static enum exit_code fail_without_answer(const struct arguments *arguments, enu
 {
     const char *path = arguments->words[0];
     if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "no process could be had: %m");
+        return message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
     }
     if (end == CHILD_STOPPED && interrupt_asked()) {
         return message_fail(EXIT_HARNESS, "interrupted: nothing is explained");

@@ -171,7 +171,7 @@ static enum exit_code say_end(const struct exporting *exporting, const char *fil
 {
     const struct answer *answer = &exporting->answer;
     if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "no process could be had: %m");
+        return message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
     }
     if (end == CHILD_STOPPED && interrupt_asked()) {
         return message_fail(EXIT_HARNESS, "interrupted");

@@ -170,9 +170,10 @@ static bool copy_file(const char *from, const char *to)
     writing_init(&bytes);
     bool is_good = file_read(from, COPY_BYTES_MAX, &bytes);
     if (!is_good) {
-        (void)message_fail(EXIT_HARNESS, "%s: %m", from);
+        (void)message_fail(EXIT_HARNESS, "%s: %s", from, strerror(errno));
     } else if (!file_replace(to, bytes.bytes, bytes.length, false)) {
-        is_good = message_fail(EXIT_HARNESS, "%s: %m", to) == EXIT_KEPT;
+        (void)message_fail(EXIT_HARNESS, "%s: %s", to, strerror(errno));
+        is_good = false;
     }
     writing_deinit(&bytes);
     return is_good;
@@ -198,8 +199,9 @@ static bool copy_kept(struct merging *merging, const struct shard *shard, const 
     char from[FILE_PATH_BYTES], to[FILE_PATH_BYTES];
     const int folder_bytes = (int)strcspn(name, "/");
     if (!is_kept_name(name)) {
-        return message_fail(EXIT_HARNESS, "%s/checkpoint: it names a file outside of its folders",
-                            shard->directory) == EXIT_KEPT;
+        (void)message_fail(EXIT_HARNESS, "%s/checkpoint: it names a file outside of its folders",
+                           shard->directory);
+        return false;
     }
     snprintf(from, sizeof from, "%.3800s/%s", shard->directory, name);
     if (access(from, F_OK) != 0 && errno == ENOENT) {
@@ -207,7 +209,8 @@ static bool copy_kept(struct merging *merging, const struct shard *shard, const 
     }
     snprintf(to, sizeof to, "%.3800s/%.*s", merging->directory, folder_bytes, name);
     if (!make_directories(to)) {
-        return message_fail(EXIT_HARNESS, "%s: %m", to) == EXIT_KEPT;
+        (void)message_fail(EXIT_HARNESS, "%s: %s", to, strerror(errno));
+        return false;
     }
     snprintf(to, sizeof to, "%.3800s/%s", merging->directory, name);
     merging->at.state.certificate_count += strncmp(name, "certificates/",
@@ -300,10 +303,10 @@ static bool copy_results(struct merging *merging, size_t i)
     snprintf(path, sizeof path, "%.3800s/results.jsonl", shard->directory);
     writing_init(&lines);
     bool is_good = file_read(path, COPY_BYTES_MAX, &lines) ||
-                   message_fail(EXIT_HARNESS, "%s: %m", path) == EXIT_KEPT;
+                   message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno)) == EXIT_KEPT;
     if (is_good && lines.length < shard->at.state.results_bytes) {
-        is_good = message_fail(EXIT_HARNESS, "%s: it is shorter than its checkpoint says", path) ==
-                  EXIT_KEPT;
+        (void)message_fail(EXIT_HARNESS, "%s: it is shorter than its checkpoint says", path);
+        is_good = false;
     }
     if (is_good) {
         lines.length = shard->at.state.results_bytes;
@@ -334,23 +337,38 @@ static enum exit_code merged_exit_code(const struct merging *merging, struct cam
     return code == EXIT_KEPT && state->end.is_interrupted ? EXIT_HARNESS : code;
 }
 
+/* What a merge reports, and where it puts that: documents when everything else is written. */
+struct merged_report {
+    struct merging *merging;
+    const struct campaign_view *view;
+};
+
+static bool put_merged(void *context, const struct report_sink *sink, enum report_kind kind,
+                       const struct writing *text)
+{
+    const struct merged_report *report = context;
+    if (sink->form != REPORT_DOCUMENT) {
+        return output_report(&report->merging->output, sink, kind, text);
+    }
+    return !report->merging->output.is_failed && campaign_view_put(report->view, sink->name, text);
+}
+
 static enum exit_code merge_reports(struct merging *merging)
 {
     struct campaign_view view;
-    struct writing text;
-    writing_init(&text);
+    struct merged_report merged = {merging, &view};
+    struct reporter reporter;
+    reporter_init(&reporter, put_merged, &merged);
     campaign_view_init(&view, &merging->description, merging->directory);
     merging->at.state.end.exit_code = (int)merged_exit_code(merging, &view);
-    campaign_view_lines(&view, &merging->at, &text);
-    output_line(&merging->output, &text);
-    writing_clear(&text);
-    campaign_view_tables(&view, &merging->at, &text);
-    output_text(&merging->output, &text);
+    const struct report_campaign report = campaign_view_report(&view, &merging->at);
+    const bool is_written = reporter_campaign(&reporter, &report);
     output_close(&merging->output);
-    const bool is_written = !merging->output.is_failed && campaign_view_write(&view, &merging->at);
     campaign_view_deinit(&view);
-    writing_deinit(&text);
-    return is_written ? (enum exit_code)merging->at.state.end.exit_code : EXIT_HARNESS;
+    reporter_deinit(&reporter);
+    return is_written && !merging->output.is_failed
+               ? (enum exit_code)merging->at.state.end.exit_code
+               : EXIT_HARNESS;
 }
 
 static enum exit_code merge_all(struct merging *merging)

@@ -37,6 +37,7 @@ struct replaying {
     const struct arguments *arguments;
     const struct recording *recording;
     struct output output;
+    struct reporter reporter;
     struct writing text, certificate;
     struct replay_state *state;
     uint64_t start_ns;
@@ -50,36 +51,18 @@ static void say_finding(struct replaying *replaying, const struct verdict *verdi
 {
     struct report_finding finding = {
         .verdict = verdict, .rule = rule, .message = message, .signature = replaying->signature};
-    writing_clear(&replaying->text);
-    json_finding(&replaying->text, &finding);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
-    terminal_finding(&replaying->text, &finding);
-    output_text(&replaying->output, &replaying->text);
-    output_flush(&replaying->output);
+    (void)reporter_finding(&replaying->reporter, REPORT_FINDING, &finding);
 }
 
 static void say_oom(struct replaying *replaying, const struct report_finding *finding)
 {
-    writing_clear(&replaying->text);
-    json_verdict(&replaying->text, finding);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
-    terminal_oom(&replaying->text, finding);
-    output_text(&replaying->output, &replaying->text);
-    output_flush(&replaying->output); /* a later op may crash */
+    (void)reporter_finding(&replaying->reporter, REPORT_OOM, finding); /* a later op may crash */
 }
 
 /* Our own judges disagree; the first time it is told on standard error, too. */
 static void say_dispute(struct replaying *replaying, const struct report_finding *finding)
 {
-    writing_clear(&replaying->text);
-    json_dispute(&replaying->text, finding);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
-    terminal_finding(&replaying->text, finding);
-    output_text(&replaying->output, &replaying->text);
-    output_flush(&replaying->output);
+    (void)reporter_finding(&replaying->reporter, REPORT_DISPUTE, finding);
     if (!replaying->state->is_alarmed) {
         (void)message_fail(EXIT_HARNESS, "the judges disagree: op %lu: %s; a fault of hbmstress",
                            (unsigned long)finding->verdict->op, finding->verdict->reason);
@@ -101,7 +84,7 @@ static const char *keep_certificate(struct replaying *replaying, const struct ve
     if (certificate_write(path, replaying->partial, certificate->bytes, certificate->length)) {
         return path;
     }
-    (void)message_fail(EXIT_HARNESS, "%s: %m", path);
+    (void)message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
     replaying->state->is_certificate_failed = true;
     return NULL;
 }
@@ -267,12 +250,7 @@ static void say_start(struct replaying *replaying)
                                  .setup = &replaying->recording->setup,
                                  .file = replaying->arguments->words[0],
                                  .duration_ns = UINT64_MAX};
-    writing_clear(&replaying->text);
-    json_start(&replaying->text, &start);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
-    terminal_start(&replaying->text, &start);
-    output_text(&replaying->output, &replaying->text);
+    (void)reporter_start(&replaying->reporter, &start);
     output_flush(&replaying->output);
 }
 
@@ -322,12 +300,7 @@ static enum exit_code say_end(struct replaying *replaying, bool is_interrupted)
         code = EXIT_HARNESS;
     }
     end.exit_code = (int)code;
-    writing_clear(&replaying->text);
-    json_end(&replaying->text, &end);
-    output_line(&replaying->output, &replaying->text);
-    writing_clear(&replaying->text);
-    terminal_end(&replaying->text, &end);
-    output_text(&replaying->output, &replaying->text);
+    (void)reporter_end(&replaying->reporter, &end);
     output_flush(&replaying->output);
     return replaying->output.is_failed || replaying->state->is_output_failed ? EXIT_HARNESS : code;
 }
@@ -353,7 +326,7 @@ static enum exit_code replaying_work(struct replaying *replaying, struct death *
     writing_deinit(&answer);
     partial_remove(replaying->partial);
     if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "no process could be had: %m");
+        return message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
     }
     if (death->kind == DEATH_CHECK) {
         return fail_check(replaying, death);
@@ -395,16 +368,17 @@ static enum exit_code replay_recording(const struct arguments *arguments,
     void *memory = mmap(NULL, sizeof(struct replay_state), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) {
-        return message_fail(EXIT_HARNESS, "no memory could be had: %m");
+        return message_fail(EXIT_HARNESS, "no memory could be had: %s", strerror(errno));
     }
     struct death *death = death_create();
     if (death == NULL) {
         (void)munmap(memory, sizeof(struct replay_state));
-        return message_fail(EXIT_HARNESS, "no memory could be had: %m");
+        return message_fail(EXIT_HARNESS, "no memory could be had: %s", strerror(errno));
     }
     replaying.state = memory;
     compare_init(&replaying.state->compare, recording);
     output_init(&replaying.output, arguments->run.json);
+    reporter_init(&replaying.reporter, output_report, &replaying.output);
     death_set_op_timeout(arguments->run.op_timeout_ns);
     enum exit_code code = open_certificates(&replaying);
     if (code == EXIT_KEPT) {
@@ -412,6 +386,7 @@ static enum exit_code replay_recording(const struct arguments *arguments,
     }
     death_destroy(death);
     writing_deinit(&replaying.text);
+    reporter_deinit(&replaying.reporter);
     writing_deinit(&replaying.certificate);
     (void)munmap(memory, sizeof(struct replay_state));
     return code;

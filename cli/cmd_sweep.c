@@ -38,6 +38,7 @@ struct sweeping {
     bool is_stopped;              /* by ctrl-C, before all was swept */
     char path[OUTPUT_PATH_BYTES]; /* of the last list kept */
     char replay[OUTPUT_REPLAY_BYTES];
+    struct reporter reporter;
     struct writing text;
 };
 
@@ -70,11 +71,7 @@ static void say_start(struct sweeping *sweeping)
                                        .duration_ns = UINT64_MAX,
                                        .parts = parts,
                                        .part_count = plan->count};
-    json_start(&sweeping->text, &start);
-    say_line(sweeping);
-    terminal_start(&sweeping->text, &start);
-    say_text(sweeping);
-    output_flush(&sweeping->output);
+    (void)reporter_start(&sweeping->reporter, &start);
     free(parts);
 }
 
@@ -112,7 +109,7 @@ static bool choose_path(struct sweeping *sweeping, const struct sweep_note *note
         return false;
     }
     if (!make_directories(directory)) {
-        (void)message_fail(EXIT_HARNESS, "%s: %m", directory);
+        (void)message_fail(EXIT_HARNESS, "%s: %s", directory, strerror(errno));
         return false;
     }
     snprintf(sweeping->path, sizeof sweeping->path, "%.3700s/%s.ops", directory, base);
@@ -193,23 +190,16 @@ static bool keep_note(struct sweeping *sweeping, const struct part *part,
     return is_kept;
 }
 
-/* The line of a finding, and where its fault struck. */
-static void line_finding(struct writing *text, const struct report_finding *finding,
-                         const struct sweep_place *place)
+static struct report_strike strike_of(const struct sweep_place *place)
 {
-    json_finding(text, finding);
-    text->length -= 2; /* the bracket and the newline */
-    line_string(text, "phase",
-                place->phase == SWEEP_PLAIN  ? "plain"
-                : place->phase == SWEEP_OPEN ? "open"
-                                             : "list");
-    if (place->phase != SWEEP_PLAIN) {
-        line_string(text, "fault", fault_info(place->kind)->name);
-        line_string(text, "mode", sweep_mode_name(place->mode));
-        line_number(text, "host", place->host);
-        line_number(text, "call", place->call);
-    }
-    line_close(text);
+    const bool is_plain = place->phase == SWEEP_PLAIN;
+    return (struct report_strike){.phase = is_plain                     ? "plain"
+                                           : place->phase == SWEEP_OPEN ? "open"
+                                                                        : "list",
+                                  .fault = is_plain ? NULL : fault_info(place->kind)->name,
+                                  .mode = is_plain ? NULL : sweep_mode_name(place->mode),
+                                  .host = place->host,
+                                  .call = place->call};
 }
 
 static void say_note(struct sweeping *sweeping, const struct part *part,
@@ -228,14 +218,10 @@ static void say_note(struct sweeping *sweeping, const struct part *part,
     if (!keep_note(sweeping, part, note, &finding)) {
         sweeping->is_failed = sweeping->output.is_silent = true;
     }
-    if (is_dispute) {
-        json_dispute(&sweeping->text, &finding);
-    } else {
-        line_finding(&sweeping->text, &finding, &note->place);
-    }
-    say_line(sweeping);
-    terminal_finding(&sweeping->text, &finding);
-    say_text(sweeping);
+    const struct report_strike strike = strike_of(&note->place);
+    finding.strike = is_dispute ? NULL : &strike;
+    (void)reporter_finding(&sweeping->reporter, is_dispute ? REPORT_DISPUTE : REPORT_FINDING,
+                           &finding);
     if (is_dispute && !sweeping->is_disputed) {
         (void)message_fail(
             EXIT_HARNESS, "the judges disagree: op %lu of %s: %s; a fault of hbmstress, kept in %s",
@@ -495,8 +481,8 @@ static void sweep_parts(struct sweeping *sweeping)
             say_part(sweeping, told++);
         }
         if (is_failed) {
-            sweeping->is_failed = message_fail(EXIT_HARNESS,
-                                               "a process could not be started: %m") != EXIT_KEPT;
+            (void)message_fail(EXIT_HARNESS, "a process could not be started: %s", strerror(errno));
+            sweeping->is_failed = true;
         }
         sweeping->is_stopped = told < sweeping->plan->count && interrupt_asked();
         sweeping->end.is_interrupted = sweeping->is_stopped || (told < sweeping->plan->count &&
@@ -543,6 +529,7 @@ static enum exit_code sweep_plan(const struct arguments *arguments, const struct
     sweeping->plan = plan;
     sweeping->directory = arguments->run.out == NULL ? "out" : arguments->run.out;
     output_init(&sweeping->output, arguments->run.json);
+    reporter_init(&sweeping->reporter, output_report, &sweeping->output);
     death_set_op_timeout(arguments->run.op_timeout_ns);
     enum exit_code code = output_open_results(&sweeping->output, sweeping->directory, 0);
     if (code == EXIT_KEPT) {
@@ -551,6 +538,7 @@ static enum exit_code sweep_plan(const struct arguments *arguments, const struct
         code = code == EXIT_KEPT ? sweeping_exit_code(sweeping) : code;
     }
     writing_deinit(&sweeping->text);
+    reporter_deinit(&sweeping->reporter);
     free(sweeping);
     return code;
 }

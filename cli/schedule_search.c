@@ -13,6 +13,7 @@
 #include "reports/json_lines.h"
 #include "reports/terminal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -36,6 +37,7 @@ struct schedule_search {
     struct search_state *state;
     struct last_words *words;
     struct output output;
+    struct reporter reporter;
     struct writing text;
     uint64_t start_ns;
     char signature[SIGNATURE_BYTES];
@@ -63,10 +65,7 @@ static void say_start(struct schedule_search *schedule_search)
                                  .file = schedule_search->arguments->words[0],
                                  .duration_ns = UINT64_MAX};
     lane_options_report(&schedule_search->wanted, &start.lanes);
-    json_start(&schedule_search->text, &start);
-    say_line(schedule_search);
-    terminal_start(&schedule_search->text, &start);
-    say_text(schedule_search);
+    (void)reporter_start(&schedule_search->reporter, &start);
 }
 
 /* --- the search, in the child --- */
@@ -193,7 +192,7 @@ static enum exit_code write_repro(const struct schedule_search *schedule_search,
     struct writing comments;
     snprintf(folder, sizeof folder, "%.3600s/repros", schedule_search->arguments->run.out);
     if (!make_directories(folder)) {
-        return message_fail(EXIT_HARNESS, "%s: %m", folder);
+        return message_fail(EXIT_HARNESS, "%s: %s", folder, strerror(errno));
     }
     writing_init(&comments);
     comment_append(&comments, "signature: ", schedule_search->signature);
@@ -237,10 +236,7 @@ static enum exit_code keep_broken(struct schedule_search *schedule_search)
                                            .op_count = shrunk.ops.count,
                                            .lane_count = lanes_count(&shrunk.ops),
                                            .switch_count = lanes_switch_count(&shrunk.ops)};
-    json_finding(&schedule_search->text, &finding);
-    say_line(schedule_search);
-    terminal_finding(&schedule_search->text, &finding);
-    say_text(schedule_search);
+    (void)reporter_finding(&schedule_search->reporter, REPORT_FINDING, &finding);
     writing_deinit(&shrunk.certificate);
     op_list_deinit(&shrunk.ops);
     return code;
@@ -290,10 +286,7 @@ static enum exit_code say_end(struct schedule_search *schedule_search, bool is_i
         code = EXIT_HARNESS;
     }
     end.exit_code = (int)code;
-    json_end(&schedule_search->text, &end);
-    say_line(schedule_search);
-    terminal_end(&schedule_search->text, &end);
-    say_text(schedule_search);
+    (void)reporter_end(&schedule_search->reporter, &end);
     return schedule_search->output.is_failed ? EXIT_HARNESS : code;
 }
 
@@ -318,7 +311,7 @@ static enum exit_code schedule_search_work(struct schedule_search *schedule_sear
     writing_init(&answer);
     const enum child_end end = child_work(&job, &answer, death);
     if (end == CHILD_NOT_BORN) {
-        code = message_fail(EXIT_HARNESS, "no process could be had: %m");
+        code = message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
     } else if (death->kind == DEATH_CHECK) {
         code = fail_check(schedule_search, death);
     } else if (death->kind != DEATH_NONE) {
@@ -380,13 +373,14 @@ enum exit_code schedule_search_run(const struct arguments *arguments,
     op_list_init(&schedule_search.plain);
     op_list_init(&schedule_search.broken);
     output_init(&schedule_search.output, arguments->run.json);
+    reporter_init(&schedule_search.reporter, output_report, &schedule_search.output);
     death_set_op_timeout(arguments->run.op_timeout_ns);
     enum exit_code code = check_list(&schedule_search);
     void *memory = mmap(NULL, sizeof(struct search_state), PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     schedule_search.words = last_words_create();
     if (code == EXIT_KEPT && (memory == MAP_FAILED || schedule_search.words == NULL)) {
-        code = message_fail(EXIT_HARNESS, "no memory could be had: %m");
+        code = message_fail(EXIT_HARNESS, "no memory could be had: %s", strerror(errno));
     }
     if (code == EXIT_KEPT) {
         schedule_search.state = memory;
@@ -400,6 +394,7 @@ enum exit_code schedule_search_run(const struct arguments *arguments,
         (void)munmap(memory, sizeof(struct search_state));
     }
     writing_deinit(&schedule_search.text);
+    reporter_deinit(&schedule_search.reporter);
     writing_deinit(&schedule_search.replay);
     op_list_deinit(&schedule_search.plain);
     op_list_deinit(&schedule_search.broken);

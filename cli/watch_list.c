@@ -6,6 +6,7 @@
 #include "harness/model/model_update.h"
 #include "harness/trial/trial_run.h"
 
+#include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -92,7 +93,7 @@ static enum exit_code say_end(const struct watching *watching, const struct seen
     char words[DEATH_WORDS_BYTES];
     death_describe(death, words);
     if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "%s: no process could be had: %m", path);
+        return message_fail(EXIT_HARNESS, "%s: no process could be had: %s", path, strerror(errno));
     }
     if (end == CHILD_STOPPED && death->kind == DEATH_NONE) {
         return message_fail(EXIT_HARNESS, "%s: interrupted after %llu ops", path,
@@ -128,7 +129,7 @@ static enum exit_code run_and_show(struct watching *watching, const struct recor
     struct writing answer;
     struct death *death = death_create();
     if (death == NULL) {
-        return message_fail(EXIT_HARNESS, "no memory could be had: %m");
+        return message_fail(EXIT_HARNESS, "no memory could be had: %s", strerror(errno));
     }
     death_set_op_timeout(watching->arguments->run.op_timeout_ns);
     writing_init(&answer);
@@ -151,7 +152,7 @@ enum exit_code watching_list(struct watching *watching)
         struct seen *seen = mmap(NULL, sizeof *seen, PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
         if (seen == MAP_FAILED) {
-            code = message_fail(EXIT_HARNESS, "no memory could be had: %m");
+            code = message_fail(EXIT_HARNESS, "no memory could be had: %s", strerror(errno));
         } else {
             code = run_and_show(watching, &recording, seen);
             (void)munmap(seen, sizeof *seen);

@@ -279,7 +279,7 @@ static void try_and_answer(void *context, int file)
 static enum exit_code fail_without_answer(const char *path, enum child_end end, const char *death)
 {
     if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "no process could be had: %m");
+        return message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
     }
     if (end == CHILD_STOPPED && interrupt_asked()) {
         return message_fail(EXIT_HARNESS, "interrupted: the table of --what-if is not there");
@@ -373,7 +373,7 @@ enum exit_code what_if_explain(const struct arguments *arguments, const struct r
     }
     (void)name_tags(&work, arguments->checkpoint_tags);
     if (!begin_lists(&work)) {
-        return message_fail(EXIT_HARNESS, "%s: %m", work.directory);
+        return message_fail(EXIT_HARNESS, "%s: %s", work.directory, strerror(errno));
     }
     struct writing answer;
     char death[CHILD_DEATH_BYTES];

@@ -205,6 +205,17 @@ void json_paths(struct writing *text, const char *repro, const char *certificate
     }
 }
 
+static void json_strike(struct writing *text, const struct report_strike *strike)
+{
+    line_string(text, "phase", strike->phase);
+    if (strike->fault != NULL) {
+        line_string(text, "fault", strike->fault);
+        line_string(text, "mode", strike->mode);
+        line_number(text, "host", strike->host);
+        line_number(text, "call", strike->call);
+    }
+}
+
 /* What ends every line about one op. */
 static void json_words(struct writing *text, const struct report_finding *finding)
 {
@@ -214,6 +225,9 @@ static void json_words(struct writing *text, const struct report_finding *findin
         line_string(text, "signature", finding->signature);
     }
     json_paths(text, finding->repro, finding->certificate);
+    if (finding->strike != NULL) {
+        json_strike(text, finding->strike);
+    }
     line_close(text);
 }
 
@@ -383,6 +397,17 @@ void json_end(struct writing *text, const struct report_end *end)
     line_seconds(text, "seconds", end->elapsed_ns);
     line_number(text, "exit", (uint64_t)end->exit_code);
     line_close(text);
+}
+
+void json_campaign(struct writing *text, const struct report_campaign *campaign)
+{
+    for (size_t i = 0; i < campaign->result_count; i++) {
+        json_result(text, &campaign->results[i]);
+    }
+    if (campaign->canary != NULL) {
+        json_canary(text, campaign->canary);
+    }
+    json_end(text, campaign->end);
 }
 
 void json_certificate(struct writing *text, const char *file, const char *result,

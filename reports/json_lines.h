@@ -36,6 +36,8 @@ void json_trial(struct writing *text, const struct report_trial *trial);
 void json_canary(struct writing *text, const struct report_canary *canary);
 void json_result(struct writing *text, const struct report_result *result);
 void json_end(struct writing *text, const struct report_end *end);
+/* The lines of the jobs, of the canary, and of the end. */
+void json_campaign(struct writing *text, const struct report_campaign *campaign);
 /* A file that was checked; result is "valid", "refuted" or "unreadable". */
 void json_certificate(struct writing *text, const char *file, const char *result,
                       const char *reason);

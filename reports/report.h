@@ -42,6 +42,13 @@ struct report_place {
     uint64_t trial;
 };
 
+/* Where a sweep made a device call fail. */
+struct report_strike {
+    const char *phase;        /* "plain" (nothing fails), "open", "list" */
+    const char *fault, *mode; /* NULL with "plain" */
+    uint64_t host, call;
+};
+
 /* A verdict: on an OOM, or a broken promise.  rule names the latter: a rule's name, or "crash" and
  * "hang" for a target that died or never returned. */
 struct report_finding {
@@ -56,6 +63,8 @@ struct report_finding {
     const char *signature; /* of a broken promise: under it equal ones are counted; NULL = none */
     uint64_t seed;         /* of the trial */
     uint64_t op_count;     /* of the repro */
+    bool is_only_counted;  /* equal ones were reported, and nothing new was saved */
+    const struct report_strike *strike; /* of a sweep; NULL = it was none */
 };
 
 /* One trial that counts. */
@@ -142,7 +151,9 @@ struct report_campaign {
     uint64_t probe_pair_count, probe_pair_count_max; /* pairs that were hit by one op; possible */
     const struct report_canary *canary;              /* NULL: none was run */
     const struct report_end *end;
-    uint64_t duration_left_ns; /* of the whole campaign; UINT64_MAX = not bounded by time */
+    uint64_t duration_left_ns;  /* of the whole campaign; UINT64_MAX = not bounded by time */
+    const char *directory;      /* where results.jsonl and the certificates lie */
+    uint64_t certificate_count; /* there */
 };
 
 #endif

@@ -3,6 +3,7 @@
 #include "harness/base/size.h"
 #include "reports/table.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static void append_size(struct writing *text, uint64_t size_bytes)
@@ -149,6 +150,9 @@ static void append_field(struct writing *text, const char *name, const char *val
 
 void terminal_finding(struct writing *text, const struct report_finding *finding)
 {
+    if (finding->is_only_counted) {
+        return;
+    }
     const struct verdict *verdict = finding->verdict;
     const char *title = verdict->kind == VERDICT_UNKNOWN    ? "UNKNOWN"
                         : verdict->kind == VERDICT_DISPUTED ? "DISPUTED"
@@ -451,4 +455,36 @@ void terminal_end(struct writing *text, const struct report_end *end)
     writing_append_format(text, "; seed %llu%s%s\n", (unsigned long long)end->seed,
                           end->seed_source == NULL ? "" : " ",
                           end->seed_source == NULL ? "" : end->seed_source);
+}
+
+static void append_directory(struct writing *text, const struct report_campaign *campaign)
+{
+    const struct report_end *end = campaign->end;
+    if (end->verdicts_omitted + end->trials_omitted > 0) {
+        writing_append_visible(text, campaign->directory);
+        writing_append_format(text,
+                              "/results.jsonl: %" PRIu64 " justified verdicts and %" PRIu64
+                              " trials are left out beyond --results-limit\n",
+                              end->verdicts_omitted, end->trials_omitted);
+    }
+    if (campaign->certificate_count > 0) {
+        writing_append_visible(text, campaign->directory);
+        writing_append_format(text,
+                              "/certificates: %" PRIu64 " for hbmstress check; %" PRIu64
+                              " were checked meanwhile\n",
+                              campaign->certificate_count, end->certificates_checked);
+    }
+}
+
+void terminal_campaign(struct writing *text, const struct report_campaign *campaign)
+{
+    struct report_end end = *campaign->end;
+    end.seed_source = campaign->start->seed_source;
+    terminal_results(text, campaign->results, campaign->result_count);
+    terminal_findings(text, campaign->findings, campaign->finding_count);
+    append_directory(text, campaign);
+    if (campaign->canary != NULL) {
+        terminal_canary(text, campaign->canary);
+    }
+    terminal_end(text, &end);
 }

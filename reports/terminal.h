@@ -11,7 +11,7 @@ void terminal_start(struct writing *text, const struct report_start *start);
 
 /* A verdict worth a person's time, with its reason, the target's words, the line that runs it again
  * and the files that were kept: a broken promise, an OOM that stayed unknown, or one on which our
- * own judges disagree. */
+ * own judges disagree.  Nothing for a finding that is only counted. */
 void terminal_finding(struct writing *text, const struct report_finding *finding);
 
 /* One judged OOM, as a replay lists it. */
@@ -28,6 +28,9 @@ void terminal_canary(struct writing *text, const struct report_canary *canary);
 
 /* The last lines: what was regretted, what it all means, and the seed again. */
 void terminal_end(struct writing *text, const struct report_end *end);
+
+/* All of these at the end of a campaign, and where its files are. */
+void terminal_campaign(struct writing *text, const struct report_campaign *campaign);
 
 /* "2.500 s"; and how many a second, 0 when no time passed. */
 void terminal_seconds(struct writing *text, uint64_t duration_ns);

@@ -2,8 +2,6 @@
 
 #include "campaign/base/message.h"
 #include "campaign/plan/canary.h"
-#include "reports/json_lines.h"
-#include "reports/terminal.h"
 
 enum exit_code campaign_exit_code(struct campaign *campaign)
 {
@@ -58,28 +56,13 @@ void campaign_say_end(struct campaign *campaign)
     state->end.exit_code = (int)campaign_exit_code(campaign);
     campaign_view_clear(&campaign->view);
     say_what_is_missing(campaign);
-    campaign_view_lines(&campaign->view, campaign->at, &campaign->text);
-    campaign_say_line(campaign);
-    campaign_view_tables(&campaign->view, campaign->at, &campaign->text);
-    output_text(&campaign->output, &campaign->text);
-    writing_clear(&campaign->text);
-    output_flush(&campaign->output);
-    if (!campaign->is_failed && !campaign->output.is_failed) {
-        campaign->is_failed = !campaign_view_write(&campaign->view, campaign->at);
+    const struct report_campaign report = campaign_view_report(&campaign->view, campaign->at);
+    if (!reporter_campaign(&campaign->reporter, &report)) {
+        campaign->is_failed = true;
     }
 }
 
-void campaign_say_start(struct campaign *campaign, bool goes_on)
+void campaign_say_start(struct campaign *campaign)
 {
-    const struct report_start *start = campaign_view_start(&campaign->view);
-    json_start(&campaign->text, start);
-    if (goes_on) {
-        output_line_to_standard(&campaign->output, &campaign->text);
-    } else {
-        output_line(&campaign->output, &campaign->text);
-    }
-    writing_clear(&campaign->text);
-    terminal_start(&campaign->text, start);
-    campaign_say_text(campaign);
-    output_flush(&campaign->output);
+    (void)reporter_start(&campaign->reporter, campaign_view_start(&campaign->view));
 }

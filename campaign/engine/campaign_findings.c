@@ -3,7 +3,6 @@
 #include "campaign/base/interrupt.h"
 #include "campaign/base/message.h"
 #include "campaign/process/child.h"
-#include "reports/json_lines.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -78,14 +77,10 @@ static void say_finding(struct campaign *campaign, const struct trial_result *tr
         finding.switch_count = kept->switch_count;
         finding.certificate = kept->has_certificate ? paths.certificate : NULL;
     }
-    json_finding(&campaign->text, &finding);
-    campaign_say_line(campaign);
     const bool is_first = findings_find(&campaign->at->findings, head->signature)->count == 1;
-    if (finding.repro != NULL || is_first) {
-        campaign_say_kept(campaign, &finding);
-    }
-    campaign->at->parts[head->task.part].findings_only_counted += finding.repro == NULL &&
-                                                                  !is_first;
+    finding.is_only_counted = finding.repro == NULL && !is_first;
+    (void)reporter_finding(&campaign->reporter, REPORT_FINDING, &finding);
+    campaign->at->parts[head->task.part].findings_only_counted += finding.is_only_counted;
 }
 
 /* --- shrunk in the background --- */
@@ -112,8 +107,8 @@ bool campaign_begin_finding(struct campaign *campaign)
     if (background_start(&campaign->shrink_process, shrink_pending, campaign)) {
         return true;
     }
-    campaign->is_failed = message_fail(EXIT_HARNESS, "no process could be had: %s",
-                                       strerror(errno)) != EXIT_KEPT;
+    (void)message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
+    campaign->is_failed = true;
     return false;
 }
 
@@ -163,8 +158,8 @@ void campaign_look_after_shrinking(struct campaign *campaign)
     }
     campaign_end_finding(campaign, &kept);
     if (!is_answered && !campaign->is_cut) {
-        campaign->is_failed = message_fail(EXIT_HARNESS,
-                                           "the process that shrank a finding died: a fault of "
-                                           "hbmstress, or it was killed") != EXIT_KEPT;
+        (void)message_fail(EXIT_HARNESS, "the process that shrank a finding died: a fault of "
+                                         "hbmstress, or it was killed");
+        campaign->is_failed = true;
     }
 }

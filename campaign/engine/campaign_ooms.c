@@ -72,7 +72,7 @@ static void keep_oom(struct campaign *campaign, const struct trial_result *trial
     if (oom->verdict.kind == VERDICT_UNKNOWN) {
         note_kept(campaign, "repros", kept.base, ".ops");
         campaign_add_files(&finding, &paths, &kept);
-        campaign_say_kept(campaign, &finding);
+        (void)reporter_finding(&campaign->reporter, REPORT_SAVED, &finding);
     }
     lines_add_paths(all, oom->all_end, &finding);
     lines_add_paths(notable, oom->notable_end, &finding);
@@ -121,9 +121,7 @@ void campaign_say_ooms(struct campaign *campaign, const struct trial_result *tri
 static void campaign_alarm(struct campaign *campaign, const struct report_finding *finding)
 {
     campaign->at->state.is_disputed = true;
-    json_dispute(&campaign->text, finding);
-    campaign_say_line(campaign);
-    campaign_say_kept(campaign, finding);
+    (void)reporter_finding(&campaign->reporter, REPORT_DISPUTE, finding);
     if (campaign->is_alarmed) {
         return;
     }

@@ -1,24 +1,44 @@
 #include "campaign/engine/private/campaign_state.h"
 
-#include "reports/terminal.h"
-
-void campaign_say_line(struct campaign *campaign)
+/* Trials go to results.jsonl until that is large, and a start that is repeated does not go there.
+ */
+static void put_line(struct campaign *campaign, enum report_kind kind, const struct writing *text)
 {
-    output_line(&campaign->output, &campaign->text);
-    writing_clear(&campaign->text);
+    struct output *output = &campaign->output;
+    const bool is_full = kind == REPORT_TRIAL && campaign_results_are_full(campaign);
+    campaign->at->state.end.trials_omitted += is_full;
+    if (is_full || (kind == REPORT_START && campaign->is_resumed)) {
+        output_line_to_standard(output, text);
+    } else {
+        output_line(output, text);
+    }
 }
 
-void campaign_say_text(struct campaign *campaign)
+static void put_text(struct campaign *campaign, enum report_kind kind, const struct writing *text)
 {
     campaign_view_clear(&campaign->view);
-    output_text(&campaign->output, &campaign->text);
-    writing_clear(&campaign->text);
+    output_text(&campaign->output, text);
+    if (kind == REPORT_START || kind == REPORT_CAMPAIGN) {
+        output_flush(&campaign->output);
+    }
 }
 
-void campaign_say_kept(struct campaign *campaign, const struct report_finding *finding)
+bool campaign_put(void *context, const struct report_sink *sink, enum report_kind kind,
+                  const struct writing *text)
 {
-    terminal_finding(&campaign->text, finding);
-    campaign_say_text(campaign);
+    struct campaign *campaign = context;
+    switch (sink->form) {
+    case REPORT_LINES:
+        put_line(campaign, kind, text);
+        break;
+    case REPORT_PEOPLE:
+        put_text(campaign, kind, text);
+        break;
+    case REPORT_DOCUMENT:
+        return !campaign->is_failed && !campaign->output.is_failed &&
+               campaign_view_put(&campaign->view, sink->name, text);
+    }
+    return !campaign->output.is_failed;
 }
 
 void campaign_take_failure(struct campaign *campaign)

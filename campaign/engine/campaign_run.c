@@ -41,8 +41,8 @@ static bool give_tasks(struct campaign *campaign)
         if (workers_start(campaign->workers, &task)) {
             continue;
         }
-        campaign->is_failed = message_fail(EXIT_HARNESS, "a worker could not be started: %s",
-                                           strerror(errno)) != EXIT_KEPT;
+        (void)message_fail(EXIT_HARNESS, "a worker could not be started: %s", strerror(errno));
+        campaign->is_failed = true;
         return false;
     }
     return true;
@@ -59,8 +59,8 @@ static void take_answer(struct campaign *campaign)
     }
     trial_result_deinit(&trial_result);
     if (result == WORKERS_FAILED) {
-        campaign->is_failed = message_fail(EXIT_HARNESS, "a worker's answer makes no sense") !=
-                              EXIT_KEPT;
+        (void)message_fail(EXIT_HARNESS, "a worker's answer makes no sense");
+        campaign->is_failed = true;
     }
 }
 
@@ -103,10 +103,10 @@ static bool turn(struct campaign *campaign)
 
 /* --- from start to end --- */
 
-static enum exit_code work(struct campaign *campaign, bool goes_on)
+static enum exit_code work(struct campaign *campaign)
 {
     campaign->worker_count = workers_wanted(campaign->options);
-    campaign_say_start(campaign, goes_on);
+    campaign_say_start(campaign);
     if (!campaign->options->json) {
         campaign_view_watch(&campaign->view);
     }
@@ -132,8 +132,9 @@ static enum exit_code work(struct campaign *campaign, bool goes_on)
     return EXIT_KEPT;
 }
 
-static enum exit_code run(struct campaign *campaign, bool goes_on)
+static enum exit_code run(struct campaign *campaign)
 {
+    const bool goes_on = campaign->is_resumed;
     const struct run_options *options = campaign->options;
     const char *directory = campaign->repro_store.directory;
     enum exit_code code = output_open_results(&campaign->output, directory,
@@ -148,7 +149,7 @@ static enum exit_code run(struct campaign *campaign, bool goes_on)
         if (goes_on) {
             campaign_restore(campaign);
         }
-        code = work(campaign, goes_on);
+        code = work(campaign);
         trials_destroy(campaign->trials);
     }
     output_close(&campaign->output);
@@ -156,7 +157,7 @@ static enum exit_code run(struct campaign *campaign, bool goes_on)
         code = campaign_exit_code(campaign);
     }
     campaign_view_deinit(&campaign->view);
-    writing_deinit(&campaign->text);
+    reporter_deinit(&campaign->reporter);
     writing_deinit(&campaign->shrink_process.answer);
     return code;
 }
@@ -167,6 +168,7 @@ static void campaign_init(struct campaign *campaign, const struct run_options *o
     *campaign = (struct campaign){
         .options = options, .plan = plan, .repro_store = {directory, options->shrink_budget}};
     output_init(&campaign->output, options->json);
+    reporter_init(&campaign->reporter, campaign_put, campaign);
 }
 
 enum exit_code campaign_run(const struct run_options *options, const struct plan *plan)
@@ -180,7 +182,7 @@ enum exit_code campaign_run(const struct run_options *options, const struct plan
     campaign.description = &description;
     campaign.at = &checkpoint;
     campaign_view_init(&campaign.view, &description, campaign.repro_store.directory);
-    enum exit_code code = run(&campaign, false);
+    enum exit_code code = run(&campaign);
     checkpoint_deinit(&checkpoint);
     campaign_description_deinit(&description);
     return code;
@@ -194,10 +196,11 @@ enum exit_code campaign_go_on(const struct run_options *options, const struct pl
     campaign_init(&campaign, options, plan, directory);
     campaign.description = description;
     campaign.at = checkpoint;
+    campaign.is_resumed = true;
     campaign.elapsed_before_ns = checkpoint->state.end.elapsed_ns;
     checkpoint->state.end.is_interrupted = false;
     campaign_view_init(&campaign.view, description, directory);
-    enum exit_code code = run(&campaign, true);
+    enum exit_code code = run(&campaign);
     checkpoint_deinit(checkpoint);
     campaign_description_deinit(description);
     return code;

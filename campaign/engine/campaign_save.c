@@ -45,9 +45,9 @@ bool campaign_save(struct campaign *campaign, bool is_due)
     if (checkpoint_save(at, campaign->description, campaign->repro_store.directory)) {
         return true;
     }
-    campaign->is_failed = message_fail(EXIT_HARNESS, "%s/checkpoint: %s",
-                                       campaign->repro_store.directory,
-                                       strerror(errno)) != EXIT_KEPT;
+    (void)message_fail(EXIT_HARNESS, "%s/checkpoint: %s", campaign->repro_store.directory,
+                       strerror(errno));
+    campaign->is_failed = true;
     return false;
 }
 

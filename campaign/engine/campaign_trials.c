@@ -3,7 +3,6 @@
 #include "campaign/base/message.h"
 #include "campaign/engine/failed_trial.h"
 #include "campaign/plan/canary.h"
-#include "reports/json_lines.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,14 +33,7 @@ void campaign_say_trial(struct campaign *campaign, const struct trial_result *tr
                                        .totals = &head->totals,
                                        .signature = head->signature,
                                        .digest = head->digest};
-    json_trial(&campaign->text, &trial);
-    output_line_to_standard(&campaign->output, &campaign->text);
-    if (!campaign_results_are_full(campaign)) {
-        output_line_to_results(&campaign->output, &campaign->text);
-    } else {
-        campaign->at->state.end.trials_omitted++;
-    }
-    writing_clear(&campaign->text);
+    (void)reporter_trial(&campaign->reporter, &trial);
 }
 
 static void count_trial(struct campaign *campaign, const struct trial_result_head *head)

@@ -5,15 +5,13 @@
 #include "campaign/base/message.h"
 #include "harness/base/check.h"
 #include "harness/run/probe.h"
-#include "reports/json_lines.h"
-#include "reports/junit.h"
-#include "reports/summary.h"
-#include "reports/terminal.h"
+#include "reports/reporter.h"
 #include "targets/targets.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -128,7 +126,7 @@ static void take_result(const struct campaign_view *view, const struct part_stat
     }
 }
 
-static struct report_campaign view_of(struct campaign_view *view, const struct checkpoint *at)
+struct report_campaign campaign_view_report(struct campaign_view *view, const struct checkpoint *at)
 {
     const struct report_end *end = &at->state.end;
     const uint64_t duration_ns = view->description->head.duration_ns;
@@ -158,7 +156,9 @@ static struct report_campaign view_of(struct campaign_view *view, const struct c
         .end = end,
         .duration_left_ns = duration_ns == UINT64_MAX        ? UINT64_MAX
                             : end->elapsed_ns >= duration_ns ? 0
-                                                             : duration_ns - end->elapsed_ns};
+                                                             : duration_ns - end->elapsed_ns,
+        .directory = view->directory,
+        .certificate_count = at->state.certificate_count};
 }
 
 /* --- while it runs --- */
@@ -196,7 +196,7 @@ void campaign_view_show(struct campaign_view *view, const struct checkpoint *at)
     if (!view->watches || !watch_is_due(&view->watch, now_ns)) {
         return;
     }
-    const struct report_campaign campaign = view_of(view, at);
+    const struct report_campaign campaign = campaign_view_report(view, at);
     watch_print(&view->watch, &campaign, now_ns, &view->text);
     draw(view);
 }
@@ -212,51 +212,6 @@ void campaign_view_clear(struct campaign_view *view)
 
 /* --- at the end --- */
 
-void campaign_view_lines(struct campaign_view *view, const struct checkpoint *at,
-                         struct writing *text)
-{
-    const struct report_campaign campaign = view_of(view, at);
-    for (size_t i = 0; i < campaign.result_count; i++) {
-        json_result(text, &campaign.results[i]);
-    }
-    if (campaign.canary != NULL) {
-        json_canary(text, campaign.canary);
-    }
-    json_end(text, campaign.end);
-}
-
-void campaign_view_tables(struct campaign_view *view, const struct checkpoint *at,
-                          struct writing *text)
-{
-    const struct report_campaign campaign = view_of(view, at);
-    struct report_end with_source = *campaign.end;
-    const struct report_end *end = &with_source;
-    with_source.seed_source = view->start.seed_source;
-    terminal_results(text, campaign.results, campaign.result_count);
-    terminal_findings(text, campaign.findings, campaign.finding_count);
-    if (end->verdicts_omitted + end->trials_omitted > 0) {
-        writing_append_visible(text, view->directory);
-        writing_append_format(
-            text,
-            "/results.jsonl: %llu justified verdicts and %llu trials are left out beyond "
-            "--results-limit\n",
-            (unsigned long long)end->verdicts_omitted, (unsigned long long)end->trials_omitted);
-    }
-    if (at->state.certificate_count > 0) {
-        writing_append_visible(text, view->directory);
-        writing_append_format(
-            text, "/certificates: %llu for hbmstress check; %llu were checked meanwhile\n",
-            (unsigned long long)at->state.certificate_count,
-            (unsigned long long)end->certificates_checked);
-    }
-    if (campaign.canary != NULL) {
-        terminal_canary(text, campaign.canary);
-    }
-    terminal_end(text, end);
-}
-
-static const char summary_name[] = "summary.json", junit_name[] = "junit.xml";
-
 static bool forget_report(const char *directory, const char *name)
 {
     char path[FILE_PATH_BYTES];
@@ -264,41 +219,32 @@ static bool forget_report(const char *directory, const char *name)
     if (unlink(path) == 0 || errno == ENOENT) {
         return true;
     }
-    (void)message_fail(EXIT_HARNESS, "%s: %m", path);
+    (void)message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
     return false;
 }
 
 bool campaign_view_forget(const char *directory)
 {
-    return forget_report(directory, summary_name) && forget_report(directory, junit_name);
+    bool is_forgotten = true;
+    for (size_t i = 0; report_sinks[i] != NULL; i++) {
+        if (report_sinks[i]->form == REPORT_DOCUMENT) {
+            is_forgotten = is_forgotten && forget_report(directory, report_sinks[i]->name);
+        }
+    }
+    return is_forgotten;
 }
 
-static bool write_report(const struct campaign_view *view, const char *name,
-                         const struct writing *text)
+bool campaign_view_put(const struct campaign_view *view, const char *name,
+                       const struct writing *text)
 {
     char path[FILE_PATH_BYTES];
     snprintf(path, sizeof path, "%.3800s/%s", view->directory, name);
     if (file_replace(path, text->bytes, text->length, true)) {
         return true;
     }
-    (void)message_fail(EXIT_HARNESS, "%s: %m", path);
+    (void)message_fail(EXIT_HARNESS, "%s: %s", path, strerror(errno));
+    (void)campaign_view_forget(view->directory);
     return false;
-}
-
-bool campaign_view_write(struct campaign_view *view, const struct checkpoint *at)
-{
-    const struct report_campaign campaign = view_of(view, at);
-    writing_clear(&view->text);
-    summary_print(&view->text, &campaign);
-    bool is_written = write_report(view, summary_name, &view->text);
-    writing_clear(&view->text);
-    junit_print(&view->text, &campaign);
-    is_written = is_written && write_report(view, junit_name, &view->text);
-    writing_clear(&view->text);
-    if (!is_written) {
-        (void)campaign_view_forget(view->directory);
-    }
-    return is_written;
 }
 
 const char *campaign_view_missed_probes(struct campaign_view *view, const struct checkpoint *at)

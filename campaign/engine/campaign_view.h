@@ -40,17 +40,16 @@ void campaign_view_watch(struct campaign_view *view);
 void campaign_view_show(struct campaign_view *view, const struct checkpoint *at);
 void campaign_view_clear(struct campaign_view *view);
 
-/* Appends the JSON lines of the parts and of the end; the tables and the last lines for people. */
-void campaign_view_lines(struct campaign_view *view, const struct checkpoint *at,
-                         struct writing *text);
-void campaign_view_tables(struct campaign_view *view, const struct checkpoint *at,
-                          struct writing *text);
+/* The campaign as reports print it; what it points to is the view's until the next call. */
+struct report_campaign campaign_view_report(struct campaign_view *view,
+                                            const struct checkpoint *at);
 
-/* Writes summary.json and junit.xml: both, or after a message neither.  False: a message was given.
- */
-bool campaign_view_write(struct campaign_view *view, const struct checkpoint *at);
+/* Writes the document of a sink into the directory; when that fails none is left there.  False: a
+ * message was given. */
+bool campaign_view_put(const struct campaign_view *view, const char *name,
+                       const struct writing *text);
 
-/* Removes both: they speak of a campaign that is over.  False: a message was given. */
+/* Removes the documents: they speak of a campaign that is over.  False: a message was given. */
 bool campaign_view_forget(const char *directory);
 
 /* The names of probes that are required and were not hit, or NULL; the text is the view's until it

@@ -130,6 +130,20 @@ static void flush_results(struct output *output)
     writing_clear(&output->waiting);
 }
 
+bool output_report(void *context, const struct report_sink *sink, enum report_kind kind,
+                   const struct writing *text)
+{
+    struct output *output = context;
+    (void)kind;
+    if (sink->form == REPORT_LINES) {
+        output_line(output, text);
+    } else if (sink->form == REPORT_PEOPLE) {
+        output_text(output, text);
+    }
+    output_flush(output);
+    return !output->is_failed;
+}
+
 void output_flush(struct output *output)
 {
     if (!output->is_pipe_closed && fflush(stdout) != 0) {

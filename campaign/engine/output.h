@@ -6,6 +6,7 @@
 #include "campaign/base/file.h"
 #include "campaign/base/message.h"
 #include "harness/base/shell.h"
+#include "reports/reporter.h"
 #include "reports/writing.h"
 
 #include <stdbool.h>
@@ -45,6 +46,11 @@ void output_line_to_results(struct output *output, const struct writing *line);
 void output_line_to_standard(struct output *output, const struct writing *line);
 /* Text for people: dropped with is_json. */
 void output_text(struct output *output, const struct writing *text);
+
+/* A reporter's put for what has no campaign: lines to both places, text for people, then a flush;
+ * documents nowhere.  context is the output. */
+bool output_report(void *context, const struct report_sink *sink, enum report_kind kind,
+                   const struct writing *text);
 
 /* Makes what was written so far visible, and safe from a kill. */
 void output_flush(struct output *output);

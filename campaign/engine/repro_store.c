@@ -91,7 +91,7 @@ static bool make_folder_of(const char *path)
     if (make_directories(folder)) {
         return true;
     }
-    (void)message_fail(EXIT_HARNESS, "%s: %m", folder);
+    (void)message_fail(EXIT_HARNESS, "%s: %s", folder, strerror(errno));
     return false;
 }
 
@@ -118,7 +118,7 @@ static bool write_certificate(struct keeping *keeping, const char *text, size_t 
     }
     keeping->kept.has_certificate = file_replace(keeping->paths.certificate, text, length, false);
     if (!keeping->kept.has_certificate) {
-        (void)message_fail(EXIT_HARNESS, "%s: %m", keeping->paths.certificate);
+        (void)message_fail(EXIT_HARNESS, "%s: %s", keeping->paths.certificate, strerror(errno));
     }
     return keeping->kept.has_certificate;
 }

@@ -8,6 +8,7 @@
 #include "harness/base/check.h"
 #include "harness/shrink/shrink.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -250,7 +251,7 @@ static enum shrink_process_end prove(const struct shrink_process *shrink_process
     case ATTEMPT_FAULTY:
         return fail(shrunk, SHRINK_PROCESS_FAULTY, result.first.reason);
     case ATTEMPT_FAILED:
-        snprintf(why, sizeof why, "no process could be had: %m");
+        snprintf(why, sizeof why, "no process could be had: %s", strerror(errno));
         return fail(shrunk, SHRINK_PROCESS_FAILED, why);
     default:
         break;
@@ -301,7 +302,7 @@ static enum shrink_process_end shrink_in_child(struct work *work, struct op_list
     enum shrink_process_end result = SHRINK_PROCESS_DONE;
     *has_died = end == CHILD_DIED && death->kind != DEATH_CHECK;
     if (end == CHILD_NOT_BORN) {
-        snprintf(why, sizeof why, "no process could be had: %m");
+        snprintf(why, sizeof why, "no process could be had: %s", strerror(errno));
         result = fail(shrunk, SHRINK_PROCESS_FAILED, why);
     } else if (end == CHILD_DIED) {
         death_describe(death, why);

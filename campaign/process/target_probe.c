@@ -5,6 +5,7 @@
 #include "campaign/process/child.h"
 #include "harness/lanes/lanes.h"
 
+#include <errno.h>
 #include <string.h>
 
 /* What the child works on, and what it answers. */
@@ -39,7 +40,7 @@ static enum exit_code fail(enum child_end end, const char *prefix, const char *t
                            const char *death)
 {
     if (end == CHILD_NOT_BORN) {
-        return message_fail(EXIT_HARNESS, "no process could be had: %m");
+        return message_fail(EXIT_HARNESS, "no process could be had: %s", strerror(errno));
     }
     if (end == CHILD_FAULTY) {
         return message_fail(EXIT_HARNESS, "%sa fault of hbmstress: %s", prefix, death);

@@ -1,6 +1,6 @@
 /* A campaign while it runs, as its parts share it.  Only campaign.c and its parts include it:
  * campaign_description.c, campaign_end.c, campaign_findings.c, campaign_ooms.c, campaign_save.c,
- * campaign_say.c and campaign_trials.c. */
+ * campaign_report.c and campaign_trials.c. */
 #ifndef CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
 #define CAMPAIGN_ENGINE_PRIVATE_CAMPAIGN_STATE_H
 
@@ -32,11 +32,12 @@ struct campaign {
     struct trial_result pending;         /* the next one that counts, while its finding is shrunk */
     struct campaign_view view;
     uint64_t start_ns, elapsed_before_ns, checkpoint_ns;
+    bool is_resumed; /* it goes on where another process stopped */
     bool is_failed;  /* a message was given */
     bool is_cut;     /* ctrl-C cut short what was made of `pending`: who goes on begins before that
                         trial */
     bool is_alarmed; /* the disagreement of our judges was told */
-    struct writing text;
+    struct reporter reporter;
 };
 
 static inline uint64_t campaign_elapsed_ns(const struct campaign *campaign)
@@ -85,12 +86,11 @@ bool campaign_save(struct campaign *campaign, bool is_due);
 /* Brings back which trials come next; the reverse of it. */
 void campaign_restore(struct campaign *campaign);
 
-/* --- campaign_say.c --- */
+/* --- campaign_report.c --- */
 
-/* Says what is in campaign->text: a JSON line, for both places; text for people. */
-void campaign_say_line(struct campaign *campaign);
-void campaign_say_text(struct campaign *campaign);
-void campaign_say_kept(struct campaign *campaign, const struct report_finding *finding);
+/* The put of campaign->reporter; context is the campaign. */
+bool campaign_put(void *context, const struct report_sink *sink, enum report_kind kind,
+                  const struct writing *text);
 /* A failed write was told once; no more files then. */
 void campaign_take_failure(struct campaign *campaign);
 /* results.jsonl is so large that it leaves out what is not notable. */
@@ -105,7 +105,7 @@ void campaign_add_files(struct report_finding *finding, const struct repro_store
 
 /* --- campaign_end.c --- */
 
-void campaign_say_start(struct campaign *campaign, bool goes_on);
+void campaign_say_start(struct campaign *campaign);
 void campaign_say_end(struct campaign *campaign);
 enum exit_code campaign_exit_code(struct campaign *campaign);
 
