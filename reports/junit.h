@@ -7,7 +7,7 @@
 #include "reports/report.h"
 #include "reports/writing.h"
 
-/* Appends one XML document (tests/junit.xsd).  campaign->result_count equals
+/* Appends one XML document (tests/reports/junit.xsd).  campaign->result_count equals
  * campaign->start->part_count.
  *
  * The suite of a job has the cases "every promise is kept" and "every out-of-memory is judged",

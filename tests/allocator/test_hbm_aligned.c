@@ -1,0 +1,299 @@
+/* Packing with alignments above the granule: the search agrees with trying every order, and
+ * requests that have exactly one arrangement are met. */
+#include "allocator/aligned.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/allocator/hbm_rig.h"
+#include "tests/helpers/suite.h"
+
+#define ITEMS_MAX 7
+#define SPANS_MAX 3
+
+static struct hbm_rig rig;
+static uint64_t random_state;
+
+static uint64_t below(uint64_t limit)
+{
+    random_state += 0x9E3779B97F4A7C15u;
+    uint64_t z = (random_state ^ (random_state >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return (z ^ (z >> 31)) % limit;
+}
+
+/* ---- the search against trying everything ---- */
+
+struct puzzle {
+    uint64_t sizes[ITEMS_MAX];
+    uint8_t shifts[ITEMS_MAX];
+    size_t count;
+    struct hbm_span spans[SPANS_MAX]; /* disjoint, smallest first */
+    size_t span_count;
+};
+
+static bool brute_fits(const struct puzzle *puzzle, unsigned left, uint64_t *ends)
+{
+    if (left == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < puzzle->count; i++) {
+        if ((left >> i & 1) == 0) {
+            continue;
+        }
+        for (size_t s = 0; s < puzzle->span_count; s++) {
+            uint64_t end = ends[s],
+                     new_end = hbm_align_up(end, puzzle->shifts[i]) + puzzle->sizes[i];
+            if (new_end > puzzle->spans[s].high) {
+                continue;
+            }
+            ends[s] = new_end;
+            bool fits = brute_fits(puzzle, left & ~(1u << i), ends);
+            ends[s] = end;
+            if (fits) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static bool brute_solve(const struct puzzle *puzzle)
+{
+    uint64_t ends[SPANS_MAX];
+    for (size_t s = 0; s < puzzle->span_count; s++) {
+        ends[s] = puzzle->spans[s].low;
+    }
+    return brute_fits(puzzle, (1u << puzzle->count) - 1, ends);
+}
+
+static void puzzle_sort(struct puzzle *puzzle)
+{
+    for (size_t i = 1; i < puzzle->count; i++) {
+        for (size_t k = i; k > 0; k--) {
+            uint64_t size = puzzle->sizes[k], before = puzzle->sizes[k - 1];
+            uint8_t shift = puzzle->shifts[k];
+            if (before > size || (before == size && puzzle->shifts[k - 1] >= shift)) {
+                break;
+            }
+            puzzle->sizes[k] = before;
+            puzzle->sizes[k - 1] = size;
+            puzzle->shifts[k] = puzzle->shifts[k - 1];
+            puzzle->shifts[k - 1] = shift;
+        }
+    }
+}
+
+/* The room is the sum of the sizes and a little: near the edge of what can be laid out. */
+static struct puzzle puzzle_random(void)
+{
+    struct puzzle puzzle = {.count = 2 + below(ITEMS_MAX - 1), .span_count = 1 + below(SPANS_MAX)};
+    uint64_t sum = 0, limit = below(2) ? 5 : 20, low = below(16), bytes[SPANS_MAX] = {0};
+    for (size_t i = 0; i < puzzle.count; i++) {
+        puzzle.shifts[i] = (uint8_t)below(5);
+        sum += puzzle.sizes[i] = 1 + below(limit);
+    }
+    puzzle_sort(&puzzle);
+    sum += below(sum / 4 + 4);
+    for (size_t s = 0; s + 1 < puzzle.span_count; s++) {
+        bytes[s] = below(sum / puzzle.span_count + 1);
+        sum -= bytes[s];
+    }
+    bytes[puzzle.span_count - 1] = sum;
+    for (size_t s = 0; s < puzzle.span_count; s++) {
+        puzzle.spans[s] = (struct hbm_span){.low = low, .high = low + bytes[s]};
+        low += bytes[s] + 1 + below(9);
+    }
+    return puzzle;
+}
+
+static void order_by_bytes(const struct puzzle *puzzle, uint32_t *order)
+{
+    for (uint32_t s = 0; s < puzzle->span_count; s++) {
+        uint32_t k = s;
+        uint64_t bytes = puzzle->spans[s].high - puzzle->spans[s].low;
+        for (; k > 0 && puzzle->spans[order[k - 1]].high - puzzle->spans[order[k - 1]].low > bytes;
+             k--) {
+            order[k] = order[k - 1];
+        }
+        order[k] = s;
+    }
+}
+
+static void addresses_check(const struct puzzle *puzzle, const uint64_t *addresses)
+{
+    for (size_t i = 0; i < puzzle->count; i++) {
+        uint64_t end = addresses[i] + puzzle->sizes[i];
+        bool inside = false;
+        ck_assert_uint_eq(addresses[i], hbm_align_up(addresses[i], puzzle->shifts[i]));
+        for (size_t s = 0; s < puzzle->span_count; s++) {
+            inside = inside ||
+                     (addresses[i] >= puzzle->spans[s].low && end <= puzzle->spans[s].high);
+        }
+        ck_assert(inside);
+        for (size_t k = 0; k < i; k++) {
+            ck_assert(end <= addresses[k] || addresses[k] + puzzle->sizes[k] <= addresses[i]);
+        }
+    }
+}
+
+START_TEST(aligned_search_agrees_with_trying_everything)
+{
+    static struct hbm_device device;
+    hbm_device_init(&device, 0);
+    struct hbm_host host = {.services = hbm_device_services(&device)};
+    int fitting = 0;
+    random_state = (uint64_t)_i;
+    for (int round = 0; round < 4000; round++) {
+        struct puzzle puzzle = puzzle_random();
+        uint32_t order[SPANS_MAX];
+        uint64_t addresses[ITEMS_MAX];
+        order_by_bytes(&puzzle, order);
+        struct hbm_aligned search = {.sizes = puzzle.sizes,
+                                     .shifts = puzzle.shifts,
+                                     .item_count = puzzle.count,
+                                     .spans = puzzle.spans,
+                                     .span_order = order,
+                                     .span_count = puzzle.span_count,
+                                     .nodes_max = 1000000,
+                                     .addresses = addresses,
+                                     .host = &host};
+        bool fits = brute_solve(&puzzle);
+        ck_assert_int_eq(hbm_aligned_run(&search), fits ? HBM_SEARCH_FOUND : HBM_SEARCH_NONE);
+        if (fits) {
+            addresses_check(&puzzle, addresses);
+        }
+        fitting += fits;
+    }
+    ck_assert_uint_eq(host.bytes, 0);
+    ck_assert_int_gt(fitting, 400);
+    ck_assert_int_lt(fitting, 3600);
+    hbm_device_deinit(&device);
+}
+END_TEST
+
+/* Twelve types in one span have 479 million orders; the same blocks are left over in 4096 ways
+ * only. */
+START_TEST(proof_does_not_try_the_same_leftovers_in_every_order)
+{
+    static struct hbm_device device;
+    hbm_device_init(&device, 0);
+    struct hbm_host host = {.services = hbm_device_services(&device)};
+    uint64_t sizes[12], addresses[12], sum = 0;
+    uint8_t shifts[12];
+    for (size_t i = 0; i < 12; i++) {
+        sizes[i] = 4 * (24 - i) + 1;
+        shifts[i] = 2;
+        sum += sizes[i];
+    }
+    /* Each block but the last costs a gap of 3: 33 in all. */
+    for (uint64_t extra = 32; extra <= 33; extra++) {
+        struct hbm_span span = {.low = 0, .high = sum + extra};
+        uint32_t order = 0;
+        struct hbm_aligned search = {.sizes = sizes,
+                                     .shifts = shifts,
+                                     .item_count = 12,
+                                     .spans = &span,
+                                     .span_order = &order,
+                                     .span_count = 1,
+                                     .nodes_max = 200000,
+                                     .addresses = addresses,
+                                     .host = &host};
+        ck_assert_int_eq(hbm_aligned_run(&search),
+                         extra == 33 ? HBM_SEARCH_FOUND : HBM_SEARCH_NONE);
+    }
+    hbm_device_deinit(&device);
+}
+END_TEST
+
+/* ---- through the allocator ---- */
+
+static struct hbm_buffer *take(uint64_t granules, uint64_t align_granules)
+{
+    struct hbm_request request = {.size_bytes = granules * RIG_GRANULE,
+                                  .align_bytes = align_granules * RIG_GRANULE};
+    struct hbm_buffer *buffer;
+    ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &buffer), HBM_OK);
+    return buffer;
+}
+
+/* 37 granules: 20 and 15 lie around the only multiples of 16 that leave room for both. */
+START_TEST(aligned_request_between_blocks_that_nearly_fill_the_device_is_met)
+{
+    rig_start(&rig, 37, HBM_DEFRAG_REPACK);
+    struct hbm_buffer *large = take(20, 1), *small = take(15, 1);
+    rig_stamp(&rig, large, 1);
+    rig_stamp(&rig, small, 2);
+    struct hbm_buffer *aligned = take(1, 16);
+    ck_assert_uint_eq(rig_at(&rig, aligned) % 16, 0);
+    ck_assert(rig_stamp_holds(&rig, large, 1));
+    ck_assert(rig_stamp_holds(&rig, small, 2));
+    rig_stop(&rig);
+}
+END_TEST
+
+/* Above a held granule at the bottom, 20 and 14 and 1 fill the device; in no order does the 1 begin
+ * at a multiple of 16. */
+START_TEST(aligned_request_without_an_arrangement_is_refused)
+{
+    rig_start(&rig, 36, HBM_DEFRAG_REPACK);
+    (void)take(20, 1);
+    (void)take(14, 1);
+    struct hbm_buffer *hole = take(1, 1), *held = take(1, 1), *out;
+    struct hbm_request request = {.size_bytes = RIG_GRANULE, .align_bytes = 16 * RIG_GRANULE};
+    ck_assert_uint_eq(rig_at(&rig, held), 0);
+    ck_assert_int_eq(hbm_hold(rig.hbm, held), HBM_OK);
+    hbm_free(rig.hbm, hole);
+    ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &out), HBM_NO_MEMORY);
+    ck_assert_int_eq(hbm_release(rig.hbm, held), HBM_OK);
+    ck_assert_int_eq(hbm_allocate(rig.hbm, &request, &out), HBM_OK);
+    rig_stop(&rig);
+}
+END_TEST
+
+/* ---- moves under slide ---- */
+
+/* Whatever copy is refused, the blocks that moved before it have not passed a neighbour. */
+START_TEST(slide_keeps_the_order_at_every_moment)
+{
+    static const uint64_t sizes[] = {9, 3, 1, 5, 2, 7, 4, 1, 6};
+    rig_start(&rig, 80, HBM_DEFRAG_SLIDE);
+    struct hbm_buffer *live[9];
+    struct hbm_buffer *low_hole = NULL;
+    struct hbm_buffer *high_hole = rig_buffer(&rig, 20);
+    for (size_t i = 0; i < 9; i++) {
+        if (i == 5) {
+            low_hole = rig_buffer(&rig, 11);
+        }
+        live[i] = rig_buffer(&rig, sizes[i]);
+        rig_stamp(&rig, live[i], (unsigned char)i);
+    }
+    hbm_free(rig.hbm, high_hole);
+    hbm_free(rig.hbm, low_hole);
+    rig.device.copies_before_refusal = (uint64_t)_i;
+    rig.device.copies_refused = 100;
+    ck_assert_int_eq(rig_try(&rig, 42), _i < 9 ? HBM_UNAVAILABLE : HBM_OK);
+    for (size_t i = 0; i < 9; i++) {
+        ck_assert(rig_stamp_holds(&rig, live[i], (unsigned char)i));
+        if (i > 0) {
+            ck_assert_uint_lt(rig_at(&rig, live[i]), rig_at(&rig, live[i - 1]));
+        }
+    }
+    rig_stop(&rig);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("hbm_aligned");
+    TCase *test_case = tcase_create("all");
+    tcase_set_timeout(test_case, 120);
+    tcase_add_loop_test(test_case, aligned_search_agrees_with_trying_everything, 0, 5);
+    tcase_add_test(test_case, proof_does_not_try_the_same_leftovers_in_every_order);
+    tcase_add_test(test_case, aligned_request_between_blocks_that_nearly_fill_the_device_is_met);
+    tcase_add_test(test_case, aligned_request_without_an_arrangement_is_refused);
+    tcase_add_loop_test(test_case, slide_keeps_the_order_at_every_moment, 0, 9);
+    suite_add_tcase(suite, test_case);
+    return suite_run(suite);
+}

@@ -1,0 +1,217 @@
+/* Programs in libhbm: stack, execution, donation, and the compound launch that undoes itself. */
+#include <check.h>
+#include <string.h>
+
+#include "tests/allocator/hbm_rig.h"
+#include "tests/helpers/suite.h"
+
+static struct hbm_rig rig;
+
+START_TEST(stack_is_as_large_as_the_largest_executing_program)
+{
+    rig_start(&rig, 32, HBM_DEFRAG_REPACK);
+    struct hbm_program *small = rig_program(&rig, 1, 1, 4), *large = rig_program(&rig, 2, 1, 8);
+    ck_assert_uint_eq(rig_stats(&rig).bytes_reserved, 0);
+    ck_assert_uint_eq(rig_stats(&rig).peak_bytes_reserved, 8 * 512);
+    ck_assert_int_eq(hbm_execute(rig.hbm, small, 1), HBM_OK);
+    ck_assert_uint_eq(rig_stats(&rig).bytes_reserved, 4 * 512);
+    ck_assert_int_eq(hbm_execute(rig.hbm, large, 2), HBM_OK);
+    ck_assert_uint_eq(rig_stats(&rig).bytes_reserved, 8 * 512);
+    hbm_device_complete(&rig.device, 2);
+    ck_assert_uint_eq(rig_stats(&rig).bytes_reserved, 4 * 512);
+    hbm_program_unload(rig.hbm, small);
+    ck_assert_uint_eq(rig_stats(&rig).bytes_reserved, 4 * 512);
+    hbm_device_complete(&rig.device, 1);
+    ck_assert_uint_eq(rig_stats(&rig).bytes_reserved, 0);
+    ck_assert_uint_eq(rig_stats(&rig).num_allocs, 1);
+    rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(stack_growth_moves_blocks_up_out_of_its_way)
+{
+    rig_start(&rig, 16, HBM_DEFRAG_SLIDE);
+    struct hbm_program *program = rig_program(&rig, 1, 2, 8);
+    struct hbm_buffer *gap = rig_buffer(&rig, 8), *low = rig_buffer(&rig, 4);
+    rig_stamp(&rig, low, 7);
+    hbm_free(rig.hbm, gap);
+    ck_assert_uint_eq(rig_at(&rig, low), 2 * 512);
+    ck_assert_int_eq(hbm_execute(rig.hbm, program, 1), HBM_OK);
+    ck_assert_uint_ge(rig_at(&rig, low), 8 * 512);
+    ck_assert(rig_stamp_holds(&rig, low, 7));
+    rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(held_block_at_the_bottom_stops_the_stack)
+{
+    struct hbm_program *program;
+    rig_start(&rig, 16, HBM_DEFRAG_REPACK);
+    struct hbm_buffer *gap = rig_buffer(&rig, 12), *low = rig_buffer(&rig, 2);
+    ck_assert_int_eq(hbm_hold(rig.hbm, low), HBM_OK);
+    hbm_free(rig.hbm, gap);
+    struct hbm_program_request request = {
+        .id = 1, .image_bytes = 512, .stack_bytes = 3 * 512, .name = "p"};
+    ck_assert_int_eq(hbm_program_load(rig.hbm, &request, &program), HBM_NO_MEMORY);
+    ck_assert_str_eq(hbm_error(rig.hbm),
+                     "RESOURCE_EXHAUSTED: Error loading program 'p': Attempting to reserve 1.5K at "
+                     "the bottom of memory. That was not possible. There are 7.0K free, 0B "
+                     "reserved, and 1.0K reservable.");
+    ck_assert_uint_eq(rig_stats(&rig).bytes_reservable_limit, 16 * 512);
+    rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(evicted_program_is_loaded_again_by_its_execution)
+{
+    rig_start(&rig, 8, HBM_DEFRAG_REPACK);
+    struct hbm_program *program = rig_program(&rig, 1, 4, 2);
+    struct hbm_buffer *buffer = rig_buffer(&rig, 8);
+    ck_assert(!hbm_program_is_loaded(rig.hbm, program));
+    ck_assert_uint_eq(hbm_program_address(rig.hbm, program), HBM_ADDRESS_NONE);
+    ck_assert_int_eq(hbm_execute(rig.hbm, program, 1), HBM_NO_MEMORY);
+    hbm_free(rig.hbm, buffer);
+    ck_assert_int_eq(hbm_execute(rig.hbm, program, 1), HBM_OK);
+    ck_assert(hbm_program_is_loaded(rig.hbm, program));
+    rig_stop(&rig);
+}
+END_TEST
+
+/* The caller's mistake, and noticed as long as the block waits for its event. */
+START_TEST(a_handle_that_was_freed_is_neither_donated_nor_launched_with)
+{
+    rig_start(&rig, 16, HBM_DEFRAG_REPACK);
+    struct hbm_program *program = rig_program(&rig, 1, 2, 0);
+    struct hbm_buffer *input = rig_buffer(&rig, 3), *out = NULL;
+    struct hbm_request request = {.size_bytes = 512, .kind = HBM_KIND_OUTPUT};
+    struct hbm_launch launch = {program, 1, &input, 1, &request, NULL, 1};
+    ck_assert_int_eq(hbm_use(rig.hbm, input, 1), HBM_OK);
+    hbm_free(rig.hbm, input);
+    ck_assert_int_eq(hbm_donate(rig.hbm, input, &request, &out), HBM_INVALID);
+    ck_assert_int_eq(hbm_launch(rig.hbm, &launch, &out), HBM_INVALID);
+    ck_assert_ptr_null(out);
+    ck_assert(hbm_invariants_hold(rig.hbm));
+    rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(donation_takes_the_block_over_with_its_uses_and_refuses_what_does_not_fit)
+{
+    rig_start(&rig, 8, HBM_DEFRAG_REPACK);
+    struct hbm_buffer *input = rig_buffer(&rig, 3), *out = NULL;
+    uint64_t address = rig_at(&rig, input);
+    struct hbm_request request = {.size_bytes = 4 * 512, .kind = HBM_KIND_OUTPUT};
+    ck_assert_int_eq(hbm_donate(rig.hbm, input, &request, &out), HBM_INVALID);
+    request.size_bytes = 2 * 512;
+    ck_assert_int_eq(hbm_hold(rig.hbm, input), HBM_OK);
+    ck_assert_int_eq(hbm_donate(rig.hbm, input, &request, &out), HBM_INVALID);
+    ck_assert_ptr_null(out);
+    ck_assert_int_eq(hbm_release(rig.hbm, input), HBM_OK);
+    ck_assert_int_eq(hbm_release(rig.hbm, input), HBM_INVALID);
+    ck_assert_int_eq(hbm_use(rig.hbm, input, 1), HBM_OK);
+    ck_assert_int_eq(hbm_donate(rig.hbm, input, &request, &out), HBM_OK);
+    ck_assert_uint_eq(rig_at(&rig, out), address);
+    ck_assert_uint_eq(hbm_buffer_size(rig.hbm, out), 3 * 512);
+    hbm_free(rig.hbm, out);
+    ck_assert_uint_eq(rig_stats(&rig).num_allocs, 1);
+    hbm_device_complete(&rig.device, 1);
+    ck_assert_uint_eq(rig_stats(&rig).num_allocs, 0);
+    rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(launch_uses_inputs_outputs_and_program_until_the_event)
+{
+    rig_start(&rig, 32, HBM_DEFRAG_REPACK);
+    struct hbm_program *program = rig_program(&rig, 1, 2, 4);
+    struct hbm_buffer *inputs[2] = {rig_buffer(&rig, 3), rig_buffer(&rig, 4)}, *outputs[2];
+    uint64_t donated_at = rig_at(&rig, inputs[1]);
+    struct hbm_request requests[2] = {{.size_bytes = 5 * 512, .kind = HBM_KIND_OUTPUT},
+                                      {.size_bytes = 4 * 512, .kind = HBM_KIND_OUTPUT}};
+    size_t donations[2] = {HBM_NOT_DONATED, 1};
+    struct hbm_launch launch = {program, 1, inputs, 2, requests, donations, 2};
+    ck_assert_int_eq(hbm_launch(rig.hbm, &launch, outputs), HBM_OK);
+    ck_assert(hbm_invariants_hold(rig.hbm));
+    ck_assert_uint_eq(rig_at(&rig, outputs[1]), donated_at);
+    ck_assert_uint_eq(rig_stats(&rig).num_allocs, 4);
+    ck_assert_uint_eq(rig_stats(&rig).bytes_reserved, 4 * 512);
+    hbm_free(rig.hbm, inputs[0]);
+    ck_assert_uint_eq(rig_stats(&rig).num_allocs, 4);
+    hbm_device_complete(&rig.device, 1);
+    ck_assert_uint_eq(rig_stats(&rig).num_allocs, 3);
+    ck_assert_uint_eq(rig_stats(&rig).bytes_reserved, 0);
+    rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(failed_launch_leaves_everything_as_it_was)
+{
+    rig_start(&rig, 32, HBM_DEFRAG_REPACK);
+    struct hbm_program *program = rig_program(&rig, 1, 2, 20);
+    struct hbm_buffer *input = rig_buffer(&rig, 3), *outputs[2] = {NULL, NULL};
+    struct hbm_request requests[2] = {{.size_bytes = 5 * 512, .kind = HBM_KIND_OUTPUT},
+                                      {.size_bytes = 5 * 512, .kind = HBM_KIND_OUTPUT}};
+    struct hbm_launch launch = {program, 1, &input, 1, requests, NULL, 2};
+    struct hbm_stats before = rig_stats(&rig);
+    size_t host_before = rig.device.host_bytes;
+    ck_assert_int_eq(hbm_launch(rig.hbm, &launch, outputs), HBM_NO_MEMORY);
+    ck_assert_ptr_null(outputs[0]);
+    struct hbm_stats after = rig_stats(&rig);
+    before.mitigation_ns = after.mitigation_ns;
+    ck_assert_mem_eq(&before, &after, sizeof before);
+    ck_assert_uint_eq(rig.device.host_bytes, host_before);
+    requests[1].size_bytes = 40 * 512;
+    ck_assert_int_eq(hbm_launch(rig.hbm, &launch, outputs), HBM_NO_MEMORY);
+    size_t twice[2] = {0, 0};
+    launch.donations = twice;
+    requests[0].size_bytes = requests[1].size_bytes = 512;
+    ck_assert_int_eq(hbm_launch(rig.hbm, &launch, outputs), HBM_INVALID);
+    hbm_free(rig.hbm, input);
+    ck_assert_uint_eq(rig_stats(&rig).num_allocs, 1);
+    rig_stop(&rig);
+}
+END_TEST
+
+START_TEST(refused_host_memory_is_unavailable_and_changes_nothing)
+{
+    int failures = 0;
+    for (uint64_t refused = 1; refused <= 8; refused++) {
+        rig_start(&rig, 64, HBM_DEFRAG_REPACK);
+        struct hbm_program *program = rig_program(&rig, 1, 2, 4);
+        struct hbm_buffer *input = rig_buffer(&rig, 3), *gap = rig_buffer(&rig, 30), *output = NULL;
+        rig_buffer(&rig, 20);
+        hbm_free(rig.hbm, gap);
+        struct hbm_request request = {.size_bytes = 35 * 512, .kind = HBM_KIND_OUTPUT};
+        struct hbm_launch launch = {program, 1, &input, 1, &request, NULL, 1};
+        struct hbm_stats before = rig_stats(&rig);
+        rig.device.host_allocs_until_refusal = refused;
+        enum hbm_result result = hbm_launch(rig.hbm, &launch, &output);
+        rig.device.host_allocs_until_refusal = 0;
+        ck_assert(result == HBM_OK || result == HBM_UNAVAILABLE);
+        failures += result == HBM_UNAVAILABLE;
+        if (result == HBM_UNAVAILABLE) {
+            ck_assert_uint_eq(rig_stats(&rig).bytes_in_use, before.bytes_in_use);
+        }
+        rig_stop(&rig);
+    }
+    ck_assert_int_gt(failures, 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("hbm_program");
+    TCase *test_case = tcase_create("all");
+    tcase_add_test(test_case, stack_is_as_large_as_the_largest_executing_program);
+    tcase_add_test(test_case, stack_growth_moves_blocks_up_out_of_its_way);
+    tcase_add_test(test_case, held_block_at_the_bottom_stops_the_stack);
+    tcase_add_test(test_case, evicted_program_is_loaded_again_by_its_execution);
+    tcase_add_test(test_case, a_handle_that_was_freed_is_neither_donated_nor_launched_with);
+    tcase_add_test(test_case,
+                   donation_takes_the_block_over_with_its_uses_and_refuses_what_does_not_fit);
+    tcase_add_test(test_case, launch_uses_inputs_outputs_and_program_until_the_event);
+    tcase_add_test(test_case, failed_launch_leaves_everything_as_it_was);
+    tcase_add_test(test_case, refused_host_memory_is_unavailable_and_changes_nothing);
+    suite_add_tcase(suite, test_case);
+    return suite_run(suite);
+}

@@ -1,0 +1,518 @@
+/* The proofs that nothing can be packed, against every placement of small cases: what is accepted
+ * is true, and the log of a walk that tried everything is accepted. */
+#include "checker/certificate_check.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPAN_MAX = 5, ITEM_MAX = 9, LOG_BYTES = 1 << 14, TEXT_BYTES = 1 << 21, ROUND_COUNT = 600 };
+
+/* Spans with a held block of one byte behind each, blocks inside them, and a request.  Item 0 is
+ * the request. */
+struct packing {
+    int span_count, item_count;
+    int start[SPAN_MAX], length[SPAN_MAX];
+    int size[ITEM_MAX], align[ITEM_MAX], address[ITEM_MAX];
+    int slack;
+};
+
+static uint64_t random_state;
+
+static int random_below(int bound)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (int)((random_state >> 33) % (uint64_t)bound);
+}
+
+/* --- The cases --- */
+
+static int round_up(int value, int unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+/* Blocks are laid into the spans from the left with chance gaps; the request takes most of what is
+ * left. */
+static struct packing make_packing(bool is_aligned, int item_max, int length_max)
+{
+    struct packing packing = {.span_count = 1 + random_below(SPAN_MAX - 1), .item_count = 1};
+    const int alike = 1 + random_below(3);
+    for (int span = 0, at = 0; span < packing.span_count; span++) {
+        packing.start[span] = at;
+        packing.length[span] = alike == 1 && span > 0 ? packing.length[0]
+                                                      : 2 + random_below(length_max - 1);
+        at += packing.length[span] + 1;
+        int place = packing.start[span];
+        packing.slack += packing.length[span];
+        while (packing.item_count < item_max && random_below(6) > 0) {
+            const int item = packing.item_count;
+            packing.align[item] = is_aligned ? 1 << random_below(4) : 1;
+            packing.size[item] = alike * (1 + random_below(length_max / 2 / alike + 1));
+            packing.address[item] = round_up(place + random_below(3), packing.align[item]);
+            place = packing.address[item] + packing.size[item];
+            if (place > packing.start[span] + packing.length[span]) {
+                break;
+            }
+            packing.slack -= packing.size[item];
+            packing.item_count++;
+        }
+    }
+    const int spare = random_below(random_below(4) > 0 ? 3 : 12);
+    packing.size[0] = packing.slack > spare ? packing.slack - spare : 1;
+    packing.align[0] = is_aligned ? 1 << random_below(4) : 1;
+    packing.slack -= packing.size[0];
+    return packing;
+}
+
+static bool fits_from(const struct packing *packing, int item, uint64_t taken)
+{
+    if (item == packing->item_count) {
+        return true;
+    }
+    const uint64_t bits = (UINT64_C(1) << packing->size[item]) - 1;
+    for (int span = 0; span < packing->span_count; span++) {
+        const int end = packing->start[span] + packing->length[span] - packing->size[item];
+        for (int at = round_up(packing->start[span], packing->align[item]); at <= end;
+             at += packing->align[item]) {
+            if ((taken & bits << at) == 0 && fits_from(packing, item + 1, taken | bits << at)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Brute force over all addresses: 64 of them at most. */
+static bool fits(const struct packing *packing)
+{
+    return packing->slack >= 0 && fits_from(packing, 0, 0);
+}
+
+static char text[TEXT_BYTES], reason[CERTIFICATE_REASON_BYTES];
+static size_t text_length;
+
+__attribute__((format(printf, 1, 2))) static void append(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    text_length += (size_t)vsnprintf(text + text_length, sizeof text - text_length, format,
+                                     arguments);
+    va_end(arguments);
+    ck_assert_uint_lt(text_length, sizeof text);
+}
+
+static void append_block(int op, int address, int size, int align, int holds)
+{
+    append(
+        "%s{\"op\": %d, \"kind\": \"buffer\", \"state\": \"live\", \"address\": %d, \"size\": %d, \"align\": %d,"
+        " \"stack\": 0, \"holds\": %d, \"used_until\": 0, \"freed_at\": 0}",
+        op == 0 ? "" : ",\n", op, address, size, align, holds);
+}
+
+static void append_blocks(const struct packing *packing)
+{
+    int op = 0, item = 1;
+    for (int span = 0; span < packing->span_count; span++) {
+        const int end = packing->start[span] + packing->length[span];
+        for (; item < packing->item_count && packing->address[item] < end; item++) {
+            append_block(op++, packing->address[item], packing->size[item], packing->align[item],
+                         0);
+        }
+        append_block(op++, end, 1, 1, 1);
+    }
+}
+
+static enum certificate_result check_proof(const struct packing *packing, const char *proof)
+{
+    const int last = packing->span_count - 1;
+    text_length = 0;
+    append("{\"format\": \"hbmstress-certificate\", \"version\": 1, \"claim\": \"justified\",\n");
+    append("\"device\": {\"capacity\": %d, \"granule\": 1},\n",
+           packing->start[last] + packing->length[last] + 1);
+    append(
+        "\"contract\": {\"defrag\": \"repack\", \"drains\": true, \"evicts\": true, \"program_evicts_program\": "
+        "true},\n");
+    append(
+        "\"refused\": {\"copy\": false, \"wait\": false, \"unload\": false, \"host_memory\": false},\n"
+        "\"request\": {\"class\": \"buffer\", \"bytes\": %d, \"align\": %d, \"stack\": 0, \"program\": -1},\n"
+        "\"blocks\": [",
+        packing->size[0], packing->align[0]);
+    append_blocks(packing);
+    append("],\n\"proof\": %s}", proof);
+    return certificate_check(text, text_length, reason);
+}
+
+/* --- The walk: it writes the letters of the whole tree, as docs/certificate.md has it --- */
+
+struct type {
+    int size, align, count;
+};
+
+/* Where `f` is true the walk tosses a coin for going on. */
+struct walk {
+    bool is_plain, has_found;
+    int span_count, type_count, left;
+    int start[SPAN_MAX], end[SPAN_MAX]; /* in the order of the walk */
+    struct type types[ITEM_MAX];
+    char log[LOG_BYTES];
+    int length;
+};
+struct node {
+    int span, t, first, at, slack, passed, spare;
+};
+
+static void write_letter(struct walk *walk, char letter)
+{
+    walk->log[walk->length] = letter;
+    walk->length += walk->length < LOG_BYTES - 1;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static bool may_come(const struct walk *walk, const struct node *node)
+{
+    const struct type *type = &walk->types[node->t];
+    const int start = round_up(node->at, type->align);
+    return type->count > 0 && (type->align > 1 || node->t >= node->first) &&
+           start + type->size <= walk->end[node->span] && start - node->at <= node->slack;
+}
+
+static void walk_node(struct walk *walk, struct node node);
+
+static void walk_children(struct walk *walk, struct node node)
+{
+    struct type *type = &walk->types[node.t];
+    const int start = round_up(node.at, type->align), size = type->size;
+    struct node placed = {.span = node.span, .at = start + size, .passed = node.passed};
+    placed.first = type->align == 1 ? node.t : 0;
+    placed.slack = placed.spare = node.slack - (start - node.at);
+    if (walk->is_plain) {
+        placed.spare = node.passed > 0 ? least(node.spare, node.passed - size - 1) : node.spare;
+    }
+    type->count--;
+    walk->left--;
+    walk_node(walk, placed);
+    type->count++;
+    walk->left++;
+    node.t++;
+    node.passed = size;
+    node.spare = walk->is_plain ? least(node.spare, size - 1) : node.spare;
+    walk_node(walk, node);
+}
+
+/* Where nothing is left to try although no letter is true, the log cannot be completed: only next
+ * to a packing. */
+static void walk_node(struct walk *walk, struct node node)
+{
+    while (node.t < walk->type_count && !may_come(walk, &node)) {
+        node.t++;
+    }
+    const bool has_type = node.t < walk->type_count;
+    const int room = walk->end[node.span] - node.at;
+    int sum = 0;
+    for (int t = node.t; t < walk->type_count; t++) {
+        sum += walk->types[t].size * walk->types[t].count;
+    }
+    const bool may_end = room > node.spare && room - node.spare > sum &&
+                         (walk->is_plain || !has_type);
+    if (walk->left == 0) {
+        walk->has_found = true;
+    } else if (may_end && (!has_type || random_below(4) > 0)) {
+        write_letter(walk, 'f');
+    } else if (has_type) {
+        write_letter(walk, 'b');
+        walk_children(walk, node);
+    } else {
+        ck_assert(room <= node.spare && node.span + 1 < walk->span_count);
+        write_letter(walk, 'c');
+        const int slack = node.slack - room;
+        walk_node(walk, (struct node){.span = node.span + 1,
+                                      .at = walk->start[node.span + 1],
+                                      .slack = slack,
+                                      .spare = slack});
+    }
+}
+
+/* By size descending, then align ascending. */
+static void add_item(struct walk *walk, int size, int align)
+{
+    int t = 0;
+    while (t < walk->type_count && (walk->types[t].size > size || (walk->types[t].size == size &&
+                                                                   walk->types[t].align < align))) {
+        t++;
+    }
+    if (t == walk->type_count || walk->types[t].size != size || walk->types[t].align != align) {
+        memmove(&walk->types[t + 1], &walk->types[t],
+                (size_t)(walk->type_count++ - t) * sizeof *walk->types);
+        walk->types[t] = (struct type){.size = size, .align = align};
+    }
+    walk->types[t].count++;
+    walk->left++;
+}
+
+/* By length ascending, of equal ones the higher address first: spans come by address ascending. */
+static void add_span(struct walk *walk, int start, int length)
+{
+    int i = walk->span_count++;
+    for (; i > 0 && walk->end[i - 1] - walk->start[i - 1] >= length; i--) {
+        walk->start[i] = walk->start[i - 1];
+        walk->end[i] = walk->end[i - 1];
+    }
+    walk->start[i] = start;
+    walk->end[i] = start + length;
+}
+
+static void write_log(struct walk *walk, const struct packing *packing, bool is_plain)
+{
+    *walk = (struct walk){.is_plain = is_plain};
+    for (int item = 0; item < packing->item_count; item++) {
+        add_item(walk, packing->size[item], is_plain ? 1 : packing->align[item]);
+    }
+    for (int span = 0; span < packing->span_count; span++) {
+        add_span(walk, packing->start[span], packing->length[span]);
+    }
+    walk_node(walk, (struct node){
+                        .at = walk->start[0], .slack = packing->slack, .spare = packing->slack});
+}
+
+/* --- The tests --- */
+
+static enum certificate_result check_log(const struct packing *packing, bool is_plain,
+                                         const char *log)
+{
+    static char proof[LOG_BYTES + 64];
+    snprintf(proof, sizeof proof,
+             "{\"kind\": \"search\", \"least\": 0, \"plain\": %s, \"log\": \"%s\"}",
+             is_plain ? "true" : "false", log);
+    return check_proof(packing, proof);
+}
+
+/* What the search is about: without alignments when it is plain. */
+static bool is_packable(const struct packing *packing, bool is_plain)
+{
+    struct packing asked = *packing;
+    for (int item = 0; is_plain && item < packing->item_count; item++) {
+        asked.align[item] = 1;
+    }
+    return fits(&asked);
+}
+
+/* One letter is changed, added or left out. */
+static void spoil(struct walk *walk)
+{
+    const int at = random_below(walk->length), way = random_below(3);
+    if (way == 0) {
+        memmove(walk->log + at, walk->log + at + 1, (size_t)(walk->length - at));
+    } else if (way == 1) {
+        memmove(walk->log + at + 1, walk->log + at, (size_t)(walk->length - at) + 1);
+    }
+    if (way > 0) {
+        walk->log[at] = "bcf"[random_below(3)];
+    }
+}
+
+START_TEST(a_whole_log_is_accepted_and_no_log_when_there_is_a_packing)
+{
+    static struct walk walk, spoiled;
+    const bool is_plain = _i % 2 == 1, is_aligned = _i / 2 == 1;
+    int accepted = 0, packable = 0;
+    random_state = (uint64_t)_i + 1;
+    for (int round = 0; round < ROUND_COUNT; round++) {
+        const struct packing packing = make_packing(is_aligned, is_aligned ? 6 : ITEM_MAX,
+                                                    is_aligned ? 13 : 14);
+        if (packing.slack < 0) {
+            continue;
+        }
+        write_log(&walk, &packing, is_plain);
+        if (walk.length > LOG_BYTES - 8) {
+            continue;
+        }
+        const bool has_packing = is_packable(&packing, is_plain);
+        ck_assert_int_eq(walk.has_found, has_packing);
+        const enum certificate_result result = check_log(&packing, is_plain, walk.log);
+        ck_assert_msg(result == (has_packing ? CERTIFICATE_REFUTED : CERTIFICATE_VALID),
+                      "%s\n%.2000s", reason, text);
+        packable += has_packing;
+        accepted += !has_packing;
+        for (int i = 0; i < 6 && walk.length > 0; i++) {
+            spoiled = walk;
+            spoil(&spoiled);
+            const bool is_accepted = check_log(&packing, is_plain, spoiled.log) ==
+                                     CERTIFICATE_VALID;
+            ck_assert_msg(!is_accepted || !has_packing, "%s\n%.2000s", reason, text);
+            /* A log without its end is not accepted, whatever there is. */
+            spoiled = walk;
+            spoiled.log[random_below(walk.length)] = '\0';
+            ck_assert_int_eq(check_log(&packing, is_plain, spoiled.log), CERTIFICATE_REFUTED);
+        }
+    }
+    ck_assert_int_gt(accepted, 10);
+    ck_assert_int_gt(packable, 10);
+}
+END_TEST
+
+/* All strings of five letters and less. */
+START_TEST(no_short_log_at_all_is_accepted_when_there_is_a_packing)
+{
+    random_state = 5;
+    for (int round = 0, tried = 0; tried < 12 && round < 1000; round++) {
+        const struct packing packing = make_packing(_i == 0, 4, 8);
+        if (!is_packable(&packing, _i == 1)) {
+            continue;
+        }
+        tried++;
+        for (int code = 0; code < 4 * 4 * 4 * 4 * 4; code++) {
+            char log[8] = "";
+            for (int rest = code, length = 0; rest > 0; rest /= 4) {
+                if (rest % 4 > 0) {
+                    log[length++] = "bcf"[rest % 4 - 1];
+                }
+            }
+            ck_assert_int_eq(check_log(&packing, _i == 1, log), CERTIFICATE_REFUTED);
+        }
+    }
+}
+END_TEST
+
+/* Spans of 5 and 7 and three items of 4: by hand. */
+static const struct packing three_fours = {.span_count = 2,
+                                           .item_count = 3,
+                                           .start = {0, 8},
+                                           .length = {7, 5},
+                                           .size = {4, 4, 4},
+                                           .align = {1, 1, 1},
+                                           .address = {0, 0, 8}};
+
+START_TEST(a_letter_that_is_not_true_is_named)
+{
+    static const struct {
+        const char *log, *reason;
+    } cases[] = {{"bff", "justified"},
+                 {"", "log[0]: everything is placed here, or the log ends"},
+                 {"b", "log[1]: everything is placed here, or the log ends"},
+                 {"bf", "log[2]: everything is placed here, or the log ends"},
+                 {"bfff", "log[3]: the walk ends before the log"},
+                 {"f", "log[0] is not true"},
+                 {"c", "log[0] is not true"},
+                 {"x", "log[0] is not true"},
+                 {"bb", "log[1] is not true"},
+                 {"bc", "log[1] is not true"},
+                 {"bfb", "log[2] is not true"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const enum certificate_result result = check_log(&three_fours, true, cases[i].log);
+        ck_assert_int_eq(result, i == 0 ? CERTIFICATE_VALID : CERTIFICATE_REFUTED);
+        ck_assert_msg(strncmp(reason, cases[i].reason, strlen(cases[i].reason)) == 0, "%s: %s",
+                      cases[i].log, reason);
+    }
+}
+END_TEST
+
+/* Spans of 1, 1 and 3, items of 3 and 1: slack would bear a span that stays empty, but the 1 fits
+ * there. */
+START_TEST(a_span_is_left_only_when_no_item_may_come)
+{
+    const struct packing packing = {.span_count = 3,
+                                    .item_count = 2,
+                                    .start = {0, 2, 4},
+                                    .length = {1, 1, 3},
+                                    .size = {3, 1},
+                                    .align = {1, 1}};
+    ck_assert_int_eq(check_log(&packing, false, "c"), CERTIFICATE_REFUTED);
+    ck_assert_str_eq(reason, "log[0] is not true");
+}
+END_TEST
+
+START_TEST(a_search_is_for_what_the_volume_does_not_settle)
+{
+    struct packing larger = three_fours;
+    larger.size[0] = 5;
+    ck_assert_int_eq(check_log(&larger, true, "f"), CERTIFICATE_REFUTED);
+    ck_assert_str_eq(reason, "proof: too little or too much");
+}
+END_TEST
+
+/* Blocks of two bytes, which fill the device but for the request's two: the walk goes down to the
+ * last item. */
+START_TEST(a_walk_of_8192_items_is_no_deeper_than_the_stack)
+{
+    static char log[8192 + 2];
+    for (int extra = 0; extra < 2; extra++) {
+        memset(log, 'b', 8192);
+        text_length = 0;
+        append(
+            "{\"format\": \"hbmstress-certificate\", \"version\": 1, \"claim\": \"justified\",\n"
+            "\"device\": {\"capacity\": %d, \"granule\": 1},\n"
+            "\"contract\": {\"defrag\": \"repack\", \"drains\": true, \"evicts\": true,"
+            " \"program_evicts_program\": true},\n"
+            "\"refused\": {\"copy\": false, \"wait\": false, \"unload\": false, \"host_memory\": false},\n"
+            "\"request\": {\"class\": \"buffer\", \"bytes\": 2, \"align\": 1, \"stack\": 0, \"program\": -1},\n"
+            "\"blocks\": [",
+            2 * (8192 + extra));
+        for (int i = 0; i < 8191 + extra; i++) {
+            append_block(i, 2 * i, 2, 1, 0);
+        }
+        append(
+            "],\n\"proof\": {\"kind\": \"search\", \"least\": 0, \"plain\": true, \"log\": \"%s\"}}",
+            log);
+        ck_assert_int_eq(certificate_check(text, text_length, reason), CERTIFICATE_REFUTED);
+        ck_assert_ptr_nonnull(
+            strstr(reason, extra == 0 ? "log[8192]: everything is placed" : "too much"));
+    }
+}
+END_TEST
+
+START_TEST(rounding_is_never_accepted_when_there_is_a_packing)
+{
+    int accepted = 0;
+    random_state = 13;
+    for (int round = 0; round < ROUND_COUNT; round++) {
+        const struct packing packing = make_packing(false, ITEM_MAX, 14);
+        for (int unit = 1; unit < 9; unit++) {
+            int need = 0, have = 0;
+            char proof[128];
+            for (int item = 0; item < packing.item_count; item++) {
+                need += packing.size[item] / unit;
+            }
+            for (int span = 0; span < packing.span_count; span++) {
+                have += packing.length[span] / unit;
+            }
+            snprintf(proof, sizeof proof,
+                     "{\"kind\": \"rounding\", \"unit\": %d, \"need\": %d, \"have\": %d}", unit,
+                     need, have);
+            const enum certificate_result result = check_proof(&packing, proof);
+            ck_assert_int_eq(result, need > have ? CERTIFICATE_VALID : CERTIFICATE_REFUTED);
+            ck_assert(result == CERTIFICATE_REFUTED || !fits(&packing));
+            accepted += result == CERTIFICATE_VALID;
+        }
+    }
+    ck_assert_int_gt(accepted, 10);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("certificate_search");
+    TCase *schedule_search = tcase_create("searches");
+    tcase_add_loop_test(schedule_search, a_whole_log_is_accepted_and_no_log_when_there_is_a_packing,
+                        0, 4);
+    tcase_add_loop_test(schedule_search, no_short_log_at_all_is_accepted_when_there_is_a_packing, 0,
+                        2);
+    tcase_add_test(schedule_search, a_letter_that_is_not_true_is_named);
+    tcase_add_test(schedule_search, a_span_is_left_only_when_no_item_may_come);
+    tcase_add_test(schedule_search, a_search_is_for_what_the_volume_does_not_settle);
+    tcase_add_test(schedule_search, a_walk_of_8192_items_is_no_deeper_than_the_stack);
+    suite_add_tcase(suite, schedule_search);
+    TCase *bounds = tcase_create("bounds");
+    tcase_add_test(bounds, rounding_is_never_accepted_when_there_is_a_packing);
+    suite_add_tcase(suite, bounds);
+    return suite_run(suite);
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# ci/stress and ci/nightly: which words reach hbmstress.  Everything that they call is a stand-in.
+set -u
+tree=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/ci" "$work/bin" "$work/tests/fuzz" "$work/build/release/cli"
+cp "$tree/ci/stress" "$tree/ci/nightly" "$tree/ci/fuzz_common.sh" "$tree/ci/help.sh" "$work/ci"
+for name in ci/setup bin/cmake; do
+    printf '#!/bin/sh\nexit 0\n' >"$work/$name"
+done
+printf '#!/bin/sh\necho "$*"\n' >"$work/build/release/cli/hbmstress"
+printf '#!/bin/sh\necho "fuzz $*"\nexit 1\n' >"$work/ci/fuzz-nightly"
+printf '#!/bin/sh\necho "fleet"\nexit 77\n' >"$work/tests/fuzz/fuzz_fleet.sh"
+printf '#!/bin/sh\necho "coverage $*"\n' >"$work/ci/coverage"
+printf '#!/bin/sh\necho "exhaustive $*"\n' >"$work/ci/exhaustive"
+chmod +x "$work/ci/fuzz-nightly" "$work/ci/coverage" "$work/ci/exhaustive" "$work/tests/fuzz/fuzz_fleet.sh" "$work/ci/setup" "$work/bin/cmake" "$work/build/release/cli/hbmstress"
+failures=0
+
+# expect WANTED SCRIPT ARGUMENT...
+expect() {
+    local wanted=$1 got
+    shift
+    got=$(cd / && PATH="$work/bin:$PATH" "$work/ci/$1" "${@:2}") || got="exit $?"
+    [ "$got" = "$wanted" ] && return
+    echo "FAILED: ci/$*: '$got', should be '$wanted'" >&2
+    failures=$((failures + 1))
+}
+
+smoke="run --job scenarios/jobs/smoke.ini --workers 2 --out out"
+expect "$smoke" stress
+expect "$smoke --time 10m --seed 7" stress --time 10m --seed 7
+expect "run --job mine.ini" stress --job mine.ini
+expect "run --time 5s --job=mine.ini slow_leak" stress --time 5s --job=mine.ini slow_leak
+night="run --job scenarios/jobs/nightly.ini --out out-nightly"
+expect "$night" nightly --fuzz 0
+expect "$night --time 1h" nightly --time 1h --fuzz=0
+# A finding of the fuzzers is one of the night.
+expect "exit 1" nightly --time 1h
+said=$(PATH="$work/bin:$PATH" "$work/ci/nightly" --fuzz 2h --time 1h)
+[ "$said" = "$night --time 1h"$'\nexhaustive \nfuzz --time 2h\nfleet\ncoverage --check' ] || {
+    echo "FAILED: ci/nightly --fuzz 2h --time 1h: '$said'" >&2
+    failures=$((failures + 1))
+}
+# Words that are wrong are told before the night.
+expect "exit 2" nightly --fuzz soon 2>/dev/null
+expect "exit 2" nightly --fuzz 2>/dev/null
+# What has died has judged nothing; a run that was interrupted starts nothing more.
+printf '#!/bin/sh\necho "fuzz $*"\n' >"$work/ci/fuzz-nightly"
+for status in 77 134 137; do
+    printf '#!/bin/sh\nexit %s\n' $status >"$work/build/release/cli/hbmstress"
+    expect "exit 4" nightly --fuzz 0
+done
+for status in 0 3; do
+    rm -f "$work/said"
+    # shellcheck disable=SC2016 # for the stand-in
+    printf '#!/bin/sh\ntrap "exit %s" TERM\necho started\ni=0\nwhile [ $i -lt 100 ]; do sleep 0.1; i=$((i + 1)); done\n' \
+        $status >"$work/build/release/cli/hbmstress"
+    PATH="$work/bin:$PATH" "$work/ci/nightly" >"$work/said" &
+    night_run=$!
+    for ((i = 0; i < 100; i++)); do
+        if [ -s "$work/said" ]; then break; fi
+        sleep 0.1
+    done
+    kill -TERM "$night_run"
+    wait "$night_run"
+    got=$?
+    if [ "$got" != $((status ? status : 130)) ] || [ "$(cat "$work/said")" != started ]; then
+        echo "FAILED: ci/nightly, interrupted with $status: exit $got, '$(cat "$work/said")'" >&2
+        failures=$((failures + 1))
+    fi
+done
+for job in smoke nightly; do
+    [ -e "$tree/scenarios/jobs/$job.ini" ] || failures=$((failures + 1))
+done
+[ "$failures" = 0 ]

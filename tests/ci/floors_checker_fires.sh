@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# The checker of floors finds each kind of breach in a tree made for it, and nothing in a good one.
+set -euo pipefail
+source_tree=$(cd "$(dirname "$0")/../.." && pwd)
+tree=$(mktemp -d)
+trap 'rm -rf "$tree"' EXIT
+failure_count=0
+
+make_good_tree() {
+    rm -rf "${tree:?}"/*
+    mkdir "$tree/ci"
+    cp "$source_tree/ci/check-floors" "$source_tree/ci/check_floors.awk" "$source_tree/ci/help.sh" "$tree/ci/"
+    local folder
+    for folder in allocator harness checker targets scenarios formats reports cli fuzz bench tests; do
+        mkdir "$tree/$folder"
+        printf '/* A thing of the folder, to be included by others. */\n' >"$tree/$folder/thing.h"
+        printf '#include "%s/thing.h"\n\n#include <stdint.h>\n' "$folder" >"$tree/$folder/thing.c"
+    done
+    printf '#include "harness/thing.h"\n#include "allocator/thing.h"\n' >"$tree/targets/other.c"
+    printf '/* hbm_alloc is spoken of here. */\nconst char *name = "hbm_x";\n' >"$tree/harness/words.c"
+    printf '#include "checker/thing.h"\n' >"$tree/cli/other.c"
+    printf '#include "cli/thing.h"\n#include "bench/thing.h"\n' >"$tree/tests/other.c"
+}
+
+# finds FILE "TEXT of the file" "EXPECTED part of the message"
+finds() {
+    make_good_tree
+    printf '%b' "$2" >"$tree/$1"
+    local said
+    if said=$("$tree/ci/check-floors" "$tree"); then
+        echo "not found in $1: $2"
+        failure_count=$((failure_count + 1))
+    elif [[ $said != "$1:"*"$3"* || $(wc -l <<<"$said") -ne 1 ]]; then
+        echo "for $1 expected one line with \"$3\", got: $said"
+        failure_count=$((failure_count + 1))
+    fi
+}
+
+make_good_tree
+if ! said=$("$tree/ci/check-floors" "$tree"); then
+    echo "found in a good tree: $said"
+    failure_count=$((failure_count + 1))
+fi
+
+for pair in allocator:harness harness:allocator harness:checker harness:targets checker:harness targets:scenarios \
+    targets:cli scenarios:allocator \
+    scenarios:formats formats:scenarios formats:allocator reports:formats reports:allocator reports:cli \
+    cli:allocator cli:bench cli:tests fuzz:allocator fuzz:cli bench:allocator bench:fuzz bench:tests; do
+    from=${pair%:*}
+    to=${pair#*:}
+    finds "$from/bad.c" "#include \"$to/thing.h\"\n" "$from/ may not include $to/"
+done
+finds scenarios/bad.c '#include <hbm/hbm.h>\n' 'scenarios/ may not include allocator/'
+finds allocator/bad.c '#include <hbmstress/target.h>\n' 'allocator/ may not include harness/'
+finds cli/bad.c '#include <harness/thing.h>\n' 'write it in quotes'
+finds cli/bad.c '#include "thing.h"\n' 'not written from the root'
+finds cli/bad.c '#include "../harness/thing.h"\n' 'not written from the root'
+finds cli/bad.c '#include "cli/../allocator/thing.h"\n' 'not written from the root'
+finds cli/bad.c '#include "harness/nothing.h"\n' 'does not exist'
+finds cli/bad.c '#define OTHER "allocator/thing.h"\n#include OTHER\n' 'not a macro'
+finds cli/bad.c '/* a */ # include "allocator/thing.h" // b\n' 'cli/ may not include allocator/'
+finds harness/bad.c 'int f(void) { return hbm_alloc(); }\n' 'no allocator by name'
+finds harness/bad.c 'struct hbm *global; /* x */\n' 'no allocator by name'
+finds harness/bad.c 'int g(void) { return "/*" [0] + HBM_OK; }\n' 'no allocator by name'
+finds reports/bad.h '#ifndef BAD_H\n#define BAD_H\n#endif\n' 'a header begins with a comment'
+finds reports/bad.h '/* bad.h */\nint bad(void);\n' 'a header begins with a comment'
+finds reports/bad.h '' 'a header begins with a comment'
+
+# A folder without any source is no proof of anything.
+rm -rf "${tree:?}"/*
+mkdir "$tree/ci" "$tree/harness"
+cp "$source_tree/ci/check-floors" "$source_tree/ci/check_floors.awk" "$source_tree/ci/help.sh" "$tree/ci/"
+if "$tree/ci/check-floors" "$tree" >/dev/null; then
+    echo "an empty tree passed"
+    failure_count=$((failure_count + 1))
+fi
+
+echo "floors_checker_fires: $failure_count failures"
+[[ $failure_count -eq 0 ]]

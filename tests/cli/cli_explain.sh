@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# explain says why an out-of-memory came: in words, in JSON, of lists with lanes, and of a leak before there is any.
+causes=$(realpath "$2")
+# shellcheck source=tests/cli/cli_common.sh
+. "$(dirname "$0")/cli_common.sh"
+
+# The surest cause of each story comes first, after the verdict, in lines that fit.
+for file in "$causes"/*.ops; do
+    name=$(basename "$file" .ops)
+    expect_exit 0 explain "$file"
+    expect_text out.txt "Verdict: justified"
+    sed -n '/^Diagnosis$/,$p' out.txt >diagnosis.txt
+    case $name in
+    *-near) expect_no_text diagnosis.txt "  ${name%-near} (" ;;
+    *) sed -n 2p diagnosis.txt | grep -Eq "^  $name \((sure|likely), [0-9]+ %\): " || fail "$name is not first: $(head -n 2 diagnosis.txt)" ;;
+    esac
+    awk 'length > 120 { exit 1 }' diagnosis.txt || fail "$name: the diagnosis is wider than 120 columns"
+done
+
+# Who holds the rest: how long ago the oldest and the newest of them were made.
+expect_exit 0 explain "$causes/leak.ops"
+grep -Eq "^Who holds the rest +blocks +bytes +oldest +newest, ops ago$" out.txt || fail "no ages: $(grep Who out.txt)"
+grep -Eq "^of 'losses' +469 +43\.97M +1407 +3$" out.txt || fail "wrong ages: $(grep losses out.txt)"
+expect_text out.txt "'losses' piles up: "
+expect_text out.txt " per 1000 ops"
+
+expect_exit 0 explain "$causes/leak.ops" --json
+[ "$(sed -n 1p out.txt | grep -c '^{"type":"explanation",')" = 1 ] || fail "the first line is no explanation"
+sed -n 2p out.txt | grep -q '^{"type":"cause","cause":"leak","level":"sure","confidence":95,"op":[0-9]*,"tag":"losses","numbers":{"leaked_bytes":' ||
+    fail "the first cause: $(sed -n 2p out.txt)"
+grep -vq '^{.*}$' out.txt && fail "a line that is no object"
+
+# A leak is told of a list that did not run out of memory yet; of one without a leak nothing is.
+sed '/^900: /,$d' "$causes/leak.ops" >begun.ops
+expect_exit 0 explain begun.ops
+expect_text out.txt "Nothing to explain: 900 ops"
+expect_text out.txt "leak (sure, 95 %)"
+expect_exit 0 explain begun.ops --json
+nothing='{"type":"explanation","verdict":"none","ops":900,"reason":"no out-of-memory, every promise kept"}'
+[ "$(sed -n 1p out.txt)" = "$nothing" ] || fail "the first line of a list without an out-of-memory: $(sed -n 1p out.txt)"
+[ "$(grep -c '"cause":"leak"' out.txt)" = 1 ] || fail "a leak without an out-of-memory is not in the JSON: $(cat out.txt)"
+sed '/^900: /,$d' "$causes/leak-near.ops" >sound.ops
+expect_exit 0 explain sound.ops
+[ "$(cat out.txt)" = "Nothing to explain: 900 ops, no out-of-memory, every promise kept." ] || fail "a sound list: $(cat out.txt)"
+expect_exit 0 explain sound.ops --json
+[ "$(cat out.txt)" = "$nothing" ] || fail "a sound list in JSON: $(cat out.txt)"
+printf 'hbmstress-ops 1\ncapacity 64K\ntarget hbm\n0: alloc size=1K\n1: alloc size=1K lane=1\n' >sound-lanes.ops
+expect_exit 0 explain sound-lanes.ops --json
+[ "$(cat out.txt)" = "${nothing/900/2}" ] || fail "a sound list with lanes in JSON: $(cat out.txt)"
+
+# With lanes, and it says so.
+sed 's/^\(2: alloc .*\)$/\1 lane=1/' "$causes/queued_frees.ops" >lanes.ops
+expect_exit 0 explain lanes.ops
+expect_text out.txt "  queued_frees (sure, 90 %)"
+expect_text out.txt "With lanes the history is taken when calls are judged"
+
+# A request is for a tag only when that has a name.
+printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\ntag 1 "losses"\n\n0: alloc size=2M tag=1\n' >named.ops
+expect_exit 0 explain named.ops
+[ "$(head -n 1 out.txt)" = "op 0: alloc size=2M tag=1, for 'losses'" ] || fail "a named tag: $(head -n 1 out.txt)"
+sed 's/ tag=1//' named.ops >unnamed.ops
+expect_exit 0 explain unnamed.ops
+[ "$(head -n 1 out.txt)" = "op 0: alloc size=2M" ] || fail "no tag: $(head -n 1 out.txt)"
+
+# A name from the file does not reach the terminal as it is.
+printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\ntag 1 "\xe2\x80\xaeevil"\n\n0: alloc size=1M tag=1\n1: alloc size=1M tag=1\n' >evil.ops
+expect_exit 0 explain evil.ops
+expect_text out.txt "exhausted"
+[ "$(tr -d '\n\040-\176' <out.txt | wc -c)" = 0 ] || fail "a foreign character reached the terminal"
+# The line that proves it proves what was explained: with the options that were given.
+expect_exit 0 explain "$causes/leak.ops" --capacity 40M --target-option defrag=none
+expect_text out.txt "replay $causes/leak.ops --target-option defrag=none --capacity 41943040 --certificates DIR"
+explained=$(sed -n 's/^op \([0-9]*\):.*/\1/p' out.txt)
+expect_exit 0 replay "$causes/leak.ops" --target-option defrag=none --capacity 41943040 --certificates proofs
+[ -e "proofs/op-$explained-justified.json" ] || fail "no proof of op $explained: $(ls proofs)"
+cp "$causes/leak.ops" list.txt
+expect_exit 0 explain list.txt
+expect_text out.txt "Its proof: hbmstress replay list.txt --certificates DIR"
+
+# Retired memory is told apart, and is no use of the host that lost it: the rest of a smaller device is not a skew.
+{
+    printf 'hbmstress-ops 1\ncapacity 64K\nhosts 3\ntarget hbm\n0: retire address=32K size=32K host=1\n'
+    printf '1: alloc size=16K\n2: alloc size=16K host=1\n3: alloc size=16K host=2\n4: alloc size=20K host=1\n'
+} >retired.ops
+expect_exit 0 explain retired.ops
+grep -Eq "^retired memory +1 +32\.0K" out.txt || fail "no retired memory: $(grep -A 6 '^Who' out.txt)"
+expect_no_text out.txt "queued frees"
+expect_no_text out.txt "host_skew"
+expect_text out.txt "4.0K too little; 16.0K of 64.0K are in use and 0B are stack, and 32.0K"
+expect_exit 0 explain retired.ops --json
+expect_text out.txt '"queued_frees":{"blocks":0,"bytes":0},"retired":{"blocks":1,"bytes":32768}'
+expect_text out.txt '"numbers":{"missing_bytes":4096,"in_use_bytes":16384,"retired_bytes":32768}'
+
+# A list that is on more hosts than the command line gives.
+for subcommand in explain export watch import replay; do
+    expect_refusal 2 "retired.ops: op 0 is on host 1: --hosts must be 2 or more" "$subcommand" retired.ops --hosts 1
+done
+finish

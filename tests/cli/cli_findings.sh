@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# What a run finds: a naive allocator keeps its own promise, breaks one that it does not keep, and the repro
+# replays, explains and shrinks; targets that crash or hang are findings too.
+bad_target=$(realpath "$2")
+# shellcheck source=tests/cli/cli_common.sh
+. "$(dirname "$0")/cli_common.sh"
+
+storm() { # CODE ARGUMENT...
+    local code=$1
+    shift
+    expect_exit "$code" run fragmentation_storm --target first_fit --capacity 64M --seed 1 "$@"
+}
+storm 0 --out naive
+expect_text out.txt "every promise kept"
+storm 1 --out slide --target-option defrag=slide
+expect_text out.txt "BROKEN premature"
+expect_text out.txt "were only counted"
+expect_text out.txt "finding 1: premature in "
+signatures=$(grep -o '"signature":"[^"]*"' slide/results.jsonl | sort -u | wc -l)
+[ "$(find slide/repros -name 'premature-fragmentation_storm-*.ops' | wc -l)" = "$signatures" ] ||
+    fail "should keep one repro a signature, $signatures"
+! find slide -name '*.partial' | grep -q . || fail "half-written files are left"
+tail -n 1 slide/results.jsonl | grep -q '^{"type":"end",.*"exit":1}$' || fail "the results have no end"
+for repro in slide/repros/*.ops; do
+    expect_exit 1 replay "$repro" --json
+    expect_text out.txt '"verdict":"premature"'
+    expect_exit 0 replay "$repro" --target-option defrag=none
+    expect_exit 0 replay "$repro" --target hbm
+    expect_text err.txt "$repro: its options are for target first_fit, and not given to hbm: defrag=slide;"
+done
+expect_exit 1 explain "$repro"
+expect_text out.txt "Largest hole"
+expect_text out.txt "Verdict: premature"
+expect_text out.txt "Its proof: hbmstress replay $repro --certificates DIR"
+expect_exit 1 explain "$repro" --json
+expect_text out.txt '"type":"explanation"'
+
+# The options of a file are for its own target: another one promises what the command line says, and no more.
+{
+    printf 'hbmstress-ops 1\ncapacity 64K\ntarget hbm\noption defrag=repack\noption drains=yes\n'
+    printf '0: alloc size=16K\n1: alloc size=16K\n2: alloc size=16K\n3: free block=1\n4: alloc size=32K\n'
+} >options.ops
+for subcommand in replay explain watch export "import -o other.ops"; do
+    # shellcheck disable=SC2086
+    expect_exit 0 $subcommand options.ops --target first_fit
+    [ "$(cat err.txt)" = "hbmstress: options.ops: its options are for target hbm, and not given to first_fit:\
+ defrag=repack drains=yes; --target-option gives them" ] || fail "$subcommand: $(cat err.txt)"
+    # shellcheck disable=SC2086
+    expect_exit 0 $subcommand options.ops --target hbm
+    [ ! -s err.txt ] || fail "$subcommand of the same target: $(cat err.txt)"
+done
+expect_text other.ops "option defrag=repack"
+expect_exit 0 replay options.ops --target threaded
+for subcommand in replay explain watch export shrink; do
+    expect_exit 1 "$subcommand" options.ops --target first_fit --target-option defrag=slide
+done
+expect_exit 1 replay options.ops --target first_fit --target-option defrag=slide
+expect_text err.txt "not given to first_fit: drains=yes; --"
+
+storm 1 --out whole --target-option defrag=slide --shrink-budget 0 --ops 2500
+whole=$(find whole/repros -name '*.ops' | head -n 1)
+expect_exit 1 explain "$whole"
+expect_text out.txt "Verdict: premature"
+expect_exit 1 shrink "$whole" -o small.ops
+[ "$(grep -c '^[0-9]' small.ops)" -lt "$(grep -c '^[0-9]' "$whole")" ] || fail "shrink kept every op"
+expect_exit 1 replay small.ops
+expect_exit 1 shrink "$whole" --shrink-budget 50
+grep -q '^hbmstress-ops 1$' out.txt || fail "shrink without -o writes no list"
+
+# Regret is counted and breaks nothing, unless it is said how much is too much.
+regret() { # CODE ARGUMENT...
+    local code=$1
+    shift
+    expect_exit "$code" run eviction_pressure --seed 1 --ops 3000 --out regret "$@"
+}
+regret 0
+expect_text out.txt "regret: "
+expect_text out.txt "beyond the cheapest plans"
+tail -n 1 regret/results.jsonl | grep -q '"regret":{"requests":[1-9]' || fail "the end says nothing of regret"
+grep '"type":"scenario"' regret/results.jsonl | grep -q '"regret":{"requests":[1-9]' ||
+    fail "the scenario says nothing of regret"
+regret 0 --regret-max 100000000
+regret 1 --regret-max 0
+expect_text out.txt "BROKEN regret"
+repro=$(find regret/repros -name 'regret-*.ops' | head -n 1)
+expect_text "$repro" "regret_max 0"
+expect_exit 1 replay "$repro"
+expect_text out.txt "BROKEN regret"
+expect_exit 0 replay "$repro" --regret-max 100000000
+expect_text out.txt "regret: "
+printf '[eviction_pressure]\nregret_max = 0\nops = 3000\n' >regret.ini
+expect_exit 1 run --job regret.ini --seed 1 --out regret
+expect_text out.txt "BROKEN regret"
+expect_exit 0 run --job regret.ini --seed 1 --out regret --regret-max 100000000
+
+crash() { # HOW RULE
+    rm -rf bad
+    expect_exit 1 run fragmentation_storm --target "$bad_target" --target-option "fails=$1" --seed 1 --ops 4 \
+        --trial-timeout 1s --workers 2 --out bad
+    expect_text out.txt "BROKEN $2"
+    repro=$(find bad/repros -name "$2-*.ops" | head -n 1)
+    expect_exit 1 replay "$repro" --trial-timeout 1s --json
+    expect_text out.txt "\"rule\":\"$2\""
+    expect_text out.txt '"type":"end"'
+    expect_exit 1 explain "$repro" --trial-timeout 1s
+    [ "$(wc -l <err.txt)" = 1 ] || fail "explain of a $2: $(cat err.txt)"
+    expect_text err.txt "replay says at which op"
+}
+crash crash crash
+crash exit crash
+# Another path of the same plug-in is the same target, and has the options.
+ln -s "$bad_target" same.so
+expect_exit 1 replay "$repro" --target ./same.so
+expect_no_text err.txt "options"
+crash loop hang
+
+# Paths with what a shell takes for something else: the line that repeats a finding is one to be copied.
+mkdir "it's mine; \$1"
+cp "$bad_target" "it's mine; \$1/of mine.so"
+expect_exit 1 run fragmentation_storm --target "it's mine; \$1/of mine.so" --target-option fails=crash --seed 1 --ops 4 \
+    --out "my out"
+again=$(sed -n 's/^  again   hbmstress //p' out.txt | head -n 1)
+[ -n "$again" ] || fail "a finding in 'my out' has no line that repeats it: $(head -c 300 out.txt)"
+eval "expect_exit 1 $again --json"
+expect_text out.txt '"rule":"crash"'
+expect_exit 1 run --resume "my out"
+rm -rf "my out"
+cp "$bad_target" "ends.so "
+expect_refusal 2 "'./ends.so ': a list of ops cannot name this plug-in" run fragmentation_storm --target "./ends.so "
+expect_refusal 2 "a list of ops cannot name this plug-in" run fragmentation_storm --target $'./a\nb.so'
+
+printf 'hbmstress-ops 1\ncapacity 1M\ntarget hbm\nseed 1\n\n0: alloc size=512\n1: alloc size=512\n' >two.ops
+for subcommand in replay explain shrink; do
+    expect_exit 1 "$subcommand" two.ops --target "$bad_target" --target-option fails=open
+    [ "$(wc -l <err.txt)" = 1 ] || fail "$subcommand: a crash in open: $(cat err.txt)"
+    expect_text err.txt "took its process with it when it was opened"
+done
+rm -rf out
+expect_exit 1 run slow_leak --target "$bad_target" --target-option fails=open
+[ ! -e out ] || fail "a target that crashes in open leaves out/"
+
+for subcommand in replay explain; do
+    expect_exit 1 "$subcommand" two.ops --target "$bad_target" --target-option fails=message
+    [ "$(tr -d '\n\040-\176' <out.txt | wc -c)" = 0 ] || fail "$subcommand: a target's control character reached the terminal"
+    expect_text out.txt '\x1b[31mred\x07'
+done
+finish

@@ -1,0 +1,295 @@
+/* What a child leaves when it dies: each way to die has its name, and a fault of ours is none of
+ * the target's. */
+#include "campaign/process/child.h"
+#include "campaign/trials/trial_result.h"
+#include "harness/base/check.h"
+#include "harness/device/host_memory.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DURATION_NS UINT64_C(60000000000)
+#define OP_TIMEOUT_NS UINT64_C(100000000)
+#define STUCK_NS UINT64_C(500000000)
+
+/* In frames of their own, whatever the compiler would make of them. */
+static __attribute__((noinline)) void end_by_signal(void *context, int file)
+{
+    (void)file;
+    progress_begin(PROGRESS_OP, OP_FREE, 7);
+    (void)raise(*(int *)context);
+    progress_end();
+}
+
+static void die_by_exit(void *context, int file)
+{
+    (void)file;
+    progress_begin(PROGRESS_OP, OP_ALLOC, 3);
+    exit(*(int *)context);
+}
+
+static void die_by_check(void *context, int file)
+{
+    (void)file;
+    progress_begin(PROGRESS_OP, OP_ALLOC, 3);
+    CHECK(context == NULL);
+}
+
+static void spin(void *context, int file)
+{
+    volatile int forever = 1;
+    (void)context;
+    (void)file;
+    progress_begin(PROGRESS_OP, OP_DEFRAGMENT, 5);
+    while (forever) {
+    }
+}
+
+static void wait_for_ever(void *context, int file)
+{
+    (void)context;
+    (void)file;
+    progress_begin(PROGRESS_OP, OP_LOAD, 5);
+    for (;;) {
+        (void)pause();
+    }
+}
+
+/* Call after call, each of them short: no hang, however long all of them take. */
+static void work_long(void *context, int file)
+{
+    volatile uint64_t sum = 0;
+    (void)context;
+    (void)file;
+    for (uint32_t i = 0; i < 300; i++) {
+        progress_begin(PROGRESS_OP, OP_ALLOC, i);
+        for (uint32_t k = 0; k < 1000000; k++) {
+            sum = sum + k;
+        }
+        progress_end();
+    }
+}
+
+static enum child_end run(void (*work)(void *context, int file), void *context, struct death *death)
+{
+    const struct child_job job = {.work = work,
+                                  .context = context,
+                                  .duration_ns = DURATION_NS,
+                                  .op_timeout_ns = OP_TIMEOUT_NS,
+                                  .stuck_ns = STUCK_NS};
+    struct writing answer;
+    writing_init(&answer);
+    const enum child_end end = child_work(&job, &answer, death);
+    writing_deinit(&answer);
+    return end;
+}
+
+static void check_signature(void (*work)(void *context, int file), void *context,
+                            const char *wanted)
+{
+    char signature[SIGNATURE_BYTES];
+    struct death *death = death_create();
+    ck_assert_ptr_nonnull(death);
+    ck_assert_int_ne(run(work, context, death), CHILD_DONE);
+    death_signature(death, signature);
+    ck_assert_msg(strncmp(signature, wanted, strlen(wanted)) == 0, "%s, should be %s", signature,
+                  wanted);
+    death_destroy(death);
+}
+
+START_TEST(a_signal_is_named_with_the_place)
+{
+    static const struct {
+        int number;
+        const char *signature;
+    } cases[] = {{SIGSEGV, "crash: SIGSEGV at end_by_signal"},
+                 {SIGABRT, "crash: SIGABRT at end_by_signal"},
+                 {SIGFPE, "crash: SIGFPE at end_by_signal"},
+                 {SIGTRAP, "crash: SIGTRAP at end_by_signal"},
+                 {SIGKILL, "crash: SIGKILL in free"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int number = cases[i].number;
+        check_signature(end_by_signal, &number, cases[i].signature);
+    }
+}
+END_TEST
+
+START_TEST(an_exit_is_a_death_whatever_its_status)
+{
+    int status = 3;
+    check_signature(die_by_exit, &status, "crash: exit status 3 in alloc");
+    status = 0;
+    check_signature(die_by_exit, &status, "crash: exit status 0 in alloc");
+}
+END_TEST
+
+static void fail_a_check(void *context, int file)
+{
+    (void)file;
+    CHECK(context != NULL);
+}
+
+START_TEST(a_check_of_ours_is_no_death_of_the_target)
+{
+    struct writing answer;
+    char death[CHILD_DEATH_BYTES];
+    int number = SIGABRT;
+    writing_init(&answer);
+    ck_assert_int_eq(child_run(fail_a_check, NULL, DURATION_NS, false, &answer, death),
+                     CHILD_FAULTY);
+    ck_assert_ptr_nonnull(strstr(death, "context != NULL does not hold"));
+    ck_assert_int_eq(child_run(end_by_signal, &number, DURATION_NS, false, &answer, death),
+                     CHILD_DIED);
+    writing_deinit(&answer);
+}
+END_TEST
+
+START_TEST(a_call_that_spins_or_waits_is_a_hang)
+{
+    check_signature(spin, NULL, "hang in defragment");
+    check_signature(wait_for_ever, NULL, "hang in load");
+}
+END_TEST
+
+START_TEST(many_short_calls_are_no_hang)
+{
+    struct death *death = death_create();
+    ck_assert_int_eq(run(work_long, NULL, death), CHILD_DONE);
+    ck_assert_int_eq(death->kind, DEATH_NONE);
+    death_destroy(death);
+}
+END_TEST
+
+static void die_from_outside(void *context, int file)
+{
+    (void)context;
+    (void)file;
+    progress_begin(PROGRESS_OP, OP_ALLOC, 1);
+    (void)kill(getpid(), SIGKILL);
+}
+
+START_TEST(who_sends_sigkill_is_not_said_to_be_the_target)
+{
+    char words[DEATH_WORDS_BYTES];
+    struct death *death = death_create();
+    ck_assert_int_eq(run(die_from_outside, NULL, death), CHILD_DIED);
+    death_describe(death, words);
+    ck_assert_str_eq(
+        words,
+        "the kernel without memory, a limit or somebody ended the target's process: SIGKILL in alloc");
+    death_destroy(death);
+}
+END_TEST
+
+START_TEST(a_check_of_ours_is_no_finding)
+{
+    char signature[SIGNATURE_BYTES], words[DEATH_WORDS_BYTES];
+    int something = 0;
+    struct death *death = death_create();
+    ck_assert_int_eq(run(die_by_check, &something, death), CHILD_DIED);
+    ck_assert_int_eq(death->kind, DEATH_CHECK);
+    death_signature(death, signature);
+    ck_assert_str_eq(signature, "");
+    death_describe(death, words);
+    ck_assert_ptr_nonnull(strstr(words, "a fault of hbmstress: "));
+    ck_assert_ptr_nonnull(strstr(words, "context == NULL does not hold"));
+    death_destroy(death);
+}
+END_TEST
+
+START_TEST(a_trial_that_a_check_of_ours_ended_breaks_no_rule)
+{
+    const struct task task = {.trial = 1};
+    struct last_words *words = last_words_create();
+    struct trial_result trial_result;
+    ck_assert_ptr_nonnull(words);
+    trial_result_init(&trial_result);
+    words->death.kind = DEATH_CHECK;
+    trial_result_make_dead(&task, words, &trial_result);
+    ck_assert_int_eq(trial_result.head.end, TRIAL_RESULT_FAILED);
+    ck_assert_ptr_null(trial_result_rule(&trial_result));
+    ck_assert_uint_eq(trial_result.head.totals.broken, 0);
+    trial_result_deinit(&trial_result);
+    last_words_destroy(words);
+}
+END_TEST
+
+/* --- host memory --- */
+
+START_TEST(host_memory_notices_what_is_written_around_a_piece)
+{
+    for (int offset = -2; offset <= 1; offset++) {
+        struct host_memory memory;
+        host_memory_init(&memory);
+        volatile char *piece = host_memory_alloc(&memory, 24);
+        piece[offset < 0 ? offset : 24 + offset] = 1;
+        host_memory_check(&memory);
+        ck_assert_str_ne(memory.fault, "");
+        host_memory_deinit(&memory);
+    }
+}
+END_TEST
+
+START_TEST(host_memory_is_not_given_back_twice)
+{
+    struct host_memory memory;
+    host_memory_init(&memory);
+    void *pieces[200];
+    for (size_t i = 0; i < 200; i++) {
+        pieces[i] = host_memory_alloc(&memory, i);
+        ck_assert_uint_eq((uintptr_t)pieces[i] % 16, 0);
+        memset(pieces[i], 1, i);
+    }
+    for (size_t i = 0; i < 200; i++) {
+        host_memory_free(&memory, pieces[i * 7 % 200], i * 7 % 200);
+    }
+    ck_assert_str_eq(memory.fault, "");
+    ck_assert_uint_eq(memory.held_bytes, 0);
+    host_memory_free(&memory, pieces[3], 3);
+    ck_assert_str_ne(memory.fault, "");
+    host_memory_deinit(&memory);
+}
+END_TEST
+
+static __attribute__((noinline)) void overrun(void *context, int file)
+{
+    struct host_memory memory;
+    (void)context;
+    (void)file;
+    host_memory_guard(true);
+    host_memory_init(&memory);
+    volatile char *piece = host_memory_alloc(&memory, 32);
+    piece[31] = 1;
+    progress_begin(PROGRESS_OP, OP_ALLOC, 0);
+    piece[32] = 1;
+    progress_end();
+}
+
+START_TEST(the_very_write_beyond_a_guarded_piece_ends_the_process)
+{
+    check_signature(overrun, NULL, "crash: SIGSEGV at overrun");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("death");
+    TCase *tests = tcase_create("death");
+    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, a_signal_is_named_with_the_place);
+    tcase_add_test(tests, an_exit_is_a_death_whatever_its_status);
+    tcase_add_test(tests, a_check_of_ours_is_no_death_of_the_target);
+    tcase_add_test(tests, a_call_that_spins_or_waits_is_a_hang);
+    tcase_add_test(tests, many_short_calls_are_no_hang);
+    tcase_add_test(tests, who_sends_sigkill_is_not_said_to_be_the_target);
+    tcase_add_test(tests, a_check_of_ours_is_no_finding);
+    tcase_add_test(tests, a_trial_that_a_check_of_ours_ended_breaks_no_rule);
+    tcase_add_test(tests, host_memory_notices_what_is_written_around_a_piece);
+    tcase_add_test(tests, host_memory_is_not_given_back_twice);
+    tcase_add_test(tests, the_very_write_beyond_a_guarded_piece_ends_the_process);
+    return suite_run(suite);
+}

@@ -1,0 +1,249 @@
+/* What goes out in the words of other tools is as they write it, and comes in again as the same
+ * requests. */
+#include "formats/formats.h"
+#include "harness/op/ops_file.h"
+#include "harness/trial/trial_run.h"
+#include "targets/targets.h"
+#include "tests/cli/export_rig.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- RMM --- */
+
+static const char plain_list[] =
+    "hbmstress-ops 1\ncapacity 1M\ngranule 512\ntarget hbm\noption defrag=none\n\n"
+    "0: alloc size=100000\n1: alloc size=512\n2: alloc size=700\n3: free block=1\n"
+    "4: alloc size=2M\n5: advance delay=90m\n6: alloc size=300K\n7: free block=0\n"
+    "8: alloc size=12345\n9: free block=6\n";
+
+START_TEST(a_log_of_rmm_has_its_header_and_rows)
+{
+    struct told told;
+    char *text = told_export(plain_list, &exporter_rmm, &told);
+    ck_assert_str_eq(text, "Thread,Time,Action,Pointer,Size,Stream\n"
+                           "0,00:00:00.000000,allocate,0x100000000e7800,100000,0x0\n"
+                           "0,00:00:00.000000,allocate,0x100000000e7600,512,0x0\n"
+                           "0,00:00:00.000000,allocate,0x100000000e7200,700,0x0\n"
+                           "0,00:00:00.000000,free,0x100000000e7600,512,0x0\n"
+                           "0,00:00:00.000000,allocate failure,(nil),2097152,0x0\n"
+                           "0,01:30:00.000000,allocate,0x1000000009c200,307200,0x0\n"
+                           "0,01:30:00.000000,free,0x100000000e7800,100000,0x0\n"
+                           "0,01:30:00.000000,allocate,0x100000000fce00,12345,0x0\n"
+                           "0,01:30:00.000000,free,0x1000000009c200,307200,0x0\n");
+    free(text);
+    told_deinit(&told);
+}
+END_TEST
+
+/* The requests and frees of a list, without what makes no difference to a log. */
+static void assert_same_requests(const struct op_list *ops, const char *const *expected,
+                                 size_t count)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < ops->count; i++) {
+        char text[OP_TEXT_BYTES];
+        const struct op *op = &ops->ops[i];
+        if (op->kind != OP_ALLOC && op->kind != OP_FREE) {
+            continue;
+        }
+        struct op plain = op_make((enum op_kind)op->kind);
+        plain.ref = op->kind == OP_FREE ? op->ref : OP_NONE;
+        const bool is_rounded = op->kind == OP_ALLOC &&
+                                op->unpadded_bytes != 0; /* PyTorch's blocks are, to 512 */
+        plain.size_bytes = is_rounded ? op->unpadded_bytes : op->size_bytes;
+        ck_assert_uint_lt(found, count);
+        ck_assert_str_eq(op_print(&plain, text), expected[found]);
+        found++;
+    }
+    ck_assert_uint_eq(found, count);
+}
+
+static bool import_exported(const char *format, const char *text, struct import *import)
+{
+    struct import_error error = {0};
+    if (format_find(format) == NULL) {
+        printf("skipped: format %s is not there\n", format);
+        return false;
+    }
+    import_init(import);
+    ck_assert_msg(import_text(text, strlen(text), "auto", NULL, import, &error) == IMPORT_OK,
+                  "%zu: %s", error.line, error.reason);
+    ck_assert_str_eq(import->format->name, format);
+    return true;
+}
+
+/* What is written comes in as the requests and frees of the plain list. */
+static void assert_comes_back(const struct exporter *exporter, const char *format)
+{
+    static const char *const expected[] = {
+        "alloc size=100000", "alloc size=512", "alloc size=700",   "free block=1", "alloc size=2M",
+        "alloc size=300K",   "free block=0",   "alloc size=12345", "free block=5"};
+    struct told told;
+    static struct import import;
+    char *text = told_export(plain_list, exporter, &told);
+    if (import_exported(format, text, &import)) {
+        assert_same_requests(&import.ops, expected, sizeof expected / sizeof expected[0]);
+        import_deinit(&import);
+    }
+    free(text);
+    told_deinit(&told);
+}
+
+START_TEST(a_log_of_rmm_comes_back_as_the_same_requests)
+{
+    assert_comes_back(&exporter_rmm, "rmm");
+}
+END_TEST
+
+/* --- PyTorch --- */
+
+static uint64_t number_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    ck_assert_msg(json_is_integer(value), "no %s", key);
+    return (uint64_t)json_integer_value(value);
+}
+
+static const char *string_of(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    ck_assert_ptr_nonnull(value);
+    return value;
+}
+
+/* Blocks tile the segment, and their sums are its own. */
+static void check_segment(const json_t *segment)
+{
+    uint64_t address = number_of(segment, "address");
+    uint64_t allocated = 0, active = 0, requested = 0;
+    size_t i;
+    json_t *block;
+    json_array_foreach(json_object_get(segment, "blocks"), i, block)
+    {
+        const char *state = string_of(block, "state");
+        const uint64_t size = number_of(block, "size");
+        ck_assert_uint_eq(number_of(block, "address"), address);
+        address += size;
+        allocated += strcmp(state, "active_allocated") == 0 ? size : 0;
+        active += strcmp(state, "inactive") != 0 ? size : 0;
+        requested += number_of(block, "requested_size");
+    }
+    ck_assert_uint_eq(address, number_of(segment, "address") + number_of(segment, "total_size"));
+    ck_assert_uint_eq(allocated, number_of(segment, "allocated_size"));
+    ck_assert_uint_eq(active, number_of(segment, "active_size"));
+    ck_assert_uint_eq(requested, number_of(segment, "requested_size"));
+}
+
+/* Each event has what it must; allocs less completed frees is what is active at the end. */
+static void check_trace(const json_t *trace, const json_t *segment)
+{
+    size_t live = 0, active = 0, i;
+    json_t *event, *block;
+    json_array_foreach(trace, i, event)
+    {
+        const char *action = string_of(event, "action");
+        ck_assert(json_is_array(json_object_get(event, "frames")));
+        (void)number_of(event, "size");
+        (void)number_of(event, "time_us");
+        (void)number_of(event, "stream");
+        (void)number_of(event, strcmp(action, "oom") == 0 ? "device_free" : "addr");
+        live += strcmp(action, "alloc") == 0 ? 1 : 0;
+        live -= strcmp(action, "free_completed") == 0 ? 1 : 0;
+    }
+    json_array_foreach(json_object_get(segment, "blocks"), i, block)
+    {
+        active += strcmp(string_of(block, "state"), "inactive") != 0 ? 1 : 0;
+    }
+    ck_assert_uint_eq(live, active);
+}
+
+START_TEST(a_snapshot_of_pytorch_is_tiled_and_has_the_events_that_led_there)
+{
+    struct told told;
+    json_error_t error;
+    char *text = told_export(told_list, &exporter_torch_snapshot, &told);
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    ck_assert_msg(root != NULL, "%d: %s", error.line, error.text);
+    const json_t *segments = json_object_get(root, "segments");
+    const json_t *traces = json_object_get(root, "device_traces");
+    ck_assert_uint_eq(json_array_size(segments), 1);
+    ck_assert_uint_eq(json_array_size(traces), 1);
+    check_segment(json_array_get(segments, 0));
+    check_trace(json_array_get(traces, 0), json_array_get(segments, 0));
+    ck_assert_ptr_nonnull(strstr(text, "\"active_pending_free\""));
+    ck_assert_ptr_nonnull(strstr(text, "\"name\":\"jit_step\""));
+    json_decref(root);
+    free(text);
+    told_deinit(&told);
+}
+END_TEST
+
+START_TEST(a_snapshot_of_pytorch_comes_back_as_the_same_requests)
+{
+    assert_comes_back(&exporter_torch_snapshot, "torch_snapshot");
+}
+END_TEST
+
+static uint64_t failure_count(const struct told *told)
+{
+    uint64_t count = 0;
+    for (size_t i = 0; i < told->count; i++) {
+        count += told->events[i].action == EXPORT_FAILED ? 1 : 0;
+    }
+    return count;
+}
+
+/* The granule is that of the list, or PyTorch's where the list has a larger one. */
+START_TEST(a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity)
+{
+    static const char *const granules[] = {"1", "128", "512", "4K"};
+    static const char ops[] =
+        "0: alloc size=300000\n1: alloc size=40000\n2: alloc size=700\n3: free block=1\n"
+        "4: alloc size=800000\n5: load size=9000 stack=20000\n6: free block=2\n"
+        "7: alloc size=730000\n8: alloc size=719000\n9: execute program=5 delay=1s\n"
+        "10: alloc size=4K\n";
+    char text[1024];
+    snprintf(text, sizeof text, "hbmstress-ops 1\ncapacity 1M\ngranule %s\ntarget hbm\n%s",
+             granules[_i], ops);
+    struct told told;
+    static struct import import;
+    struct trial trial;
+    char reason[RUN_REASON_BYTES];
+    char *exported = told_export(text, &exporter_torch_snapshot, &told);
+    ck_assert_uint_gt(failure_count(&told), 1);
+    ck_assert(import_exported("torch_snapshot", exported, &import));
+    ck_assert_uint_eq(import.setup.capacity_bytes, 1 << 20);
+    ck_assert(trial_replay(target_find("hbm"), &import.setup, &import.ops, NULL, &trial, reason));
+    ck_assert_uint_eq(trial.totals.ooms, failure_count(&told));
+    trial_deinit(&trial);
+    import_deinit(&import);
+    free(exported);
+    told_deinit(&told);
+}
+END_TEST
+
+static Suite *suite_make(void)
+{
+    Suite *suite = suite_create("export_formats");
+    TCase *cases = tcase_create("export_formats");
+    tcase_set_timeout(cases, 300);
+    tcase_add_test(cases, a_log_of_rmm_has_its_header_and_rows);
+    tcase_add_test(cases, a_log_of_rmm_comes_back_as_the_same_requests);
+    tcase_add_test(cases, a_snapshot_of_pytorch_is_tiled_and_has_the_events_that_led_there);
+    tcase_add_loop_test(cases, a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity,
+                        0, 4);
+    tcase_add_test(cases, a_snapshot_of_pytorch_comes_back_as_the_same_requests);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+int main(void)
+{
+    return suite_run(suite_make());
+}

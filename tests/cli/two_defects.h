@@ -1,0 +1,12 @@
+/* libhbm with two defects at once: one on every third request of six granules or more, one on the
+ * third free. */
+#ifndef TESTS_CLI_TWO_DEFECTS_H
+#define TESTS_CLI_TWO_DEFECTS_H
+
+#include "harness/target.h"
+
+extern const struct target two_rules;      /* too_small in alloc, counters in free */
+extern const struct target rule_and_crash; /* too_small in alloc, SIGABRT in free */
+extern const struct target two_crashes;    /* SIGABRT in both */
+
+#endif

@@ -1,0 +1,302 @@
+/* A leak is named among 40 tags and noise, and is not cried where there is none; the trend test
+ * alone is held to what it says of itself. */
+#include "diagnosis/cause.h"
+#include "diagnosis/leak.h"
+#include "diagnosis/survivors.h"
+#include "diagnosis/trend.h"
+#include "harness/base/random.h"
+#include "targets/targets.h"
+#include "tests/diagnosis/leak_traces.h"
+#include "tests/helpers/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum {
+    STEP_COUNT = 20000,
+    SEED_COUNT = 100,
+    NAMED_COUNT_MIN = 95,
+    SEED_FIRST = 1000, /* no threshold was chosen on these seeds */
+    RUN_STEP_COUNT = 1500,
+    WALK_COUNT = 2000
+};
+
+static const char *const habit_names[HABIT_COUNT] = {
+    "permanent", "batch",     "cache", "phases", "periodic",
+    "walk",      "late step", "ring",  "pool",   "saturating"};
+
+struct score {
+    uint32_t named, by_trend, others, trend_alone;
+};
+
+static bool trend_is_cried(const struct leak_trace *trace, int *tag)
+{
+    const uint32_t tag_count = leak_tag_count(&trace->evidence);
+    struct trend trend;
+    for (*tag = 0; *tag < LEAK_TRACE_TAG_COUNT; (*tag)++) {
+        if (leak_trend(&trace->evidence, (uint8_t)*tag, tag_count, &trend) == TREND_GROWS) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void judge(const struct leak_trace *trace, uint64_t seed, struct score *score)
+{
+    struct diagnosis diagnosis;
+    int tag;
+    diagnosis_init(&diagnosis, &cause_leak);
+    cause_leak.find(&trace->evidence, &diagnosis);
+    const bool is_told = diagnosis.confidence >= DIAGNOSIS_POSSIBLE;
+    const bool is_right = is_told && diagnosis.has_tag && diagnosis.tag == trace->leaking_tag;
+    score->named += is_right;
+    score->by_trend += is_right && diagnosis.confidence >= DIAGNOSIS_SURE;
+    score->others += is_told && !is_right;
+    score->trend_alone += trend_is_cried(trace, &tag);
+    if (trace->leaking_tag != LEAK_TRACE_LEAK_NONE && !is_right) {
+        printf("  seed %llu: not named: tag %d, %s, %llu blocks, %llu bytes\n",
+               (unsigned long long)seed, trace->leaking_tag, habit_names[trace->habit],
+               (unsigned long long)trace->leaked_count, (unsigned long long)trace->leaked_bytes);
+    }
+    if (is_told && !is_right) {
+        printf("  seed %llu: cried: %s\n", (unsigned long long)seed, diagnosis.text);
+    }
+}
+
+static struct score judge_seeds(uint64_t first, uint32_t count, bool has_leak)
+{
+    static struct leak_trace trace;
+    struct score score = {0};
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        leak_trace_make(&trace, seed, STEP_COUNT, has_leak, false);
+        judge(&trace, seed, &score);
+        leak_trace_deinit(&trace);
+    }
+    printf(
+        "%u traces %s a leak: named %u (%u of them by their trend, too), another tag cried %u, a trend seen in %u\n",
+        count, has_leak ? "with" : "without", score.named, score.by_trend, score.others,
+        score.trend_alone);
+    return score;
+}
+
+START_TEST(the_leaking_tag_is_named)
+{
+    const struct score score = judge_seeds(SEED_FIRST, SEED_COUNT, true);
+    ck_assert_uint_ge(score.named, NAMED_COUNT_MIN);
+    ck_assert_uint_eq(score.others, 0);
+}
+END_TEST
+
+START_TEST(no_leak_is_cried_where_there_is_none)
+{
+    const struct score score = judge_seeds(SEED_FIRST, SEED_COUNT, false);
+    ck_assert_uint_eq(score.others, 0);
+}
+END_TEST
+
+/* --- a run --- */
+
+/* The same list through a target: what the run records gives the same answer as what the generator
+ * noted. */
+START_TEST(a_leak_is_named_from_a_run_as_well)
+{
+    static struct leak_trace trace;
+    static struct history history;
+    struct evidence evidence;
+    struct diagnosis simulated;
+    struct diagnosis run_through;
+    char reason[RUN_REASON_BYTES];
+    leak_trace_make(&trace, SEED_FIRST + 1, RUN_STEP_COUNT, true, true);
+    diagnosis_init(&simulated, &cause_leak);
+    cause_leak.find(&trace.evidence, &simulated);
+    ck_assert_int_eq(simulated.tag, trace.leaking_tag);
+    trace.setup.capacity_bytes = UINT64_C(1) << 40;
+    struct run *run = run_create(target_find("hbm"), &trace.setup, reason);
+    ck_assert_ptr_nonnull(run);
+    history_init(&history);
+    for (size_t i = 0; i < trace.ops.count; i++) {
+        ck_assert_int_eq(run_step(run, &trace.ops.ops[i])->kind, VERDICT_NONE);
+        history_step(&history, run);
+    }
+    evidence_take(&history, run, &trace.verdict, &evidence);
+    diagnosis_init(&run_through, &cause_leak);
+    cause_leak.find(&evidence, &run_through);
+    ck_assert_str_eq(simulated.text, run_through.text);
+    ck_assert_uint_eq(simulated.confidence, run_through.confidence);
+    evidence_deinit(&evidence);
+    history_deinit(&history);
+    run_destroy(run);
+    leak_trace_deinit(&trace);
+}
+END_TEST
+
+/* --- the history --- */
+
+START_TEST(a_history_of_any_length_stays_within_its_bound)
+{
+    static struct history history;
+    uint64_t tag_bytes[OP_TAG_COUNT] = {0};
+    history_init(&history);
+    for (uint32_t op = 0; op < 100000; op++) {
+        /* One op in 5000 brings the tag to its floor, another one to its top. */
+        tag_bytes[7] = op % 5000 == 17 ? 1 : op % 5000 == 18 ? 999 : 500;
+        history_take(&history, &(struct history_note){.op = op,
+                                                      .makes = true,
+                                                      .made_tag = 7,
+                                                      .tag_bytes = tag_bytes,
+                                                      .in_use_bytes = tag_bytes[7]});
+    }
+    const struct history_host *host = &history.hosts[0];
+    ck_assert_uint_le(host->count, HISTORY_SAMPLE_COUNT_MAX);
+    ck_assert_uint_gt(host->count, HISTORY_SAMPLE_COUNT_MAX / 2 - 1);
+    uint32_t floors = 0;
+    uint32_t tops = 0;
+    uint64_t made = 0;
+    for (uint32_t i = 0; i < host->count; i++) {
+        ck_assert_uint_eq(host->samples[i].first_op, i * host->interval);
+        floors += host->samples[i].floor_bytes[7] == 1;
+        tops += host->samples[i].top_bytes[7] == 999;
+        made += host->samples[i].made_count;
+    }
+    ck_assert_uint_eq(floors, 20);
+    ck_assert_uint_eq(tops, 20);
+    ck_assert_uint_eq(made, 100000);
+    ck_assert_uint_eq(host->peak_bytes, 999);
+    ck_assert_uint_eq(host->peak_op, 18);
+    ck_assert_uint_eq(host->rises[0].op, 18);
+    ck_assert_uint_eq(host->rises[0].bytes, 998);
+    history_deinit(&history);
+}
+END_TEST
+
+/* --- the trend test alone --- */
+
+enum { FLOOR_COUNT = 200 };
+static uint64_t floors[FLOOR_COUNT];
+static const double ALPHA = LEAK_ALPHA / 40;
+
+static enum trend_answer answer(void)
+{
+    struct trend trend;
+    return trend_test(floors, FLOOR_COUNT, ALPHA, &trend);
+}
+
+START_TEST(a_line_under_noise_grows_with_its_slope)
+{
+    struct random random;
+    struct trend trend;
+    random_init(&random, 5);
+    for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
+        floors[i] = 100000 + 100 * i + random_below(&random, 200);
+    }
+    ck_assert_int_eq(trend_test(floors, FLOOR_COUNT, ALPHA, &trend), TREND_GROWS);
+    ck_assert_double_gt(trend.slope_bytes, 90);
+    ck_assert_double_lt(trend.slope_bytes, 110);
+    ck_assert_uint_eq(trend.first % 4, 0);
+}
+END_TEST
+
+START_TEST(warm_up_is_no_trend)
+{
+    for (uint64_t length = 10; length <= FLOOR_COUNT * 6 / 10; length += 10) {
+        for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
+            floors[i] = (i < length ? i : length) * 1000;
+        }
+        ck_assert_msg(answer() != TREND_GROWS, "warm-up of %llu of %d", (unsigned long long)length,
+                      FLOOR_COUNT);
+    }
+    for (int i = 0; i < FLOOR_COUNT; i++) {
+        floors[i] = (uint64_t)(1e6 * (1 - exp(-i * 5.0 / FLOOR_COUNT)));
+    }
+    ck_assert_int_ne(answer(), TREND_GROWS);
+}
+END_TEST
+
+START_TEST(steps_are_no_trend)
+{
+    struct random random;
+    random_init(&random, 6);
+    for (int count = 1; count <= 8; count++) {
+        for (int i = 0; i < FLOOR_COUNT; i++) {
+            floors[i] = 1000 + (uint64_t)(i * count / FLOOR_COUNT) * 100000 +
+                        random_below(&random, 50);
+        }
+        ck_assert_msg(answer() != TREND_GROWS, "%d steps", count);
+    }
+}
+END_TEST
+
+START_TEST(periods_are_no_trend)
+{
+    for (uint64_t period = 2; period <= FLOOR_COUNT * 3 / 4; period++) {
+        for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
+            floors[i] = 5000 + i % period * 1000;
+        }
+        ck_assert_msg(answer() != TREND_GROWS, "period %llu", (unsigned long long)period);
+    }
+}
+END_TEST
+
+START_TEST(a_trend_is_seen_through_steps)
+{
+    for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
+        floors[i] = 100 * i + (i > 70 ? 1000000 : 0) + (i > 150 ? 500000 : 0);
+    }
+    ck_assert_int_eq(answer(), TREND_GROWS);
+}
+END_TEST
+
+/* Bounded or not, and however slow, a walk drifts beyond chance no more often than alpha says. */
+START_TEST(random_walks_are_no_trend)
+{
+    uint32_t cried = 0;
+    for (uint64_t seed = 1; seed <= WALK_COUNT; seed++) {
+        struct random random;
+        random_init(&random, seed);
+        const uint64_t bound = random_log_uniform(&random, 10, 100000);
+        uint64_t at = random_below(&random, bound);
+        for (int i = 0; i < FLOOR_COUNT; i++) {
+            const bool goes_up = at == 0 || (at < bound && random_chance(&random, 1, 2));
+            at = goes_up ? at + 1 : at - 1;
+            floors[i] = at * 1000;
+        }
+        cried += answer() == TREND_GROWS;
+    }
+    ck_assert_uint_eq(cried, 0);
+}
+END_TEST
+
+START_TEST(a_short_series_says_nothing)
+{
+    struct trend trend;
+    for (uint64_t i = 0; i < FLOOR_COUNT; i++) {
+        floors[i] = i;
+    }
+    ck_assert_int_eq(trend_test(floors, TREND_FLOOR_COUNT_MIN - 1, ALPHA, &trend), TREND_SHORT);
+    ck_assert_int_eq(trend_test(floors, TREND_FLOOR_COUNT_MIN, ALPHA, &trend), TREND_GROWS);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("leak");
+    TCase *trends = tcase_create("trends");
+    tcase_add_test(trends, a_line_under_noise_grows_with_its_slope);
+    tcase_add_test(trends, warm_up_is_no_trend);
+    tcase_add_test(trends, steps_are_no_trend);
+    tcase_add_test(trends, periods_are_no_trend);
+    tcase_add_test(trends, a_trend_is_seen_through_steps);
+    tcase_add_test(trends, random_walks_are_no_trend);
+    tcase_add_test(trends, a_short_series_says_nothing);
+    suite_add_tcase(suite, trends);
+    TCase *histories = tcase_create("histories");
+    tcase_add_test(histories, a_history_of_any_length_stays_within_its_bound);
+    tcase_add_test(histories, a_leak_is_named_from_a_run_as_well);
+    suite_add_tcase(suite, histories);
+    TCase *traces = tcase_create("traces");
+    tcase_set_timeout(traces, 300);
+    tcase_add_test(traces, the_leaking_tag_is_named);
+    tcase_add_test(traces, no_leak_is_cried_where_there_is_none);
+    suite_add_tcase(suite, traces);
+    return suite_run(suite);
+}

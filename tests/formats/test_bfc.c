@@ -1,0 +1,448 @@
+/* Dumps of the BFC allocator, of our own making and from the field: each chunk comes to lie at its
+ * place, and the request fails as the log says. */
+#include "harness/model/model.h"
+#include "harness/run/run.h"
+#include "targets/targets.h"
+#include "tests/formats/bfc_rig.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DATA HBMSTRESS_FIELD_DATA "/data/bfc_oom/"
+enum { CHUNK_COUNT_MAX = 4096 };
+
+/* --- what a file says, read in the simplest way --- */
+
+struct chunk {
+    uint64_t address, size_bytes, offset;
+    bool is_in_use, is_pending, begins_region;
+};
+struct facts {
+    struct chunk chunks[CHUNK_COUNT_MAX];
+    size_t count, in_use_count, pending_count, hole_count, gap_count;
+    uint64_t in_use_bytes, free_bytes, largest_bytes, device_bytes;
+    uint64_t stats_bytes; /* InUse of the statistics */
+};
+
+/* The decimal number behind the words in the line. */
+static uint64_t number_behind(const char *line, const char *words)
+{
+    const char *at = strstr(line, words);
+    return at == NULL ? 0 : strtoull(at + strlen(words), NULL, 10);
+}
+
+static void take_line(struct facts *facts, const char *line, bool *is_new_region)
+{
+    static const char *const words[] = {"InUse at ", "Chunk at ", "Free at ", "Free  at "};
+    *is_new_region = *is_new_region || strstr(line, "Next region of size") != NULL;
+    if (strncmp(line, "InUse:", 6) == 0) {
+        facts->stats_bytes = number_behind(line, "InUse:");
+    }
+    for (size_t i = 0; i < 4; i++) {
+        const char *at = strstr(line, words[i]);
+        if (at == NULL || strstr(line, " of size ") == NULL) {
+            continue;
+        }
+        ck_assert_uint_lt(facts->count, CHUNK_COUNT_MAX);
+        facts->chunks[facts->count++] = (struct chunk){
+            .address = strtoull(at + strlen(words[i]), NULL, 16),
+            .size_bytes = number_behind(line, " of size "),
+            .is_in_use = i < 2,
+            .is_pending = i >= 2 && number_behind(line, "freed_at_count ") > 0,
+            .begins_region = *is_new_region,
+        };
+        *is_new_region = false;
+    }
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+    const struct chunk *x = a;
+    const struct chunk *y = b;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+/* From the bottom up, with a granule of 256 for each gap. */
+static void lay_out(struct facts *facts)
+{
+    uint64_t end = 0;
+    qsort(facts->chunks, facts->count, sizeof facts->chunks[0], compare_addresses);
+    for (size_t i = 0; i < facts->count; i++) {
+        struct chunk *chunk = &facts->chunks[i];
+        if (i > 0 &&
+            (chunk->begins_region || chunk[-1].address + chunk[-1].size_bytes != chunk->address)) {
+            end += 256;
+            facts->gap_count++;
+        }
+        chunk->offset = end;
+        end += chunk->size_bytes;
+        facts->in_use_count += chunk->is_in_use;
+        facts->pending_count += chunk->is_pending;
+        facts->in_use_bytes += chunk->is_in_use ? chunk->size_bytes : 0;
+        if (!chunk->is_in_use && !chunk->is_pending) {
+            facts->free_bytes += chunk->size_bytes;
+            facts->hole_count++;
+            facts->largest_bytes = chunk->size_bytes > facts->largest_bytes ? chunk->size_bytes
+                                                                            : facts->largest_bytes;
+        }
+    }
+    facts->device_bytes = end;
+}
+
+/* Of the rig.text that was read, up to the end of the first dump. */
+static void read_facts(struct facts *facts)
+{
+    static char copy[BFC_TEXT_BYTES_MAX];
+    bool is_new_region = false;
+    memset(facts, 0, sizeof *facts);
+    memcpy(copy, rig.text, rig.length + 1);
+    for (char *line = strtok(copy, "\r\n"); line != NULL && facts->stats_bytes == 0;
+         line = strtok(NULL, "\r\n")) {
+        take_line(facts, line, &is_new_region);
+    }
+    lay_out(facts);
+}
+
+/* --- replay --- */
+
+static struct run *start(const char *defrag)
+{
+    char reason[RUN_REASON_BYTES] = "";
+    struct setup setup = rig.import.setup;
+    ck_assert(setup_set_option(&setup, "defrag", defrag));
+    struct run *run = run_create(target_find("hbm"), &setup, reason);
+    ck_assert_msg(run != NULL, "%s", reason);
+    return run;
+}
+
+/* All ops but the request. */
+static void rebuild(struct run *run)
+{
+    for (size_t i = 0; i + 1 < rig.import.ops.count; i++) {
+        const struct verdict *verdict = run_step(run, &rig.import.ops.ops[i]);
+        ck_assert_msg(verdict->kind == VERDICT_NONE, "op %zu: %s", i, verdict->reason);
+        ck_assert_uint_eq(run_observation(run)->skipped, 0);
+        ck_assert_int_eq(run_observation(run)->result, TARGET_OK);
+    }
+}
+
+static enum target_result request(struct run *run, const struct verdict **verdict)
+{
+    *verdict = run_step(run, &rig.import.ops.ops[rig.import.ops.count - 1]);
+    return (enum target_result)run_observation(run)->result;
+}
+
+static void finish(struct run *run)
+{
+    const struct verdict *verdict = run_finish(run);
+    ck_assert_msg(verdict->kind == VERDICT_NONE, "%s", verdict->reason);
+    run_destroy(run);
+}
+
+static const struct block *block_at(const struct model *model, uint64_t address)
+{
+    for (size_t i = 0; i < model_live_count(model); i++) {
+        if (model_live(model, i)->address == address) {
+            return model_live(model, i);
+        }
+    }
+    return NULL;
+}
+
+static void check_heap(const struct run *run, const struct facts *facts)
+{
+    const struct model *model = run_model(run, 0);
+    ck_assert_uint_eq(model_capacity_bytes(model), facts->device_bytes);
+    ck_assert_uint_eq(model_live_count(model), facts->in_use_count);
+    ck_assert_uint_eq(model_free_bytes(model), facts->free_bytes);
+    ck_assert_uint_eq(model_hole_count(model), facts->hole_count);
+    ck_assert_uint_eq(model_largest_hole_bytes(model), facts->largest_bytes);
+    for (size_t i = 0; i < facts->count; i++) {
+        const struct chunk *chunk = &facts->chunks[i];
+        const struct block *block = block_at(model, chunk->offset);
+        ck_assert_int_eq(block != NULL, chunk->is_in_use);
+        ck_assert_uint_eq(block == NULL ? chunk->size_bytes : block->size_bytes, chunk->size_bytes);
+    }
+}
+
+static uint64_t said_value(enum said_kind kind)
+{
+    for (size_t i = 0; i < rig.import.said_count; i++) {
+        if (rig.import.said[i].kind == kind && rig.import.said[i].op == rig.import.ops.count - 1) {
+            return rig.import.said[i].value;
+        }
+    }
+    return UINT64_MAX;
+}
+
+/* Whether the request would be granted if all blocks in use could be moved. */
+static bool moves_would_help(void)
+{
+    const struct verdict *verdict = NULL;
+    struct run *run = start("repack");
+    rebuild(run);
+    const enum target_result result = request(run, &verdict);
+    ck_assert_int_ne(verdict->kind, VERDICT_PREMATURE);
+    ck_assert_int_ne(verdict->kind, VERDICT_BROKEN);
+    finish(run);
+    return result == TARGET_OK;
+}
+
+/* The import that was just made is what its rig.text says, chunk by chunk, and ends as it says. */
+static bool check_replay(void)
+{
+    static struct facts facts;
+    const struct verdict *verdict = NULL;
+    read_facts(&facts);
+    ck_assert_uint_eq(facts.in_use_bytes, facts.stats_bytes);
+    struct run *run = start("none");
+    rebuild(run);
+    check_heap(run, &facts);
+    ck_assert_int_eq(request(run, &verdict), TARGET_NO_MEMORY);
+    ck_assert_int_eq(verdict->kind, VERDICT_JUSTIFIED);
+    ck_assert_uint_eq(verdict->free_bytes, facts.free_bytes);
+    ck_assert_uint_eq(verdict->requested_bytes,
+                      rig.import.ops.ops[rig.import.ops.count - 1].size_bytes);
+    finish(run);
+    ck_assert_uint_eq(said_value(SAID_FAILED), 0);
+    ck_assert_uint_eq(said_value(SAID_FREE_BYTES), facts.free_bytes);
+    ck_assert_uint_eq(said_value(SAID_LARGEST_HOLE_BYTES), facts.largest_bytes);
+    /* What is retired or pending counts as in use in a run, but not in the statistics. */
+    const bool is_comparable = facts.gap_count == 0 && facts.pending_count == 0;
+    ck_assert_uint_eq(said_value(SAID_IN_USE_BYTES),
+                      is_comparable ? facts.stats_bytes : UINT64_MAX);
+    return moves_would_help();
+}
+
+/* --- our own files --- */
+
+static const struct {
+    const char *name;
+    uint64_t in_use_bytes, free_bytes, largest_bytes, request_bytes;
+    size_t op_count;
+    bool moves_would_help;
+} own[] = {
+    {"tf08.log", 3148288, 2097664, 2097152, 2621440, 10, false},
+    {"tf11.log", 11540480, 12582912, 7340032, 8388608, 10, true},
+    {"tf14.log", 6648832, 8388864, 4194304, 4659712, 13, true},
+    {"tf22_windows.log", 1163776, 1064448, 524288, 614400, 16, true},
+    {"tf25_operations.log", 12584960, 2097152, 1048576, 3670016, 14, false},
+    {"xla_two_dumps.log", 12000000, 4500224, 3500032, 4000000, 8, true},
+    {"bare.log", 2304, 1536, 1024, 2048, 7, false},
+};
+enum { OWN_COUNT = sizeof own / sizeof own[0] };
+
+START_TEST(a_dump_of_each_era_is_rebuilt_chunk_by_chunk_and_fails_as_it_did)
+{
+    ck_assert_msg(rig_import_own(own[_i].name) == IMPORT_OK, "%s:%zu: %s", own[_i].name,
+                  rig.error.line, rig.error.reason);
+    ck_assert_str_eq(rig.import.format->name, "bfc");
+    ck_assert_uint_eq(rig.import.setup.granule_bytes, 256);
+    ck_assert_uint_eq(rig.import.ops.count, own[_i].op_count);
+    ck_assert_uint_eq(rig.import.ops.ops[rig.import.ops.count - 1].size_bytes,
+                      own[_i].request_bytes);
+    ck_assert_uint_eq(said_value(SAID_FREE_BYTES), own[_i].free_bytes);
+    ck_assert_uint_eq(said_value(SAID_LARGEST_HOLE_BYTES), own[_i].largest_bytes);
+    ck_assert_int_eq(check_replay(), own[_i].moves_would_help);
+}
+END_TEST
+
+/* Into the rig: the file with the tag in front of each line. */
+static void tag_lines(const char *name, const char *tag)
+{
+    static char plain[BFC_TEXT_BYTES_MAX];
+    ck_assert_int_eq(rig_import_own(name), IMPORT_OK);
+    memcpy(plain, rig.text, rig.length + 1);
+    rig.length = 0;
+    for (const char *line = plain; *line != '\0';) {
+        const size_t line_length = strcspn(line, "\n") +
+                                   1; /* each file of ours ends in a line feed */
+        rig.length += (size_t)snprintf(rig.text + rig.length, sizeof rig.text - rig.length,
+                                       "%s%.*s", tag, (int)line_length, line);
+        ck_assert_uint_lt(rig.length, sizeof rig.text);
+        line += line_length;
+    }
+}
+
+static void check_tagged(const char *name, const char *tag)
+{
+    struct import tagged;
+    import_init(&tagged);
+    tag_lines(name, tag);
+    const enum import_result result = import_text(rig.text, rig.length, "auto", NULL, &tagged,
+                                                  &rig.error);
+    ck_assert_msg(result == IMPORT_OK, "%s, %s:%zu: %s", tag, name, rig.error.line,
+                  rig.error.reason);
+    ck_assert_uint_eq(tagged.ops.count, rig.import.ops.count);
+    for (size_t i = 0; i < tagged.ops.count; i++) {
+        ck_assert(op_equal(&tagged.ops.ops[i], &rig.import.ops.ops[i]));
+    }
+    ck_assert_str_eq(tagged.notes, rig.import.notes);
+    import_deinit(&tagged);
+}
+
+START_TEST(a_tag_that_a_launcher_puts_before_each_line_does_not_matter)
+{
+    static const char *const tags[] = {"[1,0]<stderr>:", "[default0]:", "worker-0:", "0: "};
+    for (size_t i = 0; i < OWN_COUNT; i++) {
+        for (size_t k = 0; k < sizeof tags / sizeof tags[0]; k++) {
+            if (strcmp(own[i].name, "bare.log") != 0) { /* nothing says where the tag ends */
+                check_tagged(own[i].name, tags[k]);
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(operations_become_tags_the_largest_first)
+{
+    ck_assert_int_eq(rig_import_own("tf25_operations.log"), IMPORT_OK);
+    static const char *const names[] = {
+        "Adam/m", "in use", "...block_with_a_very_long_name_17/conv2d_3/Conv2DBackpropFilter",
+        "model/relu 1"};
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_str_eq(rig.import.setup.tags[i + 1], names[i]);
+    }
+    ck_assert_uint_eq(rig.import.ops.ops[rig.import.ops.count - 1].tag,
+                      4); /* it was asked for by model/relu 1 */
+}
+END_TEST
+
+START_TEST(a_chunk_that_waits_for_its_count_is_a_free_that_never_completes)
+{
+    size_t count = 0;
+    ck_assert_int_eq(rig_import_own("tf25_operations.log"), IMPORT_OK);
+    for (size_t i = 0; i < rig.import.ops.count; i++) {
+        const struct op *op = &rig.import.ops.ops[i];
+        const bool is_for_ever = op->kind == OP_FREE_AFTER && op->delay_ns == DELAY_NEVER;
+        count += is_for_ever && rig.import.ops.ops[op->ref].size_bytes == 3 << 20;
+    }
+    ck_assert_uint_eq(count, 1);
+}
+END_TEST
+
+START_TEST(the_first_complete_dump_is_taken_and_the_others_are_counted)
+{
+    ck_assert_int_eq(rig_import_own("xla_two_dumps.log"), IMPORT_OK);
+    ck_assert_ptr_nonnull(strstr(rig.import.notes, "2 dumps in the log; this is the first"));
+    ck_assert_ptr_nonnull(
+        strstr(rig.import.notes, "line 3: GPU_1_bfc ran out of memory: 4000000 bytes were asked"));
+    char *second = strstr(rig.text + 200, "Bin (256)");
+    char *end = strstr(second, "Stats:");
+    memset(second, ' ', (size_t)(end - second)); /* the first is cut now */
+    ck_assert_int_eq(import_text(rig.text, rig.length, NULL, NULL, &rig.import, &rig.error),
+                     IMPORT_OK);
+    ck_assert_uint_eq(rig.import.ops.ops[rig.import.ops.count - 1].size_bytes, 12 << 20);
+    ck_assert_ptr_nonnull(
+        strstr(rig.import.notes, "1 dumps in the log are cut or contradict themselves"));
+}
+END_TEST
+
+/* bare.log behind each. */
+START_TEST(a_request_without_a_dump_is_not_counted_as_a_cut_dump)
+{
+    static const char request[] =
+        "W bfc_allocator.cc:482] Allocator (GPU_0_bfc) ran out of memory trying to allocate "
+        "1.00MiB (rounded to 1048576)requested by op \n";
+    static const struct {
+        const char *behind;
+        bool is_cut;
+    } rows[] = {
+        {"", false},
+        {"W bfc_allocator.cc:494] " /* the map, where only warnings are printed */
+         "**************************************************"
+         "**************************************************\n",
+         false},
+        {"I bfc_allocator.cc:7] BFCAllocator dump for GPU_0_bfc\n", true},
+        {"I bfc_allocator.cc:7] InUse at x\n", true},
+    };
+    static char text[2 * BFC_TEXT_BYTES_MAX];
+    rig_import_own("bare.log");
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        snprintf(text, sizeof text, "%s%s%s", request, rows[i].behind, rig.text);
+        ck_assert_msg(rig_import_text(text, strlen(text)) == IMPORT_OK, "%zu: %s", i,
+                      rig.error.reason);
+        ck_assert_int_eq(strstr(rig.import.notes, "1 dumps in the log are cut") != NULL,
+                         rows[i].is_cut);
+        ck_assert_int_eq(strstr(rig.import.notes, "1 requests in the log failed without a dump") !=
+                             NULL,
+                         !rows[i].is_cut);
+    }
+}
+END_TEST
+
+/* --- from the field --- */
+
+static void measure(const char *name)
+{
+    static struct facts facts;
+    char path[512];
+    snprintf(path, sizeof path, DATA "%s", name);
+    rig_read(path);
+    rig_setup();
+    const enum import_result result = import_text(rig.text, rig.length, "auto", NULL, &rig.import,
+                                                  &rig.error);
+    if (strstr(name, ".PARTIAL.") != NULL) {
+        ck_assert_int_eq(result, IMPORT_INCOMPLETE);
+        printf("%-52s refused, line %zu: %s\n", name, rig.error.line, rig.error.reason);
+    } else {
+        ck_assert_msg(result == IMPORT_OK, "%s:%zu: %s", name, rig.error.line, rig.error.reason);
+        read_facts(&facts);
+        const bool is_served = check_replay();
+        printf("%-52s %3zu chunks in use, %11" PRIu64 " bytes (InUse %" PRIu64 "); free %10" PRIu64
+               ", largest %10" PRIu64 "; asked %10" PRIu64 ": refused; with moves: %s\n",
+               name, facts.in_use_count, facts.in_use_bytes, facts.stats_bytes, facts.free_bytes,
+               facts.largest_bytes, rig.import.ops.ops[rig.import.ops.count - 1].size_bytes,
+               is_served ? "granted" : "refused");
+    }
+    fflush(stdout);
+    rig_teardown();
+}
+
+START_TEST(dumps_from_the_field_are_rebuilt_or_refused_for_what_they_lack)
+{
+    struct dirent **names = NULL;
+    const int count = scandir(DATA, &names, NULL, alphasort);
+    if (count < 0) {
+        printf("skipped: no %s\n", DATA);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        if (strstr(names[i]->d_name, ".log") != NULL) {
+            measure(names[i]->d_name);
+        }
+        free(names[i]);
+    }
+    free(names);
+}
+END_TEST
+
+static Suite *suite_make(void)
+{
+    Suite *suite = suite_create("bfc");
+    TCase *cases = tcase_create("bfc");
+    tcase_add_checked_fixture(cases, rig_setup, rig_teardown);
+    tcase_add_loop_test(cases, a_dump_of_each_era_is_rebuilt_chunk_by_chunk_and_fails_as_it_did, 0,
+                        OWN_COUNT);
+    tcase_add_test(cases, a_tag_that_a_launcher_puts_before_each_line_does_not_matter);
+    tcase_add_test(cases, operations_become_tags_the_largest_first);
+    tcase_add_test(cases, a_chunk_that_waits_for_its_count_is_a_free_that_never_completes);
+    tcase_add_test(cases, the_first_complete_dump_is_taken_and_the_others_are_counted);
+    tcase_add_test(cases, a_request_without_a_dump_is_not_counted_as_a_cut_dump);
+    suite_add_tcase(suite, cases);
+    TCase *field = tcase_create("field");
+    tcase_set_timeout(field, 300);
+    tcase_add_test(field, dumps_from_the_field_are_rebuilt_or_refused_for_what_they_lack);
+    suite_add_tcase(suite, field);
+    return suite;
+}
+
+int main(void)
+{
+    return suite_run(suite_make());
+}

@@ -1,0 +1,265 @@
+/* Every format takes its own small files, says where bad input is wrong, and survives any cut or
+ * damage. */
+#include "formats/formats.h"
+#include "formats/printed_size.h"
+#include "formats/text.h"
+#include "harness/base/random.h"
+#include "harness/base/size.h"
+#include "tests/formats/import_checks.h"
+#include "tests/formats/import_fixture.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/"
+
+static enum import_result import_string(const char *text, const char *format)
+{
+    error = (struct import_error){0};
+    return import_text(text, strlen(text), format, NULL, &import, &error);
+}
+
+/* --- the registry --- */
+
+START_TEST(format_names_are_unique_and_found)
+{
+    for (size_t i = 0; formats[i] != NULL; i++) {
+        ck_assert_ptr_eq(format_find(formats[i]->name), formats[i]);
+        ck_assert(formats[i]->summary[0] != '\0');
+        ck_assert(formats[i]->recognise != NULL && formats[i]->import != NULL);
+    }
+    ck_assert_ptr_null(format_find("nothing"));
+}
+END_TEST
+
+START_TEST(unknown_formats_and_texts_are_refused_with_the_known_names)
+{
+    ck_assert_int_eq(import_string("id,lower,upper,size\na,0,1,1\n", "csv"), IMPORT_UNRECOGNISED);
+    char expected[IMPORT_REASON_BYTES] = "there is no format 'csv'; one of auto";
+    for (size_t i = 0; formats[i] != NULL; i++) {
+        strcat(strcat(expected, ", "), formats[i]->name);
+    }
+    ck_assert_str_eq(error.reason, expected);
+    ck_assert_int_eq(import_string("what is this\n", "auto"), IMPORT_UNRECOGNISED);
+    ck_assert_ptr_nonnull(strstr(error.reason, "static_planning"));
+    ck_assert_uint_eq(error.line, 0);
+}
+END_TEST
+
+START_TEST(what_the_user_fixed_wins)
+{
+    struct setup fixed = {.granule_bytes = 1024, .chip = "v5e", .target = "first_fit"};
+    ck_assert(setup_set_option(&fixed, "defrag", "slide"));
+    const struct import_options options = {.fixed = &fixed};
+    ck_assert_int_eq(
+        import_file(FIELD "static_planning/exclusive.csv", NULL, &options, &import, &error),
+        IMPORT_OK);
+    ck_assert_uint_eq(import.setup.granule_bytes, 1024);
+    ck_assert_uint_eq(import.setup.capacity_bytes, chip_find("v5e")->capacity_bytes);
+    ck_assert_str_eq(import.setup.target, "first_fit");
+    ck_assert_str_eq(setup_option(&import.setup, "defrag"), "slide");
+    fixed.granule_bytes = 48;
+    ck_assert_int_eq(
+        import_file(FIELD "static_planning/exclusive.csv", NULL, &options, &import, &error),
+        IMPORT_INVALID);
+}
+END_TEST
+
+/* A control of two bytes and an escape in three, which lax decoders take for one; letters of others
+ * stay. */
+START_TEST(no_control_character_of_a_text_is_printed)
+{
+    static const char text[] = "Thread,Time,Action,Pointer,Size,Stream\n1,00:00:00.000000,\xC2\x9B"
+                               "2J\xC2\x85"
+                               "\xE0\x80\x9B\x1B[m\xC3\xA9\n";
+    ck_assert_int_eq(import_text(text, sizeof text - 1, "rmm", NULL, &import, &error),
+                     IMPORT_INVALID);
+    ck_assert_msg(strstr(error.reason, ": '??2J??????[m\xC3\xA9'") != NULL, "%s", error.reason);
+}
+END_TEST
+
+/* --- ops --- */
+
+START_TEST(ops_are_read_as_they_are)
+{
+    import_checks_file(FIELD "ops/small.ops", "ops", NULL, &import);
+    import_checks_ops(&import,
+                      "alloc size=8M tag=3\nuse block=0 delay=5ms\nfree_after block=0 event=1\n");
+    ck_assert_str_eq(setup_option(&import.setup, "defrag"), "slide");
+    ck_assert_int_eq(import_string("hbmstress-ops 1\n\n0: alloc sise=8\n", "auto"), IMPORT_INVALID);
+    ck_assert_uint_eq(error.line, 3);
+    ck_assert_uint_eq(error.column, 10);
+}
+END_TEST
+
+/* --- printed sizes --- */
+
+START_TEST(a_printed_size_is_exactly_the_sizes_that_print_so)
+{
+    struct random random;
+    random_init(&random, 1);
+    for (int i = 0; i < 3000; i++) {
+        char text[SIZE_TEXT_BYTES];
+        char edge[SIZE_TEXT_BYTES];
+        struct size_range range;
+        const uint64_t size_bytes = i < 3 ? (uint64_t)i
+                                          : random_log_uniform(&random, 1, UINT64_C(1) << 62);
+        size_print_field(size_bytes, text);
+        ck_assert_msg(printed_size_parse(text, strlen(text), &range), "%s", text);
+        ck_assert(range.low <= size_bytes && size_bytes <= range.high);
+        ck_assert(range.low <= range.nominal && range.nominal <= range.high);
+        size_print_field(range.low, edge);
+        ck_assert_str_eq(edge, text);
+        size_print_field(range.high, edge);
+        ck_assert_str_eq(edge, text);
+        size_print_field(range.high + 1, edge);
+        ck_assert_str_ne(edge, text);
+        if (range.low > 0) {
+            size_print_field(range.low - 1, edge);
+            ck_assert_str_ne(edge, text);
+        }
+    }
+}
+END_TEST
+
+START_TEST(printed_sizes_that_are_none_are_refused)
+{
+    static const char *const bad[] = {"",          "B",   "1",          "1.M",
+                                      ".5M",       "1.2", "1.5X",       "-1B",
+                                      "99999999E", "1 M", "1.1234567M", "1234567890123M",
+                                      "1.0\0M"};
+    struct size_range range;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ck_assert_msg(!printed_size_parse(bad[i], strlen(bad[i]), &range), "%s", bad[i]);
+    }
+    ck_assert(printed_size_parse("16G", 3, &range)); /* as people write it */
+    ck_assert_uint_eq(range.nominal, UINT64_C(16) << 30);
+    ck_assert(printed_size_parse("0.50G", 5, &range));
+    ck_assert_uint_eq(range.nominal, UINT64_C(512) << 20);
+}
+END_TEST
+
+START_TEST(aligned_ranges_hold_multiples_only)
+{
+    struct size_range range;
+    ck_assert(printed_size_parse("6.43M", 5, &range));
+    ck_assert(printed_size_align(&range, 512));
+    ck_assert_uint_eq(range.low % 512 + range.high % 512 + range.nominal % 512, 0);
+    ck_assert(printed_size_parse("1.7K", 4, &range));
+    ck_assert(!printed_size_align(&range, 512));
+}
+END_TEST
+
+/* --- any bytes --- */
+
+static const char *const all_files[] = {
+    "ops/small.ops",
+    "static_planning/exclusive.csv",
+    "static_planning/inclusive_crlf.csv",
+    "static_planning/all_columns.csv",
+    "static_planning/odd_sizes.csv",
+    "tpu_message/buffer.log",
+    "tpu_message/buffer_code.log",
+    "tpu_message/buffer_abbreviated.log",
+    "tpu_message/buffer_pieces.log",
+    "tpu_message/buffer_below_free.log",
+    "tpu_message/program_allocate.log",
+    "tpu_message/program_reserve.log",
+    "tpu_message/program_reserve_pieces.log",
+    "tpu_message/program_reserve_busy.log",
+    "tpu_message/program_reserve_nothing_free.log",
+    "tpu_message/program_reserve_image.log",
+    "tpu_message/program_reserve_table.log",
+    "tpu_message/driver.log",
+    "tpu_message/small_granule.log",
+    "tpu_message/cut.log",
+};
+enum { FILE_COUNT = sizeof all_files / sizeof all_files[0] };
+
+/* Imports exactly these bytes, in memory of their own so that a read beyond them is seen. */
+static void import_bytes(const char *bytes, size_t length, const char *format)
+{
+    char *copy = malloc(length + (length == 0 ? 1 : 0));
+    ck_assert_ptr_nonnull(copy);
+    memcpy(copy, bytes, length);
+    error = (struct import_error){0};
+    const enum import_result result = import_text(copy, length, format, NULL, &import, &error);
+    free(copy);
+    if (result == IMPORT_OK) {
+        ck_assert_ptr_nonnull(import.format);
+        return;
+    }
+    ck_assert_uint_eq(import.ops.count, 0);
+    ck_assert(error.reason[0] != '\0' && strchr(error.reason, '\n') == NULL);
+}
+
+static void read_corpus(int index, struct text *text)
+{
+    char path[4096];
+    snprintf(path, sizeof path, FIELD "%s", all_files[index]);
+    ck_assert_int_eq(text_read(path, 1 << 20, text, &error), IMPORT_OK);
+}
+
+START_TEST(a_cut_at_any_byte_never_crashes)
+{
+    struct text text;
+    read_corpus(_i, &text);
+    for (size_t length = 0; length <= text.length; length++) {
+        import_bytes(text.bytes, length, "auto");
+        for (size_t i = 0; formats[i] != NULL; i++) {
+            import_bytes(text.bytes, length, formats[i]->name);
+        }
+    }
+    text_deinit(&text);
+}
+END_TEST
+
+START_TEST(damage_at_any_byte_never_crashes)
+{
+    static const char likely[] = "\0\n\r\t ,.:;\"'0129-xBKMGTP(\xFF";
+    struct text text;
+    struct random random;
+    read_corpus(_i, &text);
+    random_init(&random, (uint64_t)_i);
+    for (int i = 0; i < 2000; i++) {
+        char *copy = malloc(text.length);
+        ck_assert_ptr_nonnull(copy);
+        memcpy(copy, text.bytes, text.length);
+        for (uint64_t count = random_between(&random, 1, 4); count > 0; count--) {
+            copy[random_below(&random, text.length)] =
+                likely[random_below(&random, sizeof likely - 1)];
+        }
+        import_bytes(copy, text.length, "auto");
+        free(copy);
+    }
+    text_deinit(&text);
+}
+END_TEST
+
+static Suite *suite_make(void)
+{
+    Suite *suite = suite_create("formats");
+    TCase *cases = tcase_create("formats");
+    tcase_set_timeout(cases, 120);
+    tcase_add_checked_fixture(cases, setup_import, teardown_import);
+    tcase_add_test(cases, format_names_are_unique_and_found);
+    tcase_add_test(cases, unknown_formats_and_texts_are_refused_with_the_known_names);
+    tcase_add_test(cases, what_the_user_fixed_wins);
+    tcase_add_test(cases, no_control_character_of_a_text_is_printed);
+    tcase_add_test(cases, ops_are_read_as_they_are);
+    tcase_add_test(cases, a_printed_size_is_exactly_the_sizes_that_print_so);
+    tcase_add_test(cases, printed_sizes_that_are_none_are_refused);
+    tcase_add_test(cases, aligned_ranges_hold_multiples_only);
+    tcase_add_loop_test(cases, a_cut_at_any_byte_never_crashes, 0, FILE_COUNT);
+    tcase_add_loop_test(cases, damage_at_any_byte_never_crashes, 0, FILE_COUNT);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+int main(void)
+{
+    return suite_run(suite_make());
+}

@@ -1,0 +1,363 @@
+/* Pickles of plain data are read as Python would; everything else is refused by name and offset,
+ * and nothing is ever executed. */
+#include "formats/pickle.h"
+#include "harness/base/random.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct import_error error;
+static json_t *root;
+
+/* A string literal with NULs in it, without the last one. */
+#define READ(bytes) read_pickle(bytes, sizeof(bytes) - 1)
+
+static enum import_result read_pickle(const char *bytes, size_t length)
+{
+    json_decref(root);
+    root = NULL;
+    error = (struct import_error){0};
+    const enum import_result result = pickle_read(bytes, length, &root, &error);
+    if (result != IMPORT_OK) {
+        ck_assert_ptr_null(root);
+        ck_assert_str_ne(error.reason, "");
+    }
+    return result;
+}
+
+static void teardown_root(void)
+{
+    json_decref(root);
+    root = NULL;
+}
+
+static void assert_value(enum import_result result, const char *json)
+{
+    ck_assert_msg(result == IMPORT_OK, "%s", error.reason);
+    char *text = json_dumps(root, JSON_COMPACT | JSON_ENCODE_ANY);
+    ck_assert_str_eq(text, json);
+    free(text);
+}
+
+static void assert_refused(enum import_result result, const char *reason)
+{
+    ck_assert_int_eq(result, IMPORT_INVALID);
+    ck_assert_msg(strstr(error.reason, reason) != NULL, "'%s' is not in '%s'", reason,
+                  error.reason);
+}
+
+/* --- values --- */
+
+START_TEST(each_type_is_read_in_each_of_its_spellings)
+{
+    assert_value(READ("\x80\x04N."), "null");
+    assert_value(READ("\x80\x04\x88."), "true");
+    assert_value(READ("\x80\x04\x89."), "false");
+    assert_value(READ("\x80\x04K\xff."), "255");
+    assert_value(READ("\x80\x04M\x01\x02."), "513");
+    assert_value(READ("\x80\x04J\xfe\xff\xff\xff."), "-2");
+    assert_value(READ("\x80\x04\x8a\x00."), "0");
+    assert_value(READ("\x80\x04\x8a\x01\xff."), "-1");
+    assert_value(READ("\x80\x04\x8a\x06\x00\x00\x00\x00\x00\x7f."), "139637976727552");
+    assert_value(READ("\x80\x04\x8a\x08\x00\x00\x00\x00\x00\x00\x00\x80."), "-9223372036854775808");
+    assert_value(READ("\x80\x04\x8b\x02\x00\x00\x00\x00\x01."), "256");
+    assert_value(READ("\x80\x04G\x3f\xe0\x00\x00\x00\x00\x00\x00."), "0.5");
+    assert_value(READ("\x80\x04G\x7f\xf0\x00\x00\x00\x00\x00\x00."), "null"); /* infinite */
+    assert_value(READ("\x80\x04\x8c\x02hi."), "\"hi\"");
+    assert_value(READ("\x80\x02X\x02\x00\x00\x00hi."), "\"hi\"");
+    assert_value(READ("\x80\x04\x8d\x02\x00\x00\x00\x00\x00\x00\x00hi."), "\"hi\"");
+}
+END_TEST
+
+START_TEST(containers_are_read_in_each_of_their_spellings)
+{
+    assert_value(READ("\x80\x04]."), "[]");
+    assert_value(READ("\x80\x04}."), "{}");
+    assert_value(READ("\x80\x04)."), "[]");
+    assert_value(READ("\x80\x04]K\x01"
+                      "aK\x02"
+                      "a."),
+                 "[1,2]");
+    assert_value(READ("\x80\x04](K\x01K\x02"
+                      "e."),
+                 "[1,2]");
+    assert_value(READ("\x80\x04](e."), "[]");
+    assert_value(READ("\x80\x04K\x01\x85."), "[1]");
+    assert_value(READ("\x80\x04K\x01K\x02\x86."), "[1,2]");
+    assert_value(READ("\x80\x04K\x01K\x02K\x03\x87."), "[1,2,3]");
+    assert_value(READ("\x80\x04(K\x01K\x02K\x03K\x04t."), "[1,2,3,4]");
+    assert_value(READ("\x80\x04(K\x01K\x02l."), "[1,2]");
+    assert_value(READ("\x80\x04(\x8c\x01"
+                      "aK\x01"
+                      "d."),
+                 "{\"a\":1}");
+    assert_value(READ("\x80\x04}\x8c\x01"
+                      "aK\x01s."),
+                 "{\"a\":1}");
+    assert_value(READ("\x80\x04}(\x8c\x01"
+                      "aK\x01\x8c\x01"
+                      "b]u."),
+                 "{\"a\":1,\"b\":[]}");
+    assert_value(READ("\x80\x04NK\x01"
+                      "0."),
+                 "null");
+    assert_value(READ("\x80\x04N(K\x01K\x02"
+                      "1."),
+                 "null");
+    assert_value(READ("\x80\x04\x95\x02\x00\x00\x00\x00\x00\x00\x00N."), "null");
+}
+END_TEST
+
+START_TEST(the_memo_shares_values)
+{
+    assert_value(READ("\x80\x04](\x8c\x02hi\x94h\x00h\x00"
+                      "e."),
+                 "[\"hi\",\"hi\",\"hi\"]");
+    assert_value(READ("\x80\x02](\x8c\x02hiq\x00h\x00j\x00\x00\x00\x00"
+                      "e."),
+                 "[\"hi\",\"hi\",\"hi\"]");
+    assert_value(READ("\x80\x02](\x8c\x02hir\x00\x00\x00\x00h\x00"
+                      "e."),
+                 "[\"hi\",\"hi\"]");
+    assert_value(READ("\x80\x04](}\x94\x8c\x01"
+                      "aK\x01sh\x00h\x00"
+                      "e."),
+                 "[{\"a\":1},{\"a\":1},{\"a\":1}]");
+    ck_assert_ptr_eq(json_array_get(root, 0), json_array_get(root, 2));
+    assert_value(READ("\x80\x04](]\x94h\x00"
+                      "e."),
+                 "[[],[]]");
+}
+END_TEST
+
+/* --- what is refused --- */
+
+START_TEST(what_could_execute_something_is_refused_by_name_and_offset)
+{
+    static const struct {
+        unsigned char code;
+        const char *name;
+    } refused[] = {
+        {'c', "GLOBAL"},     {0x93, "STACK_GLOBAL"}, {'R', "REDUCE"},       {'b', "BUILD"},
+        {'i', "INST"},       {'o', "OBJ"},           {0x81, "NEWOBJ"},      {0x92, "NEWOBJ_EX"},
+        {0x82, "EXT1"},      {0x83, "EXT2"},         {0x84, "EXT4"},        {'P', "PERSID"},
+        {'Q', "BINPERSID"},  {'2', "DUP"},           {'I', "INT"},          {'S', "STRING"},
+        {0x8F, "EMPTY_SET"}, {0x96, "BYTEARRAY8"},   {0x97, "NEXT_BUFFER"},
+    };
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        char bytes[] = "\x80\x04]cos\nsystem\n.";
+        char expected[64];
+        bytes[3] = (char)refused[i].code;
+        snprintf(expected, sizeof expected, "byte 3: %s: refused", refused[i].name);
+        assert_refused(read_pickle(bytes, sizeof bytes - 1), expected);
+    }
+}
+END_TEST
+
+/* The only ones that do anything are those of the list, whatever follows them. */
+START_TEST(no_other_byte_is_an_opcode)
+{
+    static const char taken[] =
+        "(.01NJKMGX]})tldaesuqrhj\x80\x95\x88\x89\x8a\x8b\x8c\x8d\x85\x86\x87\x94";
+    for (int code = 0; code < 256; code++) {
+        char bytes[32] = "\x80\x04NNN";
+        bytes[5] = (char)code;
+        (void)read_pickle(bytes, sizeof bytes);
+        const bool is_refused = strstr(error.reason, "byte 5: ") != NULL &&
+                                (strstr(error.reason, ": refused") != NULL ||
+                                 strstr(error.reason, "no opcode") != NULL);
+        const bool is_taken = code != 0 && strchr(taken, code) != NULL;
+        ck_assert_msg(is_refused != is_taken, "0x%02x: %s", code, error.reason);
+    }
+}
+END_TEST
+
+START_TEST(nothing_can_contain_itself)
+{
+    assert_refused(READ("\x80\x04]\x94h\x00"
+                        "a."),
+                   "byte 6: APPEND: it adds to a list that is in use elsewhere");
+    assert_refused(READ("\x80\x04]\x94(h\x00"
+                        "e."),
+                   "APPENDS: it adds to a list");
+    assert_refused(READ("\x80\x04}\x94\x8c\x01"
+                        "ah\x00s."),
+                   "SETITEM: it adds to a dict");
+    assert_refused(READ("\x80\x04]\x94(h\x00t\x94"
+                        "0h\x00h\x01"
+                        "a."),
+                   "APPEND: it adds to a list");
+    assert_refused(READ("\x80\x04]\x94]h\x00"
+                        "ah\x00h\x01"
+                        "a."),
+                   "memo 1 is fetched where there are 1");
+    assert_refused(READ("\x80\x04]\x94]\x94h\x00"
+                        "a0h\x00h\x01"
+                        "a."),
+                   "APPEND: it adds to a list");
+    assert_refused(READ("\x80\x04K\x01\x85K\x02"
+                        "a."),
+                   "APPEND: it adds to a list"); /* a tuple */
+}
+END_TEST
+
+START_TEST(a_broken_stack_is_refused)
+{
+    assert_refused(READ("\x80\x04."), "0 values and 0 marks are left");
+    assert_refused(READ("\x80\x04NN."), "2 values and 0 marks are left");
+    assert_refused(READ("\x80\x04N(."), "1 values and 1 marks are left");
+    assert_refused(READ("\x80\x04N.."), "1 bytes follow the end");
+    assert_refused(READ("\x80\x04N\x80\x04."), "byte 3: PROTO: a second pickle begins");
+    assert_refused(READ("\x80\x04"
+                        "0."),
+                   "it takes 1 values, and 0 are there");
+    assert_refused(READ("\x80\x04N(0."), "it takes 1 values, and 0 are there");
+    assert_refused(READ("\x80\x04"
+                        "1."),
+                   "there is no mark");
+    assert_refused(READ("\x80\x04](K\x01"
+                        "a."),
+                   "it takes 2 values, and 1 are there");
+    assert_refused(READ("\x80\x04NNa."), "below its values lies no list");
+    assert_refused(READ("\x80\x04]\x8c\x01"
+                        "aNs."),
+                   "below its values lies no dict");
+    assert_refused(READ("\x80\x04}(Nu."), "a key without a value");
+    assert_refused(READ("\x80\x04}NNs."), "a key of a dict is not a text");
+    assert_refused(READ("\x80\x04}]Ns."), "a key of a dict is not a text");
+    assert_refused(READ("\x80\x04}(\x8c\x01"
+                        "aN\x8c\x01"
+                        "aNu."),
+                   "the key 'a' is given twice");
+    assert_refused(READ("\x80\x04"
+                        "h\x00."),
+                   "memo 0 is fetched where there are 0");
+    assert_refused(READ("\x80\x04Nq\x01."), "memo 1 is put where the next one is 0");
+    assert_refused(READ("\x80\x04\x94."), "it takes 1 values");
+}
+END_TEST
+
+START_TEST(bad_values_are_refused)
+{
+    assert_refused(READ("\x80\x04\x8a\x09\x00\x00\x00\x00\x00\x00\x00\x00\x01."), "beyond 64 bits");
+    assert_refused(READ("\x80\x04\x8b\xff\xff\xff\xff."), "beyond 64 bits");
+    assert_refused(READ("\x80\x04\x8c\x03"
+                        "a\x00"
+                        "b."),
+                   "a text with a NUL in it");
+    assert_refused(READ("\x80\x04\x8c\x02\xc3(."), "a text that is not UTF-8");
+    assert_refused(READ("\x80\x04\x8c\x03\xed\xa0\x80."), "a text that is not UTF-8");
+    assert_refused(READ("\x80\x01N."), "protocol 1 is not one of 2 to 5");
+    assert_refused(READ("\x80\x06N."), "protocol 6 is not one of 2 to 5");
+    assert_refused(READ("N."), "begins with PROTO");
+}
+END_TEST
+
+START_TEST(nesting_and_the_stack_are_bounded)
+{
+    char bytes[3 + 2 * PICKLE_DEPTH_MAX + 8] = "\x80\x04";
+    size_t length = 2;
+    for (int depth = 0; depth < PICKLE_DEPTH_MAX; depth++) {
+        bytes[length++] = ']';
+    }
+    memset(bytes + length, 'a', PICKLE_DEPTH_MAX - 1);
+    length += PICKLE_DEPTH_MAX - 1;
+    bytes[length] = '.';
+    ck_assert_msg(read_pickle(bytes, length + 1) == IMPORT_OK, "%s", error.reason);
+    bytes[length] = '\x85'; /* one deeper, as a tuple */
+    bytes[length + 1] = '.';
+    assert_refused(read_pickle(bytes, length + 2),
+                   "containers lie more than 64 deep in each other");
+
+    char *many = malloc(PICKLE_STACK_MAX + 8);
+    memcpy(many, "\x80\x04", 2);
+    memset(many + 2, 'N', PICKLE_STACK_MAX + 1);
+    assert_refused(read_pickle(many, PICKLE_STACK_MAX + 3), "values wait on the stack");
+    memset(many + 2, '(', PICKLE_STACK_MAX + 1);
+    assert_refused(read_pickle(many, PICKLE_STACK_MAX + 3), "marks");
+    free(many);
+}
+END_TEST
+
+/* 2^60 values by sharing, in a few bytes: they are never walked here. */
+START_TEST(a_value_that_shares_itself_many_times_costs_nothing)
+{
+    char bytes[1024] = "\x80\x04]\x94";
+    size_t length = 4;
+    for (int i = 0; i < 60; i++) {
+        const char level[] = {'0', ']', (char)0x94, '(', 'h', (char)i, 'h', (char)i, 'e'};
+        memcpy(bytes + length, level, sizeof level);
+        length += sizeof level;
+    }
+    bytes[length++] = '.';
+    ck_assert_msg(read_pickle(bytes, length) == IMPORT_OK, "%s", error.reason);
+    ck_assert_uint_eq(json_array_size(root), 2);
+}
+END_TEST
+
+/* --- cuts and damage --- */
+
+static const char whole[] = "\x80\x04}\x94(\x8c\x01"
+                            "a\x94](K\x01M\x01\x02J\x01\x02\x03\x04\x8a\x02\x01\x02"
+                            "e\x8c\x01"
+                            "b\x94G\x3f\xe0\x00\x00\x00\x00\x00\x00\x8c\x01"
+                            "c\x94}X\x02\x00\x00\x00"
+                            "xyh\x01s\x8c\x01"
+                            "d\x94\x88\x89\x86u.";
+
+START_TEST(every_cut_is_said)
+{
+    assert_value(READ(whole),
+                 "{\"a\":[1,513,67305985,513],\"b\":0.5,\"c\":{\"xy\":\"a\"},\"d\":[true,false]}");
+    for (size_t cut = 0; cut < sizeof whole - 1; cut++) {
+        ck_assert_msg(read_pickle(whole, cut) == IMPORT_INCOMPLETE, "cut at %zu: %s", cut,
+                      error.reason);
+    }
+    ck_assert_int_eq(READ("\x80\x04\x95\x03\x00\x00\x00\x00\x00\x00\x00N."), IMPORT_INCOMPLETE);
+    ck_assert_str_eq(error.reason, "byte 2: FRAME: it has 3 bytes, and 2 follow (a cut file?)");
+}
+END_TEST
+
+START_TEST(damage_never_does_more_than_to_be_refused)
+{
+    struct random random;
+    random_init(&random, 7);
+    for (int round = 0; round < 20000; round++) {
+        char bytes[sizeof whole];
+        memcpy(bytes, whole, sizeof whole);
+        const uint64_t flips = random_between(&random, 1, 4);
+        for (uint64_t i = 0; i < flips; i++) {
+            bytes[random_below(&random, sizeof whole - 1)] = (char)random_bits(&random);
+        }
+        (void)read_pickle(bytes, sizeof whole - 1);
+    }
+}
+END_TEST
+
+static Suite *suite_make(void)
+{
+    Suite *suite = suite_create("pickle");
+    TCase *cases = tcase_create("pickle");
+    tcase_add_checked_fixture(cases, NULL, teardown_root);
+    tcase_add_test(cases, each_type_is_read_in_each_of_its_spellings);
+    tcase_add_test(cases, containers_are_read_in_each_of_their_spellings);
+    tcase_add_test(cases, the_memo_shares_values);
+    tcase_add_test(cases, what_could_execute_something_is_refused_by_name_and_offset);
+    tcase_add_test(cases, no_other_byte_is_an_opcode);
+    tcase_add_test(cases, nothing_can_contain_itself);
+    tcase_add_test(cases, a_broken_stack_is_refused);
+    tcase_add_test(cases, bad_values_are_refused);
+    tcase_add_test(cases, nesting_and_the_stack_are_bounded);
+    tcase_add_test(cases, a_value_that_shares_itself_many_times_costs_nothing);
+    tcase_add_test(cases, every_cut_is_said);
+    tcase_add_test(cases, damage_never_does_more_than_to_be_refused);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+int main(void)
+{
+    return suite_run(suite_make());
+}

@@ -1,0 +1,381 @@
+/* Static planning on real instances: with moves, the peak of live bytes is enough; without, how
+ * much more is needed. Rows become ops or are refused with their place.  And what large files rest
+ * on: orders, doubles, and rows that are read in two ways. */
+#include "formats/doubles.h"
+#include "formats/formats.h"
+#include "formats/radix.h"
+#include "harness/base/random.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
+#include "targets/targets.h"
+#include "tests/formats/import_checks.h"
+#include "tests/formats/import_fixture.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/static_planning/"
+#define DATA HBMSTRESS_FIELD_DATA "/data/static_planning/"
+enum {
+    STEP_BYTES = 512
+}; /* of the search for the smallest capacity: all sizes are multiples of it */
+
+static void load(const char *path)
+{
+    char text[4096];
+    const struct setup fixed = {.granule_bytes = 1}; /* what these instances are measured in */
+    const struct import_options options = {.fixed = &fixed};
+    const enum import_result result = import_file(path, "static_planning", &options, &import,
+                                                  &error);
+    ck_assert_msg(result == IMPORT_OK, "%s", import_error_print(path, &error, text, sizeof text));
+}
+
+/* Runs the imported ops; OOMs are counted, every other broken promise fails the test. */
+static uint64_t count_ooms(const char *target_name, const char *defrag, uint64_t capacity_bytes)
+{
+    struct setup setup = import.setup;
+    struct trial trial;
+    char reason[RUN_REASON_BYTES] = "";
+    setup.capacity_bytes = capacity_bytes;
+    ck_assert(setup_set_option(&setup, "defrag", defrag));
+    snprintf(setup.target, sizeof setup.target, "%s", target_name);
+    const struct target *target = target_find(target_name);
+    ck_assert_ptr_nonnull(target);
+    ck_assert_msg(trial_replay(target, &setup, &import.ops, NULL, &trial, reason), "%s", reason);
+    const uint64_t ooms = trial.totals.ooms;
+    ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s at %" PRIu64 ": %s: %s", target_name,
+                  capacity_bytes, verdict_name(trial.first.kind), trial.first.reason);
+    trial_deinit(&trial);
+    return ooms;
+}
+
+/* The smallest capacity, in steps from the peak, at which no op runs out of memory, found by
+ * halving: below it one step less was too little, which is as much as halving can say of an
+ * allocator that is not monotone. */
+static uint64_t smallest_capacity(const char *target_name, uint64_t peak_bytes)
+{
+    uint64_t low = 0; /* steps above the peak: too little */
+    uint64_t high = 1;
+    if (count_ooms(target_name, "none", peak_bytes) == 0) {
+        return peak_bytes;
+    }
+    while (count_ooms(target_name, "none", peak_bytes + high * STEP_BYTES) > 0) {
+        low = high;
+        high *= 2;
+        ck_assert_uint_lt(high * STEP_BYTES, 16 * peak_bytes + STEP_BYTES * 2);
+    }
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+        if (count_ooms(target_name, "none", peak_bytes + middle * STEP_BYTES) > 0) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return peak_bytes + high * STEP_BYTES;
+}
+
+/* a / b with three decimals, rounded up. */
+static void print_ratio(uint64_t a, uint64_t b)
+{
+    const uint64_t thousandths = (a * 1000 + b - 1) / b;
+    printf("  %9" PRIu64 " (%" PRIu64 ".%03" PRIu64 ")", a, thousandths / 1000, thousandths % 1000);
+}
+
+static void measure(const char *name, const char *path)
+{
+    load(path);
+    const uint64_t peak_bytes = import.setup.capacity_bytes;
+    const uint64_t ooms = count_ooms("hbm", "repack", peak_bytes);
+    printf("%-10s %4zu ops, peak %8" PRIu64 ", hbm repack at the peak: %" PRIu64
+           " OOMs; without moves:",
+           name, import.ops.count, peak_bytes, ooms);
+    print_ratio(smallest_capacity("hbm", peak_bytes), peak_bytes);
+    printf(" hbm");
+    print_ratio(smallest_capacity("first_fit", peak_bytes), peak_bytes);
+    printf(" first_fit\n");
+    fflush(stdout);
+    ck_assert_uint_eq(ooms, 0);
+}
+
+START_TEST(the_peak_is_enough_with_moves_on_our_own_instances)
+{
+    measure("exclusive", FIELD "exclusive.csv");
+    measure("odd_sizes", FIELD "odd_sizes.csv");
+}
+END_TEST
+
+START_TEST(the_peak_is_enough_with_moves_on_instances_a_to_f)
+{
+    static const char letters[] = "ABCDEF";
+    for (const char *letter = letters; *letter != '\0'; letter++) {
+        char path[4096];
+        char name[2] = {*letter, '\0'};
+        snprintf(path, sizeof path, DATA "%c.1048576.csv", *letter);
+        if (access(path, R_OK) != 0) {
+            printf("skipped: no %s\n", path);
+            continue;
+        }
+        measure(name, path);
+    }
+}
+END_TEST
+
+/* --- rows --- */
+
+#define EXCLUSIVE_OPS /* of exclusive.csv */                                                   \
+    "alloc size=512\nalloc size=1K\nfree block=1\nalloc size=1K\nfree block=0\nfree block=3\n" \
+    "alloc size=2560\nfree block=6\n"
+
+START_TEST(frees_come_before_allocs_of_the_same_time)
+{
+    import_checks_file(FIELD "exclusive.csv", "static_planning", NULL, &import);
+    import_checks_ops(&import, EXCLUSIVE_OPS);
+    ck_assert_uint_eq(import.setup.capacity_bytes, 2560);
+    ck_assert_uint_eq(import.setup.granule_bytes, 512);
+    ck_assert_str_eq(setup_option(&import.setup, "defrag"), "repack");
+}
+END_TEST
+
+START_TEST(included_ends_in_any_column_order_give_the_same_ops)
+{
+    import_checks_file(FIELD "inclusive_crlf.csv", "static_planning", NULL, &import);
+    import_checks_ops(&import, EXCLUSIVE_OPS);
+}
+END_TEST
+
+START_TEST(optional_columns_are_used_or_said_to_be_unused)
+{
+    import_checks_file(FIELD "all_columns.csv", "static_planning", NULL, &import);
+    import_checks_ops(&import,
+                      "alloc size=100\nalloc size=4K align=64\nfree block=0\nalloc size=300\n"
+                      "free block=1\nfree block=3\n");
+    ck_assert_uint_eq(import.setup.granule_bytes, 1);
+    ck_assert_ptr_nonnull(strstr(import.notes, "1 buffers have gaps"));
+    ck_assert_ptr_nonnull(strstr(import.notes, "offsets"));
+    ck_assert_ptr_nonnull(strstr(import.notes, "1 columns of unknown names"));
+}
+END_TEST
+
+START_TEST(odd_sizes_and_times_before_zero_are_kept)
+{
+    import_checks_file(FIELD "odd_sizes.csv", "static_planning", NULL, &import);
+    ck_assert_uint_eq(import.setup.granule_bytes, 1);
+    ck_assert_uint_eq(import.setup.capacity_bytes, 13);
+    import_checks_ops(
+        &import,
+        "alloc size=7\nalloc size=6\nfree block=0\nalloc size=5\nfree block=1\nfree block=3\n");
+}
+END_TEST
+
+static const struct import_refused bad_plans[] = {
+    {"id,lower,upper,size\na,0,1,0\n", IMPORT_INVALID, 2, 7, "size 0"},
+    {"id,lower,upper,size\na,0,1,x\n", IMPORT_INVALID, 2, 7, "the size"},
+    {"id,lower,upper,size\na,0,1,-5\n", IMPORT_INVALID, 2, 7, "the size"},
+    {"id,lower,upper,size\na,0,1,9223372036854775808\n", IMPORT_INVALID, 2, 7, "the size"},
+    {"id,lower,upper,size\na,0,1,1125899906842624\nb,0,1,1\n", IMPORT_INVALID, 3, 0, "2^50"},
+    {"id,lower,upper,size\na,5,5,1\n", IMPORT_INVALID, 2, 5, "ends before"},
+    {"id,start,end,size\na,5,9223372036854775807,1\n", IMPORT_INVALID, 2, 5, "2^63 - 1"},
+    {"id,lower,upper,size\na,0,99999999999999999999,1\n", IMPORT_INVALID, 2, 5, "the last time"},
+    {"id,lower,upper,size\na,0,1\n", IMPORT_INVALID, 2, 0, "3 fields where the header has 4"},
+    {"id,lower,upper,size\na,0,1,1,1\n", IMPORT_INVALID, 2, 0, "5 fields"},
+    {"id,lower,upper,size\na,0,1,1\nb,0,1,1\na,2,3,1\n", IMPORT_INVALID, 4, 0, "came before"},
+    {"id,lower,upper,size\n,0,1,1\n", IMPORT_INVALID, 2, 1, "the id is empty"},
+    {"id,lower,upper,size\n\"a,0,1,1\n", IMPORT_INVALID, 2, 1, "quote"},
+    {"id,lower,upper,size,alignment\na,0,1,1,3\n", IMPORT_INVALID, 2, 9, "power of two"},
+    {"id,lower,upper,size,alignment\na,0,1,1,33554432\n", IMPORT_INVALID, 2, 9, "power of two"},
+    {"id,lower,upper,end,size\na,0,1,1,1\n", IMPORT_INVALID, 1, 0, "both 'upper'"},
+    {"id,buffer,lower,upper,size\na,a,0,1,1\n", IMPORT_INVALID, 1, 4, "two columns"},
+    {"id,lower,upper\na,0,1\n", IMPORT_INVALID, 1, 0, "no column 'size'"},
+    {"id,lower,upper,size\n", IMPORT_INCOMPLETE, 1, 0, "no buffer"},
+};
+
+START_TEST(bad_plans_are_refused_with_their_place)
+{
+    import_checks_refused(&bad_plans[_i], NULL, "static_planning", &import);
+}
+END_TEST
+
+START_TEST(nul_bytes_in_a_plan_are_refused_with_their_place)
+{
+    static const char text[] = "id,lower,upper,size\na,0,1,\0001\n";
+    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error),
+                     IMPORT_INVALID);
+    ck_assert_uint_eq(error.line, 2);
+    ck_assert_uint_eq(error.column, 7);
+}
+END_TEST
+
+START_TEST(a_last_line_without_its_end_and_a_byte_order_mark_are_taken)
+{
+    static const char text[] = "\xEF\xBB\xBFid,lower,upper,size\na,0,1,7";
+    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error), IMPORT_OK);
+    import_checks_ops(&import, "alloc size=7\nfree block=0\n");
+}
+END_TEST
+
+/* --- many buffers --- */
+
+enum { KEY_COUNT = 50000 };
+
+/* Keys as files have them: nearly sorted and close together, nearly sorted over a wide range, in no
+ * order, with one far away from the others, of all 64 bits, all the same, sorted. */
+static uint64_t draw_key(struct random *random, int shape, uint64_t i)
+{
+    switch (shape) {
+    case 0:
+        return i / 4 + random_below(random, 1000);
+    case 1:
+        return i * 1000003 + random_below(random, 100000000);
+    case 2:
+        return random_below(random, UINT64_C(1) << 40);
+    case 3:
+        return i == 77 ? UINT64_MAX : random_below(random, 1 << 20);
+    case 4:
+        return random_below(random, UINT64_MAX) ^ random_below(random, 4) << 62;
+    case 5:
+        return 7;
+    default:
+        return i * i;
+    }
+}
+
+START_TEST(an_order_is_that_of_the_keys_and_equal_keys_keep_theirs)
+{
+    static uint64_t keys[KEY_COUNT];
+    static uint64_t order[KEY_COUNT];
+    static uint64_t other[KEY_COUNT];
+    static bool seen[KEY_COUNT];
+    static const size_t counts[] = {1, 2, 3, 100, 2049, KEY_COUNT};
+    struct random random;
+    random_init(&random, 1);
+    for (size_t k = 0; k < sizeof counts / sizeof counts[0]; k++) {
+        const size_t count = counts[k];
+        for (size_t i = 0; i < count; i++) {
+            keys[i] = draw_key(&random, _i, i);
+            seen[i] = false;
+        }
+        radix_order(keys, count, order, other);
+        for (size_t i = 0; i < count; i++) {
+            ck_assert_uint_lt(order[i], count);
+            ck_assert(!seen[order[i]]);
+            seen[order[i]] = true;
+            ck_assert(i == 0 || keys[order[i - 1]] < keys[order[i]] ||
+                      (keys[order[i - 1]] == keys[order[i]] && order[i - 1] < order[i]));
+        }
+    }
+}
+END_TEST
+
+START_TEST(the_earliest_name_that_came_before_is_found)
+{
+    enum { NAME_COUNT = 5000, NAME_BYTES = 16 };
+    static char texts[NAME_COUNT][NAME_BYTES];
+    struct double_name names[NAME_COUNT];
+    size_t number = 0;
+    for (size_t i = 0; i < NAME_COUNT; i++) {
+        const int length = snprintf(texts[i], NAME_BYTES, "b%zu", i * 7919 % NAME_COUNT);
+        names[i] = (struct double_name){texts[i], (size_t)length};
+    }
+    ck_assert(doubles_find(names, NAME_COUNT, &number));
+    ck_assert_uint_eq(number, NAME_COUNT);
+    names[4000] = names[3999];
+    names[900] = names[17];
+    names[2000] = names[17];
+    ck_assert(doubles_find(names, NAME_COUNT, &number));
+    ck_assert_uint_eq(number, 900);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    size_t line;
+    const char *reason; /* part of it */
+} far_ends[] = {
+    /* Ids that rise are not compared with all others; one that does not rise is. */
+    {"id,lower,upper,size\na,0,1,1\nb,0,1,1\n\n \"b\" ,0,1,1\na,0,1,1\n", 5, "'b' came before"},
+    {"id,lower,upper,size\nb2,0,1,1\nb10,0,1,1\nb2,0,1,1\n", 4, "'b2' came before"},
+    /* What is not kept is read once more: line and time. */
+    {"id,lower,upper,size\n\na,-7,9,1125899906842624\n\n\"b\",-3,9,1\nc,0,9,1\n", 5,
+     "live at time -3"},
+};
+
+START_TEST(what_is_wrong_with_many_buffers_is_said_with_its_line)
+{
+    ck_assert_int_eq(import_text(far_ends[_i].text, strlen(far_ends[_i].text), "static_planning",
+                                 NULL, &import, &error),
+                     IMPORT_INVALID);
+    ck_assert_msg(strstr(error.reason, far_ends[_i].reason) != NULL, "%s", error.reason);
+    ck_assert_uint_eq(error.line, far_ends[_i].line);
+}
+END_TEST
+
+/* At each time frees come before allocs, each in the order of the file, whatever form a row has. */
+START_TEST(plain_rows_and_others_make_the_same_ops)
+{
+    static const char plain[] =
+        "size,id,upper,lower,alignment\n512,a,9223372036854775807,3,0\n512,b,3,1,64\n512,c,5,3,1\n";
+    static const char quoted[] =
+        "size,id,upper,lower,alignment\r\n 512,\"a\",9223372036854775807,3,\r\n512,b, 3,1,64\n\n512,c,5,\"3\",";
+    struct import other;
+    import_init(&other);
+    ck_assert_int_eq(import_text(plain, sizeof plain - 1, "auto", NULL, &import, &error),
+                     IMPORT_OK);
+    ck_assert_int_eq(import_text(quoted, sizeof quoted - 1, "auto", NULL, &other, &error),
+                     IMPORT_OK);
+    ck_assert_uint_eq(import.ops.count, 6);
+    ck_assert_uint_eq(other.ops.count, 6);
+    static const uint32_t refs[] = {OP_NONE, 0, OP_NONE,
+                                    OP_NONE, 3, 2}; /* b, free b, a, c, free c, free a */
+    for (size_t i = 0; i < 6; i++) {
+        ck_assert_uint_eq(import.ops.ops[i].ref, refs[i]);
+        ck_assert(op_equal(&import.ops.ops[i], &other.ops.ops[i]));
+    }
+    ck_assert_uint_eq(import.ops.ops[0].align_log2, 6);
+    import_deinit(&other);
+}
+END_TEST
+
+START_TEST(a_number_that_may_be_cut_is_said)
+{
+    static const char text[] = "id,lower,upper,size\na,0,1,8192\nb,0,1,81";
+    ck_assert_int_eq(import_text(text, sizeof text - 1, "auto", NULL, &import, &error), IMPORT_OK);
+    ck_assert_ptr_nonnull(strstr(import.notes, "the last line has no line end"));
+}
+END_TEST
+
+static Suite *suite_make(void)
+{
+    Suite *suite = suite_create("static_planning");
+    TCase *cases = tcase_create("static_planning");
+    tcase_set_timeout(cases, 600);
+    tcase_add_checked_fixture(cases, setup_import, teardown_import);
+    tcase_add_test(cases, the_peak_is_enough_with_moves_on_our_own_instances);
+    tcase_add_test(cases, the_peak_is_enough_with_moves_on_instances_a_to_f);
+    tcase_add_test(cases, frees_come_before_allocs_of_the_same_time);
+    tcase_add_test(cases, included_ends_in_any_column_order_give_the_same_ops);
+    tcase_add_test(cases, optional_columns_are_used_or_said_to_be_unused);
+    tcase_add_test(cases, odd_sizes_and_times_before_zero_are_kept);
+    tcase_add_loop_test(cases, bad_plans_are_refused_with_their_place, 0,
+                        (int)(sizeof bad_plans / sizeof bad_plans[0]));
+    tcase_add_test(cases, nul_bytes_in_a_plan_are_refused_with_their_place);
+    tcase_add_test(cases, a_last_line_without_its_end_and_a_byte_order_mark_are_taken);
+    tcase_add_loop_test(cases, an_order_is_that_of_the_keys_and_equal_keys_keep_theirs, 0, 7);
+    tcase_add_test(cases, the_earliest_name_that_came_before_is_found);
+    tcase_add_loop_test(cases, what_is_wrong_with_many_buffers_is_said_with_its_line, 0,
+                        sizeof far_ends / sizeof far_ends[0]);
+    tcase_add_test(cases, plain_rows_and_others_make_the_same_ops);
+    tcase_add_test(cases, a_number_that_may_be_cut_is_said);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+int main(void)
+{
+    return suite_run(suite_make());
+}

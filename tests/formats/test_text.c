@@ -1,0 +1,310 @@
+/* What a file is before any format sees it: packed or not, cut, too long, none at all, or without
+ * an end. */
+#include "formats/formats.h"
+#include "formats/text.h"
+#include "tests/formats/import_checks.h"
+#include "tests/formats/import_fixture.h"
+#include "tests/helpers/scratch.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/static_planning/"
+
+START_TEST(compressed_files_give_the_same_ops)
+{
+    static const char *const names[] = {"exclusive.csv", "exclusive.csv.gz", "exclusive.csv.zst"};
+    char path[4096];
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(path, sizeof path, FIELD "%s", names[i]);
+        import_checks_file(path, "static_planning", NULL, &import);
+        import_checks_ops(
+            &import, "alloc size=512\nalloc size=1K\nfree block=1\nalloc size=1K\nfree block=0\n"
+                     "free block=3\nalloc size=2560\nfree block=6\n");
+    }
+}
+END_TEST
+
+/* Writes bytes to a new file; path gets its name. */
+static void write_file(char path[SCRATCH_PATH_BYTES], const void *bytes, size_t length)
+{
+    scratch_name(path, "test_text");
+    const int file = mkstemp(path);
+    ck_assert_int_ge(file, 0);
+    ck_assert_int_eq(write(file, bytes, length), (ssize_t)length);
+    ck_assert_int_eq(close(file), 0);
+}
+
+static void assert_every_cut_is_said(const char *path)
+{
+    FILE *stream = fopen(path, "rb");
+    char bytes[4096];
+    ck_assert_ptr_nonnull(stream);
+    const size_t length = fread(bytes, 1, sizeof bytes, stream);
+    fclose(stream);
+    for (size_t cut = 4; cut < length; cut++) {
+        char copy[SCRATCH_PATH_BYTES];
+        write_file(copy, bytes, cut);
+        ck_assert_int_eq(import_file(copy, "auto", NULL, &import, &error), IMPORT_UNREADABLE);
+        ck_assert_msg(strstr(error.reason, "cut off") != NULL, "cut at %zu: %s", cut, error.reason);
+        unlink(copy);
+    }
+}
+
+START_TEST(cut_archives_are_said_to_be_cut)
+{
+    assert_every_cut_is_said(FIELD "exclusive.csv.gz");
+    assert_every_cut_is_said(FIELD "exclusive.csv.zst");
+}
+END_TEST
+
+START_TEST(archives_of_two_members_are_read_whole)
+{
+    char bytes[8192];
+    char path[SCRATCH_PATH_BYTES];
+    struct text once;
+    struct text twice;
+    FILE *stream = fopen(FIELD "exclusive.csv.gz", "rb");
+    const size_t length = fread(bytes, 1, 4096, stream);
+    fclose(stream);
+    memcpy(bytes + length, bytes, length);
+    write_file(path, bytes, 2 * length);
+    ck_assert_int_eq(text_read(FIELD "exclusive.csv.gz", 1 << 20, &once, &error), IMPORT_OK);
+    ck_assert_int_eq(text_read(path, 1 << 20, &twice, &error), IMPORT_OK);
+    ck_assert_uint_eq(twice.length, 2 * once.length);
+    text_deinit(&once);
+    text_deinit(&twice);
+    unlink(path);
+}
+END_TEST
+
+/* Writes the archive of the corpus with bytes before and behind it. */
+static void write_around(char path[SCRATCH_PATH_BYTES], const char *archive, const char *before,
+                         size_t before_length, const char *behind)
+{
+    char bytes[8192];
+    FILE *stream = fopen(archive, "rb");
+    ck_assert_ptr_nonnull(stream);
+    memcpy(bytes, before, before_length);
+    size_t length = before_length + fread(bytes + before_length, 1, 4096, stream);
+    fclose(stream);
+    memcpy(bytes + length, behind, strlen(behind));
+    write_file(path, bytes, length + strlen(behind));
+}
+
+START_TEST(an_archive_may_begin_with_a_frame_that_is_skipped)
+{
+    static const char frame[] = "\x5F\x2A\x4D\x18\x04\x00\x00\x00"
+                                "abcd";
+    char path[SCRATCH_PATH_BYTES];
+    write_around(path, FIELD "exclusive.csv.zst", frame, sizeof frame - 1, "");
+    ck_assert_msg(import_file(path, "auto", NULL, &import, &error) == IMPORT_OK, "%s",
+                  error.reason);
+    unlink(path);
+}
+END_TEST
+
+START_TEST(what_follows_an_archive_is_named)
+{
+    char path[SCRATCH_PATH_BYTES];
+    write_around(path, FIELD "exclusive.csv.gz", "", 0, "\n");
+    ck_assert_int_eq(import_file(path, "auto", NULL, &import, &error), IMPORT_UNREADABLE);
+    ck_assert_ptr_nonnull(strstr(error.reason, "followed by something that is not gzip"));
+    unlink(path);
+}
+END_TEST
+
+/* A frame that asks for a window of 1 GiB, and holds nothing. */
+START_TEST(a_window_that_is_too_large_is_named)
+{
+    static const char frame[] = "\x28\xB5\x2F\xFD\x00\xA0\x01\x00\x00";
+    char path[SCRATCH_PATH_BYTES];
+    write_file(path, frame, sizeof frame - 1);
+    ck_assert_int_eq(import_file(path, "auto", NULL, &import, &error), IMPORT_UNREADABLE);
+    ck_assert_ptr_nonnull(strstr(error.reason, "a window above 128 MiB"));
+    unlink(path);
+}
+END_TEST
+
+START_TEST(text_beyond_the_limit_is_refused_in_each_packing)
+{
+    static const char *const paths[] = {FIELD "exclusive.csv", FIELD "exclusive.csv.gz",
+                                        FIELD "exclusive.csv.zst"};
+    struct text text;
+    ck_assert_int_eq(text_read(paths[0], 1 << 20, &text, &error), IMPORT_OK);
+    const size_t length = text.length;
+    text_deinit(&text);
+    ck_assert_int_eq(text_read(paths[0], length, &text, &error), IMPORT_OK);
+    text_deinit(&text);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(text_read(paths[i], length - 1, &text, &error), IMPORT_UNREADABLE);
+        ck_assert_ptr_nonnull(strstr(error.reason, "limit"));
+    }
+}
+END_TEST
+
+START_TEST(missing_files_directories_and_empty_files_are_said)
+{
+    char path[SCRATCH_PATH_BYTES];
+    char text[512];
+    ck_assert_int_eq(import_file("/nonexistent/x", "auto", NULL, &import, &error),
+                     IMPORT_UNREADABLE);
+    ck_assert_str_eq(import_error_print("x", &error, text, sizeof text),
+                     "x: No such file or directory");
+    ck_assert_int_eq(import_file(scratch_place(), "auto", NULL, &import, &error),
+                     IMPORT_UNREADABLE);
+    ck_assert_str_eq(error.reason, "is a directory, not a file");
+    write_file(path, "", 0);
+    ck_assert_int_eq(import_file(path, "auto", NULL, &import, &error), IMPORT_INCOMPLETE);
+    ck_assert_str_eq(error.reason, "the file is empty");
+    unlink(path);
+}
+END_TEST
+
+/* A file of length bytes, all 0 but the last, that takes no room on the disk. */
+static void make_sparse(char path[SCRATCH_PATH_BYTES], size_t length)
+{
+    write_file(path, "", 0);
+    ck_assert_int_eq(truncate(path, (off_t)length - 1), 0);
+    FILE *stream = fopen(path, "ab");
+    ck_assert_ptr_nonnull(stream);
+    ck_assert_int_eq(fputc('x', stream), 'x');
+    ck_assert_int_eq(fclose(stream), 0);
+}
+
+START_TEST(large_texts_are_kept_where_nobody_can_cut_them)
+{
+    const size_t lengths[] = {TEXT_HEAP_BYTES_MAX - 1, TEXT_HEAP_BYTES_MAX, TEXT_HEAP_BYTES_MAX + 1,
+                              TEXT_HEAP_BYTES_MAX + 12345678,
+                              TEXT_HEAP_BYTES_MAX + ((size_t)16 << 20)};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        char path[SCRATCH_PATH_BYTES];
+        struct text text;
+        make_sparse(path, lengths[i]);
+        ck_assert_int_eq(text_read(path, lengths[i], &text, &error), IMPORT_OK);
+        ck_assert_int_eq(truncate(path, 0), 0);
+        ck_assert_uint_eq(text.length, lengths[i]);
+        ck_assert_int_eq(text.is_mapped, lengths[i] > TEXT_HEAP_BYTES_MAX);
+        ck_assert_int_eq(text.bytes[lengths[i] - 1], 'x');
+        ck_assert_int_eq(text.bytes[lengths[i]], '\0');
+        ck_assert_ptr_eq(memchr(text.bytes, 'x', lengths[i]), text.bytes + lengths[i] - 1);
+        text_deinit(&text);
+        unlink(path);
+    }
+}
+END_TEST
+
+START_TEST(no_room_for_a_large_text_is_one_line)
+{
+    char path[SCRATCH_PATH_BYTES];
+    struct text text;
+    struct rlimit limit = {.rlim_cur = TEXT_HEAP_BYTES_MAX + 1000, .rlim_max = RLIM_INFINITY};
+    make_sparse(path, TEXT_HEAP_BYTES_MAX + 5000000);
+    char place[SCRATCH_PATH_BYTES], reason[2 * SCRATCH_PATH_BYTES];
+    (void)snprintf(place, sizeof place, "%s", scratch_place());
+    ck_assert_int_eq(setenv("TMPDIR", "/nonexistent", 1), 0);
+    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
+    ck_assert_str_eq(error.reason,
+                     "its text is above 67108864 bytes and cannot be kept in a temporary file in "
+                     "/nonexistent (TMPDIR): No such file or directory");
+    ck_assert_int_eq(setenv("TMPDIR", place, 1), 0);
+    signal(SIGXFSZ, SIG_IGN); /* a limit on files is as good as a full disk */
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
+    (void)snprintf(reason, sizeof reason,
+                   "its text is above 67108864 bytes and cannot be kept in a temporary file in %s "
+                   "(TMPDIR): File too large",
+                   place);
+    ck_assert_str_eq(error.reason, reason);
+    unlink(path);
+}
+END_TEST
+
+/* The file system of temporary files, smaller than it is, or one that does not say how large it is.
+ */
+static uint64_t pretended_free_bytes;
+static bool counts_no_blocks;
+
+int fstatvfs(int file, struct statvfs *status)
+{
+    struct statfs real;
+    const int result = fstatfs(file, &real);
+    *status = (struct statvfs){.f_frsize = (unsigned long)real.f_bsize,
+                               .f_blocks = real.f_blocks,
+                               .f_bavail = real.f_bavail};
+    if (pretended_free_bytes > 0) {
+        status->f_bavail = pretended_free_bytes / status->f_frsize;
+    }
+    if (counts_no_blocks) {
+        status->f_blocks = status->f_bavail = 0;
+    }
+    return result;
+}
+
+START_TEST(a_text_takes_at_most_half_of_what_is_free)
+{
+    char path[SCRATCH_PATH_BYTES], reason[2 * SCRATCH_PATH_BYTES];
+    struct text text;
+    make_sparse(path, 2 * TEXT_HEAP_BYTES_MAX);
+    pretended_free_bytes = 4 * TEXT_HEAP_BYTES_MAX;
+    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_OK);
+    text_deinit(&text);
+    pretended_free_bytes -= 65536;
+    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
+    (void)snprintf(
+        reason, sizeof reason,
+        "its text is above 67108864 bytes, and takes more than half of what was free for "
+        "temporary files in %s (TMPDIR): 134184960 bytes",
+        scratch_place());
+    ck_assert_str_eq(error.reason, reason);
+    counts_no_blocks = true;
+    ck_assert_int_eq(text_read(path, SIZE_MAX / 2, &text, &error), IMPORT_OK);
+    text_deinit(&text);
+    counts_no_blocks = false;
+    pretended_free_bytes = 0;
+    unlink(path);
+}
+END_TEST
+
+START_TEST(a_device_without_an_end_is_not_read)
+{
+    struct text text;
+    ck_assert_int_eq(text_read("/dev/zero", SIZE_MAX / 2, &text, &error), IMPORT_UNREADABLE);
+    ck_assert_str_eq(error.reason, "it is a device, not a file");
+}
+END_TEST
+
+static Suite *suite_make(void)
+{
+    Suite *suite = suite_create("text");
+    TCase *cases = tcase_create("text");
+    tcase_set_timeout(cases, 120);
+    tcase_add_checked_fixture(cases, setup_import, teardown_import);
+    tcase_add_test(cases, compressed_files_give_the_same_ops);
+    tcase_add_test(cases, cut_archives_are_said_to_be_cut);
+    tcase_add_test(cases, archives_of_two_members_are_read_whole);
+    tcase_add_test(cases, an_archive_may_begin_with_a_frame_that_is_skipped);
+    tcase_add_test(cases, what_follows_an_archive_is_named);
+    tcase_add_test(cases, a_window_that_is_too_large_is_named);
+    tcase_add_test(cases, text_beyond_the_limit_is_refused_in_each_packing);
+    tcase_add_test(cases, missing_files_directories_and_empty_files_are_said);
+    tcase_add_test(cases, large_texts_are_kept_where_nobody_can_cut_them);
+    tcase_add_test(cases, no_room_for_a_large_text_is_one_line);
+    tcase_add_test(cases, a_text_takes_at_most_half_of_what_is_free);
+    tcase_add_test(cases, a_device_without_an_end_is_not_read);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+int main(void)
+{
+    return suite_run(suite_make());
+}

@@ -1,0 +1,180 @@
+/* A message of the runtime becomes the shortest ops that end in it; what is cut or contradicts
+ * itself is refused. */
+#include "formats/formats.h"
+#include "tests/formats/import_checks.h"
+#include "tests/formats/import_fixture.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/tpu_message/"
+
+static const struct {
+    const char *name;
+    const char *ops;
+    uint64_t capacity_bytes;
+    uint64_t granule_bytes;
+    bool is_in_pieces;
+    const char *note; /* part of the notes; may be NULL */
+} messages[] = {
+    {"buffer", "alloc size=7959195136 tag=2\nalloc size=96M\n", UINT64_C(7662) << 20, 512, false,
+     "2 messages"},
+    {"buffer_code", "alloc size=6810880K tag=2\nalloc size=1280M\n", 0, 512, false, NULL},
+    {"buffer_abbreviated", "alloc size=7845468K tag=2\nalloc size=7680K\n", 0, 512, false, NULL},
+    {"buffer_pieces",
+     "alloc size=34099K tag=3\nalloc size=512 tag=2\nalloc size=34099K tag=3\nalloc size=512 tag=2\n"
+     "alloc size=210432 tag=3\nalloc size=7929225728 tag=2\nfree block=0\nfree block=2\nfree block=4\n"
+     "alloc size=40M\n",
+     0, 512, true, "in pieces"},
+    {"buffer_below_free", NULL, 0, 512, true, "assumed that the largest piece"},
+    {"program_allocate", NULL, 0, 512, false, "line 2: Error loading program 'jit_decode'"},
+    {"program_reserve", "alloc size=2798M tag=2\nload size=512 stack=5632M tag=1\n", 0, 512, false,
+     "one granule"},
+    {"program_reserve_pieces", NULL, 0, 512, true, NULL},
+    {"program_reserve_busy",
+     "load size=512 stack=1G tag=4\nexecute program=0 delay=never\nalloc size=6423576064 tag=2\n"
+     "load size=512 stack=2G tag=1\n",
+     0, 512, false, NULL},
+    {"program_reserve_nothing_free",
+     "load size=512 stack=64M tag=1\nalloc size=8034188800 tag=2\nexecute program=0 delay=0s\n", 0,
+     512, false, NULL},
+    {"program_reserve_image", "alloc size=1262M tag=2\nload size=268435968 stack=6G tag=1\n", 0,
+     512, false, "an image of 268435968 bytes"},
+    {"program_reserve_table", "alloc size=15104M tag=2\nload size=512 stack=2621441K\n",
+     UINT64_C(16) << 30, 512, false, "said by the message"},
+    {"driver", NULL, 0, 512, true, NULL},
+    {"small_granule", NULL, 0, 64, false, NULL},
+    {"behind_scratchpad", NULL, 0, 512, false, NULL},
+};
+enum { MESSAGE_COUNT = sizeof messages / sizeof messages[0] };
+
+START_TEST(each_form_of_message_becomes_its_shortest_ops)
+{
+    char path[4096];
+    snprintf(path, sizeof path, FIELD "%s.log", messages[_i].name);
+    import_checks_file(path, "tpu_message", NULL, &import);
+    if (messages[_i].ops != NULL) {
+        import_checks_ops(&import, messages[_i].ops);
+    }
+    if (messages[_i].capacity_bytes != 0) {
+        ck_assert_uint_eq(import.setup.capacity_bytes, messages[_i].capacity_bytes);
+    }
+    ck_assert_uint_eq(import.setup.granule_bytes, messages[_i].granule_bytes);
+    const char *defrag = setup_option(&import.setup, "defrag");
+    ck_assert_int_eq(messages[_i].is_in_pieces, defrag != NULL && strcmp(defrag, "none") == 0);
+    ck_assert(messages[_i].note == NULL || strstr(import.notes, messages[_i].note) != NULL);
+}
+END_TEST
+
+START_TEST(coordinates_and_names_are_taken_over)
+{
+    import_checks_file(FIELD "buffer.log", "tpu_message", NULL, &import);
+    ck_assert_uint_eq(import.setup.coordinate[0], 2);
+    ck_assert_uint_eq(import.setup.coordinate[1], 1);
+    import_checks_file(FIELD "buffer_code.log", "tpu_message", NULL, &import);
+    ck_assert_uint_eq(import.setup.coordinate[3], 1);
+    import_checks_file(FIELD "program_reserve.log", "tpu_message", NULL, &import);
+    ck_assert_str_eq(import.setup.tags[1], "jit_update");
+}
+END_TEST
+
+START_TEST(a_cut_message_says_what_is_missing)
+{
+    char text[512];
+    ck_assert_int_eq(import_file(FIELD "cut.log", "auto", NULL, &import, &error),
+                     IMPORT_INCOMPLETE);
+    ck_assert_str_eq(
+        import_error_print("cut.log", &error, text, sizeof text),
+        "cut.log:1:21: the message is cut off or damaged: it does not say the free, reserved and reservable bytes");
+}
+END_TEST
+
+/* Whatever is cut off the end: the import says so, or it gives what the whole message gives. */
+START_TEST(a_message_cut_anywhere_is_never_taken_for_another)
+{
+    static const char whole[] =
+        "x: Attempting to allocate 40.00M. That was not possible. There are 100.10M free. Due to "
+        "fragmentation, the largest contiguous region of free memory is 33.30M.";
+    ck_assert_int_eq(import_text(whole, sizeof whole - 1, "tpu_message", NULL, &import, &error),
+                     IMPORT_OK);
+    const size_t op_count = import.ops.count;
+    const size_t first_sentence = (size_t)(strstr(whole, " Due") - whole);
+    for (size_t length = 1; length < sizeof whole - 1; length++) {
+        const enum import_result result = import_text(whole, length, "tpu_message", NULL, &import,
+                                                      &error);
+        if (result == IMPORT_OK) {
+            const bool is_whole = length == sizeof whole - 2 && import.ops.count == op_count;
+            const bool is_sentence = length >= first_sentence - 1 && length <= first_sentence + 1;
+            ck_assert_msg(is_whole || is_sentence, "%.*s", (int)length, whole);
+        } else {
+            ck_assert_int_eq(result, IMPORT_INCOMPLETE);
+            ck_assert(error.reason[0] != '\0');
+        }
+    }
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *reason;
+} contradictions[] = {
+    {"Attempting to reserve 1.00G at the bottom of memory. That was not possible. There are 1.00G free, 2.00G reserved, "
+     "and 1.50G reservable.",
+     "contradict"},
+    {"Attempting to allocate 99.00M. That was not possible. There are 8000.00P free.", "more than"},
+    {"Attempting to allocate 99.00M. That was not possible. There are 9999999999.00P free.",
+     "does not say"},
+    {"Attempting to allocate 0B. That was not possible. There are 0B free.", "the request"},
+    {"Attempting to allocate 1.00G. That was not possible. There are 2.00G free. Due to fragmentation, the largest "
+     "contiguous region of free memory is 512B.",
+     "100000 pieces"},
+    {"Attempting to allocate 1.00G. That was not possible. There are 2.00G free. Due to fragmentation, the largest "
+     "contiguous region of free memory is 1.50G.",
+     "not above the largest"},
+};
+
+START_TEST(contradictions_are_refused)
+{
+    const char *text = contradictions[_i].text;
+    ck_assert_int_ne(import_text(text, strlen(text), "tpu_message", NULL, &import, &error),
+                     IMPORT_OK);
+    ck_assert_msg(strstr(error.reason, contradictions[_i].reason) != NULL, "%s", error.reason);
+    ck_assert_uint_eq(error.line, 1);
+}
+END_TEST
+
+START_TEST(a_capacity_that_cannot_hold_the_message_is_refused)
+{
+    const struct setup fixed = {.capacity_bytes = 64 << 20};
+    const struct import_options options = {.fixed = &fixed};
+    ck_assert_int_eq(import_file(FIELD "buffer.log", "auto", &options, &import, &error),
+                     IMPORT_INVALID);
+    ck_assert_str_eq(
+        error.reason,
+        "the capacity of 67108864 bytes is below the 74994176 bytes that the message needs");
+}
+END_TEST
+
+static Suite *suite_make(void)
+{
+    Suite *suite = suite_create("tpu_message");
+    TCase *cases = tcase_create("tpu_message");
+    tcase_set_timeout(cases, 120);
+    tcase_add_checked_fixture(cases, setup_import, teardown_import);
+    tcase_add_loop_test(cases, each_form_of_message_becomes_its_shortest_ops, 0, MESSAGE_COUNT);
+    tcase_add_test(cases, coordinates_and_names_are_taken_over);
+    tcase_add_test(cases, a_cut_message_says_what_is_missing);
+    tcase_add_test(cases, a_message_cut_anywhere_is_never_taken_for_another);
+    tcase_add_loop_test(cases, contradictions_are_refused, 0,
+                        (int)(sizeof contradictions / sizeof contradictions[0]));
+    tcase_add_test(cases, a_capacity_that_cannot_hold_the_message_is_refused);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+int main(void)
+{
+    return suite_run(suite_make());
+}

@@ -1,0 +1,486 @@
+/* Memory events of a profile: what is in use after each op is what the profile says, to the byte.
+ */
+#include "formats/csv.h"
+#include "formats/text.h"
+#include "tests/formats/profile_imports.h"
+#include "tests/helpers/suite.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIELD HBMSTRESS_SOURCE_DIR "/corpus/field/xplane/"
+#define DATA HBMSTRESS_FIELD_DATA "/data/xla_profiler/"
+
+START_TEST(events_of_all_lines_are_merged_by_time)
+{
+    profile_load(FIELD "small.xplane.pb", "xplane");
+    profile_assert_ops(
+        "alloc size=512 unpadded=500 tag=1\nalloc size=9728 tag=1\nhold block=1\nalloc size=1K "
+        "unpadded=1000 tag=3\n"
+        "alloc size=2K tag=2\nfree block=0\nfree block=3\nalloc size=256 unpadded=4 tag=4\n");
+    ck_assert_uint_eq(profile_import.setup.capacity_bytes, 65536);
+    ck_assert_uint_eq(profile_import.setup.granule_bytes, 256);
+    ck_assert_str_eq(profile_import.setup.tags[1], "before the window");
+    ck_assert_str_eq(profile_import.setup.tags[2], "output type 19 [512]");
+    ck_assert_str_eq(profile_import.setup.tags[3], "dense/MatMul");
+    ck_assert_str_eq(profile_import.setup.tags[4], "dense/BiasAdd");
+}
+END_TEST
+
+START_TEST(what_was_in_use_before_is_made_first_and_said_to_be_a_sum)
+{
+    profile_load(FIELD "small.xplane.pb", "xplane");
+    ck_assert_ptr_nonnull(strstr(profile_import.notes, "9728 bytes on 1 devices were in use"));
+    ck_assert_ptr_nonnull(strstr(profile_import.notes, "their places and number are not"));
+    ck_assert_uint_eq(profile_assert_replay(), 5 + 4); /* the peak rises with the second event */
+}
+END_TEST
+
+START_TEST(frees_with_an_address_only_get_their_size_from_the_sums)
+{
+    profile_load(FIELD "devices.xplane.pb", "xplane");
+    profile_assert_ops(
+        "retire size=512K address=512K host=1\nalloc size=1K tag=1 host=1\nalloc size=1K tag=1 host=1\n"
+        "hold block=2 host=1\nalloc size=4K unpadded=4000 tag=2\nalloc size=4K tag=2 host=1\n"
+        "alloc size=4K tag=3\nfree block=1 host=1\nfree block=4\nfree block=5 host=1\nfree block=6\n");
+    ck_assert_uint_eq(profile_assert_replay(), 7);
+}
+END_TEST
+
+START_TEST(each_device_has_the_capacity_that_its_allocator_says)
+{
+    profile_load(FIELD "devices.xplane.pb", "xplane");
+    ck_assert_uint_eq(profile_import.setup.host_count, 2);
+    ck_assert_uint_eq(profile_import.setup.capacity_bytes, 1 << 20); /* stack and heap together */
+    ck_assert_ptr_nonnull(strstr(profile_import.notes, "1 allocators have less memory"));
+    ck_assert_ptr_nonnull(
+        strstr(profile_import.notes, "up to 65536 bytes were reserved for the stack"));
+}
+END_TEST
+
+START_TEST(a_capacity_that_is_given_holds_for_all_devices)
+{
+    const struct setup fixed = {.capacity_bytes = 1 << 21};
+    const struct import_options options = {.fixed = &fixed};
+    ck_assert_int_eq(
+        import_file(FIELD "devices.xplane.pb", "auto", &options, &profile_import, &profile_error),
+        IMPORT_OK);
+    ck_assert_uint_eq(profile_import.setup.capacity_bytes, 1 << 21);
+    ck_assert_int_eq(profile_import.ops.ops[0].kind, OP_ALLOC); /* nothing is retired */
+    ck_assert_uint_eq(profile_assert_replay(), 7);
+}
+END_TEST
+
+START_TEST(what_is_cut_off_or_contradicts_itself_is_refused_with_its_place)
+{
+    profile_assert_refused(FIELD "cut.xplane.pb", "xplane", IMPORT_INCOMPLETE,
+                           "byte 0: the file is cut off: a field of 1002 bytes, and 697 are left");
+    profile_assert_refused(
+        FIELD "contradicts.xplane.pb", "xplane", IMPORT_INVALID,
+        "the event at byte 480: address 4096 is allocated, and the block there is live");
+    profile_assert_refused(
+        FIELD "missing_event.xplane.pb", "xplane", IMPORT_INVALID,
+        "bytes_allocated is 11776, and the events so far make it 12288: some are missing");
+    profile_assert_refused(FIELD "no_events.xplane.pb", "xplane", IMPORT_INCOMPLETE,
+                           "there is no memory event");
+}
+END_TEST
+
+START_TEST(every_cut_is_said)
+{
+    profile_assert_cuts_are_said(FIELD "small.xplane.pb", "xplane", 20);
+}
+END_TEST
+
+START_TEST(damage_is_survived)
+{
+    profile_assert_damage_is_survived(FIELD "small.xplane.pb", "xplane", 2000);
+    profile_assert_damage_is_survived(FIELD "devices.xplane.pb", "xplane", 2000);
+}
+END_TEST
+
+/* --- single events --- */
+
+/* A space of one plane and one line, written as it is read. */
+struct writer {
+    char bytes[65536];
+    size_t length;
+};
+
+static void put_number(struct writer *to, uint64_t number)
+{
+    for (; number > 127; number >>= 7) {
+        to->bytes[to->length++] = (char)(number | 128);
+    }
+    to->bytes[to->length++] = (char)number;
+}
+
+static void put_field(struct writer *to, uint64_t field, uint64_t number)
+{
+    put_number(to, field << 3);
+    put_number(to, number);
+}
+
+static void put_bytes(struct writer *to, uint64_t field, const char *bytes, size_t length)
+{
+    put_number(to, field << 3 | 2);
+    put_number(to, length);
+    memcpy(to->bytes + to->length, bytes, length);
+    to->length += length;
+}
+
+static const char *const stat_names[] = {
+    "addr",  "allocation_bytes", "requested_bytes", "bytes_allocated", "allocator_name",
+    "tf_op", "bytes_available"};
+enum { ADDR, SIZE, REQUESTED, IN_USE, ALLOCATOR, TF_OP, AVAILABLE, STAT_COUNT, ABSENT = -1 };
+
+/* values[stat], or ABSENT; of the allocator: which; of the op and of what is available: 0 = ABSENT.
+ */
+static void put_event(struct writer *line, bool is_allocation, int64_t time_ps,
+                      const int64_t *values)
+{
+    struct writer event = {.length = 0};
+    put_field(&event, 1, is_allocation ? 1 : 2);
+    put_field(&event, 2, (uint64_t)time_ps);
+    for (int i = 0; i < STAT_COUNT; i++) {
+        struct writer stat = {.length = 0};
+        char name[16];
+        snprintf(name, sizeof name, "A%" PRId64, values[i]);
+        put_field(&stat, 1, (uint64_t)i + 1);
+        if (i == ALLOCATOR || i == TF_OP) {
+            put_bytes(&stat, 5, name, strlen(name));
+        } else {
+            put_field(&stat, 4, (uint64_t)values[i]);
+        }
+        if (values[i] != ABSENT && (i < TF_OP || values[i] != 0)) {
+            put_bytes(&event, 4, stat.bytes, stat.length);
+        }
+    }
+    put_bytes(line, 4, event.bytes, event.length);
+}
+
+static void put_name(struct writer *plane, uint64_t field, uint64_t id, const char *name)
+{
+    struct writer metadata = {.length = 0};
+    struct writer entry = {.length = 0};
+    put_bytes(&metadata, 2, name, strlen(name));
+    put_field(&entry, 1, id);
+    put_bytes(&entry, 2, metadata.bytes, metadata.length);
+    put_bytes(plane, field, entry.bytes, entry.length);
+}
+
+static enum import_result import_line(const struct writer *line)
+{
+    static struct writer plane, space;
+    plane.length = space.length = 0;
+    put_bytes(&plane, 2, "/host:CPU", 9);
+    put_bytes(&plane, 3, line->bytes, line->length);
+    put_name(&plane, 4, 1, "MemoryAllocation");
+    put_name(&plane, 4, 2, "MemoryDeallocation");
+    for (int i = 0; i < STAT_COUNT; i++) {
+        put_name(&plane, 5, (uint64_t)i + 1, stat_names[i]);
+    }
+    put_bytes(&space, 1, plane.bytes, plane.length);
+    return import_text(space.bytes, space.length, "auto", NULL, &profile_import, &profile_error);
+}
+
+/* Events of one allocator in order of time, +: allocation: {addr, size, requested, in use}. */
+struct step {
+    bool is_allocation;
+    int64_t addr, size, requested, in_use;
+};
+enum { STEP_COUNT_MAX = 4 };
+
+static enum import_result import_steps(const struct step steps[STEP_COUNT_MAX])
+{
+    struct writer line = {.length = 0};
+    for (int i = 0; i < STEP_COUNT_MAX && (steps[i].is_allocation || steps[i].addr != 0); i++) {
+        const int64_t values[STAT_COUNT] = {steps[i].addr, steps[i].size, steps[i].requested,
+                                            steps[i].in_use, 0};
+        put_event(&line, steps[i].is_allocation, i, values);
+    }
+    return import_line(&line);
+}
+
+static const struct {
+    struct step steps[STEP_COUNT_MAX];
+    const char *reason; /* part of it */
+} bad_steps[] = {
+    {{{true, ABSENT, 8, 8, ABSENT}}, "without 'addr'"},
+    {{{true, 1, ABSENT, ABSENT, ABSENT}}, "without 'allocation_bytes'"},
+    {{{true, 1, 8, 9, ABSENT}}, "requested_bytes is 9, more than allocation_bytes, 8"},
+    {{{true, 1, -8, ABSENT, ABSENT}},
+     "allocation_bytes of a memory event is not a number from 0 on"},
+    {{{true, 1, (INT64_C(1) << 50) + 1, ABSENT, ABSENT}}, "more than 2^50"},
+    {{{true, 1, INT64_C(1) << 50, ABSENT, ABSENT}, {true, 2, 8, ABSENT, ABSENT}}, "more than 2^50"},
+    {{{true, 1, 8, ABSENT, ABSENT}, {true, 1, 8, ABSENT, ABSENT}},
+     "address 1 is allocated, and the block there is "
+     "live"},
+    {{{true, 1, 8, ABSENT, ABSENT}, {false, 1, 9, ABSENT, ABSENT}},
+     "freed with 9 bytes, and was allocated with 8"},
+    {{{true, 1, 8, ABSENT, ABSENT}, {false, 1, 8, ABSENT, ABSENT}, {false, 1, 8, ABSENT, ABSENT}},
+     "a second time"},
+    {{{true, 1, 8, ABSENT, 7}}, "bytes_allocated is 7, less than its blocks, 8"},
+    {{{true, 1, 8, ABSENT, 8}, {true, 2, 8, ABSENT, 24}},
+     "bytes_allocated is 24, and the events so far make it 16"},
+    {{{true, 1, 8, ABSENT, 16}, {false, 2, ABSENT, ABSENT, 20}},
+     "bytes_allocated is 20, and the events so far make "
+     "it 16"},
+    {{{true, 1, 8, ABSENT, 12}, {false, 2, 9, ABSENT, 3}},
+     "were there before the profile are 9 bytes, and 4 were in "
+     "use"},
+};
+
+START_TEST(events_that_contradict_are_refused)
+{
+    ck_assert_int_eq(import_steps(bad_steps[_i].steps), IMPORT_INVALID);
+    ck_assert_msg(strstr(profile_error.reason, bad_steps[_i].reason) != NULL, "%s",
+                  profile_error.reason);
+    ck_assert_msg(strstr(profile_error.reason, "byte ") != NULL, "%s", profile_error.reason);
+}
+END_TEST
+
+START_TEST(frees_whose_size_nothing_says_are_left_out_and_counted)
+{
+    const struct step steps[STEP_COUNT_MAX] = {{true, 1, 8, ABSENT, ABSENT},
+                                               {false, 2, ABSENT, ABSENT, ABSENT}};
+    ck_assert_int_eq(import_steps(steps), IMPORT_OK);
+    profile_assert_ops("alloc size=8\n");
+    ck_assert_ptr_nonnull(
+        strstr(profile_import.notes, "1 frees of blocks that were there before are left out"));
+    ck_assert_ptr_nonnull(
+        strstr(profile_import.notes, "of 1 devices no event says what is in use"));
+}
+END_TEST
+
+START_TEST(empty_blocks_are_left_out_with_their_frees)
+{
+    const struct step steps[STEP_COUNT_MAX] = {{true, 1, 0, 0, 8},
+                                               {true, 2, 8, ABSENT, 16},
+                                               {false, 1, ABSENT, ABSENT, 16},
+                                               {true, 1, 8, ABSENT, 24}};
+    ck_assert_int_eq(import_steps(steps), IMPORT_OK);
+    profile_assert_ops("alloc size=8 tag=1\nhold block=0\nalloc size=8\nalloc size=8\n");
+    ck_assert_ptr_nonnull(strstr(profile_import.notes, "1 allocations of 0 bytes are left out"));
+}
+END_TEST
+
+START_TEST(an_allocator_without_a_limit_has_the_device_of_the_others)
+{
+    struct writer line = {.length = 0};
+    const int64_t limited[STAT_COUNT] = {1, 512, ABSENT, 512, 0, 0, 512};
+    const int64_t unlimited[STAT_COUNT] = {1, 4096, ABSENT, 8192, 1, 0, INT64_MAX};
+    put_event(&line, true, 0, limited);
+    ck_assert_int_eq(import_line(&line), IMPORT_OK);
+    ck_assert_uint_eq(profile_import.setup.capacity_bytes, 1024);
+    put_event(&line, true, 1, unlimited);
+    ck_assert_int_eq(import_line(&line), IMPORT_OK);
+    ck_assert_uint_eq(profile_import.setup.capacity_bytes, 8192); /* what it needs */
+    profile_assert_ops(
+        "retire size=7K address=1K\nalloc size=4K tag=1 host=1\nhold block=1 host=1\nalloc size=512\n"
+        "alloc size=4K host=1\n");
+    ck_assert_ptr_nonnull(strstr(profile_import.notes, "of 1 devices no event says a capacity"));
+    profile_assert_replay();
+}
+END_TEST
+
+START_TEST(the_253_largest_ops_have_tags_and_the_rest_is_other)
+{
+    static struct writer line;
+    line.length = 0;
+    for (int64_t i = 1; i <= 300; i++) { /* the later the larger */
+        const int64_t values[STAT_COUNT] = {i, 8 * i, ABSENT, ABSENT, 0, i};
+        put_event(&line, true, i, values);
+    }
+    ck_assert_int_eq(import_line(&line), IMPORT_OK);
+    const struct op *ops = profile_import.ops.ops;
+    const struct setup *setup = &profile_import.setup;
+    ck_assert_str_eq(setup->tags[ops[299].tag], "A300");
+    ck_assert_str_eq(setup->tags[ops[300 - 253].tag], "A48");
+    ck_assert_str_eq(setup->tags[ops[300 - 254].tag], "other");
+    ck_assert_str_eq(setup->tags[ops[0].tag], "other");
+}
+END_TEST
+
+START_TEST(a_device_whose_events_are_left_out_is_there)
+{
+    struct writer line = {.length = 0};
+    const int64_t first[STAT_COUNT] = {1, 8, ABSENT, 8, 0};
+    const int64_t second[STAT_COUNT] = {1, ABSENT, ABSENT, 0, 1};
+    put_event(&line, true, 0, first);
+    put_event(&line, false, 1, second);
+    ck_assert_int_eq(import_line(&line), IMPORT_OK);
+    ck_assert_uint_eq(profile_import.setup.host_count, 2);
+    profile_assert_ops("alloc size=8\n");
+    profile_assert_replay();
+}
+END_TEST
+
+START_TEST(the_64th_allocator_is_the_last)
+{
+    struct writer line = {.length = 0};
+    for (int64_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
+        const int64_t values[STAT_COUNT] = {1, 8, ABSENT, ABSENT, i};
+        put_event(&line, true, i, values);
+    }
+    ck_assert_int_eq(import_line(&line), IMPORT_OK);
+    ck_assert_uint_eq(profile_import.setup.host_count, 64);
+    const int64_t values[STAT_COUNT] = {1, 8, ABSENT, ABSENT, OP_HOST_COUNT_MAX};
+    put_event(&line, true, 0, values);
+    ck_assert_int_eq(import_line(&line), IMPORT_INVALID);
+    ck_assert_ptr_nonnull(strstr(profile_error.reason, "more than 64 allocators"));
+}
+END_TEST
+
+/* --- a real profile --- */
+
+enum {
+    CSV_EVENT = 2,
+    CSV_ALLOCATOR = 3,
+    CSV_REQUESTED = 8,
+    CSV_SIZE = 9,
+    CSV_IN_USE = 10,
+    CSV_AVAILABLE = 12,
+    CSV_PEAK = 14
+};
+
+static uint64_t number_of(const struct csv_row *row, int column)
+{
+    int64_t value = -1;
+    ck_assert(csv_field_integer(&row->fields[column], &value));
+    return (uint64_t)value;
+}
+
+/* One allocator, summed from the rows. */
+struct device_row {
+    char name[32];
+    uint64_t allocs, frees, capacity_bytes, first_bytes, last_bytes, peak_bytes, said_peak_bytes;
+};
+
+static void sum_row(struct device_row *device, const struct csv_row *row)
+{
+    const bool is_allocation = csv_field_is(&row->fields[CSV_EVENT], "MemoryAllocation");
+    const uint64_t in_use = number_of(row, CSV_IN_USE);
+    if (device->allocs + device->frees == 0) {
+        snprintf(device->name, sizeof device->name, "%.*s", (int)row->fields[CSV_ALLOCATOR].length,
+                 row->fields[CSV_ALLOCATOR].text);
+        device->first_bytes = in_use - (is_allocation ? number_of(row, CSV_SIZE)
+                                                      : -number_of(row, CSV_SIZE));
+        device->capacity_bytes = in_use + number_of(row, CSV_AVAILABLE);
+    }
+    ck_assert_uint_eq(device->capacity_bytes, in_use + number_of(row, CSV_AVAILABLE));
+    *(is_allocation ? &device->allocs : &device->frees) += 1;
+    device->last_bytes = in_use;
+    device->peak_bytes = in_use > device->peak_bytes ? in_use : device->peak_bytes;
+    device->said_peak_bytes = number_of(row, CSV_PEAK);
+}
+
+/* The op of a row: the rows are in order of time. */
+static void compare_row(const struct csv_row *row, uint32_t number, size_t *said)
+{
+    const struct op *op = &profile_import.ops.ops[number];
+    const bool is_allocation = csv_field_is(&row->fields[CSV_EVENT], "MemoryAllocation");
+    ck_assert_int_eq(op->kind, is_allocation ? OP_ALLOC : OP_FREE);
+    const struct op *block = is_allocation ? op : &profile_import.ops.ops[op->ref];
+    ck_assert_uint_eq(block->size_bytes, number_of(row, CSV_SIZE));
+    if (is_allocation) {
+        const uint64_t requested = block->unpadded_bytes == 0 ? block->size_bytes
+                                                              : block->unpadded_bytes;
+        ck_assert_uint_eq(requested, number_of(row, CSV_REQUESTED));
+    }
+    ck_assert_uint_eq(profile_import.said[*said].op, number);
+    ck_assert_int_eq(profile_import.said[*said].kind, SAID_IN_USE_BYTES);
+    ck_assert_uint_eq(profile_import.said[*said].value, number_of(row, CSV_IN_USE));
+    for (*said += 1; *said < profile_import.said_count && profile_import.said[*said].op == number;
+         *said += 1) {
+        ck_assert_uint_eq(profile_import.said[*said].value, number_of(row, CSV_PEAK));
+    }
+}
+
+static uint64_t compare_rows(struct cursor *cursor, uint32_t first, struct device_row *devices)
+{
+    struct csv_row row;
+    const char *reason = NULL;
+    size_t column = 0;
+    size_t said = 0;
+    uint64_t count = 0;
+    ck_assert_int_eq(csv_next(cursor, &row, &reason, &column), CSV_ROW); /* the header */
+    ck_assert(csv_field_is(&row.fields[CSV_SIZE], "allocation_bytes"));
+    for (; csv_next(cursor, &row, &reason, &column) == CSV_ROW; count++) {
+        compare_row(&row, first + (uint32_t)count, &said);
+        sum_row(&devices[profile_import.ops.ops[first + count].host], &row);
+    }
+    ck_assert_uint_eq(said, profile_import.said_count);
+    return count;
+}
+
+START_TEST(a_real_profile_is_the_same_event_by_event)
+{
+    struct text text;
+    struct device_row devices[OP_HOST_COUNT_MAX] = {0};
+    uint32_t first = 0;
+    if (access(DATA "tf_gpu_multi_worker.xplane.pb.gz", R_OK) != 0) {
+        printf("skipped: no %s\n", DATA "tf_gpu_multi_worker.xplane.pb.gz");
+        return;
+    }
+    profile_load(DATA "tf_gpu_multi_worker.xplane.pb.gz", "xplane");
+    ck_assert_int_eq(text_read(DATA "tf_gpu_multi_worker.mem_events.csv.gz", (size_t)1 << 24, &text,
+                               &profile_error),
+                     IMPORT_OK);
+    while (first < profile_import.said[0].op) {
+        first++;
+    }
+    struct cursor rows = cursor_make(text.bytes, text.length);
+    const uint64_t events = compare_rows(&rows, first, devices);
+    text_deinit(&text);
+    ck_assert_uint_eq(events, 2493);
+    ck_assert_uint_eq(profile_import.ops.count, first + events);
+    const uint64_t compared = profile_assert_replay();
+    printf("%-14s %6s %5s %12s %11s %11s %11s %11s\n", "allocator", "allocs", "frees", "capacity",
+           "at first", "at last", "most", "said peak");
+    for (uint32_t host = 0; host < profile_import.setup.host_count; host++) {
+        const struct device_row *row = &devices[host];
+        printf("%-14s %6" PRIu64 " %5" PRIu64 " %12" PRIu64 " %11" PRIu64 " %11" PRIu64
+               " %11" PRIu64 " "
+               "%11" PRIu64 "\n",
+               row->name, row->allocs, row->frees, row->capacity_bytes, row->first_bytes,
+               row->last_bytes, row->peak_bytes, row->said_peak_bytes);
+    }
+    printf("%" PRIu64 " events, %" PRIu64 " sums and peaks compared in the replay: equal\n", events,
+           compared);
+}
+END_TEST
+
+static Suite *suite_make(void)
+{
+    Suite *suite = suite_create("xplane");
+    TCase *cases = tcase_create("xplane");
+    tcase_set_timeout(cases, 300);
+    tcase_add_checked_fixture(cases, profile_setup, profile_teardown);
+    tcase_add_test(cases, events_of_all_lines_are_merged_by_time);
+    tcase_add_test(cases, what_was_in_use_before_is_made_first_and_said_to_be_a_sum);
+    tcase_add_test(cases, frees_with_an_address_only_get_their_size_from_the_sums);
+    tcase_add_test(cases, each_device_has_the_capacity_that_its_allocator_says);
+    tcase_add_test(cases, a_capacity_that_is_given_holds_for_all_devices);
+    tcase_add_test(cases, what_is_cut_off_or_contradicts_itself_is_refused_with_its_place);
+    tcase_add_test(cases, every_cut_is_said);
+    tcase_add_test(cases, damage_is_survived);
+    tcase_add_loop_test(cases, events_that_contradict_are_refused, 0,
+                        sizeof bad_steps / sizeof bad_steps[0]);
+    tcase_add_test(cases, frees_whose_size_nothing_says_are_left_out_and_counted);
+    tcase_add_test(cases, empty_blocks_are_left_out_with_their_frees);
+    tcase_add_test(cases, an_allocator_without_a_limit_has_the_device_of_the_others);
+    tcase_add_test(cases, the_253_largest_ops_have_tags_and_the_rest_is_other);
+    tcase_add_test(cases, a_device_whose_events_are_left_out_is_there);
+    tcase_add_test(cases, the_64th_allocator_is_the_last);
+    tcase_add_test(cases, a_real_profile_is_the_same_event_by_event);
+    suite_add_tcase(suite, cases);
+    return suite;
+}
+
+int main(void)
+{
+    return suite_run(suite_make());
+}

@@ -1,0 +1,317 @@
+/* The decoder of fuzz inputs: total, stable, and the way back. */
+#include "fuzz/input.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
+#include "scenarios/scenarios.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTES_MAX = 4096 };
+
+static void check_equal(const struct input *one, const struct input *other)
+{
+    ck_assert_uint_eq(one->ops.count, other->ops.count);
+    for (size_t i = 0; i < one->ops.count; i++) {
+        ck_assert_msg(op_equal(&one->ops.ops[i], &other->ops.ops[i]), "op %zu differs", i);
+    }
+    ck_assert_int_eq(memcmp(&one->setup, &other->setup, sizeof one->setup), 0);
+    ck_assert_uint_eq(one->faults.kinds, other->faults.kinds);
+    ck_assert_uint_eq(one->lane_count, other->lane_count);
+    ck_assert_uint_eq(one->choice_count, other->choice_count);
+    ck_assert(one->choice_count == 0 ||
+              memcmp(one->choices, other->choices, one->choice_count) == 0);
+}
+
+/* Encodes into memory of exactly the length, so that a byte too many is seen, and decodes again. */
+static void check_there_and_back(const struct input *input)
+{
+    struct input back;
+    input_init(&back);
+    const size_t length = input_encode(input, NULL, 0);
+    uint8_t *bytes = malloc(length);
+    ck_assert_ptr_nonnull(bytes);
+    ck_assert_uint_eq(input_encode(input, bytes, length), length);
+    input_decode(bytes, length, &back);
+    check_equal(input, &back);
+    free(bytes);
+    input_deinit(&back);
+}
+
+/* Random bytes, now and then with a head that a run would have. */
+static size_t draw_bytes(struct random *random, uint8_t bytes[BYTES_MAX])
+{
+    const size_t length = (size_t)random_below(random, BYTES_MAX + 1);
+    for (size_t i = 0; i < length; i++) {
+        bytes[i] = (uint8_t)random_bits(random);
+    }
+    if (length > INPUT_HEADER_BYTES && random_chance(random, 3, 4)) {
+        bytes[24] = (uint8_t)random_below(random, 64);
+        bytes[25] = 0;
+    }
+    return length;
+}
+
+START_TEST(any_bytes_are_a_legal_list)
+{
+    struct random random;
+    struct input input;
+    uint8_t bytes[BYTES_MAX];
+    random_init(&random, (uint64_t)_i);
+    input_init(&input);
+    const size_t length = draw_bytes(&random, bytes);
+    input_decode(bytes, length, &input);
+    for (size_t i = 0; i < input.ops.count; i++) {
+        ck_assert_uint_lt(input.ops.ops[i].kind, OP_KIND_COUNT);
+        ck_assert_uint_lt(input.ops.ops[i].lane, input.lane_count);
+        ck_assert_uint_lt(input.ops.ops[i].host, input.setup.host_count);
+    }
+    ck_assert_uint_ge(input.setup.capacity_bytes, 1);
+    ck_assert_uint_le(input.setup.capacity_bytes, (uint64_t)1 << 50);
+    struct run *run = NULL;
+    char reason[RUN_REASON_BYTES];
+    run = run_create(&target_null, &input.setup, reason);
+    ck_assert(run == NULL || strstr(reason, "granule") == NULL);
+    run_destroy(run);
+    check_there_and_back(&input);
+    input_deinit(&input);
+}
+END_TEST
+
+START_TEST(what_is_missing_counts_as_zero)
+{
+    struct random random;
+    struct input cut;
+    struct input padded;
+    uint8_t bytes[BYTES_MAX] = {0};
+    random_init(&random, 7);
+    input_init(&cut);
+    input_init(&padded);
+    for (size_t length = 0; length < INPUT_HEADER_BYTES + 2 * INPUT_WIDE_BYTES; length++) {
+        memset(bytes, 0, sizeof bytes);
+        for (size_t i = 0; i < length; i++) {
+            bytes[i] = (uint8_t)random_bits(&random);
+        }
+        bytes[24] = bytes[25] = 0;
+        input_decode(bytes, length, &cut);
+        input_decode(bytes, length + INPUT_WIDE_BYTES, &padded);
+        ck_assert_uint_ge(padded.ops.count, cut.ops.count);
+        padded.ops.count = cut.ops.count;
+        check_equal(&cut, &padded);
+    }
+    input_decode(NULL, 0, &cut);
+    ck_assert_uint_eq(cut.ops.count, 0);
+    ck_assert_uint_eq(cut.setup.capacity_bytes,
+                      INPUT_CAPACITY_GRANULES_DEFAULT * INPUT_GRANULE_BYTES);
+    input_deinit(&cut);
+    input_deinit(&padded);
+}
+END_TEST
+
+/* --- lists from elsewhere --- */
+
+static void check_list_survives(const struct setup *setup, const struct op_list *ops,
+                                const char *name)
+{
+    struct input input;
+    input_init(&input);
+    ck_assert_msg(input_from_ops(setup, ops, &input), "%s", name);
+    ck_assert_uint_eq(input.ops.count, ops->count);
+    for (size_t i = 0; i < ops->count; i++) {
+        ck_assert_msg(op_equal(&input.ops.ops[i], &ops->ops[i]), "%s: op %zu is another one", name,
+                      i);
+    }
+    ck_assert_uint_eq(input.setup.capacity_bytes, setup->capacity_bytes);
+    ck_assert_uint_eq(input.setup.granule_bytes, setup->granule_bytes);
+    ck_assert_uint_eq(input.setup.host_count, setup->host_count);
+    ck_assert_uint_eq(input.setup.seed, setup->seed);
+    const char *const keys[] = {
+        "defrag", "order", "drains", "evicts", "program_evicts_program", "message_code"};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const char *was = setup_option(setup, keys[i]);
+        const char *is = setup_option(&input.setup, keys[i]);
+        ck_assert_msg((was == NULL) == (is == NULL) && (was == NULL || strcmp(was, is) == 0),
+                      "%s: %s", name, keys[i]);
+    }
+    check_there_and_back(&input);
+    input_deinit(&input);
+}
+
+static int is_ops_file(const struct dirent *entry)
+{
+    const size_t length = strlen(entry->d_name);
+    return length > 4 && strcmp(entry->d_name + length - 4, ".ops") == 0;
+}
+
+START_TEST(a_list_of_a_file_is_the_same_list_as_bytes)
+{
+    static const char *const folders[] = {HBMSTRESS_SOURCE_DIR "/corpus/regressions",
+                                          HBMSTRESS_SOURCE_DIR "/corpus/field/ops"};
+    struct dirent **entries = NULL;
+    const int count = scandir(folders[_i], &entries, is_ops_file, alphasort);
+    ck_assert_int_gt(count, 0);
+    for (int i = 0; i < count; i++) {
+        char path[1024];
+        struct setup setup;
+        struct op_list ops;
+        struct ops_file_error error;
+        op_list_init(&ops);
+        ck_assert_int_lt(snprintf(path, sizeof path, "%s/%s", folders[_i], entries[i]->d_name),
+                         (int)sizeof path);
+        ck_assert_msg(ops_file_read(path, &setup, &ops, &error) == OPS_FILE_OK, "%s: %s", path,
+                      error.reason);
+        check_list_survives(&setup, &ops, path);
+        op_list_deinit(&ops);
+        free(entries[i]);
+    }
+    free(entries);
+}
+END_TEST
+
+START_TEST(a_list_of_a_scenario_is_the_same_list_as_bytes)
+{
+    for (uint64_t seed = 1; seed <= 5 && scenarios[_i] != NULL; seed++) {
+        char reason[RUN_REASON_BYTES];
+        struct setup setup;
+        struct trial trial;
+        setup_init(&setup);
+        setup.seed = UINT64_MAX - seed;
+        const struct trial_plan plan = {.target = &target_hbm,
+                                        .scenario = scenarios[_i],
+                                        .setup = &setup,
+                                        .capacity_is_free = true,
+                                        .op_count_max = 500,
+                                        .faults = {FAULTING_ALL}};
+        ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
+        check_list_survives(&trial.setup, &trial.ops, scenarios[_i]->name);
+        trial_deinit(&trial);
+    }
+}
+END_TEST
+
+START_TEST(what_an_input_cannot_say_is_refused)
+{
+    struct setup setup;
+    struct op_list none;
+    struct input input;
+    op_list_init(&none);
+    input_init(&input);
+    setup_init(&setup);
+    setup.capacity_bytes = 1000; /* no whole number of granules */
+    ck_assert(!input_from_ops(&setup, &none, &input));
+    setup.granule_bytes = 8;
+    ck_assert(input_from_ops(&setup, &none, &input));
+    setup.capacity_bytes = (uint64_t)1 << 40; /* too many granules */
+    ck_assert(!input_from_ops(&setup, &none, &input));
+    setup.granule_bytes = 1 << 17;
+    ck_assert(!input_from_ops(&setup, &none, &input));
+    input_deinit(&input);
+}
+END_TEST
+
+/* --- what a corpus of version 1 means --- */
+
+/* One op of each kind; whatever changes what these bytes mean needs a version 2. */
+static const uint8_t version_1[] = {
+    /* version, defrag, order, flags, granule, chip, hosts, lanes; faults; capacity; seed; choices,
+       unused */
+    1,   2,    4,    0x12, 11, 0, 1,  2, 3, 0, 0,  0,    64, 0, 0, 0, 7, 0,   0, 0, 0, 0,
+    0,   0,    3,    0,    0,  0, 0,  0, 0, 0, 0,  0x01, 4,  0, 3, 0, 2, 245, /* alloc: 4 granules,
+                                                                                 unpadded 3, tag 2,
+                                                                                 align 2^11 */
+    1,   0x02, 0,    0x08, 0,  0, 0,  0,                                      /* output: fitted */
+    2,   0x01, 0,    0,    0,  0, 0,  0,                                      /* free */
+    3,   0x00, 5,    0,    0,  0, 10, 0, /* free_after, relative, with a delay */
+    4,   0x01, 1,    0,    3,  0, 0,  1, /* use, with an event */
+    5,   0x21, 1,    0,    0,  0, 0,  0, /* hold on host 1 */
+    6,   0x05, 1,    0,    0,  0, 0,  0, /* release in lane 1 */
+    7,   0x03, 1,    0,    4,  0, 1,  0, /* donate: fitted */
+    8,   0x01, 2,    0,    1,  0, 9,  0, /* load */
+    9,   0x00, 0,    0,    0,  0, 0,  0, /* unload */
+    10,  0x00, 0,    0,    6,  0, 40, 3, /* execute: collective and spmd 6, the longest delay */
+    11,  0x01, 0,    0,    0,  0, 0,  0, /* defragment */
+    12,  0x01, 3,    0,    0,  0, 0,  0, /* complete */
+    13,  0x01, 0,    0,    0,  0, 3,  0, /* advance */
+    14,  0x00, 9,    0,    0,  0, 0,  0, /* touch */
+    15,  0x01, 0,    0,    0,  0, 0,  0, /* report */
+    16,  0x01, 2,    0,    12, 0, 5,  0, /* fault: the second call, for ever */
+    17,  0x00, 1,    0,    7,  0, 0,  0, /* retire */
+    18,  0x01, 4,    0,    2,  0, 1,  0, /* switch */
+    19,  0x01, 0xFF, 0xFF, 0,  0, 0,  0, /* byte 0 modulo 19: alloc, with a size in bytes */
+    255, 0,    1,    1,    8,  7, 4,  0, 5, 0, 0,  0,    0,  0, 0, 0, 0, 0,   0, 0, 0, 0,
+    0,   0,    21,   0,    0,  0, 0,  0, 0, 0, 22, 0,    0,  0, 0, 0, 0, 0,   9, 8, 7};
+static const char version_1_text[] = "hbmstress-ops 1\n"
+                                     "capacity 64K\n"
+                                     "granule 1K\n"
+                                     "hosts 2\n"
+                                     "coordinate 0x0x0_HBM0\n"
+                                     "target hbm\n"
+                                     "option defrag=slide\n"
+                                     "option order=defragment,evict,drain\n"
+                                     "option program_evicts_program=yes\n"
+                                     "option message_code=no\n"
+                                     "seed 7\n"
+                                     "\n"
+                                     "0: alloc size=4K unpadded=3K align=2K tag=2\n"
+                                     "1: output size=%hole+1\n"
+                                     "2: free block=0\n"
+                                     "3: free_after block=%5 delay=500ns\n"
+                                     "4: use block=1 event=3\n"
+                                     "5: hold block=1 host=1\n"
+                                     "6: release block=1 lane=1\n"
+                                     "7: donate block=1 size=%pair tag=1\n"
+                                     "8: load size=2K stack=1K tag=9\n"
+                                     "9: unload program=%0\n"
+                                     "10: execute program=%0 delay=5000s collective=6 spmd=6\n"
+                                     "11: defragment\n"
+                                     "12: complete event=3\n"
+                                     "13: advance delay=2ns\n"
+                                     "14: touch block=%9\n"
+                                     "15: report\n"
+                                     "16: fault call=copy_late nth=2 delay=2us for_ever=yes\n"
+                                     "17: retire size=1K address=%7K\n"
+                                     "18: switch op=4 point=2 to=1\n"
+                                     "19: alloc size=2047G\n"
+                                     "20: alloc size=21 unpadded=22 align=16 tag=7 lane=1 host=1\n";
+
+START_TEST(version_1_means_what_it_always_meant)
+{
+    struct input input;
+    char *text = NULL;
+    size_t length = 0;
+    input_init(&input);
+    input_decode(version_1, sizeof version_1, &input);
+    FILE *stream = open_memstream(&text, &length);
+    ck_assert_ptr_nonnull(stream);
+    ops_file_print(stream, &input.setup, &input.ops, NULL);
+    ck_assert_int_eq(fclose(stream), 0);
+    ck_assert_uint_eq(input.lane_count, 3);
+    ck_assert_uint_eq(input.faults.kinds, 3);
+    ck_assert_uint_eq(input.choice_count, 3);
+    ck_assert_uint_eq(input.choices[2], 7);
+    ck_assert_str_eq(text, version_1_text);
+    free(text);
+    check_there_and_back(&input);
+    input_deinit(&input);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fuzz_input");
+    TCase *tests = tcase_create("fuzz_input");
+    tcase_add_loop_test(tests, any_bytes_are_a_legal_list, 0, 400);
+    tcase_add_test(tests, what_is_missing_counts_as_zero);
+    tcase_add_loop_test(tests, a_list_of_a_file_is_the_same_list_as_bytes, 0, 2);
+    tcase_add_loop_test(tests, a_list_of_a_scenario_is_the_same_list_as_bytes, 0, 10);
+    tcase_add_test(tests, what_an_input_cannot_say_is_refused);
+    tcase_add_test(tests, version_1_means_what_it_always_meant);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

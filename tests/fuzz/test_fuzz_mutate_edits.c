@@ -1,0 +1,553 @@
+/* Each edit does what its name says, to whatever list. */
+#include "fuzz/player.h"
+#include "harness/op/fit.h"
+#include "targets/targets.h"
+#include "tests/fuzz/fuzz_lists.h"
+#include "tests/helpers/suite.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static struct input before, after, other;
+
+static void set_up(void)
+{
+    known_inputs_init(&before, &other, &after);
+}
+
+static void tear_down(void)
+{
+    known_inputs_deinit(&before, &other, &after);
+}
+
+/* Calls check after each seed for which the edit applies, which most seeds must be. */
+static void for_each_seed(const char *name, void (*check)(void))
+{
+    size_t count = 0;
+    for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
+        if (edit_copy(name, &before, &other, seed, &after)) {
+            check();
+            count++;
+        }
+    }
+    ck_assert_msg(count >= EDIT_SEEDS / 4, "%s applied %zu times", name, count);
+}
+
+/* --- lists --- */
+
+static void check_inserted(void)
+{
+    ck_assert_uint_gt(after.ops.count, before.ops.count);
+    ck_assert_uint_le(after.ops.count, before.ops.count + 6);
+    ck_assert(known_are_in_order(&before.ops, &after.ops));
+    ck_assert(known_references_hold(&after.ops));
+}
+
+START_TEST(insert_adds_ops_between_the_others)
+{
+    for_each_seed("insert", check_inserted);
+}
+END_TEST
+
+static void check_deleted(void)
+{
+    ck_assert_uint_lt(after.ops.count, before.ops.count);
+    ck_assert(known_are_in_order(&after.ops, &before.ops));
+    ck_assert(known_references_hold(&after.ops));
+    for (size_t i = 0; i < after.ops.count; i++) {
+        ck_assert(after.ops.ops[i].kind == OP_ALLOC || after.ops.ops[i].ref != OP_NONE);
+    }
+}
+
+START_TEST(delete_takes_ops_out_and_what_named_them_still_acts)
+{
+    for_each_seed("delete", check_deleted);
+}
+END_TEST
+
+static void check_same_ops(void)
+{
+    ck_assert_uint_eq(after.ops.count, before.ops.count);
+    uint64_t sums[2] = {0};
+    for (size_t i = 0; i < after.ops.count; i++) {
+        sums[0] += (uint64_t)known_op(&before.ops.ops[i]) * known_op(&before.ops.ops[i]);
+        sums[1] += (uint64_t)known_op(&after.ops.ops[i]) * known_op(&after.ops.ops[i]);
+    }
+    ck_assert_uint_eq(sums[0], sums[1]);
+    ck_assert(known_references_hold(&after.ops));
+}
+
+START_TEST(move_keeps_all_ops_and_what_they_name)
+{
+    for_each_seed("move", check_same_ops);
+}
+END_TEST
+
+static void check_swapped(void)
+{
+    size_t moved = 0;
+    check_same_ops();
+    for (size_t i = 0; i < after.ops.count; i++) {
+        moved += known_op(&before.ops.ops[i]) != known_op(&after.ops.ops[i]);
+    }
+    ck_assert_uint_eq(moved, 2);
+}
+
+START_TEST(swap_changes_the_places_of_two_ops)
+{
+    for_each_seed("swap", check_swapped);
+}
+END_TEST
+
+static void check_grown(void)
+{
+    ck_assert_uint_gt(after.ops.count, before.ops.count);
+    ck_assert_uint_eq(known_count(&after.ops), after.ops.count);
+    ck_assert(known_are_in_order(&before.ops, &after.ops));
+    ck_assert(known_references_hold(&after.ops));
+}
+
+START_TEST(duplicate_copies_a_run_with_what_it_names)
+{
+    for_each_seed("duplicate", check_grown);
+}
+END_TEST
+
+/* Whether what came in repeats what stands before it, count ops long. */
+static bool is_repeated(size_t count)
+{
+    const size_t added = after.ops.count - before.ops.count;
+    for (size_t start = 0; start + count <= before.ops.count; start++) {
+        size_t i = start;
+        while (i < start + added &&
+               known_op(&after.ops.ops[i]) == known_op(&after.ops.ops[i + count])) {
+            i++;
+        }
+        if (i == start + added) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of blocks that are known as the same one, a free in a copy names the one in that copy, and the
+ * others the first. */
+static bool names_the_nearest_or_first(size_t i)
+{
+    const struct op *ops = after.ops.ops;
+    size_t first = 0;
+    size_t nearest = i - 1;
+    while (known_op(&ops[first]) != known_op(&ops[i]) >> 8) {
+        first++;
+    }
+    while (known_op(&ops[nearest]) != known_op(&ops[i]) >> 8) {
+        nearest--;
+    }
+    return ops[i].ref == nearest || ops[i].ref == first;
+}
+
+static void check_repeated(void)
+{
+    check_grown();
+    for (size_t i = 0; i < after.ops.count; i++) {
+        ck_assert(after.ops.ops[i].kind != OP_FREE_AFTER || names_the_nearest_or_first(i));
+    }
+    size_t count = 1;
+    while (count < before.ops.count && !is_repeated(count)) {
+        count++;
+    }
+    ck_assert(is_repeated(count));
+}
+
+START_TEST(repeat_puts_copies_of_a_run_behind_it)
+{
+    for_each_seed("repeat", check_repeated);
+}
+END_TEST
+
+static void check_spliced(void)
+{
+    check_grown();
+    ck_assert_uint_lt(after.ops.count, before.ops.count + other.ops.count + 1);
+}
+
+START_TEST(splice_takes_a_run_of_the_other_list)
+{
+    for_each_seed("splice", check_spliced);
+    ck_assert(!edit_copy("splice", &before, NULL, 1, &after));
+}
+END_TEST
+
+static void check_joined(void)
+{
+    size_t i = 0;
+    while (i < after.ops.count && known_op(&after.ops.ops[i]) == known_op(&before.ops.ops[i])) {
+        i++;
+    }
+    const size_t back = after.ops.count - i;
+    for (size_t k = 0; k < back; k++) {
+        ck_assert_uint_eq(known_op(&after.ops.ops[i + k]),
+                          known_op(&other.ops.ops[other.ops.count - back + k]));
+    }
+    ck_assert_uint_gt(back, 0);
+    ck_assert(known_references_hold(&after.ops));
+}
+
+START_TEST(join_is_the_front_of_one_and_the_back_of_the_other)
+{
+    for_each_seed("join", check_joined);
+}
+END_TEST
+
+static void check_loosened(void)
+{
+    size_t at = 0;
+    ck_assert_uint_gt(differing_ops(&before.ops, &after.ops, &at), 0);
+    for (size_t i = 0; i < after.ops.count; i++) {
+        struct op op = after.ops.ops[i];
+        op.flags &= (uint8_t)~OP_RELATIVE;
+        ck_assert(op_equal(&op, &before.ops.ops[i]));
+    }
+}
+
+START_TEST(loosen_makes_references_relative_and_changes_nothing_else)
+{
+    for_each_seed("loosen", check_loosened);
+}
+END_TEST
+
+static void check_changed(void)
+{
+    size_t at = 0;
+    ck_assert_uint_eq(differing_ops(&before.ops, &after.ops, &at), 1);
+}
+
+START_TEST(change_changes_one_op)
+{
+    for_each_seed("change", check_changed);
+}
+END_TEST
+
+/* --- sizes --- */
+
+static const struct op *changed_op(size_t *at)
+{
+    ck_assert_uint_eq(differing_ops(&before.ops, &after.ops, at), 1);
+    return &after.ops.ops[*at];
+}
+
+static void check_fitted(void)
+{
+    size_t at = 0;
+    const struct op *op = changed_op(&at);
+    ck_assert_uint_eq(op->kind, OP_ALLOC);
+    ck_assert((op->flags & OP_FITTED) != 0);
+}
+
+START_TEST(fit_lets_a_request_ask_for_what_fits)
+{
+    for_each_seed("fit", check_fitted);
+}
+END_TEST
+
+static bool is_of_size(const struct op *op, const struct op *changed)
+{
+    return op->kind == OP_ALLOC && op->size_bytes == changed->size_bytes;
+}
+
+/* One op is changed, and now two are alike. */
+static void check_pair(bool (*is_alike)(const struct op *op, const struct op *changed))
+{
+    size_t at = 0;
+    const struct op *changed = changed_op(&at);
+    size_t count = 0;
+    for (size_t i = 0; i < after.ops.count; i++) {
+        count += is_alike(&after.ops.ops[i], changed);
+    }
+    ck_assert_uint_eq(count, 2);
+}
+
+static void check_same_size(void)
+{
+    check_pair(is_of_size);
+}
+
+START_TEST(same_size_makes_two_requests_equal)
+{
+    for_each_seed("same_size", check_same_size);
+}
+END_TEST
+
+static void check_nudged(void)
+{
+    size_t at = 0;
+    struct op op = *changed_op(&at);
+    ck_assert_uint_ne(op.size_bytes, before.ops.ops[at].size_bytes);
+    op.size_bytes = before.ops.ops[at].size_bytes;
+    ck_assert(op_equal(&op, &before.ops.ops[at]));
+}
+
+START_TEST(nudge_changes_a_size_alone)
+{
+    for_each_seed("nudge", check_nudged);
+}
+END_TEST
+
+static size_t requests_of(const struct op_list *ops, uint64_t size_bytes)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ops->count; i++) {
+        const struct op *op = &ops->ops[i];
+        count += op_kind_info((enum op_kind)op->kind)->can_be_fitted &&
+                 (op->flags & OP_FITTED) == 0 && op->size_bytes == size_bytes;
+    }
+    return count;
+}
+
+/* Of a device of 128 KiB in granules of 512. */
+static const uint64_t edge_sizes[] = {
+    0,
+    1,
+    511,
+    513,
+    (128 << 10) - 512,
+    128 << 10,
+    (128 << 10) + 1,
+    UINT64_C(1) << 63,
+    (UINT64_C(1) << 63) + 1,
+    UINT64_MAX - 511,
+    UINT64_MAX,
+};
+
+START_TEST(nudges_and_swarms_ask_for_every_edge_of_what_a_size_can_be)
+{
+    static const char *const names[] = {"nudge", "swarm"};
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        size_t more = 0;
+        for (uint64_t seed = 1; seed <= 5 * EDIT_SEEDS; seed++) {
+            if (edit_copy(names[k], &before, &other, seed, &after)) {
+                more += requests_of(&after.ops, edge_sizes[_i]) >
+                        requests_of(&before.ops, edge_sizes[_i]);
+            }
+        }
+        ck_assert_msg(more > 0, "%s never asks for %" PRIu64, names[k], edge_sizes[_i]);
+    }
+}
+END_TEST
+
+static void check_aligned(void)
+{
+    size_t at = 0;
+    const struct op *op = changed_op(&at);
+    ck_assert_uint_ge(op->align_log2, 9);
+    ck_assert_uint_le(op->align_log2, 17);
+}
+
+START_TEST(align_asks_for_an_alignment_between_granule_and_device)
+{
+    for_each_seed("align", check_aligned);
+}
+END_TEST
+
+/* The op that came in, alone. */
+static size_t only_new_op(void)
+{
+    size_t at = SIZE_MAX;
+    ck_assert_uint_eq(after.ops.count, before.ops.count + 1);
+    for (size_t i = 0; i < after.ops.count; i++) {
+        at = known_op(&after.ops.ops[i]) == 0 ? i : at;
+    }
+    ck_assert_uint_ne(at, SIZE_MAX);
+    ck_assert(known_references_hold(&after.ops));
+    return at;
+}
+
+static void check_asked(void)
+{
+    const struct op *op = &after.ops.ops[only_new_op()];
+    ck_assert(op->kind == OP_ALLOC || op->kind == OP_OUTPUT);
+    ck_assert((op->flags & OP_FITTED) != 0);
+}
+
+START_TEST(ask_fit_adds_a_request_for_what_fits)
+{
+    for_each_seed("ask_fit", check_asked);
+}
+END_TEST
+
+/* --- states --- */
+
+static void check_complete_before(void)
+{
+    const size_t at = only_new_op();
+    ck_assert_uint_eq(after.ops.ops[at].kind, OP_COMPLETE);
+    ck_assert_uint_eq(after.ops.ops[at + 1].kind, OP_ALLOC);
+}
+
+static void check_complete_after(void)
+{
+    const size_t at = only_new_op();
+    ck_assert_uint_eq(after.ops.ops[at].kind, OP_COMPLETE);
+    ck_assert_uint_gt(at, 0);
+    ck_assert_uint_eq(after.ops.ops[at - 1].kind, OP_ALLOC);
+}
+
+START_TEST(complete_before_and_after_stand_next_to_a_request)
+{
+    for_each_seed("complete_before", check_complete_before);
+    for_each_seed("complete_after", check_complete_after);
+}
+END_TEST
+
+static uint64_t drains_of(const struct input *input)
+{
+    struct player *player = player_create(&target_hbm);
+    const struct run *run = player_play(player, input, NULL, NULL);
+    ck_assert_ptr_nonnull(run);
+    const uint64_t drains = run_totals(run)->drains;
+    player_destroy(player);
+    return drains;
+}
+
+START_TEST(complete_during_makes_a_request_wait_for_an_event)
+{
+    size_t count = 0;
+    before.ops.count = KNOWN_PAIRS; /* nothing is freed: nobody waits */
+    ck_assert_uint_eq(drains_of(&before), 0);
+    for (uint64_t seed = 1; seed <= EDIT_SEEDS; seed++) {
+        count += edit_copy("complete_during", &before, NULL, seed, &after) && drains_of(&after) > 0;
+    }
+    ck_assert_uint_gt(count, EDIT_SEEDS / 2);
+}
+END_TEST
+
+static void check_lost(void)
+{
+    size_t at = 0;
+    const struct op *op = changed_op(&at);
+    ck_assert_uint_eq(op->kind, OP_FREE_AFTER);
+    ck_assert(op->delay_ns == DELAY_NEVER);
+}
+
+START_TEST(lose_takes_an_event_away)
+{
+    for_each_seed("lose", check_lost);
+}
+END_TEST
+
+static bool is_due_with(const struct op *op, const struct op *changed)
+{
+    return op->kind == OP_FREE_AFTER && op->delay_ns == changed->delay_ns;
+}
+
+static void check_same_delay(void)
+{
+    check_pair(is_due_with);
+}
+
+START_TEST(same_delay_makes_two_events_due_at_once)
+{
+    for_each_seed("same_delay", check_same_delay);
+}
+END_TEST
+
+static void check_held(void)
+{
+    size_t hold = SIZE_MAX;
+    size_t release = SIZE_MAX;
+    for (size_t i = 0; i < after.ops.count; i++) {
+        hold = after.ops.ops[i].kind == OP_HOLD ? i : hold;
+        release = after.ops.ops[i].kind == OP_RELEASE ? i : release;
+    }
+    ck_assert_uint_ne(hold, SIZE_MAX);
+    const struct op *op = &after.ops.ops[hold];
+    ck_assert((op->flags & OP_RELATIVE) != 0 || after.ops.ops[op->ref].kind == OP_ALLOC);
+    ck_assert(release == SIZE_MAX || (release > hold && after.ops.ops[release].ref == op->ref));
+    ck_assert(known_references_hold(&after.ops));
+}
+
+START_TEST(hold_holds_a_block_and_gives_it_back_later_if_ever)
+{
+    for_each_seed("hold", check_held);
+}
+END_TEST
+
+static void check_busy(void)
+{
+    size_t at = 0;
+    while (after.ops.ops[at].kind != OP_EXECUTE) {
+        ck_assert_uint_lt(++at, after.ops.count);
+    }
+    ck_assert_uint_eq(after.ops.ops[after.ops.ops[at].ref].kind, OP_LOAD);
+    ck_assert_uint_ge(after.ops.ops[at].delay_ns, 1000000);
+    ck_assert_uint_eq(after.ops.ops[at + 1].kind, OP_ALLOC);
+}
+
+START_TEST(busy_runs_a_program_for_long_before_a_request)
+{
+    for_each_seed("busy", check_busy);
+}
+END_TEST
+
+static void check_used(void)
+{
+    const size_t at = only_new_op();
+    ck_assert_uint_eq(after.ops.ops[at].kind, OP_USE);
+    ck_assert_uint_ge(after.ops.ops[at].delay_ns, 1000000);
+}
+
+static void check_fault(void)
+{
+    const size_t at = only_new_op();
+    ck_assert_uint_eq(after.ops.ops[at].kind, OP_FAULT);
+    ck_assert_uint_ge(after.ops.ops[at].size_bytes, 1);
+    ck_assert_uint_eq(after.ops.ops[at + 1].kind, OP_ALLOC);
+}
+
+static void check_retired(void)
+{
+    const struct op *op = &after.ops.ops[only_new_op()];
+    ck_assert_uint_eq(op->kind, OP_RETIRE);
+    ck_assert((op->flags & OP_RELATIVE) != 0);
+}
+
+START_TEST(use_fault_and_retire_add_the_op_that_they_say)
+{
+    for_each_seed("use", check_used);
+    for_each_seed("fault", check_fault);
+    for_each_seed("retire", check_retired);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fuzz_mutate_edits");
+    TCase *cases = tcase_create("edits");
+    tcase_add_checked_fixture(cases, set_up, tear_down);
+    tcase_add_test(cases, insert_adds_ops_between_the_others);
+    tcase_add_test(cases, delete_takes_ops_out_and_what_named_them_still_acts);
+    tcase_add_test(cases, move_keeps_all_ops_and_what_they_name);
+    tcase_add_test(cases, swap_changes_the_places_of_two_ops);
+    tcase_add_test(cases, duplicate_copies_a_run_with_what_it_names);
+    tcase_add_test(cases, repeat_puts_copies_of_a_run_behind_it);
+    tcase_add_test(cases, splice_takes_a_run_of_the_other_list);
+    tcase_add_test(cases, join_is_the_front_of_one_and_the_back_of_the_other);
+    tcase_add_test(cases, loosen_makes_references_relative_and_changes_nothing_else);
+    tcase_add_test(cases, change_changes_one_op);
+    tcase_add_test(cases, fit_lets_a_request_ask_for_what_fits);
+    tcase_add_test(cases, same_size_makes_two_requests_equal);
+    tcase_add_test(cases, nudge_changes_a_size_alone);
+    tcase_add_loop_test(cases, nudges_and_swarms_ask_for_every_edge_of_what_a_size_can_be, 0,
+                        (int)(sizeof edge_sizes / sizeof edge_sizes[0]));
+    tcase_add_test(cases, align_asks_for_an_alignment_between_granule_and_device);
+    tcase_add_test(cases, ask_fit_adds_a_request_for_what_fits);
+    tcase_add_test(cases, complete_before_and_after_stand_next_to_a_request);
+    tcase_add_test(cases, complete_during_makes_a_request_wait_for_an_event);
+    tcase_add_test(cases, lose_takes_an_event_away);
+    tcase_add_test(cases, same_delay_makes_two_events_due_at_once);
+    tcase_add_test(cases, hold_holds_a_block_and_gives_it_back_later_if_ever);
+    tcase_add_test(cases, busy_runs_a_program_for_long_before_a_request);
+    tcase_add_test(cases, use_fault_and_retire_add_the_op_that_they_say);
+    suite_add_tcase(suite, cases);
+    return suite_run(suite);
+}

@@ -1,0 +1,327 @@
+/* The simulated device: what memory holds after copies, and when events complete. */
+#include "harness/device/device.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+enum { CAPACITY = 64 };
+
+static struct timeline *timeline;
+static struct device *device;
+static const struct device_services *services;
+
+static void start(void)
+{
+    timeline = timeline_create();
+    device = device_create(CAPACITY, timeline);
+    services = device_services(device);
+    device_begin_op(device, 1000);
+}
+
+static void stop(void)
+{
+    device_destroy(device);
+    timeline_destroy(timeline);
+}
+
+static enum device_result copy(uint64_t from, uint64_t to, uint64_t bytes)
+{
+    return services->copy(services->context, from, to, bytes);
+}
+
+START_TEST(a_block_holds_itself_until_it_is_written_over)
+{
+    start();
+    device_stamp(device, 8, 16, 0);
+    device_stamp(device, 32, 8, 1);
+    ck_assert(device_holds(device, 8, 16, 0));
+    ck_assert(!device_holds(device, 8, 17, 0));
+    ck_assert(!device_holds(device, 9, 15, 0)); /* not from offset 0 */
+    ck_assert(!device_holds(device, 8, 16, 1));
+    ck_assert_int_eq(copy(32, 12, 4),
+                     DEVICE_OK); /* a torn piece of owner 1 in the middle of owner 0 */
+    ck_assert(!device_holds(device, 8, 16, 0));
+    ck_assert(device_holds(device, 8, 4, 0));
+    ck_assert(device_holds(device, 32, 8, 1));
+    stop();
+}
+END_TEST
+
+START_TEST(copies_may_overlap_in_both_directions)
+{
+    for (uint64_t to = 0; to <= 16; to++) {
+        start();
+        device_stamp(device, 8, 16, 0);
+        ck_assert_int_eq(copy(8, to, 16), DEVICE_OK);
+        ck_assert(device_holds(device, to, 16, 0));
+        ck_assert_int_eq(copy(to, 40, 16), DEVICE_OK);
+        ck_assert(device_holds(device, 40, 16, 0));
+        stop();
+    }
+}
+END_TEST
+
+START_TEST(a_block_copied_in_pieces_is_whole_and_one_with_a_piece_missing_is_not)
+{
+    for (uint64_t missing = 0; missing <= 4; missing++) {
+        start();
+        device_stamp(device, 0, 16, 3);
+        for (uint64_t piece = 0; piece < 4; piece++) {
+            if (piece + 1 != missing) {
+                ck_assert_int_eq(copy(piece * 4, 32 + piece * 4, 4), DEVICE_OK);
+            }
+        }
+        ck_assert_int_eq(device_holds(device, 32, 16, 3), missing == 0);
+        stop();
+    }
+    /* The pieces in the wrong order are not the block. */
+    start();
+    device_stamp(device, 0, 8, 3);
+    ck_assert_int_eq(copy(0, 36, 4), DEVICE_OK);
+    ck_assert_int_eq(copy(4, 32, 4), DEVICE_OK);
+    ck_assert(!device_holds(device, 32, 8, 3));
+    stop();
+}
+END_TEST
+
+START_TEST(a_stage_keeps_what_it_took_out)
+{
+    start();
+    uint64_t stage = 0;
+    device_stamp(device, 0, 8, 0);
+    device_stamp(device, 8, 8, 1);
+    ck_assert_int_eq(services->stage_out(services->context, 0, 8, &stage), DEVICE_OK);
+    ck_assert_uint_ne(stage, 0);
+    ck_assert_int_eq(copy(8, 0, 8), DEVICE_OK);
+    ck_assert_int_eq(services->stage_in(services->context, stage, 8), DEVICE_OK);
+    ck_assert(device_holds(device, 0, 8, 1));
+    ck_assert(device_holds(device, 8, 8, 0));
+    ck_assert_int_eq(services->stage_in(services->context, stage, 16), DEVICE_REFUSED);
+    ck_assert_int_eq(services->stage_out(services->context, 0, 8, &stage), DEVICE_OK);
+    services->stage_drop(services->context, stage);
+    ck_assert_int_eq(services->stage_in(services->context, stage, 16), DEVICE_REFUSED);
+    stop();
+}
+END_TEST
+
+/* What the judge does around an op that moves: an owner goes, a new one takes its number, all
+ * settles. */
+START_TEST(a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes)
+{
+    for (int ending = 0; ending < 3; ending++) {
+        start();
+        uint64_t stage = 0;
+        device_stamp(device, 0, 8, 0);
+        device_stamp(device, 8, 8, 1);
+        ck_assert(!device_has_staged(device, 0, 8));
+        ck_assert_int_eq(services->stage_out(services->context, 0, 8, &stage), DEVICE_OK);
+        ck_assert(device_has_staged(device, 0, 8));
+        ck_assert(
+            device_has_staged(device, 0, 6)); /* what was asked for may be less than the block */
+        ck_assert(!device_has_staged(device, 0, 9));
+        ck_assert(!device_has_staged(device, 1, 8));
+        ck_assert_int_eq(copy(8, 0, 8), DEVICE_OK);
+        device_settle(device);
+        ck_assert(device_has_staged(device, 0, 8));
+        if (ending == 0) {
+            services->stage_drop(services->context, stage);
+        } else if (ending == 1) {
+            ck_assert_int_eq(services->stage_in(services->context, stage, 16), DEVICE_OK);
+        } else {
+            device_scrub(device, 1);
+            ck_assert(device_has_staged(device, 0, 8));
+            device_scrub(device, 0);
+        }
+        ck_assert(!device_has_staged(device, 0, 8));
+        stop();
+    }
+}
+END_TEST
+
+START_TEST(a_stage_of_other_bytes_is_none_of_the_block)
+{
+    const struct {
+        uint64_t from, bytes;
+    } rows[] = {{1, 7}, {4, 8}, {0, 4}}; /* not from its first byte, half of another's, too short */
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        start();
+        uint64_t stage = 0;
+        device_stamp(device, 0, 8, 0);
+        ck_assert_int_eq(
+            services->stage_out(services->context, rows[i].from, rows[i].bytes, &stage), DEVICE_OK);
+        ck_assert_msg(!device_has_staged(device, 0, 7), "row %zu", i);
+        stop();
+    }
+    start();
+    uint64_t stage = 0;
+    device_stamp(device, 0, 8, 0);
+    device_stamp(device, 16, 2, 1);
+    ck_assert_int_eq(copy(16, 3, 2), DEVICE_OK); /* a piece of another in the middle */
+    ck_assert_int_eq(services->stage_out(services->context, 0, 8, &stage), DEVICE_OK);
+    ck_assert(!device_has_staged(device, 0, 8));
+    ck_assert(device_has_staged(device, 0, 3));
+    stop();
+}
+END_TEST
+
+START_TEST(the_number_of_an_owner_that_went_is_used_again)
+{
+    start();
+    device_stamp(device, 0, 8, 0);
+    device_stamp(device, 16, 8, 1);
+    ck_assert_int_eq(copy(16, 4, 8), DEVICE_OK); /* over half of owner 0 */
+    device_scrub(device, 0);
+    ck_assert(!device_holds(device, 0, 4, 0));
+    ck_assert(device_holds(device, 4, 8, 1));
+    device_settle(device);
+    device_stamp(device, 4, 8, 1);
+    device_stamp(device, 16, 8, 0); /* where the other one was */
+    ck_assert(device_holds(device, 4, 8, 1));
+    ck_assert(device_holds(device, 16, 8, 0));
+    ck_assert(!device_holds(device, 0, 4, 0));
+    ck_assert_int_eq(copy(16, 32, 8), DEVICE_OK);
+    ck_assert(device_holds(device, 32, 8, 0));
+    stop();
+}
+END_TEST
+
+START_TEST(a_copy_out_of_the_device_changes_nothing_and_is_seen)
+{
+    start();
+    device_stamp(device, 0, 8, 0);
+    ck_assert_int_eq(copy(0, CAPACITY - 8, 8), DEVICE_OK);
+    ck_assert(!device_left_range(device));
+    ck_assert_int_eq(copy(0, CAPACITY - 7, 8), DEVICE_REFUSED);
+    ck_assert(device_left_range(device));
+    device_begin_op(device, 1000);
+    ck_assert(!device_left_range(device));
+    ck_assert_int_eq(copy(UINT64_MAX - 3, 0, 8), DEVICE_REFUSED);
+    ck_assert(device_left_range(device));
+    ck_assert(device_holds(device, 0, 8, 0));
+    stop();
+}
+END_TEST
+
+START_TEST(a_fault_fires_once_at_its_call)
+{
+    start();
+    device_arm(device, &(struct device_fault){.kind = FAULT_COPY, .call = 2});
+    ck_assert_int_eq(copy(0, 8, 4), DEVICE_OK);
+    ck_assert_uint_eq(device_faults_fired(device), 0);
+    ck_assert_int_eq(copy(0, 8, 4), DEVICE_REFUSED);
+    ck_assert_uint_eq(device_faults_fired(device), 1u << FAULT_COPY);
+    ck_assert_int_eq(copy(0, 8, 4), DEVICE_OK);
+    device_begin_op(device, 1000);
+    ck_assert_uint_eq(device_faults_fired(device), 0);
+    device_arm(device, &(struct device_fault){.kind = FAULT_HOST_MEMORY, .call = 1});
+    ck_assert_ptr_null(services->host_alloc(services->context, 8));
+    void *memory = services->host_alloc(services->context, 8);
+    ck_assert_ptr_nonnull(memory);
+    ck_assert_uint_eq(device_host_bytes(device), 8);
+    services->host_free(services->context, memory, 8);
+    ck_assert_uint_eq(device_host_bytes(device), 0);
+    stop();
+}
+END_TEST
+
+START_TEST(an_op_beyond_its_bound_is_hung)
+{
+    start();
+    device_begin_op(device, 3);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(copy(0, 8, 4), DEVICE_OK);
+        ck_assert(!device_hung(device));
+    }
+    ck_assert_int_eq(copy(0, 8, 4), DEVICE_REFUSED);
+    ck_assert(device_hung(device));
+    stop();
+}
+END_TEST
+
+/* --- time --- */
+
+START_TEST(waiting_completes_what_is_due_by_then_in_order)
+{
+    start();
+    timeline_add(timeline, 1, 30);
+    timeline_add(timeline, 2, 10);
+    timeline_add(timeline, 3, 20);
+    timeline_add(timeline, 4, 20);
+    timeline_add(timeline, 5, DELAY_NEVER);
+    timeline_add(timeline, 6, UINT64_MAX - 1);
+    ck_assert_int_eq(services->event_wait(services->context, 3), DEVICE_OK);
+    ck_assert_uint_eq(timeline_completed_count(timeline), 3);
+    ck_assert_uint_eq(timeline_completed_at(timeline, 0), 2);
+    ck_assert_uint_eq(timeline_completed_at(timeline, 1), 3);
+    ck_assert_uint_eq(timeline_completed_at(timeline, 2), 4);
+    ck_assert_uint_eq(timeline_now_ns(timeline), 20);
+    ck_assert_int_eq(services->event_wait(services->context, 5), DEVICE_LOST);
+    ck_assert_int_eq(services->event_wait(services->context, 7), DEVICE_REFUSED);
+    ck_assert_int_eq(services->event_wait(services->context, 2), DEVICE_OK);
+    ck_assert_uint_eq(timeline_now_ns(timeline), 20);
+    timeline_add(timeline, 7, UINT64_MAX - 1); /* past the end of time: lost */
+    ck_assert_int_eq(services->event_wait(services->context, 7), DEVICE_LOST);
+    timeline_complete(timeline, 5);
+    ck_assert_int_eq(services->event_wait(services->context, 5), DEVICE_OK);
+    stop();
+}
+END_TEST
+
+START_TEST(a_collective_ends_after_the_last_host_or_at_its_bound)
+{
+    start();
+    timeline_add(timeline, 1, DELAY_NEVER);
+    timeline_start_collective(timeline, 1, 7, 0, 2, 100);
+    ck_assert_uint_eq(timeline_due_ns(timeline, 1), COLLECTIVE_BOUND_NS);
+    timeline_advance(timeline, 50);
+    timeline_add(timeline, 2, DELAY_NEVER);
+    timeline_start_collective(timeline, 2, 7, 1, 2, 10);
+    ck_assert_uint_eq(timeline_due_ns(timeline, 1), 150);
+    ck_assert_uint_eq(timeline_due_ns(timeline, 2), 60);
+    timeline_advance(timeline, 1000);
+    ck_assert_uint_eq(timeline_pending_count(timeline), 0);
+    ck_assert_uint_eq(timeline_completed_count(timeline), 2);
+    stop();
+}
+END_TEST
+
+/* The oracle takes due time 0 for "waits for nothing": no pending event may have it. */
+START_TEST(a_pending_event_is_due_later_than_now)
+{
+    start();
+    timeline_add(timeline, 1, 0);
+    ck_assert_int_eq(timeline_state(timeline, 1), EVENT_DONE);
+    for (uint64_t event = 2; event <= 3; event++) {
+        timeline_add(timeline, event, DELAY_NEVER);
+        timeline_start_collective(timeline, event, 7, (uint32_t)event - 2, 2, 0);
+    }
+    ck_assert_int_eq(timeline_state(timeline, 2), EVENT_DONE);
+    ck_assert_int_eq(timeline_state(timeline, 3), EVENT_DONE);
+    ck_assert_uint_eq(timeline_pending_count(timeline), 0);
+    timeline_advance(timeline, 2 * COLLECTIVE_BOUND_NS);
+    ck_assert_uint_eq(timeline_completed_count(timeline), 3);
+    stop();
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("device");
+    TCase *tests = tcase_create("device");
+    tcase_add_test(tests, a_block_holds_itself_until_it_is_written_over);
+    tcase_add_test(tests, copies_may_overlap_in_both_directions);
+    tcase_add_test(tests, a_block_copied_in_pieces_is_whole_and_one_with_a_piece_missing_is_not);
+    tcase_add_test(tests, a_stage_keeps_what_it_took_out);
+    tcase_add_test(tests, a_stage_has_an_owner_s_bytes_until_it_ends_or_the_owner_goes);
+    tcase_add_test(tests, a_stage_of_other_bytes_is_none_of_the_block);
+    tcase_add_test(tests, the_number_of_an_owner_that_went_is_used_again);
+    tcase_add_test(tests, a_copy_out_of_the_device_changes_nothing_and_is_seen);
+    tcase_add_test(tests, a_fault_fires_once_at_its_call);
+    tcase_add_test(tests, an_op_beyond_its_bound_is_hung);
+    tcase_add_test(tests, waiting_completes_what_is_due_by_then_in_order);
+    tcase_add_test(tests, a_collective_ends_after_the_last_host_or_at_its_bound);
+    tcase_add_test(tests, a_pending_event_is_due_later_than_now);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,375 @@
+/* Faults slipped into scenarios: which are on, how often they strike, and that nothing else of a
+ * trial changes. */
+#include "harness/generate/faulting.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
+#include "scenarios/scenarios.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TRIAL_COUNT = 2000, OP_COUNT = 1500, HOST_COUNT = 3 };
+
+/* Models of an empty device, for faulting_next alone. */
+static struct run *open_run(uint32_t host_count)
+{
+    struct setup setup;
+    char reason[RUN_REASON_BYTES] = "";
+    setup_init(&setup);
+    setup.capacity_bytes = UINT64_C(64) << 20;
+    setup.host_count = host_count;
+    struct run *run = run_create(target_find("null"), &setup, reason);
+    ck_assert_msg(run != NULL, "%s", reason);
+    return run;
+}
+
+/* Appends the ops that are slipped in between own_count ops of a scenario; ref: where each came. */
+static void slip(struct faulting *faulting, const struct run *run, uint32_t own_count,
+                 struct op_list *slipped)
+{
+    struct scenario_view view;
+    struct op op;
+    run_view(run, &view);
+    view.op_number = 0;
+    for (uint32_t i = 0; i < own_count; view.op_number++) {
+        if (faulting_next(faulting, &view, &op)) {
+            op.ref = view.op_number; /* no fault has a reference */
+            op_list_append(slipped, &op);
+        } else {
+            i++;
+        }
+    }
+}
+
+START_TEST(a_kind_is_on_in_a_quarter_of_all_trials)
+{
+    const struct fault_wish wanted = {.kinds = FAULTING_ALL};
+    uint32_t on_counts[FAULTING_KIND_COUNT] = {0};
+    uint32_t without_any = 0;
+    for (uint64_t seed = 0; seed < TRIAL_COUNT; seed++) {
+        struct faulting faulting;
+        uint32_t on = 0;
+        faulting_init(&faulting, &wanted, seed);
+        for (unsigned i = 0; i < FAULTING_KIND_COUNT; i++) {
+            on_counts[i] += faulting.kinds[i].period != 0;
+            on += faulting.kinds[i].period != 0;
+        }
+        without_any += on == 0;
+    }
+    for (unsigned i = 0; i < FAULTING_KIND_COUNT; i++) {
+        ck_assert_uint_ge(on_counts[i], TRIAL_COUNT * 20 / 100);
+        ck_assert_uint_le(on_counts[i], TRIAL_COUNT * 30 / 100);
+    }
+    ck_assert_uint_gt(without_any, 0);
+}
+END_TEST
+
+START_TEST(chances_are_spread_over_their_range)
+{
+    const struct fault_wish wanted = {.kinds = 1u << FAULT_COPY};
+    uint32_t low = 0, high = 0;
+    for (uint64_t seed = 0; seed < TRIAL_COUNT; seed++) {
+        struct faulting faulting;
+        faulting_init(&faulting, &wanted, seed);
+        const uint32_t period = faulting.kinds[FAULT_COPY].period;
+        if (period == 0) {
+            continue;
+        }
+        ck_assert_uint_ge(period, FAULTING_PERIOD_MIN);
+        ck_assert_uint_le(period, FAULTING_PERIOD_MAX);
+        low += period < 200;
+        high += period >= 200;
+    }
+    ck_assert_uint_gt(low, TRIAL_COUNT / 16);
+    ck_assert_uint_gt(high, TRIAL_COUNT / 16);
+}
+END_TEST
+
+START_TEST(only_kinds_that_are_on_and_wished_for_come)
+{
+    struct run *run = open_run(1);
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        const struct fault_wish wanted = {.kinds = (uint32_t)random_derive(seed, 1) & FAULTING_ALL};
+        struct faulting faulting;
+        faulting_init(&faulting, &wanted, seed);
+        const struct faulting drawn = faulting;
+        struct op_list slipped;
+        op_list_init(&slipped);
+        slip(&faulting, run, OP_COUNT, &slipped);
+        for (size_t i = 0; i < slipped.count; i++) {
+            const struct op *op = &slipped.ops[i];
+            ck_assert(op->kind == OP_FAULT || op->kind == OP_RETIRE);
+            const unsigned kind = op->kind == OP_RETIRE ? FAULTING_RETIRE : op->tag;
+            ck_assert_uint_ne(drawn.kinds[kind].period, 0);
+            ck_assert_uint_ne(wanted.kinds >> kind & 1, 0);
+        }
+        op_list_deinit(&slipped);
+    }
+    run_destroy(run);
+}
+END_TEST
+
+START_TEST(no_wish_gives_no_op)
+{
+    struct run *run = open_run(1);
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct faulting faulting;
+        struct op_list slipped;
+        op_list_init(&slipped);
+        faulting_init(&faulting, &(struct fault_wish){0}, seed);
+        slip(&faulting, run, OP_COUNT, &slipped);
+        ck_assert_uint_eq(slipped.count, 0);
+        op_list_deinit(&slipped);
+    }
+    run_destroy(run);
+}
+END_TEST
+
+START_TEST(another_wish_does_not_change_what_is_on)
+{
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        struct faulting all, two;
+        faulting_init(&all, &(struct fault_wish){.kinds = FAULTING_ALL}, seed);
+        faulting_init(&two, &(struct fault_wish){.kinds = 1u << FAULT_WAIT | 1u << FAULT_ANY},
+                      seed);
+        ck_assert_uint_eq(all.kinds[FAULT_WAIT].period, two.kinds[FAULT_WAIT].period);
+        ck_assert_uint_eq(all.kinds[FAULT_ANY].period, two.kinds[FAULT_ANY].period);
+        ck_assert_uint_eq(two.kinds[FAULT_COPY].period, 0);
+    }
+}
+END_TEST
+
+/* What one trial's faults are, and what they are together. */
+struct seen {
+    uint64_t faults, disarms, for_ever, retires, first_calls, last_calls, delayed;
+    uint64_t by_host[HOST_COUNT];
+};
+
+static void check_fault(const struct op *op, struct seen *seen, bool armed[FAULT_KIND_COUNT],
+                        uint8_t hosts[FAULT_KIND_COUNT], uint32_t since[FAULT_KIND_COUNT])
+{
+    ck_assert_uint_lt(op->tag, FAULT_KIND_COUNT);
+    if (op->size_bytes == 0) {
+        ck_assert(armed[op->tag]);
+        ck_assert_uint_eq(op->host, hosts[op->tag]);
+        ck_assert_uint_ge(op->ref - since[op->tag], FAULTING_LAST_OPS_MIN);
+        armed[op->tag] = false;
+        seen->disarms++;
+        return;
+    }
+    ck_assert(!armed[op->tag]);
+    ck_assert_uint_le(op->size_bytes, FAULTING_NTH_MAX);
+    const bool has_delay = fault_info((enum fault_kind)op->tag)->has_delay;
+    ck_assert(has_delay ? op->delay_ns >= 1000 && op->delay_ns <= UINT64_C(10000000000)
+                        : op->delay_ns == 0);
+    armed[op->tag] = (op->flags & OP_FOR_EVER) != 0;
+    hosts[op->tag] = op->host;
+    since[op->tag] = op->ref;
+    seen->for_ever += (op->flags & OP_FOR_EVER) != 0;
+    seen->first_calls += op->size_bytes == 1;
+    seen->last_calls += op->size_bytes == FAULTING_NTH_MAX;
+    seen->delayed += has_delay;
+    seen->by_host[op->host]++;
+    seen->faults++;
+}
+
+START_TEST(faults_are_of_every_sort_and_what_lasts_is_disarmed)
+{
+    struct run *run = open_run(HOST_COUNT);
+    struct seen seen = {0};
+    uint64_t op_count = 0;
+    for (uint64_t seed = 0; seed < TRIAL_COUNT; seed++) {
+        struct faulting faulting;
+        struct op_list slipped;
+        bool armed[FAULT_KIND_COUNT] = {0};
+        uint8_t hosts[FAULT_KIND_COUNT] = {0};
+        uint32_t since[FAULT_KIND_COUNT] = {0};
+        uint64_t retires = 0;
+        uint64_t strikes = 0;
+        op_list_init(&slipped);
+        faulting_init(&faulting, &(struct fault_wish){.kinds = FAULTING_ALL}, seed);
+        slip(&faulting, run, OP_COUNT, &slipped);
+        for (size_t i = 0; i < slipped.count; i++) {
+            const struct op *op = &slipped.ops[i];
+            ck_assert_uint_lt(op->host, HOST_COUNT);
+            retires += op->kind == OP_RETIRE;
+            if (op->size_bytes > 0) { /* not one that disarms */
+                ck_assert_uint_le(strikes++ * FAULTING_OPS_PER_FAULT, op->ref);
+            }
+            if (op->kind == OP_FAULT) {
+                check_fault(op, &seen, armed, hosts, since);
+            }
+        }
+        ck_assert_uint_le(retires, FAULTING_RETIRE_COUNT_MAX);
+        seen.retires += retires;
+        op_count += OP_COUNT + slipped.count;
+        op_list_deinit(&slipped);
+    }
+    run_destroy(run);
+    ck_assert_uint_gt(seen.retires, 0);
+    ck_assert_uint_gt(seen.delayed, 0);
+    ck_assert_uint_gt(seen.disarms * 10,
+                      seen.for_ever * 7); /* the others are cut off by the end of their trial */
+    ck_assert_uint_gt(seen.for_ever * 100, seen.faults * 8);
+    ck_assert_uint_lt(seen.for_ever * 100, seen.faults * 12);
+    ck_assert_uint_gt(seen.first_calls, 5 * seen.last_calls);
+    ck_assert_uint_gt(seen.last_calls, 0);
+    for (int i = 0; i < HOST_COUNT; i++) {
+        ck_assert_uint_gt(seen.by_host[i] * HOST_COUNT * 10, seen.faults * 9);
+    }
+    /* Over all trials a fault comes every 20 to 100 ops: often enough to matter, rarely enough to
+     * recover. */
+    ck_assert_uint_gt(seen.faults * 100, op_count);
+    ck_assert_uint_lt(seen.faults * 20, op_count);
+}
+END_TEST
+
+/* --- whole trials --- */
+
+static void run_trial(const struct scenario *scenario, const char *target, uint64_t seed,
+                      uint32_t kinds, struct trial *trial)
+{
+    struct setup setup;
+    char reason[RUN_REASON_BYTES] = "";
+    setup_init(&setup);
+    (void)snprintf(setup.target, sizeof setup.target, "%s", target);
+    (void)snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
+    setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
+    setup.seed = seed;
+    const struct trial_plan plan = {.target = target_find(target),
+                                    .scenario = scenario,
+                                    .setup = &setup,
+                                    .capacity_is_free = true,
+                                    .op_count_max = OP_COUNT,
+                                    .faults = {.kinds = kinds}};
+    ck_assert_msg(trial_run(&plan, NULL, trial, reason), "%s", reason);
+}
+
+/* Drops the faults; what is left is numbered anew. */
+static size_t drop_faults(struct op_list *list)
+{
+    bool *keep = calloc(list->count + 1, sizeof *keep);
+    const size_t before = list->count;
+    for (size_t i = 0; i < list->count; i++) {
+        keep[i] = list->ops[i].kind != OP_FAULT && list->ops[i].kind != OP_RETIRE;
+    }
+    op_list_filter(list, keep);
+    free(keep);
+    return before - list->count;
+}
+
+/* first_fit asks its device for host memory alone, so that its answers stay the same under all
+ * other faults. */
+static const uint32_t harmless = FAULTING_ALL & ~(1u << FAULT_HOST_MEMORY | 1u << FAULT_ANY |
+                                                  1u << FAULT_CLOCK_JUMP | 1u << FAULTING_RETIRE);
+
+START_TEST(a_scenario_chooses_the_same_ops_with_and_without_faults)
+{
+    const struct scenario *scenario = scenarios[_i];
+    size_t fault_count = 0;
+    size_t op_count = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct trial with, without;
+        run_trial(scenario, "first_fit", seed, harmless, &with);
+        run_trial(scenario, "first_fit", seed, 0, &without);
+        fault_count += drop_faults(&with.ops);
+        (void)drop_faults(&without.ops); /* the generator has its own */
+        ck_assert_uint_le(with.ops.count, without.ops.count);
+        for (size_t i = 0; i < with.ops.count; i++) {
+            ck_assert_msg(op_equal(&with.ops.ops[i], &without.ops.ops[i]),
+                          "%s seed %llu: op %zu differs", scenario->name, (unsigned long long)seed,
+                          i);
+        }
+        op_count += with.ops.count;
+        trial_deinit(&with);
+        trial_deinit(&without);
+    }
+    ck_assert_uint_gt(fault_count, 20);
+    ck_assert_uint_gt(op_count, 0);
+}
+END_TEST
+
+START_TEST(a_recorded_trial_with_faults_replays_to_the_same_observations)
+{
+    const struct scenario *scenario = scenarios[_i];
+    size_t fault_count = 0;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        struct trial first, again;
+        char reason[RUN_REASON_BYTES] = "";
+        run_trial(scenario, "hbm", seed, FAULTING_ALL, &first);
+        ck_assert_msg(
+            trial_replay(target_find("hbm"), &first.setup, &first.ops, NULL, &again, reason), "%s",
+            reason);
+        ck_assert_uint_eq(first.digest, again.digest);
+        ck_assert_uint_eq(first.ops.count, again.ops.count);
+        fault_count += first.totals.by_kind[OP_FAULT];
+        trial_deinit(&first);
+        trial_deinit(&again);
+    }
+    ck_assert_uint_gt(fault_count, 0);
+}
+END_TEST
+
+/* What was told of before each op. */
+static void take_chosen(void *context, const struct op *op)
+{
+    op_list_append(context, op);
+}
+
+START_TEST(each_op_of_a_trial_is_told_of_before_it_is_run)
+{
+    struct op_list told;
+    struct setup setup;
+    struct trial trial;
+    char reason[RUN_REASON_BYTES] = "";
+    op_list_init(&told);
+    setup_init(&setup);
+    setup.capacity_bytes = UINT64_C(1) << 20;
+    setup.seed = 3;
+    const struct trial_plan plan = {.target = target_find("first_fit"),
+                                    .scenario = scenarios[0],
+                                    .setup = &setup,
+                                    .op_count_max = OP_COUNT,
+                                    .faults = {.kinds = FAULTING_ALL},
+                                    .chosen = take_chosen,
+                                    .context = &told};
+    ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
+    ck_assert_uint_gt(trial.totals.by_kind[OP_FAULT], 0);
+    ck_assert_uint_eq(told.count, trial.ops.count);
+    for (size_t i = 0; i < told.count; i++) {
+        ck_assert_uint_eq(told.ops[i].kind, trial.ops.ops[i].kind);
+        ck_assert_uint_eq(told.ops[i].tag, trial.ops.ops[i].tag);
+    }
+    trial_deinit(&trial);
+    op_list_deinit(&told);
+}
+END_TEST
+
+int main(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    Suite *suite = suite_create("faulting");
+    TCase *drawing = tcase_create("drawing");
+    tcase_set_timeout(drawing, 120);
+    tcase_add_test(drawing, a_kind_is_on_in_a_quarter_of_all_trials);
+    tcase_add_test(drawing, chances_are_spread_over_their_range);
+    tcase_add_test(drawing, only_kinds_that_are_on_and_wished_for_come);
+    tcase_add_test(drawing, no_wish_gives_no_op);
+    tcase_add_test(drawing, another_wish_does_not_change_what_is_on);
+    tcase_add_test(drawing, faults_are_of_every_sort_and_what_lasts_is_disarmed);
+    suite_add_tcase(suite, drawing);
+    TCase *trials = tcase_create("trials");
+    tcase_set_timeout(trials, 120);
+    tcase_add_loop_test(trials, a_scenario_chooses_the_same_ops_with_and_without_faults, 0, count);
+    tcase_add_loop_test(trials, a_recorded_trial_with_faults_replays_to_the_same_observations, 0,
+                        count);
+    tcase_add_test(trials, each_op_of_a_trial_is_told_of_before_it_is_run);
+    suite_add_tcase(suite, trials);
+    return suite_run(suite);
+}

@@ -1,0 +1,172 @@
+/* Sizes that are named by what fits, and lists that grow in the middle. */
+#include "harness/base/random.h"
+#include "harness/model/fit_bytes.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <string.h>
+
+enum { G = 512 };
+
+static struct run *run;
+
+/* A device of 32 granules that never moves a block, filled from the top: 4 granules, 6, a hole of
+ * 2, 8, a hole of 12. */
+static void open_run(void)
+{
+    static const char text[] =
+        "hbmstress-ops 1\ncapacity 16K\ntarget first_fit\noption defrag=none\n\n"
+        "0: alloc size=2K\n1: alloc size=3K\n2: alloc size=1K\n3: alloc size=4K\n4: free block=2\n";
+    char reason[RUN_REASON_BYTES];
+    struct ops_file_error error;
+    struct setup setup;
+    struct op_list ops;
+    op_list_init(&ops);
+    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &ops, &error), OPS_FILE_OK);
+    run = run_create(&target_first_fit, &setup, reason);
+    ck_assert_ptr_nonnull(run);
+    for (size_t i = 0; i < ops.count; i++) {
+        ck_assert_int_eq(run_step(run, &ops.ops[i])->kind, VERDICT_NONE);
+    }
+    op_list_deinit(&ops);
+}
+
+static uint64_t granules(uint8_t kind, uint32_t index, int32_t more)
+{
+    const struct fit fit = {kind, index, more};
+    const uint64_t bytes = fit_bytes(&fit, run_model(run, 0));
+    ck_assert_uint_eq(bytes % G, 0);
+    return bytes / G;
+}
+
+START_TEST(a_fit_is_what_its_name_says)
+{
+    open_run();
+    ck_assert_uint_eq(granules(FIT_HOLE, 0, 0), 12);
+    ck_assert_uint_eq(granules(FIT_HOLE, 0, 1), 13);
+    ck_assert_uint_eq(granules(FIT_HOLE, 0, -3), 9);
+    ck_assert_uint_eq(granules(FIT_HOLE, 0, -12), 12); /* nothing would be left */
+    ck_assert_uint_eq(granules(FIT_FREE, 0, 0), 14);
+    ck_assert_uint_eq(granules(FIT_HALF, 0, 0), 7);
+    ck_assert_uint_eq(granules(FIT_BLOCK, 1, 0), 6);
+    ck_assert_uint_eq(granules(FIT_BLOCK, 4, 0), 6); /* modulo three blocks */
+    ck_assert_uint_eq(granules(FIT_PAIR, 1, 0), 10);
+    ck_assert_uint_eq(granules(FIT_PAIR, 0, 0), 4); /* the device ends above it */
+    run_destroy(run);
+}
+END_TEST
+
+START_TEST(an_op_gets_its_size_when_it_runs_and_is_recorded_with_it)
+{
+    open_run();
+    struct op op = op_make(OP_ALLOC);
+    op.flags = OP_FITTED;
+    op.size_bytes = fit_pack(&(struct fit){FIT_HOLE, 0, 0});
+    ck_assert_int_eq(run_step(run, &op)->kind, VERDICT_NONE);
+    const struct op_list *ops = run_ops(run);
+    ck_assert_uint_eq(ops->ops[ops->count - 1].size_bytes, 12 * G);
+    ck_assert_uint_eq(ops->ops[ops->count - 1].flags, 0);
+    ck_assert_uint_eq(run_observation(run)->result, TARGET_OK);
+    op.size_bytes = fit_pack(&(struct fit){FIT_HOLE, 0, 1});
+    ck_assert_int_eq(run_step(run, &op)->kind, VERDICT_JUSTIFIED);
+    run_destroy(run);
+}
+END_TEST
+
+START_TEST(a_fit_is_one_number_and_one_word)
+{
+    struct random random;
+    random_init(&random, (uint64_t)_i);
+    const struct fit fit = fit_unpack(random_bits(&random));
+    const struct fit again = fit_unpack(fit_pack(&fit));
+    ck_assert(again.kind == fit.kind && again.index == fit.index && again.granules == fit.granules);
+    char text[FIT_TEXT_BYTES];
+    struct fit read;
+    if (fit.granules == INT32_MIN) {
+        return; /* is never drawn, and has no word */
+    }
+    fit_print(&fit, text);
+    ck_assert_msg(fit_parse(text, strlen(text), &read), "%s", text);
+    ck_assert_msg(read.kind == fit.kind && read.index == fit.index && read.granules == fit.granules,
+                  "%s", text);
+}
+END_TEST
+
+START_TEST(what_is_no_fit_is_refused)
+{
+    static const char *const texts[] = {"",
+                                        "%",
+                                        "hole",
+                                        "%hol",
+                                        "%hole+",
+                                        "%hole+-1",
+                                        "%hole:1",
+                                        "%block:",
+                                        "%block:99999999",
+                                        "%free+2147483648",
+                                        "%free 1",
+                                        "%half1",
+                                        "%pair:1+1x"};
+    struct fit fit;
+    ck_assert_msg(!fit_parse(texts[_i], strlen(texts[_i]), &fit), "%s", texts[_i]);
+}
+END_TEST
+
+/* --- lists --- */
+
+START_TEST(references_follow_what_they_name_when_ops_come_in)
+{
+    struct op_list list;
+    struct op op = op_make(OP_ALLOC);
+    op_list_init(&list);
+    op_list_append(&list, &op);
+    op_list_append(&list, &op);
+    op = op_make(OP_FREE);
+    op.ref = 0;
+    op_list_append(&list, &op);
+    op.ref = 1;
+    op_list_append(&list, &op);
+    op.ref = 1;
+    op.flags = OP_RELATIVE;
+    op_list_append(&list, &op);
+    op = op_make(OP_USE);
+    op.ref = 1;
+    op_list_append(&list, &op);
+    op = op_make(OP_COMPLETE);
+    op.event = 5;
+    op_list_append(&list, &op);
+    struct op more[2] = {op_make(OP_ALLOC), op_make(OP_FREE)};
+    more[1].ref = 1;
+    op_list_insert(&list, 1, more, 2);
+    ck_assert_uint_eq(list.count, 9);
+    ck_assert_uint_eq(list.ops[2].ref, 1); /* its own neighbour */
+    ck_assert_uint_eq(list.ops[4].ref, 0);
+    ck_assert_uint_eq(list.ops[5].ref, 3);
+    ck_assert_uint_eq(list.ops[6].ref, 1); /* relative */
+    ck_assert_uint_eq(list.ops[7].ref, 3);
+    ck_assert_uint_eq(list.ops[7].event, OP_NONE);
+    ck_assert_uint_eq(list.ops[8].event, 7);
+    bool keep[9] = {true, false, false, true, true, true, true, true, true};
+    op_list_filter(&list, keep);
+    ck_assert_uint_eq(list.ops[3].ref, 1);
+    ck_assert_uint_eq(list.ops[4].ref, 1);
+    ck_assert_uint_eq(list.ops[6].event, 5);
+    op_list_deinit(&list);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("fit");
+    TCase *tests = tcase_create("fit");
+    tcase_add_test(tests, a_fit_is_what_its_name_says);
+    tcase_add_test(tests, an_op_gets_its_size_when_it_runs_and_is_recorded_with_it);
+    tcase_add_loop_test(tests, a_fit_is_one_number_and_one_word, 0, 100);
+    tcase_add_loop_test(tests, what_is_no_fit_is_refused, 0, 13);
+    tcase_add_test(tests, references_follow_what_they_name_when_ops_come_in);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,377 @@
+/* Text to ops to text is the identity, and what is wrong is named with its line and column. */
+#include "harness/base/random.h"
+#include "harness/base/size.h"
+#include "harness/op/fit.h"
+#include "harness/op/ops_file.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *print(const struct setup *setup, const struct op_list *list, size_t *length)
+{
+    char *text = NULL;
+    FILE *stream = open_memstream(&text, length);
+    ck_assert_ptr_nonnull(stream);
+    ops_file_print(stream, setup, list, "a comment\nof two lines");
+    fclose(stream);
+    return text;
+}
+
+/* An op with every field that its kind has drawn, and no other. */
+static struct op draw_op(struct random *random, uint32_t number)
+{
+    struct op op = op_make((enum op_kind)random_below(random, OP_KIND_COUNT));
+    const struct op_kind_info *info = op_kind_info(op.kind);
+    op.lane = (uint8_t)random_below(random, 3);
+    op.host = (uint8_t)random_below(random, 4);
+    if ((info->has_block || info->has_program) && number > 0) {
+        op.ref = random_chance(random, 1, 4) ? OP_NONE : (uint32_t)random_below(random, number);
+    }
+    if (info->has_event && number > 0 && (info->event_required || random_chance(random, 1, 2))) {
+        op.event = (uint32_t)random_below(random, number);
+    }
+    op.tag = info->has_tag ? (uint8_t)random_below(random, 5) : 0;
+    if (op.kind == OP_FAULT) {
+        op.tag = (uint8_t)random_below(random, FAULT_KIND_COUNT);
+    }
+    const bool has_delay = info->has_delay && op.event == OP_NONE &&
+                           (op.kind != OP_FAULT || fault_info((enum fault_kind)op.tag)->has_delay);
+    if (has_delay || info->has_stack || info->has_unpadded || info->has_address) {
+        op.delay_ns = random_chance(random, 1, 8) && info->has_delay
+                          ? DELAY_NEVER
+                          : random_bits(random) >> random_below(random, 64);
+    }
+    op.size_bytes = info->has_size ? random_bits(random) >> random_below(random, 64) : 0;
+    if (info->can_be_fitted && random_chance(random, 1, 4)) {
+        const struct fit fit = fit_unpack(random_bits(random));
+        op.flags |= OP_FITTED;
+        op.size_bytes = fit_pack(&fit);
+    }
+    op.size_bytes = op.kind == OP_FAULT ? op.size_bytes % UINT32_MAX : op.size_bytes;
+    op.align_log2 = info->has_align ? (uint8_t)random_below(random, OP_ALIGN_LOG2_MAX + 1) : 0;
+    if (random_chance(random, 1, 5)) {
+        op.flags |= op.kind == OP_EXECUTE ? OP_COLLECTIVE | OP_SPMD : OP_SPMD;
+        op.group = (uint16_t)random_below(random, 100);
+    }
+    if (random_chance(random, 1, 3)) {
+        op.flags |= op.kind == OP_FAULT ? OP_FOR_EVER : op.kind == OP_RETIRE ? OP_RELATIVE : 0;
+    }
+    return op;
+}
+
+START_TEST(text_to_ops_to_text_is_the_identity)
+{
+    struct random random;
+    struct setup setup;
+    struct setup read_setup;
+    struct op_list list;
+    struct op_list read_list;
+    struct ops_file_error error;
+    random_init(&random, (uint64_t)_i);
+    setup_init(&setup);
+    setup.host_count = 4;
+    setup.capacity_bytes = 64 << 20;
+    setup.granule_bytes = 1024;
+    setup.coordinate[2] = 1;
+    setup.seed = UINT64_MAX;
+    setup_set_option(&setup, "defrag", "slide");
+    setup_set_tag(&setup, 3, "params/w0 f32[8,128]");
+    op_list_init(&list);
+    op_list_init(&read_list);
+    for (uint32_t i = 0; i < 2000; i++) {
+        const struct op op = draw_op(&random, i);
+        op_list_append(&list, &op);
+    }
+    size_t length = 0;
+    size_t again_length = 0;
+    char *text = print(&setup, &list, &length);
+    ck_assert_msg(ops_file_parse(text, length, &read_setup, &read_list, &error) == OPS_FILE_OK,
+                  "%zu:%zu: %s", error.line, error.column, error.reason);
+    ck_assert_uint_eq(read_list.count, list.count);
+    for (size_t i = 0; i < list.count; i++) {
+        ck_assert(op_equal(&list.ops[i], &read_list.ops[i]));
+    }
+    char *again = print(&read_setup, &read_list, &again_length);
+    ck_assert_str_eq(text, again);
+    free(text);
+    free(again);
+    op_list_deinit(&list);
+    op_list_deinit(&read_list);
+}
+END_TEST
+
+START_TEST(a_field_of_a_message_is_rounded_as_printf_rounds)
+{
+    static const char units[] = "KMGTPE";
+    struct random random;
+    random_init(&random, 5);
+    for (uint32_t i = 0; i < 400000; i++) {
+        uint64_t size = i < 200000
+                            ? 1024 + i
+                            : 1024 + (random_bits(&random) >> (11 + random_below(&random, 50)));
+        char text[SIZE_TEXT_BYTES];
+        char printed[SIZE_TEXT_BYTES];
+        size_print_field(size, text);
+        int unit = 0;
+        for (; size >= 1024 * 1024; unit++) {
+            size /= 1024;
+        }
+        (void)snprintf(printed, sizeof printed, unit == 0 ? "%.1f%c" : "%.2f%c",
+                       (double)size / 1024.0, units[unit]);
+        ck_assert_str_eq(text, printed);
+    }
+}
+END_TEST
+
+struct bad_text {
+    const char *text;
+    size_t line, column;
+    const char *reason; /* a part of it */
+};
+static const struct bad_text bad_texts[] = {
+    {"", 1, 1, "not an .ops file"},
+    {"\x7F"
+     "ELF\n",
+     1, 1, "not an .ops file"},
+    {"hbmstress-ops 2\n", 1, 15, "version '2' is not known"},
+    {"hbmstress-ops 1\nchip v9\n", 2, 6, "unknown chip 'v9'; one of v2"},
+    {"hbmstress-ops 1\ncapacity 0\n", 2, 10, "capacity"},
+    {"hbmstress-ops 1\n0: alocate size=8M\n", 2, 4, "unknown op 'alocate'"},
+    {"hbmstress-ops 1\n0: alloc size=8Q\n", 2, 15, "is not a size"},
+    {"hbmstress-ops 1\n0: alloc size=99999999999999999999\n", 2, 15, "is not a size"},
+    {"hbmstress-ops 1\n0: alloc size=%hol\n", 2, 15, "is not a fit such as %hole"},
+    {"hbmstress-ops 1\n0: alloc stack=%hole\n", 2, 10, "no field 'stack'"},
+    {"hbmstress-ops 1\n0: retire size=%hole\n", 2, 16, "is not a size"},
+    {"hbmstress-ops 1\n0: alloc sise=8M\n", 2, 10, "'alloc' has no field 'sise'"},
+    {"hbmstress-ops 1\n0: alloc size=8M\n1: free block=2\n", 3, 15, "no op 2 above"},
+    {"hbmstress-ops 1\n1: alloc size=8M\n0: report\n", 3, 1, "ascend"},
+    {"hbmstress-ops 1\n0: alloc size=8M host=3\n", 2, 1, "hosts 1"},
+    {"hbmstress-ops 1\n0: alloc size=8", 2, 16, "cut off"},
+    {"hbmstress-ops 1\n0: report\nseed 1\n", 3, 1, "is not an op"},
+    {"hbmstress-ops 1\noption defrag\n", 2, 8, "KEY=VALUE"},
+    {"hbmstress-ops 1\n0: fault call=coppy\n", 2, 15, "unknown fault 'coppy'; one of copy, wait, "},
+    {"hbmstress-ops 1\n0: fault call=0123456789012345678901234567890123456789\n", 2, 15,
+     "clock_jump, any"},
+    {"hbmstress-ops 1\n0: fault nth=2\n", 2, 1, "a fault has call="},
+    {"hbmstress-ops 1\n0: fault delay=5ms call=copy_half\n", 2, 1, "'copy_half' has no delay"},
+    {"hbmstress-ops 1\n0: fault call=copy for_ever=no\n", 2, 29, "for_ever is 'yes'"},
+    {"hbmstress-ops 1\n0: fault call=copy size=2\n", 2, 20, "no field 'size'"},
+    {"hbmstress-ops 1\n0: retire size=4K address=%x\n", 2, 28, "is not a size"},
+    {"hbmstress-ops 1\n0: alloc size=1\n1: switch point=0 event=%0\n", 3, 25,
+     "by their numbers, not as '%0'"},
+    {"hbmstress-ops 1\n0: alloc size=1\n1: switch op=%0 point=0 to=1\n", 3, 14,
+     "by their numbers, not as '%0'"},
+    {"hbmstress-ops 1\n0: alloc size=1K size=2K\n", 2, 18, "'size' is given twice"},
+    {"hbmstress-ops 1\n0: alloc size=%hole tag=1 align=4K size=%hole\n", 2, 36,
+     "'size' is given twice"},
+    {"hbmstress-ops 1\n0: alloc lane=0 size=1K lane=1\n", 2, 25, "'lane' is given twice"},
+    {"hbmstress-ops 1\n0: fault call=copy call=wait\n", 2, 20, "'call' is given twice"},
+    {"hbmstress-ops 1\n0: fault call=copy for_ever=yes for_ever=yes\n", 2, 33,
+     "'for_ever' is given twice"},
+    {"hbmstress-ops 1\n0: alloc size=1K\n1: switch op=0 point=1 to=1 point=2\n", 3, 29,
+     "'point' is given twice"},
+    {"hbmstress-ops 1\nseed 1\ncapacity 1M\nseed 2\n", 4, 1, "'seed' is given twice"},
+    {"hbmstress-ops 1\ncheck_races yes\ncheck_races yes\n", 3, 1, "'check_races' is given twice"},
+    {"hbmstress-ops 1\noption a=1\noption b=1\noption a=2\n", 4, 8,
+     "the option 'a' is given twice"},
+    {"hbmstress-ops 1\ntag 3 \"a\"\ntag 4 \"a\"\ntag 3 \"\"\n", 4, 5, "the tag 3 is given twice"},
+};
+
+START_TEST(what_is_wrong_is_named_with_line_and_column)
+{
+    const struct bad_text *bad = &bad_texts[_i];
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    op_list_init(&list);
+    ck_assert_int_eq(ops_file_parse(bad->text, strlen(bad->text), &setup, &list, &error),
+                     OPS_FILE_INVALID);
+    ck_assert_msg(error.line == bad->line && error.column == bad->column &&
+                      strstr(error.reason, bad->reason) != NULL,
+                  "%zu:%zu: %s", error.line, error.column, error.reason);
+    op_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherwise)
+{
+    const char text[] =
+        "hbmstress-ops 1\n0: fault call=copy\n1: fault call=clock_jump\n"
+        "2: fault for_ever=yes delay=5ms call=unload_busy nth=0\n3: retire address=64K size=4K\n";
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    op_list_init(&list);
+    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &list, &error), OPS_FILE_OK);
+    ck_assert_uint_eq(list.ops[0].size_bytes, 1);
+    ck_assert_uint_eq(list.ops[0].delay_ns, 0);
+    ck_assert_uint_eq(list.ops[0].flags, 0);
+    ck_assert_uint_eq(list.ops[1].tag, FAULT_CLOCK_JUMP);
+    ck_assert_uint_eq(list.ops[1].delay_ns, 1000000);
+    ck_assert_uint_eq(list.ops[2].tag, FAULT_UNLOAD_BUSY);
+    ck_assert_uint_eq(list.ops[2].size_bytes, 0);
+    ck_assert_uint_eq(list.ops[2].delay_ns, 5000000);
+    ck_assert_uint_eq(list.ops[2].flags, OP_FOR_EVER);
+    ck_assert_uint_eq(list.ops[3].address, 65536);
+    ck_assert_uint_eq(list.ops[3].size_bytes, 4096);
+    op_list_deinit(&list);
+}
+END_TEST
+
+static const struct {
+    const char *target;
+    bool can_be_named;
+} named_targets[] = {
+    {"hbm", true},
+    {"./mine.so", true},
+    {"/a folder/of mine.so", true},
+    {"my allocator.so", true},
+    {"/a  b/it's \"$x\".so", true},
+    {"two words", false},
+    {" /a.so", false},
+    {"/a.so ", false},
+    {"/a\tb.so", false},
+    {"/a\nb.so", false},
+    {"/a\x7F.so", false},
+    {"", false},
+};
+
+START_TEST(a_target_that_can_be_named_comes_back)
+{
+    struct setup setup, again;
+    struct op_list list;
+    struct ops_file_error error;
+    size_t length = 0;
+    setup_init(&setup);
+    op_list_init(&list);
+    (void)snprintf(setup.target, sizeof setup.target, "%s", named_targets[_i].target);
+    char *text = print(&setup, &list, &length);
+    const bool is_same = ops_file_parse(text, length, &again, &list, &error) == OPS_FILE_OK &&
+                         strcmp(again.target, named_targets[_i].target) == 0;
+    ck_assert_int_eq(is_same, named_targets[_i].can_be_named);
+    ck_assert_int_eq(ops_file_can_name(named_targets[_i].target), named_targets[_i].can_be_named);
+    free(text);
+    op_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(a_path_too_long_for_a_list_cannot_be_named)
+{
+    char path[SETUP_VALUE_BYTES + 1];
+    memset(path, 'a', sizeof path);
+    path[0] = '/';
+    path[SETUP_VALUE_BYTES] = '\0';
+    ck_assert(!ops_file_can_name(path));
+    path[SETUP_VALUE_BYTES - 1] = '\0';
+    ck_assert(ops_file_can_name(path));
+}
+END_TEST
+
+START_TEST(options_and_tags_come_once_each)
+{
+    static const char text[] =
+        "hbmstress-ops 1\noption a=1\ntag 3 \"x\"\noption b=1\ntag 4 \"x\"\n";
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    op_list_init(&list);
+    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &list, &error), OPS_FILE_OK);
+    ck_assert_uint_eq(setup.option_count, 2);
+    ck_assert_str_eq(setup.tags[4], "x");
+    op_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(numbers_of_removed_lines_may_be_missing)
+{
+    const char text[] =
+        "hbmstress-ops 1\r\n# by hand\r\n10: alloc size=4K\r\n\r\n20: free block=10\r\n";
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    op_list_init(&list);
+    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &list, &error), OPS_FILE_OK);
+    ck_assert_uint_eq(list.count, 2);
+    ck_assert_uint_eq(list.ops[1].ref, 0);
+    op_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(a_removed_op_redirects_no_other)
+{
+    const char text[] =
+        "hbmstress-ops 1\n0: alloc size=1K\n1: alloc size=2K\n2: use block=0 delay=1s\n"
+        "3: free_after block=1 event=2\n4: free block=0\n";
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    const bool keep[] = {true, true, false, true, true};
+    op_list_init(&list);
+    ck_assert_int_eq(ops_file_parse(text, sizeof text - 1, &setup, &list, &error), OPS_FILE_OK);
+    op_list_filter(&list, keep);
+    ck_assert_uint_eq(list.count, 4);
+    ck_assert_uint_eq(list.ops[2].ref, OP_NONE); /* its event is gone: it must not act at all */
+    ck_assert_uint_eq(list.ops[3].ref, 0);
+    op_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(a_file_appears_whole_or_not_at_all)
+{
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    setup_init(&setup);
+    op_list_init(&list);
+    ck_assert_int_eq(ops_file_write("/nonexistent/x.ops", &setup, &list, NULL, &error),
+                     OPS_FILE_UNWRITABLE);
+    ck_assert_ptr_nonnull(strstr(error.reason, "/nonexistent/x.ops"));
+    ck_assert_int_eq(ops_file_read("/", &setup, &list, &error), OPS_FILE_UNREADABLE);
+    ck_assert_ptr_nonnull(strstr(error.reason, "directory"));
+    op_list_deinit(&list);
+}
+END_TEST
+
+START_TEST(sizes_print_as_the_runtime_prints_them)
+{
+    static const struct {
+        uint64_t bytes;
+        const char *text;
+    } samples[] = {{0, "0B"},
+                   {1023, "1023B"},
+                   {1024, "1.0K"},
+                   {1048575, "1024.0K"},
+                   {1050673152, "1002.00M"},
+                   {554696704, "529.00M"},
+                   {6532939776, "6.08G"},
+                   {4237689856, "3.95G"}};
+    char text[SIZE_TEXT_BYTES];
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++) {
+        size_print_field(samples[i].bytes, text);
+        ck_assert_str_eq(text, samples[i].text);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("ops_file");
+    TCase *tests = tcase_create("ops_file");
+    tcase_add_loop_test(tests, text_to_ops_to_text_is_the_identity, 0, 5);
+    tcase_add_test(tests, a_field_of_a_message_is_rounded_as_printf_rounds);
+    tcase_add_loop_test(tests, what_is_wrong_is_named_with_line_and_column, 0,
+                        (int)(sizeof bad_texts / sizeof bad_texts[0]));
+    tcase_add_test(tests, a_fault_strikes_the_next_call_and_takes_a_while_unless_it_says_otherwise);
+    tcase_add_loop_test(tests, a_target_that_can_be_named_comes_back, 0,
+                        (int)(sizeof named_targets / sizeof named_targets[0]));
+    tcase_add_test(tests, a_path_too_long_for_a_list_cannot_be_named);
+    tcase_add_test(tests, options_and_tags_come_once_each);
+    tcase_add_test(tests, numbers_of_removed_lines_may_be_missing);
+    tcase_add_test(tests, a_removed_op_redirects_no_other);
+    tcase_add_test(tests, a_file_appears_whole_or_not_at_all);
+    tcase_add_test(tests, sizes_print_as_the_runtime_prints_them);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,235 @@
+/* Whole runs: a recorded list is the run again, as ops and as text, and a shrunk list breaks the
+ * same promise. */
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "harness/shrink/shrink.h"
+#include "harness/trial/trial_run.h"
+#include "scenarios/scenarios.h"
+#include "targets/targets.h"
+#include "tests/helpers/deadly.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEED_COUNT = 3, OPS_MAX = 1500, REPLAYS_MAX = 400 };
+
+static int scenario_count(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+static void run_one(const char *target, const struct scenario *scenario, uint64_t seed,
+                    struct trial *trial)
+{
+    struct setup setup;
+    char reason[RUN_REASON_BYTES] = "";
+    setup_init(&setup);
+    snprintf(setup.target, sizeof setup.target, "%s", target);
+    snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
+    setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
+    setup.seed = seed;
+    const struct trial_plan plan = {.target = target_find(target),
+                                    .scenario = scenario,
+                                    .setup = &setup,
+                                    .capacity_is_free = true,
+                                    .op_count_max = OPS_MAX};
+    ck_assert_msg(trial_run(&plan, NULL, trial, reason), "%s", reason);
+}
+
+static void check_replay(const char *target, const struct setup *setup, const struct op_list *ops,
+                         const struct trial *first)
+{
+    struct trial again;
+    char reason[RUN_REASON_BYTES] = "";
+    ck_assert_msg(trial_replay(target_find(target), setup, ops, NULL, &again, reason), "%s",
+                  reason);
+    ck_assert_uint_eq(again.digest, first->digest);
+    ck_assert_int_eq(again.first.kind, first->first.kind);
+    ck_assert_int_eq(again.first.rule, first->first.rule);
+    ck_assert_str_eq(again.first.reason, first->first.reason);
+    ck_assert_uint_eq(again.ops.count, first->ops.count);
+    ck_assert_mem_eq(&again.totals, &first->totals, sizeof again.totals);
+    for (size_t i = 0; i < again.ops.count; i++) {
+        ck_assert(op_equal(&again.ops.ops[i], &first->ops.ops[i]));
+    }
+    trial_deinit(&again);
+}
+
+/* Through the text and back: every op is the same in every byte. */
+static void check_text(const char *target, const struct trial *first)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    ck_assert_ptr_nonnull(stream);
+    ops_file_print(stream, &first->setup, &first->ops, NULL);
+    ck_assert_int_eq(fclose(stream), 0);
+    struct setup setup;
+    struct op_list ops;
+    struct ops_file_error error = {0};
+    op_list_init(&ops);
+    ck_assert_msg(ops_file_parse(text, length, &setup, &ops, &error) == OPS_FILE_OK, "%zu:%zu: %s",
+                  error.line, error.column, error.reason);
+    ck_assert_uint_eq(ops.count, first->ops.count);
+    for (size_t i = 0; i < ops.count; i++) {
+        char line[OP_TEXT_BYTES];
+        ck_assert_msg(op_equal(&ops.ops[i], &first->ops.ops[i]), "%zu: %s", i,
+                      op_print(&ops.ops[i], line));
+    }
+    check_replay(target, &setup, &ops, first);
+    op_list_deinit(&ops);
+    free(text);
+}
+
+START_TEST(a_recorded_list_is_the_run_again)
+{
+    const char *const names[] = {"hbm", "first_fit"};
+    for (int i = 0; i < 2; i++) {
+        for (uint64_t seed = 1; seed <= SEED_COUNT; seed++) {
+            struct trial trial;
+            run_one(names[i], scenarios[_i], seed, &trial);
+            check_replay(names[i], &trial.setup, &trial.ops, &trial);
+            check_text(names[i], &trial);
+            trial_deinit(&trial);
+        }
+    }
+}
+END_TEST
+
+/* --- shorter lists --- */
+
+static bool names_an_earlier_op(uint32_t reference, size_t i)
+{
+    return reference == OP_NONE || reference < i;
+}
+
+START_TEST(filtering_keeps_references_or_drops_them)
+{
+    struct trial trial;
+    run_one("hbm", scenarios[_i], 1, &trial);
+    struct op_list list;
+    op_list_init(&list);
+    bool *keep = malloc(trial.ops.count + 1);
+    uint32_t *numbers = malloc((trial.ops.count + 1) * sizeof *numbers);
+    ck_assert_ptr_nonnull(keep);
+    ck_assert_ptr_nonnull(numbers);
+    for (size_t step = 2; step < 7; step++) {
+        uint32_t kept = 0;
+        for (size_t i = 0; i < trial.ops.count; i++) {
+            keep[i] = i % step != 0;
+            numbers[i] = keep[i] ? kept++ : OP_NONE;
+        }
+        op_list_copy(&list, &trial.ops);
+        op_list_filter(&list, keep);
+        ck_assert_uint_eq(list.count, kept);
+        for (size_t i = 0; i < trial.ops.count; i++) {
+            if (!keep[i]) {
+                continue;
+            }
+            const struct op *was = &trial.ops.ops[i];
+            const struct op *is = &list.ops[numbers[i]];
+            ck_assert(names_an_earlier_op(is->ref, numbers[i]) &&
+                      names_an_earlier_op(is->event, numbers[i]));
+            ck_assert(is->ref == OP_NONE || is->ref == numbers[was->ref]);
+            ck_assert(is->event == OP_NONE || is->event == numbers[was->event]);
+            /* What waited for an event that went must not wait for one of its own. */
+            ck_assert(was->event == OP_NONE || is->event != OP_NONE || is->ref == OP_NONE);
+        }
+        struct trial replayed;
+        char reason[RUN_REASON_BYTES] = "";
+        ck_assert(trial_replay(target_find("hbm"), &trial.setup, &list, NULL, &replayed, reason));
+        /* Any op is legal in any state. */
+        ck_assert_msg(replayed.first.kind == VERDICT_NONE, "%s", replayed.first.reason);
+        trial_deinit(&replayed);
+    }
+    free(keep);
+    free(numbers);
+    op_list_deinit(&list);
+    trial_deinit(&trial);
+}
+END_TEST
+
+static void check_shrunk(const struct target *target, const struct trial *trial,
+                         uint64_t replays_max)
+{
+    struct shrink_result result;
+    char reason[RUN_REASON_BYTES] = "", signature[SIGNATURE_BYTES];
+    struct shrink_replaying replaying = {.target = target};
+    const struct shrink_try attempt = {.context = &replaying,
+                                       .is_same = shrink_replay,
+                                       .setup = &trial->setup,
+                                       .search_count_max = 100};
+    ck_assert(shrink(&attempt, &trial->ops, replays_max, &result));
+    signature_print(&trial->first, &trial->ops, signature);
+    ck_assert_str_eq(replaying.signature, signature);
+    ck_assert_uint_le(result.replays, replays_max + 1);
+    ck_assert_uint_le(result.ops.count, trial->ops.count);
+    ck_assert_int_eq(result.first.kind, trial->first.kind);
+    ck_assert_int_eq(result.first.rule, trial->first.rule);
+    ck_assert(!result.is_minimal || result.replays <= replays_max);
+    struct trial again;
+    ck_assert(trial_replay(target, &trial->setup, &result.ops, NULL, &again, reason));
+    ck_assert_int_eq(again.first.rule, trial->first.rule);
+    ck_assert_str_eq(again.first.reason, result.first.reason);
+    signature_print(&again.first, &again.ops, signature);
+    ck_assert_str_eq(replaying.signature, signature);
+    trial_deinit(&again);
+    op_list_deinit(&result.ops);
+}
+
+START_TEST(a_shrunk_list_breaks_the_same_promise_within_its_budget)
+{
+    int found = 0;
+    for (int i = 0; targets[i] != NULL; i++) {
+        struct trial trial;
+        if (targets[i]->breaks == NULL || strcmp(targets[i]->breaks, "replay") == 0 ||
+            is_deadly(targets[i])) {
+            continue;
+        }
+        run_one(targets[i]->name, scenarios[_i], 1, &trial);
+        if (trial.first.kind != VERDICT_NONE) {
+            check_shrunk(targets[i], &trial, 0);
+            check_shrunk(targets[i], &trial, 7);
+            check_shrunk(targets[i], &trial, REPLAYS_MAX);
+            found++;
+        }
+        trial_deinit(&trial);
+    }
+    ck_assert_int_gt(found, 0);
+}
+END_TEST
+
+START_TEST(a_list_that_breaks_nothing_is_not_shrunk)
+{
+    struct trial trial;
+    struct shrink_result result;
+    run_one("hbm", scenarios[0], 1, &trial);
+    struct shrink_replaying replaying = {.target = target_find("hbm")};
+    const struct shrink_try attempt = {
+        .context = &replaying, .is_same = shrink_replay, .setup = &trial.setup};
+    ck_assert(!shrink(&attempt, &trial.ops, 10, &result));
+    ck_assert_uint_eq(result.replays, 1);
+    trial_deinit(&trial);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("run");
+    TCase *tests = tcase_create("run");
+    tcase_set_timeout(tests, 600);
+    tcase_add_loop_test(tests, a_recorded_list_is_the_run_again, 0, scenario_count());
+    tcase_add_loop_test(tests, filtering_keeps_references_or_drops_them, 0, scenario_count());
+    tcase_add_loop_test(tests, a_shrunk_list_breaks_the_same_promise_within_its_budget, 0,
+                        scenario_count());
+    tcase_add_test(tests, a_list_that_breaks_nothing_is_not_shrunk);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

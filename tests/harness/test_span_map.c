@@ -1,0 +1,95 @@
+/* The ordered ranges against a plain array of bytes. */
+#include "harness/base/random.h"
+#include "harness/device/span_map.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BYTE_COUNT = 4096, STEP_COUNT = 4000 };
+
+struct naive {
+    uint64_t owner[BYTE_COUNT], offset[BYTE_COUNT]; /* owner 0 = nothing */
+};
+
+static void check_equal(const struct span_map *map, const struct naive *naive)
+{
+    struct span_cursor cursor;
+    struct span span;
+    uint64_t at = 0;
+    for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
+        span_map_get(map, &cursor, &span);
+        for (; at < span.start; at++) {
+            ck_assert_uint_eq(naive->owner[at], 0);
+        }
+        for (; at < span.end; at++) {
+            ck_assert_uint_eq(naive->owner[at], span.owner);
+            ck_assert_uint_eq(naive->offset[at], span.offset + (at - span.start));
+        }
+    }
+    for (; at < BYTE_COUNT; at++) {
+        ck_assert_uint_eq(naive->owner[at], 0);
+    }
+}
+
+START_TEST(random_inserts_and_erases_equal_an_array_of_bytes)
+{
+    static struct naive naive;
+    struct random random;
+    struct span_map map;
+    memset(&naive, 0, sizeof naive);
+    random_init(&random, (uint64_t)_i);
+    span_map_init(&map);
+    for (uint64_t step = 1; step <= STEP_COUNT; step++) {
+        const uint64_t start = random_below(&random, BYTE_COUNT - 1);
+        const uint64_t longest = random_chance(&random, 1, 20) ? BYTE_COUNT : 12;
+        const uint64_t end = start + 1 + random_below(&random, longest);
+        const uint64_t stop = end > BYTE_COUNT ? BYTE_COUNT : end;
+        span_map_erase(&map, start, stop);
+        memset(&naive.owner[start], 0, (stop - start) * sizeof naive.owner[0]);
+        if (random_chance(&random, 2, 3)) {
+            span_map_insert(&map, &(struct span){start, stop, step, 7});
+            for (uint64_t i = start; i < stop; i++) {
+                naive.owner[i] = step;
+                naive.offset[i] = 7 + (i - start);
+            }
+        }
+        ck_assert(span_map_invariants_hold(&map));
+        if (step % 64 == 0) {
+            check_equal(&map, &naive);
+        }
+    }
+    span_map_deinit(&map);
+}
+END_TEST
+
+START_TEST(find_gives_the_first_range_that_ends_above_the_address)
+{
+    struct span_map map;
+    struct span span;
+    span_map_init(&map);
+    ck_assert(!span_map_intersects(&map, 0, 100, &span));
+    span_map_insert(&map, &(struct span){10, 20, 1, 0});
+    span_map_insert(&map, &(struct span){20, 30, 2, 0});
+    ck_assert(!span_map_intersects(&map, 0, 10, &span));
+    ck_assert(span_map_intersects(&map, 0, 11, &span));
+    ck_assert_uint_eq(span.owner, 1);
+    ck_assert(span_map_intersects(&map, 20, 21, &span));
+    ck_assert_uint_eq(span.owner, 2);
+    ck_assert(!span_map_intersects(&map, 30, 31, &span));
+    ck_assert(!span_map_intersects(&map, 15, 15, &span));
+    span_map_deinit(&map);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("span_map");
+    TCase *tests = tcase_create("span_map");
+    tcase_set_timeout(tests, 120);
+    tcase_add_loop_test(tests, random_inserts_and_erases_equal_an_array_of_bytes, 0, 4);
+    tcase_add_test(tests, find_gives_the_first_range_that_ends_above_the_address);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,284 @@
+/* What a report may never do: break a line, act on a terminal, or print what is not JSON. */
+#include "reports/json_lines.h"
+#include "reports/table.h"
+#include "reports/terminal.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+START_TEST(every_string_becomes_json_that_reads_back)
+{
+    char string[8];
+    for (uint32_t i = 1; i < 0x20000; i += 1 + i / 300) {
+        memset(string, 0, sizeof string);
+        string[0] = (char)(i & 0xff);
+        string[1] = (char)(i >> 8 & 0xff);
+        string[2] = 'x';
+        string[3] = (char)(i >> 4 & 0xff);
+        struct writing text;
+        writing_init(&text);
+        writing_append(&text, "[");
+        writing_append_json(&text, string);
+        writing_append(&text, "]");
+        json_error_t error;
+        json_t *value = json_loads(writing_string(&text), 0, &error);
+        ck_assert_msg(value != NULL, "%s: %s", error.text, writing_string(&text));
+        ck_assert(strchr(writing_string(&text), '\n') == NULL);
+        json_decref(value);
+        writing_deinit(&text);
+    }
+}
+END_TEST
+
+START_TEST(good_text_reads_back_as_it_was)
+{
+    static const char string[] = "q\"b\\s/n\nt\tu\001 \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80";
+    struct writing text;
+    writing_init(&text);
+    writing_append(&text, "[");
+    writing_append_json(&text, string);
+    writing_append(&text, "]");
+    json_t *value = json_loads(writing_string(&text), 0, NULL);
+    ck_assert_ptr_nonnull(value);
+    ck_assert_str_eq(json_string_value(json_array_get(value, 0)), string);
+    json_decref(value);
+    writing_deinit(&text);
+}
+END_TEST
+
+static void expect_visible(const char *string, const char *wanted)
+{
+    struct writing text;
+    writing_init(&text);
+    writing_append_visible(&text, string);
+    ck_assert_str_eq(writing_string(&text), wanted);
+    writing_deinit(&text);
+}
+
+START_TEST(nothing_that_acts_on_a_terminal_gets_through)
+{
+    expect_visible("plain \xc3\xa9\xe2\x82\xac", "plain \xc3\xa9\xe2\x82\xac");
+    expect_visible("\033[2J\r\n\t\007\177", "\\x1b[2J\\x0d\\x0a\\x09\\x07\\x7f");
+    expect_visible("\xc2\x9b", "\\xc2\\x9b");          /* CSI as one character */
+    expect_visible("\xe2\x80\xae", "\\xe2\\x80\\xae"); /* right-to-left override */
+    expect_visible("\xe2\x81\xa6", "\\xe2\\x81\\xa6"); /* isolate */
+    expect_visible("\xff\xc3", "\\xff\\xc3");          /* not UTF-8, cut UTF-8 */
+    expect_visible("\xc0\x8a", "\\xc0\\x8a");          /* a line end in too many bytes */
+    expect_visible("\xed\xa0\x80", "\\xed\\xa0\\x80"); /* half a surrogate pair */
+    expect_visible("", "");
+}
+END_TEST
+
+START_TEST(columns_are_as_wide_as_their_widest_cell)
+{
+    struct table table;
+    struct writing text;
+    table_init(&table, 3, 1);
+    writing_init(&text);
+    table_put(&table, "name");
+    table_put(&table, "ops");
+    table_put(&table, "x");
+    table_put(&table, "\xc3\xa9");
+    table_put_number(&table, 123456);
+    table_put(&table, "");
+    table_print(&table, 1, &text);
+    ck_assert_str_eq(writing_string(&text), " name     ops  x\n \xc3\xa9     123456\n");
+    table_deinit(&table);
+    writing_deinit(&text);
+}
+END_TEST
+
+static json_t *read_line(struct writing *text)
+{
+    ck_assert_uint_gt(text->length, 0);
+    ck_assert_int_eq(text->bytes[text->length - 1], '\n');
+    json_error_t error;
+    json_t *value = json_loads(writing_string(text), 0, &error);
+    ck_assert_msg(value != NULL, "%s: %s", error.text, writing_string(text));
+    writing_clear(text);
+    return value;
+}
+
+static const char *word(const json_t *line, const char *key)
+{
+    const char *value = json_string_value(json_object_get(line, key));
+    ck_assert_msg(value != NULL, "no %s", key);
+    return value;
+}
+
+static json_int_t number(const json_t *line, const char *key)
+{
+    ck_assert_msg(json_is_integer(json_object_get(line, key)), "no %s", key);
+    return json_integer_value(json_object_get(line, key));
+}
+
+START_TEST(lines_have_the_documented_fields)
+{
+    struct writing text;
+    struct setup setup;
+    writing_init(&text);
+    setup_init(&setup);
+    setup.seed = 4;
+    ck_assert(setup_set_option(&setup, "defrag", "slide"));
+    const struct report_start start = {
+        .subcommand = "run", .setup = &setup, .duration_ns = UINT64_MAX};
+    json_start(&text, &start);
+    json_t *line = read_line(&text);
+    ck_assert_str_eq(word(line, "type"), "start");
+    ck_assert_int_eq(number(line, "seed"), 4);
+    ck_assert_str_eq(word(line, "target"), "hbm");
+    ck_assert_str_eq(word(line, "chip"), "");
+    ck_assert_str_eq(word(json_object_get(line, "options"), "defrag"), "slide");
+    json_decref(line);
+
+    const struct report_place place = {"slow_leak", 3};
+    struct verdict verdict = {.kind = VERDICT_PREMATURE,
+                              .rule = RULE_PREMATURE,
+                              .op = 17,
+                              .requested_bytes = 512,
+                              .free_bytes = 1024,
+                              .reason = "it fits"};
+    const struct report_finding oom = {.place = place,
+                                       .verdict = &verdict,
+                                       .message = "RESOURCE_EXHAUSTED\033",
+                                       .repro = "out/x.ops",
+                                       .certificate = "out/x.json"};
+    json_verdict(&text, &oom);
+    line = read_line(&text);
+    ck_assert_str_eq(word(line, "type"), "verdict");
+    ck_assert_str_eq(word(line, "verdict"), "premature");
+    ck_assert_int_eq(number(line, "op"), 17);
+    ck_assert_int_eq(number(line, "requested_bytes"), 512);
+    ck_assert_int_eq(number(line, "free_bytes"), 1024);
+    ck_assert_str_eq(word(line, "reason"), "it fits");
+    ck_assert_str_eq(word(line, "message"), "RESOURCE_EXHAUSTED\033");
+    ck_assert_str_eq(word(line, "repro"), "out/x.ops");
+    ck_assert_str_eq(word(line, "certificate"), "out/x.json");
+    json_decref(line);
+    json_dispute(&text, &oom);
+    line = read_line(&text);
+    ck_assert_str_eq(word(line, "type"), "disputed");
+    ck_assert_str_eq(word(line, "scenario"), "slow_leak");
+    ck_assert_str_eq(word(line, "certificate"), "out/x.json");
+    json_decref(line);
+
+    verdict.kind = VERDICT_BROKEN;
+    verdict.rule = RULE_OVERLAP;
+    const struct report_finding finding = {
+        .place = place, .verdict = &verdict, .rule = "overlap", .message = "", .repro = "r"};
+    json_finding(&text, &finding);
+    line = read_line(&text);
+    ck_assert_str_eq(word(line, "type"), "broken");
+    ck_assert_str_eq(word(line, "rule"), "overlap");
+    ck_assert_str_eq(word(line, "repro"), "r");
+    ck_assert_int_eq(number(line, "op"), 17);
+    json_decref(line);
+
+    const struct report_end end = {.totals = {.ops = 9,
+                                              .ooms = 3,
+                                              .justified = 1,
+                                              .premature = 1,
+                                              .unknown = 1,
+                                              .broken = 2,
+                                              .disputed = 4,
+                                              .second_opinions = 5},
+                                   .certificates_checked = 6,
+                                   .elapsed_ns = 1234567890,
+                                   .exit_code = 1};
+    json_end(&text, &end);
+    line = read_line(&text);
+    static const char *const keys[] = {
+        "ops",    "ooms", "justified", "premature",       "unknown",
+        "broken", "exit", "disputed",  "second_opinions", "certificates_checked"};
+    static const json_int_t values[] = {9, 3, 1, 1, 1, 2, 1, 4, 5, 6};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        ck_assert_int_eq(number(line, keys[i]), values[i]);
+    }
+    ck_assert_double_eq_tol(json_real_value(json_object_get(line, "seconds")), 1.234, 1e-9);
+    json_decref(line);
+
+    json_certificate(&text, "red\033.json", "refuted", "move 3 overlaps");
+    line = read_line(&text);
+    ck_assert_str_eq(word(line, "type"), "certificate");
+    ck_assert_str_eq(word(line, "file"), "red\033.json");
+    ck_assert_str_eq(word(line, "result"), "refuted");
+    ck_assert_str_eq(word(line, "reason"), "move 3 overlaps");
+    json_decref(line);
+
+    json_entry(&text, &(struct report_entry){.kind = "target",
+                                             .name = "plant",
+                                             .summary = "does harm",
+                                             .breaks = "overlap",
+                                             .options = "defrag=none|slide\ngranule=N\n"});
+    line = read_line(&text);
+    ck_assert_str_eq(word(line, "kind"), "target");
+    ck_assert_str_eq(word(line, "breaks"), "overlap");
+    const json_t *options = json_object_get(line, "options");
+    ck_assert_uint_eq(json_object_size(options), 2);
+    ck_assert_str_eq(json_string_value(json_object_get(options, "granule")), "N");
+    json_decref(line);
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(regret_is_told_by_kind_and_not_at_all_when_there_was_none)
+{
+    struct report_end end = {.totals = {.regretted = 3,
+                                        .regrets_unknown = 2,
+                                        .regretted_evicted_bytes = 1 << 20,
+                                        .regretted_moved_bytes = 512}};
+    end.totals.regrets[REGRET_EVICTED_NEEDLESSLY] = 1;
+    end.totals.regrets[REGRET_MOVED_TOO_MUCH] = 2;
+    struct writing text;
+    writing_init(&text);
+    json_end(&text, &end);
+    json_t *line = read_line(&text);
+    const json_t *regret = json_object_get(line, "regret");
+    ck_assert_uint_eq(json_object_size(regret), 4 + REGRET_KIND_COUNT);
+    ck_assert_int_eq(number(regret, "requests"), 3);
+    ck_assert_int_eq(number(regret, "unknown"), 2);
+    ck_assert_int_eq(number(regret, "evicted_needlessly"), 1);
+    ck_assert_int_eq(number(regret, "moved_too_much"), 2);
+    ck_assert_int_eq(number(regret, "in_vain"), 0);
+    ck_assert_int_eq(number(regret, "evicted_bytes"), 1 << 20);
+    ck_assert_int_eq(number(regret, "moved_bytes"), 512);
+    json_decref(line);
+
+    terminal_end(&text, &end);
+    ck_assert_ptr_nonnull(strstr(
+        writing_string(&text),
+        "regret: 3 requests cost more than they had to (1 evicted_needlessly, 2 moved_too_much); "
+        "beyond the cheapest plans 1.00M evicted, 512B moved; of 2 more "));
+    writing_clear(&text);
+    end.totals = (struct run_totals){0};
+    terminal_end(&text, &end);
+    ck_assert_ptr_null(strstr(writing_string(&text), "regret"));
+    writing_deinit(&text);
+}
+END_TEST
+
+START_TEST(a_rate_needs_no_wide_numbers)
+{
+    ck_assert_uint_eq(per_second(5, 0), 0);
+    ck_assert_uint_eq(per_second(1000, 1000000000), 1000);
+    ck_assert_uint_eq(per_second(UINT64_MAX, UINT64_C(1000000000)), UINT64_MAX / 1000000 * 1000000);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("reports");
+    TCase *tests = tcase_create("reports");
+    tcase_add_test(tests, every_string_becomes_json_that_reads_back);
+    tcase_add_test(tests, good_text_reads_back_as_it_was);
+    tcase_add_test(tests, nothing_that_acts_on_a_terminal_gets_through);
+    tcase_add_test(tests, columns_are_as_wide_as_their_widest_cell);
+    tcase_add_test(tests, lines_have_the_documented_fields);
+    tcase_add_test(tests, regret_is_told_by_kind_and_not_at_all_when_there_was_none);
+    tcase_add_test(tests, a_rate_needs_no_wide_numbers);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

@@ -1,0 +1,228 @@
+/* JUnit XML of campaigns.  With a directory as argument: writes them there as NAME.xml, with the
+ * counts that a reader must find in NAME.counts, and tests nothing itself. */
+#include "reports/junit.h"
+#include "tests/helpers/suite.h"
+#include "tests/reports/report_campaigns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct writing text;
+
+static const char *print(unsigned number)
+{
+    writing_clear(&text);
+    junit_print(&text, &campaign_get(number)->campaign);
+    return writing_string(&text);
+}
+
+static unsigned count_of(const char *string, const char *part)
+{
+    unsigned count = 0;
+    for (const char *at = strstr(string, part); at != NULL; at = strstr(at + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+static void expect(const char *document, const char *part)
+{
+    ck_assert_msg(strstr(document, part) != NULL, "no %s in\n%.3000s", part, document);
+}
+
+START_TEST(elements_are_as_many_as_the_counts_say)
+{
+    for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
+        const struct named_campaign *wanted = campaign_get(i);
+        const char *document = print(i);
+        ck_assert_uint_eq(count_of(document, "<testsuite "), wanted->suites);
+        ck_assert_uint_eq(count_of(document, "<testcase "), wanted->tests);
+        ck_assert_uint_eq(count_of(document, "<failure "), wanted->failures);
+        ck_assert_uint_eq(count_of(document, "<error "), wanted->errors);
+        ck_assert_uint_eq(count_of(document, "<skipped "), wanted->skipped);
+        char head[160];
+        snprintf(
+            head, sizeof head,
+            "<testsuites name=\"hbmstress\" tests=\"%u\" failures=\"%u\" errors=\"%u\" skipped=\"%u\"",
+            wanted->tests, wanted->failures, wanted->errors, wanted->skipped);
+        expect(document, head);
+    }
+}
+END_TEST
+
+START_TEST(a_job_says_what_it_ran_on)
+{
+    const char *document = print(2);
+    expect(
+        document,
+        "<testsuite name=\"storm\" tests=\"4\" failures=\"4\" errors=\"0\" skipped=\"0\" time=\"700.000\">");
+    expect(document, "<property name=\"target\" value=\"first_fit\"/>");
+    expect(document, "<property name=\"seed\" value=\"8\"/>");
+    expect(document, "<property name=\"capacity\" value=\"64M\"/>");
+    expect(document, "<property name=\"capacity\" value=\"drawn by each trial\"/>");
+    expect(document, "<property name=\"scenario\" value=\"fragmentation_storm\"/>");
+    ck_assert_ptr_null(strstr(document, "hostname"));
+    ck_assert_ptr_null(strstr(document, "timestamp"));
+}
+END_TEST
+
+START_TEST(a_finding_is_a_failed_case_of_its_job)
+{
+    const char *document = print(2);
+    expect(
+        document,
+        "    <testcase classname=\"hbmstress.storm\" name=\"premature in alloc\" time=\"0.000\">\n"
+        "      <failure type=\"premature\" message=\"it fits at 4096\">\n"
+        "message: RESOURCE_EXHAUSTED: no room\ncount: 8\njob: storm\ntrial: 3\nseed: 77\n"
+        "repro: out/repros/p.ops\nops: 12\ncertificate: out/certificates/p.json\n"
+        "replay: hbmstress replay out/repros/p.ops\n</failure>\n");
+    expect(document, "classname=\"hbmstress.storm\" name=\"crash: SIGSEGV at f &lt; g &lt; h\"");
+    expect(document, "classname=\"hbmstress.leak\" name=\"hang in free\"");
+    expect(document, "classname=\"hbmstress.campaign\" name=\"overlap in a job of before\"");
+    expect(
+        document,
+        "<failure type=\"hang\" message=\"it never returned\">\ncount: 1\njob: leak\ntrial: 1\nseed: 79\n</failure>");
+}
+END_TEST
+
+START_TEST(what_did_not_hold_is_not_a_passed_case)
+{
+    const char *document = print(2);
+    expect(document,
+           "name=\"every promise is kept\" time=\"700.000\">\n      <failure type=\"broken\" "
+           "message=\"3 broken promises and 8 premature out-of-memories in 18000 trials\"/>");
+    expect(document, "<failure type=\"unknown\" message=\"2 of 9900000 stayed unknown\"/>");
+    expect(document,
+           "classname=\"hbmstress.leak\" name=\"every out-of-memory is judged\" time=\"0.000\"/>");
+    expect(document, "<skipped message=\"the target has no programs\"/>");
+    expect(document, "<skipped message=\"not one trial was run\"/>");
+    expect(
+        document,
+        "name=\"the planted defect of plant_overlap is reported\" time=\"0.000\">\n      <failure type=\"canary\"");
+    expect(document, "name=\"probe evicted_then_moved is hit\" time=\"0.000\"/>");
+    expect(
+        document,
+        "name=\"probe stack_grew_while_full is hit\" time=\"0.000\">\n      <failure type=\"probe\"");
+    expect(document, "name=\"the harness kept running\" time=\"0.000\"/>");
+    document = print(3);
+    expect(document, "<error type=\"disputed\" message=\"our own judges disagree on 1 of 2\"/>");
+    expect(document,
+           "name=\"the harness kept running\" time=\"0.000\">\n      <error type=\"harness\"");
+}
+END_TEST
+
+START_TEST(a_campaign_without_findings_passes)
+{
+    const char *document = print(1);
+    expect(document, "name=\"every promise is kept\" time=\"2.500\"/>");
+    expect(document, "name=\"the planted defect of plant_overlap is reported\" time=\"0.000\"/>");
+    document = print(0);
+    expect(document, "<skipped message=\"no planted target was run\"/>");
+    expect(document, "<skipped message=\"the campaign has no probes\"/>");
+}
+END_TEST
+
+START_TEST(one_broken_promise_of_any_kind_fails_its_job)
+{
+    const struct setup setup = {.target = "hbm", .host_count = 1};
+    const struct report_part part = {"job", "slow_leak", &setup, 1, "", {0}};
+    const struct report_start start = {
+        .subcommand = "campaign", .setup = &setup, .parts = &part, .part_count = 1};
+    const struct report_end end = {.exit_code = 1};
+    const struct report_result results[] = {
+        {.totals = {.broken = 1}}, {.totals = {.premature = 1}}, {.finding_count = 1}};
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+        struct report_result result = results[i];
+        result.name = result.scenario = "job";
+        result.trials = 1;
+        writing_clear(&text);
+        junit_print(&text,
+                    &(struct report_campaign){
+                        .start = &start, .results = &result, .result_count = 1, .end = &end});
+        expect(writing_string(&text),
+               "name=\"every promise is kept\" time=\"0.000\">\n      <failure type=\"broken\"");
+    }
+}
+END_TEST
+
+START_TEST(foreign_text_stays_text)
+{
+    writing_clear(&text);
+    writing_append_xml(&text, hostile_text);
+    ck_assert_str_eq(
+        writing_string(&text),
+        "a]]&gt;b&lt;c&gt;&amp;d&quot;e'f\\x1b[31m\\x0d\\x0a\\x09\\x01\\x7f|\\xc2\\x9b|\\xe2\\x80\\xae|\\xff\\xc3|"
+        "\\xed\\xa0\\x80|\\xef\\xbf\\xbe|\\xef\\xbf\\xbf|\xc3\xa9|\xe4\xb8\xad|&lt;/testsuite&gt;&lt;!--");
+    const char *document = print(3);
+    for (const char *at = document; *at != '\0'; at++) {
+        ck_assert_msg((unsigned char)*at >= 0x20 || *at == '\n', "byte %02x", (unsigned char)*at);
+    }
+    ck_assert_ptr_null(strstr(document, "]]>"));
+    ck_assert_ptr_null(strstr(document, "<c>"));
+}
+END_TEST
+
+START_TEST(the_same_campaign_gives_the_same_bytes)
+{
+    for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
+        struct writing again;
+        writing_init(&again);
+        junit_print(&again, &campaign_get(i)->campaign);
+        ck_assert_str_eq(writing_string(&again), print(i));
+        writing_deinit(&again);
+    }
+}
+END_TEST
+
+static bool write_file(const char *directory, const char *name, const char *suffix,
+                       const char *bytes)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%s%s", directory, name, suffix);
+    FILE *file = fopen(path, "w");
+    if (file == NULL) {
+        return false;
+    }
+    bool is_written = fputs(bytes, file) >= 0;
+    return fclose(file) == 0 && is_written;
+}
+
+static int write_campaigns(const char *directory)
+{
+    bool is_written = true;
+    for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
+        const struct named_campaign *wanted = campaign_get(i);
+        char counts[128];
+        snprintf(counts, sizeof counts, "%u %u %u %u %u\n", wanted->suites, wanted->tests,
+                 wanted->failures, wanted->errors, wanted->skipped);
+        is_written = write_file(directory, wanted->name, ".xml", print(i)) &&
+                     write_file(directory, wanted->name, ".counts", counts) && is_written;
+    }
+    writing_deinit(&text);
+    return is_written ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static void release_text(void)
+{
+    writing_deinit(&text);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        return write_campaigns(argv[1]);
+    }
+    Suite *suite = suite_create("reports_junit");
+    TCase *tests = tcase_create("junit");
+    tcase_add_checked_fixture(tests, NULL, release_text);
+    tcase_add_test(tests, elements_are_as_many_as_the_counts_say);
+    tcase_add_test(tests, a_job_says_what_it_ran_on);
+    tcase_add_test(tests, a_finding_is_a_failed_case_of_its_job);
+    tcase_add_test(tests, what_did_not_hold_is_not_a_passed_case);
+    tcase_add_test(tests, a_campaign_without_findings_passes);
+    tcase_add_test(tests, one_broken_promise_of_any_kind_fails_its_job);
+    tcase_add_test(tests, foreign_text_stays_text);
+    tcase_add_test(tests, the_same_campaign_gives_the_same_bytes);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

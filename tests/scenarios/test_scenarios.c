@@ -1,0 +1,338 @@
+/* The scenarios themselves: the registry, what they draw, that they are total, and what each is
+ * there to show. */
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
+#include "scenarios/eviction_cases.h"
+#include "scenarios/scenarios.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdalign.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SCENARIO_COUNT = 10 };
+
+/* A setup as a run without any options makes it. */
+static void setup_for(struct setup *setup, const struct scenario *scenario, const char *target,
+                      uint64_t seed)
+{
+    setup_init(setup);
+    snprintf(setup->target, sizeof setup->target, "%s", target);
+    snprintf(setup->chip, sizeof setup->chip, "%s", scenario->chip);
+    setup->capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
+    setup->seed = seed;
+}
+
+static void run_trial(const struct scenario *scenario, const struct setup *setup,
+                      bool capacity_is_free, uint64_t op_count_max, struct trial *trial)
+{
+    char reason[RUN_REASON_BYTES] = "";
+    const struct trial_plan plan = {.target = target_find(setup->target),
+                                    .scenario = scenario,
+                                    .setup = setup,
+                                    .capacity_is_free = capacity_is_free,
+                                    .op_count_max = op_count_max};
+    ck_assert_msg(trial_run(&plan, NULL, trial, reason), "%s: %s", scenario->name, reason);
+}
+
+/* --- registry --- */
+
+START_TEST(every_scenario_is_complete_and_found_by_its_name)
+{
+    size_t count = 0;
+    for (; scenarios[count] != NULL; count++) {
+        const struct scenario *scenario = scenarios[count];
+        ck_assert_ptr_eq(scenario_find(scenario->name),
+                         scenario); /* unique names: the first one is found */
+        ck_assert_uint_gt(strlen(scenario->summary), 20);
+        ck_assert_uint_gt(strlen(scenario->source), 10);
+        ck_assert_ptr_nonnull(chip_find(scenario->chip));
+        ck_assert_uint_gt(scenario->ops_per_trial, 0);
+        ck_assert(scenario->begin != NULL && scenario->next != NULL);
+    }
+    ck_assert_uint_eq(count, SCENARIO_COUNT);
+    ck_assert_ptr_null(scenario_find("fragmentation"));
+}
+END_TEST
+
+START_TEST(the_seven_eviction_cases_are_those_of_the_kernel)
+{
+    static const char *const names[EVICTION_CASE_COUNT] = {
+        "happy_evict",       "all_pinned_evict", "allowed_only_evict", "deleted_evict",
+        "busy_domain_evict", "evict_gutting",    "recursive_evict"};
+    for (int i = 0; i < EVICTION_CASE_COUNT; i++) {
+        ck_assert_str_eq(eviction_cases[i].name, names[i]);
+    }
+}
+END_TEST
+
+/* --- draws --- */
+
+START_TEST(what_the_user_fixed_stays)
+{
+    for (size_t i = 0; scenarios[i] != NULL; i++) {
+        for (uint64_t seed = 1; seed <= 50; seed++) {
+            alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES] = {0};
+            struct setup setup;
+            struct random random;
+            setup_for(&setup, scenarios[i], "hbm", seed);
+            setup.capacity_bytes = 1 << 20;
+            setup.granule_bytes = 1024;
+            setup.host_count = 3;
+            ck_assert(setup_set_option(&setup, "defrag", "slide"));
+            ck_assert(setup_set_option(&setup, "order", "evict,drain,defragment"));
+            ck_assert(setup_set_option(&setup, "program_evicts_program", "no"));
+            random_init(&random, seed);
+            scenarios[i]->begin(state, &random, &setup, false);
+            ck_assert_uint_eq(setup.capacity_bytes, 1 << 20);
+            ck_assert_uint_eq(setup.granule_bytes, 1024);
+            ck_assert_uint_eq(setup.host_count, 3);
+            ck_assert_str_eq(setup_option(&setup, "defrag"), "slide");
+            ck_assert_str_eq(setup_option(&setup, "order"), "evict,drain,defragment");
+            ck_assert_str_eq(setup_option(&setup, "program_evicts_program"), "no");
+        }
+    }
+}
+END_TEST
+
+START_TEST(targets_without_the_options_get_none)
+{
+    struct setup setup;
+    struct random random;
+    alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES] = {0};
+    setup_for(&setup, &fragmentation_storm, "first_fit", 1);
+    random_init(&random, 1);
+    fragmentation_storm.begin(state, &random, &setup, true);
+    ck_assert_uint_eq(setup.option_count, 0);
+    ck_assert_uint_eq(setup.granule_bytes, 0);
+}
+END_TEST
+
+/* --- total: any device, any target --- */
+
+static void run_on(const struct scenario *scenario, const char *target, uint64_t capacity_bytes,
+                   uint64_t seed)
+{
+    struct setup setup;
+    struct trial trial;
+    setup_for(&setup, scenario, target, seed);
+    setup.chip[0] = '\0';
+    setup.capacity_bytes = capacity_bytes;
+    run_trial(scenario, &setup, false, 800, &trial);
+    trial_deinit(&trial);
+}
+
+START_TEST(scenarios_are_total_on_tiny_and_huge_devices)
+{
+    const uint64_t capacities[] = {
+        512, 1024, 2048, 8192, 64 << 10, UINT64_C(96) << 30, UINT64_C(1) << 50};
+    for (size_t i = 0; scenarios[i] != NULL; i++) {
+        for (size_t k = 0; k < sizeof capacities / sizeof capacities[0]; k++) {
+            for (uint64_t seed = 1; seed <= 6; seed++) {
+                run_on(scenarios[i], "hbm", capacities[k], seed);
+            }
+            run_on(scenarios[i], "first_fit", capacities[k], 1);
+        }
+    }
+}
+END_TEST
+
+START_TEST(a_seed_gives_the_same_ops_and_observations_again)
+{
+    for (size_t i = 0; scenarios[i] != NULL; i++) {
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            struct setup setup;
+            struct trial first;
+            struct trial second;
+            setup_for(&setup, scenarios[i], "hbm", seed);
+            run_trial(scenarios[i], &setup, true, 3000, &first);
+            run_trial(scenarios[i], &setup, true, 3000, &second);
+            ck_assert_uint_eq(first.ops.count, second.ops.count);
+            ck_assert_mem_eq(first.ops.ops, second.ops.ops,
+                             first.ops.count * sizeof *first.ops.ops);
+            ck_assert_uint_eq(first.digest, second.digest);
+            trial_deinit(&first);
+            trial_deinit(&second);
+        }
+    }
+}
+END_TEST
+
+/* --- measured: what runs, what is skipped, how often memory runs out --- */
+
+START_TEST(scenarios_act_and_run_out_of_memory)
+{
+    struct run_totals all = {0};
+    printf("%-20s %9s %9s %7s %12s\n", "scenario", "ops", "skipped %", "OOMs", "OOMs / 10^4");
+    for (size_t i = 0; scenarios[i] != NULL; i++) {
+        struct run_totals totals = {0};
+        for (uint64_t seed = 1; seed <= 15; seed++) {
+            struct setup setup;
+            struct trial trial;
+            setup_for(&setup, scenarios[i], "hbm", seed);
+            run_trial(scenarios[i], &setup, true, 3000, &trial);
+            run_totals_add(&totals, &trial.totals);
+            trial_deinit(&trial);
+        }
+        const uint64_t count = totals.ops + totals.skipped;
+        printf("%-20s %9llu %9.2f %7llu %12.1f\n", scenarios[i]->name, (unsigned long long)count,
+               100.0 * (double)totals.skipped / (double)count, (unsigned long long)totals.ooms,
+               1e4 * (double)totals.ooms / (double)count);
+        ck_assert_msg(totals.skipped * 20 < count, "%s: more than 5 %% skipped",
+                      scenarios[i]->name);
+        /* The leak needs its tens of thousands of steps to fill the device. */
+        ck_assert_msg(totals.ooms * 200 > count || scenarios[i] == &slow_leak, "%s: few OOMs",
+                      scenarios[i]->name);
+        run_totals_add(&all, &totals);
+    }
+    for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
+        /* Memory goes bad by chance alone: harness/generate/faulting.h.  Switches are of schedules,
+         * which no scenario makes. */
+        ck_assert_msg(all.by_kind[kind] > 0 || kind == OP_RETIRE || kind == OP_SWITCH,
+                      "no scenario makes %s", op_kind_info((enum op_kind)kind)->name);
+    }
+    ck_assert_uint_gt(all.drains, 0);
+    ck_assert_uint_gt(all.moves, 0);
+    ck_assert_uint_gt(all.evictions, 0);
+}
+END_TEST
+
+/* --- what single scenarios are there to show --- */
+
+/* The first two rounds of every trial are the tests as published: nothing may be refused in them.
+ * The second ends with op 64, before its buffers are freed. */
+static void published_tests_pass(const char *defrag)
+{
+    struct setup setup;
+    struct trial trial;
+    setup_for(&setup, &defrag_published, "hbm", 1);
+    ck_assert(setup_set_option(&setup, "defrag", defrag));
+    run_trial(&defrag_published, &setup, false, 65, &trial);
+    ck_assert_uint_eq(trial.totals.ooms, 0);
+    ck_assert_uint_eq(trial.totals.skipped, 0);
+    ck_assert_uint_eq(trial.totals.by_kind[OP_EXECUTE], 21);
+    ck_assert_uint_gt(trial.totals.moves, 0);
+    ck_assert_int_eq(trial.first.kind, VERDICT_NONE);
+    trial_deinit(&trial);
+}
+
+START_TEST(the_published_defragmentation_tests_pass_where_blocks_may_move)
+{
+    published_tests_pass("slide");
+    published_tests_pass("repack");
+}
+END_TEST
+
+START_TEST(the_published_buffer_test_is_refused_without_defragmentation)
+{
+    struct setup setup;
+    struct trial trial;
+    setup_for(&setup, &defrag_published, "hbm", 1);
+    ck_assert(setup_set_option(&setup, "defrag", "none"));
+    run_trial(&defrag_published, &setup, false, 10, &trial);
+    ck_assert_uint_eq(trial.totals.ooms, 1);
+    ck_assert_uint_eq(trial.totals.justified, 1);
+    trial_deinit(&trial);
+}
+END_TEST
+
+/* The tag of the small tensors that stay: the only outputs of that scenario. */
+static int leaking_tag(const struct op_list *ops)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        if (ops->ops[i].kind == OP_OUTPUT) {
+            return ops->ops[i].tag;
+        }
+    }
+    return -1;
+}
+
+static void leak_is_named(uint64_t seed)
+{
+    alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES] = {0};
+    struct setup setup;
+    struct random random;
+    struct scenario_view view;
+    struct op op;
+    struct growth growth = {0};
+    char reason[RUN_REASON_BYTES];
+    setup_for(&setup, &slow_leak, "hbm", seed);
+    random_init(&random, seed);
+    slow_leak.begin(state, &random, &setup, true);
+    struct run *run = run_create(target_find("hbm"), &setup, reason);
+    ck_assert_ptr_nonnull(run);
+    run_view(run, &view);
+    while (!run_is_broken(run) && run_ops(run)->count < slow_leak.ops_per_trial &&
+           slow_leak.next(state, &random, &view, &op)) {
+        run_step(run, &op);
+        run_view(run, &view);
+    }
+    ck_assert_uint_gt(run_ops(run)->count, 20000);
+    ck_assert_msg(run_growing_tag(run, 0, &growth), "seed %llu: no tag grows",
+                  (unsigned long long)seed);
+    ck_assert_int_eq(growth.tag, leaking_tag(run_ops(run)));
+    ck_assert_str_ne(setup.tags[growth.tag], "");
+    run_destroy(run);
+}
+
+START_TEST(the_growing_tag_of_a_slow_leak_is_named)
+{
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        leak_is_named(seed);
+    }
+}
+END_TEST
+
+START_TEST(hosts_are_compared_and_one_host_fails_alone)
+{
+    uint64_t flagged = 0;
+    uint64_t collective = 0;
+    uint32_t hosts_min = UINT32_MAX;
+    uint32_t hosts_max = 0;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        struct setup setup;
+        struct trial trial;
+        setup_for(&setup, &host_skew, "hbm", seed);
+        run_trial(&host_skew, &setup, true, 2000, &trial);
+        hosts_min = trial.setup.host_count < hosts_min ? trial.setup.host_count : hosts_min;
+        hosts_max = trial.setup.host_count > hosts_max ? trial.setup.host_count : hosts_max;
+        for (size_t i = 0; i < trial.ops.count; i++) {
+            flagged += (trial.ops.ops[i].flags & OP_SPMD) != 0;
+            collective += (trial.ops.ops[i].flags & OP_COLLECTIVE) != 0;
+        }
+        ck_assert_msg(trial.first.rule != RULE_SPMD, "seed %llu: %s", (unsigned long long)seed,
+                      trial.first.reason);
+        trial_deinit(&trial);
+    }
+    printf(
+        "host_skew: %llu requests compared across hosts, %llu executions in collectives, %u to %u hosts\n",
+        (unsigned long long)flagged, (unsigned long long)collective, hosts_min, hosts_max);
+    ck_assert_uint_eq(hosts_min, 2);
+    ck_assert_uint_gt(hosts_max, 8);
+    ck_assert_uint_gt(flagged, 5000);
+    ck_assert_uint_gt(collective, 2000);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("scenarios");
+    TCase *cases = tcase_create("scenarios");
+    tcase_set_timeout(cases, 300);
+    tcase_add_test(cases, every_scenario_is_complete_and_found_by_its_name);
+    tcase_add_test(cases, the_seven_eviction_cases_are_those_of_the_kernel);
+    tcase_add_test(cases, what_the_user_fixed_stays);
+    tcase_add_test(cases, targets_without_the_options_get_none);
+    tcase_add_test(cases, scenarios_are_total_on_tiny_and_huge_devices);
+    tcase_add_test(cases, a_seed_gives_the_same_ops_and_observations_again);
+    tcase_add_test(cases, scenarios_act_and_run_out_of_memory);
+    tcase_add_test(cases, the_published_defragmentation_tests_pass_where_blocks_may_move);
+    tcase_add_test(cases, the_published_buffer_test_is_refused_without_defragmentation);
+    tcase_add_test(cases, the_growing_tag_of_a_slow_leak_is_named);
+    tcase_add_test(cases, hosts_are_compared_and_one_host_fails_alone);
+    suite_add_tcase(suite, cases);
+    return suite_run(suite);
+}

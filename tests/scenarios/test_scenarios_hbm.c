@@ -1,0 +1,87 @@
+/* The reference allocator under every scenario, with every mitigation and without waiting or
+ * evicting: no promise broken, no OOM premature, none left unknown.  HBMSTRESS_SEEDS (10 by
+ * default) says how many seeds of each; without a mitigation it is a third. */
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
+#include "scenarios/scenarios.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t seed_count(void)
+{
+    const char *text = getenv("HBMSTRESS_SEEDS");
+    const uint64_t count = text == NULL ? 0 : strtoull(text, NULL, 10);
+    return count == 0 ? 10 : count;
+}
+
+/* off: an option of hbm that is turned off; NULL: none. */
+static void keep_promises(const struct scenario *scenario, const char *off, uint64_t seeds,
+                          struct run_totals *totals)
+{
+    uint64_t failed = 0;
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        struct setup setup;
+        struct trial trial;
+        char reason[RUN_REASON_BYTES] = "";
+        setup_init(&setup);
+        snprintf(setup.chip, sizeof setup.chip, "%s", scenario->chip);
+        setup.capacity_bytes = chip_find(scenario->chip)->capacity_bytes;
+        setup.seed = seed;
+        ck_assert(off == NULL || setup_set_option(&setup, off, "no"));
+        const struct trial_plan plan = {.target = target_find("hbm"),
+                                        .scenario = scenario,
+                                        .setup = &setup,
+                                        .capacity_is_free = true,
+                                        .op_count_max = scenario->ops_per_trial};
+        ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
+        if (trial.first.kind != VERDICT_NONE || trial.totals.unknown > 0) {
+            failed++;
+            printf("%s seed %llu op %u: %s: %s; %llu unknown\n", scenario->name,
+                   (unsigned long long)seed, trial.first.op, rule_info(trial.first.rule)->name,
+                   trial.first.reason, (unsigned long long)trial.totals.unknown);
+        }
+        run_totals_add(totals, &trial.totals);
+        trial_deinit(&trial);
+    }
+    printf("%s%s%s: %llu ops, %llu OOMs judged, %llu of %llu seeds failed\n", scenario->name,
+           off == NULL ? "" : " without ", off == NULL ? "" : off, (unsigned long long)totals->ops,
+           (unsigned long long)(totals->justified + totals->premature + totals->unknown),
+           (unsigned long long)failed, (unsigned long long)seeds);
+    ck_assert_uint_eq(failed, 0);
+}
+
+START_TEST(hbm_keeps_its_promises)
+{
+    struct run_totals totals = {0};
+    keep_promises(scenarios[_i], NULL, seed_count(), &totals);
+}
+END_TEST
+
+START_TEST(what_hbm_does_not_promise_it_does_not_do)
+{
+    const uint64_t seeds = (seed_count() + 2) / 3;
+    struct run_totals without_drains = {0}, without_evicts = {0};
+    keep_promises(scenarios[_i], "drains", seeds, &without_drains);
+    ck_assert_uint_eq(without_drains.drains, 0);
+    keep_promises(scenarios[_i], "evicts", seeds, &without_evicts);
+}
+END_TEST
+
+int main(void)
+{
+    int count = 0;
+    while (scenarios[count] != NULL) {
+        count++;
+    }
+    Suite *suite = suite_create("scenarios_hbm");
+    TCase *cases = tcase_create("scenarios_hbm");
+    tcase_set_timeout(cases, 1200);
+    tcase_add_loop_test(cases, hbm_keeps_its_promises, 0, count);
+    tcase_add_loop_test(cases, what_hbm_does_not_promise_it_does_not_do, 0, count);
+    suite_add_tcase(suite, cases);
+    return suite_run(suite);
+}

@@ -1,0 +1,70 @@
+/* Every list of ops that once broke a promise keeps it now: corpus/regressions, one file a bug. */
+#include "harness/lanes/lanes.h"
+#include "harness/op/ops_file.h"
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
+#include "targets/targets.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FOLDER HBMSTRESS_SOURCE_DIR "/corpus/regressions"
+
+static int is_ops_file(const struct dirent *entry)
+{
+    const size_t length = strlen(entry->d_name);
+    return length > 4 && strcmp(entry->d_name + length - 4, ".ops") == 0;
+}
+
+static void replay(const char *name)
+{
+    char path[1024];
+    char reason[RUN_REASON_BYTES];
+    struct setup setup;
+    struct op_list list;
+    struct ops_file_error error;
+    struct trial trial;
+    ck_assert_int_lt(snprintf(path, sizeof path, "%s/%s", FOLDER, name), (int)sizeof path);
+    op_list_init(&list);
+    ck_assert_msg(ops_file_read(path, &setup, &list, &error) == OPS_FILE_OK, "%s:%zu:%zu: %s", name,
+                  error.line, error.column, error.reason);
+    const struct target *target = target_find(setup.target);
+    ck_assert_msg(target != NULL, "%s: no target '%s'", name, setup.target);
+    ck_assert_msg(trial_replay(target, &setup, &list, NULL, &trial, reason), "%s: %s", name,
+                  reason);
+    ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: op %u breaks %s again: %s", name,
+                  trial.first.op, rule_info(trial.first.rule)->name, trial.first.reason);
+    ck_assert_msg(trial.totals.unknown == 0, "%s: an OOM is unknown", name);
+    /* With lanes it depends on the schedule which ops apply. */
+    ck_assert_msg(trial.totals.skipped == 0 || lanes_are_in(&list), "%s: an op no longer applies",
+                  name);
+    trial_deinit(&trial);
+    op_list_deinit(&list);
+}
+
+START_TEST(what_once_broke_a_promise_keeps_it)
+{
+    struct dirent **entries = NULL;
+    const int count = scandir(FOLDER, &entries, is_ops_file, alphasort);
+    ck_assert_int_gt(count, 0);
+    for (int i = 0; i < count; i++) {
+        replay(entries[i]->d_name);
+        free(entries[i]);
+    }
+    free(entries);
+    printf("regressions: %d lists replayed\n", count);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("regressions");
+    TCase *tests = tcase_create("regressions");
+    tcase_add_test(tests, what_once_broke_a_promise_keeps_it);
+    suite_add_tcase(suite, tests);
+    return suite_run(suite);
+}

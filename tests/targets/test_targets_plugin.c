@@ -1,0 +1,113 @@
+#include "harness/run/run.h"
+#include "harness/trial/trial_run.h"
+#include "scenarios/scenarios.h"
+#include "targets/plugin.h"
+#include "tests/helpers/suite.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define ELSEWHERE "/nonexistent/folder/mine.so"
+
+/* Loading path must end in result, with one line that names the file and has `words`. */
+static void check_refused(const char *path, enum plugin_result result, const char *words)
+{
+    struct plugin plugin = {0};
+    char reason[PLUGIN_REASON_BYTES] = "";
+    const enum plugin_result got = plugin_load(&plugin, path, reason);
+    ck_assert_msg(got == result, "%s: result %d, not %d: %s", path, (int)got, (int)result, reason);
+    ck_assert_msg(strstr(reason, words) != NULL, "'%s' lacks '%s'", reason, words);
+    ck_assert_ptr_nonnull(strstr(reason, path));
+    ck_assert_ptr_null(strchr(reason, '\n'));
+    ck_assert_ptr_null(plugin.target);
+    ck_assert_ptr_null(plugin.library);
+}
+
+START_TEST(files_that_are_no_plugin_are_refused)
+{
+    check_refused(ELSEWHERE, PLUGIN_MISSING, "No such file");
+    check_refused("/", PLUGIN_UNLOADABLE, "directory");
+    check_refused(HBMSTRESS_SOURCE_DIR "/tests/targets/test_targets_plugin.c", PLUGIN_UNLOADABLE,
+                  "not a shared object");
+}
+END_TEST
+
+START_TEST(tables_that_are_wrong_are_refused)
+{
+    check_refused(BAD_PLUGIN_DIR "/bad_no_symbol.so", PLUGIN_NO_SYMBOL, "hbmstress_target");
+    check_refused(BAD_PLUGIN_DIR "/bad_abi.so", PLUGIN_OTHER_ABI,
+                  "version 43, this program needs version 2");
+    check_refused(BAD_PLUGIN_DIR "/bad_size.so", PLUGIN_TOO_SMALL, "sizeof(struct target)");
+    check_refused(BAD_PLUGIN_DIR "/bad_no_stats.so", PLUGIN_LACKS_CALL, "lacks stats()");
+    check_refused(BAD_PLUGIN_DIR "/bad_hold.so", PLUGIN_INCONSISTENT, "hold() but not release()");
+    check_refused(BAD_PLUGIN_DIR "/bad_programs.so", PLUGIN_INCONSISTENT, "but not execute()");
+    check_refused(BAD_PLUGIN_DIR "/bad_defragment.so", PLUGIN_INCONSISTENT,
+                  "defragment() but not locate()");
+}
+END_TEST
+
+START_TEST(names_are_told_from_files)
+{
+    ck_assert(plugin_is_named("./mine.so"));
+    ck_assert(plugin_is_named("mine.so"));
+    ck_assert(plugin_is_named("folder/mine"));
+    ck_assert(!plugin_is_named("hbm"));
+    ck_assert(!plugin_is_named(".so"));
+}
+END_TEST
+
+START_TEST(a_name_without_a_folder_is_looked_for_here)
+{
+    struct plugin plugin = {0};
+    char reason[PLUGIN_REASON_BYTES] = "";
+    ck_assert_int_eq(chdir(EXAMPLE_DIR), 0);
+    ck_assert_msg(plugin_load(&plugin, "example.so", reason) == PLUGIN_OK, "%s", reason);
+    plugin_unload(&plugin);
+    ck_assert_ptr_null(plugin.target);
+}
+END_TEST
+
+/* The example of docs/targets.md keeps its contract under every scenario that it takes part in. */
+START_TEST(the_example_keeps_its_promises)
+{
+    struct plugin plugin = {0};
+    char reason[PLUGIN_REASON_BYTES] = "";
+    ck_assert_msg(plugin_load(&plugin, EXAMPLE_DIR "/example.so", reason) == PLUGIN_OK, "%s",
+                  reason);
+    uint64_t ooms = 0;
+    for (size_t i = 0; scenarios[i] != NULL; i++) {
+        struct setup setup;
+        struct trial trial;
+        setup_init(&setup);
+        (void)snprintf(setup.target, sizeof setup.target, "%s", plugin.target->name);
+        setup.seed = i + 1;
+        const struct trial_plan plan = {.target = plugin.target,
+                                        .scenario = scenarios[i],
+                                        .setup = &setup,
+                                        .capacity_is_free = true,
+                                        .op_count_max = 1000};
+        ck_assert_msg(trial_run(&plan, NULL, &trial, reason), "%s", reason);
+        ck_assert_msg(trial.first.kind == VERDICT_NONE, "%s: %s", scenarios[i]->name,
+                      trial.first.reason);
+        ooms += trial.totals.ooms;
+        trial_deinit(&trial);
+    }
+    ck_assert_uint_gt(ooms, 0);
+    plugin_unload(&plugin);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("targets_plugin");
+    TCase *loader = tcase_create("loader");
+    suite_add_tcase(suite, loader);
+    tcase_add_test(loader, files_that_are_no_plugin_are_refused);
+    tcase_add_test(loader, tables_that_are_wrong_are_refused);
+    tcase_add_test(loader, names_are_told_from_files);
+    tcase_add_test(loader, a_name_without_a_folder_is_looked_for_here);
+    tcase_add_test(loader, the_example_keeps_its_promises);
+    return suite_run(suite);
+}
