@@ -1,22 +1,37 @@
-# hbmstress_add_test(NAME LIBS <library>... [SOURCES <file>...] [LABELS <label>...])
+# Tests are of two kinds: suites of libcheck, test_<name>.c, and scripts.  ctest has one entry for each, so that each can be
+# chosen, runs beside others, and has a time limit of its own.
+
+# hbmstress_add_suites(PROGRAM LIBS <library>... [SOURCES <file>...])
 #
-# Builds the libcheck program NAME from NAME.c (and SOURCES) and gives it to ctest.  It knows where the
-# sources, what was built and the field data are from the definitions below; field data
-# may be absent, and a test that needs it then says that it was skipped.
+# Builds the program from the suites that list.h of this folder names, SUITE(name) for test_name.c, and SOURCES.  ctest has
+# the test test_name for each; by hand, CK_RUN_SUITE=name chooses one.
+function(hbmstress_add_suites program)
+    cmake_parse_arguments(PARSE_ARGV 1 test "" "" "LIBS;SOURCES")
+    hbmstress_listed_sources(listed PREFIX test_)
+    cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY "${CMAKE_SOURCE_DIR}" OUTPUT_VARIABLE folder)
+    hbmstress_add_test_program(${program} "#include \"${folder}/list.h\""
+        SOURCES ${listed} ${test_SOURCES} LIBS ${test_LIBS})
+    foreach(source IN LISTS listed)
+        cmake_path(GET source STEM name)
+        hbmstress_add_suite_entry(${name} ${program})
+    endforeach()
+endfunction()
+
+# hbmstress_add_test(test_NAME LIBS <library>... [SOURCES <file>...] [LABELS <label>...])
+#
+# The suite of test_NAME.c as a program of its own: for what is built or linked in another way than its neighbours.
 function(hbmstress_add_test name)
     cmake_parse_arguments(PARSE_ARGV 1 test "" "" "LIBS;SOURCES;LABELS")
-    if(test_UNPARSED_ARGUMENTS)
-        message(FATAL_ERROR "hbmstress_add_test(${name}): what is ${test_UNPARSED_ARGUMENTS}?")
-    endif()
-    add_executable(${name} ${name}.c ${test_SOURCES})
-    target_link_libraries(${name} PRIVATE ${test_LIBS} PkgConfig::CHECK Threads::Threads)
-    target_compile_definitions(${name} PRIVATE
-        "HBMSTRESS_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\""
-        "HBMSTRESS_BINARY_DIR=\"${CMAKE_BINARY_DIR}\""
-        "HBMSTRESS_FIELD_DATA=\"${HBMSTRESS_FIELD_DATA}\""
-        "HBMSTRESS_FACTS_DIR=\"${HBMSTRESS_FACTS_DIR}\"")
-    add_test(NAME ${name} COMMAND ${name})
-    hbmstress_test_properties(${name} LABELS ${test_LABELS})
+    string(REGEX REPLACE "^test_" "" suite ${name})
+    hbmstress_add_test_program(${name} "SUITE(${suite})" SOURCES ${name}.c ${test_SOURCES} LIBS ${test_LIBS})
+    hbmstress_add_suite_entry(${name} ${name} LABELS ${test_LABELS})
+endfunction()
+
+# hbmstress_label_suites(LABEL test_NAME...): entries of hbmstress_add_suites get the label.
+function(hbmstress_label_suites label)
+    foreach(name IN LISTS ARGN)
+        hbmstress_test_properties(${name} SUITE LABELS ${label})
+    endforeach()
 endfunction()
 
 # hbmstress_add_script_test(NAME COMMAND <word>... [LABELS <label>...]): a test that is a program of its own.
@@ -28,16 +43,42 @@ function(hbmstress_add_script_test name)
     hbmstress_test_properties(${name} LABELS ${test_LABELS})
 endfunction()
 
+# A program of suites, which are text for tests/helpers/main.c.in.  It knows where the sources, what was built and the field
+# data are from the definitions below; field data may be absent, and a test that needs it then says that it was skipped.
+function(hbmstress_add_test_program program suites)
+    cmake_parse_arguments(PARSE_ARGV 2 test "" "" "LIBS;SOURCES")
+    set(main "${CMAKE_CURRENT_BINARY_DIR}/${program}_main.c")
+    configure_file("${CMAKE_SOURCE_DIR}/tests/helpers/main.c.in" "${main}" @ONLY)
+    add_executable(${program} "${main}" ${test_SOURCES})
+    target_link_libraries(${program} PRIVATE test_helpers ${test_LIBS} PkgConfig::CHECK Threads::Threads)
+    target_compile_definitions(${program} PRIVATE
+        "HBMSTRESS_SOURCE_DIR=\"${CMAKE_SOURCE_DIR}\""
+        "HBMSTRESS_BINARY_DIR=\"${CMAKE_BINARY_DIR}\""
+        "HBMSTRESS_FIELD_DATA=\"${HBMSTRESS_FIELD_DATA}\""
+        "HBMSTRESS_FACTS_DIR=\"${HBMSTRESS_FACTS_DIR}\"")
+endfunction()
+
+function(hbmstress_add_suite_entry name program)
+    cmake_parse_arguments(PARSE_ARGV 2 test "" "" "LABELS")
+    add_test(NAME ${name} COMMAND ${program})
+    hbmstress_test_properties(${name} SUITE LABELS ${test_LABELS})
+endfunction()
+
 function(hbmstress_test_properties name)
-    cmake_parse_arguments(PARSE_ARGV 1 test "" "" "LABELS")
+    cmake_parse_arguments(PARSE_ARGV 1 test "SUITE" "" "LABELS")
     # What ci/exhaustive runs asks everything there, which takes longer than other tests may.
     set(seconds_max 600)
     if("exhaustive" IN_LIST test_LABELS)
         set(seconds_max 3600)
     endif()
     # libcheck gives each case 4 s by default, which a sanitized build on a busy machine may need.
+    set(environment "CK_DEFAULT_TIMEOUT=300" "UBSAN_OPTIONS=print_stacktrace=1")
+    if(test_SUITE)
+        string(REGEX REPLACE "^test_" "" suite ${name})
+        list(APPEND environment "CK_RUN_SUITE=${suite}")
+    endif()
     set_tests_properties(${name} PROPERTIES
         TIMEOUT ${seconds_max}
-        ENVIRONMENT "CK_DEFAULT_TIMEOUT=300;UBSAN_OPTIONS=print_stacktrace=1"
+        ENVIRONMENT "${environment}"
         LABELS "${test_LABELS}")
 endfunction()

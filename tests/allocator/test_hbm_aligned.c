@@ -284,7 +284,7 @@ START_TEST(slide_keeps_the_order_at_every_moment)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_hbm_aligned(void)
 {
     Suite *suite = suite_create("hbm_aligned");
     TCase *test_case = tcase_create("all");
@@ -295,5 +295,5 @@ int main(void)
     tcase_add_test(test_case, aligned_request_without_an_arrangement_is_refused);
     tcase_add_loop_test(test_case, slide_keeps_the_order_at_every_moment, 0, 9);
     suite_add_tcase(suite, test_case);
-    return suite_run(suite);
+    return suite;
 }

@@ -225,12 +225,12 @@ START_TEST(no_memory_means_that_no_placement_exists)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_hbm_exact(void)
 {
     Suite *suite = suite_create("hbm_exact");
     TCase *test_case = tcase_create("all");
     tcase_set_timeout(test_case, 120);
     tcase_add_loop_test(test_case, no_memory_means_that_no_placement_exists, 0, 3);
     suite_add_tcase(suite, test_case);
-    return suite_run(suite);
+    return suite;
 }

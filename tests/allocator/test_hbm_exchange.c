@@ -253,7 +253,7 @@ START_TEST(it_takes_the_same_steps_each_time)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_hbm_exchange(void)
 {
     Suite *suite = suite_create("hbm_exchange");
     TCase *test_case = tcase_create("all");
@@ -267,5 +267,5 @@ int main(void)
     tcase_add_test(test_case, a_span_of_the_largest_capacity_is_not_too_large_for_it);
     tcase_add_test(test_case, it_takes_the_same_steps_each_time);
     suite_add_tcase(suite, test_case);
-    return suite_run(suite);
+    return suite;
 }

@@ -438,7 +438,7 @@ START_TEST(exact_search_does_not_try_the_same_fillings_again)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_hbm_fuzz(void)
 {
     Suite *suite = suite_create("hbm_fuzz");
     TCase *test_case = tcase_create("all");
@@ -447,5 +447,5 @@ int main(void)
     tcase_add_test(test_case, exact_search_agrees_with_trying_everything);
     tcase_add_test(test_case, exact_search_does_not_try_the_same_fillings_again);
     suite_add_tcase(suite, test_case);
-    return suite_run(suite);
+    return suite;
 }

@@ -337,7 +337,7 @@ START_TEST(plans_put_no_block_over_another)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_hbm_gaps(void)
 {
     Suite *suite = suite_create("hbm_gaps");
     TCase *test_case = tcase_create("all");
@@ -349,5 +349,5 @@ int main(void)
     tcase_add_loop_test(test_case, plans_put_no_block_over_another, 0,
                         (int)(sizeof bases / sizeof *bases));
     suite_add_tcase(suite, test_case);
-    return suite_run(suite);
+    return suite;
 }

@@ -406,7 +406,7 @@ START_TEST(mitigations_are_tried_in_the_configured_order)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_hbm_mitigation(void)
 {
     Suite *suite = suite_create("hbm_mitigation");
     TCase *test_case = tcase_create("all");
@@ -436,5 +436,5 @@ int main(void)
     tcase_add_test(test_case, queued_free_is_awaited_and_idle_program_evicted_unless_that_is_off);
     tcase_add_test(test_case, mitigations_are_tried_in_the_configured_order);
     suite_add_tcase(suite, test_case);
-    return suite_run(suite);
+    return suite;
 }

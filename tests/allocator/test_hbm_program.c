@@ -198,7 +198,7 @@ START_TEST(refused_host_memory_is_unavailable_and_changes_nothing)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_hbm_program(void)
 {
     Suite *suite = suite_create("hbm_program");
     TCase *test_case = tcase_create("all");
@@ -213,5 +213,5 @@ int main(void)
     tcase_add_test(test_case, failed_launch_leaves_everything_as_it_was);
     tcase_add_test(test_case, refused_host_memory_is_unavailable_and_changes_nothing);
     suite_add_tcase(suite, test_case);
-    return suite_run(suite);
+    return suite;
 }

@@ -151,7 +151,7 @@ START_TEST(refused_host_memory_changes_nothing_and_the_same_call_works_later)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_hbm_retire(void)
 {
     Suite *suite = suite_create("hbm_retire");
     TCase *test_case = tcase_create("all");
@@ -164,5 +164,5 @@ int main(void)
                    stack_does_not_grow_over_a_retired_range_and_the_message_says_how_far_it_could);
     tcase_add_test(test_case, refused_host_memory_changes_nothing_and_the_same_call_works_later);
     suite_add_tcase(suite, test_case);
-    return suite_run(suite);
+    return suite;
 }

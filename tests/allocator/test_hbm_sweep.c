@@ -482,7 +482,7 @@ START_TEST(what_completes_during_any_call_is_not_overlooked)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_hbm_sweep(void)
 {
     Suite *suite = suite_create("hbm_sweep");
     TCase *test_case = tcase_create("all");
@@ -496,5 +496,5 @@ int main(void)
     tcase_add_test(test_case, what_completes_during_a_wait_that_times_out_is_not_overlooked);
     tcase_add_test(test_case, what_completes_during_any_call_is_not_overlooked);
     suite_add_tcase(suite, test_case);
-    return suite_run(suite);
+    return suite;
 }

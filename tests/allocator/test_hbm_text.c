@@ -381,7 +381,7 @@ START_TEST(report_lists_each_block_once_largest_first_and_agrees_with_counters)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_hbm_text(void)
 {
     Suite *suite = suite_create("hbm_text");
     TCase *test_case = tcase_create("all");
@@ -398,5 +398,5 @@ int main(void)
     tcase_add_test(test_case, published_padded_sizes_hold);
     tcase_add_test(test_case, report_lists_each_block_once_largest_first_and_agrees_with_counters);
     suite_add_tcase(suite, test_case);
-    return suite_run(suite);
+    return suite;
 }

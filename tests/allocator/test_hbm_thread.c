@@ -97,12 +97,12 @@ START_TEST(four_threads_leave_an_empty_device)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_hbm_thread(void)
 {
     Suite *suite = suite_create("hbm_thread");
     TCase *test_case = tcase_create("all");
     tcase_set_timeout(test_case, 120);
     tcase_add_loop_test(test_case, four_threads_leave_an_empty_device, 0, 3);
     suite_add_tcase(suite, test_case);
-    return suite_run(suite);
+    return suite;
 }

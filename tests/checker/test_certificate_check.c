@@ -760,7 +760,7 @@ START_TEST(unknown_states_the_right_volume_and_that_it_settles_nothing)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_certificate_check(void)
 {
     Suite *suite = suite_create("certificate_check");
     TCase *document = tcase_create("document");
@@ -799,5 +799,5 @@ int main(void)
     tcase_add_test(premature, a_plan_makes_room_for_the_stack);
     tcase_add_test(premature, unknown_states_the_right_volume_and_that_it_settles_nothing);
     suite_add_tcase(suite, premature);
-    return suite_run(suite);
+    return suite;
 }

@@ -498,7 +498,7 @@ START_TEST(rounding_is_never_accepted_when_there_is_a_packing)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_certificate_search(void)
 {
     Suite *suite = suite_create("certificate_search");
     TCase *schedule_search = tcase_create("searches");
@@ -514,5 +514,5 @@ int main(void)
     TCase *bounds = tcase_create("bounds");
     tcase_add_test(bounds, rounding_is_never_accepted_when_there_is_a_packing);
     suite_add_tcase(suite, bounds);
-    return suite_run(suite);
+    return suite;
 }

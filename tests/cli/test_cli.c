@@ -476,7 +476,7 @@ START_TEST(a_trial_seed_depends_on_seed_name_and_number_alone)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_cli(void)
 {
     Suite *suite = suite_create("cli");
     TCase *tests = tcase_create("cli");
@@ -496,5 +496,5 @@ int main(void)
     tcase_add_test(tests, a_trial_sends_the_certificates_of_what_stayed_unknown_with_its_list);
     tcase_add_test(tests, a_trial_seed_depends_on_seed_name_and_number_alone);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -174,7 +174,7 @@ START_TEST(a_commit_stands_for_one_seed)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_cli_commit(void)
 {
     Suite *suite = suite_create("cli_commit");
     TCase *tests = tcase_create("cli_commit");
@@ -190,5 +190,5 @@ int main(void)
     tcase_add_test(tests, a_ref_leads_nowhere_else);
     tcase_add_test(tests, a_commit_stands_for_one_seed);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -275,7 +275,7 @@ START_TEST(the_very_write_beyond_a_guarded_piece_ends_the_process)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_death(void)
 {
     Suite *suite = suite_create("death");
     TCase *tests = tcase_create("death");
@@ -291,5 +291,5 @@ int main(void)
     tcase_add_test(tests, host_memory_notices_what_is_written_around_a_piece);
     tcase_add_test(tests, host_memory_is_not_given_back_twice);
     tcase_add_test(tests, the_very_write_beyond_a_guarded_piece_ends_the_process);
-    return suite_run(suite);
+    return suite;
 }

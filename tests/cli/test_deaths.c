@@ -153,7 +153,7 @@ START_TEST(a_plant_is_one_finding_and_its_shrunk_list_the_same_one)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_deaths(void)
 {
     Suite *suite = suite_create("deaths");
     TCase *deaths = tcase_create("deaths");
@@ -161,5 +161,5 @@ int main(void)
     tcase_set_timeout(deaths, 900);
     tcase_add_loop_test(deaths, a_plant_is_one_finding_and_its_shrunk_list_the_same_one, 0,
                         GROUND_COUNT);
-    return suite_run(suite);
+    return suite;
 }

@@ -298,7 +298,7 @@ START_TEST(exporters_have_names_of_their_own)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_export(void)
 {
     Suite *suite = suite_create("export");
     TCase *cases = tcase_create("export");
@@ -310,9 +310,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, events_of_every_recorded_list_replay_to_its_end_and_come_in_again);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -228,7 +228,7 @@ START_TEST(a_snapshot_of_pytorch_has_its_out_of_memories_at_the_same_capacity)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_export_formats(void)
 {
     Suite *suite = suite_create("export_formats");
     TCase *cases = tcase_create("export_formats");
@@ -241,9 +241,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, a_snapshot_of_pytorch_comes_back_as_the_same_requests);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

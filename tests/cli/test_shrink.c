@@ -119,7 +119,7 @@ START_TEST(a_list_that_shows_nothing_is_not_shrunk)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_shrink(void)
 {
     Suite *suite = suite_create("shrink");
     TCase *tests = tcase_create("shrink");
@@ -129,5 +129,5 @@ int main(void)
     tcase_add_test(tests, a_broken_rule_does_not_become_a_crash_nor_a_crash_a_rule);
     tcase_add_test(tests, two_crashes_stay_apart);
     tcase_add_test(tests, a_list_that_shows_nothing_is_not_shrunk);
-    return suite_run(suite);
+    return suite;
 }

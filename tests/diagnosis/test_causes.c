@@ -439,7 +439,7 @@ START_TEST(a_request_larger_than_the_device_is_exhausted_for_sure)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_causes(void)
 {
     Suite *suite = suite_create("causes");
     TCase *stories = tcase_create("stories");
@@ -468,5 +468,5 @@ int main(void)
     tcase_add_test(edges, a_full_device_is_told_for_sure_unless_there_is_more_to_tell);
     tcase_add_test(edges, a_request_larger_than_the_device_is_exhausted_for_sure);
     suite_add_tcase(suite, edges);
-    return suite_run(suite);
+    return suite;
 }

@@ -277,7 +277,7 @@ START_TEST(a_short_series_says_nothing)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_leak(void)
 {
     Suite *suite = suite_create("leak");
     TCase *trends = tcase_create("trends");
@@ -298,5 +298,5 @@ int main(void)
     tcase_add_test(traces, the_leaking_tag_is_named);
     tcase_add_test(traces, no_leak_is_cried_where_there_is_none);
     suite_add_tcase(suite, traces);
-    return suite_run(suite);
+    return suite;
 }

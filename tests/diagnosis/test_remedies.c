@@ -669,7 +669,7 @@ START_TEST(a_target_is_asked_only_for_options_that_it_has)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_remedies(void)
 {
     Suite *suite = suite_create("remedies");
     TCase *tests = tcase_create("remedies");
@@ -705,5 +705,5 @@ int main(void)
     tcase_add_test(tests, on_another_chip_nothing_is_retired);
     tcase_add_test(tests, a_target_is_asked_only_for_options_that_it_has);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

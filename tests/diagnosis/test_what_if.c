@@ -440,7 +440,7 @@ START_TEST(a_list_that_breaks_another_promise_is_not_tried)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_what_if(void)
 {
     Suite *suite = suite_create("what_if");
     TCase *tests = tcase_create("what_if");
@@ -466,5 +466,5 @@ int main(void)
     tcase_add_test(tests, what_breaks_a_promise_after_the_last_op_does_not_fit);
     tcase_add_test(tests, a_list_that_breaks_another_promise_is_not_tried);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

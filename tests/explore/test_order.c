@@ -406,7 +406,7 @@ START_TEST(random_traces_agree_with_the_definition)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_order(void)
 {
     Suite *suite = suite_create("order");
     TCase *tests = tcase_create("order");
@@ -433,5 +433,5 @@ int main(void)
     tcase_add_test(tests, a_plain_access_races_with_an_atomic_one);
     tcase_add_test(tests, random_traces_agree_with_the_definition);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -42,7 +42,7 @@ START_TEST(what_is_no_code_is_said_to_be_unknown)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_place(void)
 {
     Suite *suite = suite_create("place");
     TCase *places = tcase_create("places");
@@ -50,5 +50,5 @@ int main(void)
     tcase_add_test(places, a_static_function_has_its_name);
     tcase_add_test(places, a_function_of_a_library_has_its_name_and_that_of_the_file);
     tcase_add_test(places, what_is_no_code_is_said_to_be_unknown);
-    return suite_run(suite);
+    return suite;
 }

@@ -433,7 +433,7 @@ START_TEST(readers_share_a_rwlock_and_a_writer_is_alone)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_pthreads_locks(void)
 {
     pthreads_link();
     Suite *suite = suite_create("pthreads_locks");
@@ -451,5 +451,5 @@ int main(void)
     tcase_add_test(tests, a_destroy_that_does_not_wait_for_the_others_is_found);
     tcase_add_test(tests, readers_share_a_rwlock_and_a_writer_is_alone);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -347,7 +347,7 @@ START_TEST(the_calls_of_a_shared_object_as_it_is_are_steps)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_pthreads_threads(void)
 {
     pthread_key_create(&early_key, NULL);
     pthreads_link();
@@ -367,5 +367,5 @@ int main(void)
     tcase_add_test(tests, the_calls_of_a_shared_object_as_it_is_are_steps);
     tcase_add_test(tests, outside_of_lanes_the_real_functions_answer);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

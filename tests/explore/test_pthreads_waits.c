@@ -492,7 +492,7 @@ static void add_spin_tests(TCase *tests)
 }
 #endif
 
-int main(void)
+Suite *suite_of_pthreads_waits(void)
 {
     pthreads_link();
     Suite *suite = suite_create("pthreads_waits");
@@ -512,5 +512,5 @@ int main(void)
     tcase_add_test(tests, what_is_done_once_is_done_by_one_and_awaited_by_the_others);
     add_spin_tests(tests);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -414,7 +414,7 @@ START_TEST(in_the_portfolio_random_fires_no_more_time_outs_than_alone)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_strategies(void)
 {
     Suite *suite = suite_create("strategies");
     TCase *tests = tcase_create("strategies");
@@ -438,5 +438,5 @@ int main(void)
     tcase_add_test(tests, in_the_portfolio_each_decides_as_it_would_alone);
     tcase_add_test(tests, in_the_portfolio_random_fires_no_more_time_outs_than_alone);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

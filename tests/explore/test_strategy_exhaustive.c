@@ -395,7 +395,7 @@ START_TEST(of_time_outs_that_are_all_that_can_happen_each_is_tried)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_strategy_exhaustive(void)
 {
     Suite *suite = suite_create("strategy_exhaustive");
     TCase *tests = tcase_create("exhaustive");
@@ -412,5 +412,5 @@ int main(void)
     tcase_add_test(tests, a_search_with_a_run_that_was_cut_is_not_complete);
     tcase_add_test(tests, of_time_outs_that_are_all_that_can_happen_each_is_tried);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

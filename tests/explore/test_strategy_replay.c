@@ -96,7 +96,7 @@ START_TEST(a_switch_awaits_the_completion_that_opens_its_lane)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_strategy_replay(void)
 {
     Suite *suite = suite_create("strategy_replay");
     TCase *tests = tcase_create("replay");
@@ -105,5 +105,5 @@ int main(void)
     tcase_add_test(tests, replay_drops_and_counts_what_cannot_go_on);
     tcase_add_test(tests, a_switch_awaits_the_completion_that_opens_its_lane);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -206,7 +206,7 @@ START_TEST(the_file_of_the_field_imports_with_its_own_sums)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_azure_llm(void)
 {
     Suite *suite = suite_create("azure_llm");
     TCase *cases = tcase_create("azure_llm");
@@ -220,9 +220,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, the_file_of_the_field_imports_with_its_own_sums);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

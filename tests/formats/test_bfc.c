@@ -422,7 +422,7 @@ START_TEST(dumps_from_the_field_are_rebuilt_or_refused_for_what_they_lack)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_bfc(void)
 {
     Suite *suite = suite_create("bfc");
     TCase *cases = tcase_create("bfc");
@@ -440,9 +440,4 @@ static Suite *suite_make(void)
     tcase_add_test(field, dumps_from_the_field_are_rebuilt_or_refused_for_what_they_lack);
     suite_add_tcase(suite, field);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

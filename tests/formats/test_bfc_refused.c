@@ -236,7 +236,7 @@ START_TEST(damaged_bytes_do_no_harm)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_bfc_refused(void)
 {
     Suite *suite = suite_create("bfc_refused");
     TCase *cases = tcase_create("bfc_refused");
@@ -254,9 +254,4 @@ static Suite *suite_make(void)
     tcase_add_loop_test(cases, damaged_bytes_do_no_harm, 0, OWN_COUNT);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

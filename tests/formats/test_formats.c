@@ -239,7 +239,7 @@ START_TEST(damage_at_any_byte_never_crashes)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_formats(void)
 {
     Suite *suite = suite_create("formats");
     TCase *cases = tcase_create("formats");
@@ -257,9 +257,4 @@ static Suite *suite_make(void)
     tcase_add_loop_test(cases, damage_at_any_byte_never_crashes, 0, FILE_COUNT);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -277,7 +277,7 @@ START_TEST(a_log_may_have_long_prefixes)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_hbm_allocations(void)
 {
     Suite *suite = suite_create("hbm_allocations");
     TCase *cases = tcase_create("hbm_allocations");
@@ -299,9 +299,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, a_log_may_have_long_prefixes);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -572,7 +572,7 @@ START_TEST(every_public_sample_of_the_compiler_is_taken)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_hbm_report(void)
 {
     Suite *suite = suite_create("hbm_report");
     TCase *cases = tcase_create("hbm_report");
@@ -599,9 +599,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, every_public_sample_of_the_compiler_is_taken);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

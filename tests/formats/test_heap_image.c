@@ -449,7 +449,7 @@ START_TEST(an_address_that_begins_no_span_is_not_found)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_heap_image(void)
 {
     Suite *suite = suite_create("heap_image");
     TCase *drawn = tcase_create("drawn");
@@ -473,9 +473,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, an_address_that_begins_no_span_is_not_found);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

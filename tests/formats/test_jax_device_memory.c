@@ -263,7 +263,7 @@ START_TEST(real_profiles_have_the_sums_of_their_files)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_jax_device_memory(void)
 {
     Suite *suite = suite_create("jax_device_memory");
     TCase *cases = tcase_create("jax_device_memory");
@@ -284,9 +284,4 @@ static Suite *suite_make(void)
                         sizeof real_files / sizeof real_files[0]);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -259,7 +259,7 @@ START_TEST(traces_of_the_field_replay)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_malloc_lab(void)
 {
     Suite *suite = suite_create("malloc_lab");
     TCase *cases = tcase_create("malloc_lab");
@@ -276,9 +276,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, traces_of_the_field_replay);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -336,7 +336,7 @@ START_TEST(damage_never_does_more_than_to_be_refused)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_pickle(void)
 {
     Suite *suite = suite_create("pickle");
     TCase *cases = tcase_create("pickle");
@@ -355,9 +355,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, damage_never_does_more_than_to_be_refused);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -190,7 +190,7 @@ START_TEST(devices_are_told_apart_by_the_whole_name)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_protobuf(void)
 {
     Suite *suite = suite_create("protobuf");
     TCase *cases = tcase_create("protobuf");
@@ -205,9 +205,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, long_names_keep_their_end_in_whole_characters);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -198,7 +198,7 @@ START_TEST(every_file_of_the_field_imports_with_its_own_sums)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_rmm(void)
 {
     Suite *suite = suite_create("rmm");
     TCase *cases = tcase_create("rmm");
@@ -212,9 +212,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, every_file_of_the_field_imports_with_its_own_sums);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

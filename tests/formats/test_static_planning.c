@@ -349,7 +349,7 @@ START_TEST(a_number_that_may_be_cut_is_said)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_static_planning(void)
 {
     Suite *suite = suite_create("static_planning");
     TCase *cases = tcase_create("static_planning");
@@ -373,9 +373,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, a_number_that_may_be_cut_is_said);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -282,7 +282,7 @@ START_TEST(a_device_without_an_end_is_not_read)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_text(void)
 {
     Suite *suite = suite_create("text");
     TCase *cases = tcase_create("text");
@@ -302,9 +302,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, a_device_without_an_end_is_not_read);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -366,7 +366,7 @@ START_TEST(the_events_are_those_that_were_derived_from_the_file)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_torch_field(void)
 {
     Suite *suite = suite_create("torch_field");
     TCase *cases = tcase_create("torch_field");
@@ -378,9 +378,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, the_events_are_those_that_were_derived_from_the_file);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -630,7 +630,7 @@ START_TEST(damaged_files_are_imported_or_refused)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_torch_snapshot(void)
 {
     Suite *suite = suite_create("torch_snapshot");
     TCase *cases = tcase_create("torch_snapshot");
@@ -666,9 +666,4 @@ static Suite *suite_make(void)
     suite_add_tcase(suite, quick);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

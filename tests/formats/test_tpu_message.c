@@ -157,7 +157,7 @@ START_TEST(a_capacity_that_cannot_hold_the_message_is_refused)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_tpu_message(void)
 {
     Suite *suite = suite_create("tpu_message");
     TCase *cases = tcase_create("tpu_message");
@@ -172,9 +172,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, a_capacity_that_cannot_hold_the_message_is_refused);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -451,7 +451,7 @@ START_TEST(the_table_of_the_next_message_is_not_that_of_this_one)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_tpu_message_replay(void)
 {
     Suite *suite = suite_create("tpu_message_replay");
     TCase *cases = tcase_create("tpu_message_replay");
@@ -466,9 +466,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, the_table_of_the_next_message_is_not_that_of_this_one);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

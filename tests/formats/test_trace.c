@@ -692,7 +692,7 @@ START_TEST(hosts_and_streams_are_two_things)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_trace(void)
 {
     Suite *suite = suite_create("trace");
     TCase *events = tcase_create("events");
@@ -727,9 +727,4 @@ static Suite *suite_make(void)
     tcase_add_test(lanes, hosts_and_streams_are_two_things);
     suite_add_tcase(suite, lanes);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -194,7 +194,7 @@ START_TEST(damage_is_survived)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_trace_json(void)
 {
     Suite *suite = suite_create("trace_json");
     TCase *cases = tcase_create("trace_json");
@@ -213,9 +213,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, damage_is_survived);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -453,7 +453,7 @@ START_TEST(a_real_profile_is_the_same_event_by_event)
 }
 END_TEST
 
-static Suite *suite_make(void)
+Suite *suite_of_xplane(void)
 {
     Suite *suite = suite_create("xplane");
     TCase *cases = tcase_create("xplane");
@@ -478,9 +478,4 @@ static Suite *suite_make(void)
     tcase_add_test(cases, a_real_profile_is_the_same_event_by_event);
     suite_add_tcase(suite, cases);
     return suite;
-}
-
-int main(void)
-{
-    return suite_run(suite_make());
 }

@@ -162,9 +162,9 @@ START_TEST(no_bytes_are_the_default_schedule)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_fuzz_choices(void)
 {
-    Suite *suite = suite_create("fuzz choices");
+    Suite *suite = suite_create("fuzz_choices");
     TCase *one = tcase_create("one decision");
     tcase_add_test(one, each_thing_that_can_happen_is_some_bytes_and_nothing_else_is);
     tcase_add_test(one, byte_0_is_the_default_wherever_the_lane_stands);
@@ -177,5 +177,5 @@ int main(void)
     tcase_add_test(runs, the_next_run_begins_with_the_first_byte_again);
     tcase_add_test(runs, no_bytes_are_the_default_schedule);
     suite_add_tcase(suite, runs);
-    return suite_run(suite);
+    return suite;
 }

@@ -320,9 +320,9 @@ START_TEST(each_kind_of_switch_is_a_cell)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_fuzz_feedback(void)
 {
-    Suite *suite = suite_create("fuzz feedback");
+    Suite *suite = suite_create("fuzz_feedback");
     TCase *cells = tcase_create("cells");
     tcase_add_test(cells, twice_the_fragmentation_is_another_cell);
     tcase_add_test(cells, twice_the_spans_are_another_cell);
@@ -342,5 +342,5 @@ int main(void)
     tcase_add_test(ops, a_free_that_is_lost_is_queued_when_memory_runs_out);
     tcase_add_test(ops, each_kind_of_switch_is_a_cell);
     suite_add_tcase(suite, ops);
-    return suite_run(suite);
+    return suite;
 }

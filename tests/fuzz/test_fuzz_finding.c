@@ -188,7 +188,7 @@ START_TEST(when_a_shorter_list_does_not_end_the_finding_has_the_list_that_did)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_fuzz_finding(void)
 {
     Suite *suite = suite_create("fuzz_finding");
     TCase *tests = tcase_create("fuzz_finding");
@@ -197,5 +197,5 @@ int main(void)
     tcase_add_test(tests, out_of_processor_time_no_shorter_list_is_tried);
     tcase_add_test(tests, when_a_shorter_list_does_not_end_the_finding_has_the_list_that_did);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -302,7 +302,7 @@ START_TEST(version_1_means_what_it_always_meant)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_fuzz_input(void)
 {
     Suite *suite = suite_create("fuzz_input");
     TCase *tests = tcase_create("fuzz_input");
@@ -313,5 +313,5 @@ int main(void)
     tcase_add_test(tests, what_an_input_cannot_say_is_refused);
     tcase_add_test(tests, version_1_means_what_it_always_meant);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -262,7 +262,7 @@ START_TEST(a_cross_has_ops_of_both)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_fuzz_mutate(void)
 {
     Suite *suite = suite_create("fuzz_mutate");
     TCase *cases = tcase_create("mutate");
@@ -280,5 +280,5 @@ int main(void)
     tcase_add_test(cases, an_empty_input_becomes_one_with_ops);
     tcase_add_test(cases, a_cross_has_ops_of_both);
     suite_add_tcase(suite, cases);
-    return suite_run(suite);
+    return suite;
 }

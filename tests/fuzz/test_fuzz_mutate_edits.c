@@ -519,7 +519,7 @@ START_TEST(use_fault_and_retire_add_the_op_that_they_say)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_fuzz_mutate_edits(void)
 {
     Suite *suite = suite_create("fuzz_mutate_edits");
     TCase *cases = tcase_create("edits");
@@ -549,5 +549,5 @@ int main(void)
     tcase_add_test(cases, busy_runs_a_program_for_long_before_a_request);
     tcase_add_test(cases, use_fault_and_retire_add_the_op_that_they_say);
     suite_add_tcase(suite, cases);
-    return suite_run(suite);
+    return suite;
 }

@@ -293,7 +293,7 @@ START_TEST(what_an_edit_adds_is_on_the_host_of_what_it_names)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_fuzz_mutate_hosts(void)
 {
     Suite *suite = suite_create("fuzz_mutate_hosts");
     TCase *cases = tcase_create("hosts");
@@ -309,5 +309,5 @@ int main(void)
     tcase_add_loop_test(cases, what_an_edit_adds_is_on_the_host_of_what_it_names, 0,
                         sizeof naming_edits / sizeof naming_edits[0]);
     suite_add_tcase(suite, cases);
-    return suite_run(suite);
+    return suite;
 }

@@ -144,7 +144,7 @@ START_TEST(afl_trims_nothing_that_would_get_longer)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_fuzz_mutators(void)
 {
     Suite *suite = suite_create("fuzz_mutators");
     TCase *cases = tcase_create("engines");
@@ -156,5 +156,5 @@ int main(void)
     tcase_add_test(cases, afl_trims_to_what_it_has_to_keep);
     tcase_add_test(cases, afl_trims_nothing_that_would_get_longer);
     suite_add_tcase(suite, cases);
-    return suite_run(suite);
+    return suite;
 }

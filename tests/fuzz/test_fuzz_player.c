@@ -131,7 +131,7 @@ START_TEST(hosts_come_and_go_between_inputs)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_fuzz_player(void)
 {
     Suite *suite = suite_create("fuzz_player");
     TCase *tests = tcase_create("fuzz_player");
@@ -142,5 +142,5 @@ int main(void)
     tcase_add_test(tests, a_part_of_an_input_can_be_played_and_gone_on_from);
     tcase_add_test(tests, hosts_come_and_go_between_inputs);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -108,7 +108,7 @@ START_TEST(a_name_that_is_no_kind_ends_the_process)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_fuzz_regrets(void)
 {
     Suite *suite = suite_create("fuzz_regrets");
     TCase *cases = tcase_create("regrets");
@@ -120,5 +120,5 @@ int main(void)
     tcase_add_test(cases, without_the_variable_no_kind_is_forbidden);
     tcase_add_exit_test(cases, a_name_that_is_no_kind_ends_the_process, 2);
     suite_add_tcase(suite, cases);
-    return suite_run(suite);
+    return suite;
 }

@@ -186,7 +186,7 @@ START_TEST(each_check_ends_the_process)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_fuzz_targets(void)
 {
     Suite *suite = suite_create("fuzz_targets");
     TCase *tests = tcase_create("fuzz_targets");
@@ -201,5 +201,5 @@ int main(void)
     tcase_add_loop_test_raise_signal(tests, each_check_ends_the_process, SIGABRT, 0,
                                      FINDING_CHECK_COUNT);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -114,7 +114,7 @@ START_TEST(of_a_long_list_steps_are_bounded)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_fuzz_trim(void)
 {
     Suite *suite = suite_create("fuzz_trim");
     TCase *cases = tcase_create("trim");
@@ -125,5 +125,5 @@ int main(void)
     tcase_add_test(cases, an_empty_list_has_no_steps);
     tcase_add_test(cases, of_a_long_list_steps_are_bounded);
     suite_add_tcase(suite, cases);
-    return suite_run(suite);
+    return suite;
 }

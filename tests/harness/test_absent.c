@@ -524,7 +524,7 @@ START_TEST(a_refused_return_changes_nothing)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_absent(void)
 {
     Suite *suite = suite_create("absent");
     TCase *tests = tcase_create("absent");
@@ -544,5 +544,5 @@ int main(void)
     tcase_add_test(tests, no_regret_is_counted_while_a_block_is_absent);
     tcase_add_test(tests, a_refused_return_changes_nothing);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -305,7 +305,7 @@ START_TEST(a_pending_event_is_due_later_than_now)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_device(void)
 {
     Suite *suite = suite_create("device");
     TCase *tests = tcase_create("device");
@@ -323,5 +323,5 @@ int main(void)
     tcase_add_test(tests, a_collective_ends_after_the_last_host_or_at_its_bound);
     tcase_add_test(tests, a_pending_event_is_due_later_than_now);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

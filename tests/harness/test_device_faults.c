@@ -587,7 +587,7 @@ START_TEST(who_polls_for_ever_comes_back_and_is_hung)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_device_faults(void)
 {
     Suite *suite = suite_create("device_faults");
     TCase *tests = tcase_create("device_faults");
@@ -613,5 +613,5 @@ int main(void)
     tcase_add_test(tests, events_come_in_another_order);
     tcase_add_test(tests, who_polls_for_ever_comes_back_and_is_hung);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -682,7 +682,7 @@ START_TEST(a_run_ends_with_what_went_bad_and_one_hole_beside_it)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_faults(void)
 {
     Suite *suite = suite_create("faults");
     TCase *tests = tcase_create("faults");
@@ -712,5 +712,5 @@ int main(void)
     tcase_add_test(tests, a_retired_block_is_reported_as_one);
     tcase_add_test(tests, a_run_ends_with_what_went_bad_and_one_hole_beside_it);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

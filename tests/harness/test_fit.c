@@ -158,7 +158,7 @@ START_TEST(references_follow_what_they_name_when_ops_come_in)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_fit(void)
 {
     Suite *suite = suite_create("fit");
     TCase *tests = tcase_create("fit");
@@ -168,5 +168,5 @@ int main(void)
     tcase_add_loop_test(tests, what_is_no_fit_is_refused, 0, 13);
     tcase_add_test(tests, references_follow_what_they_name_when_ops_come_in);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

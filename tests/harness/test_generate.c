@@ -250,7 +250,7 @@ START_TEST(interesting_sizes_are_around_what_is_free)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_generate(void)
 {
     Suite *suite = suite_create("generate");
     TCase *cases = tcase_create("generate");
@@ -267,5 +267,5 @@ int main(void)
     tcase_add_test(cases, tiny_and_huge_devices_are_fine);
     tcase_add_test(cases, interesting_sizes_are_around_what_is_free);
     suite_add_tcase(suite, cases);
-    return suite_run(suite);
+    return suite;
 }

@@ -945,7 +945,7 @@ START_TEST(messages_follow_the_grammar_to_the_letter)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_judge(void)
 {
     Suite *suite = suite_create("judge");
     TCase *tests = tcase_create("judge");
@@ -976,5 +976,5 @@ int main(void)
     tcase_add_test(tests, a_run_ends_well_whatever_is_left);
     tcase_add_test(tests, messages_follow_the_grammar_to_the_letter);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

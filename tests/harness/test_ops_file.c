@@ -355,7 +355,7 @@ START_TEST(sizes_print_as_the_runtime_prints_them)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_ops_file(void)
 {
     Suite *suite = suite_create("ops_file");
     TCase *tests = tcase_create("ops_file");
@@ -373,5 +373,5 @@ int main(void)
     tcase_add_test(tests, a_file_appears_whole_or_not_at_all);
     tcase_add_test(tests, sizes_print_as_the_runtime_prints_them);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -116,12 +116,12 @@ START_TEST(a_refused_device_call_excuses_the_mitigation_it_belongs_to)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_oracle(void)
 {
     Suite *suite = suite_create("oracle");
     TCase *tests = tcase_create("oracle");
     tcase_add_test(tests, draining_one_free_ends_the_uses_that_are_due_before_it);
     tcase_add_test(tests, a_refused_device_call_excuses_the_mitigation_it_belongs_to);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -298,7 +298,7 @@ START_TEST(heaps_with_alignments_and_refused_calls_are_judged_and_proved_as_by_t
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_oracle_small_heaps(void)
 {
     Suite *suite = suite_create("oracle_small_heaps");
     TCase *tests = tcase_create("oracle_small_heaps");
@@ -308,5 +308,5 @@ int main(void)
         tests,
         heaps_with_alignments_and_refused_calls_are_judged_and_proved_as_by_trying_everything);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

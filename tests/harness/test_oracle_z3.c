@@ -531,12 +531,12 @@ START_TEST(random_heaps_are_judged_as_by_z3)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_oracle_z3(void)
 {
     Suite *suite = suite_create("oracle_z3");
     TCase *tests = tcase_create("oracle_z3");
     tcase_set_timeout(tests, 1800);
     tcase_add_test(tests, random_heaps_are_judged_as_by_z3);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -319,7 +319,7 @@ START_TEST(every_answer_on_a_larger_problem_is_proved)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_packing(void)
 {
     Suite *suite = suite_create("packing");
     TCase *tests = tcase_create("packing");
@@ -329,5 +329,5 @@ int main(void)
     tcase_add_test(tests, alignments_are_decided_as_by_trying_all);
     tcase_add_test(tests, every_answer_on_a_larger_problem_is_proved);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

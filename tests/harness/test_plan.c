@@ -559,7 +559,7 @@ START_TEST(a_plan_with_a_step_left_out_is_refused)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_plan(void)
 {
     Suite *suite = suite_create("plan");
     TCase *steps = tcase_create("steps");
@@ -579,5 +579,5 @@ int main(void)
     tcase_add_test(cost, the_fewest_programs_are_evicted_and_of_those_the_least_bytes);
     tcase_add_test(cost, sliding_moves_the_least_bytes_there_are);
     tcase_add_test(cost, repacking_moves_hardly_more_than_the_least_bytes);
-    return suite_run(suite);
+    return suite;
 }

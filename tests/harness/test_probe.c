@@ -410,7 +410,7 @@ START_TEST(the_scenarios_reach_every_probe_in_their_reach)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_probe(void)
 {
     Suite *suite = suite_create("probe");
     TCase *tests = tcase_create("probe");
@@ -424,5 +424,5 @@ int main(void)
     tcase_add_test(tests, a_request_is_not_placed_and_refused_at_once);
     tcase_add_test(tests, the_scenarios_reach_every_probe_in_their_reach);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

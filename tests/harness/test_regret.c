@@ -352,7 +352,7 @@ START_TEST(a_run_counts_regrets_and_breaks_at_the_first_beyond_the_limit)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_regret(void)
 {
     Suite *suite = suite_create("regret");
     TCase *kinds = tcase_create("kinds");
@@ -376,5 +376,5 @@ int main(void)
     tcase_add_test(kinds, who_spends_nothing_regrets_nothing);
     tcase_add_test(kinds, nothing_is_said_when_no_plan_is_found_within_the_budget);
     tcase_add_test(runs, a_run_counts_regrets_and_breaks_at_the_first_beyond_the_limit);
-    return suite_run(suite);
+    return suite;
 }

@@ -220,7 +220,7 @@ START_TEST(a_list_that_breaks_nothing_is_not_shrunk)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_run(void)
 {
     Suite *suite = suite_create("run");
     TCase *tests = tcase_create("run");
@@ -231,5 +231,5 @@ int main(void)
                         scenario_count());
     tcase_add_test(tests, a_list_that_breaks_nothing_is_not_shrunk);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -52,7 +52,7 @@ START_TEST(the_longest_word_fits)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_shell(void)
 {
     enum { SAMPLE_COUNT = sizeof samples / sizeof samples[0] };
     Suite *suite = suite_create("shell");
@@ -61,5 +61,5 @@ int main(void)
     tcase_add_loop_test(tests, a_shell_reads_the_text_back, 0, SAMPLE_COUNT);
     tcase_add_test(tests, the_longest_word_fits);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

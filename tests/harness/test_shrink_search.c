@@ -300,7 +300,7 @@ START_TEST(steps_of_a_verdict_cost_as_well)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_shrink_search(void)
 {
     Suite *suite = suite_create("shrink_search");
     TCase *tests = tcase_create("shrink_search");
@@ -312,5 +312,5 @@ int main(void)
     tcase_add_test(tests, the_device_becomes_simpler_where_it_may);
     tcase_add_test(tests, steps_of_a_verdict_cost_as_well);
     tcase_add_test(tests, a_budget_in_ops_ends_it_and_is_told);
-    return suite_run(suite);
+    return suite;
 }

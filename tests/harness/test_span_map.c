@@ -83,7 +83,7 @@ START_TEST(find_gives_the_first_range_that_ends_above_the_address)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_span_map(void)
 {
     Suite *suite = suite_create("span_map");
     TCase *tests = tcase_create("span_map");
@@ -91,5 +91,5 @@ int main(void)
     tcase_add_loop_test(tests, random_inserts_and_erases_equal_an_array_of_bytes, 0, 4);
     tcase_add_test(tests, find_gives_the_first_range_that_ends_above_the_address);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -268,9 +268,9 @@ START_TEST(a_rate_needs_no_wide_numbers)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_cli_reports(void)
 {
-    Suite *suite = suite_create("reports");
+    Suite *suite = suite_create("cli_reports");
     TCase *tests = tcase_create("reports");
     tcase_add_test(tests, every_string_becomes_json_that_reads_back);
     tcase_add_test(tests, good_text_reads_back_as_it_was);
@@ -280,5 +280,5 @@ int main(void)
     tcase_add_test(tests, regret_is_told_by_kind_and_not_at_all_when_there_was_none);
     tcase_add_test(tests, a_rate_needs_no_wide_numbers);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

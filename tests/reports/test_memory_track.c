@@ -171,7 +171,7 @@ START_TEST(an_alarm_is_told_at_its_share_and_not_below)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_memory_track(void)
 {
     Suite *suite = suite_create("memory_track");
     TCase *tests = tcase_create("memory_track");
@@ -186,5 +186,5 @@ int main(void)
     tcase_add_test(tests, sizes_are_rounded_to_the_nearest_in_the_unit_of_the_device);
     tcase_add_test(tests, names_cannot_act_on_the_terminal_and_a_pipe_gets_no_escape);
     tcase_add_test(tests, an_alarm_is_told_at_its_share_and_not_below);
-    return suite_run(suite);
+    return suite;
 }

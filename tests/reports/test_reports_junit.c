@@ -1,5 +1,4 @@
-/* JUnit XML of campaigns.  With a directory as argument: writes them there as NAME.xml, with the
- * counts that a reader must find in NAME.counts, and tests nothing itself. */
+/* JUnit XML of campaigns. */
 #include "reports/junit.h"
 #include "tests/helpers/suite.h"
 #include "tests/reports/report_campaigns.h"
@@ -174,44 +173,13 @@ START_TEST(the_same_campaign_gives_the_same_bytes)
 }
 END_TEST
 
-static bool write_file(const char *directory, const char *name, const char *suffix,
-                       const char *bytes)
-{
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s%s", directory, name, suffix);
-    FILE *file = fopen(path, "w");
-    if (file == NULL) {
-        return false;
-    }
-    bool is_written = fputs(bytes, file) >= 0;
-    return fclose(file) == 0 && is_written;
-}
-
-static int write_campaigns(const char *directory)
-{
-    bool is_written = true;
-    for (unsigned i = 0; i < NAMED_CAMPAIGN_COUNT; i++) {
-        const struct named_campaign *wanted = campaign_get(i);
-        char counts[128];
-        snprintf(counts, sizeof counts, "%u %u %u %u %u\n", wanted->suites, wanted->tests,
-                 wanted->failures, wanted->errors, wanted->skipped);
-        is_written = write_file(directory, wanted->name, ".xml", print(i)) &&
-                     write_file(directory, wanted->name, ".counts", counts) && is_written;
-    }
-    writing_deinit(&text);
-    return is_written ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 static void release_text(void)
 {
     writing_deinit(&text);
 }
 
-int main(int argc, char **argv)
+Suite *suite_of_reports_junit(void)
 {
-    if (argc > 1) {
-        return write_campaigns(argv[1]);
-    }
     Suite *suite = suite_create("reports_junit");
     TCase *tests = tcase_create("junit");
     tcase_add_checked_fixture(tests, NULL, release_text);
@@ -224,5 +192,5 @@ int main(int argc, char **argv)
     tcase_add_test(tests, foreign_text_stays_text);
     tcase_add_test(tests, the_same_campaign_gives_the_same_bytes);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -183,7 +183,7 @@ START_TEST(members_come_in_one_order_and_lists_a_line_each)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_reports_summary(void)
 {
     Suite *suite = suite_create("reports_summary");
     TCase *tests = tcase_create("summary");
@@ -195,5 +195,5 @@ int main(void)
     tcase_add_test(tests, hostile_text_reads_back_harmless);
     tcase_add_test(tests, members_come_in_one_order_and_lists_a_line_each);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

@@ -349,7 +349,7 @@ START_TEST(amounts_are_short_and_never_rounded_up)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_reports_watch(void)
 {
     Suite *suite = suite_create("reports_watch");
     TCase *tests = tcase_create("watch");
@@ -369,5 +369,5 @@ int main(void)
     tcase_add_test(tests, colours_need_a_terminal_that_knows_them_and_nobody_who_minds);
     tcase_add_test(tests, amounts_are_short_and_never_rounded_up);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

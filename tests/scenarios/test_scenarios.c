@@ -317,7 +317,7 @@ START_TEST(hosts_are_compared_and_one_host_fails_alone)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_scenarios(void)
 {
     Suite *suite = suite_create("scenarios");
     TCase *cases = tcase_create("scenarios");
@@ -334,5 +334,5 @@ int main(void)
     tcase_add_test(cases, the_growing_tag_of_a_slow_leak_is_named);
     tcase_add_test(cases, hosts_are_compared_and_one_host_fails_alone);
     suite_add_tcase(suite, cases);
-    return suite_run(suite);
+    return suite;
 }

@@ -315,7 +315,7 @@ START_TEST(what_depends_on_the_schedule_and_too_many_lanes_are_refused)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_hbm_lanes_thread(void)
 {
     int count = 0;
     while (scenarios[count] != NULL) {
@@ -329,5 +329,5 @@ int main(void)
     tcase_add_test(cases, the_same_target_with_its_lock_keeps_its_promises);
     tcase_add_test(cases, what_depends_on_the_schedule_and_too_many_lanes_are_refused);
     suite_add_tcase(suite, cases);
-    return suite_run(suite);
+    return suite;
 }

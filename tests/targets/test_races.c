@@ -223,7 +223,7 @@ START_TEST(the_right_target_keeps_its_promises)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_races(void)
 {
     Suite *suite = suite_create("races");
     TCase *cases = tcase_create("races");
@@ -232,5 +232,5 @@ int main(void)
     tcase_add_loop_test(cases, the_race_shrinks_and_repeats, 0, (int)race_list_count());
     tcase_add_loop_test(cases, the_right_target_keeps_its_promises, 0, (int)race_list_count());
     suite_add_tcase(suite, cases);
-    return suite_run(suite);
+    return suite;
 }

@@ -202,7 +202,7 @@ START_TEST(libhbm_has_neither_race_nor_deadlock)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_races_order(void)
 {
     Suite *suite = suite_create("races_order");
     TCase *cases = tcase_create("races_order");
@@ -212,5 +212,5 @@ int main(void)
     tcase_add_loop_test(cases, the_right_target_has_no_race, 0, RACE_LIST_COUNT);
     tcase_add_loop_test(cases, libhbm_has_neither_race_nor_deadlock, 0, scenario_count());
     suite_add_tcase(suite, cases);
-    return suite_run(suite);
+    return suite;
 }

@@ -60,11 +60,11 @@ START_TEST(what_once_broke_a_promise_keeps_it)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_regressions(void)
 {
     Suite *suite = suite_create("regressions");
     TCase *tests = tcase_create("regressions");
     tcase_add_test(tests, what_once_broke_a_promise_keeps_it);
     suite_add_tcase(suite, tests);
-    return suite_run(suite);
+    return suite;
 }

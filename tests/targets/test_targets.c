@@ -434,7 +434,7 @@ START_TEST(targets_that_do_not_move_neither_resume_nor_retire)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_targets(void)
 {
     Suite *suite = suite_create("targets");
     TCase *table = tcase_create("table");
@@ -459,5 +459,5 @@ int main(void)
     tcase_add_loop_test(calls, what_was_done_in_part_is_asked_for_again, 0, resuming_count);
     tcase_add_test(calls, targets_that_do_not_move_neither_resume_nor_retire);
     tcase_add_test(calls, null_hands_out_every_slot_and_takes_it_back);
-    return suite_run(suite);
+    return suite;
 }

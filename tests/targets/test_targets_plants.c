@@ -369,7 +369,7 @@ static int scenario_count(void)
     return count;
 }
 
-int main(void)
+Suite *suite_of_targets_plants(void)
 {
     Suite *suite = suite_create("targets_plants");
     TCase *plants = tcase_create("plants");
@@ -382,5 +382,5 @@ int main(void)
                         REGRET_GROUND_COUNT);
     tcase_add_loop_test(plants, a_costly_plant_has_its_own_regret_and_breaks_nothing_else, 0,
                         REGRET_GROUND_COUNT);
-    return suite_run(suite);
+    return suite;
 }

@@ -99,7 +99,7 @@ START_TEST(the_example_keeps_its_promises)
 }
 END_TEST
 
-int main(void)
+Suite *suite_of_targets_plugin(void)
 {
     Suite *suite = suite_create("targets_plugin");
     TCase *loader = tcase_create("loader");
@@ -109,5 +109,5 @@ int main(void)
     tcase_add_test(loader, names_are_told_from_files);
     tcase_add_test(loader, a_name_without_a_folder_is_looked_for_here);
     tcase_add_test(loader, the_example_keeps_its_promises);
-    return suite_run(suite);
+    return suite;
 }

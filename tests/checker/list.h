@@ -1,0 +1,4 @@
+/* Every suite of the program tests_checker: SUITE(name) is test_name.c. */
+/* clang-format off */
+SUITE(certificate_check)
+SUITE(certificate_search)

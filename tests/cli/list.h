@@ -1,0 +1,9 @@
+/* Every suite of the program tests_cli: SUITE(name) is test_name.c. */
+/* clang-format off */
+SUITE(cli)
+SUITE(cli_commit)
+SUITE(death)
+SUITE(deaths)
+SUITE(export)
+SUITE(export_formats)
+SUITE(shrink)

@@ -1,0 +1,6 @@
+/* Every suite of the program tests_diagnosis: SUITE(name) is test_name.c. */
+/* clang-format off */
+SUITE(causes)
+SUITE(leak)
+SUITE(remedies)
+SUITE(what_if)

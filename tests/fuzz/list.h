@@ -1,0 +1,15 @@
+/* Every suite of the program tests_fuzz: SUITE(name) is test_name.c. */
+/* clang-format off */
+SUITE(fuzz_choices)
+SUITE(fuzz_finding)
+SUITE(fuzz_input)
+SUITE(fuzz_lane_player)
+SUITE(fuzz_mutate)
+SUITE(fuzz_mutate_edits)
+SUITE(fuzz_mutate_heap)
+SUITE(fuzz_mutate_hosts)
+SUITE(fuzz_mutators)
+SUITE(fuzz_player)
+SUITE(fuzz_regrets)
+SUITE(fuzz_targets)
+SUITE(fuzz_trim)

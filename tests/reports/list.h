@@ -1,0 +1,7 @@
+/* Every suite of the program tests_reports: SUITE(name) is test_name.c. */
+/* clang-format off */
+SUITE(cli_reports)
+SUITE(memory_track)
+SUITE(reports_junit)
+SUITE(reports_summary)
+SUITE(reports_watch)

@@ -1,0 +1,5 @@
+/* Every suite of the program tests_scenarios: SUITE(name) is test_name.c. */
+/* clang-format off */
+SUITE(hbm_lanes)
+SUITE(scenarios)
+SUITE(scenarios_hbm)

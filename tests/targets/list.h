@@ -1,0 +1,9 @@
+/* Every suite of the program tests_targets: SUITE(name) is test_name.c. */
+/* clang-format off */
+SUITE(lanes_exhaustive)
+SUITE(races)
+SUITE(races_table)
+SUITE(regressions)
+SUITE(targets)
+SUITE(targets_plants)
+SUITE(targets_plugin)
