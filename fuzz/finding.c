@@ -2,6 +2,7 @@
 
 #include "fuzz/finding_rules.h"
 #include "harness/base/check.h"
+#include "harness/base/hash.h"
 #include "harness/base/shell.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/run.h"
@@ -120,16 +121,6 @@ static bool can_shrink(const struct verdict *verdict)
     return verdict->rule != RULE_REGRET && verdict->rule != RULE_REPLAY;
 }
 
-static uint64_t digest_ops(const struct op_list *ops)
-{
-    uint64_t digest = UINT64_C(0xCBF29CE484222325);
-    const unsigned char *bytes = (const unsigned char *)ops->ops;
-    for (size_t i = 0; i < ops->count * sizeof *ops->ops; i++) {
-        digest = (digest ^ bytes[i]) * UINT64_C(0x100000001B3);
-    }
-    return digest;
-}
-
 /* FOLDER/fuzz_ops-premature_in_alloc-0123456789abcdef */
 static void name_files(const char *folder, const struct finding *finding, struct written *written)
 {
@@ -139,8 +130,10 @@ static void name_files(const char *folder, const struct finding *finding, struct
         const bool is_plain = (*at >= 'a' && *at <= 'z') || (*at >= '0' && *at <= '9');
         *at = is_plain ? *at : '_';
     }
-    const int length = snprintf(written->stem, sizeof written->stem, "%s/%s-%s-%016" PRIx64, folder,
-                                finding->fuzz_target, slug, digest_ops(&written->ops));
+    const int length = snprintf(
+        written->stem, sizeof written->stem, "%s/%s-%s-%016" PRIx64, folder, finding->fuzz_target,
+        slug,
+        hash_bytes(HASH_START, written->ops.ops, written->ops.count * sizeof *written->ops.ops));
     if (length < 0 || (size_t)length >= sizeof written->stem) {
         written->stem[0] = '\0';
     }

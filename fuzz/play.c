@@ -5,6 +5,7 @@
 #include "fuzz/regrets.h"
 #include "fuzz/subject.h"
 #include "harness/base/check.h"
+#include "harness/base/hash.h"
 #include "harness/model/model_update.h"
 #include "harness/run/run_state.h"
 #include "harness/run/trial.h"
@@ -24,8 +25,7 @@ static bool is_sampled(const uint8_t *bytes, size_t length)
     for (size_t i = 0; i + sizeof digest <= length; i += sizeof digest) {
         uint64_t word;
         memcpy(&word, bytes + i, sizeof word);
-        digest = (digest ^ word) * UINT64_C(0x100000001B3);
-        digest ^= digest >> 29;
+        digest = hash_word(digest, word);
     }
     return (digest >> DIGEST_SHIFT) % AGAIN_ONE_IN == 0;
 }

@@ -2,23 +2,14 @@
 
 #include "campaign/plan/op_options.h"
 #include "harness/base/check.h"
+#include "harness/base/hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t digest_bytes(uint64_t digest, const void *bytes, size_t length)
-{
-    for (size_t i = 0; i < length; i++) {
-        digest = (digest ^ ((const unsigned char *)bytes)[i]) *
-                 UINT64_C(1099511628211); /* FNV-1a */
-    }
-    return digest;
-}
-
 static uint64_t plan_digest(const struct plan *plan, uint64_t replay_sample)
 {
-    uint64_t digest = digest_bytes(UINT64_C(14695981039346656037), &replay_sample,
-                                   sizeof replay_sample);
+    uint64_t digest = hash_bytes(HASH_START, &replay_sample, sizeof replay_sample);
     for (size_t i = 0; i < plan->count; i++) {
         const struct part *part = &plan->parts[i];
         const uint64_t bounds[] = {part->op_count_max,         part->trial_count_max,
@@ -27,10 +18,10 @@ static uint64_t plan_digest(const struct plan *plan, uint64_t replay_sample)
                                    part->lanes.schedule_count, part->lanes.argument,
                                    part->lanes.backend,        part->lanes.checks_races};
         const char *strategy = part->lanes.strategy == NULL ? "" : part->lanes.strategy->name;
-        digest = digest_bytes(digest, part->name, strlen(part->name) + 1);
-        digest = digest_bytes(digest, &part->setup, sizeof part->setup);
-        digest = digest_bytes(digest, bounds, sizeof bounds);
-        digest = digest_bytes(digest, strategy, strlen(strategy) + 1);
+        digest = hash_bytes(digest, part->name, strlen(part->name) + 1);
+        digest = hash_bytes(digest, &part->setup, sizeof part->setup);
+        digest = hash_bytes(digest, bounds, sizeof bounds);
+        digest = hash_bytes(digest, strategy, strlen(strategy) + 1);
     }
     return digest;
 }

@@ -1,5 +1,6 @@
 #include "campaign/plan/commit.h"
 
+#include "harness/base/hash.h"
 #include "harness/base/random.h"
 
 #include <stdio.h>
@@ -116,9 +117,5 @@ bool commit_read(const char *directory, char hash[COMMIT_BYTES])
 
 uint64_t commit_seed(const char *hash)
 {
-    uint64_t digest = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
-    for (; *hash != '\0'; hash++) {
-        digest = (digest ^ (unsigned char)*hash) * UINT64_C(1099511628211);
-    }
-    return random_derive(digest, 0) >> 16;
+    return random_derive(hash_string(HASH_START, hash), 0) >> 16;
 }

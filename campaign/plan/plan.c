@@ -6,6 +6,7 @@
 #include "campaign/plan/lookup.h"
 #include "campaign/process/target_probe.h"
 #include "harness/base/check.h"
+#include "harness/base/hash.h"
 #include "scenarios/scenarios.h"
 
 #include <stdlib.h>
@@ -13,10 +14,7 @@
 
 uint64_t plan_trial_seed(const struct part *part, uint64_t trial)
 {
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a, 64 bits */
-    for (const char *name = part->scenario->name; *name != '\0'; name++) {
-        hash = (hash ^ (unsigned char)*name) * UINT64_C(1099511628211);
-    }
+    const uint64_t hash = hash_string(HASH_START, part->scenario->name);
     return random_derive(random_derive(part->setup.seed, hash), trial);
 }
 

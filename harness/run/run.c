@@ -1,6 +1,7 @@
 #include "harness/run/run.h"
 
 #include "harness/base/check.h"
+#include "harness/base/hash.h"
 #include "harness/call/progress.h"
 #include "harness/oracle/certificate.h"
 #include "harness/rules/judge.h"
@@ -10,9 +11,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#define DIGEST_SEED UINT64_C(0xCBF29CE484222325)
-#define DIGEST_PRIME UINT64_C(0x100000001B3)
 
 /* --- life --- */
 
@@ -74,7 +72,7 @@ static struct run *begin(struct run *run, const struct target *target, struct de
                          char reason[RUN_REASON_BYTES])
 {
     run->timeline = timeline_create();
-    run->digest = DIGEST_SEED;
+    run->digest = HASH_START;
     if (!open_hosts(run, target, guard, reason)) {
         run_destroy(run);
         return NULL;
@@ -176,27 +174,17 @@ void run_abandon(struct run *run)
 static uint64_t digest_words(uint64_t digest, const void *data, size_t bytes)
 {
     const unsigned char *at = data;
-    uint64_t other = digest ^ DIGEST_SEED;
+    uint64_t other = digest ^ HASH_START;
     for (size_t i = 0; i + 16 <= bytes; i += 16) {
         uint64_t words[2];
         memcpy(words, at + i, sizeof words);
-        digest = (digest ^ words[0]) * DIGEST_PRIME;
-        other = (other ^ words[1]) * DIGEST_PRIME;
-        digest ^= digest >> 29;
+        digest = hash_word(digest, words[0]);
+        other = (other ^ words[1]) * HASH_PRIME;
         other ^= other >> 31;
     }
-    return digest ^ other * DIGEST_PRIME;
+    return digest ^ other * HASH_PRIME;
 }
 static_assert(sizeof(struct observation) % 16 == 0, "observations are digested whole");
-
-static uint64_t digest_text(const char *text)
-{
-    uint64_t digest = DIGEST_SEED;
-    for (; *text != '\0'; text++) {
-        digest = (digest ^ (unsigned char)*text) * DIGEST_PRIME;
-    }
-    return digest;
-}
 
 static void count_device_calls(struct run *run, const struct device *device,
                                struct observation *seen)
@@ -240,7 +228,7 @@ static void observe(struct run *run, const struct call *call, const char *messag
         const size_t length = message == NULL ? 0 : strnlen(message, sizeof run->message - 1);
         memcpy(run->message, message == NULL ? "" : message, length);
         run->message[length] = '\0';
-        seen->message_digest = digest_text(run->message);
+        seen->message_digest = hash_string(HASH_START, run->message);
     }
 }
 

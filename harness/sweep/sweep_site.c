@@ -1,5 +1,7 @@
 #include "harness/sweep/sweep_site.h"
 
+#include "harness/base/hash.h"
+
 #include <execinfo.h>
 
 /* Deeper than any target goes; where one does, its outermost calls are not told apart. */
@@ -74,10 +76,8 @@ uint64_t sweep_site_here(enum fault_kind call, const void *caller, int depth)
     void *addresses[DEPTH_MAX];
     const int count = backtrace(addresses, DEPTH_MAX);
     uint64_t hash = (uint64_t)call + 1;
-    /* FNV-1a with addresses for bytes. */
     for (int i = index_of(addresses, count, caller); i < count - depth; i++) {
-        hash = (hash ^ (uint64_t)(uintptr_t)addresses[i]) * UINT64_C(0x100000001B3);
-        hash ^= hash >> 29;
+        hash = hash_word(hash, (uint64_t)(uintptr_t)addresses[i]);
     }
     return hash == 0 ? 1 : hash;
 }
