@@ -1,10 +1,12 @@
 #include "harness/call/driver.h"
 
+#include "harness/device/host_memory.h"
 #include "harness/base/align.h"
 #include "harness/base/check.h"
 #include "harness/call/clients.h"
 #include "harness/call/progress.h"
 #include "harness/device/device_guard.h"
+#include "harness/device/timeline.h"
 #include "harness/model/fit_bytes.h"
 
 #include <stdio.h>

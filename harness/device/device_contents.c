@@ -1,4 +1,4 @@
-#include "harness/device/device_contents.h"
+#include "harness/device/private/device_contents.h"
 
 #include "harness/base/check.h"
 

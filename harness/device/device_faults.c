@@ -1,6 +1,7 @@
-#include "harness/device/device_faults.h"
+#include "harness/device/private/device_faults.h"
 
 #include "harness/base/check.h"
+#include "harness/device/timeline.h"
 
 void faults_arm(struct device_faults *faults, const struct device_fault *fault)
 {

@@ -1,4 +1,4 @@
-#include "harness/device/device_parts.h"
+#include "harness/device/private/device_state.h"
 
 /* --- what it holds --- */
 

@@ -1,4 +1,6 @@
-#include "harness/device/device_parts.h"
+#include "harness/device/private/device_state.h"
+
+#include "harness/device/timeline.h"
 
 /* What is left of a copy that FAULT_COPY_HALF halves for ever is no longer halved from here on: 64
  * KiB. */

@@ -1,4 +1,6 @@
-#include "harness/device/device_parts.h"
+#include "harness/device/private/device_state.h"
+
+#include "harness/device/timeline.h"
 
 /* Honest targets poll each of their events after each wait: that is far below 67 million. */
 #define POLL_COUNT_MAX ((uint64_t)1 << 26)

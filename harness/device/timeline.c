@@ -1,7 +1,8 @@
-/* Virtual time: events and the order in which they complete.  The contract is in device.h. */
+/* Virtual time: events and the order in which they complete. */
+#include "harness/device/timeline.h"
+
 #include "harness/base/array.h"
 #include "harness/base/check.h"
-#include "harness/device/device.h"
 
 #include <stdlib.h>
 #include <string.h>

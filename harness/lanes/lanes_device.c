@@ -2,6 +2,7 @@
 
 #include "explore/order.h"
 #include "harness/base/check.h"
+#include "harness/device/timeline.h"
 #include "harness/lanes/lanes_events.h"
 
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 #include "harness/lanes/lanes_events.h"
 
+#include "harness/device/timeline.h"
+
 static bool is_due_before(const struct timeline *timeline, uint64_t a, uint64_t b)
 {
     const uint64_t due_a = timeline_due_ns(timeline, a);

@@ -1,6 +1,7 @@
 #include "harness/lanes/lanes_free_parts.h"
 
 #include "harness/base/check.h"
+#include "harness/device/timeline.h"
 #include "harness/lanes/lanes_events.h"
 
 #include <time.h>

@@ -1,5 +1,7 @@
 #include "harness/model/model_parts.h"
 
+#include "harness/device/timeline.h"
+
 #include <stdlib.h>
 
 struct model *model_create(uint64_t capacity_bytes, const struct target_contract *contract,

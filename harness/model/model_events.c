@@ -1,5 +1,7 @@
 #include "harness/model/model_parts.h"
 
+#include "harness/device/timeline.h"
+
 /* The first that waits for the event; SLOT_NONE: none does. */
 static uint32_t first_waiter(const struct waiter_lists *waiters, uint64_t event)
 {

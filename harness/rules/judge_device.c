@@ -1,3 +1,4 @@
+#include "harness/device/timeline.h"
 #include "harness/rules/judge_oom.h"
 #include "harness/rules/judge_place.h"
 

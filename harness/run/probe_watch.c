@@ -1,6 +1,7 @@
 #include "harness/run/probe_watch.h"
 
 #include "harness/base/align.h"
+#include "harness/device/timeline.h"
 #include "harness/rules/judge_oom.h"
 
 /* The bit of a probe, or nothing. */

@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/call/driver.h"
+#include "harness/device/timeline.h"
 #include "harness/sweep/sweep_replay.h"
 
 #include <inttypes.h>

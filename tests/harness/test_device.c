@@ -1,5 +1,6 @@
 /* The simulated device: what memory holds after copies, and when events complete. */
 #include "harness/device/device.h"
+#include "harness/device/timeline.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

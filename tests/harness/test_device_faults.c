@@ -1,5 +1,6 @@
 /* Each fault of the simulated device: what it does to its call, and to no other. */
 #include "harness/device/device.h"
+#include "harness/device/timeline.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

@@ -1,5 +1,6 @@
 /* Each probe is hit by a shortest list of ops and missed by its neighbour, and the scenarios reach
  * the states. */
+#include "harness/device/timeline.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/probe_watch.h"
 #include "harness/run/run.h"

@@ -1,6 +1,7 @@
 /* The table of targets, their options, and what hbm, first_fit and null do on a simulated device.
  */
 #include "harness/device/device.h"
+#include "harness/device/timeline.h"
 #include "targets/plugin.h"
 #include "targets/targets.h"
 #include "tests/helpers/suite.h"

@@ -1,5 +1,5 @@
+#include "harness/device/private/device_state.h"
 #include "harness/base/check.h"
-#include "harness/device/device_parts.h"
 
 #include <stdlib.h>
 

@@ -1,13 +1,14 @@
-/* What a simulated device consists of, as its parts share it, and how each of its calls begins and
- * ends.  Only device.c and its parts, device_memory.c, device_moves.c and device_services.c,
- * include it. */
-#ifndef HARNESS_DEVICE_DEVICE_PARTS_H
-#define HARNESS_DEVICE_DEVICE_PARTS_H
+/* What a simulated device consists of, as device_*.c share it, and how each of its calls begins and
+ * ends. */
+#ifndef HARNESS_DEVICE_PRIVATE_DEVICE_STATE_H
+#define HARNESS_DEVICE_PRIVATE_DEVICE_STATE_H
 
 #include "harness/base/array.h"
 #include "harness/device/device.h"
-#include "harness/device/device_contents.h"
-#include "harness/device/device_faults.h"
+#include "harness/device/host_memory.h"
+#include "harness/device/private/device_contents.h"
+#include "harness/device/private/device_faults.h"
+#include "harness/device/timeline.h"
 
 #include <stdlib.h>
 

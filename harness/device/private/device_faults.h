@@ -1,7 +1,7 @@
-/* Which faults of a simulated device are armed, and which calls they come to.  Only the parts of
- * the device include it (device_parts.h); fault.h says what each of them does. */
-#ifndef HARNESS_DEVICE_DEVICE_FAULTS_H
-#define HARNESS_DEVICE_DEVICE_FAULTS_H
+/* Which faults of a simulated device are armed, and which calls they come to.
+ * harness/op/fault.h says what each of them does. */
+#ifndef HARNESS_DEVICE_PRIVATE_DEVICE_FAULTS_H
+#define HARNESS_DEVICE_PRIVATE_DEVICE_FAULTS_H
 
 #include "harness/device/device.h"
 

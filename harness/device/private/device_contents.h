@@ -1,7 +1,7 @@
-/* What the memory of a simulated device holds, owner by owner.  Only the parts of the device
- * include it (device_parts.h); device.h says what a stamp, an owner and settling are. */
-#ifndef HARNESS_DEVICE_DEVICE_CONTENTS_H
-#define HARNESS_DEVICE_DEVICE_CONTENTS_H
+/* What the memory of a simulated device holds, owner by owner.  device.h says what a
+ * stamp, an owner and settling are. */
+#ifndef HARNESS_DEVICE_PRIVATE_DEVICE_CONTENTS_H
+#define HARNESS_DEVICE_PRIVATE_DEVICE_CONTENTS_H
 
 #include "harness/device/span_map.h"
 

@@ -1,0 +1,46 @@
+/* Virtual time and the events of a whole run, shared by its devices. */
+#ifndef HARNESS_DEVICE_TIMELINE_H
+#define HARNESS_DEVICE_TIMELINE_H
+
+#include "harness/op/op.h"
+
+struct timeline;
+struct timeline *timeline_create(void);
+void timeline_destroy(struct timeline *timeline); /* NULL: nothing */
+uint64_t timeline_now_ns(const struct timeline *timeline);
+
+/* Events.  An event is named by the op that made it: id = op number + 1, never 0. */
+enum event_state { EVENT_UNKNOWN = 0, EVENT_PENDING, EVENT_DONE };
+/* Makes an event that completes delay_ns from now (DELAY_NEVER: lost). */
+void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
+/* A pending event that was added as lost now gets its due time, delay_ns from now. */
+void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
+/* The same for an event of a collective: see OP_COLLECTIVE. */
+void timeline_start_collective(struct timeline *timeline, uint64_t event, uint16_t group,
+                               uint32_t host, uint32_t host_count, uint64_t delay_ns);
+/* A pending event is due delay_ns later than it was (DELAY_NEVER: lost, even when its collective
+ * goes on). */
+void timeline_postpone(struct timeline *timeline, uint64_t event, uint64_t delay_ns);
+/* Of the other pending events that are not lost the one that is due last, of several the one with
+ * the highest id; 0 = there is none.  O(pending). */
+uint64_t timeline_last_due(const struct timeline *timeline, uint64_t event);
+/* Completes all of those now, in the order in which they were due. */
+void timeline_complete_others(struct timeline *timeline, uint64_t event);
+enum event_state timeline_state(const struct timeline *timeline, uint64_t event);
+/* When it completes if nothing else happens; DELAY_NEVER when lost.  Only for pending events. */
+uint64_t timeline_due_ns(const struct timeline *timeline, uint64_t event);
+/* Completes it now.  No effect when it is not pending. */
+void timeline_complete(struct timeline *timeline, uint64_t event);
+/* Lets time pass; events complete in the order of their due times, then of their ids. */
+void timeline_advance(struct timeline *timeline, uint64_t delay_ns);
+/* Pending events, for choosing one: index < timeline_pending_count; order is deterministic. */
+size_t timeline_pending_count(const struct timeline *timeline);
+uint64_t timeline_pending_at(const struct timeline *timeline, size_t index);
+/* Events that completed, in order, ever: [0, completed_count). */
+uint64_t timeline_completed_count(const struct timeline *timeline);
+uint64_t timeline_completed_at(const struct timeline *timeline, uint64_t index);
+/* Of an event that is done: its index there, and whether no waiting would have completed it. */
+uint64_t timeline_completed_index(const struct timeline *timeline, uint64_t event);
+bool timeline_was_lost(const struct timeline *timeline, uint64_t event);
+
+#endif
