@@ -2,7 +2,7 @@
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"
-#include "harness/model/model_update.h"
+#include "harness/model/model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "cli/compare.h"
 
-#include "harness/model/model_update.h"
+#include "harness/model/model.h"
 #include "harness/op/ops_file.h"
 #include "reports/json_lines.h"
 

@@ -3,7 +3,7 @@
 #include "campaign/process/child.h"
 #include "cli/recording.h"
 #include "harness/lanes/lanes_list.h"
-#include "harness/model/model_update.h"
+#include "harness/model/model.h"
 #include "harness/trial/trial_run.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 #include "diagnosis/evidence.h"
 
 #include "harness/base/check.h"
-#include "harness/model/model_update.h"
+#include "harness/model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 #include "diagnosis/history.h"
 
 #include "harness/base/check.h"
-#include "harness/model/model_update.h"
+#include "harness/model/model.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 #include "fuzz/feedback.h"
 
 #include "harness/base/check.h"
-#include "harness/model/model_update.h"
+#include "harness/device/span_map.h"
+#include "harness/model/model.h"
 
 /* 0 of 0, else 1 + the binary logarithm; at most count - 1. */
 static uint32_t bucket_of(uint64_t number, uint32_t count)

@@ -6,7 +6,7 @@
 #include "fuzz/subject.h"
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
-#include "harness/model/model_update.h"
+#include "harness/model/model.h"
 #include "harness/run/run_state.h"
 #include "harness/run/trial.h"
 #include "harness/trial/again.h"

@@ -4,7 +4,8 @@
 #ifndef HARNESS_CALL_CLIENTS_H
 #define HARNESS_CALL_CLIENTS_H
 
-#include "harness/call/driver.h"
+#include "harness/call/call.h"
+#include "harness/model/model.h"
 
 struct clients;
 

@@ -1,218 +1,17 @@
 #include "harness/call/driver.h"
 
-#include "harness/device/host_memory.h"
 #include "harness/base/align.h"
 #include "harness/base/check.h"
 #include "harness/call/clients.h"
 #include "harness/call/progress.h"
 #include "harness/device/device_guard.h"
+#include "harness/device/host_memory.h"
+#include "harness/device/span_map.h"
 #include "harness/device/timeline.h"
 #include "harness/model/fit_bytes.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* What one op may do to the device.  An honest mitigation moves each block, awaits each event and
- * evicts each program about once, and may start over after each eviction; 64 times all of that is
- * far beyond it. */
-#define GRANULE_BYTES_MAX ((uint64_t)1 << 30)
-enum { DEVICE_CALLS_FACTOR = 64, DEVICE_CALLS_MIN = 4096 };
-
-static uint64_t device_calls_max(const struct host *host)
-{
-    const uint64_t blocks = host->model == NULL ? 0 : model_counters(host->model)->block_count;
-    const uint64_t events = host->model == NULL ? 0 : model_event_count(host->model);
-    return DEVICE_CALLS_MIN + DEVICE_CALLS_FACTOR * (blocks + events);
-}
-
-/* --- hosts --- */
-
-static bool contract_is_sound(const struct target *target, const struct target_contract *contract,
-                              char *reason, size_t reason_bytes)
-{
-    const char *what = NULL;
-    if (contract->granule_bytes == 0 ||
-        (contract->granule_bytes & (contract->granule_bytes - 1)) != 0 ||
-        contract->granule_bytes > GRANULE_BYTES_MAX) {
-        what = "its granule is not a power of two up to 1 GiB";
-    } else if (contract->defrag != DEFRAG_NONE && target->locate == NULL) {
-        what = "it moves blocks but has no locate()";
-    } else if (contract->defrag != DEFRAG_NONE &&
-               (!contract->queues_frees || target->use == NULL)) {
-        what = "it moves blocks but takes neither queued frees nor uses";
-    } else if (contract->drains && !contract->queues_frees) {
-        what = "it awaits queued frees but takes none";
-    } else if (contract->programs &&
-               (target->load == NULL || target->execute == NULL || target->unload == NULL)) {
-        what = "it promises programs but lacks load(), execute() or unload()";
-    }
-    if (what != NULL) {
-        snprintf(reason, reason_bytes, "target '%s': %s", target->name, what);
-    }
-    return what == NULL;
-}
-
-enum target_result host_open_target(struct host *host, const struct setup *setup, char *reason,
-                                    size_t reason_bytes)
-{
-    struct target_option options[SETUP_OPTION_COUNT_MAX];
-    for (uint32_t i = 0; i < setup->option_count; i++) {
-        options[i] = (struct target_option){setup->options[i].key, setup->options[i].value};
-    }
-    const uint32_t *at = setup->coordinate;
-    const struct target_setup target_setup = {
-        .capacity_bytes = setup->capacity_bytes,
-        .granule_bytes = setup->granule_bytes,
-        .coordinate = {at[0] + host->index, at[1], at[2], at[3]},
-        .options = options,
-        .option_count = setup->option_count,
-    };
-    const struct device_services *services = host->guarded == NULL
-                                                 ? device_services(host->device)
-                                                 : guarded_device_services(host->guarded);
-    return host->target->open(&target_setup, services, &host->instance, &host->contract, reason,
-                              reason_bytes);
-}
-
-/* Contents are stamped with the slot. */
-static bool image_owner(const void *context, uint64_t program, uint32_t *owner)
-{
-    const struct model *model = context;
-    const uint64_t op = program - 1;
-    *owner = op < OP_NONE ? model_slot_of_op(model, (uint32_t)op) : SLOT_NONE;
-    return *owner != SLOT_NONE && model_block(model, *owner)->kind == BLOCK_PROGRAM &&
-           model_block(model, *owner)->state == BLOCK_LIVE;
-}
-
-bool host_open(struct host *host, uint8_t index, const struct target *target,
-               const struct setup *setup, struct timeline *timeline, char *reason,
-               size_t reason_bytes)
-{
-    *host = (struct host){.target = target, .guard = host->guard, .index = index};
-    host->device = device_create(setup->capacity_bytes, timeline);
-    host->guarded = host->guard == NULL
-                        ? NULL
-                        : guarded_device_create(host->guard, device_services(host->device));
-    snprintf(reason, reason_bytes, "target '%s' refused the setup", target->name);
-    progress_begin(PROGRESS_OPEN, OP_KIND_COUNT, 0);
-    const enum target_result opened = host_open_target(host, setup, reason, reason_bytes);
-    progress_end();
-    if (opened != TARGET_OK) {
-        host->instance = NULL;
-        host_deinit(host);
-        return false;
-    }
-    host_memory_opened(device_host_memory(host->device));
-    const uint64_t granule = host->contract.granule_bytes;
-    bool is_good = contract_is_sound(target, &host->contract, reason, reason_bytes);
-    if (is_good && setup->capacity_bytes % granule != 0) {
-        snprintf(reason, reason_bytes, "the capacity is not a multiple of the granule (%llu)",
-                 (unsigned long long)granule);
-        is_good = false;
-    }
-    if (!is_good) {
-        host_deinit(host);
-        return false;
-    }
-    host->model = model_create(setup->capacity_bytes, &host->contract, timeline);
-    device_set_resumes(host->device, host->contract.resumes);
-    device_set_images(host->device, &(struct device_images){image_owner, host->model});
-    return true;
-}
-
-void host_close(struct host *host)
-{
-    if (host->instance != NULL) {
-        device_begin_op(host->device, device_calls_max(host));
-        progress_begin(PROGRESS_CLOSE, OP_KIND_COUNT, 0);
-        host->target->close(host->instance);
-        progress_end();
-        host->instance = NULL;
-    }
-}
-
-void host_deinit(struct host *host)
-{
-    host_close(host);
-    model_destroy(host->model);
-    device_destroy(host->device);
-    guarded_device_destroy(host->guarded);
-    *host = (struct host){0};
-}
-
-/* --- references --- */
-
-static uint32_t resolve_ref(const struct model *model, const struct op_kind_info *info,
-                            uint32_t ref)
-{
-    if (info->has_program) {
-        const size_t count = model_program_count(model);
-        return count == 0 || ref == OP_NONE ? OP_NONE : model_program(model, ref % count)->op;
-    }
-    const size_t count = model_live_count(model);
-    return count == 0 || ref == OP_NONE ? OP_NONE : model_live(model, ref % count)->op;
-}
-
-/* What is free at or above the address, or else from the bottom on, cut to the size asked for; size
- * 0 when nothing is free. */
-static void resolve_range(const struct model *model, struct op *op)
-{
-    const uint64_t granule = model_granule_bytes(model);
-    const uint64_t address = align_down(op->address % model_capacity_bytes(model), granule);
-    const uint64_t size = op->size_bytes < granule ? granule : align_down(op->size_bytes, granule);
-    uint64_t end = 0;
-    if (!model_free_range(model, address, &op->address, &end)) {
-        op->size_bytes = 0;
-        return;
-    }
-    op->size_bytes = size < end - op->address ? size : end - op->address;
-}
-
-/* Makes any bytes a fault that its text can say. */
-static void resolve_fault(struct op *op)
-{
-    op->tag %= FAULT_KIND_COUNT;
-    op->flags &= OP_FOR_EVER;
-    op->size_bytes = op->size_bytes > UINT32_MAX ? UINT32_MAX : op->size_bytes;
-    op->delay_ns = fault_info((enum fault_kind)op->tag)->has_delay ? op->delay_ns : 0;
-}
-
-void driver_resolve(const struct host *host, const struct timeline *timeline, struct op *op)
-{
-    const struct op_kind_info *info = op_kind_info(op->kind);
-    if (info->has_point) {
-        return;
-    }
-    if ((op->flags & OP_RELATIVE) != 0) {
-        op->ref = resolve_ref(host->model, info, op->ref);
-        const size_t count = timeline_pending_count(timeline);
-        if (op->event != OP_NONE) {
-            op->event = count == 0
-                            ? OP_NONE
-                            : (uint32_t)(timeline_pending_at(timeline, op->event % count) - 1);
-        }
-    }
-    if ((op->flags & OP_FITTED) != 0 && info->can_be_fitted) {
-        const struct fit fit = fit_unpack(op->size_bytes);
-        op->size_bytes = fit_bytes(&fit, host->model);
-    }
-    if (op->kind == OP_FAULT) {
-        resolve_fault(op);
-    } else if (op->kind == OP_RETIRE && (op->flags & OP_RELATIVE) != 0) {
-        resolve_range(host->model, op);
-    }
-    op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER
-                                      : OP_FLAG_MASK & ~(OP_RELATIVE | OP_FITTED | OP_FOR_EVER);
-    op->ref = info->has_block || info->has_program ? op->ref : OP_NONE;
-    op->event = info->has_event ? op->event : OP_NONE;
-    op->size_bytes = info->has_size ? op->size_bytes : 0;
-    op->tag = info->has_tag ? op->tag : 0;
-    op->align_log2 = info->has_align && op->align_log2 <= OP_ALIGN_LOG2_MAX ? op->align_log2 : 0;
-    op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD)) != 0 ? op->group : 0;
-    const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded ||
-                            info->has_address;
-    op->delay_ns = has_amount && op->event == OP_NONE ? op->delay_ns : 0;
-}
 
 /* --- before the call: whether it is made, and what it names --- */
 
@@ -305,7 +104,7 @@ static void prepare_on_program(const struct host *host, struct timeline *timelin
 }
 
 /* The event of free_after and use: a named one, or a new one. */
-static void set_event(struct timeline *timeline, struct call *call)
+static void name_event(struct timeline *timeline, struct call *call)
 {
     const struct op *op = &call->op;
     if (op->kind != OP_FREE_AFTER && op->kind != OP_USE) {
@@ -360,8 +159,8 @@ static bool may_retire(const struct host *host, const struct op *op)
                                 &span);
 }
 
-static void prepare(struct host *host, struct timeline *timeline, struct call *call,
-                    uint64_t *handle)
+static void prepare_call(struct host *host, struct timeline *timeline, struct call *call,
+                         uint64_t *handle)
 {
     switch ((enum op_kind)call->op.kind) {
     case OP_ALLOC:
@@ -447,8 +246,8 @@ static enum target_result call_retire(struct host *host, struct call *call)
     return host->target->retire(host->instance, call->op.address, call->op.size_bytes);
 }
 
-static enum target_result dispatch(struct host *host, const struct setup *setup, uint64_t handle,
-                                   struct call *call)
+static enum target_result dispatch_call(struct host *host, const struct setup *setup,
+                                        uint64_t handle, struct call *call)
 {
     const struct target *target = host->target;
     switch ((enum op_kind)call->op.kind) {
@@ -485,49 +284,21 @@ void driver_call_target(struct host *host, const struct setup *setup, uint64_t h
                         struct call *call)
 {
     if (!call->skipped) {
-        call->result = dispatch(host, setup, handle, call);
+        call->result = dispatch_call(host, setup, handle, call);
     }
 }
 
 /* --- around it --- */
-
-/* Calls that overlap have one log. */
-static void begin_call(struct host *host)
-{
-    if (host->call_count++ == 0) {
-        device_begin_op(host->device, device_calls_max(host));
-    } else {
-        device_join_op(host->device, device_calls_max(host));
-    }
-}
-
-static void end_call(struct host *host)
-{
-    CHECK(host->call_count > 0);
-    if (--host->call_count == 0) {
-        device_end_op(host->device);
-    }
-}
-
-void host_begin_overlap(struct host *host)
-{
-    begin_call(host);
-}
-
-void host_end_overlap(struct host *host)
-{
-    end_call(host);
-}
 
 uint64_t driver_begin_call(struct host *host, struct timeline *timeline, const struct op *op,
                            uint32_t number, struct call *call)
 {
     uint64_t handle = 0;
     *call = (struct call){.op = *op, .number = number, .slot = SLOT_NONE, .result = TARGET_OK};
-    begin_call(host);
-    set_event(timeline, call);
+    host_begin_call(host);
+    name_event(timeline, call);
     if (!call->skipped) {
-        prepare(host, timeline, call, &handle);
+        prepare_call(host, timeline, call, &handle);
     }
     return handle;
 }
@@ -552,7 +323,7 @@ void driver_end_call(struct host *host, struct timeline *timeline, const struct 
     if (call->op.kind == OP_EXECUTE && !call->skipped) {
         start_execution(host, timeline, setup, call);
     }
-    end_call(host);
+    host_end_call(host);
     if (call->result != TARGET_OK) {
         call->block = (struct target_block){0}; /* whatever a call that failed left there */
     }

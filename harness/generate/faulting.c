@@ -1,7 +1,7 @@
 #include "harness/generate/faulting.h"
 
 #include "harness/base/check.h"
-#include "harness/model/model_update.h"
+#include "harness/model/model.h"
 
 /* "faulting", as a number that no other part of a seed uses. */
 #define FAULTING_STREAM UINT64_C(0x6661756C74696E67)

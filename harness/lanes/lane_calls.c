@@ -40,8 +40,7 @@ void lane_calls_attach(struct lane_calls *calls, const struct device_waiter *wai
         true; /* who asks first is the schedule's business: their answers may differ */
     for (uint32_t i = 0; i < calls->run->setup.host_count; i++) {
         struct host *host = &calls->run->hosts[i];
-        host->clients = calls->clients;
-        model_set_unordered(host->model);
+        host_set_clients(host, calls->clients);
         device_set_waiter(host->device, waiter);
     }
 }
@@ -49,7 +48,7 @@ void lane_calls_attach(struct lane_calls *calls, const struct device_waiter *wai
 void lane_calls_detach(struct lane_calls *calls)
 {
     for (uint32_t i = 0; i < calls->run->setup.host_count; i++) {
-        calls->run->hosts[i].clients = NULL;
+        host_set_clients(&calls->run->hosts[i], NULL);
         device_set_waiter(calls->run->hosts[i].device, NULL);
     }
 }
@@ -66,7 +65,7 @@ uint32_t lane_calls_begin(struct lane_calls *calls, struct host *host, uint8_t l
 {
     struct run *run = calls->run;
     for (uint32_t i = 0; i < run->setup.host_count && calls->overlap.call_count == 0; i++) {
-        host_begin_overlap(&run->hosts[i]);
+        host_begin_call(&run->hosts[i]);
     }
     return overlap_begin(&calls->overlap, &run->judge, host, lane);
 }
@@ -177,7 +176,7 @@ void lane_calls_judge(struct lane_calls *calls)
 {
     struct run *run = calls->run;
     for (uint32_t i = 0; i < run->setup.host_count; i++) {
-        host_end_overlap(&run->hosts[i]);
+        host_end_call(&run->hosts[i]);
     }
     if (is_one_alone(calls)) {
         judge_one(calls);

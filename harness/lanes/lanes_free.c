@@ -1,6 +1,7 @@
 #include "harness/lanes/lanes_free.h"
 
 #include "harness/base/check.h"
+#include "harness/call/driver.h"
 #include "harness/call/progress.h"
 #include "harness/lanes/lanes_free_parts.h"
 #include "harness/run/trial.h"

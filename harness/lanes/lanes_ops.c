@@ -2,6 +2,7 @@
 
 #include "explore/order.h"
 #include "explore/pthreads.h"
+#include "harness/call/driver.h"
 #include "harness/call/progress.h"
 
 /* --- what lanes know --- */

@@ -1,6 +1,7 @@
 #include "harness/model/fit_bytes.h"
 
-#include "harness/model/model_update.h"
+#include "harness/device/span_map.h"
+#include "harness/model/model.h"
 
 static uint64_t pair_bytes(const struct model *model, const struct block *block)
 {

@@ -8,6 +8,9 @@
 #include "harness/target.h"
 
 struct model;
+struct span_map;
+
+#define SLOT_NONE UINT32_MAX /* no slot */
 
 enum block_state {
     BLOCK_LIVE = 0,
@@ -72,5 +75,50 @@ const struct target_contract *model_contract(const struct model *model);
 enum target_result model_last_result(const struct model *model);
 bool model_last_skipped(const struct model *model);
 uint32_t model_last_op(const struct model *model); /* its number; OP_NONE before the first */
+
+/* --- for judges, reports and searches: all of it --- */
+
+/* Slots name blocks and programs until they are GONE and the client cannot name them. */
+uint32_t model_slot_of_op(const struct model *model,
+                          uint32_t op); /* SLOT_NONE when there is none */
+const struct block *model_block(const struct model *model, uint32_t slot);
+/* The ranges of all blocks that take room now, so of none that is absent; a span's owner is the
+ * slot. */
+const struct span_map *model_map(const struct model *model);
+/* Dying blocks: index < model_dying_count. */
+const struct block *model_dying(const struct model *model, size_t index);
+/* For each slot the latest due time of its unfinished events: wait_due_ns[slot] over all of them,
+ * use_due_ns[slot] over uses and executions alone; 0 = none, DELAY_NEVER = one is lost, 1 = done,
+ * but not taken in yet.  Both arrays have model_slot_count places.  O(slots + pending events). */
+size_t model_slot_count(const struct model *model);
+void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns);
+/* Busy programs, unloaded ones included.  They are what keeps the stack reserved. */
+size_t model_busy_count(const struct model *model);
+/* Absent blocks: index < model_absent_count.  A return takes its block out and changes the order of
+ * the others. */
+size_t model_absent_count(const struct model *model);
+uint32_t model_absent_slot(const struct model *model, size_t index);
+
+/* Bounds of the peak of bytes in use: inside a call the order of completions and placement is not
+ * seen. */
+struct model_counters {
+    uint64_t block_count, in_use_bytes, largest_block_bytes;
+    uint64_t peak_low_bytes, peak_high_bytes;
+    uint64_t reserved_bytes, peak_reserved_bytes;
+};
+const struct model_counters *model_counters(const struct model *model);
+/* Blocks that were retired: they are among block_count and in_use_bytes, but have no tag. */
+uint64_t model_retired_count(const struct model *model);
+uint64_t model_retired_bytes(const struct model *model);
+/* In use, blocks of that tag and what was retired left out; OP_TAG_COUNT: no tag is. */
+uint64_t model_in_use_without(const struct model *model, unsigned tag);
+const uint64_t *model_tag_bytes(const struct model *model); /* OP_TAG_COUNT of them */
+uint64_t model_tag_count(const struct model *model, uint8_t tag);
+
+/* The lowest range at or above address that no block and no stack takes, searched on from the
+ * bottom when there is none above.  False: nothing is free. */
+bool model_free_range(const struct model *model, uint64_t address, uint64_t *start, uint64_t *end);
+/* Slow and complete, for tests. */
+bool model_invariants_hold(const struct model *model);
 
 #endif

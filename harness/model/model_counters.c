@@ -1,4 +1,4 @@
-#include "harness/model/model_parts.h"
+#include "harness/model/private/model_state.h"
 
 void model_count_tag(struct model *model, const struct block *block)
 {

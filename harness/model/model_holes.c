@@ -1,4 +1,4 @@
-#include "harness/model/model_parts.h"
+#include "harness/model/private/model_state.h"
 
 static void add_hole(uint64_t bytes, uint64_t *largest, uint64_t *count)
 {

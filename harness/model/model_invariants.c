@@ -1,4 +1,4 @@
-#include "harness/model/model_parts.h"
+#include "harness/model/private/model_state.h"
 
 /* Each absent block is in the list once: a second time would make the sums wrong. */
 static bool absent_hold(const struct model *model, uint64_t *in_use)

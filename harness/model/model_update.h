@@ -1,11 +1,9 @@
-/* How the run changes a model.  Only harness/ includes it; scenarios see model.h. */
+/* How a run changes a model.  For the rooms that write it alone: call/, rules/, run/ and lanes/;
+ * all others read model.h. */
 #ifndef HARNESS_MODEL_MODEL_UPDATE_H
 #define HARNESS_MODEL_MODEL_UPDATE_H
 
-#include "harness/device/span_map.h"
 #include "harness/model/model.h"
-
-#define SLOT_NONE UINT32_MAX
 
 /* A place that became free during the current op: its contents may be forgotten, and a target that
  * does not queue frees is told now. */
@@ -29,23 +27,6 @@ void model_end_op(struct model *model, enum target_result result, bool skipped);
 void model_end_unseen_op(struct model *model, bool skipped);
 const struct model_gone *model_gone(const struct model *model, size_t *count);
 void model_forget_gone(struct model *model);
-
-/* Slots name blocks and programs until they are GONE and the client cannot name them. */
-uint32_t model_slot_of_op(const struct model *model,
-                          uint32_t op); /* SLOT_NONE when there is none */
-const struct block *model_block(const struct model *model, uint32_t slot);
-/* The ranges of all blocks that take room now, so of none that is absent; a span's owner is the
- * slot. */
-const struct span_map *model_map(const struct model *model);
-/* Dying blocks: index < model_dying_count. */
-const struct block *model_dying(const struct model *model, size_t index);
-/* For each slot the latest due time of its unfinished events: wait_due_ns[slot] over all of them,
- * use_due_ns[slot] over uses and executions alone; 0 = none, DELAY_NEVER = one is lost, 1 = done,
- * but not taken in yet.  Both arrays have model_slot_count places.  O(slots + pending events). */
-size_t model_slot_count(const struct model *model);
-void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns);
-/* Busy programs, unloaded ones included.  They are what keeps the stack reserved. */
-size_t model_busy_count(const struct model *model);
 
 /* What a new block is like. */
 struct model_new {
@@ -83,36 +64,10 @@ bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *sl
 void model_strand(struct model *model, uint32_t slot);
 /* An absent block is back; false as for model_add. */
 bool model_return(struct model *model, uint32_t slot, uint64_t address, uint32_t *other);
-/* Absent blocks: index < model_absent_count.  A return takes its block out and changes the order of
- * the others. */
-size_t model_absent_count(const struct model *model);
-uint32_t model_absent_slot(const struct model *model, size_t index);
-
-/* Bounds of the peak of bytes in use: inside a call the order of completions and placement is not
- * seen. */
-struct model_counters {
-    uint64_t block_count, in_use_bytes, largest_block_bytes;
-    uint64_t peak_low_bytes, peak_high_bytes;
-    uint64_t reserved_bytes, peak_reserved_bytes;
-};
-const struct model_counters *model_counters(const struct model *model);
 /* From here on events complete in an order that has nothing to do with when they are due. */
 void model_set_unordered(struct model *model);
 /* Where it is not known in which order calls took effect the peak is somewhere in between.  Never
  * below what is in use now. */
 void model_widen_peak(struct model *model, uint64_t low_bytes, uint64_t high_bytes);
-/* Blocks that were retired: they are among block_count and in_use_bytes, but have no tag. */
-uint64_t model_retired_count(const struct model *model);
-uint64_t model_retired_bytes(const struct model *model);
-/* In use, blocks of that tag and what was retired left out; OP_TAG_COUNT: no tag is. */
-uint64_t model_in_use_without(const struct model *model, unsigned tag);
-const uint64_t *model_tag_bytes(const struct model *model); /* OP_TAG_COUNT of them */
-uint64_t model_tag_count(const struct model *model, uint8_t tag);
-
-/* The lowest range at or above address that no block and no stack takes, searched on from the
- * bottom when there is none above.  False: nothing is free. */
-bool model_free_range(const struct model *model, uint64_t address, uint64_t *start, uint64_t *end);
-/* Slow and complete, for tests. */
-bool model_invariants_hold(const struct model *model);
 
 #endif

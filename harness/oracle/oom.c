@@ -3,6 +3,7 @@
 #include "harness/base/align.h"
 #include "harness/base/array.h"
 #include "harness/base/check.h"
+#include "harness/device/span_map.h"
 
 #include <stdlib.h>
 

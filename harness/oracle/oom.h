@@ -4,7 +4,7 @@
 #ifndef HARNESS_ORACLE_OOM_H
 #define HARNESS_ORACLE_OOM_H
 
-#include "harness/model/model_update.h"
+#include "harness/model/model.h"
 
 enum request_class { REQUEST_BUFFER = 0, REQUEST_PROGRAM };
 

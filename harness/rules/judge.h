@@ -3,7 +3,11 @@
 #ifndef HARNESS_RULES_JUDGE_H
 #define HARNESS_RULES_JUDGE_H
 
-#include "harness/call/driver.h"
+#include "harness/call/call.h"
+#include "harness/call/host.h"
+#include "harness/device/span_map.h"
+#include "harness/device/timeline.h"
+#include "harness/model/model_update.h"
 #include "harness/oracle/oracle.h"
 #include "harness/oracle/reach.h"
 #include "harness/oracle/regret.h"

@@ -1,4 +1,3 @@
-#include "harness/device/timeline.h"
 #include "harness/rules/judge_oom.h"
 #include "harness/rules/judge_place.h"
 

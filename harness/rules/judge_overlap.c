@@ -1,7 +1,6 @@
 #include "harness/rules/judge_overlap.h"
 
 #include "harness/base/check.h"
-#include "harness/device/timeline.h"
 #include "harness/rules/judge_host.h"
 #include "harness/rules/judge_moved.h"
 #include "harness/rules/judge_said.h"

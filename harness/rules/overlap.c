@@ -2,7 +2,6 @@
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"
-#include "harness/device/timeline.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef HARNESS_RUN_GROWTH_H
 #define HARNESS_RUN_GROWTH_H
 
-#include "harness/model/model_update.h"
+#include "harness/model/model.h"
 
 enum { GROWTH_SAMPLE_COUNT = 64, GROWTH_SAMPLES_MIN = 16 };
 

@@ -2,8 +2,10 @@
 
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
+#include "harness/call/driver.h"
 #include "harness/call/progress.h"
 #include "harness/device/timeline.h"
+#include "harness/model/model_update.h"
 #include "harness/oracle/certificate.h"
 #include "harness/rules/judge.h"
 #include "harness/run/growth.h"

@@ -5,7 +5,7 @@
 #include "formats/tpu_message.h"
 #include "harness/base/random.h"
 #include "harness/base/size.h"
-#include "harness/model/model_update.h"
+#include "harness/model/model.h"
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
 #include "targets/targets.h"

@@ -1,5 +1,6 @@
 #include "tests/harness/scripted_target.h"
 
+#include "harness/device/span_map.h"
 #include "tests/helpers/suite.h"
 
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef TESTS_HARNESS_SCRIPTED_TARGET_H
 #define TESTS_HARNESS_SCRIPTED_TARGET_H
 
-#include "harness/model/model_update.h"
+#include "harness/model/model.h"
 #include "harness/run/run.h"
 
 #include <check.h>

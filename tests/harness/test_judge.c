@@ -1,6 +1,6 @@
 /* Each rule fires when it should and not on the legal neighbour: a scripted target answers what the
  * test says. */
-#include "harness/model/model_update.h"
+#include "harness/model/model.h"
 #include "harness/rules/message.h"
 #include "harness/run/run.h"
 #include "tests/harness/scripted_target.h"

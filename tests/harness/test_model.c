@@ -1,7 +1,9 @@
 /* The model, and what the oracle makes of states that are hard to reach by chance: several events
  * on one block, alignments, stacks that end while frees are awaited. */
 #include "harness/base/random.h"
+#include "harness/device/span_map.h"
 #include "harness/device/timeline.h"
+#include "harness/model/model_update.h"
 #include "harness/oracle/oracle.h"
 #include "tests/helpers/suite.h"
 

@@ -1,6 +1,7 @@
 /* The oracle on out-of-memories that are taken from a model.  Against other judges it is held in
  * test_oracle_small_heaps.c and test_oracle_z3.c. */
 #include "harness/device/timeline.h"
+#include "harness/model/model_update.h"
 #include "harness/oracle/oracle.h"
 #include "tests/helpers/suite.h"
 

@@ -1,11 +1,12 @@
-/* The state of a model, as its parts share it: its life and what it says of itself (model.c),
+/* The state of a model, as model_*.c share it: its life and what it says of itself (model_state.c),
  * blocks (model_blocks.c) and their places (model_places.c), events and what waits for them
  * (model_events.c), counters (model_counters.c), holes (model_holes.c) and invariants
- * (model_invariants.c).  Only these include it. */
-#ifndef HARNESS_MODEL_MODEL_PARTS_H
-#define HARNESS_MODEL_MODEL_PARTS_H
+ * (model_invariants.c). */
+#ifndef HARNESS_MODEL_PRIVATE_MODEL_STATE_H
+#define HARNESS_MODEL_PRIVATE_MODEL_STATE_H
 
 #include "harness/base/array.h"
+#include "harness/device/span_map.h"
 #include "harness/model/model_update.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "harness/model/model_parts.h"
+#include "harness/model/private/model_state.h"
 
 #include "harness/device/timeline.h"
 

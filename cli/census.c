@@ -1,0 +1,74 @@
+#include "cli/census.h"
+
+#include "harness/model/model.h"
+
+#include <string.h>
+
+static void add(struct census_sum *sum, const struct block *block)
+{
+    sum->oldest_op = sum->count == 0 || block->op < sum->oldest_op ? block->op : sum->oldest_op;
+    sum->newest_op = block->op > sum->newest_op ? block->op : sum->newest_op;
+    sum->count++;
+    sum->bytes += block->size_bytes;
+}
+
+/* The few largest, by selection; a tie goes to the smaller tag. */
+static void choose_tags(const struct census_sum sums[OP_TAG_COUNT], struct census *census)
+{
+    bool chosen[OP_TAG_COUNT] = {false};
+    for (; census->tag_count < CENSUS_TAG_COUNT_MAX; census->tag_count++) {
+        int best = -1;
+        for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
+            if (!chosen[tag] && sums[tag].count > 0 &&
+                (best < 0 || sums[tag].bytes > sums[best].bytes)) {
+                best = tag;
+            }
+        }
+        if (best < 0) {
+            return;
+        }
+        chosen[best] = true;
+        census->tags[census->tag_count].tag = (uint8_t)best;
+        census->tags[census->tag_count].sum = sums[best];
+    }
+}
+
+static void take_programs(const struct model *model, struct census *census,
+                          struct census_sum tags[OP_TAG_COUNT])
+{
+    for (size_t i = 0; i < model_program_count(model); i++) {
+        const struct block *program = model_program(model, i);
+        if (program->state == BLOCK_GONE) {
+            census->evicted_count++;
+            continue;
+        }
+        add(program->use_count > 0 ? &census->busy : &census->idle, program);
+        add(&tags[program->tag], program);
+    }
+}
+
+void census_take(const struct model *model, struct census *census)
+{
+    struct census_sum tags[OP_TAG_COUNT];
+    memset(tags, 0, sizeof tags);
+    *census = (struct census){.capacity_bytes = model_capacity_bytes(model),
+                              .free_bytes = model_free_bytes(model),
+                              .largest_hole_bytes = model_largest_hole_bytes(model),
+                              .hole_count = model_hole_count(model),
+                              .reserved_bytes = model_reserved_bytes(model),
+                              .in_use_bytes = model_in_use_bytes(model)};
+    for (size_t i = 0; i < model_live_count(model); i++) {
+        const struct block *block = model_live(model, i);
+        add(block_is_movable(block) ? &census->movable : &census->held, block);
+        add(&tags[block->tag], block);
+    }
+    take_programs(model, census, tags);
+    census->retired = (struct census_sum){.count = model_retired_count(model),
+                                          .bytes = model_retired_bytes(model),
+                                          .oldest_op = OP_NONE};
+    census->dying.count = model_dying_count(model);
+    census->dying.oldest_op = OP_NONE;
+    census->dying.bytes = census->in_use_bytes - census->movable.bytes - census->held.bytes -
+                          census->idle.bytes - census->busy.bytes - census->retired.bytes;
+    choose_tags(tags, census);
+}

@@ -1,0 +1,78 @@
+/* From an op as it was chosen to the op that is recorded: nothing in it depends on the state any
+ * more. */
+#include "harness/base/align.h"
+#include "harness/call/driver.h"
+#include "harness/device/timeline.h"
+#include "harness/model/fit_bytes.h"
+
+static uint32_t resolve_ref(const struct model *model, const struct op_kind_info *info,
+                            uint32_t ref)
+{
+    if (info->has_program) {
+        const size_t count = model_program_count(model);
+        return count == 0 || ref == OP_NONE ? OP_NONE : model_program(model, ref % count)->op;
+    }
+    const size_t count = model_live_count(model);
+    return count == 0 || ref == OP_NONE ? OP_NONE : model_live(model, ref % count)->op;
+}
+
+/* What is free at or above the address, or else from the bottom on, cut to the size asked for; size
+ * 0 when nothing is free. */
+static void resolve_range(const struct model *model, struct op *op)
+{
+    const uint64_t granule = model_granule_bytes(model);
+    const uint64_t address = align_down(op->address % model_capacity_bytes(model), granule);
+    const uint64_t size = op->size_bytes < granule ? granule : align_down(op->size_bytes, granule);
+    uint64_t end = 0;
+    if (!model_free_range(model, address, &op->address, &end)) {
+        op->size_bytes = 0;
+        return;
+    }
+    op->size_bytes = size < end - op->address ? size : end - op->address;
+}
+
+/* Makes any bytes a fault that its text can say. */
+static void resolve_fault(struct op *op)
+{
+    op->tag %= FAULT_KIND_COUNT;
+    op->flags &= OP_FOR_EVER;
+    op->size_bytes = op->size_bytes > UINT32_MAX ? UINT32_MAX : op->size_bytes;
+    op->delay_ns = fault_info((enum fault_kind)op->tag)->has_delay ? op->delay_ns : 0;
+}
+
+void driver_resolve(const struct host *host, const struct timeline *timeline, struct op *op)
+{
+    const struct op_kind_info *info = op_kind_info(op->kind);
+    if (info->has_point) {
+        return;
+    }
+    if ((op->flags & OP_RELATIVE) != 0) {
+        op->ref = resolve_ref(host->model, info, op->ref);
+        const size_t count = timeline_pending_count(timeline);
+        if (op->event != OP_NONE) {
+            op->event = count == 0
+                            ? OP_NONE
+                            : (uint32_t)(timeline_pending_at(timeline, op->event % count) - 1);
+        }
+    }
+    if ((op->flags & OP_FITTED) != 0 && info->can_be_fitted) {
+        const struct fit fit = fit_unpack(op->size_bytes);
+        op->size_bytes = fit_bytes(&fit, host->model);
+    }
+    if (op->kind == OP_FAULT) {
+        resolve_fault(op);
+    } else if (op->kind == OP_RETIRE && (op->flags & OP_RELATIVE) != 0) {
+        resolve_range(host->model, op);
+    }
+    op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER
+                                      : OP_FLAG_MASK & ~(OP_RELATIVE | OP_FITTED | OP_FOR_EVER);
+    op->ref = info->has_block || info->has_program ? op->ref : OP_NONE;
+    op->event = info->has_event ? op->event : OP_NONE;
+    op->size_bytes = info->has_size ? op->size_bytes : 0;
+    op->tag = info->has_tag ? op->tag : 0;
+    op->align_log2 = info->has_align && op->align_log2 <= OP_ALIGN_LOG2_MAX ? op->align_log2 : 0;
+    op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD)) != 0 ? op->group : 0;
+    const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded ||
+                            info->has_address;
+    op->delay_ns = has_amount && op->event == OP_NONE ? op->delay_ns : 0;
+}

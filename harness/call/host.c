@@ -1,0 +1,168 @@
+#include "harness/call/host.h"
+
+#include "harness/base/check.h"
+#include "harness/call/progress.h"
+#include "harness/device/device_guard.h"
+#include "harness/device/host_memory.h"
+#include "harness/model/model_update.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define GRANULE_BYTES_MAX ((uint64_t)1 << 30)
+
+/* What one op may do to the device.  An honest mitigation moves each block, awaits each event and
+ * evicts each program about once, and may start over after each eviction; 64 times all of that is
+ * far beyond it. */
+enum { DEVICE_CALLS_FACTOR = 64, DEVICE_CALLS_MIN = 4096 };
+
+static uint64_t device_calls_max(const struct host *host)
+{
+    const uint64_t blocks = host->model == NULL ? 0 : model_counters(host->model)->block_count;
+    const uint64_t events = host->model == NULL ? 0 : model_event_count(host->model);
+    return DEVICE_CALLS_MIN + DEVICE_CALLS_FACTOR * (blocks + events);
+}
+
+/* --- life --- */
+
+static bool is_sound_contract(const struct target *target, const struct target_contract *contract,
+                              char *reason, size_t reason_bytes)
+{
+    const char *what = NULL;
+    if (contract->granule_bytes == 0 ||
+        (contract->granule_bytes & (contract->granule_bytes - 1)) != 0 ||
+        contract->granule_bytes > GRANULE_BYTES_MAX) {
+        what = "its granule is not a power of two up to 1 GiB";
+    } else if (contract->defrag != DEFRAG_NONE && target->locate == NULL) {
+        what = "it moves blocks but has no locate()";
+    } else if (contract->defrag != DEFRAG_NONE &&
+               (!contract->queues_frees || target->use == NULL)) {
+        what = "it moves blocks but takes neither queued frees nor uses";
+    } else if (contract->drains && !contract->queues_frees) {
+        what = "it awaits queued frees but takes none";
+    } else if (contract->programs &&
+               (target->load == NULL || target->execute == NULL || target->unload == NULL)) {
+        what = "it promises programs but lacks load(), execute() or unload()";
+    }
+    if (what != NULL) {
+        snprintf(reason, reason_bytes, "target '%s': %s", target->name, what);
+    }
+    return what == NULL;
+}
+
+enum target_result host_open_target(struct host *host, const struct setup *setup, char *reason,
+                                    size_t reason_bytes)
+{
+    struct target_option options[SETUP_OPTION_COUNT_MAX];
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        options[i] = (struct target_option){setup->options[i].key, setup->options[i].value};
+    }
+    const uint32_t *at = setup->coordinate;
+    const struct target_setup target_setup = {
+        .capacity_bytes = setup->capacity_bytes,
+        .granule_bytes = setup->granule_bytes,
+        .coordinate = {at[0] + host->index, at[1], at[2], at[3]},
+        .options = options,
+        .option_count = setup->option_count,
+    };
+    const struct device_services *services = host->guarded == NULL
+                                                 ? device_services(host->device)
+                                                 : guarded_device_services(host->guarded);
+    return host->target->open(&target_setup, services, &host->instance, &host->contract, reason,
+                              reason_bytes);
+}
+
+/* Contents are stamped with the slot. */
+static bool find_image_owner(const void *context, uint64_t program, uint32_t *owner)
+{
+    const struct model *model = context;
+    const uint64_t op = program - 1;
+    *owner = op < OP_NONE ? model_slot_of_op(model, (uint32_t)op) : SLOT_NONE;
+    return *owner != SLOT_NONE && model_block(model, *owner)->kind == BLOCK_PROGRAM &&
+           model_block(model, *owner)->state == BLOCK_LIVE;
+}
+
+bool host_open(struct host *host, uint8_t index, const struct target *target,
+               const struct setup *setup, struct timeline *timeline, char *reason,
+               size_t reason_bytes)
+{
+    *host = (struct host){.target = target, .guard = host->guard, .index = index};
+    host->device = device_create(setup->capacity_bytes, timeline);
+    host->guarded = host->guard == NULL
+                        ? NULL
+                        : guarded_device_create(host->guard, device_services(host->device));
+    snprintf(reason, reason_bytes, "target '%s' refused the setup", target->name);
+    progress_begin(PROGRESS_OPEN, OP_KIND_COUNT, 0);
+    const enum target_result opened = host_open_target(host, setup, reason, reason_bytes);
+    progress_end();
+    if (opened != TARGET_OK) {
+        host->instance = NULL;
+        host_deinit(host);
+        return false;
+    }
+    host_memory_opened(device_host_memory(host->device));
+    const uint64_t granule = host->contract.granule_bytes;
+    bool is_good = is_sound_contract(target, &host->contract, reason, reason_bytes);
+    if (is_good && setup->capacity_bytes % granule != 0) {
+        snprintf(reason, reason_bytes,
+                 "the capacity is not a multiple of the granule (%" PRIu64 ")", granule);
+        is_good = false;
+    }
+    if (!is_good) {
+        host_deinit(host);
+        return false;
+    }
+    host->model = model_create(setup->capacity_bytes, &host->contract, timeline);
+    device_set_resumes(host->device, host->contract.resumes);
+    device_set_images(host->device, &(struct device_images){find_image_owner, host->model});
+    return true;
+}
+
+void host_close(struct host *host)
+{
+    if (host->instance != NULL) {
+        device_begin_op(host->device, device_calls_max(host));
+        progress_begin(PROGRESS_CLOSE, OP_KIND_COUNT, 0);
+        host->target->close(host->instance);
+        progress_end();
+        host->instance = NULL;
+    }
+}
+
+void host_deinit(struct host *host)
+{
+    host_close(host);
+    model_destroy(host->model);
+    device_destroy(host->device);
+    guarded_device_destroy(host->guarded);
+    *host = (struct host){0};
+}
+
+/* --- calls --- */
+
+void host_set_clients(struct host *host, const struct clients *clients)
+{
+    CHECK(host->call_count == 0);
+    CHECK(clients == NULL || host->clients == NULL);
+    host->clients = clients;
+    if (clients != NULL) {
+        model_set_unordered(host->model);
+    }
+}
+
+void host_begin_call(struct host *host)
+{
+    if (host->call_count++ == 0) {
+        device_begin_op(host->device, device_calls_max(host));
+    } else {
+        device_join_op(host->device, device_calls_max(host));
+    }
+}
+
+void host_end_call(struct host *host)
+{
+    CHECK(host->call_count > 0);
+    if (--host->call_count == 0) {
+        device_end_op(host->device);
+    }
+}

@@ -1,0 +1,52 @@
+/* One machine of the job: its device, its allocator, and the model of what that promised. */
+#ifndef HARNESS_CALL_HOST_H
+#define HARNESS_CALL_HOST_H
+
+#include "harness/device/device.h"
+#include "harness/model/model.h"
+#include "harness/op/setup.h"
+#include "harness/target.h"
+
+struct clients;
+struct device_guard;
+struct guarded_device;
+
+/* Open to whoever drives or judges it. */
+struct host {
+    const struct target *target;
+    struct target_instance *instance; /* NULL once it is closed */
+    struct target_contract contract;
+    struct device *device;
+    struct model *model;
+    struct device_guard *guard;     /* whose turn it is at the device; NULL: one thread calls */
+    struct guarded_device *guarded; /* what the target has then for its device */
+    /* what each lane knows; NULL: one client, who knows what the model knows */
+    const struct clients *clients;
+    uint32_t call_count; /* calls under way */
+    uint8_t index;
+};
+
+/* Opens the target on a new device.  host->guard is set, or NULL; the rest of *host is not read.
+ * False: refused; reason says why, nothing is left open. */
+bool host_open(struct host *host, uint8_t index, const struct target *target,
+               const struct setup *setup, struct timeline *timeline, char *reason,
+               size_t reason_bytes);
+/* Opens the target alone, on host->device; reason stays as it is where the target has nothing to
+ * say. */
+enum target_result host_open_target(struct host *host, const struct setup *setup, char *reason,
+                                    size_t reason_bytes);
+/* Closes the target; device and model stay. */
+void host_close(struct host *host);
+void host_deinit(struct host *host);
+
+/* From here on several clients call: each lane knows what clients says (NULL: one client again),
+ * and events complete in an order that has nothing to do with when they are due.  clients outlives
+ * that. */
+void host_set_clients(struct host *host, const struct clients *clients);
+
+/* A call begins, on whichever thread, and ends.  Calls that are under way together have one log in
+ * the device; between a begin and its end of the caller's own, all calls of others have. */
+void host_begin_call(struct host *host);
+void host_end_call(struct host *host);
+
+#endif
