@@ -42,18 +42,18 @@ void clients_clear(struct clients *clients)
     memset(clients->named, 0, clients->count * sizeof *clients->named);
 }
 
-static struct named *find(const struct clients *clients, uint32_t op)
+static struct named *find_client_block(const struct clients *clients, uint32_t op)
 {
     return op < clients->count && clients->named[op].is_made ? &clients->named[op] : NULL;
 }
 
 const struct block *clients_block(const struct clients *clients, uint8_t host, uint32_t op)
 {
-    const struct named *named = find(clients, op);
+    const struct named *named = find_client_block(clients, op);
     return named == NULL || named->host != host ? NULL : &named->block;
 }
 
-static bool names_one(const struct op *op)
+static bool names_a_block(const struct op *op)
 {
     const struct op_kind_info *info = op_kind_info(op->kind);
     return info->has_block || info->has_program;
@@ -67,7 +67,7 @@ bool clients_ends_handle(const struct op *op)
 
 const uint32_t *clients_gate(const struct clients *clients, const struct op *op)
 {
-    const struct named *named = names_one(op) ? find(clients, op->ref) : NULL;
+    const struct named *named = names_a_block(op) ? find_client_block(clients, op->ref) : NULL;
     if (named == NULL || op->kind == OP_RELEASE) {
         return NULL;
     }
@@ -76,14 +76,14 @@ const uint32_t *clients_gate(const struct clients *clients, const struct op *op)
 
 bool clients_may_begin(const struct clients *clients, const struct op *op)
 {
-    const struct named *named = op->kind == OP_RELEASE ? find(clients, op->ref) : NULL;
+    const struct named *named = op->kind == OP_RELEASE ? find_client_block(clients, op->ref) : NULL;
     return named == NULL || named->block.hold_count > named->release_count;
 }
 
 /* Adds or takes away the call's part in what it names. */
-static void count_call(struct clients *clients, const struct op *op, uint32_t change)
+static void count_user(struct clients *clients, const struct op *op, uint32_t change)
 {
-    struct named *named = names_one(op) ? find(clients, op->ref) : NULL;
+    struct named *named = names_a_block(op) ? find_client_block(clients, op->ref) : NULL;
     if (named == NULL) {
         return;
     }
@@ -97,10 +97,10 @@ static void count_call(struct clients *clients, const struct op *op, uint32_t ch
 
 void clients_begin(struct clients *clients, const struct op *op)
 {
-    count_call(clients, op, 1);
+    count_user(clients, op, 1);
 }
 
-static void take_new(struct clients *clients, const struct call *call, enum block_kind kind)
+static void note_new_block(struct clients *clients, const struct call *call, enum block_kind kind)
 {
     CHECK(call->number < clients->count);
     clients->named[call->number] = (struct named){
@@ -114,22 +114,23 @@ static void take_new(struct clients *clients, const struct call *call, enum bloc
     };
 }
 
-static void take_answer(struct clients *clients, const struct call *call)
+static void note_answer(struct clients *clients, const struct call *call)
 {
-    struct named *named = names_one(&call->op) ? find(clients, call->op.ref) : NULL;
+    struct named *named = names_a_block(&call->op) ? find_client_block(clients, call->op.ref)
+                                                   : NULL;
     if (named != NULL && clients_ends_handle(&call->op)) {
         named->block.is_known = false;
     }
     switch ((enum op_kind)call->op.kind) {
     case OP_ALLOC:
-        take_new(clients, call, BLOCK_BUFFER);
+        note_new_block(clients, call, BLOCK_BUFFER);
         return;
     case OP_OUTPUT:
     case OP_DONATE:
-        take_new(clients, call, BLOCK_OUTPUT);
+        note_new_block(clients, call, BLOCK_OUTPUT);
         return;
     case OP_LOAD:
-        take_new(clients, call, BLOCK_PROGRAM);
+        note_new_block(clients, call, BLOCK_PROGRAM);
         return;
     case OP_HOLD:
         named->block.hold_count++;
@@ -144,8 +145,8 @@ static void take_answer(struct clients *clients, const struct call *call)
 
 void clients_end(struct clients *clients, const struct call *call)
 {
-    count_call(clients, &call->op, UINT32_MAX);
+    count_user(clients, &call->op, UINT32_MAX);
     if (!call->skipped && call->result == TARGET_OK) {
-        take_answer(clients, call);
+        note_answer(clients, call);
     }
 }

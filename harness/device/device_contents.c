@@ -33,7 +33,7 @@ size_t contents_footprint_bytes(const struct contents *contents)
 /* --- extents --- */
 
 /* The part of the span that lies in [start, end), counted from start.  False: none does. */
-static bool clip(const struct span *span, uint64_t start, uint64_t end, struct span *clipped)
+static bool clip_span(const struct span *span, uint64_t start, uint64_t end, struct span *clipped)
 {
     const uint64_t low = span->start < start ? start : span->start;
     const uint64_t high = span->end > end ? end : span->end;
@@ -55,7 +55,7 @@ static size_t read_extents(struct contents *contents, uint64_t from, uint64_t by
          found = span_map_next(&contents->map, &cursor)) {
         struct span clipped;
         span_map_get(&contents->map, &cursor, &span);
-        if (!clip(&span, from, from + bytes, &clipped)) {
+        if (!clip_span(&span, from, from + bytes, &clipped)) {
             break;
         }
         if (count == contents->scratch_capacity) {
@@ -69,7 +69,7 @@ static size_t read_extents(struct contents *contents, uint64_t from, uint64_t by
     return count;
 }
 
-static void put(struct contents *contents, uint64_t address, uint64_t bytes, uint32_t owner)
+static void put_owner(struct contents *contents, uint64_t address, uint64_t bytes, uint32_t owner)
 {
     const struct span span = {address, address + bytes, owner, 0};
     struct span other;
@@ -80,7 +80,7 @@ static void put(struct contents *contents, uint64_t address, uint64_t bytes, uin
 }
 
 /* From here on contents are kept range by range. */
-static void write_down(struct contents *contents)
+static void write_details(struct contents *contents)
 {
     if (contents->is_detailed) {
         return;
@@ -88,8 +88,8 @@ static void write_down(struct contents *contents)
     contents->is_detailed = true;
     for (size_t owner = 0; owner < contents->record_capacity; owner++) {
         if (contents->records[owner].bytes > 0) {
-            put(contents, contents->records[owner].address, contents->records[owner].bytes,
-                (uint32_t)owner);
+            put_owner(contents, contents->records[owner].address, contents->records[owner].bytes,
+                      (uint32_t)owner);
         }
     }
 }
@@ -97,11 +97,11 @@ static void write_down(struct contents *contents)
 void contents_put(struct contents *contents, const struct contents_piece *piece, uint64_t offset,
                   uint64_t to, uint64_t bytes)
 {
-    write_down(contents);
+    write_details(contents);
     span_map_erase(&contents->map, to, to + bytes);
     for (size_t i = 0; i < piece->count; i++) {
         struct span span;
-        if (clip(&piece->spans[i], offset, offset + bytes, &span)) {
+        if (clip_span(&piece->spans[i], offset, offset + bytes, &span)) {
             span.start += to;
             span.end += to;
             span_map_insert(&contents->map, &span);
@@ -111,7 +111,7 @@ void contents_put(struct contents *contents, const struct contents_piece *piece,
 
 void contents_erase(struct contents *contents, uint64_t start, uint64_t end)
 {
-    write_down(contents);
+    write_details(contents);
     if (start < end) {
         span_map_erase(&contents->map, start, end);
     }
@@ -119,14 +119,14 @@ void contents_erase(struct contents *contents, uint64_t start, uint64_t end)
 
 void contents_copy(struct contents *contents, uint64_t from, uint64_t to, uint64_t bytes)
 {
-    write_down(contents);
+    write_details(contents);
     const size_t count = read_extents(contents, from, bytes);
     contents_put(contents, &(struct contents_piece){contents->scratch, count}, 0, to, bytes);
 }
 
 struct contents_piece contents_take(struct contents *contents, uint64_t from, uint64_t bytes)
 {
-    write_down(contents);
+    write_details(contents);
     struct contents_piece piece = {.count = read_extents(contents, from, bytes)};
     piece.spans = malloc((piece.count + 1) * sizeof *piece.spans);
     CHECK(piece.spans != NULL);
@@ -150,13 +150,13 @@ void contents_stamp(struct contents *contents, uint64_t address, uint64_t bytes,
     }
     contents->records[owner] = (struct contents_record){address, bytes};
     if (contents->is_detailed) {
-        put(contents, address, bytes, owner);
+        put_owner(contents, address, bytes, owner);
     }
 }
 
 /* Walks the ranges: the byte at `at` must be byte `at - address` of the owner. */
-static bool ranges_hold(const struct contents *contents, uint64_t address, uint64_t bytes,
-                        uint32_t owner)
+static bool has_in_ranges(const struct contents *contents, uint64_t address, uint64_t bytes,
+                          uint32_t owner)
 {
     struct span_cursor cursor;
     struct span span;
@@ -180,7 +180,7 @@ bool contents_hold(const struct contents *contents, uint64_t address, uint64_t b
                    uint32_t owner)
 {
     if (bytes == 0 || contents->is_detailed) {
-        return bytes == 0 || ranges_hold(contents, address, bytes, owner);
+        return bytes == 0 || has_in_ranges(contents, address, bytes, owner);
     }
     return owner < contents->record_capacity && contents->records[owner].address == address &&
            contents->records[owner].bytes >= bytes;
@@ -204,7 +204,7 @@ void contents_lose_half(struct contents *contents, uint32_t owner)
     const uint64_t lost = bytes / 2 + bytes % 2;
     struct span_cursor cursor;
     struct span span;
-    write_down(contents);
+    write_details(contents);
     bool found = span_map_first(&contents->map, &cursor);
     while (found) {
         span_map_get(&contents->map, &cursor, &span);

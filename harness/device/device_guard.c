@@ -46,101 +46,101 @@ void device_guard_await(struct device_guard *guard)
 
 /* --- services --- */
 
-static const struct device_services *enter(const struct guarded_device *guarded)
+static const struct device_services *enter_guard(const struct guarded_device *guarded)
 {
     device_guard_enter(guarded->guard);
     return guarded->device;
 }
 
-static void leave(const struct guarded_device *guarded)
+static void leave_guard(const struct guarded_device *guarded)
 {
     device_guard_leave(guarded->guard);
 }
 
 /* A fault may have struck in the call: time passed, events completed or were lost. */
-static enum device_result leave_changed(const struct guarded_device *guarded,
-                                        enum device_result result)
+static enum device_result leave_changed_guard(const struct guarded_device *guarded,
+                                              enum device_result result)
 {
     device_guard_tell(guarded->guard);
-    leave(guarded);
+    leave_guard(guarded);
     return result;
 }
 
-static enum device_result service_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
+static enum device_result guarded_copy(void *context, uint64_t from, uint64_t to, uint64_t bytes)
 {
-    const struct device_services *device = enter(context);
-    return leave_changed(context, device->copy(device->context, from, to, bytes));
+    const struct device_services *device = enter_guard(context);
+    return leave_changed_guard(context, device->copy(device->context, from, to, bytes));
 }
 
-static enum device_result service_stage_out(void *context, uint64_t from, uint64_t bytes,
+static enum device_result guarded_stage_out(void *context, uint64_t from, uint64_t bytes,
                                             uint64_t *stage)
 {
-    const struct device_services *device = enter(context);
-    return leave_changed(context, device->stage_out(device->context, from, bytes, stage));
+    const struct device_services *device = enter_guard(context);
+    return leave_changed_guard(context, device->stage_out(device->context, from, bytes, stage));
 }
 
-static enum device_result service_stage_in(void *context, uint64_t stage, uint64_t to)
+static enum device_result guarded_stage_in(void *context, uint64_t stage, uint64_t to)
 {
-    const struct device_services *device = enter(context);
-    return leave_changed(context, device->stage_in(device->context, stage, to));
+    const struct device_services *device = enter_guard(context);
+    return leave_changed_guard(context, device->stage_in(device->context, stage, to));
 }
 
-static void service_stage_drop(void *context, uint64_t stage)
+static void guarded_stage_drop(void *context, uint64_t stage)
 {
-    const struct device_services *device = enter(context);
+    const struct device_services *device = enter_guard(context);
     device->stage_drop(device->context, stage);
-    leave(context);
+    leave_guard(context);
 }
 
-static uint64_t service_completed_count(void *context)
+static uint64_t guarded_completed_count(void *context)
 {
-    const struct device_services *device = enter(context);
+    const struct device_services *device = enter_guard(context);
     const uint64_t count = device->completed_count(device->context);
-    leave(context);
+    leave_guard(context);
     return count;
 }
 
-static bool service_event_done(void *context, uint64_t event)
+static bool guarded_event_done(void *context, uint64_t event)
 {
-    const struct device_services *device = enter(context);
+    const struct device_services *device = enter_guard(context);
     const bool is_done = device->event_done(device->context, event);
-    leave(context);
+    leave_guard(context);
     return is_done;
 }
 
-static enum device_result service_event_wait(void *context, uint64_t event)
+static enum device_result guarded_event_wait(void *context, uint64_t event)
 {
-    const struct device_services *device = enter(context);
-    return leave_changed(context, device->event_wait(device->context, event));
+    const struct device_services *device = enter_guard(context);
+    return leave_changed_guard(context, device->event_wait(device->context, event));
 }
 
-static enum device_result service_unload(void *context, uint64_t program)
+static enum device_result guarded_unload(void *context, uint64_t program)
 {
-    const struct device_services *device = enter(context);
-    return leave_changed(context, device->unload(device->context, program));
+    const struct device_services *device = enter_guard(context);
+    return leave_changed_guard(context, device->unload(device->context, program));
 }
 
-static uint64_t service_clock_ns(void *context)
+static uint64_t guarded_clock_ns(void *context)
 {
-    const struct device_services *device = enter(context);
+    const struct device_services *device = enter_guard(context);
     const uint64_t now_ns = device->clock_ns(device->context);
-    leave(context);
+    leave_guard(context);
     return now_ns;
 }
 
-static void *service_host_alloc(void *context, size_t bytes)
+static void *guarded_host_alloc(void *context, size_t bytes)
 {
-    const struct device_services *device = enter(context);
+    const struct device_services *device = enter_guard(context);
     void *memory = device->host_alloc(device->context, bytes);
-    leave(context);
+    leave_guard(context);
     return memory;
 }
 
-static void service_host_free(void *context, void *memory, size_t bytes)
+static void guarded_host_free(void *context, void *memory, size_t bytes)
 {
-    const struct device_services *device = enter(context);
+    const struct device_services *device = enter_guard(context);
     device->host_free(device->context, memory, bytes);
-    leave(context);
+    leave_guard(context);
 }
 
 struct guarded_device *guarded_device_create(struct device_guard *guard,
@@ -152,17 +152,17 @@ struct guarded_device *guarded_device_create(struct device_guard *guard,
     guarded->services = (struct device_services){
         .size_bytes = sizeof(struct device_services),
         .context = guarded,
-        .copy = service_copy,
-        .stage_out = service_stage_out,
-        .stage_in = service_stage_in,
-        .stage_drop = service_stage_drop,
-        .completed_count = service_completed_count,
-        .event_done = service_event_done,
-        .event_wait = service_event_wait,
-        .unload = service_unload,
-        .clock_ns = service_clock_ns,
-        .host_alloc = service_host_alloc,
-        .host_free = service_host_free,
+        .copy = guarded_copy,
+        .stage_out = guarded_stage_out,
+        .stage_in = guarded_stage_in,
+        .stage_drop = guarded_stage_drop,
+        .completed_count = guarded_completed_count,
+        .event_done = guarded_event_done,
+        .event_wait = guarded_event_wait,
+        .unload = guarded_unload,
+        .clock_ns = guarded_clock_ns,
+        .host_alloc = guarded_host_alloc,
+        .host_free = guarded_host_free,
     };
     return guarded;
 }

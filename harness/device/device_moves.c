@@ -92,7 +92,7 @@ static enum device_result move_bytes(struct device *device, const struct device_
 }
 
 /* After a copy or stage that was done: it may have taken its time. */
-static void take_time(struct device *device)
+static void spend_move_time(struct device *device)
 {
     const struct device_fault *late = faults_strike(&device->faults, FAULT_COPY_LATE);
     if (late != NULL) {
@@ -113,7 +113,7 @@ enum device_result device_copy(void *context, uint64_t from, uint64_t to, uint64
         return end_call(device, &call, DEVICE_REFUSED);
     }
     const enum device_result result = move_bytes(device, &call, NULL);
-    take_time(device);
+    spend_move_time(device);
     return end_call(device, &call, result);
 }
 
@@ -144,7 +144,7 @@ enum device_result device_stage_out(void *context, uint64_t from, uint64_t bytes
     stage->bytes = bytes;
     stage->piece = contents_take(&device->contents, from, bytes);
     *stage_id = call.to = stage->id;
-    take_time(device);
+    spend_move_time(device);
     return end_call(device, &call, DEVICE_OK);
 }
 
@@ -169,7 +169,7 @@ enum device_result device_stage_in(void *context, uint64_t stage_id, uint64_t to
     if (result == DEVICE_OK) {
         stage_end(stage);
     }
-    take_time(device);
+    spend_move_time(device);
     return end_call(device, &call, result);
 }
 

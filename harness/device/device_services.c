@@ -40,7 +40,7 @@ static uint64_t service_clock_ns(void *context)
 }
 
 /* Until the pending event is done or lost. */
-static enum device_result let_pass(struct device *device, uint64_t event, uint64_t due_ns)
+static enum device_result pass_until(struct device *device, uint64_t event, uint64_t due_ns)
 {
     if (device->waiter != NULL) {
         device->waiter->wait(device->waiter->context, event);
@@ -51,7 +51,7 @@ static enum device_result let_pass(struct device *device, uint64_t event, uint64
     return DEVICE_OK;
 }
 
-static enum device_result wait_for(struct device *device, uint64_t event)
+static enum device_result wait_for_event(struct device *device, uint64_t event)
 {
     if (timeline_state(device->timeline, event) == EVENT_UNKNOWN ||
         faults_disturb_wait(&device->faults, device->timeline, event)) {
@@ -61,7 +61,7 @@ static enum device_result wait_for(struct device *device, uint64_t event)
         return DEVICE_OK;
     }
     const uint64_t due_ns = timeline_due_ns(device->timeline, event);
-    return due_ns == DELAY_NEVER ? DEVICE_LOST : let_pass(device, event, due_ns);
+    return due_ns == DELAY_NEVER ? DEVICE_LOST : pass_until(device, event, due_ns);
 }
 
 static enum device_result service_event_wait(void *context, uint64_t event)
@@ -73,7 +73,7 @@ static enum device_result service_event_wait(void *context, uint64_t event)
         return end_call(device, &call, DEVICE_REFUSED);
     }
     const bool is_doubled = faults_strike(&device->faults, FAULT_EVENT_DOUBLED) != NULL;
-    const enum device_result result = wait_for(device, event);
+    const enum device_result result = wait_for_event(device, event);
     device->doubled_count += is_doubled && result == DEVICE_OK;
     return end_call(device, &call, result);
 }
@@ -104,7 +104,7 @@ static void unload_half(struct device *device, uint64_t program)
     device->half_unloaded[device->half_unloaded_count++] = program;
 }
 
-static enum device_result unload(struct device *device, uint64_t program)
+static enum device_result unload_program(struct device *device, uint64_t program)
 {
     if (take_half_unloaded(device, program)) {
         return DEVICE_OK;
@@ -126,7 +126,7 @@ static enum device_result service_unload(void *context, uint64_t program)
     struct device_call call = begin_call(device, DEVICE_CALL_UNLOAD);
     call.from = program;
     return end_call(device, &call,
-                    is_over_bound(device) ? DEVICE_REFUSED : unload(device, program));
+                    is_over_bound(device) ? DEVICE_REFUSED : unload_program(device, program));
 }
 
 /* --- host memory --- */

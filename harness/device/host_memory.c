@@ -34,7 +34,7 @@ void host_memory_init(struct host_memory *memory)
 
 /* --- the table --- */
 
-static size_t home_of(const struct host_memory *memory, const void *user)
+static size_t find_home(const struct host_memory *memory, const void *user)
 {
     const uint64_t mixed = (uint64_t)(uintptr_t)user * UINT64_C(0x9E3779B97F4A7C15);
     return (size_t)(mixed >> 32) & (memory->capacity - 1);
@@ -43,7 +43,7 @@ static size_t home_of(const struct host_memory *memory, const void *user)
 /* The place of the piece, or the free one where it would be. */
 static struct host_piece *table_find(const struct host_memory *memory, const void *user)
 {
-    size_t at = home_of(memory, user);
+    size_t at = find_home(memory, user);
     while (memory->pieces[at].user != NULL && memory->pieces[at].user != user) {
         at = (at + 1) & (memory->capacity - 1);
     }
@@ -83,7 +83,7 @@ static void table_remove(struct host_memory *memory, struct host_piece *piece)
     memory->pieces[hole].user = NULL;
     memory->count--;
     for (size_t at = (hole + 1) & mask; memory->pieces[at].user != NULL; at = (at + 1) & mask) {
-        const size_t home = home_of(memory, memory->pieces[at].user);
+        const size_t home = find_home(memory, memory->pieces[at].user);
         if (((at - home) & mask) >= ((at - hole) & mask)) {
             memory->pieces[hole] = memory->pieces[at];
             memory->pieces[at].user = NULL;

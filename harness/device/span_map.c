@@ -150,7 +150,7 @@ static void split_chunk(struct span_map *map, size_t i)
 }
 
 /* Puts the span at place `at` of chunk i, in whose order it belongs there. */
-static void insert_at(struct span_map *map, size_t i, size_t at, const struct span *span)
+static void insert_in_chunk(struct span_map *map, size_t i, size_t at, const struct span *span)
 {
     if (map->chunks[i]->count == SPAN_CHUNK_COUNT) {
         split_chunk(map, i);
@@ -193,7 +193,7 @@ bool span_map_insert_if_free(struct span_map *map, const struct span *span, stru
         span_map_get(map, &next, other);
         return false;
     }
-    insert_at(map, i, at, span);
+    insert_in_chunk(map, i, at, span);
     return true;
 }
 
@@ -204,7 +204,7 @@ void span_map_insert(struct span_map *map, const struct span *span)
     CHECK(is_free);
 }
 
-static void remove_at(struct span_map *map, const struct span_cursor *cursor)
+static void remove_from_chunk(struct span_map *map, const struct span_cursor *cursor)
 {
     struct span_chunk *chunk = map->chunks[cursor->chunk];
     const size_t at = cursor->index;
@@ -283,7 +283,7 @@ void span_map_erase(struct span_map *map, uint64_t start, uint64_t end)
         if (span.start >= end) {
             return;
         }
-        remove_at(map, &cursor);
+        remove_from_chunk(map, &cursor);
         if (span.start < start) {
             span_map_insert(map, &(struct span){span.start, start, span.owner, span.offset});
         }
@@ -308,7 +308,7 @@ void span_map_erase_owner(struct span_map *map, uint64_t start, uint64_t end, ui
             return;
         }
         if (span.owner == owner && span.start >= start && span.end <= end) {
-            remove_at(map, &cursor);
+            remove_from_chunk(map, &cursor);
         } else if (span.owner == owner) {
             span_map_erase(map, start, span.end < end ? span.end : end);
         }

@@ -68,7 +68,7 @@ uint64_t timeline_now_ns(const struct timeline *timeline)
     return timeline->now_ns;
 }
 
-static bool due_is_before(const struct due *a, const struct due *b)
+static bool is_due_before(const struct due *a, const struct due *b)
 {
     return a->due_ns != b->due_ns ? a->due_ns < b->due_ns : a->event < b->event;
 }
@@ -78,7 +78,7 @@ static void heap_push(struct timeline *timeline, struct due due)
     timeline->heap = array_grown(timeline->heap, timeline->heap_count, &timeline->heap_capacity,
                                  sizeof due);
     size_t i = timeline->heap_count++;
-    while (i > 0 && due_is_before(&due, &timeline->heap[(i - 1) / 2])) {
+    while (i > 0 && is_due_before(&due, &timeline->heap[(i - 1) / 2])) {
         timeline->heap[i] = timeline->heap[(i - 1) / 2];
         i = (i - 1) / 2;
     }
@@ -91,8 +91,8 @@ static void heap_pop(struct timeline *timeline)
     const struct due last = heap[--timeline->heap_count];
     size_t i = 0;
     for (size_t child = 1; child < timeline->heap_count; child = 2 * i + 1) {
-        child += child + 1 < timeline->heap_count && due_is_before(&heap[child + 1], &heap[child]);
-        if (!due_is_before(&heap[child], &last)) {
+        child += child + 1 < timeline->heap_count && is_due_before(&heap[child + 1], &heap[child]);
+        if (!is_due_before(&heap[child], &last)) {
             break;
         }
         heap[i] = heap[child];
@@ -101,7 +101,7 @@ static void heap_pop(struct timeline *timeline)
     heap[i] = last;
 }
 
-static uint64_t due_after(const struct timeline *timeline, uint64_t delay_ns)
+static uint64_t compute_due(const struct timeline *timeline, uint64_t delay_ns)
 {
     uint64_t due_ns = 0;
     if (delay_ns == DELAY_NEVER || __builtin_add_overflow(timeline->now_ns, delay_ns, &due_ns)) {
@@ -138,7 +138,7 @@ void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
     timeline->events[event].state = EVENT_PENDING;
     timeline->events[event].pending_index = (uint32_t)timeline->pending_count;
     timeline->pending[timeline->pending_count++] = event;
-    set_due(timeline, event, due_after(timeline, delay_ns));
+    set_due(timeline, event, compute_due(timeline, delay_ns));
     if (delay_ns == 0) {
         timeline_complete(timeline, event);
     }
@@ -147,7 +147,7 @@ void timeline_add(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
 void timeline_start(struct timeline *timeline, uint64_t event, uint64_t delay_ns)
 {
     CHECK(timeline_state(timeline, event) == EVENT_PENDING);
-    set_due(timeline, event, due_after(timeline, delay_ns));
+    set_due(timeline, event, compute_due(timeline, delay_ns));
     if (delay_ns == 0 && !timeline->events[event].is_lost) {
         timeline_complete(timeline, event);
     }
@@ -209,7 +209,7 @@ static void advance_to(struct timeline *timeline, uint64_t to_ns)
 
 void timeline_advance(struct timeline *timeline, uint64_t delay_ns)
 {
-    const uint64_t to_ns = due_after(timeline, delay_ns);
+    const uint64_t to_ns = compute_due(timeline, delay_ns);
     if (to_ns != DELAY_NEVER) {
         advance_to(timeline, to_ns);
     }
@@ -263,7 +263,7 @@ uint64_t timeline_last_due(const struct timeline *timeline, uint64_t event)
         const uint64_t other = timeline->pending[i];
         const struct due due = {timeline->events[other].due_ns, other};
         if (other != event && is_coming(timeline, other) &&
-            (last.event == 0 || due_is_before(&last, &due))) {
+            (last.event == 0 || is_due_before(&last, &due))) {
             last = due;
         }
     }
@@ -274,7 +274,7 @@ static int compare_dues(const void *a, const void *b)
 {
     const struct due *left = a;
     const struct due *right = b;
-    return due_is_before(left, right) ? -1 : due_is_before(right, left);
+    return is_due_before(left, right) ? -1 : is_due_before(right, left);
 }
 
 void timeline_complete_others(struct timeline *timeline, uint64_t event)
@@ -348,7 +348,7 @@ void timeline_start_collective(struct timeline *timeline, uint64_t event, uint16
             timeline_complete(
                 timeline, member); /* as in timeline_start: what is pending is due later than now */
         } else {
-            set_due(timeline, member, due_after(timeline, collective->members[k].delay_ns));
+            set_due(timeline, member, compute_due(timeline, collective->members[k].delay_ns));
         }
     }
     *collective = timeline->collectives[--timeline->collective_count];

@@ -3,7 +3,7 @@
 #include "harness/device/span_map.h"
 #include "harness/model/model.h"
 
-static uint64_t pair_bytes(const struct model *model, const struct block *block)
+static uint64_t sum_pair(const struct model *model, const struct block *block)
 {
     struct span above;
     const uint64_t end = block->address + block->size_bytes;
@@ -12,7 +12,7 @@ static uint64_t pair_bytes(const struct model *model, const struct block *block)
     return block->size_bytes + (is_touched ? above.end - above.start : 0);
 }
 
-static uint64_t base_bytes(const struct fit *fit, const struct model *model)
+static uint64_t find_base(const struct fit *fit, const struct model *model)
 {
     const size_t count = model_live_count(model);
     switch ((enum fit_kind)fit->kind) {
@@ -27,13 +27,13 @@ static uint64_t base_bytes(const struct fit *fit, const struct model *model)
                           : model_live(model, fit->index % count)->size_bytes;
     default:
         return count == 0 ? model_granule_bytes(model)
-                          : pair_bytes(model, model_live(model, fit->index % count));
+                          : sum_pair(model, model_live(model, fit->index % count));
     }
 }
 
 uint64_t fit_bytes(const struct fit *fit, const struct model *model)
 {
-    const uint64_t base = base_bytes(fit, model);
+    const uint64_t base = find_base(fit, model);
     /* Neither product nor sum can overflow: 2^31 granules of at most 1 GiB, in a device of at most
      * 2^50 bytes. */
     const int64_t size = (int64_t)base + fit->granules * (int64_t)model_granule_bytes(model);

@@ -19,7 +19,7 @@ static uint32_t take_slot(struct model *model)
     return (uint32_t)model->block_count++;
 }
 
-static void give_slot(struct model *model, uint32_t slot)
+static void release_slot(struct model *model, uint32_t slot)
 {
     struct block *block = &model->blocks[slot];
     CHECK(block->live_index == SLOT_NONE);
@@ -30,14 +30,14 @@ static void give_slot(struct model *model, uint32_t slot)
 
 /* --- lists that know a block's place: it is in at most one of live, programs and dying --- */
 
-static void list_add(struct model *model, struct slot_list *list, uint32_t slot)
+static void add_to_list(struct model *model, struct slot_list *list, uint32_t slot)
 {
     CHECK(model->blocks[slot].live_index == SLOT_NONE);
     model->blocks[slot].live_index = (uint32_t)list->count;
     slot_list_add(list, slot);
 }
 
-static void list_remove(struct model *model, struct slot_list *list, uint32_t slot)
+static void remove_from_list(struct model *model, struct slot_list *list, uint32_t slot)
 {
     const uint32_t index = model->blocks[slot].live_index;
     CHECK(slot_list_at(list, index) == slot);
@@ -48,14 +48,14 @@ static void list_remove(struct model *model, struct slot_list *list, uint32_t sl
 }
 
 /* Of what its client may name. */
-static struct slot_list *list_of(struct model *model, enum block_kind kind)
+static struct slot_list *find_list(struct model *model, enum block_kind kind)
 {
     return kind == BLOCK_PROGRAM ? &model->programs : &model->live;
 }
 
 /* --- what ops do --- */
 
-static struct block block_made(uint32_t op, const struct model_new *what,
+static struct block make_block(uint32_t op, const struct model_new *what,
                                const struct target_block *at)
 {
     return (struct block){
@@ -84,10 +84,10 @@ bool model_add(struct model *model, const struct model_new *what, const struct t
         slot_list_add(&model->free_slots, taken);
         return false;
     }
-    model->blocks[taken] = block_made(model->op, what, at);
+    model->blocks[taken] = make_block(model->op, what, at);
     if (what->kind != BLOCK_RETIRED) {
         map_op(model, model->op, taken);
-        list_add(model, list_of(model, what->kind), taken);
+        add_to_list(model, find_list(model, what->kind), taken);
     }
     model_count_placed(model, &model->blocks[taken]);
     *slot = taken;
@@ -102,23 +102,23 @@ void model_settle(struct model *model, uint32_t slot)
         return;
     }
     model_displace(model, slot);
-    list_remove(model, &model->dying, slot);
+    remove_from_list(model, &model->dying, slot);
     block->state = BLOCK_GONE;
-    give_slot(model, slot);
+    release_slot(model, slot);
 }
 
 void model_free(struct model *model, uint32_t slot, uint64_t event)
 {
     struct block *block = &model->blocks[slot];
     CHECK(block->is_known);
-    list_remove(model, list_of(model, block->kind), slot);
+    remove_from_list(model, find_list(model, block->kind), slot);
     block->is_known = false;
     if (block->state == BLOCK_GONE) { /* an evicted program */
-        give_slot(model, slot);
+        release_slot(model, slot);
         return;
     }
     block->state = BLOCK_DYING;
-    list_add(model, &model->dying, slot);
+    add_to_list(model, &model->dying, slot);
     if (event != 0 && model_is_pending(model, event)) {
         block->wait_count++;
         model_await(model, slot, event, false);

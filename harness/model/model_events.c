@@ -3,7 +3,7 @@
 #include "harness/device/timeline.h"
 
 /* The first that waits for the event; SLOT_NONE: none does. */
-static uint32_t first_waiter(const struct waiter_lists *waiters, uint64_t event)
+static uint32_t find_first_waiter(const struct waiter_lists *waiters, uint64_t event)
 {
     return event < waiters->head_capacity ? waiters->heads[event] : SLOT_NONE;
 }
@@ -45,7 +45,7 @@ void model_use(struct model *model, uint32_t slot, uint64_t event)
     }
 }
 
-static void end_use(struct model *model, uint32_t slot)
+static void end_one_use(struct model *model, uint32_t slot)
 {
     struct block *block = &model->blocks[slot];
     CHECK(block->use_count > 0);
@@ -64,7 +64,7 @@ void model_complete(struct model *model, uint64_t event)
     struct waiter_lists *waiters = &model->waiters;
     CHECK(timeline_completed_at(model->timeline, model->completed_count) == event);
     model->completed_count++;
-    uint32_t node = first_waiter(waiters, event);
+    uint32_t node = find_first_waiter(waiters, event);
     if (node == SLOT_NONE) {
         return;
     }
@@ -74,7 +74,7 @@ void model_complete(struct model *model, uint64_t event)
         waiters->nodes[node].next = waiters->free_node;
         waiters->free_node = node;
         if (waiter.is_use) {
-            end_use(model, waiter.slot);
+            end_one_use(model, waiter.slot);
         } else {
             model->blocks[waiter.slot].wait_count--;
             model_settle(model, waiter.slot);
@@ -89,7 +89,7 @@ void model_complete(struct model *model, uint64_t event)
 static void raise_waiters(const struct waiter_lists *waiters, uint64_t event, uint64_t due_ns,
                           uint64_t *wait_due_ns, uint64_t *use_due_ns)
 {
-    uint32_t node = first_waiter(waiters, event);
+    uint32_t node = find_first_waiter(waiters, event);
     for (; node != SLOT_NONE; node = waiters->nodes[node].next) {
         const struct waiter *waiter = &waiters->nodes[node];
         raise_to(&wait_due_ns[waiter->slot], due_ns);
@@ -99,7 +99,8 @@ static void raise_waiters(const struct waiter_lists *waiters, uint64_t event, ui
     }
 }
 
-static void raise_all(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
+static void raise_all_waiters(const struct model *model, uint64_t *wait_due_ns,
+                              uint64_t *use_due_ns)
 {
     const struct waiter_lists *waiters = &model->waiters;
     /* What is done but was not taken in yet was unfinished at the instant that the model shows. */
@@ -116,10 +117,11 @@ static void raise_all(const struct model *model, uint64_t *wait_due_ns, uint64_t
 }
 
 /* Whether a free that waiting can end waits for the event: whoever drains awaits it. */
-static bool is_awaited(const struct model *model, uint64_t event, const uint64_t *wait_due_ns)
+static bool is_awaited_by_free(const struct model *model, uint64_t event,
+                               const uint64_t *wait_due_ns)
 {
     const struct waiter_lists *waiters = &model->waiters;
-    uint32_t node = first_waiter(waiters, event);
+    uint32_t node = find_first_waiter(waiters, event);
     for (; node != SLOT_NONE; node = waiters->nodes[node].next) {
         const uint32_t slot = waiters->nodes[node].slot;
         const struct block *block = &model->blocks[slot];
@@ -133,7 +135,7 @@ static bool is_awaited(const struct model *model, uint64_t event, const uint64_t
 
 /* Events that complete in any order have no times: to await one tells nothing of another.  A use
  * ends by draining only when its own event is among those that are awaited. */
-static void forget_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
+static void forget_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t *use_due_ns)
 {
     const struct waiter_lists *waiters = &model->waiters;
     memset(use_due_ns, 0, model->block_count * sizeof *use_due_ns);
@@ -147,7 +149,7 @@ static void forget_times(const struct model *model, uint64_t *wait_due_ns, uint6
         if (first == SLOT_NONE) {
             continue;
         }
-        const uint64_t due_ns = is_awaited(model, event, wait_due_ns) ? 1 : DELAY_NEVER;
+        const uint64_t due_ns = is_awaited_by_free(model, event, wait_due_ns) ? 1 : DELAY_NEVER;
         for (uint32_t node = first; node != SLOT_NONE; node = waiters->nodes[node].next) {
             if (waiters->nodes[node].is_use) {
                 raise_to(&use_due_ns[waiters->nodes[node].slot], due_ns);
@@ -163,8 +165,8 @@ void model_due_times(const struct model *model, uint64_t *wait_due_ns, uint64_t 
     }
     memset(wait_due_ns, 0, model->block_count * sizeof *wait_due_ns);
     memset(use_due_ns, 0, model->block_count * sizeof *use_due_ns);
-    raise_all(model, wait_due_ns, use_due_ns);
+    raise_all_waiters(model, wait_due_ns, use_due_ns);
     if (model->is_unordered) {
-        forget_times(model, wait_due_ns, use_due_ns);
+        forget_due_times(model, wait_due_ns, use_due_ns);
     }
 }

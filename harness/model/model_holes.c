@@ -7,7 +7,7 @@ static void add_hole(uint64_t bytes, uint64_t *largest, uint64_t *count)
 }
 
 /* The cache is not part of what the model says: it may be filled through a const pointer. */
-static void know_holes(const struct model *model)
+static void update_holes(const struct model *model)
 {
     if (model->holes_known) {
         return;
@@ -32,18 +32,18 @@ static void know_holes(const struct model *model)
 
 uint64_t model_largest_hole_bytes(const struct model *model)
 {
-    know_holes(model);
+    update_holes(model);
     return model->largest_hole_bytes;
 }
 
 uint64_t model_hole_count(const struct model *model)
 {
-    know_holes(model);
+    update_holes(model);
     return model->hole_count;
 }
 
 /* What model_free_range() finds from `at` up alone. */
-static bool free_range_above(const struct model *model, uint64_t at, uint64_t *start, uint64_t *end)
+static bool find_free_above(const struct model *model, uint64_t at, uint64_t *start, uint64_t *end)
 {
     struct span_cursor cursor;
     struct span span;
@@ -65,5 +65,5 @@ static bool free_range_above(const struct model *model, uint64_t at, uint64_t *s
 
 bool model_free_range(const struct model *model, uint64_t address, uint64_t *start, uint64_t *end)
 {
-    return free_range_above(model, address, start, end) || free_range_above(model, 0, start, end);
+    return find_free_above(model, address, start, end) || find_free_above(model, 0, start, end);
 }

@@ -1,7 +1,7 @@
 #include "harness/model/private/model_state.h"
 
 /* Each absent block is in the list once: a second time would make the sums wrong. */
-static bool absent_hold(const struct model *model, uint64_t *in_use)
+static bool has_sound_absent(const struct model *model, uint64_t *in_use)
 {
     for (size_t i = 0; i < model->absent.count; i++) {
         const struct block *block = &model->blocks[model->absent.slots[i]];
@@ -14,7 +14,7 @@ static bool absent_hold(const struct model *model, uint64_t *in_use)
 }
 
 /* Each range of the map is its block's. */
-static bool placed_hold(const struct model *model, uint64_t *in_use)
+static bool has_sound_places(const struct model *model, uint64_t *in_use)
 {
     struct span_cursor cursor;
     struct span span;
@@ -34,7 +34,7 @@ static bool placed_hold(const struct model *model, uint64_t *in_use)
 bool model_invariants_hold(const struct model *model)
 {
     uint64_t in_use = 0;
-    return span_map_invariants_hold(&model->map) && absent_hold(model, &in_use) &&
+    return span_map_invariants_hold(&model->map) && has_sound_absent(model, &in_use) &&
            model->map.count + model->absent.count == model->counters.block_count &&
-           placed_hold(model, &in_use) && in_use == model->counters.in_use_bytes;
+           has_sound_places(model, &in_use) && in_use == model->counters.in_use_bytes;
 }

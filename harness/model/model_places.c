@@ -95,7 +95,7 @@ static int compare_spans(const void *a, const void *b)
 }
 
 /* Where the blocks will be, in ascending order; the caller frees it. */
-static struct span *moved_spans(const struct model *model, const uint64_t *addresses)
+static struct span *make_moved_spans(const struct model *model, const uint64_t *addresses)
 {
     struct span *spans = malloc((model->map.count + 1) * sizeof *spans);
     CHECK(spans != NULL);
@@ -113,7 +113,7 @@ static struct span *moved_spans(const struct model *model, const uint64_t *addre
 }
 
 /* The first that begins before the one below it has ended; count when there is none. */
-static size_t first_in_the_way(const struct span *spans, size_t count)
+static size_t find_overlap(const struct span *spans, size_t count)
 {
     size_t i = 1;
     while (i < count && spans[i].start >= spans[i - 1].end) {
@@ -125,8 +125,8 @@ static size_t first_in_the_way(const struct span *spans, size_t count)
 bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *slot)
 {
     const size_t count = model->map.count;
-    struct span *spans = moved_spans(model, addresses);
-    const size_t wrong = first_in_the_way(spans, count);
+    struct span *spans = make_moved_spans(model, addresses);
+    const size_t wrong = find_overlap(spans, count);
     if (wrong < count) {
         *slot = (uint32_t)spans[wrong].owner;
         free(spans);
