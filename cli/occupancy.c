@@ -1,6 +1,6 @@
 #include "cli/occupancy.h"
 
-#include "harness/model/model_update.h"
+#include "harness/model/model.h"
 
 #include <string.h>
 

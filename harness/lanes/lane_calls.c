@@ -1,4 +1,4 @@
-#include "harness/lanes/lane_calls.h"
+#include "harness/lanes/private/lane_calls.h"
 
 #include "harness/base/check.h"
 #include "harness/rules/judge_overlap.h"

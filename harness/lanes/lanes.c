@@ -4,7 +4,7 @@
 #include "explore/pthreads.h"
 #include "explore/strategy_replay.h"
 #include "harness/base/check.h"
-#include "harness/lanes/lanes_parts.h"
+#include "harness/lanes/private/lanes_state.h"
 #include "harness/run/trial.h"
 
 #include <stddef.h>

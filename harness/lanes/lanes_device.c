@@ -1,9 +1,10 @@
-#include "harness/lanes/lanes_parts.h"
+#include "harness/lanes/private/lanes_state.h"
 
 #include "explore/order.h"
 #include "harness/base/check.h"
 #include "harness/device/timeline.h"
-#include "harness/lanes/lanes_events.h"
+#include "harness/lanes/lanes.h"
+#include "harness/lanes/private/lanes_events.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "harness/lanes/lanes_events.h"
+#include "harness/lanes/private/lanes_events.h"
 
 #include "harness/device/timeline.h"
 

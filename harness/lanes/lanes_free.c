@@ -3,7 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/call/driver.h"
 #include "harness/call/progress.h"
-#include "harness/lanes/lanes_free_parts.h"
+#include "harness/lanes/private/lanes_free_state.h"
 #include "harness/run/trial.h"
 
 #include <sched.h>

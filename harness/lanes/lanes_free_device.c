@@ -1,8 +1,9 @@
-#include "harness/lanes/lanes_free_parts.h"
+#include "harness/lanes/private/lanes_free_state.h"
 
 #include "harness/base/check.h"
 #include "harness/device/timeline.h"
-#include "harness/lanes/lanes_events.h"
+#include "harness/lanes/lanes_free.h"
+#include "harness/lanes/private/lanes_events.h"
 
 #include <time.h>
 

@@ -1,9 +1,10 @@
-#include "harness/lanes/lanes_parts.h"
+#include "harness/lanes/private/lanes_state.h"
 
 #include "explore/order.h"
 #include "explore/pthreads.h"
 #include "harness/call/driver.h"
 #include "harness/call/progress.h"
+#include "harness/lanes/lanes.h"
 
 /* --- what lanes know --- */
 

@@ -1,6 +1,6 @@
 /* Reads the text of an .ops file line by line; the printer is its neighbour ops_file.c. */
+#include "harness/op/private/ops_parse.h"
 #include "harness/base/array.h"
-#include "harness/op/ops_parse_parts.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "harness/op/ops_parse_parts.h"
+#include "harness/op/private/ops_parse.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -2,9 +2,9 @@
 
 #include "harness/base/check.h"
 #include "harness/base/size.h"
-#include "harness/oracle/plan.h"
+#include "harness/oracle/private/plan.h"
+#include "harness/oracle/private/repack.h"
 #include "harness/oracle/reach.h"
-#include "harness/oracle/repack.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "harness/oracle/plan_layout.h"
+#include "harness/oracle/private/plan_layout.h"
 
 #include "harness/base/align.h"
 #include "harness/base/array.h"

@@ -2,7 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/lanes/lanes.h"
-#include "harness/shrink/shrink_parts.h"
+#include "harness/shrink/private/shrink_state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Fewer switches and lanes of a list whose ops belong to several client threads. */
 #include "harness/lanes/lanes.h"
-#include "harness/shrink/shrink_parts.h"
+#include "harness/shrink/private/shrink_state.h"
+#include "harness/shrink/shrink.h"
 
 /* Where the schedule begins: it stands at the end of a list that ran. */
 static size_t schedule_start(const struct op_list *ops)

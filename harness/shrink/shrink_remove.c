@@ -1,6 +1,7 @@
 /* Fewer ops: what has nothing to do with the op that broke, then chunks, then one by one. */
 #include "harness/lanes/lanes.h"
-#include "harness/shrink/shrink_parts.h"
+#include "harness/shrink/private/shrink_state.h"
+#include "harness/shrink/shrink.h"
 
 #include <string.h>
 

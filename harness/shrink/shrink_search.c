@@ -1,7 +1,10 @@
 /* A local search from a list of which no single op can go: edits that drop several ops at once, or
  * exchange one thing for another so that something else can go later.  All chance has one seed, so
  * the same list takes the same way. */
-#include "harness/shrink/shrink_parts.h"
+#include "harness/shrink/private/shrink_state.h"
+
+#include "harness/base/random.h"
+#include "harness/shrink/shrink.h"
 
 #include <string.h>
 

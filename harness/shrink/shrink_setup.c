@@ -1,5 +1,7 @@
 /* A simpler device: fewer hosts, and all of it to a smaller scale. */
-#include "harness/shrink/shrink_parts.h"
+#include "harness/shrink/private/shrink_state.h"
+
+#include "harness/shrink/shrink.h"
 
 static uint64_t scale_down(uint64_t bytes, uint64_t granule, unsigned shift)
 {

@@ -1,5 +1,7 @@
 /* Simpler ops: requests that become one, and simpler numbers. */
-#include "harness/shrink/shrink_parts.h"
+#include "harness/shrink/private/shrink_state.h"
+
+#include "harness/shrink/shrink.h"
 
 /* Drops request i and lets request k ask for both sizes: the heap stays as full. */
 static bool try_merge(struct shrinker *shrinker, size_t i, size_t k)

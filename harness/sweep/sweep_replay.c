@@ -1,4 +1,4 @@
-#include "harness/sweep/sweep_replay.h"
+#include "harness/sweep/private/sweep_replay.h"
 
 #include "harness/base/check.h"
 #include "harness/device/device.h"

@@ -1,4 +1,4 @@
-#include "harness/oracle/packing/packing_search.h"
+#include "harness/oracle/packing/private/packing_search.h"
 
 #include "harness/base/check.h"
 

@@ -1,4 +1,4 @@
-#include "harness/oracle/packing/packing_search.h"
+#include "harness/oracle/packing/private/packing_search.h"
 
 /* With sizes and bins divided by a unit and rounded down, a bin still holds no more than its own
  * quotient.  Rounding takes from bins and items alike, so the unit refutes when it takes more from

@@ -1,9 +1,9 @@
-#include "harness/oracle/plan.h"
+#include "harness/oracle/private/plan.h"
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"
-#include "harness/oracle/plan_layout.h"
-#include "harness/oracle/plan_moves.h"
+#include "harness/oracle/private/plan_layout.h"
+#include "harness/oracle/private/plan_moves.h"
 
 #include <stdlib.h>
 

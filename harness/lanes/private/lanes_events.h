@@ -1,7 +1,7 @@
 /* The events that lanes wait for, in the order in which the device completes them when nobody
  * decides otherwise. */
-#ifndef HARNESS_LANES_LANES_EVENTS_H
-#define HARNESS_LANES_LANES_EVENTS_H
+#ifndef HARNESS_LANES_PRIVATE_LANES_EVENTS_H
+#define HARNESS_LANES_PRIVATE_LANES_EVENTS_H
 
 #include "harness/device/device.h"
 

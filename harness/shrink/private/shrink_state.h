@@ -1,10 +1,12 @@
-/* Shrinking while it is under way, as its passes share it.  Only shrink.c and its parts include it:
- * shrink_lanes.c, shrink_remove.c, shrink_search.c, shrink_setup.c and shrink_simplify.c. */
-#ifndef HARNESS_SHRINK_SHRINK_PARTS_H
-#define HARNESS_SHRINK_SHRINK_PARTS_H
+/* Shrinking while it is under way, as its passes share it. */
+#ifndef HARNESS_SHRINK_PRIVATE_SHRINK_STATE_H
+#define HARNESS_SHRINK_PRIVATE_SHRINK_STATE_H
 
-#include "harness/base/random.h"
-#include "harness/shrink/shrink.h"
+#include "harness/op/op.h"
+
+struct setup;
+struct shrink_result;
+struct shrink_try;
 
 struct shrinker {
     const struct shrink_try *attempt;

@@ -1,15 +1,18 @@
-/* A free run of lanes, as its parts share it: the lanes with their calls (lanes_free.c) and the
- * device that goes on beside them (lanes_free_device.c).  Only these include it. */
-#ifndef HARNESS_LANES_LANES_FREE_PARTS_H
-#define HARNESS_LANES_LANES_FREE_PARTS_H
+/* A free run of lanes, as these share it: the lanes with their calls (lanes_free.c) and the device
+ * that goes on beside them (lanes_free_device.c). */
+#ifndef HARNESS_LANES_PRIVATE_LANES_FREE_STATE_H
+#define HARNESS_LANES_PRIVATE_LANES_FREE_STATE_H
 
 #include "harness/base/random.h"
 #include "harness/device/device_guard.h"
-#include "harness/lanes/lane_calls.h"
-#include "harness/lanes/lanes_free.h"
+#include "harness/lanes/lanes_list.h"
+#include "harness/lanes/private/lane_calls.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+
+struct lanes_plan;
+struct lanes_free_found;
 
 struct free_lane {
     struct free_lanes *lanes;

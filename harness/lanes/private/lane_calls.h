@@ -1,8 +1,8 @@
 /* The calls of a run with lanes, whoever decides which lane goes on: what the clients know, which
  * ops have returned, which calls met, and their judgement once none is under way.  For one thread
- * at a time.  Only what runs lanes includes it. */
-#ifndef HARNESS_LANES_LANE_CALLS_H
-#define HARNESS_LANES_LANE_CALLS_H
+ * at a time. */
+#ifndef HARNESS_LANES_PRIVATE_LANE_CALLS_H
+#define HARNESS_LANES_PRIVATE_LANE_CALLS_H
 
 #include "harness/call/clients.h"
 #include "harness/rules/overlap.h"

@@ -1,7 +1,7 @@
 /* One replay of a sweep: the list with a fault in it, and what is put in after each op that the
  * fault strikes. */
-#ifndef HARNESS_SWEEP_SWEEP_REPLAY_H
-#define HARNESS_SWEEP_SWEEP_REPLAY_H
+#ifndef HARNESS_SWEEP_PRIVATE_SWEEP_REPLAY_H
+#define HARNESS_SWEEP_PRIVATE_SWEEP_REPLAY_H
 
 #include "harness/sweep/sweep.h"
 

@@ -1,10 +1,10 @@
 /* Where everything goes in a reached state so that the request has its place, with few bytes moved.
- * Only plan.c includes it. */
-#ifndef HARNESS_ORACLE_PLAN_LAYOUT_H
-#define HARNESS_ORACLE_PLAN_LAYOUT_H
+ */
+#ifndef HARNESS_ORACLE_PRIVATE_PLAN_LAYOUT_H
+#define HARNESS_ORACLE_PRIVATE_PLAN_LAYOUT_H
 
-#include "harness/oracle/plan.h"
-#include "harness/oracle/repack.h"
+#include "harness/oracle/private/plan.h"
+#include "harness/oracle/private/repack.h"
 
 /* A run of free bytes. */
 struct layout_hole {

@@ -1,175 +1,13 @@
-#include "harness/run/run.h"
-
+/* Ops one by one: each is called, observed, judged and counted. */
 #include "harness/base/check.h"
 #include "harness/base/hash.h"
 #include "harness/call/driver.h"
 #include "harness/call/progress.h"
 #include "harness/device/timeline.h"
 #include "harness/model/model_update.h"
-#include "harness/oracle/certificate.h"
-#include "harness/rules/judge.h"
-#include "harness/run/growth.h"
-#include "harness/run/probe_watch.h"
 #include "harness/run/run_state.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-/* --- life --- */
-
-static bool open_hosts(struct run *run, const struct target *target, struct device_guard *guard,
-                       char reason[RUN_REASON_BYTES])
-{
-    for (uint32_t i = 0; i < run->setup.host_count; i++) {
-        run->hosts[i].guard = guard;
-        if (!host_open(&run->hosts[i], (uint8_t)i, target, &run->setup, run->timeline, reason,
-                       RUN_REASON_BYTES)) {
-            return false;
-        }
-        run->models[i] = run->hosts[i].model;
-        growth_init(&run->growth[i]);
-    }
-    return true;
-}
-
-/* A chip's capacity is rounded down to the granule; a capacity that the user gave is not. */
-static void complete_capacity(struct setup *setup)
-{
-    const struct chip *chip = chip_find(setup->chip);
-    if (chip != NULL &&
-        (setup->capacity_bytes == 0 || setup->capacity_bytes == chip->capacity_bytes)) {
-        const uint64_t granule = setup->granule_bytes == 0 ? 1 : setup->granule_bytes;
-        setup->capacity_bytes = chip->capacity_bytes / granule * granule;
-    }
-}
-
-/* growth has room for as many hosts as the run had at most: large, and growth_init() is all that it
- * needs. */
-static void take_setup(struct run *run, const struct setup *setup)
-{
-    CHECK(setup->host_count >= 1);
-    CHECK(setup->host_count <= OP_HOST_COUNT_MAX);
-    if (setup->host_count > run->growth_count) {
-        free(run->growth);
-        run->growth = malloc(setup->host_count * sizeof *run->growth);
-        CHECK(run->growth != NULL);
-        run->growth_count = setup->host_count;
-    }
-    setup_copy(&run->setup, setup);
-    complete_capacity(&run->setup);
-    CHECK(run->setup.capacity_bytes >= 1);
-}
-
-static struct run *allocate(const struct setup *setup)
-{
-    struct run *run = calloc(1, sizeof *run);
-    CHECK(run != NULL);
-    take_setup(run, setup);
-    op_list_init(&run->ops);
-    judge_init(&run->judge);
-    return run;
-}
-
-/* NULL: the target refused; the run is gone. */
-static struct run *begin(struct run *run, const struct target *target, struct device_guard *guard,
-                         char reason[RUN_REASON_BYTES])
-{
-    run->timeline = timeline_create();
-    run->digest = HASH_START;
-    if (!open_hosts(run, target, guard, reason)) {
-        run_destroy(run);
-        return NULL;
-    }
-    run->setup.granule_bytes = run->hosts[0].contract.granule_bytes;
-    run->judge.hosts = run->hosts;
-    run->judge.host_count = run->setup.host_count;
-    run->judge.timeline = run->timeline;
-    run->judge.ops = &run->ops;
-    run->judge.looks_back = !run->promises_only || run->setup.has_regret_max;
-    run->judge.nodes_max = run->setup.search_nodes_max;
-    run->judge.verdict = &run->verdict;
-    run->judge.message = run->message;
-    return run;
-}
-
-struct run *run_create(const struct target *target, const struct setup *setup,
-                       char reason[RUN_REASON_BYTES])
-{
-    return begin(allocate(setup), target, NULL, reason);
-}
-
-struct run *run_create_guarded(const struct target *target, const struct setup *setup,
-                               struct device_guard *guard, char reason[RUN_REASON_BYTES])
-{
-    return begin(allocate(setup), target, guard, reason);
-}
-
-static void close_hosts(struct run *run)
-{
-    for (uint32_t i = 0; i < run->setup.host_count; i++) {
-        if (run->hosts[i].device != NULL) {
-            host_deinit(&run->hosts[i]);
-        }
-    }
-    timeline_destroy(run->timeline);
-    run->timeline = NULL;
-}
-
-void run_destroy(struct run *run)
-{
-    if (run == NULL) {
-        return;
-    }
-    close_hosts(run);
-    judge_deinit(&run->judge);
-    op_list_deinit(&run->ops);
-    free(run->growth);
-    free(run);
-}
-
-void run_end(struct run *run)
-{
-    close_hosts(run);
-    judge_reset(&run->judge);
-    op_list_clear(&run->ops);
-    run->watch = (struct probe_watch){0};
-    memset(&run->verdict, 0, sizeof run->verdict);
-    memset(&run->observation, 0, sizeof run->observation);
-    memset(&run->totals, 0, sizeof run->totals);
-    run->message[0] = '\0';
-    run->unrecorded_count = 0;
-    run->is_broken = false;
-}
-
-struct run *run_begin_again(struct run *run, const struct target *target, const struct setup *setup,
-                            char reason[RUN_REASON_BYTES])
-{
-    CHECK(run->timeline == NULL);
-    CHECK(run->setup.host_count == setup->host_count);
-    run->setup.granule_bytes = setup->granule_bytes; /* it may be the target's to choose */
-    return begin(run, target, NULL, reason);
-}
-
-struct run *run_begin_other(struct run *run, const struct target *target, const struct setup *setup,
-                            char reason[RUN_REASON_BYTES])
-{
-    CHECK(run->timeline == NULL);
-    take_setup(run, setup);
-    return begin(run, target, NULL, reason);
-}
-
-void run_judge_promises_only(struct run *run)
-{
-    run->promises_only = true;
-}
-
-void run_abandon(struct run *run)
-{
-    for (uint32_t i = 0; i < run->setup.host_count; i++) {
-        run->hosts[i].instance = NULL;
-    }
-    run_destroy(run);
-}
 
 /* --- observing --- */
 
@@ -217,7 +55,7 @@ static void count_device_calls(struct run *run, const struct device *device,
     run->totals.evictions += seen->unload_count;
 }
 
-static void observe(struct run *run, const struct call *call, const char *message)
+static void observe_call(struct run *run, const struct call *call, const char *message)
 {
     struct observation *seen = &run->observation;
     memset(seen, 0, sizeof *seen);
@@ -235,7 +73,7 @@ static void observe(struct run *run, const struct call *call, const char *messag
     }
 }
 
-static void observe_after(struct run *run, const struct host *host)
+static void observe_counters(struct run *run, const struct host *host)
 {
     struct observation *seen = &run->observation;
     seen->now_ns = timeline_now_ns(run->timeline);
@@ -281,7 +119,7 @@ static void count_verdict(struct run *run, const struct call *call)
 }
 
 /* Not after a broken rule: what the op did was not taken in then. */
-static void count_probes(struct run *run, const struct host *host, const struct call *call)
+static void count_hit_probes(struct run *run, const struct host *host, const struct call *call)
 {
     if (run->promises_only || run->verdict.kind == VERDICT_BROKEN) {
         return;
@@ -306,7 +144,7 @@ static void begin_verdict(struct run *run, uint32_t number)
     verdict->reason[0] = '\0';
 }
 
-static void count_call(struct run *run, const struct call *call)
+static void count_op(struct run *run, const struct call *call)
 {
     const uint8_t kind = call->op.kind;
     run->totals.ops += !call->skipped;
@@ -316,14 +154,14 @@ static void count_call(struct run *run, const struct call *call)
 }
 
 /* Whoever chooses the ops goes on as if what the harness does on its own had not been. */
-static void end_op(struct run *run, struct host *host, const struct call *call)
+static void end_taken_op(struct run *run, struct host *host, const struct call *call)
 {
     if (call->op.kind == OP_FAULT || call->op.kind == OP_RETIRE || call->op.kind == OP_SWITCH) {
         model_end_unseen_op(host->model, call->skipped);
     } else {
         model_end_op(host->model, call->result, call->skipped);
     }
-    observe_after(run, host);
+    observe_counters(run, host);
     if (!run->promises_only) {
         growth_sample(&run->growth[host->index], host->model, call->number);
     }
@@ -333,8 +171,8 @@ void run_take_call(struct run *run, struct host *host, const struct call *call, 
 {
     begin_verdict(run, call->number);
     model_begin_op(host->model, call->number);
-    count_call(run, call);
-    observe(run, call, message);
+    count_op(run, call);
+    observe_call(run, call, message);
     count_device_calls(run, host->device, &run->observation);
     if (call->skipped) {
         judge_absorb_all(&run->judge);
@@ -342,21 +180,21 @@ void run_take_call(struct run *run, struct host *host, const struct call *call, 
         judge_call(&run->judge, host, call);
         count_regret(run);
         count_verdict(run, call);
-        count_probes(run, host, call);
+        count_hit_probes(run, host, call);
     }
-    end_op(run, host, call);
+    end_taken_op(run, host, call);
 }
 
 void run_take_overlapping(struct run *run, struct host *host, const struct call *call,
                           const char *message)
 {
-    count_call(run, call);
-    observe(run, call, message);
+    count_op(run, call);
+    observe_call(run, call, message);
     run->judge.has_second_opinion = false;
     if (!call->skipped) {
         count_verdict(run, call);
     }
-    end_op(run, host, call);
+    end_taken_op(run, host, call);
 }
 
 void run_count_device_calls(struct run *run, const struct host *host)
@@ -366,7 +204,7 @@ void run_count_device_calls(struct run *run, const struct host *host)
     run->digest = digest_words(run->digest, &all, sizeof all);
 }
 
-static void step(struct run *run, struct host *host, const struct op *op, uint32_t number)
+static void execute_op(struct run *run, struct host *host, const struct op *op, uint32_t number)
 {
     struct call call;
     model_begin_op(host->model, number);
@@ -391,7 +229,7 @@ const struct verdict *run_step(struct run *run, const struct op *op)
     driver_resolve(host, run->timeline, &resolved);
     const uint32_t number = (uint32_t)run->ops.count;
     op_list_append(&run->ops, &resolved);
-    step(run, host, &resolved, number);
+    execute_op(run, host, &resolved, number);
     return &run->verdict;
 }
 
@@ -401,7 +239,7 @@ static bool finish_step(struct run *run, struct host *host, enum op_kind kind, u
     struct op op = op_make(kind);
     op.ref = ref;
     op.host = host->index;
-    step(run, host, &op, (uint32_t)run->ops.count + run->unrecorded_count++);
+    execute_op(run, host, &op, (uint32_t)run->ops.count + run->unrecorded_count++);
     CHECK(run->observation.skipped == 0); /* it names what the model has: the loops below end */
     return !run->is_broken;
 }
@@ -477,78 +315,4 @@ const struct verdict *run_finish(struct run *run)
     run->totals = before;
     run->totals.broken = broken;
     return &run->verdict;
-}
-
-/* --- reading --- */
-
-bool run_is_broken(const struct run *run)
-{
-    return run->is_broken;
-}
-
-const struct observation *run_observation(const struct run *run)
-{
-    return &run->observation;
-}
-
-const char *run_message(const struct run *run)
-{
-    return run->message;
-}
-
-void run_print_certificate(const struct run *run, FILE *file)
-{
-    const enum verdict_kind kind = run->verdict.kind;
-    struct verdict verdict = {.op = run->verdict.op};
-    CHECK(kind == VERDICT_JUSTIFIED || kind == VERDICT_PREMATURE || kind == VERDICT_UNKNOWN ||
-          kind == VERDICT_DISPUTED);
-    const struct proof *proof = oracle_prove(run->judge.oracle, &run->judge.oom,
-                                             run->judge.nodes_max, &verdict);
-    CHECK(verdict.kind == kind || kind == VERDICT_DISPUTED);
-    certificate_print(&run->judge.oom, proof, &verdict, file);
-}
-
-const struct op_list *run_ops(const struct run *run)
-{
-    return &run->ops;
-}
-
-const struct run_totals *run_totals(const struct run *run)
-{
-    return &run->totals;
-}
-
-const struct setup *run_setup(const struct run *run)
-{
-    return &run->setup;
-}
-
-const struct model *run_model(const struct run *run, uint32_t host)
-{
-    CHECK(host < run->setup.host_count);
-    return run->models[host];
-}
-
-struct device *run_device(const struct run *run, uint32_t host)
-{
-    CHECK(host < run->setup.host_count);
-    return run->hosts[host].device;
-}
-
-uint64_t run_digest(const struct run *run)
-{
-    return run->digest;
-}
-
-void run_view(const struct run *run, struct scenario_view *view)
-{
-    view->hosts = run->models;
-    view->host_count = run->setup.host_count;
-    view->op_number = (uint32_t)run->ops.count;
-}
-
-bool run_growing_tag(const struct run *run, uint32_t host, struct growth *growth)
-{
-    CHECK(host < run->setup.host_count);
-    return growth_find(&run->growth[host], run->models[host], growth);
 }

@@ -1,7 +1,6 @@
-/* Puts moves into an order that can be carried out one after the other.  Only plan.c includes it.
- */
-#ifndef HARNESS_ORACLE_PLAN_MOVES_H
-#define HARNESS_ORACLE_PLAN_MOVES_H
+/* Puts moves into an order that can be carried out one after the other. */
+#ifndef HARNESS_ORACLE_PRIVATE_PLAN_MOVES_H
+#define HARNESS_ORACLE_PRIVATE_PLAN_MOVES_H
 
 #include "harness/device/span_map.h"
 #include "harness/oracle/proof.h"

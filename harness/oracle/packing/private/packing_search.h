@@ -1,7 +1,7 @@
-/* What the parts of harness/packing share: the question without addresses, memory that is kept, the
- * budget and the log.  Only they include it. */
-#ifndef HARNESS_ORACLE_PACKING_PACKING_SEARCH_H
-#define HARNESS_ORACLE_PACKING_PACKING_SEARCH_H
+/* What the files of packing/ share: the question without addresses, memory that is kept, the budget
+ * and the log. */
+#ifndef HARNESS_ORACLE_PACKING_PRIVATE_PACKING_SEARCH_H
+#define HARNESS_ORACLE_PACKING_PRIVATE_PACKING_SEARCH_H
 
 #include "harness/oracle/packing/packing.h"
 

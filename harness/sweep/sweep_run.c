@@ -3,7 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/call/driver.h"
 #include "harness/device/timeline.h"
-#include "harness/sweep/sweep_replay.h"
+#include "harness/sweep/private/sweep_replay.h"
 
 #include <inttypes.h>
 #include <stdio.h>

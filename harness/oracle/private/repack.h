@@ -1,7 +1,7 @@
 /* The question whether movable blocks and request can be packed into the spans of a reached state.
  */
-#ifndef HARNESS_ORACLE_REPACK_H
-#define HARNESS_ORACLE_REPACK_H
+#ifndef HARNESS_ORACLE_PRIVATE_REPACK_H
+#define HARNESS_ORACLE_PRIVATE_REPACK_H
 
 #include "harness/oracle/packing/packing.h"
 #include "harness/oracle/reach.h"

@@ -1,10 +1,12 @@
-/* A run of lanes under a scheduler, as its parts share it: the run itself (lanes.c), the ops of the
- * lanes (lanes_ops.c) and the device that they meet (lanes_device.c).  Only these include it. */
-#ifndef HARNESS_LANES_LANES_PARTS_H
-#define HARNESS_LANES_LANES_PARTS_H
+/* A run of lanes under a scheduler, as these share it: the run itself (lanes.c), the ops of the
+ * lanes (lanes_ops.c) and the device that they meet (lanes_device.c). */
+#ifndef HARNESS_LANES_PRIVATE_LANES_STATE_H
+#define HARNESS_LANES_PRIVATE_LANES_STATE_H
 
-#include "harness/lanes/lane_calls.h"
-#include "harness/lanes/lanes.h"
+#include "harness/lanes/lanes_list.h"
+#include "harness/lanes/private/lane_calls.h"
+
+struct lanes_plan;
 
 struct lanes {
     struct scheduler *scheduler;

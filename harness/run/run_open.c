@@ -1,0 +1,163 @@
+/* How a run begins, and how it ends. */
+#include "harness/run/run_state.h"
+
+#include "harness/base/check.h"
+#include "harness/base/hash.h"
+#include "harness/device/timeline.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool open_hosts(struct run *run, const struct target *target, struct device_guard *guard,
+                       char reason[RUN_REASON_BYTES])
+{
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        run->hosts[i].guard = guard;
+        if (!host_open(&run->hosts[i], (uint8_t)i, target, &run->setup, run->timeline, reason,
+                       RUN_REASON_BYTES)) {
+            return false;
+        }
+        run->models[i] = run->hosts[i].model;
+        growth_init(&run->growth[i]);
+    }
+    return true;
+}
+
+/* A chip's capacity is rounded down to the granule; a capacity that the user gave is not. */
+static void complete_capacity(struct setup *setup)
+{
+    const struct chip *chip = chip_find(setup->chip);
+    if (chip != NULL &&
+        (setup->capacity_bytes == 0 || setup->capacity_bytes == chip->capacity_bytes)) {
+        const uint64_t granule = setup->granule_bytes == 0 ? 1 : setup->granule_bytes;
+        setup->capacity_bytes = chip->capacity_bytes / granule * granule;
+    }
+}
+
+/* growth has room for as many hosts as the run had at most: large, and growth_init() is all that it
+ * needs. */
+static void take_setup(struct run *run, const struct setup *setup)
+{
+    CHECK(setup->host_count >= 1);
+    CHECK(setup->host_count <= OP_HOST_COUNT_MAX);
+    if (setup->host_count > run->growth_count) {
+        free(run->growth);
+        run->growth = malloc(setup->host_count * sizeof *run->growth);
+        CHECK(run->growth != NULL);
+        run->growth_count = setup->host_count;
+    }
+    setup_copy(&run->setup, setup);
+    complete_capacity(&run->setup);
+    CHECK(run->setup.capacity_bytes >= 1);
+}
+
+static struct run *make_run(const struct setup *setup)
+{
+    struct run *run = calloc(1, sizeof *run);
+    CHECK(run != NULL);
+    take_setup(run, setup);
+    op_list_init(&run->ops);
+    judge_init(&run->judge);
+    return run;
+}
+
+/* NULL: the target refused; the run is gone. */
+static struct run *begin_run(struct run *run, const struct target *target,
+                             struct device_guard *guard, char reason[RUN_REASON_BYTES])
+{
+    run->timeline = timeline_create();
+    run->digest = HASH_START;
+    if (!open_hosts(run, target, guard, reason)) {
+        run_destroy(run);
+        return NULL;
+    }
+    run->setup.granule_bytes = run->hosts[0].contract.granule_bytes;
+    run->judge.hosts = run->hosts;
+    run->judge.host_count = run->setup.host_count;
+    run->judge.timeline = run->timeline;
+    run->judge.ops = &run->ops;
+    run->judge.looks_back = !run->promises_only || run->setup.has_regret_max;
+    run->judge.nodes_max = run->setup.search_nodes_max;
+    run->judge.verdict = &run->verdict;
+    run->judge.message = run->message;
+    return run;
+}
+
+struct run *run_create(const struct target *target, const struct setup *setup,
+                       char reason[RUN_REASON_BYTES])
+{
+    return begin_run(make_run(setup), target, NULL, reason);
+}
+
+struct run *run_create_guarded(const struct target *target, const struct setup *setup,
+                               struct device_guard *guard, char reason[RUN_REASON_BYTES])
+{
+    return begin_run(make_run(setup), target, guard, reason);
+}
+
+static void close_hosts(struct run *run)
+{
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        if (run->hosts[i].device != NULL) {
+            host_deinit(&run->hosts[i]);
+        }
+    }
+    timeline_destroy(run->timeline);
+    run->timeline = NULL;
+}
+
+void run_destroy(struct run *run)
+{
+    if (run == NULL) {
+        return;
+    }
+    close_hosts(run);
+    judge_deinit(&run->judge);
+    op_list_deinit(&run->ops);
+    free(run->growth);
+    free(run);
+}
+
+void run_end(struct run *run)
+{
+    close_hosts(run);
+    judge_reset(&run->judge);
+    op_list_clear(&run->ops);
+    run->watch = (struct probe_watch){0};
+    memset(&run->verdict, 0, sizeof run->verdict);
+    memset(&run->observation, 0, sizeof run->observation);
+    memset(&run->totals, 0, sizeof run->totals);
+    run->message[0] = '\0';
+    run->unrecorded_count = 0;
+    run->is_broken = false;
+}
+
+struct run *run_begin_again(struct run *run, const struct target *target, const struct setup *setup,
+                            char reason[RUN_REASON_BYTES])
+{
+    CHECK(run->timeline == NULL);
+    CHECK(run->setup.host_count == setup->host_count);
+    run->setup.granule_bytes = setup->granule_bytes; /* it may be the target's to choose */
+    return begin_run(run, target, NULL, reason);
+}
+
+struct run *run_begin_other(struct run *run, const struct target *target, const struct setup *setup,
+                            char reason[RUN_REASON_BYTES])
+{
+    CHECK(run->timeline == NULL);
+    take_setup(run, setup);
+    return begin_run(run, target, NULL, reason);
+}
+
+void run_judge_promises_only(struct run *run)
+{
+    run->promises_only = true;
+}
+
+void run_abandon(struct run *run)
+{
+    for (uint32_t i = 0; i < run->setup.host_count; i++) {
+        run->hosts[i].instance = NULL;
+    }
+    run_destroy(run);
+}

@@ -1,0 +1,76 @@
+/* What a run shows of itself. */
+#include "harness/base/check.h"
+#include "harness/oracle/certificate.h"
+#include "harness/run/run_state.h"
+
+bool run_is_broken(const struct run *run)
+{
+    return run->is_broken;
+}
+
+const struct observation *run_observation(const struct run *run)
+{
+    return &run->observation;
+}
+
+const char *run_message(const struct run *run)
+{
+    return run->message;
+}
+
+void run_print_certificate(const struct run *run, FILE *file)
+{
+    const enum verdict_kind kind = run->verdict.kind;
+    struct verdict verdict = {.op = run->verdict.op};
+    CHECK(kind == VERDICT_JUSTIFIED || kind == VERDICT_PREMATURE || kind == VERDICT_UNKNOWN ||
+          kind == VERDICT_DISPUTED);
+    const struct proof *proof = oracle_prove(run->judge.oracle, &run->judge.oom,
+                                             run->judge.nodes_max, &verdict);
+    CHECK(verdict.kind == kind || kind == VERDICT_DISPUTED);
+    certificate_print(&run->judge.oom, proof, &verdict, file);
+}
+
+const struct op_list *run_ops(const struct run *run)
+{
+    return &run->ops;
+}
+
+const struct run_totals *run_totals(const struct run *run)
+{
+    return &run->totals;
+}
+
+const struct setup *run_setup(const struct run *run)
+{
+    return &run->setup;
+}
+
+const struct model *run_model(const struct run *run, uint32_t host)
+{
+    CHECK(host < run->setup.host_count);
+    return run->models[host];
+}
+
+struct device *run_device(const struct run *run, uint32_t host)
+{
+    CHECK(host < run->setup.host_count);
+    return run->hosts[host].device;
+}
+
+uint64_t run_digest(const struct run *run)
+{
+    return run->digest;
+}
+
+void run_view(const struct run *run, struct scenario_view *view)
+{
+    view->hosts = run->models;
+    view->host_count = run->setup.host_count;
+    view->op_number = (uint32_t)run->ops.count;
+}
+
+bool run_growing_tag(const struct run *run, uint32_t host, struct growth *growth)
+{
+    CHECK(host < run->setup.host_count);
+    return growth_find(&run->growth[host], run->models[host], growth);
+}
