@@ -3,7 +3,7 @@
 #ifndef CLI_BLOCK_EVENTS_H
 #define CLI_BLOCK_EVENTS_H
 
-#include "formats/export.h"
+#include "formats/export/export.h"
 #include "harness/run/run.h"
 
 struct block_events;

@@ -6,6 +6,7 @@
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
 #include "cli/block_events.h"
+#include "formats/export/export.h"
 #include "cli/recording.h"
 #include "cli/subcommands.h"
 #include "formats/export.h"

@@ -1,7 +1,7 @@
 #include "formats/formats.h"
 
-#include "formats/export.h"
-#include "formats/text.h"
+#include "formats/common/text.h"
+#include "formats/export/export.h"
 #include "harness/base/check.h"
 
 #include <stdarg.h>

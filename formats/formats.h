@@ -31,8 +31,8 @@ struct import_options {
     /* Non-empty fields win over what the text says or the format would assume: chip,
      * capacity_bytes, granule_bytes, target ("" = not fixed), options.  NULL: nothing is fixed. */
     const struct setup *fixed;
-    /* Of request traces (formats/azure_llm.c), which do not say them; 0 = a default, which the
-     * notes name. */
+    /* Of request traces (formats/generic/azure_llm.c), which do not say them; 0 = a default, which
+     * the notes name. */
     uint64_t kv_bytes_per_token, kv_tokens_per_second;
 };
 

@@ -1,6 +1,6 @@
 /* Whether any log with a dump of a BFC allocator is refused with a place and a reason, or becomes
  * ops that are legal, print and read the same, and end in an out-of-memory, as the dump says
- * (formats/bfc.h). */
+ * (formats/bfc/private/bfc.h). */
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
 #include "fuzz/subject.h"

@@ -1,7 +1,7 @@
 /* Whether any log with a report of the compiler, or with our own allocations report, is refused
  * with a place and a reason, or becomes ops that are legal, print and read the same, and make the
  * allocator break no promise; a compiler's report ends in an out-of-memory, as it says
- * (formats/hbm_report.h). */
+ * (formats/xla/private/hbm_report.h). */
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
 #include "fuzz/subject.h"

@@ -1,7 +1,7 @@
 /* Whether any file, packed or not, is refused with a reason or becomes a text: the file's own bytes
  * where it is not packed, the same text at each reading, and not a byte more than is allowed
- * (formats/text.h). */
-#include "formats/text.h"
+ * (formats/common/text.h). */
+#include "formats/common/text.h"
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
 #include "fuzz/text_check.h"

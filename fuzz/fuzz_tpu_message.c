@@ -1,6 +1,6 @@
 /* Whether any log with an out-of-memory message of the runtime is refused with a place and a
  * reason, or becomes ops that are legal, print and read the same, and end in an out-of-memory, as
- * the message did (formats/tpu_message.h). */
+ * the message did (formats/xla/private/tpu_message.h). */
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
 #include "fuzz/subject.h"

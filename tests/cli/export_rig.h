@@ -4,7 +4,7 @@
 #define TESTS_CLI_EXPORT_RIG_H
 
 #include "cli/block_events.h"
-#include "formats/export.h"
+#include "formats/export/export.h"
 #include "harness/run/run.h"
 #include "harness/run/trial.h"
 

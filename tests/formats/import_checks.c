@@ -1,6 +1,6 @@
 #include "tests/formats/import_checks.h"
 
-#include "formats/text.h"
+#include "formats/common/text.h"
 #include "harness/base/random.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/run.h"

@@ -1,6 +1,6 @@
 #include "tests/formats/profile_imports.h"
 
-#include "formats/text.h"
+#include "formats/common/text.h"
 #include "harness/base/random.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/run.h"

@@ -1,8 +1,8 @@
 /* Every format takes its own small files, says where bad input is wrong, and survives any cut or
  * damage. */
+#include "formats/common/printed_size.h"
+#include "formats/common/text.h"
 #include "formats/formats.h"
-#include "formats/printed_size.h"
-#include "formats/text.h"
 #include "harness/base/random.h"
 #include "harness/base/size.h"
 #include "tests/formats/import_checks.h"

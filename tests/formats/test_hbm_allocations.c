@@ -1,7 +1,7 @@
 /* Our own allocations report becomes the heap that it shows, block by block, and the request of the
  * message beside it.
  */
-#include "formats/text.h"
+#include "formats/common/text.h"
 #include "harness/trial/trial_run.h"
 #include "tests/formats/hbm_import.h"
 #include "tests/helpers/suite.h"

@@ -1,7 +1,7 @@
 /* Reports of a program that needs more than its device has: each form of them becomes a run that
  * fails by as much as it says. */
-#include "formats/hbm_report.h"
-#include "formats/text.h"
+#include "formats/common/text.h"
+#include "formats/xla/private/hbm_report.h"
 #include "harness/base/size.h"
 #include "tests/formats/hbm_import.h"
 #include "tests/helpers/suite.h"

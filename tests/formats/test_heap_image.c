@@ -1,6 +1,6 @@
 /* Snapshots of heaps, drawn and by hand: the ops that are made of them lead to exactly that heap on
  * target hbm. */
-#include "formats/heap_image.h"
+#include "formats/common/heap_image.h"
 #include "harness/base/random.h"
 #include "harness/model/model.h"
 #include "harness/run/run.h"

@@ -1,6 +1,6 @@
 /* A JAX device-memory profile becomes blocks whose numbers and bytes are those of the file, by kind
  * and device. */
-#include "formats/text.h"
+#include "formats/common/text.h"
 #include "harness/op/setup.h"
 #include "tests/formats/profile_imports.h"
 #include "tests/helpers/suite.h"

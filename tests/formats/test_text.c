@@ -1,7 +1,7 @@
 /* What a file is before any format sees it: packed or not, cut, too long, none at all, or without
  * an end. */
+#include "formats/common/text.h"
 #include "formats/formats.h"
-#include "formats/text.h"
 #include "tests/formats/import_checks.h"
 #include "tests/formats/import_fixture.h"
 #include "tests/helpers/scratch.h"

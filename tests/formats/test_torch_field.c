@@ -1,6 +1,6 @@
 /* Real memory snapshots of PyTorch agree with their own numbers to the byte, as events and as final
  * heaps. */
-#include "formats/pickle.h"
+#include "formats/torch/private/pickle.h"
 #include "harness/device/span_map.h"
 #include "harness/run/run.h"
 #include "targets/targets.h"

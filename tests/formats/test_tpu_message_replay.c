@@ -1,8 +1,8 @@
 /* A message from the field, imported and replayed on target hbm, ends in the same message, number
  * for number. */
+#include "formats/common/phrase.h"
 #include "formats/formats.h"
-#include "formats/phrase.h"
-#include "formats/tpu_message.h"
+#include "formats/xla/private/tpu_message.h"
 #include "harness/base/random.h"
 #include "harness/base/size.h"
 #include "harness/model/model.h"

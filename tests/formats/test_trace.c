@@ -1,6 +1,6 @@
 /* Events of a log become ops: what was there before, queued frees, failures, sums, and streams as
  * lanes in the order of the log. */
-#include "formats/trace.h"
+#include "formats/common/trace.h"
 #include "harness/base/random.h"
 #include "harness/lanes/lanes.h"
 #include "harness/op/ops_file.h"

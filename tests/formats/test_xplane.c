@@ -1,7 +1,7 @@
 /* Memory events of a profile: what is in use after each op is what the profile says, to the byte.
  */
-#include "formats/csv.h"
-#include "formats/text.h"
+#include "formats/common/csv.h"
+#include "formats/common/text.h"
 #include "tests/formats/profile_imports.h"
 #include "tests/helpers/suite.h"
 

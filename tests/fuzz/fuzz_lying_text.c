@@ -1,6 +1,6 @@
 /* A reader of files that lies, in the place of the true one (the linker's --wrap): LIAR names the
  * lie, and without it all is as it was.  fuzz_text must notice. */
-#include "formats/text.h"
+#include "formats/common/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,0 +1,223 @@
+/* The format: finds the dumps of a log, takes the first that is complete, and says how many there
+ * are. */
+#include "formats/bfc/private/bfc.h"
+#include "formats/common/phrase.h"
+
+#include <string.h>
+
+/* Walks the lines of a text. */
+struct lines {
+    const char *at;
+    const char *end;
+    size_t number; /* of the last line that was read, from 1 */
+    bool is_open;  /* that line has no line feed: it may be cut */
+};
+
+static bool lines_next(struct lines *lines, const char **line, size_t *length)
+{
+    if (lines->at == lines->end) {
+        return false;
+    }
+    const char *end = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
+    lines->is_open = end == NULL;
+    end = lines->is_open ? lines->end : end;
+    *line = lines->at;
+    *length = (size_t)(end - lines->at);
+    lines->at = lines->is_open ? end : end + 1;
+    lines->number++;
+    return true;
+}
+
+/* What a dump may stand between; where nothing of it does, the log may say more in another format.
+ */
+static bool is_around_dump(enum bfc_line_kind kind)
+{
+    return kind == BFC_LINE_REQUEST || kind == BFC_LINE_EPILOGUE || kind == BFC_LINE_MAP;
+}
+
+/* How sure the line at byte *at is, which begins at or after byte `from`, and *at becomes where it
+ * ends: one that no other program prints is enough, a sentence that a dump may follow, or the map
+ * behind it, is a hint. */
+static unsigned line_score(const char *text, size_t length, size_t from, size_t *at)
+{
+    const char *before = memrchr(text + from, '\n', *at - from);
+    const char *end = memchr(text + *at, '\n', length - *at);
+    const char *begin = before == NULL ? text + from : before + 1;
+    struct bfc_line line;
+    end = end == NULL ? text + length : end;
+    bfc_line_read(begin, (size_t)(end - begin), false, &line);
+    *at = (size_t)(end - text);
+    /* A hint is below the statistics of a GPU's program, which may stand beside it. */
+    return is_around_dump(line.kind) ? 50 : line.is_unmistakable ? 90 : 0;
+}
+
+/* The next line with the allocator's prefix, from byte `at` on; length: there is none. */
+static size_t next_prefix(const char *text, size_t length, size_t at)
+{
+    static const char prefix[] = "bfc_allocator.cc:";
+    const char *found = memmem(text + at, length - at, prefix, sizeof prefix - 1);
+    return found == NULL ? length : (size_t)(found - text);
+}
+
+/* The next line that may be known without a prefix: bins and summaries, the sum of these, the pool,
+ * names, requests. */
+static size_t next_words(const char *text, size_t length, size_t at)
+{
+    static const char *const words[] = {"Chunks", "Sum Total of", "Total bytes in pool",
+                                        "Allocator", "Ran out of"};
+    for (; (at = phrase_next_beginning(text, length, at)) < length; at++) {
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+            if (text[at] == words[i][0] && length - at >= strlen(words[i]) &&
+                memcmp(text + at, words[i], strlen(words[i])) == 0) {
+                return at;
+            }
+        }
+    }
+    return length;
+}
+
+/* Whole texts are searched, not lines one by one: logs of gigabytes without a dump are passed over
+ * quickly.  Linear: each line is read at most twice. */
+static unsigned bfc_recognise(const char *text, size_t length)
+{
+    static size_t (*const searches[])(const char *text, size_t length, size_t at) = {next_prefix,
+                                                                                     next_words};
+    unsigned best = 0;
+    for (size_t i = 0; i < sizeof searches / sizeof searches[0]; i++) {
+        for (size_t from = 0, at; best < 90 && (at = searches[i](text, length, from)) < length;
+             from = at) {
+            const unsigned score = line_score(text, length, from, &at);
+            best = score > best ? score : best;
+        }
+    }
+    return best;
+}
+
+/* --- dumps of a log --- */
+
+struct survey {
+    struct bfc_dump dump;   /* being read */
+    struct bfc_dump chosen; /* the first that is complete */
+    size_t complete_count;
+    size_t unused_count;       /* cut, or at odds with themselves */
+    size_t bare_count;         /* requests without a dump */
+    enum import_result result; /* of the first that is not complete; IMPORT_OK: none was, so far */
+    struct import_error error; /* of that one */
+    bool is_of_chunks;         /* that one is more than a request that no dump follows */
+};
+
+static void survey_init(struct survey *survey)
+{
+    *survey = (struct survey){.result = IMPORT_OK};
+    bfc_dump_init(&survey->dump);
+    bfc_dump_init(&survey->chosen);
+}
+
+static void survey_deinit(struct survey *survey)
+{
+    bfc_dump_deinit(&survey->dump);
+    bfc_dump_deinit(&survey->chosen);
+}
+
+/* A contradiction says more than a cut, and a cut dump more than a request without one. */
+static void keep_failure(struct survey *survey, enum import_result result,
+                         const struct import_error *error)
+{
+    const bool is_of_chunks = survey->dump.last > BFC_LINE_NAME;
+    const bool is_better = survey->result == IMPORT_OK ||
+                           (survey->result == IMPORT_INCOMPLETE && result == IMPORT_INVALID) ||
+                           (survey->result == result && !survey->is_of_chunks && is_of_chunks);
+    if (survey->complete_count == 0 && is_better) {
+        survey->result = result;
+        survey->error = *error;
+        survey->is_of_chunks = is_of_chunks;
+    }
+    const struct bfc_dump *dump = &survey->dump;
+    const bool is_bare = dump->request_line != 0 && !dump->has_parts && dump->wrong == NULL;
+    *(is_bare ? &survey->bare_count : &survey->unused_count) += 1;
+}
+
+static void end_dump(struct survey *survey)
+{
+    struct import_error error = {0};
+    if (survey->dump.last == BFC_LINE_NONE && survey->dump.wrong == NULL) {
+        return;
+    }
+    const enum import_result result = bfc_dump_check(&survey->dump, &error);
+    if (result != IMPORT_OK) {
+        keep_failure(survey, result, &error);
+    } else if (survey->complete_count++ == 0) {
+        const struct bfc_dump chosen = survey->dump;
+        survey->dump = survey->chosen;
+        survey->chosen = chosen;
+    }
+    bfc_dump_clear(&survey->dump);
+}
+
+/* A last line without its end may have lost digits: only what closes a dump is taken from it. */
+static bool is_usable(const struct bfc_line *line, bool is_open)
+{
+    return line->kind != BFC_LINE_NONE &&
+           (!is_open || line->kind == BFC_LINE_MAP || line->kind == BFC_LINE_SHAPE ||
+            line->kind == BFC_LINE_EPILOGUE);
+}
+
+static void survey_log(const char *text, size_t length, struct survey *survey)
+{
+    struct lines lines = {.at = text, .end = text + length};
+    const char *at = NULL;
+    for (size_t line_length = 0; lines_next(&lines, &at, &line_length);) {
+        struct bfc_line line;
+        const enum bfc_line_kind last = survey->dump.last;
+        bfc_line_read(at, line_length, last == BFC_LINE_STATS || last == BFC_LINE_STAT, &line);
+        if (is_usable(&line, lines.is_open) && !bfc_dump_take(&survey->dump, &line, lines.number)) {
+            end_dump(survey);
+            (void)bfc_dump_take(&survey->dump, &line, lines.number);
+        }
+    }
+    end_dump(survey);
+}
+
+static void note_others(const struct survey *survey, struct import *import)
+{
+    if (survey->complete_count > 1) {
+        import_note(import, "%zu dumps in the log; this is the first", survey->complete_count);
+    }
+    if (survey->unused_count > 0) {
+        import_note(import,
+                    "%zu dumps in the log are cut or contradict themselves and are not used",
+                    survey->unused_count);
+    }
+    if (survey->bare_count > 0) {
+        import_note(import, "%zu requests in the log failed without a dump", survey->bare_count);
+    }
+}
+
+/* A contradiction before the first complete dump is not passed over: it may be the same dump, mixed
+ * with another. */
+static enum import_result bfc_import(const struct import_input *input, struct import *import,
+                                     struct import_error *error)
+{
+    struct survey survey;
+    survey_init(&survey);
+    survey_log(input->text, input->length, &survey);
+    enum import_result result = survey.result;
+    if (result == IMPORT_INVALID || (result != IMPORT_OK && survey.complete_count == 0)) {
+        *error = survey.error;
+    } else if (survey.complete_count == 0) {
+        result = import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                             "no out-of-memory dump of a BFC allocator in this text");
+    } else {
+        result = bfc_dump_build(&survey.chosen, input, import, error);
+        note_others(&survey, import);
+    }
+    survey_deinit(&survey);
+    return result;
+}
+
+const struct format format_bfc = {
+    .name = "bfc",
+    .summary = "an out-of-memory dump of the BFC allocator of TensorFlow or XLA in any log",
+    .recognise = bfc_recognise,
+    .import = bfc_import,
+};

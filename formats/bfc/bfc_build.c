@@ -1,0 +1,302 @@
+/* From a checked dump to ops: its heap, chunk by chunk, then the request that failed.  The
+ * operations that chunks belong to become tags. */
+#include "formats/bfc/private/bfc.h"
+#include "formats/common/heap_image.h"
+#include "harness/base/check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG_NAMED_MAX = 254, TAG_OTHER = 255 };
+
+/* --- tags --- */
+
+/* One operation, and what it holds. */
+struct holder {
+    struct bfc_text name;
+    uint64_t size_bytes;
+    uint8_t tag;
+};
+
+struct holders {
+    struct holder *holders; /* sorted by name */
+    size_t count;
+};
+
+static int compare_texts(const struct bfc_text *a, const struct bfc_text *b)
+{
+    const size_t shorter = a->length < b->length ? a->length : b->length;
+    const int order = shorter == 0 ? 0 : memcmp(a->at, b->at, shorter);
+    return order != 0 ? order : (a->length > b->length) - (a->length < b->length);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct holder *x = a;
+    const struct holder *y = b;
+    return compare_texts(&x->name, &y->name);
+}
+
+static int compare_bytes(const void *a, const void *b)
+{
+    const struct holder *x = *(const struct holder *const *)a;
+    const struct holder *y = *(const struct holder *const *)b;
+    if (x->size_bytes != y->size_bytes) {
+        return x->size_bytes > y->size_bytes ? -1 : 1;
+    }
+    return compare_texts(&x->name, &y->name);
+}
+
+static bool is_used(const struct bfc_chunk *chunk)
+{
+    return chunk->is_in_use || chunk->is_pending;
+}
+
+static uint8_t tag_of(const struct holders *holders, const struct bfc_text *name)
+{
+    const struct holder key = {.name = *name};
+    const struct holder *holder = holders->count == 0
+                                      ? NULL
+                                      : bsearch(&key, holders->holders, holders->count, sizeof key,
+                                                compare_names);
+    return holder == NULL ? 0 : holder->tag;
+}
+
+/* Sorts count of them and puts those of one name together. */
+static void merge(struct holders *holders, size_t count)
+{
+    qsort(holders->holders, count, sizeof *holders->holders, compare_names);
+    for (size_t i = 0; i < count; i++) {
+        struct holder *last = &holders->holders[holders->count - (holders->count > 0)];
+        if (holders->count > 0 && compare_names(last, &holders->holders[i]) == 0) {
+            last->size_bytes += holders->holders[i].size_bytes;
+        } else {
+            holders->holders[holders->count++] = holders->holders[i];
+        }
+    }
+}
+
+/* Operations with chunks in use, and the one that asked.  Chunks of which no operation is said
+ * share a name without letters. */
+static void collect(const struct bfc_dump *dump, struct holders *holders)
+{
+    struct holder unnamed = {0};
+    size_t count = 0;
+    holders->holders = malloc((dump->chunk_count + 2) * sizeof *holders->holders);
+    CHECK(holders->holders != NULL);
+    if (dump->operation.length > 0) {
+        holders->holders[count++] = (struct holder){.name = dump->operation};
+    }
+    for (size_t i = 0; i < dump->chunk_count; i++) {
+        const struct bfc_chunk *chunk = &dump->chunks[i];
+        if (!is_used(chunk)) {
+            continue;
+        }
+        if (chunk->operation.length == 0) {
+            unnamed.size_bytes += chunk->size_bytes;
+        } else {
+            holders->holders[count++] = (struct holder){.name = chunk->operation,
+                                                        .size_bytes = chunk->size_bytes};
+        }
+    }
+    if (unnamed.size_bytes > 0) {
+        holders->holders[count++] = unnamed;
+    }
+    merge(holders, count);
+}
+
+/* Of a name that is too long for a tag, the end says more than the beginning. */
+static void name_tag(struct import *import, const struct holder *holder)
+{
+    char name[SETUP_NAME_BYTES];
+    const size_t room = sizeof name - 1;
+    const struct bfc_text *text = &holder->name;
+    if (text->length <= room) {
+        snprintf(name, sizeof name, "%.*s", (int)text->length, text->at);
+    } else {
+        snprintf(name, sizeof name, "...%.*s", (int)(room - 3),
+                 text->at + text->length - (room - 3));
+    }
+    setup_set_tag(&import->setup, holder->tag, text->length == 0 ? "in use" : name);
+}
+
+/* The largest have a tag of their own, in descending order of bytes; all others share one. */
+static void give_tags(struct holders *holders, struct import *import)
+{
+    struct holder **order = malloc((holders->count + 1) * sizeof(struct holder *));
+    CHECK(order != NULL);
+    for (size_t i = 0; i < holders->count; i++) {
+        order[i] = &holders->holders[i];
+    }
+    qsort(order, holders->count, sizeof(struct holder *), compare_bytes);
+    for (size_t i = 0; i < holders->count; i++) {
+        order[i]->tag = i < TAG_NAMED_MAX ? (uint8_t)(i + 1) : TAG_OTHER;
+        if (i < TAG_NAMED_MAX) {
+            name_tag(import, order[i]);
+        }
+    }
+    if (holders->count > TAG_NAMED_MAX) {
+        setup_set_tag(&import->setup, TAG_OTHER, "other");
+        import_note(
+            import,
+            "of %zu operations the %d that hold most have a tag of their own, the rest is 'other'",
+            holders->count, TAG_NAMED_MAX);
+    }
+    free(order);
+}
+
+/* --- heap --- */
+
+static enum import_result add_spans(const struct bfc_dump *dump, const struct holders *holders,
+                                    struct heap_image *image, struct import_error *error)
+{
+    enum import_result result = IMPORT_OK;
+    for (size_t i = 0; result == IMPORT_OK && i < dump->chunk_count; i++) {
+        const struct bfc_chunk *chunk = &dump->chunks[i];
+        const struct heap_span span = {
+            .address = chunk->address,
+            .size_bytes = chunk->size_bytes,
+            .state = chunk->is_in_use    ? HEAP_SPAN_IN_USE
+                     : chunk->is_pending ? HEAP_SPAN_DYING
+                                         : HEAP_SPAN_FREE,
+            .tag = is_used(chunk) ? tag_of(holders, &chunk->operation) : 0,
+            .begins_region = chunk->begins_region,
+            .line = chunk->line,
+        };
+        result = heap_image_add(image, &span, error);
+    }
+    return result;
+}
+
+/* The granule of the allocator, unless the user fixed one or a size of the dump is no multiple of
+ * it. */
+static void fix_granule(const struct bfc_dump *dump, const struct setup *fixed, struct setup *setup)
+{
+    setup_init(setup);
+    setup_copy(setup, fixed);
+    for (size_t i = 0; i < dump->chunk_count; i++) {
+        if (dump->chunks[i].size_bytes % BFC_GRANULE_BYTES != 0) {
+            return;
+        }
+    }
+    setup->granule_bytes = fixed->granule_bytes != 0 ? fixed->granule_bytes : BFC_GRANULE_BYTES;
+}
+
+static enum import_result build_heap(const struct bfc_dump *dump, const struct holders *holders,
+                                     const struct import_input *input, struct import *import,
+                                     struct import_error *error)
+{
+    static const struct setup nothing;
+    struct setup fixed = nothing;
+    struct heap_image image;
+    heap_image_init(&image);
+    fix_granule(dump, input->fixed, &fixed);
+    enum import_result result = add_spans(dump, holders, &image, error);
+    if (result == IMPORT_OK) {
+        result = heap_image_build(&image, &fixed, import, error);
+    }
+    heap_image_deinit(&image);
+    return result;
+}
+
+static void append_request(const struct bfc_dump *dump, const struct holders *holders,
+                           struct import *import)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = dump->request_bytes;
+    op.tag = dump->operation.length == 0 ? 0 : tag_of(holders, &dump->operation);
+    op_list_append(&import->ops, &op);
+    const uint32_t request = (uint32_t)(import->ops.count - 1);
+    import_say(import, request, SAID_FAILED, 0);
+    if (dump->border_count == 0 && dump->pending_count == 0) {
+        /* Else what is retired and what is pending counts as in use in a run, but not in the
+         * statistics. */
+        import_say(import, request, SAID_IN_USE_BYTES, dump->in_use_bytes);
+    }
+    import_say(import, request, SAID_FREE_BYTES, dump->free_bytes);
+    import_say(import, request, SAID_LARGEST_HOLE_BYTES, dump->largest_free_bytes);
+}
+
+/* --- notes --- */
+
+static void note_request(const struct bfc_dump *dump, struct import *import)
+{
+    const int name_length = (int)(dump->name.length > 60 ? 60 : dump->name.length);
+    const int operation_length = (int)(dump->operation.length > 120 ? 120 : dump->operation.length);
+    import_note(import, "line %zu: %.*s%sran out of memory: %" PRIu64 " bytes were asked for%s%.*s",
+                dump->request_line != 0 ? dump->request_line : dump->bin_for_line, name_length,
+                dump->name.at, name_length == 0 ? "the allocator " : " ", dump->request_bytes,
+                operation_length == 0 ? "" : " by ", operation_length, dump->operation.at);
+    if (!dump->is_request_exact) {
+        import_note(import,
+                    "the log prints the request rounded: %" PRIu64
+                    " bytes were chosen of those that print so",
+                    dump->request_bytes);
+    } else if (dump->rounded_bytes == 0) {
+        import_note(
+            import,
+            "the exact size of the request is that of the tensor in the message behind the dump");
+    }
+}
+
+static void note_heap(const struct bfc_dump *dump, struct import *import)
+{
+    import_note(import,
+                "chunks in use: %zu, of %" PRIu64 " bytes; free: %zu, of %" PRIu64
+                " bytes, the largest of %" PRIu64,
+                dump->in_use_count, dump->in_use_bytes, dump->free_count, dump->free_bytes,
+                dump->largest_free_bytes);
+    import_note(import, "option defrag=none: this allocator moves nothing");
+    if (dump->border_count > 0) {
+        import_note(
+            import,
+            "%zu regions: a granule between them is retired, since no chunk crosses a border",
+            dump->border_count + 1);
+    }
+    if (dump->pending_count > 0) {
+        import_note(import,
+                    "chunks freed at a count that was not reached: %zu, of %" PRIu64
+                    " bytes; these frees never complete here",
+                    dump->pending_count, dump->pending_bytes);
+    }
+    if (dump->stat_lines[BFC_STAT_MAX_IN_USE] != 0) {
+        import_note(import, "the most ever in use was %" PRIu64 " bytes",
+                    dump->stats[BFC_STAT_MAX_IN_USE]);
+    }
+}
+
+static void note_limit(const struct bfc_dump *dump, struct import *import)
+{
+    const uint64_t beyond_bytes = dump->stats[BFC_STAT_LIMIT] - dump->region_bytes;
+    if (beyond_bytes >= dump->request_bytes) {
+        import_note(import,
+                    "the capacity is that of the regions: the limit allows %" PRIu64
+                    " bytes more, but the device did not give them",
+                    beyond_bytes);
+    } else if (beyond_bytes >= BFC_GRANULE_BYTES) {
+        import_note(
+            import,
+            "the capacity is that of the regions: the limit allows %" PRIu64
+            " bytes more, too few for the request; whether the device had them is not known",
+            beyond_bytes);
+    }
+}
+
+enum import_result bfc_dump_build(const struct bfc_dump *dump, const struct import_input *input,
+                                  struct import *import, struct import_error *error)
+{
+    struct holders holders = {0};
+    note_request(dump, import);
+    note_heap(dump, import);
+    note_limit(dump, import);
+    collect(dump, &holders);
+    give_tags(&holders, import);
+    const enum import_result result = build_heap(dump, &holders, input, import, error);
+    if (result == IMPORT_OK) {
+        append_request(dump, &holders, import);
+    }
+    free(holders.holders);
+    return result;
+}

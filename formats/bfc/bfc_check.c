@@ -1,0 +1,243 @@
+/* Whether a dump is complete and its chunks tile the regions. */
+#include "formats/bfc/private/bfc.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- parts --- */
+
+static void append_missing(char *text, size_t size, bool is_there, const char *what)
+{
+    const size_t used = strlen(text);
+    if (!is_there) {
+        snprintf(text + used, size - used, "%s%s", used > 0 ? ", " : "", what);
+    }
+}
+
+static enum import_result check_parts(const struct bfc_dump *dump, struct import_error *error)
+{
+    char missing[IMPORT_REASON_BYTES / 2] = "";
+    append_missing(missing, sizeof missing, dump->request_line != 0 || dump->bin_for_line != 0,
+                   "the request ('ran out of memory trying to allocate')");
+    append_missing(missing, sizeof missing, dump->chunk_count > 0,
+                   "the list of chunks ('InUse at', 'Chunk at')");
+    append_missing(missing, sizeof missing, dump->stat_lines[BFC_STAT_LIMIT] != 0,
+                   "Limit of 'Stats:'");
+    append_missing(missing, sizeof missing, dump->stat_lines[BFC_STAT_IN_USE] != 0,
+                   "InUse of 'Stats:'");
+    if (missing[0] != '\0') {
+        return import_fail(error, IMPORT_INCOMPLETE, dump->line, 0, "the dump is cut: it lacks %s",
+                           missing);
+    }
+    if (dump->wrong != NULL) {
+        return import_fail(error, IMPORT_INVALID, dump->wrong_line, 0, "%s", dump->wrong);
+    }
+    return IMPORT_OK;
+}
+
+/* --- chunks --- */
+
+static enum import_result check_chunk(const struct bfc_chunk *chunk, uint64_t listed_bytes,
+                                      struct import_error *error)
+{
+    if (chunk->size_bytes == 0) {
+        return import_fail(error, IMPORT_INVALID, chunk->line, 0, "a chunk of 0 bytes");
+    }
+    if (chunk->size_bytes > BFC_BYTES_MAX - listed_bytes) {
+        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
+                           "with this chunk more than 2^50 bytes are listed");
+    }
+    if (chunk->address > INT64_MAX - chunk->size_bytes) {
+        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
+                           "the chunk at 0x%" PRIx64 " ends above 2^63", chunk->address);
+    }
+    return IMPORT_OK;
+}
+
+static enum import_result check_sizes(struct bfc_dump *dump, struct import_error *error)
+{
+    uint64_t listed_bytes = 0;
+    for (size_t i = 0; i < dump->chunk_count; i++) {
+        const enum import_result result = check_chunk(&dump->chunks[i], listed_bytes, error);
+        if (result != IMPORT_OK) {
+            return result;
+        }
+        listed_bytes += dump->chunks[i].size_bytes;
+    }
+    dump->region_bytes = listed_bytes;
+    return IMPORT_OK;
+}
+
+/* A chunk of a region must begin where the one before it ends. */
+static enum import_result check_place(const struct bfc_chunk *chunk,
+                                      const struct bfc_region *region, uint64_t first,
+                                      struct import_error *error)
+{
+    const uint64_t end = chunk[-1].address + chunk[-1].size_bytes;
+    if (chunk->address > end) {
+        const bool is_outside = chunk->address - first >= region->size_bytes;
+        const uint64_t missing_bytes = is_outside ? region->size_bytes - (end - first)
+                                                  : chunk->address - end;
+        return import_fail(error, IMPORT_INCOMPLETE, chunk->line, 0,
+                           "lines are missing before this one: %" PRIu64 " bytes from 0x%" PRIx64
+                           " on, of the region of %" PRIu64 " bytes (line %zu)",
+                           missing_bytes, end, region->size_bytes, region->line);
+    }
+    if (chunk->address < end) {
+        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
+                           "the chunk at 0x%" PRIx64
+                           " begins before the one above ends, at 0x%" PRIx64,
+                           chunk->address, end);
+    }
+    return IMPORT_OK;
+}
+
+static enum import_result check_next(const struct bfc_chunk *chunk, bool is_last,
+                                     struct import_error *error)
+{
+    if (chunk->has_next && is_last != (chunk->next == BFC_NEXT_NONE)) {
+        return import_fail(error, IMPORT_INVALID, chunk->line, 0,
+                           is_last ? "the region is full, but a next chunk is named"
+                                   : "no next chunk is named, but the region goes on");
+    }
+    return IMPORT_OK;
+}
+
+/* A region's own size tells whether all of its chunks are listed. */
+static enum import_result check_region(struct bfc_dump *dump, size_t index,
+                                       struct import_error *error)
+{
+    const struct bfc_region *region = &dump->regions[index];
+    const size_t end_chunk = index + 1 < dump->region_count ? region[1].first_chunk
+                                                            : dump->chunk_count;
+    uint64_t listed_bytes = 0;
+    enum import_result result = IMPORT_OK;
+    for (size_t i = region->first_chunk; result == IMPORT_OK && i < end_chunk; i++) {
+        struct bfc_chunk *chunk = &dump->chunks[i];
+        chunk->begins_region = i == region->first_chunk;
+        if (!chunk->begins_region) {
+            result = check_place(chunk, region, dump->chunks[region->first_chunk].address, error);
+        }
+        listed_bytes += chunk->size_bytes;
+        if (result == IMPORT_OK && listed_bytes > region->size_bytes) {
+            return import_fail(error, IMPORT_INVALID, chunk->line, 0,
+                               "with this chunk the region of %" PRIu64
+                               " bytes (line %zu) has %" PRIu64,
+                               region->size_bytes, region->line, listed_bytes);
+        }
+        if (result == IMPORT_OK) {
+            result = check_next(chunk, listed_bytes == region->size_bytes, error);
+        }
+    }
+    if (result == IMPORT_OK && listed_bytes < region->size_bytes) {
+        return import_fail(error, IMPORT_INCOMPLETE, region->line, 0,
+                           "lines are missing: of the region of %" PRIu64 " bytes only %" PRIu64
+                           " are listed",
+                           region->size_bytes, listed_bytes);
+    }
+    return result;
+}
+
+static int compare_chunks(const void *a, const void *b)
+{
+    const struct bfc_chunk *x = a;
+    const struct bfc_chunk *y = b;
+    if (x->address != y->address) {
+        return x->address < y->address ? -1 : 1;
+    }
+    return (x->line > y->line) - (x->line < y->line);
+}
+
+/* Newer dumps are sorted already. */
+static void sort_chunks(struct bfc_dump *dump)
+{
+    for (size_t i = 1; i < dump->chunk_count; i++) {
+        if (compare_chunks(&dump->chunks[i - 1], &dump->chunks[i]) > 0) {
+            qsort(dump->chunks, dump->chunk_count, sizeof *dump->chunks, compare_chunks);
+            return;
+        }
+    }
+}
+
+static bool is_free(const struct bfc_chunk *chunk)
+{
+    return !chunk->is_in_use && !chunk->is_pending;
+}
+
+/* Sorts by address and marks where regions begin.  Old dumps do not say: there a region ends where
+ * memory is missing. Two free chunks that touch would be one if they were of one region. */
+static enum import_result find_borders(struct bfc_dump *dump, struct import_error *error)
+{
+    sort_chunks(dump);
+    for (size_t i = 1; i < dump->chunk_count; i++) {
+        struct bfc_chunk *chunk = &dump->chunks[i];
+        const uint64_t end = chunk[-1].address + chunk[-1].size_bytes;
+        if (end > chunk->address) {
+            const struct bfc_chunk *later = chunk->line > chunk[-1].line ? chunk : chunk - 1;
+            return import_fail(
+                error, IMPORT_INVALID, later->line, 0,
+                "the chunk at 0x%" PRIx64 " of %" PRIu64 " bytes overlaps another one (line %zu)",
+                later->address, later->size_bytes, later == chunk ? chunk[-1].line : chunk->line);
+        }
+        chunk->begins_region |= end < chunk->address || (is_free(chunk) && is_free(chunk - 1));
+        dump->border_count += chunk->begins_region;
+    }
+    return IMPORT_OK;
+}
+
+static enum import_result check_chunks(struct bfc_dump *dump, struct import_error *error)
+{
+    enum import_result result = check_sizes(dump, error);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    const bool has_regions = dump->region_count > 0 || dump->chunks[0].has_next;
+    if (has_regions && (dump->region_count == 0 || dump->regions[0].first_chunk > 0)) {
+        return import_fail(
+            error, IMPORT_INCOMPLETE, dump->chunks[0].line, 0,
+            "lines are missing: there is no 'Next region of size' before this chunk");
+    }
+    for (size_t i = 0; result == IMPORT_OK && i < dump->region_count; i++) {
+        result = check_region(dump, i, error);
+    }
+    return result == IMPORT_OK ? find_borders(dump, error) : result;
+}
+
+static void add_up(struct bfc_dump *dump)
+{
+    for (size_t i = 0; i < dump->chunk_count; i++) {
+        const struct bfc_chunk *chunk = &dump->chunks[i];
+        if (chunk->is_in_use) {
+            dump->in_use_bytes += chunk->size_bytes;
+            dump->in_use_count++;
+        } else if (chunk->is_pending) {
+            dump->pending_bytes += chunk->size_bytes;
+            dump->pending_count++;
+        } else {
+            dump->free_bytes += chunk->size_bytes;
+            dump->free_count++;
+            dump->largest_free_bytes = chunk->size_bytes > dump->largest_free_bytes
+                                           ? chunk->size_bytes
+                                           : dump->largest_free_bytes;
+        }
+    }
+}
+
+enum import_result bfc_dump_check(struct bfc_dump *dump, struct import_error *error)
+{
+    enum import_result result = check_parts(dump, error);
+    if (result == IMPORT_OK) {
+        result = check_chunks(dump, error);
+    }
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    add_up(dump);
+    result = bfc_check_sums(dump, error);
+    if (result == IMPORT_OK) {
+        result = bfc_check_map(dump, error);
+    }
+    return result == IMPORT_OK ? bfc_check_request(dump, error) : result;
+}

@@ -1,0 +1,423 @@
+/* One line of a log: what is in front of the allocator's own words is passed over, then each kind
+ * is matched word by word. */
+#include "formats/bfc/private/bfc.h"
+#include "formats/common/phrase.h"
+#include "harness/base/size.h"
+
+#include <string.h>
+
+/* The part of a line that is not read yet. */
+struct cursor {
+    const char *at;
+    const char *end;
+};
+
+static void skip_blanks(struct cursor *cursor)
+{
+    while (cursor->at < cursor->end && (*cursor->at == ' ' || *cursor->at == '\t')) {
+        cursor->at++;
+    }
+}
+
+static bool take(struct cursor *cursor, const char *words)
+{
+    const size_t length = strlen(words);
+    if ((size_t)(cursor->end - cursor->at) < length || memcmp(cursor->at, words, length) != 0) {
+        return false;
+    }
+    cursor->at += length;
+    return true;
+}
+
+/* The words, with any number of blanks in front and behind. */
+static bool take_loosely(struct cursor *cursor, const char *words)
+{
+    skip_blanks(cursor);
+    if (!take(cursor, words)) {
+        return false;
+    }
+    skip_blanks(cursor);
+    return true;
+}
+
+/* Moves behind the first place with these words. */
+static bool take_up_to(struct cursor *cursor, const char *words, struct bfc_text *before)
+{
+    const size_t length = strlen(words);
+    const char *found = memmem(cursor->at, (size_t)(cursor->end - cursor->at), words, length);
+    if (found == NULL) {
+        return false;
+    }
+    *before = (struct bfc_text){cursor->at, (size_t)(found - cursor->at)};
+    cursor->at = found + length;
+    return true;
+}
+
+static bool take_decimal(struct cursor *cursor, uint64_t *number)
+{
+    const char *begin = cursor->at;
+    while (cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9') {
+        cursor->at++;
+    }
+    return number_parse(begin, (size_t)(cursor->at - begin), number);
+}
+
+static int hexadecimal_digit(char letter)
+{
+    if (letter >= '0' && letter <= '9') {
+        return letter - '0';
+    }
+    const char lower = (char)(letter | 0x20);
+    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+/* With "0x" or without, in either case, with any number of zeros in front, as Windows prints them.
+ */
+static bool take_address(struct cursor *cursor, uint64_t *address)
+{
+    if (!take(cursor, "0x")) {
+        (void)take(cursor, "0X");
+    }
+    const char *begin = cursor->at;
+    uint64_t value = 0;
+    for (int digit; cursor->at < cursor->end && (digit = hexadecimal_digit(*cursor->at)) >= 0;
+         cursor->at++) {
+        if (value >> 60 != 0) {
+            return false;
+        }
+        value = value << 4 | (uint64_t)digit;
+    }
+    *address = value;
+    return cursor->at > begin;
+}
+
+/* Up to the next blank: a size as people read it. */
+static bool take_size(struct cursor *cursor, struct bfc_text *size)
+{
+    const char *begin = cursor->at;
+    while (cursor->at < cursor->end && *cursor->at != ' ' && *cursor->at != '\t' &&
+           *cursor->at != ',') {
+        cursor->at++;
+    }
+    const char *end = cursor->at;
+    while (end > begin && end[-1] == '.') {
+        end--; /* of the sentence */
+    }
+    *size = (struct bfc_text){begin, (size_t)(end - begin)};
+    return size->length > 1 && end[-1] == 'B';
+}
+
+bool bfc_prints_as(uint64_t size_bytes, const struct bfc_text *text)
+{
+    char printed[SIZE_TEXT_BYTES];
+    size_print_field(size_bytes, printed);
+    const size_t length = strlen(printed);
+    const bool is_bytes = printed[length - 1] == 'B';
+    return text->length == length + (is_bytes ? 0 : 2) && memcmp(text->at, printed, length) == 0 &&
+           (is_bytes || memcmp(text->at + length, "iB", 2) == 0);
+}
+
+/* --- one function for each kind --- */
+
+/* Each returns NULL, or what is wrong behind the words by which the kind is known. */
+
+/* "SIZE [ (rounded to N)] [requested by op OPERATION]"; the last word need not have a blank before
+ * it. */
+static const char *read_request(struct cursor cursor, struct bfc_line *line)
+{
+    struct bfc_text passed;
+    if (!take_size(&cursor, &line->sizes[0])) {
+        return "the request has no size";
+    }
+    if (take_loosely(&cursor, "(rounded to ") && (!take_decimal(&cursor, &line->size_bytes) ||
+                                                  !take(&cursor, ")") || line->size_bytes == 0)) {
+        return "the rounded size is not a number of bytes";
+    }
+    if (take_up_to(&cursor, "requested by op ", &passed)) {
+        line->operation = (struct bfc_text){cursor.at, (size_t)(cursor.end - cursor.at)};
+    }
+    return NULL;
+}
+
+static const char *read_bin(struct cursor cursor, struct bfc_line *line)
+{
+    struct bfc_text passed;
+    if (!take_decimal(&cursor, &line->size_bytes) || !take(&cursor, "):") ||
+        !take_loosely(&cursor, "Total Chunks:") || !take_decimal(&cursor, &line->count) ||
+        !take_loosely(&cursor, ", Chunks in use:") || !take_decimal(&cursor, &line->in_use_count)) {
+        return "the bin does not say its chunks";
+    }
+    line->counts_free_only = !take(&cursor, ".");
+    skip_blanks(&cursor);
+    if (!take_size(&cursor, &line->sizes[0]) || !take_loosely(&cursor, "allocated for chunks.")) {
+        return "the bin does not say the bytes of its chunks";
+    }
+    if (line->counts_free_only && !take_up_to(&cursor, "client-requested for chunks. ", &passed)) {
+        return "the bin does not say the bytes that were requested";
+    }
+    if (!take_size(&cursor, &line->sizes[1]) || !take_loosely(&cursor, "in use in bin.")) {
+        return "the bin does not say the bytes in use";
+    }
+    return NULL;
+}
+
+static const char *read_bin_for(struct cursor cursor, struct bfc_line *line)
+{
+    return take_size(&cursor, &line->sizes[0]) && take_loosely(&cursor, "was")
+               ? NULL
+               : "the bin is of no size";
+}
+
+static const char *read_region(struct cursor cursor, struct bfc_line *line)
+{
+    const bool is_number = take_decimal(&cursor, &line->size_bytes);
+    return is_number && cursor.at == cursor.end ? NULL
+                                                : "the size of the region is not a number of bytes";
+}
+
+/* " by op OPERATION action_count N step N", "next K" and "freed_at_count F" come in this or another
+ * order.  A name may hold blanks, so it ends where the counters begin. */
+static const char *read_chunk_rest(struct cursor cursor, struct bfc_line *line)
+{
+    uint64_t freed_at_count = 0;
+    struct bfc_text passed;
+    if (take_loosely(&cursor, "by op ") &&
+        !take_up_to(&cursor, " action_count ", &line->operation)) {
+        return "the operation of the chunk has no action_count behind it";
+    }
+    if (take_up_to(&cursor, "next ", &passed)) {
+        line->has_next = take_decimal(&cursor, &line->next);
+        if (!line->has_next) {
+            return "the number of the next chunk is not a number";
+        }
+    }
+    if (take_up_to(&cursor, "freed_at_count ", &passed) &&
+        !take_decimal(&cursor, &freed_at_count)) {
+        return "the chunk's freed_at_count is not a number";
+    }
+    line->is_pending = freed_at_count > 0 && !line->is_in_use;
+    return NULL;
+}
+
+/* TensorFlow 2.2 has "next K of size N", later ones "of size N next K". */
+static const char *read_chunk(struct cursor cursor, struct bfc_line *line)
+{
+    if (!take_address(&cursor, &line->address)) {
+        return "the address of the chunk is not a number";
+    }
+    if (take_loosely(&cursor, "next ")) {
+        line->has_next = take_decimal(&cursor, &line->next);
+        if (!line->has_next) {
+            return "the number of the next chunk is not a number";
+        }
+    }
+    if (!take_loosely(&cursor, "of size ") || !take_decimal(&cursor, &line->size_bytes)) {
+        return "the size of the chunk is not a number of bytes";
+    }
+    if (cursor.at < cursor.end && *cursor.at != ' ') {
+        return "the size of the chunk is not a number of bytes";
+    }
+    return read_chunk_rest(cursor, line);
+}
+
+static const char *read_summary(struct cursor cursor, struct bfc_line *line)
+{
+    return take_decimal(&cursor, &line->size_bytes) && take_loosely(&cursor, "totalling") &&
+                   take_size(&cursor, &line->sizes[0])
+               ? NULL
+               : "the chunks of one size are not summed up";
+}
+
+static const char *read_sum_total(struct cursor cursor, struct bfc_line *line)
+{
+    return take_size(&cursor, &line->sizes[0]) ? NULL
+                                               : "the sum of the chunks in use is not a size";
+}
+
+static const char *read_pool(struct cursor cursor, struct bfc_line *line)
+{
+    return take_decimal(&cursor, &line->size_bytes) && take_loosely(&cursor, "memory_limit_:") &&
+                   take_decimal(&cursor, &line->limit_bytes) &&
+                   take_loosely(&cursor, "available bytes:") &&
+                   take_decimal(&cursor, &line->available_bytes)
+               ? NULL
+               : "the bytes of the pool, its limit and what is available are not all numbers";
+}
+
+static const char *read_name(struct cursor cursor, struct bfc_line *line)
+{
+    line->name = (struct bfc_text){cursor.at, (size_t)(cursor.end - cursor.at)};
+    return NULL;
+}
+
+static const char *read_nothing(struct cursor cursor, struct bfc_line *line)
+{
+    (void)cursor;
+    (void)line;
+    return NULL;
+}
+
+static const struct {
+    const char *words;
+    enum bfc_line_kind kind;
+    const char *(*read)(struct cursor cursor, struct bfc_line *line);
+    bool is_unmistakable;
+} kinds[] = {
+    {"InUse at ", BFC_LINE_CHUNK, read_chunk, false},
+    {"Free  at ", BFC_LINE_CHUNK, read_chunk, false},
+    {"Free at ", BFC_LINE_CHUNK, read_chunk, false},
+    {"Chunk at ", BFC_LINE_CHUNK, read_chunk, false},
+    {"Next region of size ", BFC_LINE_REGION, read_region, false},
+    {"Bin (", BFC_LINE_BIN, read_bin, true},
+    {"Bin for ", BFC_LINE_BIN_FOR, read_bin_for, false},
+    {"Sum Total of in-use chunks: ", BFC_LINE_SUM_TOTAL, read_sum_total, true},
+    {"Stats:", BFC_LINE_STATS, read_nothing, false},
+    {"total_region_allocated_bytes_: ", BFC_LINE_POOL, read_pool, true},
+    {"Total bytes in pool: ", BFC_LINE_POOL, read_pool, true},
+    {"BFCAllocator dump for ", BFC_LINE_NAME, read_name, true},
+};
+enum { KIND_COUNT = sizeof kinds / sizeof kinds[0] };
+
+static const char out_of_memory[] = "an out of memory trying to allocate "; /* "ran", and "Ran" */
+
+static void take_kind(struct bfc_line *line, enum bfc_line_kind kind, const char *reason)
+{
+    line->kind = reason == NULL ? kind : BFC_LINE_WRONG;
+    line->reason = reason;
+}
+
+/* "Allocator (NAME) ran out of memory trying to allocate SIZE ..." */
+static bool read_out_of_memory(struct cursor cursor, struct bfc_line *line)
+{
+    struct bfc_text before;
+    const bool is_epilogue = take(&cursor, "R") && take(&cursor, out_of_memory);
+    if (!is_epilogue) {
+        if (!take(&cursor, "Allocator (") || !take_up_to(&cursor, ") r", &line->name) ||
+            !take(&cursor, out_of_memory)) {
+            return false;
+        }
+    }
+    struct cursor rest = cursor;
+    if (take_up_to(&rest, "with freed_by_count=", &before)) {
+        return false; /* "The caller indicates that this is not a failure": nobody was refused */
+    }
+    take_kind(line, is_epilogue ? BFC_LINE_EPILOGUE : BFC_LINE_REQUEST, read_request(cursor, line));
+    return true;
+}
+
+/* "4 Chunks of size 256 totalling 1.0KiB" */
+static bool read_counted(struct cursor cursor, struct bfc_line *line)
+{
+    if (!take_decimal(&cursor, &line->count) || !take(&cursor, " Chunks of size ")) {
+        return false;
+    }
+    take_kind(line, BFC_LINE_SUMMARY, read_summary(cursor, line));
+    line->is_unmistakable = line->kind == BFC_LINE_SUMMARY;
+    return true;
+}
+
+/* "Key:   N" at the end of a line, whatever stands before it: launchers glue a tag to each line
+ * ("[1,0]<stderr>:"). "MaxInUse:" is not the key "InUse:". */
+static bool read_stat(struct cursor cursor, struct bfc_line *line)
+{
+    static const char *const keys[] = {"Limit:", "InUse:", "MaxInUse:"};
+    for (size_t i = 0; i < BFC_STAT_COUNT; i++) {
+        struct cursor rest = cursor;
+        struct bfc_text before;
+        if (!take_up_to(&rest, keys[i], &before) ||
+            (before.length > 0 && phrase_is_word(before.at[before.length - 1]))) {
+            continue;
+        }
+        skip_blanks(&rest);
+        const bool is_number = take_decimal(&rest, &line->size_bytes) && rest.at == rest.end;
+        line->stat = (enum bfc_stat)i;
+        take_kind(line, BFC_LINE_STAT, is_number ? NULL : "the statistic is not a number of bytes");
+        return true;
+    }
+    return false;
+}
+
+/* "shape[32,64] ..." */
+static bool read_shape(struct cursor cursor, struct bfc_line *line)
+{
+    struct bfc_text before;
+    if (!take_up_to(&cursor, "OOM when allocating tensor with shape[", &before)) {
+        return false;
+    }
+    line->size_bytes = 1;
+    do {
+        uint64_t dimension = 0;
+        if (!take_decimal(&cursor, &dimension) ||
+            __builtin_mul_overflow(line->size_bytes, dimension, &line->size_bytes)) {
+            return false;
+        }
+    } while (take(&cursor, ","));
+    line->kind = take(&cursor, "]") ? BFC_LINE_SHAPE : BFC_LINE_NONE;
+    return line->kind == BFC_LINE_SHAPE;
+}
+
+static bool is_map(const struct cursor *cursor)
+{
+    for (const char *at = cursor->at; at < cursor->end; at++) {
+        if (*at != '*' && *at != 'x' && *at != '_') {
+            return false;
+        }
+    }
+    return cursor->end - cursor->at == BFC_MAP_LENGTH;
+}
+
+/* "... bfc_allocator.cc:643] ": the words of the allocator come behind it.  False: there is none.
+ */
+static bool take_prefix(struct cursor *cursor)
+{
+    struct cursor rest = *cursor;
+    struct bfc_text before;
+    uint64_t number = 0;
+    if (!take_up_to(&rest, "bfc_allocator.cc:", &before) || !take_decimal(&rest, &number) ||
+        !take(&rest, "]")) {
+        return false;
+    }
+    *cursor = rest;
+    return true;
+}
+
+static void read_body(struct cursor cursor, bool is_behind_stats, struct bfc_line *line)
+{
+    const char letter = cursor.at < cursor.end ? *cursor.at : '\0';
+    for (size_t i = 0; i < KIND_COUNT; i++) {
+        struct cursor rest = cursor;
+        if (kinds[i].words[0] == letter && take(&rest, kinds[i].words)) {
+            line->is_in_use = kinds[i].words[0] != 'F';
+            take_kind(line, kinds[i].kind, kinds[i].read(rest, line));
+            line->is_unmistakable = kinds[i].is_unmistakable && line->reason == NULL;
+            return;
+        }
+    }
+    if (read_out_of_memory(cursor, line) || read_counted(cursor, line)) {
+        return;
+    }
+    if (is_map(&cursor)) {
+        line->kind = BFC_LINE_MAP;
+        line->map = cursor.at;
+    } else if (!is_behind_stats || !read_stat(cursor, line)) {
+        (void)read_shape(cursor, line);
+    }
+}
+
+void bfc_line_read(const char *text, size_t length, bool is_behind_stats, struct bfc_line *line)
+{
+    struct cursor cursor = {.at = text, .end = text + length};
+    *line = (struct bfc_line){.kind = BFC_LINE_NONE};
+    while (cursor.end > cursor.at && strchr(" \t\r", cursor.end[-1]) != NULL &&
+           cursor.end[-1] != '\0') {
+        cursor.end--;
+    }
+    const bool has_prefix = take_prefix(&cursor);
+    skip_blanks(&cursor);
+    read_body(cursor, is_behind_stats, line);
+    if (has_prefix) {
+        line->is_unmistakable = line->kind != BFC_LINE_NONE && line->kind != BFC_LINE_SHAPE;
+    } else if (line->kind == BFC_LINE_WRONG) {
+        *line = (struct bfc_line){.kind = BFC_LINE_NONE}; /* "Free at last" is no chunk */
+    }
+}

@@ -1,0 +1,118 @@
+#include "formats/common/lifetimes.h"
+
+#include "formats/common/private/radix.h"
+#include "formats/common/room.h"
+#include "harness/base/check.h"
+
+#include <stdlib.h>
+
+bool lifetimes_init(struct lifetimes *lifetimes, size_t room)
+{
+    CHECK(room > 0 && room <= LIFETIME_COUNT_MAX);
+    *lifetimes = (struct lifetimes){.room = room,
+                                    .all = room_make(room * sizeof *lifetimes->all),
+                                    .begins = room_make(room * sizeof *lifetimes->begins),
+                                    .ends = room_make(room * sizeof *lifetimes->ends)};
+    return lifetimes->all != NULL && lifetimes->begins != NULL && lifetimes->ends != NULL;
+}
+
+void lifetimes_deinit(struct lifetimes *lifetimes)
+{
+    free(lifetimes->all);
+    free(lifetimes->begins);
+    free(lifetimes->ends);
+    *lifetimes = (struct lifetimes){0};
+}
+
+/* What is live while the ops are made. */
+struct live {
+    uint64_t bytes, rounded, granule_mask;
+};
+
+static uint64_t rounded(const struct live *live, uint64_t size_bytes)
+{
+    return (size_bytes + live->granule_mask) & ~live->granule_mask;
+}
+
+/* False: more is live than may be. */
+static inline bool begin(struct lifetimes *lifetimes, struct lifetime *lifetime, struct live *live,
+                         struct op_list *ops)
+{
+    lifetime->op = (uint32_t)ops->count;
+    *room_next(ops) = (struct op){.kind = OP_ALLOC,
+                                  .ref = OP_NONE,
+                                  .event = OP_NONE,
+                                  .size_bytes = lifetime->size_bytes,
+                                  .align_log2 = lifetime->align_log2};
+    live->bytes += lifetime->size_bytes;
+    live->rounded += rounded(live, lifetime->size_bytes); /* at most 2^51 + granule: no overflow */
+    lifetimes->peak_bytes = live->bytes > lifetimes->peak_bytes ? live->bytes
+                                                                : lifetimes->peak_bytes;
+    lifetimes->peak_rounded = live->rounded > lifetimes->peak_rounded ? live->rounded
+                                                                      : lifetimes->peak_rounded;
+    return live->rounded <= LIFETIME_BYTES_MAX;
+}
+
+static inline void end(const struct lifetime *lifetime, struct live *live, struct op_list *ops)
+{
+    *room_next(ops) = (struct op){.kind = OP_FREE, .ref = lifetime->op, .event = OP_NONE};
+    live->bytes -= lifetime->size_bytes;
+    live->rounded -= rounded(live, lifetime->size_bytes);
+}
+
+/* The numbers of the lifetimes as they begin, as they end, and room to sort them. */
+struct orders {
+    uint64_t *begins, *ends, *other;
+};
+
+/* The lifetime that is needed soon, and its time.  Orders jump in arrays that are larger than the
+ * caches. */
+static inline void prefetch(const struct lifetime *all, const uint64_t *times,
+                            const uint64_t *order, size_t count, size_t at)
+{
+    enum { AHEAD = 16 };
+    if (at + AHEAD < count) {
+        __builtin_prefetch(&all[order[at + AHEAD]], 1);
+        __builtin_prefetch(&times[order[at + AHEAD]]);
+    }
+}
+
+static size_t replay(struct lifetimes *lifetimes, const struct orders *orders,
+                     uint64_t granule_mask, struct op_list *ops)
+{
+    const size_t count = lifetimes->count;
+    struct live live = {.granule_mask = granule_mask};
+    for (size_t begun = 0, ended = 0; ended < count;) {
+        const uint64_t next = orders->ends[ended];
+        if (begun == count || lifetimes->ends[next] <= lifetimes->begins[orders->begins[begun]]) {
+            end(&lifetimes->all[next], &live, ops);
+            prefetch(lifetimes->all, lifetimes->ends, orders->ends, count, ended++);
+            continue;
+        }
+        if (!begin(lifetimes, &lifetimes->all[orders->begins[begun]], &live, ops)) {
+            return orders->begins[begun];
+        }
+        prefetch(lifetimes->all, lifetimes->begins, orders->begins, count, begun++);
+    }
+    return count;
+}
+
+bool lifetimes_replay(struct lifetimes *lifetimes, uint64_t granule_mask, struct op_list *ops,
+                      size_t *excess)
+{
+    const size_t count = lifetimes->count;
+    const size_t bytes = count * sizeof(uint64_t);
+    const struct orders orders = {room_make(bytes), room_make(bytes), room_make(bytes)};
+    const bool is_done = orders.begins != NULL && orders.ends != NULL && orders.other != NULL;
+    CHECK(count > 0 && ops->count == 0);
+    if (is_done) {
+        radix_order(lifetimes->begins, count, orders.begins, orders.other);
+        radix_order(lifetimes->ends, count, orders.ends, orders.other);
+        room_for_ops(ops, 2 * count);
+        *excess = replay(lifetimes, &orders, granule_mask, ops);
+    }
+    free(orders.begins);
+    free(orders.ends);
+    free(orders.other);
+    return is_done;
+}

@@ -1,0 +1,181 @@
+#include "formats/common/phrase.h"
+
+#include "formats/common/cursor.h"
+#include "harness/base/size.h"
+
+#include <string.h>
+
+enum {
+    PREFIX_BYTES_MAX = 256, /* how long a log prefix at the start of a continued line may be */
+    NUMBER_BYTES_MAX = 24
+};
+
+/* Eight bytes at a time: of each, the three highest bits say whether it is a capital letter ('@' to
+ * '_'), or a small one ('`' to DEL). */
+#define EIGHT(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* The high bit of each of the eight bytes that is a capital letter with a small one behind it. */
+static uint64_t beginnings_of(const char *eight)
+{
+    const uint64_t no_capital = cursor_eight(eight) ^ EIGHT(0x40);
+    const uint64_t no_small = cursor_eight(eight + 1) ^ EIGHT(0x60);
+    const uint64_t wrong = (no_capital | no_small) & EIGHT(0xE0);
+    return ~((wrong >> 1) + EIGHT(0x7F)) & EIGHT(0x80);
+}
+
+size_t phrase_next_beginning(const char *text, size_t length, size_t at)
+{
+    for (; at < length && length - at > 8; at += 8) {
+        const uint64_t found = beginnings_of(text + at);
+        if (found != 0) {
+            return at + (size_t)__builtin_ctzll(found) / 8;
+        }
+    }
+    for (; at < length && length - at > 1; at++) {
+        if ((text[at] & 0xE0) == 0x40 && (text[at + 1] & 0xE0) == 0x60) {
+            return at;
+        }
+    }
+    return length;
+}
+
+/* Behind a line that is a string in a line of JSON: what follows the string there,
+ * {"log":"...\n","stream":"stderr"}, goes as far as the line.  Returns how much that is; 0: it is
+ * no such place. */
+static size_t json_rest(const struct phrase_cursor *cursor)
+{
+    const char *here = cursor->text + cursor->at;
+    const size_t left = cursor->length - cursor->at;
+    if (left < 2 || here[0] != '"' || (here[1] != ',' && here[1] != '}')) {
+        return 0;
+    }
+    const char *end = memchr(here, '\n', left < PREFIX_BYTES_MAX ? left : PREFIX_BYTES_MAX);
+    return end == NULL ? 0 : (size_t)(end - here);
+}
+
+bool phrase_skip_gap(struct phrase_cursor *cursor)
+{
+    bool is_new_line = false;
+    for (;;) {
+        const char c = phrase_peek(cursor);
+        if (!phrase_at_end(cursor) && (c == ' ' || c == '\t' || c == '\r' || c == '\n')) {
+            is_new_line = is_new_line || c == '\n';
+            cursor->at++;
+        } else if (c == '\\' && cursor->at + 1 < cursor->length &&
+                   cursor->text[cursor->at + 1] != '\0' &&
+                   strchr("nrt", cursor->text[cursor->at + 1]) != NULL) {
+            cursor->at += 2;
+            cursor->at += json_rest(cursor);
+        } else {
+            return is_new_line;
+        }
+    }
+}
+
+bool phrase_word_is_here(const struct phrase_cursor *cursor, const char *word, size_t word_length)
+{
+    if (cursor->length - cursor->at < word_length ||
+        memcmp(cursor->text + cursor->at, word, word_length) != 0) {
+        return false;
+    }
+    const size_t after = cursor->at + word_length;
+    return after == cursor->length || !phrase_is_word(word[word_length - 1]) ||
+           !phrase_is_word(cursor->text[after]);
+}
+
+static bool ends_prefix(char c)
+{
+    return c != '\0' && strchr(" \t]>:|\"", c) != NULL;
+}
+
+/* Goes behind a log prefix ("I0101 12:00:00 file.cc:33] ") when the word follows it on this line.
+ */
+static bool skip_prefix(struct phrase_cursor *cursor, const char *word, size_t word_length)
+{
+    struct phrase_cursor ahead = *cursor;
+    const size_t left = cursor->length - cursor->at;
+    const size_t stop = cursor->at + (left < PREFIX_BYTES_MAX ? left : PREFIX_BYTES_MAX);
+    for (; ahead.at < stop && ahead.text[ahead.at] != '\n'; ahead.at++) {
+        if (ahead.text[ahead.at] == word[0] &&
+            ends_prefix(ahead.at > 0 ? ahead.text[ahead.at - 1] : '\n') &&
+            phrase_word_is_here(&ahead, word, word_length)) {
+            *cursor = ahead;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool phrase_take(struct phrase_cursor *cursor, const char *phrase)
+{
+    struct phrase_cursor ahead = *cursor;
+    while (*phrase != '\0') {
+        const size_t word_length = strcspn(phrase, " ");
+        const bool is_new_line = phrase_skip_gap(&ahead);
+        if (!phrase_word_is_here(&ahead, phrase, word_length) &&
+            !(is_new_line && skip_prefix(&ahead, phrase, word_length))) {
+            return false;
+        }
+        ahead.at += word_length;
+        phrase += word_length;
+        phrase += *phrase == ' ' ? 1 : 0;
+    }
+    *cursor = ahead;
+    return true;
+}
+
+bool phrase_take_character(struct phrase_cursor *cursor, char c)
+{
+    if (phrase_peek(cursor) != c || phrase_at_end(cursor)) {
+        return false;
+    }
+    cursor->at++;
+    return true;
+}
+
+bool phrase_take_size(struct phrase_cursor *cursor, struct size_range *range)
+{
+    struct phrase_cursor ahead = *cursor;
+    phrase_skip_gap(&ahead);
+    const size_t begin = ahead.at;
+    while (!phrase_at_end(&ahead) && ahead.at - begin < NUMBER_BYTES_MAX &&
+           ((phrase_peek(&ahead) >= '0' && phrase_peek(&ahead) <= '9') ||
+            phrase_peek(&ahead) == '.')) {
+        ahead.at++;
+    }
+    if (ahead.at == begin || phrase_at_end(&ahead)) {
+        return false;
+    }
+    ahead.at++; /* the unit */
+    if (phrase_is_word(phrase_peek(&ahead)) ||
+        !printed_size_parse(ahead.text + begin, ahead.at - begin, range)) {
+        return false;
+    }
+    *cursor = ahead;
+    return true;
+}
+
+bool phrase_take_count(struct phrase_cursor *cursor, uint64_t *count)
+{
+    struct phrase_cursor ahead = *cursor;
+    char digits[NUMBER_BYTES_MAX + 1];
+    size_t digit_count = 0;
+    phrase_skip_gap(&ahead);
+    for (;;) {
+        const char c = phrase_peek(&ahead);
+        const bool is_separator = c == ',' && digit_count > 0 && ahead.at + 1 < ahead.length &&
+                                  ahead.text[ahead.at + 1] >= '0' &&
+                                  ahead.text[ahead.at + 1] <= '9';
+        if (c >= '0' && c <= '9' && digit_count < NUMBER_BYTES_MAX) {
+            digits[digit_count++] = c;
+        } else if (!is_separator) {
+            break;
+        }
+        ahead.at++;
+    }
+    if (!number_parse(digits, digit_count, count) || *count > (uint64_t)1 << 63) {
+        return false;
+    }
+    *cursor = ahead;
+    return true;
+}

@@ -1,0 +1,14 @@
+/* Sorts by whole numbers in linear time: what importers do with times, of which files have
+ * millions. */
+#ifndef FORMATS_COMMON_PRIVATE_RADIX_H
+#define FORMATS_COMMON_PRIVATE_RADIX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* order[count] become the indices of keys[count] in the order of the keys; equal keys in the order
+ * of their indices. other: room for as many.  count: 1 to 2^32 - 1.  O(count) for each 8 bits in
+ * which keys differ, and what is nearly sorted stays in the caches. */
+void radix_order(const uint64_t *keys, size_t count, uint64_t *order, uint64_t *other);
+
+#endif

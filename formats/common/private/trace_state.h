@@ -1,0 +1,79 @@
+/* A trace while it is read, as its parts share it: events become ops (trace_events.c), and once
+ * all are known the list gets its front, its lanes and its setup (trace_end.c, trace_lanes.c). */
+#ifndef FORMATS_COMMON_PRIVATE_TRACE_STATE_H
+#define FORMATS_COMMON_PRIVATE_TRACE_STATE_H
+
+#include "formats/common/private/trace_blocks.h"
+#include "formats/common/trace.h"
+#include "harness/lanes/lanes_list.h"
+
+enum {
+    /* Above this all ops stay in one lane.  A replay with lanes costs some 600 bytes and 3 us an op
+     * more than one without (measured: 100,000 ops of 4 streams on hbm take 0.43 s and 81 MB
+     * instead of 0.17 s and 25 MB), and its schedule makes the list up to twice as long. */
+    TRACE_LANE_OPS_MAX = 1 << 20,
+    TRACE_TAG_OTHER = 255
+};
+#define TRACE_BYTES_MAX ((uint64_t)1 << 50) /* what a setup can hold as capacity */
+/* Bit of a reference that counts in the missing start, until trace_end(). */
+#define TRACE_START_REF ((uint32_t)1 << 31)
+#define TRACE_OPS_MAX                                                                             \
+    (TRACE_START_REF - ((uint32_t)1 << 26)) /* room for what trace_end() adds: schedule and start \
+                                             */
+
+/* Bytes of one host.  now and peak count from what was there at the start. */
+struct trace_sum {
+    uint64_t base; /* of the missing start, as far as it is known */
+    int64_t now, peak;
+};
+struct trace_host {
+    struct trace_sum said,
+        rounded;          /* as events say, and each size rounded up to a granule that is fixed */
+    uint64_t limit_bytes; /* of its device; 0 = not known */
+};
+
+/* A request that the log saw fail. */
+struct trace_failure {
+    uint32_t op;
+    int64_t rounded_now; /* of its host */
+};
+
+struct trace {
+    const struct import_input *input;
+    struct import *import;
+    struct import_error *error;
+    struct trace_blocks blocks;
+    struct trace_blocks streams; /* by number of the log: ->op is ours */
+    uint64_t stream_last;        /* the stream of the last op; valid when stream_count > 0 */
+    uint32_t stream_last_number, stream_count;
+    /* the missing start: allocations; before them, at the end, what is retired */
+    struct op_list start;
+    struct trace_failure *failures;
+    size_t failure_count, failure_room;
+    struct trace_host hosts[OP_HOST_COUNT_MAX];
+    uint8_t host_count;
+    uint64_t granule_bytes; /* what is fixed, or set by the importer; 0 = neither */
+    uint64_t size_bits; /* all sizes, or-ed: the lowest bit is the largest power of two that divides
+                           all */
+    uint8_t tag_count;
+    uint8_t tag_places[512]; /* by hash of the name: a tag; 0 = free */
+    struct trace_totals totals;
+    uint64_t start_bytes;
+    uint64_t cut_request_count; /* of failures: beyond what a setup can hold */
+};
+
+/* Takes the list of the events to its final form, in which references are indices: [start][events,
+ * and what keeps them apart].  retired: so many ops stand before the missing start.  The requests
+ * that failed and would fit are freed behind.  is_laned: ops keep their lanes, and a schedule
+ * follows.  False: no host memory. */
+bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
+                       uint64_t *freed_failures);
+
+/* Whether lane `op->lane`, which stands behind its op number `last` (OP_NONE: it has not begun),
+ * would have to wait for what `op` names before the turn is its own. */
+bool trace_lanes_would_wait(const struct op_list *ops, const struct op *op, uint32_t last);
+/* Appends, to a list whose ops have lanes, ops that keep each lane alive until the last one, and
+ * the schedule under which a replay executes the ops in the order of the list. */
+void trace_lanes_schedule(struct op_list *ops);
+
+#endif

@@ -1,0 +1,138 @@
+#include "formats/common/protobuf.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { VARINT_BYTES_MAX = 10, GROUP_BEGIN = 3, GROUP_END = 4 };
+#define FIELD_NUMBER_MAX ((UINT64_C(1) << 29) - 1)
+
+struct protobuf protobuf_of(const char *text, size_t length)
+{
+    return (struct protobuf){.text = text, .offset = 0, .end = length, .is_file = true};
+}
+
+static enum import_result invalid(struct import_error *error, size_t at, const char *what)
+{
+    return import_fail(error, IMPORT_INVALID, 0, 0, "byte %zu: %s", at, what);
+}
+
+/* Where the file itself ends too early it was cut off; where a message does, its length is wrong.
+ */
+static enum import_result ended(const struct protobuf *reader, size_t at,
+                                struct import_error *error)
+{
+    if (reader->is_file) {
+        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                           "byte %zu: the file is cut off: it ends within a field", at);
+    }
+    return invalid(error, at, "a message ends within a field");
+}
+
+enum import_result protobuf_number(struct protobuf *reader, uint64_t *value,
+                                   struct import_error *error)
+{
+    const size_t at = reader->offset;
+    uint64_t number = 0;
+    for (size_t i = 0; i < VARINT_BYTES_MAX; i++) {
+        if (at + i == reader->end) {
+            return ended(reader, at, error);
+        }
+        const uint64_t byte = (unsigned char)reader->text[at + i];
+        if (i == VARINT_BYTES_MAX - 1 && byte > 1) {
+            break;
+        }
+        number |= (byte & 0x7F) << (7 * i);
+        if (byte < 0x80) {
+            reader->offset = at + i + 1;
+            *value = number;
+            return IMPORT_OK;
+        }
+    }
+    return invalid(error, at, "a number of more than 64 bits");
+}
+
+static enum import_result read_fixed(struct protobuf *reader, size_t bytes,
+                                     struct protobuf_field *field, struct import_error *error)
+{
+    if (reader->end - reader->offset < bytes) {
+        return ended(reader, field->at, error);
+    }
+    for (size_t i = 0; i < bytes; i++) {
+        field->value |= (uint64_t)(unsigned char)reader->text[reader->offset + i] << (8 * i);
+    }
+    reader->offset += bytes;
+    return IMPORT_OK;
+}
+
+static enum import_result read_bytes(struct protobuf *reader, struct protobuf_field *field,
+                                     struct import_error *error)
+{
+    uint64_t length = 0;
+    const enum import_result result = protobuf_number(reader, &length, error);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    if (length > reader->end - reader->offset) {
+        if (!reader->is_file) {
+            return import_fail(error, IMPORT_INVALID, 0, 0,
+                               "byte %zu: a field of %" PRIu64
+                               " bytes in a message that has %zu left",
+                               field->at, length, reader->end - reader->offset);
+        }
+        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                           "byte %zu: the file is cut off: a field of %" PRIu64
+                           " bytes, and %zu are left",
+                           field->at, length, reader->end - reader->offset);
+    }
+    field->bytes = *reader;
+    field->bytes.end = reader->offset + (size_t)length;
+    field->bytes.is_file = false;
+    reader->offset = field->bytes.end;
+    return IMPORT_OK;
+}
+
+static enum import_result read_value(struct protobuf *reader, struct protobuf_field *field,
+                                     struct import_error *error)
+{
+    switch (field->type) {
+    case PROTOBUF_VARINT:
+        return protobuf_number(reader, &field->value, error);
+    case PROTOBUF_FIXED64:
+        return read_fixed(reader, 8, field, error);
+    case PROTOBUF_BYTES:
+        return read_bytes(reader, field, error);
+    case PROTOBUF_FIXED32:
+        return read_fixed(reader, 4, field, error);
+    }
+    return invalid(error, field->at, "a wire type that does not exist");
+}
+
+enum import_result protobuf_next(struct protobuf *reader, struct protobuf_field *field,
+                                 struct import_error *error)
+{
+    *field = (struct protobuf_field){.at = reader->offset};
+    if (reader->offset == reader->end) {
+        return IMPORT_OK;
+    }
+    uint64_t key = 0;
+    const enum import_result result = protobuf_number(reader, &key, error);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    const uint64_t type = key & 7;
+    if (key >> 3 == 0 || key >> 3 > FIELD_NUMBER_MAX) {
+        return invalid(error, field->at, "a field number that does not exist");
+    }
+    if (type == GROUP_BEGIN || type == GROUP_END) {
+        return invalid(error, field->at, "a group, which no such file has");
+    }
+    field->number = (uint32_t)(key >> 3);
+    field->type = (enum protobuf_type)type;
+    return read_value(reader, field, error);
+}
+
+bool protobuf_is_text(const struct protobuf *bytes, const char *text)
+{
+    const size_t length = bytes->end - bytes->offset;
+    return length == strlen(text) && memcmp(bytes->text + bytes->offset, text, length) == 0;
+}

@@ -1,0 +1,355 @@
+/* What needs the whole log: the missing start goes to the front, references become indices, and the
+ * setup is chosen. */
+#include "formats/common/private/trace_state.h"
+
+#include "harness/base/align.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRANULE_BYTES_DEFAULT = 512 }; /* what `hbm` uses when nobody says otherwise */
+
+/* --- devices --- */
+
+/* Of the capacity that is chosen, what the device of that host has. */
+static uint64_t device_bytes_of(const struct trace *trace, uint8_t host)
+{
+    const struct setup *setup = &trace->import->setup;
+    const uint64_t limit_bytes = trace->hosts[host].limit_bytes;
+    const uint64_t bytes = align_down(limit_bytes, setup->granule_bytes);
+    return limit_bytes == 0 || bytes > setup->capacity_bytes ? setup->capacity_bytes : bytes;
+}
+
+/* All hosts have a device of the same capacity: of those that have less the top is retired, before
+ * anything is made. Returns of how many. */
+static uint32_t retire_rests(struct trace *trace)
+{
+    const struct setup *setup = &trace->import->setup;
+    struct op_list retired;
+    op_list_init(&retired);
+    for (unsigned host = 0; host < setup->host_count; host++) {
+        const uint64_t bytes = device_bytes_of(trace, (uint8_t)host);
+        if (bytes < setup->capacity_bytes) {
+            struct op op = op_make(OP_RETIRE);
+            op.address = bytes;
+            op.size_bytes = setup->capacity_bytes - bytes;
+            op.host = (uint8_t)host;
+            op_list_append(&retired, &op);
+        }
+    }
+    if (retired.count > 0) {
+        import_note(
+            trace->import,
+            "%zu allocators have less memory than the largest: the rest of their devices is "
+            "retired",
+            retired.count);
+        op_list_insert(&trace->start, 0, retired.ops, retired.count);
+    }
+    const uint32_t count = (uint32_t)retired.count;
+    op_list_deinit(&retired);
+    return count;
+}
+
+/* --- the list --- */
+
+/* The list in the making. */
+struct builder {
+    const struct trace *trace;
+    struct op_list list;
+    uint32_t *numbers; /* by op of the events: its index now */
+    uint32_t last[LANES_CLIENT_COUNT_MAX];
+    size_t failure;   /* the next of trace->failures */
+    uint32_t retired; /* ops before the missing start */
+    uint64_t freed_failures;
+};
+
+static uint32_t number_now(const struct builder *builder, uint32_t reference)
+{
+    if (reference == OP_NONE) {
+        return OP_NONE;
+    }
+    return (reference & TRACE_START_REF) != 0 ? builder->retired + (reference & ~TRACE_START_REF)
+                                              : builder->numbers[reference];
+}
+
+static void put(struct builder *builder, const struct op *op)
+{
+    builder->last[op->lane] = (uint32_t)builder->list.count;
+    op_list_append(&builder->list, op);
+}
+
+static struct op pause_of(uint8_t lane)
+{
+    struct op op = op_make(OP_ADVANCE);
+    op.lane = lane;
+    return op;
+}
+
+/* Who asked and got nothing has nothing to free; where a replay may grant it, it must not keep it.
+ */
+static void free_failure(struct builder *builder, const struct op *failed)
+{
+    const struct trace_failure *failure = &builder->trace->failures[builder->failure++];
+    const uint64_t base = builder->trace->hosts[failed->host].rounded.base;
+    const uint64_t live_bytes = base + (uint64_t)failure->rounded_now;
+    if (live_bytes + failed->size_bytes > device_bytes_of(builder->trace, failed->host)) {
+        return;
+    }
+    struct op op = op_make(OP_FREE);
+    op.lane = failed->lane;
+    op.host = failed->host;
+    op.ref = (uint32_t)builder->list.count - 1;
+    put(builder, &op);
+    builder->freed_failures++;
+}
+
+static void put_event(struct builder *builder, uint32_t number, struct op op, bool is_laned)
+{
+    const struct trace *trace = builder->trace;
+    op.lane = is_laned ? op.lane : 0;
+    op.ref = number_now(builder, op.ref);
+    op.event = number_now(builder, op.event);
+    if (is_laned && trace_lanes_would_wait(&builder->list, &op, builder->last[op.lane])) {
+        const struct op pause = pause_of(op.lane);
+        put(builder, &pause);
+    }
+    builder->numbers[number] = (uint32_t)builder->list.count;
+    put(builder, &op);
+    if (builder->failure < trace->failure_count && trace->failures[builder->failure].op == number) {
+        free_failure(builder, &op);
+    }
+}
+
+/* The list of the events stands as it is. */
+static void put_in_one_lane(struct op_list *ops)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        ops->ops[i].lane = 0;
+    }
+}
+
+static void renumber_said(struct import *import, const uint32_t *numbers)
+{
+    for (size_t i = 0; i < import->said_count; i++) {
+        import->said[i].op = numbers[import->said[i].op];
+    }
+}
+
+bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
+                       uint64_t *freed_failures)
+{
+    struct import *import = trace->import;
+    struct builder builder = {.trace = trace, .list = trace->start, .retired = retired};
+    if (trace->start.count == 0 && trace->failure_count == 0 && !is_laned) {
+        put_in_one_lane(&import->ops);
+        return true;
+    }
+    builder.numbers = malloc((import->ops.count + 1) * sizeof *builder.numbers);
+    if (builder.numbers == NULL) {
+        return false;
+    }
+    op_list_init(&trace->start); /* it goes on as the list */
+    memset(builder.last, 0xFF, sizeof builder.last);
+    builder.last[0] = builder.list.count == 0 ? OP_NONE : (uint32_t)builder.list.count - 1;
+    for (size_t i = 0; i < import->ops.count; i++) {
+        put_event(&builder, (uint32_t)i, import->ops.ops[i], is_laned);
+    }
+    renumber_said(import, builder.numbers);
+    free(builder.numbers);
+    op_list_deinit(&import->ops);
+    import->ops = builder.list;
+    *freed_failures = builder.freed_failures;
+    if (is_laned) {
+        trace_lanes_schedule(&import->ops);
+    }
+    return true;
+}
+
+/* --- the setup --- */
+
+static uint64_t peak_of(const struct trace *trace, bool is_rounded)
+{
+    uint64_t highest = 0;
+    for (unsigned i = 0; i < trace->host_count; i++) {
+        const struct trace_sum *sum = is_rounded ? &trace->hosts[i].rounded : &trace->hosts[i].said;
+        const uint64_t peak = sum->base + (uint64_t)sum->peak;
+        highest = peak > highest ? peak : highest;
+    }
+    return highest;
+}
+
+static void choose_granule(const struct setup *fixed, uint64_t size_bits, struct setup *setup)
+{
+    const uint64_t bits = size_bits | GRANULE_BYTES_DEFAULT;
+    if (setup->granule_bytes == 0) {
+        setup->granule_bytes = bits & ~(bits - 1);
+    }
+    import_apply_fixed(fixed, setup);
+}
+
+/* A capacity that the user did not fix is cut to whole granules. */
+static void choose_capacity(const struct setup *fixed, uint64_t peak_bytes, struct import *import)
+{
+    struct setup *setup = &import->setup;
+    if (setup->capacity_bytes == 0 && setup->chip[0] == '\0') {
+        setup->capacity_bytes = peak_bytes > setup->granule_bytes ? peak_bytes
+                                                                  : setup->granule_bytes;
+        import_note(import,
+                    "capacity %" PRIu64
+                    ": assumed, the most bytes that are live at a time in granules of %" PRIu64
+                    ": nothing is to spare",
+                    setup->capacity_bytes, setup->granule_bytes);
+        import_suggest_option(setup, "defrag", "repack");
+        return;
+    }
+    if (fixed->capacity_bytes == 0) {
+        setup->capacity_bytes = align_down(import_fixed_capacity(setup, setup->granule_bytes),
+                                           setup->granule_bytes);
+    }
+    if (setup->capacity_bytes < peak_bytes) {
+        import_note(import, "at most %" PRIu64 " bytes are live at a time: more than the capacity",
+                    peak_bytes);
+    }
+}
+
+enum import_result trace_choose_device(const struct import_input *input, uint64_t size_bits,
+                                       uint64_t peak_bytes, struct import *import,
+                                       struct import_error *error)
+{
+    choose_granule(input->fixed, size_bits, &import->setup);
+    choose_capacity(input->fixed, peak_bytes, import);
+    const uint64_t capacity_bytes = import->setup.capacity_bytes;
+    if (capacity_bytes > TRACE_BYTES_MAX || capacity_bytes == 0) {
+        return import_fail(error, IMPORT_INVALID, 0, 0,
+                           "a device of %" PRIu64 " bytes: not 1 to 2^50 in whole granules",
+                           capacity_bytes);
+    }
+    return IMPORT_OK;
+}
+
+/* --- notes --- */
+
+static void note_contents(const struct trace *trace, const struct trace_totals *totals)
+{
+    struct import *import = trace->import;
+    import_note(import,
+                "%" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64 " failures; at most %" PRIu64
+                " bytes live at a time; %" PRIu64 " bytes in %" PRIu64 " blocks at the end",
+                totals->allocs, totals->frees, totals->failures, totals->peak_bytes,
+                totals->live_bytes, totals->live_count);
+    if (totals->at_start > 0) {
+        import_note(import,
+                    "the log begins in the middle: %" PRIu64 " blocks of %" PRIu64
+                    " bytes in all, whose making it does not show, are made first",
+                    totals->at_start, trace->start_bytes);
+    }
+    if (totals->unknown_frees > 0) {
+        import_note(import,
+                    "left out: %" PRIu64
+                    " frees of blocks whose making and size the log does not show",
+                    totals->unknown_frees);
+    }
+    if (trace->cut_request_count > 0) {
+        import_note(import,
+                    "%" PRIu64 " requests that failed asked for more than 2^50 bytes: 2^50 here",
+                    trace->cut_request_count);
+    }
+}
+
+static void note_failures(const struct trace *trace, uint64_t freed_failures)
+{
+    if (freed_failures > 0) {
+        import_note(trace->import,
+                    "%" PRIu64
+                    " requests that failed would fit by their bytes: a free follows each, "
+                    "because nobody frees what the log did not grant",
+                    freed_failures);
+    }
+}
+
+/* Whether each stream becomes a lane. */
+static bool choose_lanes(const struct trace *trace, uint32_t retired)
+{
+    struct import *import = trace->import;
+    const char *target = trace->input->fixed->target;
+    if (trace->stream_count <= 1) {
+        return false;
+    }
+    if (trace->stream_count > LANES_CLIENT_COUNT_MAX) {
+        import_note(import,
+                    "%" PRIu32 " streams are not told apart: more than %d lanes cannot be run",
+                    trace->stream_count, LANES_CLIENT_COUNT_MAX);
+    } else if (import->ops.count + trace->start.count > TRACE_LANE_OPS_MAX) {
+        import_note(import,
+                    "%" PRIu32
+                    " streams are not told apart: a replay with lanes of more than %d ops is slow",
+                    trace->stream_count, TRACE_LANE_OPS_MAX);
+    } else if (retired > 0) {
+        import_note(import,
+                    "%" PRIu32 " streams are not told apart: a replay with lanes retires nothing",
+                    trace->stream_count);
+    } else if (target[0] != '\0' && strcmp(target, "hbm") != 0) {
+        import_note(import,
+                    "%" PRIu32
+                    " streams are not told apart: the target that is asked for may not take lanes",
+                    trace->stream_count);
+    } else {
+        import_note(import,
+                    "%" PRIu32
+                    " streams became lanes, with the schedule that keeps the order of the log",
+                    trace->stream_count);
+        return true;
+    }
+    return false;
+}
+
+/* --- the end --- */
+
+static void complete_totals(struct trace *trace, struct trace_totals *totals)
+{
+    *totals = trace->totals;
+    totals->streams = trace->stream_count;
+    totals->peak_bytes = peak_of(trace, false);
+    for (unsigned i = 0; i < trace->host_count; i++) {
+        totals->live_bytes += trace->hosts[i].said.base + (uint64_t)trace->hosts[i].said.now;
+    }
+}
+
+static enum import_result finish(struct trace *trace, struct trace_totals *totals)
+{
+    struct import *import = trace->import;
+    if (import->ops.count + trace->start.count == 0) {
+        return import_fail(
+            trace->error, IMPORT_INCOMPLETE, 0, 0, "%s",
+            trace->totals.unknown_frees == 0
+                ? "there is no allocation in it"
+                : "there is no allocation in it, only frees of blocks whose size it does not say");
+    }
+    uint64_t freed_failures = 0;
+    complete_totals(trace, totals);
+    note_contents(trace, totals);
+    struct setup *setup = &import->setup;
+    setup->host_count = trace->host_count > setup->host_count ? trace->host_count
+                                                              : setup->host_count;
+    const enum import_result result = trace_choose_device(
+        trace->input, trace->size_bits, peak_of(trace, true), import, trace->error);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    const uint32_t retired = retire_rests(trace);
+    totals->retired = retired;
+    if (!trace_list_finish(trace, retired, choose_lanes(trace, retired), &freed_failures)) {
+        return import_fail(trace->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
+    }
+    note_failures(trace, freed_failures);
+    return IMPORT_OK;
+}
+
+enum import_result trace_end(struct trace *trace, struct trace_totals *totals)
+{
+    struct trace_totals own;
+    const enum import_result result = finish(trace, totals == NULL ? &own : totals);
+    trace_abandon(trace);
+    return result;
+}

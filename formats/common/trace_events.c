@@ -1,0 +1,436 @@
+/* Events become ops as they come; what needs the whole log waits for trace_end.c. */
+#include "formats/common/private/trace_state.h"
+#include "formats/common/room.h"
+
+#include "harness/base/align.h"
+#include "harness/base/array.h"
+#include "harness/base/check.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct trace *trace_begin(const struct import_input *input, struct import *import,
+                          struct import_error *error)
+{
+    struct trace *trace = calloc(1, sizeof *trace);
+    if (trace == NULL) {
+        return NULL;
+    }
+    CHECK(import->ops.count == 0);
+    trace->input = input;
+    trace->import = import;
+    trace->error = error;
+    trace->host_count = 1;
+    trace->granule_bytes = input->fixed->granule_bytes != 0 ? input->fixed->granule_bytes
+                                                            : import->setup.granule_bytes;
+    op_list_init(&trace->start);
+    return trace;
+}
+
+void trace_abandon(struct trace *trace)
+{
+    if (trace != NULL) {
+        trace_blocks_deinit(&trace->blocks);
+        trace_blocks_deinit(&trace->streams);
+        op_list_deinit(&trace->start);
+        free(trace->failures);
+        free(trace);
+    }
+}
+
+/* --- tags --- */
+
+enum { TAG_COUNT_MAX = TRACE_TAG_OTHER - 1, TAG_PLACE_COUNT = 512 };
+
+/* As setup_set_tag() would print it: two names that print alike are one.  Returns an FNV-1a hash.
+ */
+static uint32_t tag_text(const char *name, size_t length, char text[SETUP_NAME_BYTES])
+{
+    uint32_t hash = 2166136261u;
+    length = length < SETUP_NAME_BYTES ? length : SETUP_NAME_BYTES - 1;
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char c = (unsigned char)name[i];
+        text[i] = c < 0x20 || c >= 0x7F || c == '"' || c == '\\' ? '_' : (char)c;
+        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+    }
+    text[length] = '\0';
+    return hash;
+}
+
+uint8_t trace_tag(struct trace *trace, const char *name, size_t length)
+{
+    struct setup *setup = &trace->import->setup;
+    char text[SETUP_NAME_BYTES];
+    if (length == 0) {
+        return 0;
+    }
+    uint32_t place = tag_text(name, length, text) % TAG_PLACE_COUNT;
+    while (trace->tag_places[place] != 0) { /* ends: at most half of the places are taken */
+        if (strcmp(setup->tags[trace->tag_places[place]], text) == 0) {
+            return trace->tag_places[place];
+        }
+        place = (place + 1) % TAG_PLACE_COUNT;
+    }
+    if (trace->tag_count == TAG_COUNT_MAX) {
+        setup_set_tag(setup, TRACE_TAG_OTHER, "other");
+        return TRACE_TAG_OTHER;
+    }
+    trace->tag_places[place] = ++trace->tag_count;
+    setup_set_tag(setup, trace->tag_count, text);
+    return trace->tag_count;
+}
+
+/* --- what events share --- */
+
+static enum import_result no_host_memory(const struct trace *trace)
+{
+    return import_fail(trace->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
+}
+
+static enum import_result wrong(const struct trace *trace, const struct trace_event *event,
+                                const char *reason)
+{
+    return import_fail(trace->error, IMPORT_INVALID, event->line, 0, reason, event->address);
+}
+
+/* False: no host memory. */
+static bool find_stream(struct trace *trace, uint64_t stream, uint32_t *number)
+{
+    if (trace->stream_count == 0 || trace->stream_last != stream) {
+        struct trace_block *known = trace_blocks_at(&trace->streams, 0, stream);
+        if (known == NULL) {
+            return false;
+        }
+        if (known->state == TRACE_NEVER_SEEN) {
+            known->state = TRACE_LIVE;
+            known->op = trace->stream_count++;
+        }
+        trace->stream_last = stream;
+        trace->stream_last_number = known->op;
+    }
+    *number = trace->stream_last_number;
+    return true;
+}
+
+/* Appends an op in the lane of the event's stream. */
+static enum import_result add_op(struct trace *trace, const struct trace_event *event,
+                                 struct op *op)
+{
+    uint32_t stream = 0;
+    if (trace->import->ops.count >= TRACE_OPS_MAX) {
+        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
+                           "more than %" PRIu32 " ops", TRACE_OPS_MAX);
+    }
+    if (!find_stream(trace, event->stream, &stream)) {
+        return no_host_memory(trace);
+    }
+    op->lane = stream < LANES_CLIENT_COUNT_MAX ? (uint8_t)stream : 0;
+    op->host = event->host;
+    *room_next(&trace->import->ops) = *op;
+    return IMPORT_OK;
+}
+
+static enum import_result check_host(struct trace *trace, const struct trace_event *event)
+{
+    if (event->host >= OP_HOST_COUNT_MAX) {
+        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
+                           "device %u: there are at most %d", event->host, OP_HOST_COUNT_MAX);
+    }
+    trace->host_count = event->host >= trace->host_count ? (uint8_t)(event->host + 1)
+                                                         : trace->host_count;
+    return IMPORT_OK;
+}
+
+static enum import_result check_size(struct trace *trace, const struct trace_event *event)
+{
+    if (event->size_bytes == 0) {
+        return import_fail(trace->error, IMPORT_INVALID, event->line, 0, "a block of 0 bytes");
+    }
+    if (event->size_bytes > TRACE_BYTES_MAX) {
+        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
+                           "a block of %" PRIu64 " bytes, more than 2^50", event->size_bytes);
+    }
+    return check_host(trace, event);
+}
+
+/* --- sums --- */
+
+static uint64_t rounded(const struct trace *trace, uint64_t size_bytes)
+{
+    return trace->granule_bytes == 0 ? size_bytes : align_up(size_bytes, trace->granule_bytes);
+}
+
+static void sum_add(struct trace_sum *sum, uint64_t size_bytes)
+{
+    sum->now += (int64_t)size_bytes;
+    sum->peak = sum->now > sum->peak ? sum->now : sum->peak;
+}
+
+/* base and peak stay below 2^51: no sum overflows. */
+static enum import_result check_sum(const struct trace *trace, const struct trace_event *event)
+{
+    const struct trace_sum *sum = &trace->hosts[event->host].rounded;
+    if (sum->base + (uint64_t)sum->peak > TRACE_BYTES_MAX) {
+        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
+                           "with this block of %" PRIu64 " bytes more than 2^50 bytes are live",
+                           event->size_bytes);
+    }
+    return IMPORT_OK;
+}
+
+static enum import_result count_in(struct trace *trace, const struct trace_event *event)
+{
+    struct trace_host *host = &trace->hosts[event->host];
+    sum_add(&host->said, event->size_bytes);
+    sum_add(&host->rounded, rounded(trace, event->size_bytes));
+    trace->totals.live_count++;
+    trace->size_bits |= event->size_bytes;
+    return check_sum(trace, event);
+}
+
+static void count_out(struct trace *trace, const struct trace_block *block)
+{
+    struct trace_host *host = &trace->hosts[block->host];
+    host->said.now -= (int64_t)block->size_bytes;
+    host->rounded.now -= (int64_t)rounded(trace, block->size_bytes);
+    trace->totals.live_count--;
+}
+
+/* --- blocks that are made --- */
+
+static struct op alloc_op(const struct trace_event *event)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = event->size_bytes;
+    op.tag = event->tag;
+    op.host = event->host;
+    op.unpadded_bytes = event->requested_bytes < event->size_bytes ? event->requested_bytes : 0;
+    return op;
+}
+
+enum import_result trace_alloc(struct trace *trace, const struct trace_event *event)
+{
+    enum import_result result = check_size(trace, event);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
+    if (block == NULL) {
+        return no_host_memory(trace);
+    }
+    if (block->state == TRACE_LIVE || block->state == TRACE_QUEUED) {
+        return wrong(trace, event, "a block is made at 0x%" PRIx64 ", where one is live");
+    }
+    struct op op = alloc_op(event);
+    block->size_bytes = event->size_bytes;
+    block->op = (uint32_t)trace->import->ops.count;
+    block->state = TRACE_LIVE;
+    trace->totals.allocs++;
+    result = add_op(trace, event, &op);
+    return result == IMPORT_OK ? count_in(trace, event) : result;
+}
+
+enum import_result trace_failed(struct trace *trace, const struct trace_event *event)
+{
+    struct trace_event cut = *event;
+    if (cut.size_bytes > TRACE_BYTES_MAX) { /* true of real logs: a negative number of elements */
+        cut.size_bytes = TRACE_BYTES_MAX;
+        cut.requested_bytes = 0;
+        trace->cut_request_count++;
+    }
+    enum import_result result = check_size(trace, &cut);
+    struct op op = alloc_op(&cut);
+    if (result == IMPORT_OK) {
+        result = add_op(trace, event, &op);
+    }
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    const uint32_t number = (uint32_t)trace->import->ops.count - 1;
+    trace->failures = array_grown(trace->failures, trace->failure_count, &trace->failure_room,
+                                  sizeof *trace->failures);
+    trace->failures[trace->failure_count++] = (struct trace_failure){
+        number, trace->hosts[event->host].rounded.now};
+    trace->size_bits |= cut.size_bytes;
+    trace->totals.failures++;
+    import_say(trace->import, number, SAID_FAILED, 0);
+    return IMPORT_OK;
+}
+
+/* --- blocks of the missing start --- */
+
+/* The event shows that the block was there before the log began. */
+static enum import_result add_to_start(struct trace *trace, const struct trace_event *event,
+                                       struct trace_block *block)
+{
+    const enum import_result result = check_size(trace, event);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    if (trace->start.count >= TRACE_OPS_MAX) {
+        return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
+                           "more than %" PRIu32 " ops", TRACE_OPS_MAX);
+    }
+    const struct op op = alloc_op(event);
+    block->op = TRACE_START_REF | (uint32_t)trace->start.count;
+    block->size_bytes = event->size_bytes;
+    block->state = TRACE_LIVE;
+    op_list_append(&trace->start, &op);
+    trace->hosts[event->host].said.base += event->size_bytes;
+    trace->hosts[event->host].rounded.base += rounded(trace, event->size_bytes);
+    trace->start_bytes += event->size_bytes;
+    trace->size_bits |= event->size_bytes;
+    trace->totals.at_start++;
+    trace->totals.live_count++;
+    return check_sum(trace, event);
+}
+
+enum import_result trace_was_there(struct trace *trace, const struct trace_event *event)
+{
+    const enum import_result result = check_size(trace, event);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
+    if (block == NULL) {
+        return no_host_memory(trace);
+    }
+    if (block->state == TRACE_NEVER_SEEN) {
+        return add_to_start(trace, event, block);
+    }
+    if (block->state != TRACE_LIVE || block->size_bytes != event->size_bytes) {
+        return wrong(trace, event,
+                     "the events leave another block than the final state shows at 0x%" PRIx64);
+    }
+    return IMPORT_OK;
+}
+
+void trace_limit_host(struct trace *trace, uint8_t host, uint64_t bytes)
+{
+    CHECK(host < OP_HOST_COUNT_MAX);
+    if (import_fixed_capacity(trace->input->fixed, 0) == 0) {
+        trace->hosts[host].limit_bytes = bytes;
+    }
+}
+
+/* --- frees --- */
+
+enum how { HOW_AT_ONCE, HOW_REQUESTED, HOW_COMPLETED };
+
+static enum import_result free_live(struct trace *trace, const struct trace_event *event,
+                                    struct trace_block *block, enum how how)
+{
+    struct op op = op_make(how == HOW_REQUESTED ? OP_FREE_AFTER : OP_FREE);
+    op.ref = block->op;
+    op.delay_ns = how == HOW_REQUESTED ? DELAY_NEVER : 0;
+    trace->totals.frees++;
+    if (how != HOW_REQUESTED) {
+        count_out(trace, block);
+        block->state = TRACE_FREED;
+        return add_op(trace, event, &op);
+    }
+    block->op = (uint32_t)trace->import->ops.count;
+    block->state = TRACE_QUEUED;
+    return add_op(trace, event, &op);
+}
+
+/* With nothing between, a free that was requested and completes is a free. */
+static enum import_result complete(struct trace *trace, const struct trace_event *event,
+                                   struct trace_block *block)
+{
+    struct op_list *ops = &trace->import->ops;
+    count_out(trace, block);
+    block->state = TRACE_FREED;
+    if (block->op == ops->count - 1) {
+        ops->ops[block->op].kind = OP_FREE;
+        ops->ops[block->op].delay_ns = 0;
+        return IMPORT_OK;
+    }
+    struct op op = op_make(OP_COMPLETE);
+    op.event = block->op;
+    return add_op(trace, event, &op);
+}
+
+static enum import_result free_unseen(struct trace *trace, const struct trace_event *event,
+                                      struct trace_block *block, enum how how)
+{
+    if (event->size_bytes == 0) {
+        block->state = how == HOW_REQUESTED ? TRACE_UNKNOWN_QUEUED : TRACE_FREED;
+        trace->totals.unknown_frees++;
+        return IMPORT_OK;
+    }
+    const enum import_result result = add_to_start(trace, event, block);
+    return result == IMPORT_OK ? free_live(trace, event, block, how) : result;
+}
+
+static bool is_same_size(const struct trace_block *block, const struct trace_event *event)
+{
+    return event->size_bytes == 0 || event->size_bytes == block->size_bytes;
+}
+
+static enum import_result wrong_size(const struct trace *trace, const struct trace_event *event,
+                                     const struct trace_block *block)
+{
+    return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
+                       "the free of 0x%" PRIx64 " says %" PRIu64
+                       " bytes; the block was made with %" PRIu64,
+                       event->address, event->size_bytes, block->size_bytes);
+}
+
+static enum import_result free_block(struct trace *trace, const struct trace_event *event,
+                                     enum how how)
+{
+    const enum import_result result = check_host(trace, event);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
+    if (block == NULL) {
+        return no_host_memory(trace);
+    }
+    switch ((enum trace_state)block->state) {
+    case TRACE_NEVER_SEEN:
+        return free_unseen(trace, event, block, how);
+    case TRACE_LIVE:
+        return is_same_size(block, event) ? free_live(trace, event, block, how)
+                                          : wrong_size(trace, event, block);
+    case TRACE_QUEUED:
+        if (!is_same_size(block, event)) {
+            return wrong_size(trace, event, block);
+        }
+        return how == HOW_COMPLETED
+                   ? complete(trace, event, block)
+                   : wrong(trace, event, "0x%" PRIx64 " is freed, and its free is queued already");
+    case TRACE_UNKNOWN_QUEUED:
+        if (how == HOW_COMPLETED) {
+            block->state = TRACE_FREED;
+            return IMPORT_OK;
+        }
+        return wrong(trace, event, "0x%" PRIx64 " is freed, and its free is queued already");
+    case TRACE_FREED:
+        break;
+    }
+    return wrong(trace, event, "0x%" PRIx64 " is freed twice");
+}
+
+enum import_result trace_free(struct trace *trace, const struct trace_event *event)
+{
+    return free_block(trace, event, HOW_AT_ONCE);
+}
+
+enum import_result trace_free_requested(struct trace *trace, const struct trace_event *event)
+{
+    return free_block(trace, event, HOW_REQUESTED);
+}
+
+enum import_result trace_free_completed(struct trace *trace, const struct trace_event *event)
+{
+    return free_block(trace, event, HOW_COMPLETED);
+}
+
+bool trace_is_live(const struct trace *trace, uint8_t host, uint64_t address)
+{
+    const struct trace_block *block = trace_blocks_find(&trace->blocks, host, address);
+    return block != NULL && block->state == TRACE_LIVE;
+}

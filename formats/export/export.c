@@ -1,0 +1,42 @@
+#include "formats/export/export.h"
+
+#include <string.h>
+
+const struct exporter *const exporters[] = {&exporter_csv, &exporter_rmm, &exporter_torch_snapshot,
+                                            &exporter_ops, NULL};
+
+const struct exporter *exporter_find(const char *name)
+{
+    for (size_t i = 0; exporters[i] != NULL; i++) {
+        if (strcmp(exporters[i]->name, name) == 0) {
+            return exporters[i];
+        }
+    }
+    return NULL;
+}
+
+const char *export_action_name(enum export_action action)
+{
+    static const char *const names[EXPORT_ACTION_COUNT] = {
+        [EXPORT_ALLOC] = "alloc",
+        [EXPORT_FREE_REQUESTED] = "free_requested",
+        [EXPORT_FREE_COMPLETED] = "free_completed",
+        [EXPORT_EVICTED] = "evicted",
+        [EXPORT_MOVED_OUT] = "moved_out",
+        [EXPORT_MOVED_IN] = "moved_in",
+        [EXPORT_RETIRED] = "retired",
+        [EXPORT_FAILED] = "failed"};
+    return names[action];
+}
+
+const char *export_tag(const struct setup *setup, uint8_t tag, char text[SETUP_NAME_BYTES])
+{
+    if (setup->tags[tag][0] != '\0') {
+        snprintf(text, SETUP_NAME_BYTES, "%s", setup->tags[tag]);
+    } else if (tag != 0) {
+        snprintf(text, SETUP_NAME_BYTES, "%u", tag);
+    } else {
+        text[0] = '\0';
+    }
+    return text;
+}

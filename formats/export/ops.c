@@ -1,0 +1,31 @@
+/* The list as it was run: references resolved, sizes that were named by what fits as bytes. */
+#include "formats/export/export.h"
+#include "harness/op/ops_file.h"
+
+static bool ops_begin(struct export *export)
+{
+    (void)export;
+    return true;
+}
+
+static void ops_event(struct export *export, const struct export_event *event)
+{
+    (void)export;
+    (void)event;
+}
+
+static bool ops_end(struct export *export, const struct export_final *final)
+{
+    if (final != NULL) {
+        ops_file_print(export->stream, export->setup, final->ops, NULL);
+    }
+    return true;
+}
+
+const struct exporter exporter_ops = {
+    .name = "ops",
+    .summary = "the ops that were run, with every reference and size resolved",
+    .begin = ops_begin,
+    .event = ops_event,
+    .end = ops_end,
+};

@@ -1,0 +1,195 @@
+/* Groups of blocks become ops: as many requests as there are blocks, buffers first. */
+#include "formats/profile/private/jax_device_memory.h"
+
+#include "harness/base/check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { GRANULE_BYTES_MAX = 512, TAG_COUNT_MAX = 254, TAG_OTHER = 255 };
+
+/* The first number in a device's name: 5 of "TPU_5(process=0,(0,1,0,1))" and of "gpu:5".
+ * UINT64_MAX: it has none. */
+static uint64_t device_number(const char *name)
+{
+    const char *digit = strpbrk(name, "_:");
+    uint64_t number = 0;
+    while (digit != NULL && (digit[1] < '0' || digit[1] > '9')) {
+        digit = strpbrk(digit + 1, "_:");
+    }
+    if (digit == NULL) {
+        return UINT64_MAX;
+    }
+    for (digit++; *digit >= '0' && *digit <= '9' && number < UINT64_MAX / 16; digit++) {
+        number = number * 10 + (uint64_t)(*digit - '0');
+    }
+    return number;
+}
+
+/* Hosts by the numbers in their names, on equal ones as they came: hosts[device] is the host. */
+static void number_hosts(const struct name_table *devices, uint8_t hosts[OP_HOST_COUNT_MAX])
+{
+    for (size_t i = 0; i < devices->count; i++) {
+        const uint64_t number = device_number(devices->names[i].text);
+        hosts[i] = 0;
+        for (size_t j = 0; j < devices->count; j++) {
+            const uint64_t other = device_number(devices->names[j].text);
+            hosts[i] = (uint8_t)(hosts[i] + (other < number || (other == number && j < i)));
+        }
+    }
+}
+
+/* The largest tags have numbers of their own.  tags[index] is the number. */
+static void make_tags(const struct snapshot *snapshot, struct setup *setup, uint8_t *tags)
+{
+    uint32_t *order = malloc((snapshot->tags.count + 1) * sizeof *order);
+    CHECK(order != NULL);
+    name_table_rank(&snapshot->tags, order);
+    memset(tags, 0, snapshot->tags.count);
+    /* Names of no bytes are frames that were passed on the way to the user's. */
+    for (size_t i = 0; i < snapshot->tags.count && snapshot->tags.names[order[i]].bytes > 0; i++) {
+        tags[order[i]] = i < TAG_COUNT_MAX ? (uint8_t)(i + 1) : TAG_OTHER;
+        if (i <= TAG_COUNT_MAX) {
+            setup_set_tag(setup, tags[order[i]],
+                          i < TAG_COUNT_MAX ? snapshot->tags.names[order[i]].text : "other");
+        }
+    }
+    free(order);
+}
+
+static void append_group(struct import *import, const struct group *group, uint8_t host,
+                         uint8_t tag)
+{
+    for (uint64_t i = 0; i < group->count; i++) {
+        struct op op = op_make(group->is_program ? OP_LOAD : OP_ALLOC);
+        op.size_bytes = group->bytes / group->count + (i < group->bytes % group->count);
+        op.host = host;
+        op.tag = tag;
+        op_list_append(&import->ops, &op);
+    }
+}
+
+static void append_all(const struct snapshot *snapshot, const uint8_t *hosts, const uint8_t *tags,
+                       struct import *import)
+{
+    for (int programs = 0; programs < 2; programs++) { /* buffers first */
+        for (size_t i = 0; i < snapshot->group_count; i++) {
+            const struct group *group = &snapshot->groups[i];
+            if (group->is_program == (programs == 1)) {
+                append_group(import, group, group->is_program ? 0 : hosts[group->device],
+                             group->tag == JAX_NO_TAG ? 0 : tags[group->tag]);
+            }
+        }
+    }
+}
+
+/* The most that a device holds in granules. */
+static uint64_t largest_device(const struct import *import)
+{
+    uint64_t sums[OP_HOST_COUNT_MAX] = {0};
+    uint64_t largest = 0;
+    const uint64_t mask = import->setup.granule_bytes - 1;
+    for (size_t i = 0; i < import->ops.count; i++) {
+        const struct op *op = &import->ops.ops[i];
+        sums[op->host] += (op->size_bytes + mask) & ~mask;
+        largest = sums[op->host] > largest ? sums[op->host] : largest;
+    }
+    return largest;
+}
+
+static enum import_result choose_device(const struct snapshot *snapshot,
+                                        const struct import_input *input, struct import *import)
+{
+    const uint64_t bits = snapshot->size_bits | GRANULE_BYTES_MAX;
+    import->setup.host_count = snapshot->devices.count == 0 ? 1 : (uint32_t)snapshot->devices.count;
+    import->setup.granule_bytes = bits & ~(bits - 1);
+    import_apply_fixed(input->fixed, &import->setup);
+    if (import->setup.capacity_bytes != 0) {
+        return IMPORT_OK;
+    }
+    import->setup.capacity_bytes = largest_device(import);
+    if (import->setup.capacity_bytes > JAX_BYTES_MAX) {
+        return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
+                           "in granules of %" PRIu64 " it is more than 2^50 "
+                           "bytes",
+                           import->setup.granule_bytes);
+    }
+    import_note(import,
+                "capacity %" PRIu64
+                ": assumed, the most that a device holds: nothing is to spare, and which "
+                "chip it was is not in the profile",
+                import->setup.capacity_bytes);
+    return IMPORT_OK;
+}
+
+static void note_devices(const struct snapshot *snapshot, const uint8_t *hosts,
+                         struct import *import)
+{
+    char list[400];
+    size_t used = 0;
+    list[0] = '\0';
+    for (size_t host = 0; host < snapshot->devices.count && used < sizeof list; host++) {
+        size_t device = 0;
+        while (hosts[device] != host) {
+            device++;
+        }
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%zu = %s, %" PRIu64,
+                                 host == 0 ? "" : "; ", host, snapshot->devices.names[device].text,
+                                 snapshot->device_bytes[device]);
+    }
+    if (used >= sizeof list) {
+        memcpy(list + sizeof list - sizeof "...", "...", sizeof "...");
+    }
+    if (used > 0) {
+        import_note(import, "devices, and the bytes of their buffers: %s", list);
+    }
+}
+
+static void add_notes(const struct snapshot *snapshot, const uint8_t *hosts, struct import *import)
+{
+    import_note(import,
+                "live at one moment: %" PRIu64 " buffers of %" PRIu64 " bytes, %" PRIu64
+                " executables of "
+                "%" PRIu64 " bytes",
+                snapshot->buffer_count, snapshot->buffer_bytes, snapshot->program_count,
+                snapshot->program_bytes);
+    note_devices(snapshot, hosts, import);
+    import_note(
+        import,
+        "their places and order are not known, nor which request failed, if any; the buffers of one "
+        "stack are taken to be of one size");
+    if (snapshot->program_count > 0) {
+        import_note(import,
+                    "on which devices an executable is loaded is not known: all are on device 0");
+    }
+    if (snapshot->unknown_count > 0) {
+        import_note(import, "left out: %" PRIu64 " executables or buffers of unknown size (-1)",
+                    snapshot->unknown_count);
+    }
+    if (snapshot->empty_count > 0) {
+        import_note(import, "left out: %" PRIu64 " of 0 bytes", snapshot->empty_count);
+    }
+    if (snapshot->uneven_count > 0) {
+        import_note(import,
+                    "of %" PRIu64
+                    " stacks the bytes are no multiple of the blocks: some of these have one "
+                    "byte more",
+                    snapshot->uneven_count);
+    }
+}
+
+enum import_result jax_device_memory_build(const struct snapshot *snapshot,
+                                           const struct import_input *input, struct import *import)
+{
+    uint8_t hosts[OP_HOST_COUNT_MAX];
+    uint8_t *tags = malloc(snapshot->tags.count + 1);
+    CHECK(tags != NULL);
+    number_hosts(&snapshot->devices, hosts);
+    make_tags(snapshot, &import->setup, tags);
+    append_all(snapshot, hosts, tags, import);
+    free(tags);
+    add_notes(snapshot, hosts, import);
+    return choose_device(snapshot, input, import);
+}

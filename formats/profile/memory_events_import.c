@@ -1,0 +1,346 @@
+/* What memory events become: a trace, and before it what was there when the profile began. */
+#include "formats/profile/private/memory_events.h"
+
+#include "formats/common/trace.h"
+#include "formats/profile/private/memory_events_state.h"
+#include "harness/base/check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NO_TAG = 0 };
+
+/* --- order --- */
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct kept_event *left = a;
+    const struct kept_event *right = b;
+    if (left->time_ns != right->time_ns) {
+        return left->time_ns < right->time_ns ? -1 : 1;
+    }
+    if (left->time_ps != right->time_ps) {
+        return left->time_ps < right->time_ps ? -1 : 1;
+    }
+    return left->at < right->at ? -1 : left->at > right->at;
+}
+
+/* Hosts in the order of their first events.  hosts[i] is the device that became host i; returns how
+ * many. */
+static size_t number_hosts(struct memory_events *events, uint8_t hosts[OP_HOST_COUNT_MAX])
+{
+    int number[OP_HOST_COUNT_MAX];
+    size_t count = 0;
+    for (size_t i = 0; i < OP_HOST_COUNT_MAX; i++) {
+        number[i] = -1;
+    }
+    for (size_t i = 0; i < events->count; i++) {
+        const uint8_t device = events->events[i].host;
+        if (number[device] < 0) {
+            number[device] = (int)count;
+            hosts[count++] = device;
+        }
+        events->events[i].host = (uint8_t)number[device];
+    }
+    return count;
+}
+
+/* --- the trace --- */
+
+/* What the trace is made with. */
+struct feed {
+    struct memory_events *events;
+    struct trace *trace;
+    struct import *import;
+    struct import_error *error;
+    uint8_t *tags; /* by index into events->tags */
+    uint8_t before_tag;
+    uint64_t rest_count;
+};
+
+/* The largest names have tags of their own: those that come first. */
+static void make_tags(struct feed *feed)
+{
+    const struct name_table *names = &feed->events->tags;
+    uint32_t *order = malloc((names->count + 1) * sizeof *order);
+    feed->tags = malloc(names->count + 1);
+    CHECK(order != NULL && feed->tags != NULL);
+    feed->before_tag = trace_tag(feed->trace, SETUP_BEFORE_NAME, strlen(SETUP_BEFORE_NAME));
+    name_table_rank(names, order);
+    for (size_t i = 0; i < names->count; i++) {
+        const char *name = names->names[order[i]].text;
+        feed->tags[order[i]] = trace_tag(feed->trace, name, strlen(name));
+    }
+    free(order);
+}
+
+static void say(const struct feed *feed, const struct kept_event *event)
+{
+    const uint32_t op = (uint32_t)feed->import->ops.count - 1;
+    if (memory_has(event, MEMORY_BYTES_ALLOCATED)) {
+        import_say(feed->import, op, SAID_IN_USE_BYTES, event->facts[MEMORY_BYTES_ALLOCATED]);
+    }
+    const uint64_t first = feed->events->allocators[event->host].first_peak_bytes;
+    if (memory_has(event, MEMORY_PEAK_BYTES_IN_USE) &&
+        event->facts[MEMORY_PEAK_BYTES_IN_USE] > first) {
+        /* It rose, so the most in use lies in the window. */
+        import_say(feed->import, op, SAID_PEAK_BYTES, event->facts[MEMORY_PEAK_BYTES_IN_USE]);
+    }
+}
+
+static enum import_result feed_one(struct feed *feed, const struct kept_event *event)
+{
+    const struct trace_event what = {
+        .address = event->facts[MEMORY_ADDR],
+        .size_bytes = event->size_bytes,
+        .requested_bytes = event->facts[MEMORY_REQUESTED_BYTES],
+        .host = event->host,
+        .tag = event->was_there           ? feed->before_tag
+               : event->tag == UINT32_MAX ? NO_TAG
+                                          : feed->tags[event->tag],
+    };
+    if (event->is_left_out) {
+        return IMPORT_OK;
+    }
+    const enum import_result result = event->is_allocation ? trace_alloc(feed->trace, &what)
+                                                           : trace_free(feed->trace, &what);
+    if (result != IMPORT_OK) {
+        const struct import_error inner = *feed->error;
+        (void)memory_fail(feed->events, event->at, feed->error, "%s", inner.reason);
+        return result;
+    }
+    say(feed, event);
+    return IMPORT_OK;
+}
+
+static uint64_t rest_of(const struct allocator *allocator)
+{
+    return allocator->says_in_use ? allocator->base_bytes - allocator->freed_start_bytes : 0;
+}
+
+/* What was in use when the window began, and no event tells apart. */
+static enum import_result feed_rests(struct feed *feed, size_t host_count)
+{
+    enum import_result result = IMPORT_OK;
+    for (size_t host = 0; host < host_count && result == IMPORT_OK; host++) {
+        const struct allocator *allocator = &feed->events->allocators[host];
+        if (rest_of(allocator) > 0) {
+            const struct trace_event rest = {.address = allocator->unused_address,
+                                             .size_bytes = rest_of(allocator),
+                                             .host = (uint8_t)host,
+                                             .tag = feed->before_tag};
+            result = trace_was_there(feed->trace, &rest);
+            feed->rest_count++;
+        }
+    }
+    return result;
+}
+
+static enum import_result feed_all(struct feed *feed, size_t host_count)
+{
+    enum import_result result = IMPORT_OK;
+    make_tags(feed);
+    for (size_t i = 0; i < feed->events->count && result == IMPORT_OK; i++) {
+        result = feed_one(feed, &feed->events->events[i]);
+    }
+    return result == IMPORT_OK ? feed_rests(feed, host_count) : result;
+}
+
+/* --- devices --- */
+
+/* All bytes of an allocator, 0 where it does not say: what is in use and free, and reserved, where
+ * that is what stays the same. */
+static uint64_t capacity_of(const struct allocator *allocator)
+{
+    const bool has_stack = allocator->reserved_max > 0;
+    if (has_stack && allocator->heap_min != allocator->heap_max) {
+        return allocator->total_max;
+    }
+    return allocator->heap_max;
+}
+
+/* The largest; 0 where no allocator says, or one of those that do not does not say either what is
+ * in use.  The others need as much as they had in use. */
+static uint64_t largest_capacity(const struct memory_events *events, size_t host_count)
+{
+    uint64_t largest = 0;
+    bool is_said = false;
+    for (size_t host = 0; host < host_count; host++) {
+        const struct allocator *allocator = &events->allocators[host];
+        const uint64_t bytes = capacity_of(allocator);
+        if (bytes == 0 && !allocator->says_in_use) {
+            return 0;
+        }
+        is_said = is_said || bytes > 0;
+        const uint64_t needed = bytes > 0 ? bytes : allocator->in_use_max;
+        largest = needed > largest ? needed : largest;
+    }
+    return is_said ? largest : 0;
+}
+
+/* Nobody knows where the rest lies or who holds it: it stays where it is.  Rests are the last of
+ * the missing start. */
+static void hold_rests(const struct feed *feed, const struct trace_totals *totals)
+{
+    struct import *import = feed->import;
+    const size_t end = (size_t)(totals->retired + totals->at_start);
+    struct op_list holds;
+    CHECK(feed->rest_count <= totals->at_start);
+    if (feed->rest_count == 0) {
+        return;
+    }
+    op_list_init(&holds);
+    for (size_t i = end - (size_t)feed->rest_count; i < end; i++) {
+        struct op hold = op_make(OP_HOLD);
+        hold.ref = (uint32_t)i;
+        hold.host = import->ops.ops[i].host;
+        op_list_append(&holds, &hold);
+    }
+    op_list_insert(&import->ops, end, holds.ops, holds.count);
+    for (size_t i = 0; i < import->said_count; i++) {
+        import->said[i].op += import->said[i].op >= end ? (uint32_t)holds.count : 0;
+    }
+    op_list_deinit(&holds);
+}
+
+/* --- notes --- */
+
+static void note_hosts(const struct feed *feed, const uint8_t *hosts, size_t host_count)
+{
+    char list[400];
+    size_t used = 0;
+    list[0] = '\0';
+    for (size_t host = 0; host < host_count && used < sizeof list; host++) {
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%zu = %s",
+                                 host == 0 ? "" : ", ", host,
+                                 feed->events->devices.names[hosts[host]].text);
+    }
+    if (used >= sizeof list) {
+        memcpy(list + sizeof list - sizeof "...", "...", sizeof "...");
+    }
+    import_note(feed->import, "devices: %s", list);
+}
+
+static void note_sums(const struct feed *feed, size_t host_count)
+{
+    uint64_t rest_bytes = 0, silent_count = 0, unlimited_count = 0, other_peaks = 0,
+             stack_bytes = 0;
+    for (size_t host = 0; host < host_count; host++) {
+        const struct allocator *allocator = &feed->events->allocators[host];
+        rest_bytes += rest_of(allocator);
+        silent_count += !allocator->says_in_use;
+        unlimited_count += capacity_of(allocator) == 0;
+        other_peaks += allocator->other_peak_count;
+        stack_bytes = allocator->reserved_max > stack_bytes ? allocator->reserved_max : stack_bytes;
+    }
+    if (feed->rest_count > 0) {
+        import_note(
+            feed->import,
+            "tag '" SETUP_BEFORE_NAME "': %" PRIu64 " bytes on %" PRIu64
+            " devices were in use, and "
+            "no event "
+            "makes or frees them: one held block each; their sum is known, their places and number are not",
+            rest_bytes, feed->rest_count);
+    }
+    if (silent_count > 0) {
+        import_note(feed->import,
+                    "of %" PRIu64
+                    " devices no event says what is in use: what was there before is not "
+                    "known",
+                    silent_count);
+    }
+    if (unlimited_count > 0) {
+        import_note(feed->import,
+                    "of %" PRIu64
+                    " devices no event says a capacity of up to 2^50 bytes: they have "
+                    "that of "
+                    "the others, or as much as they need",
+                    unlimited_count);
+    }
+    if (other_peaks > 0) {
+        import_note(feed->import,
+                    "%" PRIu64 " events say another peak than the most in use in the window",
+                    other_peaks);
+    }
+    if (stack_bytes > 0) {
+        import_note(feed->import,
+                    "up to %" PRIu64
+                    " bytes were reserved for the stack of programs: not replayed, "
+                    "since no event says for which",
+                    stack_bytes);
+    }
+}
+
+static void add_notes(const struct feed *feed, const uint8_t *hosts, size_t host_count)
+{
+    const struct memory_events *events = feed->events;
+    note_hosts(feed, hosts, host_count);
+    note_sums(feed, host_count);
+    if (events->empty_count > 0) {
+        import_note(feed->import, "%" PRIu64 " allocations of 0 bytes are left out",
+                    events->empty_count);
+    }
+    if (events->unsized_count > 0) {
+        import_note(feed->import,
+                    "%" PRIu64 " frees of blocks that were there before are left out: nothing says "
+                    "their size",
+                    events->unsized_count);
+    }
+    import_note(feed->import, "a profile has no requests that failed");
+}
+
+/* --- all --- */
+
+static enum import_result make_ops(struct feed *feed, const struct import_input *input,
+                                   const uint8_t *hosts, size_t host_count)
+{
+    struct trace_totals totals = {0};
+    const uint64_t capacity_bytes = largest_capacity(feed->events, host_count);
+    feed->import->setup.capacity_bytes = capacity_bytes;
+    feed->import->setup.host_count = (uint32_t)
+        host_count; /* those whose events are left out, too */
+    feed->trace = trace_begin(input, feed->import, feed->error);
+    if (feed->trace == NULL) {
+        return import_fail(feed->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
+    }
+    for (size_t host = 0; capacity_bytes != 0 && host < host_count; host++) {
+        trace_limit_host(feed->trace, (uint8_t)host, capacity_of(&feed->events->allocators[host]));
+    }
+    enum import_result result = feed_all(feed, host_count);
+    if (result != IMPORT_OK) {
+        trace_abandon(feed->trace);
+        return result;
+    }
+    add_notes(feed, hosts, host_count);
+    result = trace_end(feed->trace, &totals);
+    if (result == IMPORT_OK) {
+        hold_rests(feed, &totals);
+    }
+    return result;
+}
+
+enum import_result memory_events_import(struct memory_events *events,
+                                        const struct import_input *input, struct import *import,
+                                        struct import_error *error)
+{
+    uint8_t hosts[OP_HOST_COUNT_MAX];
+    struct feed feed = {.events = events, .import = import, .error = error};
+    if (events->count == 0) {
+        return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                           "there is no memory event in it: was the profile taken "
+                           "with host tracing on?");
+    }
+    qsort(events->events, events->count, sizeof *events->events, compare_times);
+    const size_t host_count = number_hosts(events, hosts);
+    enum import_result result = memory_events_link(events, error);
+    if (result == IMPORT_OK) {
+        result = memory_events_sum(events, error);
+    }
+    if (result == IMPORT_OK) {
+        result = make_ops(&feed, input, hosts, host_count);
+    }
+    free(feed.tags);
+    return result;
+}

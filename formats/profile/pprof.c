@@ -1,0 +1,456 @@
+#include "formats/profile/private/pprof.h"
+
+#include "harness/base/array.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PROFILE_TYPE = 1,
+    PROFILE_SAMPLE = 2,
+    PROFILE_LOCATION = 4,
+    PROFILE_FUNCTION = 5,
+    PROFILE_STRING = 6
+};
+enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum { LABEL_KEY = 1, LABEL_TEXT = 2 };
+enum {
+    LOCATION_ID = 1,
+    LOCATION_ADDRESS = 3,
+    LOCATION_LINE = 4,
+    LINE_FUNCTION = 1,
+    LINE_NUMBER = 2
+};
+enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
+
+static struct protobuf part(const struct pprof *profile, size_t at, size_t end)
+{
+    return (struct protobuf){.text = profile->text, .offset = at, .end = end};
+}
+
+/* --- the index --- */
+
+static int compare_functions(const void *a, const void *b)
+{
+    const struct pprof_function *left = a;
+    const struct pprof_function *right = b;
+    if (left->id != right->id) {
+        return left->id < right->id ? -1 : 1;
+    }
+    return left->name < right->name ? -1 : left->name > right->name;
+}
+
+static int compare_locations(const void *a, const void *b)
+{
+    const struct pprof_location *left = a;
+    const struct pprof_location *right = b;
+    if (left->id != right->id) {
+        return left->id < right->id ? -1 : 1;
+    }
+    return left->at < right->at ? -1 : left->at > right->at;
+}
+
+/* The index of the first that is not below id. */
+static size_t function_find(const struct pprof *profile, uint64_t id)
+{
+    size_t low = 0;
+    size_t high = profile->function_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (profile->functions[middle].id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static size_t location_find(const struct pprof *profile, uint64_t id)
+{
+    size_t low = 0;
+    size_t high = profile->location_count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (profile->locations[middle].id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Two numbers of a message; those that are not there stay. */
+static enum import_result read_two(struct protobuf reader, uint32_t first_field,
+                                   uint32_t second_field, uint64_t *first, uint64_t *second,
+                                   struct import_error *error)
+{
+    struct protobuf_field field;
+    enum import_result result;
+    while ((result = protobuf_next(&reader, &field, error)) == IMPORT_OK && field.number != 0) {
+        if (field.type != PROTOBUF_VARINT) {
+            continue;
+        }
+        if (field.number == first_field) {
+            *first = field.value;
+        } else if (field.number == second_field) {
+            *second = field.value;
+        }
+    }
+    return result;
+}
+
+static enum import_result add_type(struct pprof *profile, const struct protobuf_field *field,
+                                   struct import_error *error)
+{
+    uint64_t type[2] = {0, 0};
+    const enum import_result result = read_two(field->bytes, 1, 2, &type[0], &type[1], error);
+    if (result == IMPORT_OK && profile->type_count < PPROF_VALUE_COUNT_MAX) {
+        memcpy(profile->types[profile->type_count++], type, sizeof type);
+    }
+    return result;
+}
+
+static enum import_result add_location(struct pprof *profile, const struct protobuf_field *field,
+                                       struct import_error *error)
+{
+    struct pprof_location location = {.at = field->bytes.offset, .end = field->bytes.end};
+    uint64_t address = 0; /* 0 in a profile of Python */
+    const enum import_result result = read_two(field->bytes, LOCATION_ID, LOCATION_ADDRESS,
+                                               &location.id, &address, error);
+    profile->locations = array_grown(profile->locations, profile->location_count,
+                                     &profile->location_room, sizeof *profile->locations);
+    profile->locations[profile->location_count++] = location;
+    return result;
+}
+
+static enum import_result add_function(struct pprof *profile, const struct protobuf_field *field,
+                                       struct import_error *error)
+{
+    struct pprof_function function = {.name = 0};
+    uint64_t system_name = 0;
+    enum import_result result = read_two(field->bytes, FUNCTION_ID, FUNCTION_SYSTEM_NAME,
+                                         &function.id, &system_name, error);
+    if (result == IMPORT_OK) {
+        result = read_two(field->bytes, FUNCTION_NAME, FUNCTION_FILE, &function.name,
+                          &function.file, error);
+    }
+    profile->functions = array_grown(profile->functions, profile->function_count,
+                                     &profile->function_room, sizeof *profile->functions);
+    profile->functions[profile->function_count++] = function;
+    return result;
+}
+
+static enum import_result add_field(struct pprof *profile, const struct protobuf_field *field,
+                                    struct import_error *error)
+{
+    if (field->type != PROTOBUF_BYTES) {
+        return IMPORT_OK;
+    }
+    switch (field->number) {
+    case PROFILE_TYPE:
+        return add_type(profile, field, error);
+    case PROFILE_SAMPLE:
+        profile->sample_count++;
+        return IMPORT_OK;
+    case PROFILE_LOCATION:
+        return add_location(profile, field, error);
+    case PROFILE_FUNCTION:
+        return add_function(profile, field, error);
+    case PROFILE_STRING:
+        profile->strings = array_grown(profile->strings, profile->string_count,
+                                       &profile->string_room, sizeof *profile->strings);
+        profile->strings[profile->string_count++] = field->at;
+        return IMPORT_OK;
+    default:
+        return IMPORT_OK;
+    }
+}
+
+/* Texts come last: where one is not there, the end of the file is missing most likely. */
+static enum import_result absent_text(const struct pprof *profile, uint64_t number,
+                                      struct import_error *error)
+{
+    return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
+                       "text %" PRIu64 " is not in the profile, which has %zu: it "
+                       "was cut off, or is damaged",
+                       number, profile->string_count);
+}
+
+/* Whether all that samples may name has its texts. */
+static enum import_result check_texts(const struct pprof *profile, struct import_error *error)
+{
+    for (size_t i = 0; i < 2 * profile->type_count; i++) {
+        const uint64_t number = profile->types[i / 2][i % 2];
+        if (number >= profile->string_count) {
+            return absent_text(profile, number, error);
+        }
+    }
+    for (size_t i = 0; i < profile->function_count; i++) {
+        const struct pprof_function *function = &profile->functions[i];
+        const uint64_t number = function->name > function->file ? function->name : function->file;
+        if (number >= profile->string_count) {
+            return absent_text(profile, number, error);
+        }
+    }
+    return IMPORT_OK;
+}
+
+/* Sorts what is found by number. */
+static void sort_index(struct pprof *profile)
+{
+    if (profile->location_count > 0) {
+        qsort(profile->locations, profile->location_count, sizeof *profile->locations,
+              compare_locations);
+    }
+    if (profile->function_count > 0) {
+        qsort(profile->functions, profile->function_count, sizeof *profile->functions,
+              compare_functions);
+    }
+}
+
+enum import_result pprof_read(const char *text, size_t length, struct pprof *profile,
+                              struct import_error *error)
+{
+    struct protobuf reader = protobuf_of(text, length);
+    struct protobuf_field field;
+    enum import_result result = IMPORT_OK;
+    *profile = (struct pprof){.text = text, .length = length};
+    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, error)) == IMPORT_OK &&
+           field.number != 0) {
+        result = add_field(profile, &field, error);
+    }
+    if (result == IMPORT_OK) {
+        sort_index(profile);
+        result = check_texts(profile, error);
+    }
+    if (result != IMPORT_OK) {
+        pprof_deinit(profile);
+    }
+    return result;
+}
+
+void pprof_deinit(struct pprof *profile)
+{
+    free(profile->strings);
+    free(profile->functions);
+    free(profile->locations);
+    *profile = (struct pprof){0};
+}
+
+bool pprof_text(const struct pprof *profile, uint64_t number, struct protobuf *text)
+{
+    struct protobuf_field field;
+    struct import_error ignored;
+    if (number >= profile->string_count) {
+        return false;
+    }
+    struct protobuf reader = part(profile, profile->strings[number], profile->length);
+    if (protobuf_next(&reader, &field, &ignored) != IMPORT_OK) {
+        return false;
+    }
+    *text = field.bytes;
+    return true;
+}
+
+int pprof_value_find(const struct pprof *profile, const char *type, const char *unit)
+{
+    for (size_t i = 0; i < profile->type_count; i++) {
+        struct protobuf names[2];
+        if (pprof_text(profile, profile->types[i][0], &names[0]) &&
+            pprof_text(profile, profile->types[i][1], &names[1]) &&
+            protobuf_is_text(&names[0], type) && protobuf_is_text(&names[1], unit)) {
+            return (int)i;
+        }
+    }
+    return -1;
+}
+
+/* --- samples --- */
+
+static enum import_result absent(struct import_error *error, size_t at, const char *what,
+                                 uint64_t number)
+{
+    return import_fail(error, IMPORT_INVALID, 0, 0,
+                       "byte %zu: %s %" PRIu64 " is not in the profile", at, what, number);
+}
+
+static enum import_result add_value(struct pprof_sample *sample, uint64_t value,
+                                    struct import_error *error)
+{
+    if (sample->value_count == PPROF_VALUE_COUNT_MAX) {
+        return import_fail(error, IMPORT_INVALID, 0, 0,
+                           "the sample at byte %zu has more than %d values", sample->at,
+                           PPROF_VALUE_COUNT_MAX);
+    }
+    sample->values[sample->value_count++] = (int64_t)value;
+    return IMPORT_OK;
+}
+
+/* Numbers are packed; one by one is the older form. */
+static enum import_result add_values(struct pprof_sample *sample,
+                                     const struct protobuf_field *field, struct import_error *error)
+{
+    if (field->type != PROTOBUF_BYTES) {
+        return add_value(sample, field->value, error);
+    }
+    struct protobuf packed = field->bytes;
+    enum import_result result = IMPORT_OK;
+    uint64_t value = 0;
+    while (result == IMPORT_OK && packed.offset < packed.end) {
+        result = protobuf_number(&packed, &value, error);
+        if (result == IMPORT_OK) {
+            result = add_value(sample, value, error);
+        }
+    }
+    return result;
+}
+
+static enum import_result add_label(const struct pprof *profile, struct pprof_sample *sample,
+                                    const struct protobuf_field *field, struct import_error *error)
+{
+    uint64_t numbers[2] = {0, 0}; /* text 0 is empty */
+    const enum import_result result = read_two(field->bytes, LABEL_KEY, LABEL_TEXT, &numbers[0],
+                                               &numbers[1], error);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    if (sample->label_count == PPROF_LABEL_COUNT_MAX) {
+        return import_fail(error, IMPORT_INVALID, 0, 0,
+                           "the sample at byte %zu has more than %d labels", sample->at,
+                           PPROF_LABEL_COUNT_MAX);
+    }
+    struct pprof_label *label = &sample->labels[sample->label_count++];
+    if (!pprof_text(profile, numbers[0], &label->key)) {
+        return absent_text(profile, numbers[0], error);
+    }
+    return pprof_text(profile, numbers[1], &label->text) ? IMPORT_OK
+                                                         : absent_text(profile, numbers[1], error);
+}
+
+static enum import_result read_sample(const struct pprof *profile, struct pprof_sample *sample,
+                                      struct import_error *error)
+{
+    struct protobuf reader = sample->message;
+    struct protobuf_field field;
+    enum import_result result = IMPORT_OK;
+    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, error)) == IMPORT_OK &&
+           field.number != 0) {
+        if (field.number == SAMPLE_VALUE) {
+            result = add_values(sample, &field, error);
+        } else if (field.number == SAMPLE_LABEL && field.type == PROTOBUF_BYTES) {
+            result = add_label(profile, sample, &field, error);
+        }
+    }
+    return result;
+}
+
+enum import_result pprof_sample_next(const struct pprof *profile, struct protobuf *reader,
+                                     struct pprof_sample *sample, bool *is_end,
+                                     struct import_error *error)
+{
+    struct protobuf_field field;
+    enum import_result result;
+    while ((result = protobuf_next(reader, &field, error)) == IMPORT_OK && field.number != 0) {
+        if (field.number == PROFILE_SAMPLE && field.type == PROTOBUF_BYTES) {
+            *sample = (struct pprof_sample){.at = field.at, .message = field.bytes};
+            return read_sample(profile, sample, error);
+        }
+    }
+    *is_end = true;
+    return result;
+}
+
+const struct protobuf *pprof_label_find(const struct pprof_sample *sample, const char *key)
+{
+    for (size_t i = 0; i < sample->label_count; i++) {
+        if (protobuf_is_text(&sample->labels[i].key, key)) {
+            return &sample->labels[i].text;
+        }
+    }
+    return NULL;
+}
+
+/* --- stacks --- */
+
+static enum import_result visit_location(const struct pprof *profile, size_t at, uint64_t id,
+                                         pprof_visit *visit, void *context, bool *is_over,
+                                         struct import_error *error)
+{
+    const size_t location = location_find(profile, id);
+    if (location == profile->location_count || profile->locations[location].id != id) {
+        return absent(error, at, "location", id);
+    }
+    return visit(context, location, is_over);
+}
+
+enum import_result pprof_stack(const struct pprof *profile, const struct pprof_sample *sample,
+                               pprof_visit *visit, void *context, struct import_error *error)
+{
+    struct protobuf reader = sample->message;
+    struct protobuf_field field;
+    bool is_over = false;
+    enum import_result result = IMPORT_OK;
+    while (result == IMPORT_OK && !is_over &&
+           (result = protobuf_next(&reader, &field, error)) == IMPORT_OK && field.number != 0) {
+        if (field.number != SAMPLE_LOCATION) {
+            continue;
+        }
+        if (field.type != PROTOBUF_BYTES) {
+            result = visit_location(profile, field.at, field.value, visit, context, &is_over,
+                                    error);
+        }
+        while (result == IMPORT_OK && !is_over && field.bytes.offset < field.bytes.end) {
+            uint64_t id = 0;
+            result = protobuf_number(&field.bytes, &id, error);
+            if (result == IMPORT_OK) {
+                result = visit_location(profile, field.at, id, visit, context, &is_over, error);
+            }
+        }
+    }
+    return result;
+}
+
+struct protobuf pprof_location(const struct pprof *profile, size_t location)
+{
+    return part(profile, profile->locations[location].at, profile->locations[location].end);
+}
+
+static enum import_result read_frame(const struct pprof *profile,
+                                     const struct protobuf_field *field, struct pprof_frame *frame,
+                                     struct import_error *error)
+{
+    uint64_t id = 0;
+    *frame = (struct pprof_frame){.line = 0};
+    const enum import_result result = read_two(field->bytes, LINE_FUNCTION, LINE_NUMBER, &id,
+                                               &frame->line, error);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    const size_t number = function_find(profile, id);
+    if (number == profile->function_count || profile->functions[number].id != id) {
+        return absent(error, field->at, "function", id);
+    }
+    const struct pprof_function *function = &profile->functions[number];
+    const bool are_there = pprof_text(profile, function->name, &frame->function) &&
+                           pprof_text(profile, function->file, &frame->file);
+    CHECK(are_there); /* check_texts */
+    return IMPORT_OK;
+}
+
+enum import_result pprof_frame_next(const struct pprof *profile, struct protobuf *reader,
+                                    struct pprof_frame *frame, bool *is_end,
+                                    struct import_error *error)
+{
+    struct protobuf_field field;
+    enum import_result result;
+    while ((result = protobuf_next(reader, &field, error)) == IMPORT_OK && field.number != 0) {
+        if (field.number == LOCATION_LINE && field.type == PROTOBUF_BYTES) {
+            return read_frame(profile, &field, frame, error);
+        }
+    }
+    *is_end = true;
+    return result;
+}

@@ -1,0 +1,430 @@
+/* Memory events of an XLA or TensorFlow profile, *.xplane.pb.  Source of the numbers of fields:
+ * tsl/profiler/protobuf/xplane.proto.
+ *
+ *     XSpace 1: XPlane  2: name  3: XLine  3: timestamp_ns  4: XEvent  1: metadata  2: offset_ps 4:
+ * XStat 4, 5: names of events and of stats by number, which stand behind the lines */
+#include "formats/common/name_table.h"
+#include "formats/common/protobuf.h"
+#include "formats/formats.h"
+#include "formats/profile/private/memory_events.h"
+#include "harness/base/array.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SPACE_PLANE = 1, SPACE_LAST = 4 };
+enum { PLANE_NAME = 2, PLANE_LINE = 3, PLANE_EVENT_NAMES = 4, PLANE_STAT_NAMES = 5 };
+enum { MAP_KEY = 1, MAP_VALUE = 2 };
+enum { METADATA_NAME = 2 };
+enum { LINE_TIMESTAMP = 3, LINE_EVENT = 4 };
+enum { EVENT_METADATA = 1, EVENT_OFFSET = 2, EVENT_STAT = 4 };
+enum {
+    STAT_METADATA = 1,
+    STAT_DOUBLE = 2,
+    STAT_UINT = 3,
+    STAT_INT = 4,
+    STAT_TEXT = 5,
+    STAT_BYTES = 6,
+    STAT_REF = 7
+};
+enum { PS_PER_NS = 1000 };
+
+/* The name that stands for a number. */
+struct entry {
+    uint64_t id;
+    struct protobuf name;
+};
+
+/* Names by number, sorted; where a number comes twice the last one counts. */
+struct entries {
+    struct entry *entries;
+    size_t count, room;
+};
+
+/* One plane while it is read. */
+struct plane {
+    struct memory_events *events;
+    struct import_error *error;
+    struct entries event_names; /* of memory events only */
+    struct entries stat_names;
+    char name[MEMORY_TEXT_BYTES];
+};
+
+/* --- names --- */
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct entry *left = a;
+    const struct entry *right = b;
+    if (left->id != right->id) {
+        return left->id < right->id ? -1 : 1;
+    }
+    return left->name.offset < right->name.offset ? -1 : left->name.offset > right->name.offset;
+}
+
+/* The name of that number, or NULL. */
+static const struct protobuf *entries_find(const struct entries *entries, uint64_t id)
+{
+    size_t low = 0; /* the first entry above id */
+    size_t high = entries->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (entries->entries[middle].id <= id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low > 0 && entries->entries[low - 1].id == id ? &entries->entries[low - 1].name : NULL;
+}
+
+/* Metadata is a message of its own; of it only the name is of interest. */
+static enum import_result read_metadata(struct protobuf metadata, struct protobuf *name,
+                                        struct import_error *error)
+{
+    struct protobuf_field field;
+    enum import_result result;
+    *name = (struct protobuf){
+        .text = metadata.text, .offset = metadata.offset, .end = metadata.offset};
+    while ((result = protobuf_next(&metadata, &field, error)) == IMPORT_OK && field.number != 0) {
+        if (field.number == METADATA_NAME && field.type == PROTOBUF_BYTES) {
+            *name = field.bytes;
+        }
+    }
+    return result;
+}
+
+static enum import_result read_entry(struct protobuf map, struct entry *entry,
+                                     struct import_error *error)
+{
+    struct protobuf_field field;
+    enum import_result result;
+    *entry = (struct entry){.name = {.text = map.text, .offset = map.offset, .end = map.offset}};
+    while ((result = protobuf_next(&map, &field, error)) == IMPORT_OK && field.number != 0) {
+        if (field.number == MAP_KEY && field.type == PROTOBUF_VARINT) {
+            entry->id = field.value;
+        } else if (field.number == MAP_VALUE && field.type == PROTOBUF_BYTES) {
+            result = read_metadata(field.bytes, &entry->name, error);
+            if (result != IMPORT_OK) {
+                return result;
+            }
+        }
+    }
+    return result;
+}
+
+static void entries_add(struct entries *entries, const struct entry *entry)
+{
+    entries->entries = array_grown(entries->entries, entries->count, &entries->room,
+                                   sizeof *entries->entries);
+    entries->entries[entries->count++] = *entry;
+}
+
+static bool is_memory_event(const struct protobuf *name)
+{
+    return protobuf_is_text(name, "MemoryAllocation") ||
+           protobuf_is_text(name, "MemoryDeallocation");
+}
+
+static enum import_result add_name(struct plane *plane, const struct protobuf_field *field)
+{
+    struct entry entry;
+    const enum import_result result = read_entry(field->bytes, &entry, plane->error);
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    if (field->number == PLANE_STAT_NAMES) {
+        entries_add(&plane->stat_names, &entry);
+    } else if (is_memory_event(&entry.name)) {
+        entries_add(&plane->event_names, &entry);
+    }
+    return IMPORT_OK;
+}
+
+/* Names come behind the lines that use them, so they are read first. */
+static enum import_result read_names(struct plane *plane, struct protobuf reader)
+{
+    struct protobuf_field field;
+    enum import_result result;
+    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
+           field.number != 0) {
+        if (field.type != PROTOBUF_BYTES) {
+            continue;
+        }
+        if (field.number == PLANE_NAME) {
+            name_keep(field.bytes.text + field.bytes.offset, field.bytes.end - field.bytes.offset,
+                      plane->name, sizeof plane->name);
+        } else if (field.number == PLANE_EVENT_NAMES || field.number == PLANE_STAT_NAMES) {
+            result = add_name(plane, &field);
+            if (result != IMPORT_OK) {
+                return result;
+            }
+        }
+    }
+    if (plane->event_names.count > 0) {
+        qsort(plane->event_names.entries, plane->event_names.count, sizeof(struct entry),
+              compare_entries);
+    }
+    if (plane->stat_names.count > 0) {
+        qsort(plane->stat_names.entries, plane->stat_names.count, sizeof(struct entry),
+              compare_entries);
+    }
+    return result;
+}
+
+/* --- events --- */
+
+/* A stat as its file has it. */
+struct stat {
+    uint64_t metadata, number;
+    struct protobuf text;
+    bool is_number, is_negative, is_text;
+};
+
+static void set_stat(const struct plane *plane, const struct protobuf_field *field,
+                     struct stat *stat)
+{
+    if (field->number == STAT_METADATA && field->type == PROTOBUF_VARINT) {
+        stat->metadata = field->value;
+    } else if ((field->number == STAT_UINT || field->number == STAT_INT) &&
+               field->type == PROTOBUF_VARINT) {
+        stat->number = field->value;
+        stat->is_number = true;
+        stat->is_negative = field->number == STAT_INT && field->value >> 63 != 0;
+    } else if ((field->number == STAT_TEXT || field->number == STAT_BYTES) &&
+               field->type == PROTOBUF_BYTES) {
+        stat->text = field->bytes;
+        stat->is_text = true;
+    } else if (field->number == STAT_REF && field->type == PROTOBUF_VARINT) {
+        const struct protobuf *name = entries_find(&plane->stat_names, field->value);
+        stat->is_text = name != NULL;
+        stat->text = name != NULL ? *name : stat->text;
+    }
+}
+
+/* False: a number is needed, and it is none. */
+static bool take_stat(const struct protobuf *name, const struct stat *stat,
+                      struct memory_event *event)
+{
+    const char *text = name->text + name->offset;
+    const size_t length = name->end - name->offset;
+    if (stat->is_text) {
+        return memory_event_take_text(event, text, length, stat->text.text + stat->text.offset,
+                                      stat->text.end - stat->text.offset);
+    }
+    if (stat->is_number) {
+        return memory_event_take_number(event, text, length, stat->number, stat->is_negative);
+    }
+    return memory_event_take_text(event, text, length, "", 0); /* a double, or nothing */
+}
+
+static enum import_result read_stat(const struct plane *plane, size_t at, struct protobuf reader,
+                                    struct memory_event *event)
+{
+    struct protobuf_field field;
+    struct stat stat = {0};
+    enum import_result result;
+    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
+           field.number != 0) {
+        set_stat(plane, &field, &stat);
+    }
+    const struct protobuf *name = entries_find(&plane->stat_names, stat.metadata);
+    if (result != IMPORT_OK || name == NULL || take_stat(name, &stat, event)) {
+        return result;
+    }
+    return import_fail(plane->error, IMPORT_INVALID, 0, 0,
+                       "byte %zu: %.*s of a memory event is not a number from 0 "
+                       "on",
+                       at, (int)(name->end - name->offset), name->text + name->offset);
+}
+
+/* The line's time and the event's offset in it.  False: beyond 2^63 ns. */
+static bool add_times(int64_t line_ns, int64_t offset_ps, struct memory_event *event)
+{
+    int64_t ns = offset_ps / PS_PER_NS;
+    int64_t ps = offset_ps % PS_PER_NS;
+    if (ps < 0) {
+        ps += PS_PER_NS;
+        ns--;
+    }
+    event->time_ps = (uint32_t)ps;
+    return !__builtin_add_overflow(line_ns, ns, &event->time_ns);
+}
+
+/* What of an event comes first: its kind decides whether the rest is read. */
+static enum import_result read_head(const struct plane *plane, struct protobuf reader,
+                                    uint64_t *metadata, int64_t *offset_ps)
+{
+    struct protobuf_field field;
+    enum import_result result;
+    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
+           field.number != 0) {
+        if (field.number == EVENT_METADATA && field.type == PROTOBUF_VARINT) {
+            *metadata = field.value;
+        } else if (field.number == EVENT_OFFSET && field.type == PROTOBUF_VARINT) {
+            *offset_ps = (int64_t)field.value;
+        }
+    }
+    return result;
+}
+
+static enum import_result read_event(struct plane *plane, size_t at, int64_t line_ns,
+                                     struct protobuf reader)
+{
+    struct memory_event event = {.at = at};
+    struct protobuf_field field;
+    uint64_t metadata = 0;
+    int64_t offset_ps = 0;
+    enum import_result result = read_head(plane, reader, &metadata, &offset_ps);
+    const struct protobuf *name = entries_find(&plane->event_names, metadata);
+    if (result != IMPORT_OK || name == NULL) {
+        return result;
+    }
+    if (!add_times(line_ns, offset_ps, &event)) {
+        return import_fail(plane->error, IMPORT_INVALID, 0, 0,
+                           "byte %zu: the time of an event is beyond 2^63 ns", at);
+    }
+    event.is_allocation = protobuf_is_text(name, "MemoryAllocation");
+    while ((result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
+           field.number != 0) {
+        if (field.number == EVENT_STAT && field.type == PROTOBUF_BYTES) {
+            result = read_stat(plane, field.at, field.bytes, &event);
+            if (result != IMPORT_OK) {
+                return result;
+            }
+        }
+    }
+    return result == IMPORT_OK ? memory_events_add(plane->events, &event, plane->name, plane->error)
+                               : result;
+}
+
+static enum import_result read_line(struct plane *plane, struct protobuf reader)
+{
+    struct protobuf again = reader;
+    struct protobuf_field field;
+    int64_t line_ns = 0;
+    enum import_result result;
+    while ((result = protobuf_next(&again, &field, plane->error)) == IMPORT_OK &&
+           field.number != 0) {
+        if (field.number == LINE_TIMESTAMP && field.type == PROTOBUF_VARINT) {
+            line_ns = (int64_t)field.value;
+        }
+    }
+    while (result == IMPORT_OK &&
+           (result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
+           field.number != 0) {
+        if (field.number == LINE_EVENT && field.type == PROTOBUF_BYTES) {
+            result = read_event(plane, field.at, line_ns, field.bytes);
+        }
+    }
+    return result;
+}
+
+static enum import_result read_lines(struct plane *plane, struct protobuf reader)
+{
+    struct protobuf_field field;
+    enum import_result result = IMPORT_OK;
+    while (result == IMPORT_OK &&
+           (result = protobuf_next(&reader, &field, plane->error)) == IMPORT_OK &&
+           field.number != 0) {
+        if (field.number == PLANE_LINE && field.type == PROTOBUF_BYTES) {
+            result = read_line(plane, field.bytes);
+        }
+    }
+    return result;
+}
+
+/* --- the file --- */
+
+static enum import_result read_plane(struct memory_events *events, struct protobuf reader,
+                                     struct import_error *error)
+{
+    struct plane plane = {.events = events, .error = error};
+    enum import_result result = read_names(&plane, reader);
+    if (result == IMPORT_OK) {
+        result = read_lines(&plane,
+                            reader); /* also where there is no memory event: damage is damage */
+    }
+    free(plane.event_names.entries);
+    free(plane.stat_names.entries);
+    return result;
+}
+
+static enum import_result read_space(const struct import_input *input, struct memory_events *events,
+                                     struct import_error *error)
+{
+    struct protobuf reader = protobuf_of(input->text, input->length);
+    struct protobuf_field field;
+    enum import_result result = IMPORT_OK;
+    while (result == IMPORT_OK && (result = protobuf_next(&reader, &field, error)) == IMPORT_OK &&
+           field.number != 0) {
+        if (field.number == SPACE_PLANE && field.type == PROTOBUF_BYTES) {
+            result = read_plane(events, field.bytes, error);
+        }
+    }
+    return result;
+}
+
+static enum import_result xplane_import(const struct import_input *input, struct import *import,
+                                        struct import_error *error)
+{
+    struct memory_events *events = memory_events_create(input, false);
+    enum import_result result = read_space(input, events, error);
+    if (result == IMPORT_OK) {
+        result = memory_events_import(events, input, import, error);
+    }
+    memory_events_destroy(events);
+    return result;
+}
+
+/* Whether a message has the fields of a plane, up to its name. */
+static bool is_plane(struct protobuf reader)
+{
+    struct protobuf_field field;
+    struct import_error ignored;
+    while (protobuf_next(&reader, &field, &ignored) == IMPORT_OK && field.number != 0) {
+        if (field.number == PLANE_NAME) {
+            return field.type == PROTOBUF_BYTES && field.bytes.end > field.bytes.offset;
+        }
+        if (field.number != 1 || field.type != PROTOBUF_VARINT) { /* the plane's number */
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Messages have no first bytes of their own: all fields of the file must be those of a space, and
+ * the first a plane with a name. */
+static unsigned xplane_recognise(const char *text, size_t length)
+{
+    struct protobuf reader = protobuf_of(text, length);
+    struct protobuf_field field;
+    struct import_error ignored;
+    bool has_plane = false;
+    enum import_result result;
+    while ((result = protobuf_next(&reader, &field, &ignored)) == IMPORT_OK && field.number != 0) {
+        if (field.number > SPACE_LAST || field.type != PROTOBUF_BYTES) {
+            return 0;
+        }
+        if (!has_plane && field.number == SPACE_PLANE) {
+            has_plane = is_plane(field.bytes);
+            if (!has_plane) {
+                return 0;
+            }
+        }
+    }
+    if (result == IMPORT_INCOMPLETE && !has_plane && field.number == SPACE_PLANE &&
+        field.type == PROTOBUF_BYTES) {
+        has_plane = is_plane(reader); /* cut off in its first plane, whose bytes come next */
+    }
+    return !has_plane ? 0 : result == IMPORT_OK ? 80 : 60;
+}
+
+const struct format format_xplane = {
+    .name = "xplane",
+    .summary = "memory events of an XLA or TensorFlow profile (*.xplane.pb)",
+    .recognise = xplane_recognise,
+    .import = xplane_import,
+};

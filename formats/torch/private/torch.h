@@ -1,0 +1,158 @@
+/* A memory snapshot of PyTorch's CUDA caching allocator, as plain numbers: what its segments and
+ * blocks are at the end, and what its ring of events says happened before. */
+#ifndef FORMATS_TORCH_PRIVATE_TORCH_H
+#define FORMATS_TORCH_PRIVATE_TORCH_H
+
+#include "formats/formats.h"
+
+#include <jansson.h>
+
+#define TORCH_SIZE_MAX \
+    ((uint64_t)1 << 50) /* of one block, and of the sum of a device: what a setup can hold */
+#define TORCH_ADDRESS_MAX ((uint64_t)1 << 62)
+#define TORCH_NO_TIME INT64_MIN
+enum {
+    TORCH_GRANULE_BYTES_MAX = 512, /* PyTorch's own: it rounds each request up to it */
+    TORCH_TAG_COUNT_MAX = 254,     /* places that get a tag of their own; the rest is "other" */
+    TORCH_NO_NAME = UINT32_MAX,
+    TORCH_NO_EVENT = UINT32_MAX
+};
+
+/* --- places in the user's code --- */
+
+/* Where in the user's code memory was asked for: "file:line function". */
+struct torch_name {
+    char text[SETUP_NAME_BYTES];
+    uint64_t bytes;  /* that were asked for there, in all */
+    uint32_t number; /* its index, from 0, in the order in which the names came */
+};
+struct torch_names {
+    json_t *index; /* from text to number */
+    struct torch_name *names;
+    size_t count, room;
+    struct torch_stack *
+        stacks; /* a hash table of stack_room, a power of two or 0: the lists that were looked at */
+    size_t stack_count, stack_room;
+};
+void torch_names_init(struct torch_names *names);
+void torch_names_deinit(struct torch_names *names);
+/* The name of the innermost frame of the user's own Python code; of torch's own Python code, where
+ * there is no other; else "no Python frame".  TORCH_NO_NAME: there are no frames.  Looks at 512
+ * frames at most, and at 1024 bytes of a text.  A list that many share is looked at once; frames
+ * must live until the last call. */
+uint32_t torch_name_of(struct torch_names *names, const json_t *frames);
+/* O(1); TORCH_NO_NAME counts nothing. */
+void torch_name_count(struct torch_names *names, uint32_t name, uint64_t bytes);
+/* Pointers to all names, those with the most bytes first; the caller frees.  NULL: there are none.
+ */
+const struct torch_name **torch_names_by_bytes(const struct torch_names *names);
+
+/* --- the snapshot --- */
+
+enum torch_state {
+    TORCH_INACTIVE,
+    TORCH_ALLOCATED,
+    TORCH_AWAITING_FREE /* freed by the user; a stream may still use it */
+};
+struct torch_block {
+    uint64_t address, size_bytes;
+    uint64_t requested_bytes; /* of an active block: 1..size_bytes */
+    uint32_t segment, index;  /* segments[segment].blocks[index] of the file */
+    uint32_t name;            /* or TORCH_NO_NAME */
+    uint8_t host;             /* its device */
+    enum torch_state state;
+    bool begins_segment;
+    bool is_in_trace; /* set by torch_lives: an event names its address */
+};
+
+enum torch_action {
+    TORCH_ALLOC,
+    TORCH_FREE_REQUESTED,
+    TORCH_FREE_COMPLETED,
+    TORCH_OOM,
+    TORCH_SEGMENT_ALLOC, /* and segment_map: the device's memory grows */
+    TORCH_SEGMENT_FREE,  /* and segment_unmap */
+    TORCH_OTHER /* snapshot, user_defined, and what is not known: without effect on memory */
+};
+struct torch_event {
+    uint64_t address;    /* TORCH_OOM: 0 */
+    uint64_t size_bytes; /* as the file says: of allocs and failures what was requested */
+    uint64_t stream;
+    int64_t time_us;      /* TORCH_NO_TIME: not said */
+    uint64_t free_bytes;  /* TORCH_OOM: of the device; UINT64_MAX: not said */
+    uint64_t taken_bytes; /* set by torch_lives, for allocs and frees: what the block takes */
+    uint32_t life; /* set by torch_lives: the event that began it; the first one of a block that was
+                      there */
+    uint32_t index; /* device_traces[host][index] of the file */
+    uint32_t name;  /* or TORCH_NO_NAME */
+    uint8_t host;
+    uint8_t action;       /* enum torch_action */
+    bool is_there_before; /* set by torch_lives: a free, and the first event of its address */
+};
+
+struct torch_snapshot {
+    struct torch_block *blocks; /* by host and address, when read */
+    size_t block_count, block_room;
+    struct torch_event *events; /* by host, then in order of time; without those of TORCH_OTHER */
+    size_t event_count, event_room;
+    struct torch_names names;
+    /* Set by torch_lives: the largest power of two up to TORCH_GRANULE_BYTES_MAX that divides the
+     * sizes and addresses of all blocks; less than that in what hbmstress exports. */
+    uint64_t granule_bytes;
+    uint64_t segment_bytes[OP_HOST_COUNT_MAX]; /* in all */
+    size_t segment_count;
+    uint64_t unknown_keys;              /* values of keys that mean nothing here */
+    char unknown_key[SETUP_NAME_BYTES]; /* the first such key */
+    uint64_t unknown_actions;
+    char unknown_action[SETUP_NAME_BYTES];
+    uint64_t snapshots, segment_events;
+};
+void torch_snapshot_init(struct torch_snapshot *snapshot);
+void torch_snapshot_deinit(struct torch_snapshot *snapshot);
+
+/* Rounds up to the granule; size_bytes < 2^63. */
+uint64_t torch_rounded(const struct torch_snapshot *snapshot, uint64_t size_bytes);
+
+/* Sets *error: "PLACE: reason" of an event or a block, and returns IMPORT_INVALID. */
+enum import_result torch_fail_event(struct import_error *error, const struct torch_event *event,
+                                    const char *reason, ...) __attribute__((format(printf, 3, 4)));
+enum import_result torch_fail_block(struct import_error *error, const struct torch_block *block,
+                                    const char *reason, ...) __attribute__((format(printf, 3, 4)));
+
+/* Takes the decoded file apart.  visit_count_max bounds how many segments, blocks and events, and
+ * keys of these, are visited: a pickle may share them, and the bytes of the file bound what is not
+ * shared. IMPORT_INVALID, with the path in the file: a missing key, a wrong type, a number out of
+ * range, blocks that do not tile their segment, sums that are not those of the segment, segments
+ * that overlap, a device beyond 63. */
+enum import_result torch_read(const json_t *root, size_t visit_count_max,
+                              struct torch_snapshot *snapshot, struct import_error *error);
+
+/* Sorts the blocks by host and address.  IMPORT_INVALID: two overlap. */
+enum import_result torch_sort_blocks(struct torch_snapshot *snapshot, struct import_error *error);
+
+/* The block of that host that begins at address, or NULL.  O(log blocks). */
+struct torch_block *torch_find_block(const struct torch_snapshot *snapshot, uint8_t host,
+                                     uint64_t address);
+
+/* --- what it becomes --- */
+
+/* Whether an event allocates or frees. */
+bool torch_has_trace(const struct torch_snapshot *snapshot);
+
+/* Follows each block through the events and into the final state, and sets what torch_event and
+ * torch_block leave to it.  IMPORT_INVALID: events of one address that contradict each other or the
+ * final state, blocks that overlap. O(events log events). */
+enum import_result torch_lives(struct torch_snapshot *snapshot, struct import_error *error);
+
+/* The events become ops, through formats/common/trace.h; after torch_lives. */
+enum import_result torch_build_trace(struct torch_snapshot *snapshot,
+                                     const struct import_input *input, struct import *import,
+                                     struct import_error *error);
+
+/* The final state becomes a heap, through formats/common/heap_image.h, and the request that failed,
+ * if the last event was one. */
+enum import_result torch_build_heap(const struct torch_snapshot *snapshot,
+                                    const struct import_input *input, struct import *import,
+                                    struct import_error *error);
+
+#endif

@@ -1,0 +1,263 @@
+/* The life of each block: from the event that made it, or from before the ring begins, to the event
+ * that freed it, or into the final state; and whether two that live at the same time overlap. */
+#include "formats/torch/private/torch.h"
+
+#include "harness/base/array.h"
+#include "harness/device/span_map.h"
+
+#include <inttypes.h>
+
+/* An event that names an address. */
+struct use {
+    uint64_t address;
+    uint32_t event;
+    uint8_t host;
+};
+
+enum life_state {
+    LIFE_UNSEEN, /* no event yet */
+    LIFE_LIVE,
+    LIFE_REQUESTED, /* to be freed */
+    LIFE_OVER
+};
+
+struct lives {
+    struct torch_snapshot *snapshot;
+    enum life_state state; /* of the address that is followed */
+    uint32_t life;         /* the event that began its present life */
+    struct import_error *error;
+};
+
+static int compare_uses(const void *a, const void *b)
+{
+    const struct use *x = a;
+    const struct use *y = b;
+    if (x->host != y->host) {
+        return x->host < y->host ? -1 : 1;
+    }
+    if (x->address != y->address) {
+        return x->address < y->address ? -1 : 1;
+    }
+    return (x->event > y->event) - (x->event < y->event);
+}
+
+/* By host, address and time; the caller frees. */
+static struct use *uses_sorted(const struct torch_snapshot *snapshot, size_t *count)
+{
+    struct use *uses = array_resized(NULL, (snapshot->event_count + 1) * sizeof *uses);
+    *count = 0;
+    for (size_t i = 0; i < snapshot->event_count; i++) {
+        const struct torch_event *event = &snapshot->events[i];
+        if (event->action <= TORCH_FREE_COMPLETED) {
+            uses[(*count)++] = (struct use){
+                .host = event->host, .address = event->address, .event = (uint32_t)i};
+        }
+    }
+    qsort(uses, *count, sizeof *uses, compare_uses);
+    return uses;
+}
+
+/* A free says the bytes that were requested, or what the block took: old versions do. */
+static enum import_result check_freed_size(struct lives *lives, const struct torch_event *event)
+{
+    struct torch_event *begun = &lives->snapshot->events[lives->life];
+    if (event->size_bytes == begun->size_bytes) {
+        return IMPORT_OK;
+    }
+    if (event->size_bytes < begun->taken_bytes ||
+        event->size_bytes % lives->snapshot->granule_bytes != 0) {
+        return torch_fail_event(lives->error, event,
+                                "it frees %" PRIu64 " bytes at %" PRIu64 ", and [%" PRIu32
+                                "] says %" PRIu64,
+                                event->size_bytes, event->address, begun->index, begun->size_bytes);
+    }
+    begun->taken_bytes = event->size_bytes;
+    return IMPORT_OK;
+}
+
+static enum import_result take_alloc(struct lives *lives, struct torch_event *event, uint32_t index)
+{
+    if (lives->state == LIFE_LIVE || lives->state == LIFE_REQUESTED) {
+        return torch_fail_event(lives->error, event,
+                                "a block at %" PRIu64 ", where the one of [%" PRIu32
+                                "] is not yet free",
+                                event->address, lives->snapshot->events[lives->life].index);
+    }
+    lives->state = LIFE_LIVE;
+    lives->life = index;
+    event->taken_bytes = torch_rounded(lives->snapshot, event->size_bytes);
+    return IMPORT_OK;
+}
+
+static enum import_result take_free(struct lives *lives, struct torch_event *event, uint32_t index)
+{
+    const bool is_request = event->action == TORCH_FREE_REQUESTED;
+    if (lives->state == LIFE_OVER || (is_request && lives->state == LIFE_REQUESTED)) {
+        return torch_fail_event(lives->error, event,
+                                "it frees the block at %" PRIu64 " a second time", event->address);
+    }
+    if (lives->state == LIFE_UNSEEN) {
+        event->is_there_before = true;
+        event->taken_bytes = torch_rounded(lives->snapshot, event->size_bytes);
+        lives->life = index;
+    }
+    lives->state = is_request ? LIFE_REQUESTED : LIFE_OVER;
+    return check_freed_size(lives, event);
+}
+
+static enum import_result check_last(struct lives *lives, const struct torch_event *last,
+                                     struct torch_block *block)
+{
+    struct torch_event *begun = &lives->snapshot->events[lives->life];
+    static const char *const what[] = {"", "never freed", "still to be freed", "freed at last"};
+    static const char *const shown[] = {"inactive", "active_allocated", "active_awaiting_free"};
+    static const enum torch_state wanted[] = {TORCH_INACTIVE, TORCH_ALLOCATED, TORCH_AWAITING_FREE,
+                                              TORCH_INACTIVE};
+    const enum torch_state found = block == NULL ? TORCH_INACTIVE : block->state;
+    if (found != wanted[lives->state]) {
+        return torch_fail_event(
+            lives->error, last, "the block at %" PRIu64 " is %s, and the final state has %s%s",
+            last->address, what[lives->state], block == NULL ? "no block there" : "it as ",
+            block == NULL ? "" : shown[found]);
+    }
+    if (found == TORCH_INACTIVE) {
+        return IMPORT_OK;
+    }
+    if (begun->taken_bytes > block->size_bytes || begun->size_bytes > block->requested_bytes) {
+        return torch_fail_block(lives->error, block,
+                                "it has %" PRIu64 " bytes, %" PRIu64 " of them requested, and "
+                                "device_traces[%u][%" PRIu32 "] says %" PRIu64,
+                                block->size_bytes, block->requested_bytes, begun->host,
+                                begun->index, begun->size_bytes);
+    }
+    begun->taken_bytes = block->size_bytes;
+    block->is_in_trace = true;
+    return IMPORT_OK;
+}
+
+/* All events of one address, uses[count]. */
+static enum import_result follow(struct lives *lives, const struct use *uses, size_t count)
+{
+    lives->state = LIFE_UNSEEN;
+    for (size_t i = 0; i < count; i++) {
+        struct torch_event *event = &lives->snapshot->events[uses[i].event];
+        const enum import_result result = event->action == TORCH_ALLOC
+                                              ? take_alloc(lives, event, uses[i].event)
+                                              : take_free(lives, event, uses[i].event);
+        if (result != IMPORT_OK) {
+            return result;
+        }
+        event->life = lives->life;
+    }
+    return check_last(lives, &lives->snapshot->events[uses[count - 1].event],
+                      torch_find_block(lives->snapshot, uses[0].host, uses[0].address));
+}
+
+static enum import_result follow_all(struct lives *lives)
+{
+    size_t count = 0;
+    enum import_result result = IMPORT_OK;
+    struct use *uses = uses_sorted(lives->snapshot, &count);
+    for (size_t i = 0, end = 0; result == IMPORT_OK && i < count; i = end) {
+        while (end < count && uses[end].host == uses[i].host &&
+               uses[end].address == uses[i].address) {
+            end++;
+        }
+        result = follow(lives, &uses[i], end - i);
+    }
+    free(uses);
+    return result;
+}
+
+/* --- overlaps --- */
+
+/* begun: an event that begins a life. */
+static enum import_result put(struct lives *lives, struct span_map *map, uint32_t begun)
+{
+    const struct torch_event *event = &lives->snapshot->events[begun];
+    const struct span span = {
+        .start = event->address, .end = event->address + event->taken_bytes, .owner = begun};
+    struct span other;
+    if (span_map_insert_if_free(map, &span, &other)) {
+        return IMPORT_OK;
+    }
+    return torch_fail_event(lives->error, event,
+                            "its block of %" PRIu64 " bytes at %" PRIu64
+                            " overlaps the one that lives at %" PRIu64,
+                            event->taken_bytes, event->address, other.start);
+}
+
+/* What was there when the ring begins. */
+static enum import_result put_first(struct lives *lives, struct span_map *map, uint8_t host,
+                                    size_t first, size_t end)
+{
+    const struct torch_snapshot *snapshot = lives->snapshot;
+    for (size_t i = 0; i < snapshot->block_count; i++) {
+        const struct torch_block *block = &snapshot->blocks[i];
+        if (block->host == host && block->state != TORCH_INACTIVE && !block->is_in_trace) {
+            span_map_insert(map, &(struct span){.start = block->address,
+                                                .end = block->address + block->size_bytes});
+        }
+    }
+    enum import_result result = IMPORT_OK;
+    for (size_t i = first; result == IMPORT_OK && i < end; i++) {
+        if (snapshot->events[i].is_there_before) {
+            result = put(lives, map, (uint32_t)i);
+        }
+    }
+    return result;
+}
+
+/* The events of one host, first..end - 1. */
+static enum import_result refuse_overlaps(struct lives *lives, size_t first, size_t end)
+{
+    struct span_map map;
+    span_map_init(&map);
+    enum import_result result = put_first(lives, &map, lives->snapshot->events[first].host, first,
+                                          end);
+    for (size_t i = first; result == IMPORT_OK && i < end; i++) {
+        struct torch_event *event = &lives->snapshot->events[i];
+        if (event->life == TORCH_NO_EVENT) {
+            continue;
+        }
+        event->taken_bytes = lives->snapshot->events[event->life].taken_bytes;
+        if (event->action == TORCH_ALLOC) {
+            result = put(lives, &map, (uint32_t)i);
+        } else if (event->action == TORCH_FREE_COMPLETED) {
+            span_map_erase(&map, event->address, event->address + event->taken_bytes);
+        }
+    }
+    span_map_deinit(&map);
+    return result;
+}
+
+/* --- all of it --- */
+
+/* Sizes of events are those of requests, which need not be multiples. */
+static uint64_t granule_of(const struct torch_snapshot *snapshot)
+{
+    uint64_t bits = TORCH_GRANULE_BYTES_MAX;
+    for (size_t i = 0; i < snapshot->block_count; i++) {
+        bits |= snapshot->blocks[i].address | snapshot->blocks[i].size_bytes;
+    }
+    for (size_t i = 0; i < snapshot->event_count; i++) {
+        bits |= snapshot->events[i].action <= TORCH_FREE_COMPLETED ? snapshot->events[i].address
+                                                                   : 0;
+    }
+    return bits & ~(bits - 1);
+}
+
+enum import_result torch_lives(struct torch_snapshot *snapshot, struct import_error *error)
+{
+    struct lives lives = {.snapshot = snapshot, .error = error};
+    snapshot->granule_bytes = granule_of(snapshot);
+    enum import_result result = follow_all(&lives);
+    for (size_t i = 0, end = 0; result == IMPORT_OK && i < snapshot->event_count; i = end) {
+        while (end < snapshot->event_count &&
+               snapshot->events[end].host == snapshot->events[i].host) {
+            end++;
+        }
+        result = refuse_overlaps(&lives, i, end);
+    }
+    return result;
+}

@@ -1,0 +1,308 @@
+/* The events of a snapshot as ops: what was there at the start, the events of all devices in order
+ * of time, and what was there all the time. */
+#include "formats/torch/private/torch.h"
+
+#include "formats/common/trace.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct player {
+    struct torch_snapshot *snapshot;
+    struct trace *trace;
+    uint8_t *tags; /* by number of the name */
+    size_t at[OP_HOST_COUNT_MAX],
+        end[OP_HOST_COUNT_MAX]; /* the events of each device that are still to come */
+};
+
+static uint8_t tag_of(const struct player *player, uint32_t name)
+{
+    return name == TORCH_NO_NAME || player->tags == NULL ? 0 : player->tags[name];
+}
+
+/* trace_tag gives the first 254 names a tag each. */
+static void choose_tags(struct player *player)
+{
+    const struct torch_names *names = &player->snapshot->names;
+    const struct torch_name **order = torch_names_by_bytes(names);
+    player->tags = calloc(names->count + 1, 1);
+    for (size_t i = 0; player->tags != NULL && i < names->count; i++) {
+        player->tags[order[i]->number] = trace_tag(player->trace, order[i]->text,
+                                                   strlen(order[i]->text));
+    }
+    free(order);
+}
+
+/* --- capacity --- */
+
+/* What the file says that a device had for the allocator. */
+struct device_bytes {
+    uint64_t segments; /* at most: so much it had at least */
+    uint64_t all;      /* with what was free besides; 0: no failure says it */
+};
+
+/* Seen from the end: its segments now, less what came, and with what went. */
+static struct device_bytes device_bytes_of(const struct torch_snapshot *snapshot, uint8_t host)
+{
+    uint64_t segments = snapshot->segment_bytes[host];
+    uint64_t most_segments = segments;
+    uint64_t most = 0;
+    for (size_t i = snapshot->event_count; i-- > 0;) {
+        const struct torch_event *event = &snapshot->events[i];
+        if (event->host != host) {
+            continue;
+        }
+        if (event->action == TORCH_SEGMENT_ALLOC) {
+            segments -= event->size_bytes < segments ? event->size_bytes : segments;
+        } else if (event->action == TORCH_SEGMENT_FREE) {
+            segments += event->size_bytes;
+        } else if (event->action == TORCH_OOM && event->free_bytes != UINT64_MAX) {
+            most = segments + event->free_bytes > most ? segments + event->free_bytes : most;
+        }
+        if (segments > TORCH_SIZE_MAX) {
+            return (struct device_bytes){0};
+        }
+        most_segments = segments > most_segments ? segments : most_segments;
+    }
+    return (struct device_bytes){.segments = most_segments,
+                                 .all = most == 0 || most > most_segments ? most : most_segments};
+}
+
+/* The largest of all; 0: no failure says what any of them had. */
+static uint64_t largest_device(const struct device_bytes devices[OP_HOST_COUNT_MAX])
+{
+    uint64_t most = 0;
+    bool is_said = false;
+    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
+        const uint64_t bytes = devices[host].all > 0 ? devices[host].all : devices[host].segments;
+        is_said = is_said || devices[host].all > 0;
+        most = bytes > most ? bytes : most;
+    }
+    return is_said ? most : 0;
+}
+
+static void choose_capacity(const struct player *player, const struct import_input *input,
+                            struct import *import)
+{
+    const struct torch_snapshot *snapshot = player->snapshot;
+    struct device_bytes devices[OP_HOST_COUNT_MAX];
+    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
+        devices[host] = device_bytes_of(snapshot, (uint8_t)host);
+    }
+    uint64_t most = largest_device(devices);
+    const uint64_t granule = input->fixed->granule_bytes > snapshot->granule_bytes
+                                 ? input->fixed->granule_bytes
+                                 : snapshot->granule_bytes;
+    most = most / granule * granule;
+    if (most == 0 || most > TORCH_SIZE_MAX) {
+        return;
+    }
+    import->setup.capacity_bytes = most;
+    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
+        trace_limit_host(player->trace, (uint8_t)host, devices[host].all);
+    }
+    if (import_fixed_capacity(input->fixed, 0) == 0) {
+        import_note(import,
+                    "capacity: the segments and what the device had free when a request failed");
+    }
+}
+
+/* --- events --- */
+
+static struct trace_event event_of(const struct player *player, const struct torch_event *event)
+{
+    const bool is_request = event->action == TORCH_ALLOC || event->action == TORCH_OOM;
+    struct trace_event made = {
+        .address = event->address,
+        .size_bytes = event->action == TORCH_OOM
+                          ? torch_rounded(player->snapshot, event->size_bytes)
+                          : event->taken_bytes,
+        .stream = event->stream,
+        .host = event->host,
+        .tag = tag_of(player, event->name),
+    };
+    if (event->size_bytes > TORCH_SIZE_MAX) {
+        made.size_bytes = event->size_bytes; /* a failure: trace_failed knows what to do */
+    }
+    made.requested_bytes = is_request && event->size_bytes < made.size_bytes ? event->size_bytes
+                                                                             : 0;
+    return made;
+}
+
+static struct trace_event event_of_block(const struct player *player,
+                                         const struct torch_block *block)
+{
+    return (struct trace_event){
+        .address = block->address,
+        .size_bytes = block->size_bytes,
+        .requested_bytes = block->requested_bytes < block->size_bytes ? block->requested_bytes : 0,
+        .host = block->host,
+        .tag = tag_of(player, block->name),
+    };
+}
+
+/* Blocks whose free was requested before the ring begins. */
+static enum import_result play_before(struct player *player)
+{
+    const struct torch_snapshot *snapshot = player->snapshot;
+    enum import_result result = IMPORT_OK;
+    for (size_t i = 0; result == IMPORT_OK && i < snapshot->block_count; i++) {
+        const struct torch_block *block = &snapshot->blocks[i];
+        if (block->state == TORCH_AWAITING_FREE && !block->is_in_trace) {
+            const struct trace_event made = event_of_block(player, block);
+            result = trace_free_requested(player->trace, &made);
+        }
+    }
+    for (size_t i = 0; result == IMPORT_OK && i < snapshot->event_count; i++) {
+        const struct torch_event *event = &snapshot->events[i];
+        if (event->is_there_before && event->action == TORCH_FREE_COMPLETED) {
+            const struct trace_event made = event_of(player, event);
+            result = trace_free_requested(player->trace, &made);
+        }
+    }
+    return result;
+}
+
+/* Whether the free that event i requests is complete before anything else happens on its device. */
+static bool is_free_at_once(const struct torch_snapshot *snapshot, size_t i)
+{
+    const struct torch_event *event = &snapshot->events[i];
+    if (event->action != TORCH_FREE_REQUESTED || i + 1 == snapshot->event_count) {
+        return false;
+    }
+    const struct torch_event *next = &snapshot->events[i + 1];
+    return next->action == TORCH_FREE_COMPLETED && next->host == event->host &&
+           next->address == event->address;
+}
+
+/* Plays the next event of that device. */
+static enum import_result play_next(struct player *player, unsigned host)
+{
+    const size_t i = player->at[host]++;
+    const struct torch_event *event = &player->snapshot->events[i];
+    const struct trace_event made = event_of(player, event);
+    switch ((enum torch_action)event->action) {
+    case TORCH_ALLOC:
+        return trace_alloc(player->trace, &made);
+    case TORCH_FREE_REQUESTED:
+        if (is_free_at_once(player->snapshot, i)) {
+            player->at[host]++;
+            return trace_free(player->trace, &made);
+        }
+        return trace_free_requested(player->trace, &made);
+    case TORCH_FREE_COMPLETED:
+        return trace_free_completed(player->trace, &made);
+    case TORCH_OOM:
+        return trace_failed(player->trace, &made);
+    case TORCH_SEGMENT_ALLOC:
+    case TORCH_SEGMENT_FREE:
+    case TORCH_OTHER:
+        break;
+    }
+    return IMPORT_OK;
+}
+
+static void find_ends(struct player *player)
+{
+    const struct torch_snapshot *snapshot = player->snapshot;
+    for (size_t i = snapshot->event_count; i-- > 0;) {
+        const uint8_t host = snapshot->events[i].host;
+        player->end[host] = player->end[host] == 0 ? i + 1 : player->end[host];
+        player->at[host] = i;
+    }
+}
+
+/* The device whose next event is the earliest, the first of them when the file gives no times.
+ * OP_HOST_COUNT_MAX: none has one. */
+static unsigned earliest(const struct player *player)
+{
+    unsigned found = OP_HOST_COUNT_MAX;
+    int64_t time_us = 0;
+    for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
+        if (player->at[host] == player->end[host]) {
+            continue;
+        }
+        const int64_t next_us = player->snapshot->events[player->at[host]].time_us;
+        if (found == OP_HOST_COUNT_MAX || next_us < time_us) {
+            found = host;
+            time_us = next_us;
+        }
+    }
+    return found;
+}
+
+static enum import_result play_events(struct player *player)
+{
+    enum import_result result = IMPORT_OK;
+    find_ends(player);
+    for (unsigned host = earliest(player); result == IMPORT_OK && host < OP_HOST_COUNT_MAX;
+         host = earliest(player)) {
+        result = play_next(player, host);
+    }
+    return result;
+}
+
+/* Blocks that no event made or freed. */
+static enum import_result play_silent(struct player *player)
+{
+    const struct torch_snapshot *snapshot = player->snapshot;
+    enum import_result result = IMPORT_OK;
+    for (size_t i = 0; result == IMPORT_OK && i < snapshot->block_count; i++) {
+        const struct torch_block *block = &snapshot->blocks[i];
+        if (block->state == TORCH_ALLOCATED && !block->is_in_trace) {
+            const struct trace_event made = event_of_block(player, block);
+            result = trace_was_there(player->trace, &made);
+        }
+    }
+    return result;
+}
+
+/* What the allocator gave beyond the request rounded up, because it did not split its block. */
+static void note_slack(const struct torch_snapshot *snapshot, struct import *import)
+{
+    uint64_t count = 0;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < snapshot->block_count; i++) {
+        const struct torch_block *block = &snapshot->blocks[i];
+        const uint64_t rounded = torch_rounded(snapshot, block->requested_bytes);
+        if (block->state != TORCH_INACTIVE && block->size_bytes > rounded) {
+            count++;
+            bytes += block->size_bytes - rounded;
+        }
+    }
+    if (count > 0) {
+        import_note(import,
+                    "%" PRIu64 " blocks of the final state have %" PRIu64
+                    " bytes more than their requests, "
+                    "rounded up to %" PRIu64 "; of blocks that were freed before it is not known",
+                    count, bytes, snapshot->granule_bytes);
+    }
+}
+
+enum import_result torch_build_trace(struct torch_snapshot *snapshot,
+                                     const struct import_input *input, struct import *import,
+                                     struct import_error *error)
+{
+    import->setup.granule_bytes = snapshot->granule_bytes;
+    struct player player = {.snapshot = snapshot, .trace = trace_begin(input, import, error)};
+    if (player.trace == NULL) {
+        return import_fail(error, IMPORT_UNREADABLE, 0, 0, "no host memory for the events");
+    }
+    choose_tags(&player);
+    choose_capacity(&player, input, import);
+    note_slack(snapshot, import);
+    enum import_result result = play_before(&player);
+    if (result == IMPORT_OK) {
+        result = play_events(&player);
+    }
+    if (result == IMPORT_OK) {
+        result = play_silent(&player);
+    }
+    free(player.tags);
+    if (result != IMPORT_OK) {
+        trace_abandon(player.trace);
+        return result;
+    }
+    return trace_end(player.trace, NULL);
+}

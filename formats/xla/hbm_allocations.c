@@ -1,0 +1,427 @@
+/* The format, and its lines. */
+#include "formats/xla/private/hbm_allocations.h"
+
+#include "formats/common/phrase.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PREFIX_BYTES_MAX = 1024 };
+
+static const char header_words[] = "HBM allocations:";
+static const char *const state_names[HBM_ROW_STATE_COUNT] = {
+    "movable", "held", "dying", "program idle", "program busy", "retired"};
+
+/* A line of the text, without its end. */
+struct line {
+    const char *text;
+    size_t length;
+    size_t number;
+};
+
+static bool next_line(const struct import_input *input, size_t *offset, struct line *line)
+{
+    if (*offset >= input->length) {
+        return false;
+    }
+    const char *begin = input->text + *offset;
+    const char *end = memchr(begin, '\n', input->length - *offset);
+    line->text = begin;
+    line->length = end == NULL ? input->length - *offset : (size_t)(end - begin);
+    line->number++;
+    *offset += line->length + 1;
+    line->length -= line->length > 0 && begin[line->length - 1] == '\r' ? 1 : 0;
+    return true;
+}
+
+bool hbm_allocations_find(const char *text, size_t length, size_t *offset)
+{
+    const char *at = text;
+    const char *end = text + length;
+    for (; (at = memchr(at, header_words[0], (size_t)(end - at))) != NULL; at++) {
+        if ((size_t)(end - at) < sizeof header_words - 1) {
+            return false;
+        }
+        if (memcmp(at, header_words, sizeof header_words - 1) == 0) {
+            *offset = (size_t)(at - text);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- lines --- */
+
+/* Takes a size and the words behind it, all on this line. */
+static bool take_size_and(struct phrase_cursor *cursor, struct size_range *range, const char *words)
+{
+    return phrase_take_size(cursor, range) && phrase_take(cursor, words);
+}
+
+/* "HBM allocations: N blocks, S in use (N bytes), S of it padding, S reserved, S free, S limit" */
+static bool parse_header(const struct line *line, struct hbm_allocations *allocations)
+{
+    struct phrase_cursor cursor = {.text = line->text, .length = line->length};
+    struct size_range used;
+    return phrase_take(&cursor, header_words) &&
+           phrase_take_count(&cursor, &allocations->block_count) &&
+           phrase_take(&cursor, "blocks,") && take_size_and(&cursor, &used, "in use (") &&
+           phrase_take_count(&cursor, &allocations->used_bytes) &&
+           phrase_take(&cursor, "bytes),") &&
+           take_size_and(&cursor, &allocations->padding, "of it padding,") &&
+           take_size_and(&cursor, &allocations->reserved, "reserved,") &&
+           take_size_and(&cursor, &allocations->free, "free,") &&
+           take_size_and(&cursor, &allocations->limit, "limit");
+}
+
+/* "  movable: 1 blocks, 195.5K (200192 bytes)" */
+static bool parse_state(const struct line *line, struct hbm_allocations *allocations)
+{
+    for (int i = 0; i < HBM_ROW_STATE_COUNT; i++) {
+        const size_t name_length = strlen(state_names[i]);
+        const char *at = memmem(line->text,
+                                line->length < PREFIX_BYTES_MAX ? line->length : PREFIX_BYTES_MAX,
+                                state_names[i], name_length);
+        if (at == NULL || (size_t)(at - line->text) + name_length >= line->length ||
+            at[name_length] != ':') {
+            continue;
+        }
+        struct phrase_cursor cursor = {.text = line->text,
+                                       .length = line->length,
+                                       .at = (size_t)(at - line->text) + name_length + 1};
+        struct size_range size;
+        uint64_t count = 0, bytes = 0;
+        if (phrase_take_count(&cursor, &count) && phrase_take(&cursor, "blocks,") &&
+            take_size_and(&cursor, &size, "(") && phrase_take_count(&cursor, &bytes) &&
+            phrase_take(&cursor, "bytes)") && !allocations->states[i].is_said) {
+            allocations->states[i].is_said = true;
+            allocations->states[i].count = count;
+            allocations->states[i].bytes = bytes;
+            allocations->states[i].line = line->number;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The last of words in text[length]; NULL: it is not there. */
+static const char *find_last(const char *text, size_t length, const char *words)
+{
+    const size_t words_length = strlen(words);
+    for (size_t i = length; i >= words_length; i--) {
+        if (memcmp(text + i - words_length, words, words_length) == 0) {
+            return text + i - words_length;
+        }
+    }
+    return NULL;
+}
+
+/* ", shape X, unpadded S, padding S, N bytes": from the end, because names may have commas.  *end
+ * becomes where it begins. */
+static bool parse_row_end(const char *text, size_t length, struct hbm_row *row, size_t *end)
+{
+    const char *unpadded = find_last(text, length, ", unpadded ");
+    if (unpadded == NULL) {
+        return false;
+    }
+    const char *shape = find_last(text, (size_t)(unpadded - text), ", shape ");
+    if (shape == NULL) {
+        return false;
+    }
+    struct phrase_cursor cursor = {
+        .text = text, .length = length, .at = (size_t)(unpadded - text) + strlen(", unpadded ")};
+    *end = (size_t)(shape - text);
+    return take_size_and(&cursor, &row->unpadded, ",") && phrase_take(&cursor, "padding") &&
+           take_size_and(&cursor, &row->padding, ",") &&
+           phrase_take_count(&cursor, &row->size_bytes) && phrase_take(&cursor, "bytes");
+}
+
+static bool take_address(struct phrase_cursor *cursor, uint64_t *address)
+{
+    if (phrase_take(cursor, "on the host")) {
+        *address = UINT64_MAX;
+        return true;
+    }
+    phrase_skip_gap(cursor);
+    const size_t begin = cursor->at;
+    uint64_t number = 0;
+    if (cursor->length - begin < 3 || memcmp(cursor->text + begin, "0x", 2) != 0) {
+        return false;
+    }
+    for (cursor->at += 2; phrase_is_word(phrase_peek(cursor)); cursor->at++) {
+        const char c = phrase_peek(cursor);
+        const uint64_t digit = c >= '0' && c <= '9'   ? (uint64_t)(c - '0')
+                               : c >= 'a' && c <= 'f' ? (uint64_t)(c - 'a') + 10
+                                                      : 16;
+        if (digit == 16 || number >> 58 != 0) {
+            return false;
+        }
+        number = number * 16 + digit;
+    }
+    *address = number;
+    return cursor->at > begin + 2;
+}
+
+/* Behind the address: ": buffer, movable, tag 1 weights" up to end. */
+static bool parse_row_middle(struct phrase_cursor *cursor, size_t end, struct hbm_row *row)
+{
+    static const char *const kinds[] = {"buffer,", "output,", "program,", "retired,"};
+    uint64_t tag = 0;
+    bool is_known = false;
+    struct phrase_cursor middle = *cursor;
+    middle.length = end;
+    if (!phrase_take_character(&middle, ':')) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && !is_known; i++) {
+        is_known = phrase_take(&middle, kinds[i]);
+    }
+    row->state = HBM_ROW_STATE_COUNT;
+    for (int i = 0; i < HBM_ROW_STATE_COUNT && is_known && row->state == HBM_ROW_STATE_COUNT; i++) {
+        if (phrase_take(&middle, state_names[i])) {
+            row->state = (enum hbm_row_state)i;
+        }
+    }
+    if (row->state == HBM_ROW_STATE_COUNT || !phrase_take_character(&middle, ',') ||
+        !phrase_take(&middle, "tag")) {
+        return false;
+    }
+    phrase_skip_gap(&middle);
+    const bool is_negative = phrase_take_character(&middle, '-');
+    if (!phrase_take_count(&middle, &tag) || tag > INT32_MAX + (uint64_t)1 ||
+        !phrase_take_character(&middle, ' ')) {
+        return false;
+    }
+    row->tag = is_negative ? -(int64_t)tag : (int64_t)tag;
+    row->name = middle.text + middle.at;
+    row->name_length = end - middle.at;
+    if (row->name_length == 1 && row->name[0] == '-') {
+        row->name_length = 0;
+    }
+    return true;
+}
+
+/* "  195.5K at 0xcf200: buffer, ..." */
+static bool parse_row(const struct line *line, struct hbm_row *row)
+{
+    const char *begin = line->text;
+    const char *stop = line->text +
+                       (line->length < PREFIX_BYTES_MAX ? line->length : PREFIX_BYTES_MAX);
+    const char *at = memmem(begin, (size_t)(stop - begin), " at ", 4);
+    size_t end = 0;
+    if (at == NULL || !parse_row_end(line->text, line->length, row, &end)) {
+        return false;
+    }
+    for (; at != NULL; at = memmem(at + 1, (size_t)(stop - at - 1), " at ", 4)) {
+        struct phrase_cursor cursor = {
+            .text = line->text, .length = line->length, .at = (size_t)(at - line->text) + 4};
+        if (cursor.at < end && take_address(&cursor, &row->address) &&
+            parse_row_middle(&cursor, end, row)) {
+            row->line = line->number;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- the whole report --- */
+
+static enum import_result add_row(struct hbm_allocations *allocations, const struct hbm_row *row,
+                                  struct import_error *error)
+{
+    if (allocations->row_count == allocations->row_room) {
+        const size_t room = allocations->row_room == 0 ? 64 : allocations->row_room * 2;
+        struct hbm_row *rows = realloc(allocations->rows, room * sizeof *rows);
+        if (rows == NULL) {
+            return import_fail(error, IMPORT_UNREADABLE, row->line, 0,
+                               "no host memory for the blocks");
+        }
+        allocations->rows = rows;
+        allocations->row_room = room;
+    }
+    allocations->rows[allocations->row_count++] = *row;
+    return IMPORT_OK;
+}
+
+static enum import_result check_states(const struct hbm_allocations *allocations,
+                                       struct import_error *error)
+{
+    uint64_t counts[HBM_ROW_STATE_COUNT] = {0};
+    uint64_t bytes[HBM_ROW_STATE_COUNT] = {0};
+    for (size_t i = 0; i < allocations->row_count; i++) {
+        counts[allocations->rows[i].state]++;
+        bytes[allocations->rows[i].state] += allocations->rows[i].size_bytes;
+    }
+    for (int i = 0; i < HBM_ROW_STATE_COUNT; i++) {
+        if (allocations->states[i].is_said && (counts[i] != allocations->states[i].count ||
+                                               bytes[i] != allocations->states[i].bytes)) {
+            return import_fail(error, IMPORT_INVALID, allocations->states[i].line, 0,
+                               "%" PRIu64 " blocks of %" PRIu64 " bytes are %s, and %" PRIu64
+                               " of %" PRIu64 " bytes are listed",
+                               allocations->states[i].count, allocations->states[i].bytes,
+                               state_names[i], counts[i], bytes[i]);
+        }
+    }
+    return IMPORT_OK;
+}
+
+static enum import_result check_sums(const struct hbm_allocations *allocations,
+                                     struct import_error *error)
+{
+    uint64_t sum_bytes = 0;
+    if (allocations->row_count < allocations->block_count) {
+        return import_fail(error, IMPORT_INCOMPLETE, allocations->line, 0,
+                           "the report is cut off: of its %" PRIu64 " blocks %zu are listed",
+                           allocations->block_count, allocations->row_count);
+    }
+    for (size_t i = 0; i < allocations->row_count; i++) {
+        if (__builtin_add_overflow(sum_bytes, allocations->rows[i].size_bytes, &sum_bytes)) {
+            return import_fail(error, IMPORT_INVALID, allocations->rows[i].line, 0,
+                               "the blocks' sizes overflow");
+        }
+    }
+    if (sum_bytes != allocations->used_bytes) {
+        return import_fail(error, IMPORT_INVALID, allocations->line, 0,
+                           "%" PRIu64
+                           " bytes are said to be in use, and the blocks sum to %" PRIu64,
+                           allocations->used_bytes, sum_bytes);
+    }
+    return check_states(allocations, error);
+}
+
+/* Lines up to the last block that the first line counts, none behind `end`. */
+static enum import_result parse_lines(const struct import_input *input, size_t offset,
+                                      struct line *line, struct hbm_allocations *allocations,
+                                      struct import_error *error)
+{
+    while (allocations->row_count < allocations->block_count && next_line(input, &offset, line)) {
+        struct hbm_row row = {0};
+        if (!parse_row(line, &row)) {
+            (void)parse_state(line, allocations);
+            continue;
+        }
+        allocations->end = offset < input->length ? offset : input->length;
+        if (add_row(allocations, &row, error) != IMPORT_OK) {
+            return IMPORT_UNREADABLE;
+        }
+    }
+    return check_sums(allocations, error);
+}
+
+enum import_result hbm_allocations_parse(const struct import_input *input,
+                                         struct hbm_allocations *allocations,
+                                         struct import_error *error)
+{
+    const struct import_input own = {.text = input->text, .length = allocations->end};
+    struct line line = {.number = allocations->line - 1};
+    size_t offset = allocations->begin;
+    *allocations = (struct hbm_allocations){
+        .begin = offset, .end = offset, .line = allocations->line};
+    if (!next_line(&own, &offset, &line) || !parse_header(&line, allocations)) {
+        return import_fail(error, IMPORT_INCOMPLETE, allocations->line, 0,
+                           "the first line of the allocations report is cut off or damaged");
+    }
+    return parse_lines(&own, offset, &line, allocations, error);
+}
+
+void hbm_allocations_deinit(struct hbm_allocations *allocations)
+{
+    free(allocations->rows);
+    *allocations = (struct hbm_allocations){0};
+}
+
+static unsigned hbm_allocations_recognise(const char *text, size_t length)
+{
+    size_t offset;
+    return hbm_allocations_find(text, length, &offset) ? 82 : 0; /* above a message beside it */
+}
+
+static size_t count_lines(const char *text, size_t length)
+{
+    size_t count = 0;
+    const char *end = text + length;
+    for (const char *at = text; (at = memchr(at, '\n', (size_t)(end - at))) != NULL; at++) {
+        count++;
+    }
+    return count;
+}
+
+/* The next report behind the one before, for which *allocations is zero at first.  A report ends
+ * where another one begins, and lines are counted from one to the next: a log of nothing but first
+ * lines takes no longer than others. */
+static bool next_report(const struct import_input *input, struct hbm_allocations *allocations)
+{
+    const bool is_first = allocations->line == 0;
+    size_t begin = is_first ? 0 : allocations->end;
+    size_t found = 0;
+    if (is_first && hbm_allocations_find(input->text, input->length, &found)) {
+        begin = found;
+    } else if (is_first || begin == input->length) {
+        return false;
+    }
+    const size_t behind = begin + 1;
+    const size_t line = is_first ? 1 + count_lines(input->text, begin)
+                                 : allocations->line + count_lines(input->text + allocations->begin,
+                                                                   begin - allocations->begin);
+    const bool has_next = hbm_allocations_find(input->text + behind, input->length - behind,
+                                               &found);
+    *allocations = (struct hbm_allocations){
+        .begin = begin, .end = has_next ? behind + found : input->length, .line = line};
+    return true;
+}
+
+/* Reports that are not used: cut ones before this one, and any behind it. */
+static void note_others(const struct import_input *input, struct hbm_allocations place,
+                        size_t cut_count, struct import *import)
+{
+    size_t later_count = 0;
+    while (next_report(input, &place)) {
+        later_count++;
+    }
+    if (cut_count > 0) {
+        import_note(import, "%zu reports before this one are cut off and not used", cut_count);
+    }
+    if (later_count > 0) {
+        import_note(import, "%zu reports behind this one are not used", later_count);
+    }
+}
+
+/* The first report that is whole; when none is, what the first lacks is told. */
+static enum import_result hbm_allocations_import(const struct import_input *input,
+                                                 struct import *import, struct import_error *error)
+{
+    enum import_result first = IMPORT_OK;
+    struct hbm_allocations place = {0};
+    size_t cut_count = 0;
+    while (next_report(input, &place)) {
+        struct hbm_allocations allocations = place;
+        struct import_error why = {0};
+        enum import_result result = hbm_allocations_parse(input, &allocations, &why);
+        if (result == IMPORT_OK) {
+            result = hbm_allocations_build(&allocations, input, import, error);
+            hbm_allocations_deinit(&allocations);
+            note_others(input, place, cut_count, import);
+            return result;
+        }
+        hbm_allocations_deinit(&allocations);
+        if (first == IMPORT_OK) {
+            first = result;
+            *error = why;
+        }
+        if (result != IMPORT_INCOMPLETE) {
+            break;
+        }
+        cut_count++;
+    }
+    return first != IMPORT_OK
+               ? first
+               : import_fail(error, IMPORT_INCOMPLETE, 0, 0, "no allocations report in this text");
+}
+
+const struct format format_hbm_allocations = {
+    .name = "hbm_allocations",
+    .summary = "the allocations report that libhbm prints on an out-of-memory, in any log",
+    .recognise = hbm_allocations_recognise,
+    .import = hbm_allocations_import,
+};

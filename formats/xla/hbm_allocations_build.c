@@ -1,0 +1,357 @@
+/* From a report to the heap that it shows.  Blocks go where they were; programs are loaded again,
+ * and one that was busy is executed for ever, with all of the reserved stack. */
+#include "formats/common/heap_image.h"
+#include "formats/xla/private/hbm_allocations.h"
+#include "formats/xla/private/tpu_message.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG_LAST = OP_TAG_COUNT - 1 };
+#define GRANULE_BYTES_DEFAULT 512u
+
+struct building {
+    const struct hbm_allocations *allocations;
+    const struct import_input *input;
+    struct import *import;
+    struct import_error *error;
+    struct heap_image image;
+    uint64_t end_bytes; /* of the highest block */
+    uint64_t capacity_bytes;
+    uint8_t own_tag;         /* from it on up to 255 are tags of our own; 0 = none is */
+    uint64_t untagged_count; /* blocks whose name got none, because there are no more */
+};
+
+/* --- tags --- */
+
+/* Names without a number that a setup can have get one, from 255 downward, as long as there are
+ * any. */
+static uint8_t own_tag(struct building *building, const char *name)
+{
+    struct setup *setup = &building->import->setup;
+    for (unsigned i = building->own_tag == 0 ? OP_TAG_COUNT : building->own_tag; i < OP_TAG_COUNT;
+         i++) {
+        if (strcmp(setup->tags[i], name) == 0) {
+            return (uint8_t)i;
+        }
+    }
+    const unsigned tag = building->own_tag == 0 ? TAG_LAST : building->own_tag - 1u;
+    if (tag == 0 || setup->tags[tag][0] != '\0') {
+        building->untagged_count++;
+        return 0;
+    }
+    setup_set_tag(setup, (uint8_t)tag, name);
+    building->own_tag = (uint8_t)tag;
+    return (uint8_t)tag;
+}
+
+static uint8_t tag_of(struct building *building, const struct hbm_row *row)
+{
+    struct setup *setup = &building->import->setup;
+    char name[SETUP_NAME_BYTES];
+    snprintf(name, sizeof name, "%.*s",
+             (int)(row->name_length < sizeof name ? row->name_length : sizeof name - 1), row->name);
+    for (char *c = name; *c != '\0';
+         c++) { /* as setup_set_tag does, so that names are found again */
+        const unsigned char byte = (unsigned char)*c;
+        *c = byte < 0x20 || byte >= 0x7F || byte == '"' || byte == '\\' ? '_' : *c;
+    }
+    if (row->tag > 0 && row->tag < OP_TAG_COUNT &&
+        (building->own_tag == 0 || row->tag < building->own_tag)) {
+        if (setup->tags[row->tag][0] == '\0' && name[0] != '\0') {
+            setup_set_tag(setup, (uint8_t)row->tag, name);
+        }
+        return (uint8_t)row->tag;
+    }
+    if (name[0] == '\0' && row->tag != 0) {
+        snprintf(name, sizeof name, "tag %" PRId64, row->tag);
+    }
+    return name[0] == '\0' ? 0 : own_tag(building, name);
+}
+
+/* --- the device --- */
+
+/* Bytes without padding that agree with both of what is printed, as far as any do. */
+static uint64_t unpadded_bytes(const struct hbm_row *row)
+{
+    const uint64_t low = row->size_bytes > row->padding.high ? row->size_bytes - row->padding.high
+                                                             : 0;
+    const uint64_t high = row->size_bytes > row->padding.low ? row->size_bytes - row->padding.low
+                                                             : 0;
+    const uint64_t bytes = row->unpadded.nominal;
+    return bytes < low ? low : bytes > high ? high : bytes;
+}
+
+/* What is in use, reserved and free is the limit; all but the first are rounded.  False: they
+ * contradict each other. */
+static bool choose_capacity(struct building *building)
+{
+    const struct hbm_allocations *said = building->allocations;
+    const uint64_t mask = GRANULE_BYTES_DEFAULT - 1;
+    uint64_t low = said->used_bytes + said->reserved.low + said->free.low;
+    uint64_t high = said->used_bytes + said->reserved.high + said->free.high;
+    low = said->limit.low > low ? said->limit.low : low;
+    low = building->end_bytes > low ? building->end_bytes : low;
+    high = said->limit.high < high ? said->limit.high : high;
+    if (low > high) {
+        return false;
+    }
+    for (size_t i = 0; chips[i] != NULL; i++) {
+        if (chips[i]->capacity_bytes >= low && chips[i]->capacity_bytes <= high) {
+            building->capacity_bytes = chips[i]->capacity_bytes;
+            return true;
+        }
+    }
+    const uint64_t wish = said->limit.nominal < low    ? low
+                          : said->limit.nominal > high ? high
+                                                       : said->limit.nominal;
+    const uint64_t rounded = (wish + mask) & ~mask;
+    building->capacity_bytes = rounded <= high         ? rounded
+                               : (high & ~mask) >= low ? high & ~mask
+                                                       : wish;
+    return true;
+}
+
+static enum import_result check_rows(struct building *building)
+{
+    const struct hbm_allocations *said = building->allocations;
+    for (size_t i = 0; i < said->row_count; i++) {
+        const struct hbm_row *row = &said->rows[i];
+        if (row->address == UINT64_MAX) {
+            return import_fail(
+                building->error, IMPORT_INCOMPLETE, row->line, 0,
+                "the contents of this block are on the host: it is not known where its place is");
+        }
+        uint64_t end_bytes = 0;
+        if (row->size_bytes == 0 ||
+            __builtin_add_overflow(row->address, row->size_bytes, &end_bytes) ||
+            end_bytes > (uint64_t)1 << 50) {
+            return import_fail(building->error, IMPORT_INVALID, row->line, 0,
+                               "a block of %" PRIu64 " bytes at 0x%" PRIx64, row->size_bytes,
+                               row->address);
+        }
+        building->end_bytes = end_bytes > building->end_bytes ? end_bytes : building->end_bytes;
+    }
+    if (said->reserved.high > (uint64_t)1 << 50 || said->free.high > (uint64_t)1 << 50 ||
+        said->limit.high > (uint64_t)1 << 50 || !choose_capacity(building)) {
+        return import_fail(
+            building->error, IMPORT_INVALID, said->line, 0,
+            "what is in use, reserved and free is not the limit, or blocks lie above it");
+    }
+    return IMPORT_OK;
+}
+
+/* --- spans --- */
+
+static int compare_spans(const void *a, const void *b)
+{
+    const struct heap_span *x = a;
+    const struct heap_span *y = b;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+static enum import_result add_free(struct building *building, uint64_t begin, uint64_t end)
+{
+    const struct heap_span span = {
+        .address = begin, .size_bytes = end - begin, .state = HEAP_SPAN_FREE};
+    return end > begin ? heap_image_add(&building->image, &span, building->error) : IMPORT_OK;
+}
+
+static enum import_result add_blocks(struct building *building)
+{
+    static const enum heap_span_state states[HBM_ROW_STATE_COUNT] = {
+        [HBM_ROW_MOVABLE] = HEAP_SPAN_IN_USE,      [HBM_ROW_HELD] = HEAP_SPAN_HELD,
+        [HBM_ROW_DYING] = HEAP_SPAN_DYING,         [HBM_ROW_PROGRAM_IDLE] = HEAP_SPAN_IN_USE,
+        [HBM_ROW_PROGRAM_BUSY] = HEAP_SPAN_IN_USE, [HBM_ROW_RETIRED] = HEAP_SPAN_HELD};
+    enum import_result result = IMPORT_OK;
+    for (size_t i = 0; i < building->allocations->row_count && result == IMPORT_OK; i++) {
+        const struct hbm_row *row = &building->allocations->rows[i];
+        const uint64_t unpadded = unpadded_bytes(row);
+        const struct heap_span span = {.address = row->address,
+                                       .size_bytes = row->size_bytes,
+                                       .requested_bytes = unpadded < row->size_bytes ? unpadded : 0,
+                                       .state = states[row->state],
+                                       .tag = tag_of(building, row),
+                                       .line = row->line};
+        result = heap_image_add(&building->image, &span, building->error);
+    }
+    return result;
+}
+
+/* What is free between the blocks, below and above them. */
+static enum import_result add_holes(struct building *building)
+{
+    struct heap_image *image = &building->image;
+    const size_t count = image->count;
+    uint64_t end = 0;
+    enum import_result result = IMPORT_OK;
+    if (count > 0) {
+        qsort(image->spans, count, sizeof *image->spans, compare_spans);
+    }
+    for (size_t i = 0; i < count && result == IMPORT_OK; i++) {
+        const uint64_t begin = image->spans[i].address;
+        const uint64_t size_bytes = image->spans[i].size_bytes;
+        result = add_free(building, end, begin);
+        end = begin + size_bytes > end ? begin + size_bytes : end;
+    }
+    return result == IMPORT_OK ? add_free(building, end, building->capacity_bytes) : result;
+}
+
+/* --- programs and the request --- */
+
+/* Blocks that are programs' images are loaded instead of allocated; the first busy one has the
+ * reserved stack. */
+static void make_programs(struct building *building)
+{
+    const struct hbm_allocations *said = building->allocations;
+    struct op_list *ops = &building->import->ops;
+    uint64_t stack_bytes = building->capacity_bytes - said->used_bytes;
+    stack_bytes = stack_bytes < said->reserved.low ? stack_bytes : said->reserved.nominal;
+    for (size_t i = 0; i < said->row_count; i++) {
+        const struct hbm_row *row = &said->rows[i];
+        const bool is_busy = row->state == HBM_ROW_PROGRAM_BUSY;
+        if (!is_busy && row->state != HBM_ROW_PROGRAM_IDLE) {
+            continue;
+        }
+        const uint32_t number = heap_image_find(&building->image, 0, row->address)->op;
+        struct op load = op_make(OP_LOAD);
+        load.size_bytes = ops->ops[number].size_bytes;
+        load.tag = ops->ops[number].tag;
+        load.stack_bytes = is_busy ? stack_bytes : 0;
+        ops->ops[number] = load;
+        if (is_busy) {
+            struct op execute = op_make(OP_EXECUTE);
+            execute.ref = number;
+            execute.delay_ns = DELAY_NEVER;
+            op_list_append(ops, &execute);
+            stack_bytes = 0;
+        }
+    }
+}
+
+/* Of a failure, the report and the message print the same free bytes. */
+static bool is_of_report(const struct building *building, const struct tpu_message *message)
+{
+    const struct size_range *free = &building->allocations->free;
+    return message->has_free && message->free.low <= free->high && message->free.high >= free->low;
+}
+
+/* The first complete message behind the report, else the last one before it.  must_agree: of those
+ * only that are of the report, since a log may have more failures. */
+static bool find_message(const struct building *building, bool must_agree,
+                         struct tpu_message *found)
+{
+    const struct import_input *input = building->input;
+    struct tpu_message message;
+    bool is_found = false;
+    for (size_t offset = 0; tpu_message_next(input->text, input->length, &offset, &message);) {
+        if (message.missing != NULL || (must_agree && !is_of_report(building, &message))) {
+            continue;
+        }
+        *found = message;
+        is_found = true;
+        if (message.begin >= building->allocations->end) {
+            break;
+        }
+    }
+    return is_found;
+}
+
+static void append_request(struct building *building)
+{
+    struct import *import = building->import;
+    struct tpu_message message;
+    const bool agrees = find_message(building, true, &message);
+    if ((!agrees && !find_message(building, false, &message)) || message.requested.nominal == 0) {
+        import_note(
+            import,
+            "no message of the runtime stands beside the report: the heap alone is rebuilt");
+        return;
+    }
+    struct op op = op_make(message.form == TPU_MESSAGE_BUFFER ? OP_ALLOC : OP_LOAD);
+    op.size_bytes = message.requested.nominal;
+    if (message.form == TPU_MESSAGE_PROGRAM_STACK) {
+        op.size_bytes = import->setup.granule_bytes;
+        op.stack_bytes = message.requested.nominal;
+        import_note(import, "the image's size is not said: one granule is assumed");
+    }
+    op_list_append(&import->ops, &op);
+    import_say(import, (uint32_t)import->ops.count - 1, SAID_FAILED, 0);
+    import_note(
+        import,
+        "the request is that of the message beside the report: %" PRIu64 " bytes as printed%s",
+        message.requested.nominal, agrees ? "" : "; but it says other free bytes than the report");
+}
+
+static void add_notes(const struct building *building)
+{
+    const struct hbm_allocations *said = building->allocations;
+    uint64_t counts[HBM_ROW_STATE_COUNT] = {0};
+    for (size_t i = 0; i < said->row_count; i++) {
+        counts[said->rows[i].state]++;
+    }
+    import_note(building->import,
+                "line %zu: %" PRIu64 " blocks, %" PRIu64 " bytes; limit %" PRIu64 " bytes",
+                said->line, said->block_count, said->used_bytes, building->capacity_bytes);
+    if (counts[HBM_ROW_PROGRAM_IDLE] > 0) {
+        import_note(building->import, "stacks of idle programs are not said: none are assumed");
+    }
+    if (counts[HBM_ROW_PROGRAM_BUSY] > 1) {
+        import_note(building->import,
+                    "%" PRIu64 " programs are busy: the first listed has the reserved stack",
+                    counts[HBM_ROW_PROGRAM_BUSY]);
+    }
+    if (counts[HBM_ROW_PROGRAM_BUSY] == 0 && said->reserved.high > 0) {
+        import_note(building->import,
+                    "a stack is reserved, and no program is busy: it is left free");
+    }
+    if (counts[HBM_ROW_RETIRED] > 0) {
+        import_note(building->import, "memory that went bad is a block that is held");
+    }
+    if (building->untagged_count > 0) {
+        import_note(building->import, "%" PRIu64 " blocks have a name, and no tag is left for it",
+                    building->untagged_count);
+    }
+}
+
+static enum import_result build(struct building *building)
+{
+    enum import_result result = check_rows(building);
+    if (result == IMPORT_OK) {
+        result = add_blocks(building);
+    }
+    if (result == IMPORT_OK) {
+        result = add_holes(building);
+    }
+    if (result == IMPORT_OK) {
+        result = heap_image_build(&building->image, building->input->fixed, building->import,
+                                  building->error);
+    }
+    if (result != IMPORT_OK) {
+        return result;
+    }
+    make_programs(building);
+    add_notes(building);
+    append_request(building);
+    if (building->import->ops.count == 0) {
+        return import_fail(building->error, IMPORT_INCOMPLETE, building->allocations->line, 0,
+                           "no block is in use, and no message says what was asked for");
+    }
+    import_say(building->import, (uint32_t)building->import->ops.count - 1, SAID_IN_USE_BYTES,
+               building->allocations->used_bytes);
+    return IMPORT_OK;
+}
+
+enum import_result hbm_allocations_build(const struct hbm_allocations *allocations,
+                                         const struct import_input *input, struct import *import,
+                                         struct import_error *error)
+{
+    struct building building = {
+        .allocations = allocations, .input = input, .import = import, .error = error};
+    heap_image_init(&building.image);
+    const enum import_result result = build(&building);
+    heap_image_deinit(&building.image);
+    return result;
+}

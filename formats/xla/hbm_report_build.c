@@ -1,0 +1,577 @@
+/* From a report to the shortest ops that end as it says.
+ *
+ *     top   [ reserved, held ][ arguments ][ parts of the program ... ]  free  [ the rest of the
+ * program: must fail ] 0
+ *
+ * Allocations that the report lists become blocks of their own, so that their names and their
+ * padding are there to be looked at, as long as they find a place; what is left of the program is
+ * loaded, and does not fit by exactly what the report says. */
+#include "formats/xla/private/hbm_report_plan.h"
+
+#include "harness/base/check.h"
+#include "harness/base/size.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TAG_NONE = 0, TAG_COUNT_MAX = 200 };
+#define CAPACITY_BYTES_MAX ((uint64_t)1 << 50)
+
+struct building {
+    const struct hbm_report *report;
+    struct hbm_report_plan plan;
+    struct import *import;
+    uint64_t taken_bytes; /* by the blocks so far */
+    size_t part_count;    /* entries that are blocks of their own */
+    uint8_t tag_count;
+    bool is_over;      /* the request that must fail is there */
+    bool is_of_peak;   /* the listed temporaries can be there all at once */
+    char refusal[128]; /* a reason with numbers in it */
+};
+
+/* --- what is missing --- */
+
+static const char *missing_gpu(const struct hbm_report *report, bool capacity_is_fixed)
+{
+    if (!report->numbers[HBM_GPU_REQUEST].is_said && !report->numbers[HBM_GPU_TEMP].is_said) {
+        return "the statistics are cut off: they do not say the preallocated temp allocation";
+    }
+    if (!report->numbers[HBM_GPU_TOTAL].is_said) {
+        return "the statistics are cut off: they do not say the total allocation";
+    }
+    return capacity_is_fixed
+               ? NULL
+               : "the statistics do not say how large the device's memory is: give --capacity";
+}
+
+static const char *missing_space(const struct hbm_report *report)
+{
+    static const struct {
+        const char *space;
+        const char *reason;
+    } spaces[] = {
+        {"hbm", NULL},
+        {"", "the report is cut off: it does not say the memory space"},
+        {"vmem",
+         "the report is on memory space vmem, a core's scratchpad: no allocator of device memory takes part"},
+        {"smem",
+         "the report is on memory space smem, a core's scratchpad: no allocator of device memory takes part"},
+    };
+    for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
+        if (strcmp(report->space, spaces[i].space) == 0) {
+            return spaces[i].reason;
+        }
+    }
+    return "the report is on a memory space that is not hbm: no allocator of device memory takes part";
+}
+
+const char *hbm_report_missing(const struct hbm_report *report, bool capacity_is_fixed)
+{
+    const struct hbm_report_size *numbers = report->numbers;
+    if (report->form == HBM_REPORT_ENTRIES) {
+        return "only a list of allocations is there: the report's beginning, with what is used and the capacity, is "
+               "cut off";
+    }
+    if (report->form == HBM_REPORT_GPU) {
+        return missing_gpu(report, capacity_is_fixed);
+    }
+    if (report->form != HBM_REPORT_COMPILE || numbers[HBM_USED].is_said ||
+        report->space[0] != '\0') {
+        const char *reason = missing_space(report);
+        if (reason != NULL) {
+            return reason;
+        }
+    }
+    const bool has_program = numbers[HBM_PROGRAM].is_said || numbers[HBM_REQUIREMENT].is_said;
+    if (report->form == HBM_REPORT_CORES && !numbers[HBM_SPARSE_CORE].is_said) {
+        return "the report is cut off: it does not say what the SparseCore uses";
+    }
+    if (!numbers[HBM_USED].is_said && !(capacity_is_fixed && has_program)) {
+        return has_program
+                   ? "the report's beginning is cut off: it does not say the capacity (\"Used ... of ... hbm\"); "
+                     "give --chip or --capacity"
+                   : "the report is cut off: it does not say what is used";
+    }
+    return numbers[HBM_CAPACITY].is_said || capacity_is_fixed
+               ? NULL
+               : "the report is cut off: it does not say the capacity";
+}
+
+/* --- ops --- */
+
+static uint8_t tag_of(struct building *building, const char *name)
+{
+    struct setup *setup = &building->import->setup;
+    if (name[0] == '\0') {
+        return TAG_NONE;
+    }
+    uint8_t tag = (uint8_t)(building->tag_count + 1);
+    if (building->tag_count == TAG_COUNT_MAX) {
+        return TAG_NONE;
+    }
+    setup_set_tag(setup, tag, name);
+    for (uint8_t i = 1; i <= building->tag_count; i++) {
+        if (strcmp(setup->tags[i], setup->tags[tag]) == 0) {
+            setup->tags[tag][0] = '\0';
+            return i;
+        }
+    }
+    building->tag_count++;
+    return tag;
+}
+
+static uint32_t append(struct building *building, const struct op *op)
+{
+    op_list_append(&building->import->ops, op);
+    return (uint32_t)(building->import->ops.count - 1);
+}
+
+static bool fits(const struct building *building, uint64_t size_bytes)
+{
+    return size_bytes <= building->plan.capacity_bytes - building->taken_bytes;
+}
+
+/* A block; one that finds no place is the request that the report is about. */
+static uint32_t append_block(struct building *building, uint64_t size_bytes,
+                             uint64_t unpadded_bytes, const char *name)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = size_bytes;
+    op.unpadded_bytes = unpadded_bytes < size_bytes ? unpadded_bytes : 0;
+    op.tag = tag_of(building, name);
+    const uint32_t index = append(building, &op);
+    if (fits(building, size_bytes)) {
+        building->taken_bytes += size_bytes;
+    } else {
+        building->is_over = true;
+        import_say(building->import, index, SAID_FAILED, 0);
+    }
+    return index;
+}
+
+static void append_reserved(struct building *building)
+{
+    if (building->plan.reserved_bytes == 0) {
+        return;
+    }
+    struct op op = op_make(OP_HOLD);
+    op.ref = append_block(building, building->plan.reserved_bytes, 0, SETUP_RESERVED_NAME);
+    if (!building->is_over) {
+        (void)append(building, &op);
+    }
+}
+
+/* --- entries --- */
+
+/* Its size without padding: of the shape, where that is known, to the byte. */
+static uint64_t entry_unpadded_bytes(const struct hbm_report_entry *entry)
+{
+    return entry->shape_bytes != 0 ? entry->shape_bytes : entry->unpadded.range.nominal;
+}
+
+/* Its size: that of the shape when nothing is padded, else as printed, in granules. */
+static uint64_t entry_bytes(const struct hbm_report_entry *entry, uint64_t granule_bytes)
+{
+    const uint64_t mask = granule_bytes - 1;
+    struct size_range range = entry->size;
+    const uint64_t exact_bytes = (entry->shape_bytes + mask) & ~mask;
+    if (!entry->padding.is_said && entry->shape_bytes != 0 && exact_bytes >= range.low &&
+        exact_bytes <= range.high) {
+        return exact_bytes;
+    }
+    return printed_size_align(&range, granule_bytes) ? range.nominal : (range.high + mask) & ~mask;
+}
+
+/* What the entry says of itself: dimensions times element size is the unpadded size, and that with
+ * the padding is the size. */
+static const char *entry_wrong(const struct hbm_report_entry *entry)
+{
+    const struct size_range *size = &entry->size;
+    const struct size_range *unpadded = &entry->unpadded.range;
+    const struct size_range *padding = &entry->padding.range;
+    if (entry->shape_bytes != 0 && entry->unpadded.is_said &&
+        (entry->shape_bytes < unpadded->low || entry->shape_bytes > unpadded->high)) {
+        return "the shape's bytes are not the unpadded size";
+    }
+    if (entry->unpadded.is_said && unpadded->low > size->high) {
+        return "the unpadded size is above the size";
+    }
+    const uint64_t low = size->low > unpadded->high ? size->low - unpadded->high : 0;
+    if (entry->unpadded.is_said && entry->padding.is_said &&
+        (padding->high < low || padding->low > size->high - unpadded->low)) {
+        return "the size less the unpadded size is not the padding";
+    }
+    return NULL;
+}
+
+/* Arguments that are listed, as long as they are within their sum; the rest is one block. */
+static void append_arguments(struct building *building)
+{
+    const struct hbm_report *report = building->report;
+    uint64_t left_bytes = building->plan.argument_bytes;
+    for (size_t i = 0; i < report->entry_count && !building->is_over; i++) {
+        const struct hbm_report_entry *entry = &report->entries[i];
+        const uint64_t size_bytes = entry_bytes(entry, building->plan.granule_bytes);
+        if (entry->is_argument && size_bytes > 0 && size_bytes <= left_bytes &&
+            fits(building, size_bytes)) {
+            (void)append_block(building, size_bytes, entry_unpadded_bytes(entry), entry->name);
+            left_bytes -= size_bytes;
+            building->part_count++;
+        }
+    }
+    const bool is_core = report->form == HBM_REPORT_CORES;
+    if (left_bytes > 0 && !building->is_over) {
+        (void)append_block(building, left_bytes, 0, is_core ? "TensorCore" : "arguments");
+    }
+}
+
+/* Whether the entry is part of what is in the program's stack. */
+static bool is_in_stack(const struct hbm_report_entry *entry)
+{
+    return !entry->is_argument &&
+           (strcmp(entry->type, "HLO temp") == 0 || strcmp(entry->type, "global") == 0 ||
+            strcmp(entry->type, "scoped") == 0);
+}
+
+/* Whether all temporaries of the list can be there at once, as they are at the peak that the report
+ * is about. */
+static bool list_is_of_peak(const struct building *building)
+{
+    const struct hbm_report *report = building->report;
+    uint64_t sum_bytes = 0;
+    for (size_t i = 0; i < report->entry_count; i++) {
+        if (is_in_stack(&report->entries[i])) {
+            sum_bytes += report->entries[i].size.low; /* 64 entries of up to 2^50 */
+        }
+    }
+    return sum_bytes <= building->plan.stack_bytes;
+}
+
+static void append_parts(struct building *building)
+{
+    const struct hbm_report *report = building->report;
+    struct hbm_report_plan *plan = &building->plan;
+    building->is_of_peak = list_is_of_peak(building);
+    for (size_t i = 0; i < report->entry_count && !building->is_over && building->is_of_peak; i++) {
+        const struct hbm_report_entry *entry = &report->entries[i];
+        const uint64_t size_bytes = entry_bytes(entry, plan->granule_bytes);
+        if (is_in_stack(entry) && size_bytes > 0 && size_bytes <= plan->stack_bytes &&
+            fits(building, size_bytes)) {
+            (void)append_block(building, size_bytes, entry_unpadded_bytes(entry), entry->name);
+            plan->stack_bytes -= size_bytes;
+            building->part_count++;
+        }
+    }
+}
+
+static void append_program(struct building *building)
+{
+    struct op op = op_make(OP_LOAD);
+    op.size_bytes = building->plan.image_bytes;
+    op.stack_bytes = building->plan.stack_bytes;
+    op.tag = tag_of(building, building->report->form == HBM_REPORT_CORES ? "SparseCore"
+                              : building->part_count > 0                 ? "the rest of the program"
+                                                                         : "the program");
+    if (op.size_bytes > 0 && !building->is_over) {
+        import_say(building->import, append(building, &op), SAID_FAILED, 0);
+        building->is_over = true;
+    }
+}
+
+static void append_ops(struct building *building)
+{
+    append_reserved(building);
+    if (!building->is_over) {
+        append_arguments(building);
+    }
+    if (building->plan.other_bytes > 0 && !building->is_over) {
+        (void)append_block(building, building->plan.other_bytes, 0, "other");
+    }
+    append_parts(building);
+    append_program(building);
+}
+
+/* --- notes --- */
+
+static void note_capacity(const struct building *building, const struct setup *fixed)
+{
+    const struct hbm_report_plan *plan = &building->plan;
+    char size[SIZE_TEXT_BYTES];
+    size_print_field(plan->capacity_bytes, size);
+    if (import_fixed_capacity(fixed, plan->granule_bytes) != 0) {
+        import_note(building->import, "capacity %s: as asked%s", size,
+                    plan->used_bytes <= plan->capacity_bytes
+                        ? "; what the report is about fits there"
+                        : "");
+    } else if (plan->chip != NULL) {
+        import_note(building->import,
+                    "capacity %s: said by the report; to the byte that of chip %s, which prints so",
+                    size, plan->chip);
+    } else {
+        import_note(building->import, "capacity %s: said by the report", size);
+    }
+}
+
+static void note_use(const struct building *building)
+{
+    const struct hbm_report_plan *plan = &building->plan;
+    struct import *import = building->import;
+    import_note(import,
+                "printed sizes are rounded; chosen: %" PRIu64 " used, of them %" PRIu64
+                " reserved, %" PRIu64 " arguments, %" PRIu64 " image, %" PRIu64
+                " other than these and the stack",
+                plan->used_bytes, plan->reserved_bytes, plan->argument_bytes, plan->image_bytes,
+                plan->other_bytes);
+    if (building->report->numbers[HBM_RESERVED].is_said && plan->reserved_bytes == 0) {
+        import_note(
+            import,
+            "what is reserved is not part of what is used: the capacity is what is left without it");
+    }
+    if (plan->has_other_total) {
+        import_note(import, "\"Total\" is not \"Used\" and what is reserved: \"Used\" is taken");
+    }
+    if (plan->rows_disagree) {
+        import_note(
+            import,
+            "the rows of the program's requirement sum to more than it: the requirement is taken");
+    }
+    if (!building->report->numbers[HBM_ARGUMENTS].is_said &&
+        building->report->form == HBM_REPORT_COMPILE) {
+        import_note(import, "the size of the arguments is not said: none are assumed");
+    }
+    if (plan->image_is_assumed) {
+        import_note(import,
+                    "the program's image is not told apart from its stack: one granule is assumed");
+    }
+}
+
+static void note_entries(const struct building *building)
+{
+    const struct hbm_report *report = building->report;
+    char padding[SIZE_TEXT_BYTES], size[SIZE_TEXT_BYTES];
+    uint64_t padding_bytes = 0, size_bytes = 0;
+    size_t padded_count = 0;
+    for (size_t i = 0; i < report->entry_count; i++) {
+        const struct hbm_report_entry *entry = &report->entries[i];
+        const uint64_t bytes = entry_bytes(entry, building->plan.granule_bytes);
+        const uint64_t unpadded_bytes = entry_unpadded_bytes(entry);
+        const bool is_padded = entry->padding.is_said && unpadded_bytes < bytes;
+        padded_count += is_padded ? 1 : 0;
+        padding_bytes += is_padded ? bytes - unpadded_bytes : 0;
+        size_bytes += bytes;
+    }
+    if (report->entry_count > 0) {
+        size_print_field(padding_bytes, padding);
+        size_print_field(size_bytes, size);
+        import_note(
+            building->import,
+            "listed allocations: %zu, %s; %s of that is padding, in %zu; blocks of their own: %zu",
+            report->entry_count, size, padding, padded_count, building->part_count);
+    }
+    if (report->entry_count > 0 && !building->is_of_peak) {
+        import_note(
+            building->import,
+            "the listed temporaries are more than the program has at once: they stay in its stack");
+    }
+}
+
+static void fill_setup(const struct building *building, const struct setup *fixed)
+{
+    struct setup *setup = &building->import->setup;
+    import_apply_fixed(fixed, setup);
+    setup->capacity_bytes = building->plan.capacity_bytes;
+    setup->granule_bytes = building->plan.granule_bytes;
+    if (building->plan.chip != NULL) {
+        snprintf(setup->chip, sizeof setup->chip, "%s", building->plan.chip);
+    }
+}
+
+/* --- forms --- */
+
+/* One buffer that is larger than the memory. */
+static void append_allocation(struct building *building)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = building->report->numbers[HBM_USED].range.nominal;
+    import_say(building->import, append(building, &op), SAID_FAILED, 0);
+}
+
+/* What it is that found no place: the temporaries, one block, or a result, which then is not there
+ * yet. */
+static const char *gpu_request_name(struct building *building, uint64_t *live_out_bytes)
+{
+    const struct hbm_report_size *numbers = building->report->numbers;
+    const struct size_range *request = &numbers[HBM_GPU_REQUEST].range;
+    const struct size_range *temp = &numbers[HBM_GPU_TEMP].range;
+    const uint64_t mask = building->plan.granule_bytes - 1;
+    if (!numbers[HBM_GPU_REQUEST].is_said) {
+        import_note(building->import,
+                    "what was asked for is not said: assumed to be the preallocated temporaries");
+        return "temporaries";
+    }
+    if (request->low <= temp->high + mask && request->high >= temp->low) {
+        return "temporaries";
+    }
+    if (request->low > *live_out_bytes + mask) {
+        import_note(building->import,
+                    "what was asked for is neither the temporaries nor one of the results");
+        return "request";
+    }
+    import_note(building->import, "what was asked for is taken for a result%s",
+                temp->high > 0
+                    ? "; whether the temporaries were there is not said: they are left out"
+                    : "");
+    *live_out_bytes -= request->nominal < *live_out_bytes ? request->nominal : *live_out_bytes;
+    return "results";
+}
+
+/* Parameters, constants and results are there.  Results that are parameters are counted once. */
+static const char *build_gpu(struct building *building, const struct setup *fixed)
+{
+    const struct hbm_report_size *numbers = building->report->numbers;
+    const uint64_t mask = building->plan.granule_bytes - 1;
+    const uint64_t request_bytes =
+        numbers[numbers[HBM_GPU_REQUEST].is_said ? HBM_GPU_REQUEST : HBM_GPU_TEMP].range.nominal;
+    const uint64_t before_bytes = numbers[HBM_GPU_PARAMETERS].range.nominal +
+                                  numbers[HBM_GPU_CONSTANTS].range.nominal;
+    const uint64_t without_bytes = before_bytes + numbers[HBM_GPU_TEMP].range.nominal;
+    uint64_t live_out_bytes = numbers[HBM_GPU_LIVE_OUT].range.nominal;
+    const uint64_t total_bytes = numbers[HBM_GPU_TOTAL].range.high;
+    if (total_bytes < numbers[HBM_GPU_TEMP].range.low || request_bytes == 0) {
+        return "the total allocation is below the preallocated temp allocation, or nothing is asked for";
+    }
+    if (without_bytes + live_out_bytes > total_bytes) {
+        const uint64_t sum_bytes = numbers[HBM_GPU_TOTAL].range.nominal;
+        live_out_bytes = sum_bytes > without_bytes ? sum_bytes - without_bytes : 0;
+        import_note(building->import, "results that are parameters, too, are counted once");
+    }
+    const char *request_name = gpu_request_name(building, &live_out_bytes);
+    building->plan.capacity_bytes = import_fixed_capacity(fixed, building->plan.granule_bytes);
+    const struct {
+        uint64_t bytes;
+        const char *name;
+    } blocks[] = {{numbers[HBM_GPU_PARAMETERS].range.nominal, "parameters"},
+                  {numbers[HBM_GPU_CONSTANTS].range.nominal, "constants"},
+                  {live_out_bytes, "results"}};
+    const size_t block_count = sizeof blocks / sizeof blocks[0];
+    uint64_t need_bytes = 0;
+    for (size_t i = 0; i < block_count; i++) {
+        need_bytes += (blocks[i].bytes + mask) & ~mask;
+    }
+    if (!fits(building, need_bytes)) {
+        snprintf(building->refusal, sizeof building->refusal,
+                 "the capacity of %" PRIu64 " bytes is below the %" PRIu64
+                 " bytes that the report needs",
+                 building->plan.capacity_bytes, need_bytes);
+        return building->refusal;
+    }
+    for (size_t i = 0; i < block_count; i++) {
+        if (blocks[i].bytes > 0) {
+            (void)append_block(building, (blocks[i].bytes + mask) & ~mask, blocks[i].bytes,
+                               blocks[i].name);
+        }
+    }
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = request_bytes;
+    op.tag = tag_of(building, request_name);
+    if (numbers[HBM_GPU_REQUEST].range.low != numbers[HBM_GPU_REQUEST].range.high) {
+        import_note(building->import,
+                    "what was asked for is printed rounded: %" PRIu64 " bytes are assumed",
+                    request_bytes);
+    }
+    import_say(building->import, append(building, &op), SAID_FAILED, 0);
+    import_note(
+        building->import,
+        "the capacity is as asked; what else was on the device is not said: nothing is assumed");
+    return NULL;
+}
+
+static enum import_result invalid(const struct import_input *input, struct import_error *error,
+                                  size_t at, const char *reason)
+{
+    size_t line = 0;
+    size_t column = 0;
+    import_position(input->text, at < input->length ? at : input->length, &line, &column);
+    return import_fail(error, IMPORT_INVALID, line, column, "%s", reason);
+}
+
+static const char *check_gpu(const struct building *building, size_t *at)
+{
+    for (int i = HBM_GPU_REQUEST; i <= HBM_GPU_TOTAL; i++) {
+        *at = building->report->numbers[i].at;
+        if (building->report->numbers[i].range.high > CAPACITY_BYTES_MAX) {
+            return "a size above 1P";
+        }
+    }
+    *at = building->report->begin;
+    return NULL;
+}
+
+static const char *check_entries(const struct hbm_report *report, size_t *at)
+{
+    for (size_t i = 0; i < report->entry_count; i++) {
+        const struct hbm_report_entry *entry = &report->entries[i];
+        const char *reason = entry->size.high > CAPACITY_BYTES_MAX ? "a size above 1P"
+                                                                   : entry_wrong(entry);
+        *at = entry->begin;
+        if (reason != NULL) {
+            return reason;
+        }
+    }
+    return NULL;
+}
+
+static enum import_result build_gpu_report(struct building *building,
+                                           const struct import_input *input,
+                                           struct import_error *error)
+{
+    size_t at = building->report->begin;
+    building->plan.granule_bytes = input->fixed->granule_bytes != 0 ? input->fixed->granule_bytes
+                                                                    : 256; /* BFC's */
+    const char *reason = check_gpu(building, &at);
+    if (reason == NULL) {
+        reason = build_gpu(building, input->fixed);
+    }
+    if (reason != NULL) {
+        return invalid(input, error, at, reason);
+    }
+    fill_setup(building, input->fixed);
+    return IMPORT_OK;
+}
+
+enum import_result hbm_report_build(const struct hbm_report *report,
+                                    const struct import_input *input, struct import *import,
+                                    struct import_error *error)
+{
+    struct building building = {.report = report, .import = import};
+    size_t at = report->begin;
+    if (report->form == HBM_REPORT_GPU) {
+        return build_gpu_report(&building, input, error);
+    }
+    const char *reason = check_entries(report, &at);
+    if (reason == NULL) {
+        reason = hbm_report_choose(report, input->fixed, &building.plan, &at);
+    }
+    if (reason == NULL &&
+        input->fixed->chip[0] != '\0') { /* its capacity is without what it keeps to itself */
+        building.plan.used_bytes -= building.plan.reserved_bytes;
+        building.plan.reserved_bytes = 0;
+    }
+    if (reason != NULL) {
+        return invalid(input, error, at, reason);
+    }
+    if (report->form == HBM_REPORT_ALLOCATION) {
+        append_allocation(&building);
+    } else {
+        append_ops(&building);
+    }
+    CHECK(import->ops.count > 0);
+    fill_setup(&building, input->fixed);
+    note_capacity(&building, input->fixed);
+    if (report->form != HBM_REPORT_ALLOCATION) {
+        note_use(&building);
+        note_entries(&building);
+    }
+    return IMPORT_OK;
+}

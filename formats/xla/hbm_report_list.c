@@ -1,0 +1,326 @@
+#include "formats/xla/private/hbm_report_list.h"
+
+#include <string.h>
+
+enum {
+    LINE_BYTES_MAX = 65536,
+    ENTRY_NUMBER_MAX = 100000,
+    FILLER_BYTES_MAX = 256,
+    FILLER_COUNT_MAX = 4
+};
+
+static const char *const field_names[] = {
+    "Operator:", "Shape:",     "Unpadded size:",   "Extra memory due to padding:",
+    "Tag:",      "XLA label:", "Allocation type:", "=========================="};
+enum field {
+    FIELD_OPERATOR,
+    FIELD_SHAPE,
+    FIELD_UNPADDED,
+    FIELD_PADDING,
+    FIELD_TAG,
+    FIELD_LABEL,
+    FIELD_TYPE,
+    FIELD_RULE,
+    FIELD_COUNT
+};
+
+static enum field field_here(const struct phrase_cursor *cursor, struct phrase_cursor *behind)
+{
+    for (int i = 0; i < FIELD_COUNT; i++) {
+        *behind = *cursor;
+        if (phrase_take(behind, field_names[i])) {
+            return (enum field)i;
+        }
+    }
+    return FIELD_COUNT;
+}
+
+/* Where the value that begins here ends: at the line's end, or where a line break as text ("\n") is
+ * followed by a field; names of ops have such breaks, too. */
+static size_t value_end(const struct phrase_cursor *cursor)
+{
+    struct phrase_cursor ahead = *cursor;
+    for (; !phrase_at_end(&ahead) && phrase_peek(&ahead) != '\n' &&
+           ahead.at - cursor->at < LINE_BYTES_MAX;
+         ahead.at++) {
+        const bool is_break = phrase_peek(&ahead) == '\\' && ahead.at + 1 < ahead.length &&
+                              ahead.text[ahead.at + 1] == 'n';
+        if (!is_break) {
+            continue;
+        }
+        struct phrase_cursor gap = ahead;
+        struct phrase_cursor behind;
+        if (phrase_skip_gap(&gap) || field_here(&gap, &behind) != FIELD_COUNT) {
+            break;
+        }
+        ahead.at = gap.at - 1; /* all of the gap is passed at once: it may be long */
+    }
+    return ahead.at;
+}
+
+struct value {
+    const char *text;
+    size_t length;
+};
+
+/* The rest of the line, without blanks around it. */
+static struct value take_value(struct phrase_cursor *cursor)
+{
+    const size_t end = value_end(cursor);
+    struct value value = {cursor->text + cursor->at, end - cursor->at};
+    cursor->at = end;
+    while (value.length > 0 && (*value.text == ' ' || *value.text == '\t')) {
+        value.text++;
+        value.length--;
+    }
+    while (value.length > 0 && strchr(" \t\r", value.text[value.length - 1]) != NULL) {
+        value.length--; /* a NUL, too */
+    }
+    return value;
+}
+
+static void copy_name(char *to, size_t room, const char *from, size_t length)
+{
+    const size_t kept = length < room ? length : room - 1;
+    memcpy(to, from, kept);
+    to[kept] = '\0';
+}
+
+/* The text in quotes behind key in value; false when it is not there. */
+static bool quoted(const struct value *value, const char *key, struct value *found)
+{
+    const size_t key_length = strlen(key);
+    for (size_t i = 0; i + key_length < value->length; i++) {
+        if (memcmp(value->text + i, key, key_length) == 0) {
+            const char *begin = value->text + i + key_length;
+            const char *end = memchr(begin, '"', value->length - i - key_length);
+            *found = (struct value){begin, end == NULL ? 0 : (size_t)(end - begin)};
+            return found->length > 0;
+        }
+    }
+    return false;
+}
+
+/* The op's name; in JSON its quotes are escaped. */
+static void name_by_operator(struct hbm_report_entry *entry, const struct value *value)
+{
+    static const char *const keys[] = {"op_name=\"", "op_name=\\\"", "op_type=\"", "op_type=\\\""};
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        struct value name;
+        if (quoted(value, keys[i], &name)) {
+            name.length -= name.text[name.length - 1] == '\\' ? 1 : 0;
+            copy_name(entry->name, sizeof entry->name, name.text, name.length);
+            return;
+        }
+    }
+}
+
+/* "%fusion.11 = f32[...] fusion(...)" is fusion.11; "constant literal" is itself. */
+static void name_by_label(struct hbm_report_entry *entry, const struct value *value)
+{
+    const char *equals = memchr(value->text, '=', value->length);
+    size_t length = equals == NULL ? value->length : (size_t)(equals - value->text);
+    const char *begin = value->text;
+    if (length > 0 && *begin == '%') {
+        begin++;
+        length--;
+    }
+    while (length > 0 && begin[length - 1] == ' ') {
+        length--;
+    }
+    if (entry->name[0] == '\0') {
+        copy_name(entry->name, sizeof entry->name, begin, length);
+    }
+}
+
+static bool take_size(struct phrase_cursor *cursor, struct hbm_report_size *size)
+{
+    struct size_range range;
+    if (!phrase_take_size(cursor, &range)) {
+        return false;
+    }
+    *size = (struct hbm_report_size){.is_said = true, .range = range, .at = cursor->at - 1};
+    return true;
+}
+
+/* " (32.0x expansion)" */
+static void skip_expansion(struct phrase_cursor *cursor)
+{
+    struct phrase_cursor ahead = *cursor;
+    phrase_skip_gap(&ahead);
+    if (!phrase_take_character(&ahead, '(')) {
+        return;
+    }
+    while (!phrase_at_end(&ahead) && ahead.at - cursor->at < 64 && phrase_peek(&ahead) != '\n') {
+        if (phrase_take_character(&ahead, ')')) {
+            *cursor = ahead;
+            return;
+        }
+        ahead.at++;
+    }
+}
+
+/* One field behind its name.  False: its value is cut off. */
+static bool take_field(struct phrase_cursor *cursor, enum field field,
+                       struct hbm_report_entry *entry)
+{
+    if (field == FIELD_UNPADDED) {
+        return take_size(cursor, &entry->unpadded);
+    }
+    if (field == FIELD_PADDING) {
+        const bool is_taken = take_size(cursor, &entry->padding);
+        skip_expansion(cursor);
+        return is_taken;
+    }
+    if (field == FIELD_RULE) {
+        entry->is_whole = true;
+        return true;
+    }
+    const struct value value = take_value(cursor);
+    if (field == FIELD_OPERATOR) {
+        name_by_operator(entry, &value);
+    } else if (field == FIELD_SHAPE) {
+        entry->shape_bytes = hbm_shape_bytes(value.text, value.length);
+    } else if (field == FIELD_LABEL) {
+        name_by_label(entry, &value);
+    } else if (field == FIELD_TYPE) {
+        copy_name(entry->type, sizeof entry->type, value.text, value.length);
+        entry->is_whole = !phrase_at_end(cursor); /* at the very end it may be cut */
+    }
+    return true;
+}
+
+/* "  N. Size: S".  The number may stand behind a log prefix. */
+static bool take_entry_begin(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
+{
+    struct phrase_cursor ahead = *cursor;
+    if (!phrase_take(&ahead, "Size:")) {
+        uint64_t number = 0;
+        if (!phrase_take_count(&ahead, &number) || number > ENTRY_NUMBER_MAX ||
+            !phrase_take_character(&ahead, '.') || !phrase_take(&ahead, "Size:")) {
+            return false;
+        }
+    }
+    *entry = (struct hbm_report_entry){.begin = cursor->at};
+    if (!phrase_take_size(&ahead, &entry->size)) {
+        return false;
+    }
+    entry->begin = ahead.at - 1;
+    *cursor = ahead;
+    return true;
+}
+
+static void take_entry(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
+{
+    struct phrase_cursor behind;
+    for (enum field field; !entry->is_whole || entry->type[0] != '\0';) {
+        field = field_here(cursor, &behind);
+        if (field == FIELD_COUNT || !take_field(&behind, field, entry)) {
+            return;
+        }
+        *cursor = behind;
+        if (field == FIELD_RULE) {
+            while (phrase_take_character(cursor, '=')) {
+                continue;
+            }
+            return;
+        }
+    }
+}
+
+static bool is_list_of_arguments(struct phrase_cursor *cursor, bool *is_argument)
+{
+    *is_argument = phrase_take(cursor, "arguments and outputs in");
+    return *is_argument || phrase_take(cursor, "allocations in");
+}
+
+/* Whether a line says nothing of a report: what is between a heading and its entries, with a log
+ * prefix before it. */
+static bool is_filler(const char *line, size_t length)
+{
+    static const char *const words[] = {"Largest",  "Size:",   "Total ",
+                                        "Program ", "Ran out", "Used "};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        if (memmem(line, length, words[i], strlen(words[i])) != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The beginning of an entry, here or behind a few lines of nothing.  The cursor stands at the end
+ * of a line, or in it.
+ */
+static bool find_entry(struct phrase_cursor *cursor, struct hbm_report_entry *entry)
+{
+    struct phrase_cursor ahead = *cursor;
+    for (int i = 0; i <= FILLER_COUNT_MAX; i++) {
+        if (take_entry_begin(&ahead, entry)) {
+            *cursor = ahead;
+            return true;
+        }
+        ahead.at += !phrase_at_end(&ahead) && phrase_peek(&ahead) == '\n' ? 1 : 0;
+        const char *line = ahead.text + ahead.at;
+        const size_t left = ahead.length - ahead.at;
+        const char *end = memchr(line, '\n',
+                                 left <= FILLER_BYTES_MAX ? left : FILLER_BYTES_MAX + 1);
+        if (end == NULL || !is_filler(line, (size_t)(end - line))) {
+            return false;
+        }
+        ahead.at = (size_t)(end -
+                            ahead.text); /* the line break shows that a line begins behind it */
+    }
+    return false;
+}
+
+static void take_entries(struct phrase_cursor *cursor, struct hbm_report *report)
+{
+    struct hbm_report_entry entry;
+    while (find_entry(cursor, &entry)) {
+        take_entry(cursor, &entry);
+        entry.is_argument = report->is_list_of_arguments;
+        report->is_last_cut = !entry.is_whole;
+        if (entry.is_whole && report->entry_count < HBM_REPORT_ENTRY_COUNT_MAX) {
+            report->entries[report->entry_count++] = entry;
+        } else {
+            report->cut_count++;
+        }
+    }
+}
+
+bool hbm_report_parse_list(struct phrase_cursor *cursor, struct hbm_report *report)
+{
+    bool is_argument = false;
+    if (!phrase_take(cursor, "Largest program") || !is_list_of_arguments(cursor, &is_argument)) {
+        return false;
+    }
+    struct phrase_cursor ahead = *cursor;
+    phrase_skip_gap(&ahead);
+    while (phrase_is_word(phrase_peek(&ahead)) && ahead.at - cursor->at < HBM_REPORT_SPACE_BYTES) {
+        ahead.at++;
+    }
+    (void)phrase_take_character(&ahead, ':');
+    *cursor = ahead;
+    report->has_list = true;
+    report->is_list_of_arguments = is_argument;
+    report->is_last_cut = false;
+    take_entries(cursor, report);
+    return true;
+}
+
+/* Where another program's line stands in an entry, or its first line is missing, the entry is lost;
+ * those behind it are not. */
+bool hbm_report_parse_entry_end(struct phrase_cursor *cursor, struct hbm_report *report)
+{
+    struct hbm_report_entry rest = {0};
+    struct hbm_report_size size;
+    if (!phrase_take(cursor, "Unpadded size:") || !take_size(cursor, &size)) {
+        return false;
+    }
+    if (report->has_list) {
+        take_entry(cursor, &rest);
+        report->cut_count += report->is_last_cut ? 0 : 1;
+        take_entries(cursor, report);
+    }
+    return true;
+}

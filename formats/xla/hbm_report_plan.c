@@ -1,0 +1,307 @@
+#include "formats/xla/private/hbm_report_plan.h"
+
+#include "harness/base/check.h"
+
+enum { GRANULE_BYTES_DEFAULT = 512 /* the heap quantum seen in public counters of v4 and v5e */ };
+#define BYTES_MAX ((uint64_t)1 << 50) /* what a setup can hold as capacity */
+
+/* Byte counts from low to high; all of it where nothing is said. */
+struct bounds {
+    uint64_t low, high;
+};
+
+static struct bounds bounds_of(const struct hbm_report_size *size)
+{
+    return size->is_said ? (struct bounds){size->range.low, size->range.high}
+                         : (struct bounds){0, BYTES_MAX};
+}
+
+static bool is_within(uint64_t bytes, struct bounds bounds)
+{
+    return bytes >= bounds.low && bytes <= bounds.high;
+}
+
+/* The multiple of the granule in the bounds that is nearest to wish; false: there is none. */
+static bool nearest(uint64_t wish, struct bounds bounds, uint64_t granule_bytes, uint64_t *bytes)
+{
+    const uint64_t mask = granule_bytes - 1;
+    const uint64_t low = (bounds.low + mask) & ~mask;
+    const uint64_t high = bounds.high & ~mask;
+    uint64_t found = (wish + granule_bytes / 2) & ~mask;
+    if (low > high) {
+        return false;
+    }
+    found = found < low ? low : found > high ? high : found;
+    *bytes = found;
+    return true;
+}
+
+/* 0 where nothing is said; printed sizes are at most 2^63, and are held to BYTES_MAX before any
+ * sum. */
+static uint64_t nominal(const struct hbm_report *report, enum hbm_report_number number)
+{
+    return report->numbers[number].range.nominal;
+}
+
+static bool prints_alike(const struct hbm_report_size *a, const struct hbm_report_size *b)
+{
+    return a->is_said && b->is_said && a->range.low == b->range.low &&
+           a->range.high == b->range.high;
+}
+
+/* --- capacity and use --- */
+
+/* "Used" of that capacity: what the report exceeds it by narrows it down.  False: no such byte
+ * count. */
+static bool choose_used(const struct hbm_report *report, struct hbm_report_plan *plan)
+{
+    const struct hbm_report_size *exceeded = &report->numbers[HBM_EXCEEDED];
+    struct bounds bounds = bounds_of(&report->numbers[HBM_USED]);
+    if (exceeded->is_said) {
+        const uint64_t low = plan->capacity_bytes + exceeded->range.low;
+        const uint64_t high = plan->capacity_bytes + exceeded->range.high;
+        bounds.low = low > bounds.low ? low : bounds.low;
+        bounds.high = high < bounds.high ? high : bounds.high;
+    }
+    if (bounds.low <= plan->capacity_bytes) {
+        bounds.low = plan->capacity_bytes + 1;
+    }
+    return nearest(nominal(report, HBM_USED), bounds, plan->granule_bytes, &plan->used_bytes);
+}
+
+/* A chip that prints so, else what the text says, else the ends of what prints so. */
+static bool choose_said_capacity(const struct hbm_report *report, struct hbm_report_plan *plan)
+{
+    const struct size_range *range = &report->numbers[HBM_CAPACITY].range;
+    const struct bounds bounds = {range->low, range->high};
+    const uint64_t wishes[] = {range->nominal, range->low, range->high};
+    for (size_t i = 0; chips[i] != NULL; i++) {
+        plan->capacity_bytes = chips[i]->capacity_bytes / plan->granule_bytes * plan->granule_bytes;
+        plan->chip = chips[i]->name;
+        if (is_within(plan->capacity_bytes, bounds) && choose_used(report, plan)) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
+        plan->chip = NULL;
+        if (nearest(wishes[i], bounds, plan->granule_bytes, &plan->capacity_bytes) &&
+            plan->capacity_bytes > 0 && choose_used(report, plan)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "Used S of S hbm. Exceeded hbm capacity by S": whether the three can be true together. */
+static bool exceeded_agrees(const struct hbm_report *report)
+{
+    const struct hbm_report_size *exceeded = &report->numbers[HBM_EXCEEDED];
+    const struct bounds used = bounds_of(&report->numbers[HBM_USED]);
+    const struct bounds capacity = bounds_of(&report->numbers[HBM_CAPACITY]);
+    return !exceeded->is_said ||
+           (used.high >= capacity.low && used.high - capacity.low >= exceeded->range.low &&
+            used.low <= capacity.high + exceeded->range.high);
+}
+
+static const char *choose_capacity(const struct hbm_report *report, const struct setup *fixed,
+                                   struct hbm_report_plan *plan, size_t *at)
+{
+    const struct bounds used = bounds_of(&report->numbers[HBM_USED]);
+    *at = report->numbers[HBM_USED].at;
+    if (!exceeded_agrees(report)) {
+        *at = report->numbers[HBM_EXCEEDED].at;
+        return "what is used less the capacity is not what exceeds it";
+    }
+    plan->capacity_bytes = import_fixed_capacity(fixed, plan->granule_bytes);
+    if (plan->capacity_bytes != 0) {
+        if (plan->capacity_bytes % plan->granule_bytes != 0) {
+            return "the capacity is not a multiple of the granule";
+        }
+        return nearest(nominal(report, HBM_USED), used, plan->granule_bytes, &plan->used_bytes)
+                   ? NULL
+                   : "no multiple of the granule prints as what is used";
+    }
+    if (used.high <= report->numbers[HBM_CAPACITY].range.low) {
+        return "what is used is not above the capacity";
+    }
+    return choose_said_capacity(report, plan)
+               ? NULL
+               : "no multiples of the granule print as what is used and the capacity";
+}
+
+/* --- parts --- */
+
+/* Whether "Used" has what is reserved in it: until 2020 it had, and the capacity was all of the
+ * chip's memory. */
+static bool counts_reserved(const struct hbm_report *report, struct hbm_report_plan *plan)
+{
+    const struct hbm_report_size *total = &report->numbers[HBM_TOTAL];
+    const struct hbm_report_size *used = &report->numbers[HBM_USED];
+    const struct hbm_report_size *reserved = &report->numbers[HBM_RESERVED];
+    if (!total->is_said || !used->is_said || !reserved->is_said) {
+        return false;
+    }
+    if (prints_alike(total, used)) {
+        return true;
+    }
+    const struct bounds without = {used->range.low + reserved->range.low,
+                                   used->range.high + reserved->range.high};
+    plan->has_other_total = total->range.high < without.low || total->range.low > without.high;
+    return false;
+}
+
+/* What the program takes: of the section on the total, else of the section on the program. */
+static const struct hbm_report_size *program_of(const struct hbm_report *report)
+{
+    if (report->form == HBM_REPORT_CORES) {
+        return &report->numbers[HBM_SPARSE_CORE];
+    }
+    const struct hbm_report_size *program = &report->numbers[HBM_PROGRAM];
+    return program->is_said ? program : &report->numbers[HBM_REQUIREMENT];
+}
+
+static struct bounds argument_bounds(const struct hbm_report *report)
+{
+    const struct hbm_report_size *arguments = &report->numbers[HBM_ARGUMENTS];
+    return arguments->is_said ? bounds_of(arguments) : (struct bounds){0, 0};
+}
+
+/* bytes - a - b, or 0. */
+static uint64_t less(uint64_t bytes, uint64_t a, uint64_t b)
+{
+    return bytes > a && bytes - a > b ? bytes - a - b : 0;
+}
+
+/* Reserved, arguments, program: the multiples of the granule nearest to what is said that sum up to
+ * what is used, if any do; else the nearest, and what is left over is something else. */
+static const char *choose_parts(const struct hbm_report *report, struct hbm_report_plan *plan,
+                                uint64_t *program_bytes)
+{
+    const uint64_t granule_bytes = plan->granule_bytes;
+    const struct bounds program = bounds_of(program_of(report));
+    const struct bounds arguments = argument_bounds(report);
+    const struct bounds none = {0, 0};
+    const struct bounds reserved = counts_reserved(report, plan)
+                                       ? bounds_of(&report->numbers[HBM_RESERVED])
+                                       : none;
+    const uint64_t used_bytes = plan->used_bytes;
+    if (!nearest(reserved.high == 0 ? 0 : nominal(report, HBM_RESERVED), reserved, granule_bytes,
+                 &plan->reserved_bytes) ||
+        !nearest(nominal(report, HBM_ARGUMENTS), arguments, granule_bytes, &plan->argument_bytes) ||
+        !nearest(less(used_bytes, plan->reserved_bytes, plan->argument_bytes), program,
+                 granule_bytes, program_bytes) ||
+        !nearest(less(used_bytes, plan->reserved_bytes, *program_bytes), arguments, granule_bytes,
+                 &plan->argument_bytes) ||
+        !nearest(less(used_bytes, plan->argument_bytes, *program_bytes), reserved, granule_bytes,
+                 &plan->reserved_bytes)) {
+        return "no multiples of the granule print as the parts of what is used";
+    }
+    const uint64_t sum_bytes = plan->reserved_bytes + plan->argument_bytes + *program_bytes;
+    if (sum_bytes > used_bytes) {
+        return "its parts are more than what is used";
+    }
+    plan->other_bytes = used_bytes - sum_bytes;
+    return NULL;
+}
+
+/* Temporaries, scoped and global memory are the stack; the rest, such as overlays, is the image, at
+ * least one granule.
+ */
+static void choose_stack(const struct hbm_report *report, uint64_t program_bytes,
+                         struct hbm_report_plan *plan)
+{
+    static const enum hbm_report_number rows[] = {HBM_ROW_TEMP, HBM_ROW_GLOBAL, HBM_ROW_SCOPED};
+    const uint64_t mask = plan->granule_bytes - 1;
+    struct bounds stack = {0, 0};
+    uint64_t nominal_bytes = 0;
+    if (program_bytes == 0) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const struct size_range *range = &report->numbers[rows[i]].range;
+        stack.low += range->low;
+        stack.high += range->high;
+        nominal_bytes += range->nominal;
+    }
+    const uint64_t most_bytes = program_bytes - plan->granule_bytes;
+    plan->stack_bytes = most_bytes;
+    if (report->numbers[HBM_ROW_TEMP].is_said && most_bytes > stack.high) {
+        plan->stack_bytes = nominal_bytes & ~mask;
+    }
+    plan->rows_disagree = report->numbers[HBM_ROW_TEMP].is_said && stack.low > program_bytes;
+    plan->image_bytes = program_bytes - plan->stack_bytes;
+    plan->image_is_assumed = plan->image_bytes == plan->granule_bytes;
+}
+
+/* The whole report in one unit: where it does not say "Used", that is the program and the
+ * arguments. */
+static void complete(struct hbm_report *report)
+{
+    struct hbm_report_size *used = &report->numbers[HBM_USED];
+    const struct hbm_report_size *program = program_of(report);
+    if (report->form == HBM_REPORT_CORES) {
+        report->numbers[HBM_ARGUMENTS] = *used; /* the TensorCore's */
+    } else if (used->is_said) {
+        return;
+    }
+    const struct hbm_report_size *arguments = &report->numbers[HBM_ARGUMENTS];
+    *used = (struct hbm_report_size){
+        .is_said = true,
+        .at = program->at,
+        .range = {.low = program->range.low + arguments->range.low,
+                  .high = program->range.high + arguments->range.high,
+                  .nominal = program->range.nominal + arguments->range.nominal}};
+}
+
+static const char *choose(const struct hbm_report *report, const struct setup *fixed,
+                          struct hbm_report_plan *plan, size_t *at)
+{
+    uint64_t program_bytes = 0;
+    const char *reason = choose_capacity(report, fixed, plan, at);
+    if (reason == NULL) {
+        reason = choose_parts(report, plan, &program_bytes);
+    }
+    if (reason == NULL) {
+        choose_stack(report, program_bytes, plan);
+        CHECK(plan->reserved_bytes + plan->argument_bytes + plan->other_bytes + plan->image_bytes +
+                  plan->stack_bytes ==
+              plan->used_bytes);
+    }
+    return reason;
+}
+
+/* Whether each number is one that a device can have. */
+static bool sizes_are_possible(const struct hbm_report *report, size_t *at)
+{
+    for (int i = 0; i < HBM_NUMBER_COUNT; i++) {
+        if (report->numbers[i].range.high > BYTES_MAX) {
+            *at = report->numbers[i].at;
+            return false;
+        }
+    }
+    return true;
+}
+
+const char *hbm_report_choose(const struct hbm_report *said, const struct setup *fixed,
+                              struct hbm_report_plan *plan, size_t *at)
+{
+    const uint64_t first = fixed->granule_bytes != 0 ? fixed->granule_bytes : GRANULE_BYTES_DEFAULT;
+    const uint64_t last = fixed->granule_bytes != 0 ? fixed->granule_bytes : 1;
+    const char *first_reason = NULL;
+    struct hbm_report report = *said;
+    if (!sizes_are_possible(said, at)) {
+        return "a size above 1P";
+    }
+    complete(&report);
+    for (uint64_t granule_bytes = first; granule_bytes >= last; granule_bytes /= 2) {
+        size_t where = said->begin;
+        *plan = (struct hbm_report_plan){.granule_bytes = granule_bytes};
+        const char *reason = choose(&report, fixed, plan, &where);
+        if (reason == NULL) {
+            return NULL;
+        }
+        *at = first_reason == NULL ? where : *at;
+        first_reason = first_reason == NULL ? reason : first_reason;
+    }
+    return first_reason;
+}

@@ -1,0 +1,530 @@
+/* From a message to the shortest ops that end in it.
+ *
+ * The device is filled from the top down, and what the message calls free is left over: all of it
+ * at the bottom, or, when the message says that it is in pieces, one piece at the bottom and the
+ * others above, each a buffer that is freed at the end.  Then comes the request.
+ *
+ *     top   [ busy image ][ piece ][ separator ][ piece ][ separator ... ][ free at the bottom ][
+ * stack ]   0 */
+#include "formats/xla/private/tpu_message.h"
+#include "harness/base/check.h"
+#include "harness/base/size.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    GRANULE_BYTES_DEFAULT = 512, /* the heap quantum seen in public counters of v4 and v5e */
+    PIECE_COUNT_MAX = 100000,    /* free pieces: beyond it nobody reads the list */
+    TAG_PROGRAM = 1,
+    TAG_IN_USE = 2,
+    TAG_PIECE = 3,
+    TAG_BUSY = 4
+};
+#define CAPACITY_BYTES_MAX ((uint64_t)1 << 50)
+#define MEBIBYTE ((uint64_t)1 << 20)
+
+enum { REFUSAL_BYTES = 128 };
+
+/* The exact byte counts that are chosen, all but `requested` and `stack` multiples of the granule.
+ */
+struct plan {
+    uint64_t granule_bytes;
+    uint64_t capacity_bytes;
+    uint64_t requested_bytes;
+    uint64_t free_bytes;
+    uint64_t reserved_bytes;
+    uint64_t bottom_bytes; /* of free, in one piece at the bottom */
+    uint64_t piece_bytes;  /* the other pieces are at most so large; 0 = there are none */
+    uint64_t image_bytes;  /* of the program that is loaded */
+    bool is_loaded_first; /* its image has no place any more at the end: load first, execute last */
+    bool is_piece_assumed;       /* the message does not say how large the pieces are */
+    const char *chip;            /* assumed; NULL = fixed, or said by the message */
+    char refusal[REFUSAL_BYTES]; /* a reason with numbers in it */
+};
+
+static uint64_t round_up(uint64_t bytes, uint64_t granule_bytes)
+{
+    return (bytes + granule_bytes - 1) & ~(granule_bytes - 1);
+}
+
+/* Candidates of a range, in the order in which they are tried. */
+enum { CANDIDATE_COUNT = 3 };
+static uint64_t candidate(const struct size_range *range, int index)
+{
+    return index == 0 ? range->nominal : index == 1 ? range->low : range->high;
+}
+
+/* --- choosing bytes --- */
+
+/* A request above all that is free. */
+static bool choose_plain(struct plan *plan, const struct size_range *requested,
+                         const struct size_range *free)
+{
+    for (int i = 0; i < CANDIDATE_COUNT * CANDIDATE_COUNT; i++) {
+        plan->requested_bytes = candidate(requested, i % CANDIDATE_COUNT);
+        plan->free_bytes = candidate(free, i / CANDIDATE_COUNT);
+        if (plan->requested_bytes > plan->free_bytes) {
+            plan->bottom_bytes = plan->free_bytes;
+            plan->piece_bytes = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Pieces above the one at the bottom. */
+static uint64_t piece_count(const struct plan *plan)
+{
+    const uint64_t above_bytes = plan->free_bytes - plan->bottom_bytes;
+    return above_bytes == 0 ? 0 : (above_bytes - 1) / plan->piece_bytes + 1;
+}
+
+/* A request that is free in sum but not in one piece: of the candidates, those that need the fewest
+ * pieces. */
+static bool choose_pieces(struct plan *plan, const struct size_range *requested,
+                          const struct size_range *free, const struct size_range *largest)
+{
+    const int count = CANDIDATE_COUNT * CANDIDATE_COUNT * CANDIDATE_COUNT;
+    struct plan try = *plan;
+    bool is_found = false;
+    for (int i = 0; i < count; i++) {
+        try.requested_bytes = candidate(requested, i % CANDIDATE_COUNT);
+        try.free_bytes = candidate(free, i / CANDIDATE_COUNT % CANDIDATE_COUNT);
+        try.piece_bytes = candidate(largest, i / CANDIDATE_COUNT / CANDIDATE_COUNT);
+        try.bottom_bytes = try.piece_bytes;
+        const bool is_possible = try.requested_bytes > try.piece_bytes &&
+                                 try.requested_bytes <= try.free_bytes && try.piece_bytes > 0;
+        if (is_possible && (!is_found || piece_count(&try) < piece_count(plan))) {
+            *plan = try;
+            is_found = true;
+        }
+    }
+    return is_found;
+}
+
+/* "Attempting to allocate".  NULL, or why not. */
+static const char *choose_allocate(const struct tpu_message *message, struct plan *plan,
+                                   const struct size_range *requested,
+                                   const struct size_range *free)
+{
+    struct size_range largest = message->largest;
+    if (message->has_largest && printed_size_align(&largest, plan->granule_bytes) &&
+        choose_pieces(plan, requested, free, &largest)) {
+        return NULL;
+    }
+    if (choose_plain(plan, requested, free)) {
+        return NULL;
+    }
+    if (message->has_largest) {
+        return "the request is not above the largest contiguous region";
+    }
+    /* It must have been in pieces; the largest is put just below the request. */
+    const uint64_t rounded_bytes = round_up(requested->nominal, plan->granule_bytes);
+    plan->is_piece_assumed = true;
+    if (rounded_bytes > plan->granule_bytes) {
+        const struct size_range below = printed_size_exact(rounded_bytes - plan->granule_bytes);
+        if (choose_pieces(plan, requested, free, &below)) {
+            return NULL;
+        }
+    }
+    return "the request would fit in what is free";
+}
+
+/* Whether these numbers can be built: the piece at the bottom is what could be reserved beyond what
+ * is. */
+static bool reserve_is_possible(struct plan *plan, uint64_t reservable_bytes)
+{
+    if (reservable_bytes < plan->reserved_bytes ||
+        reservable_bytes - plan->reserved_bytes > plan->free_bytes) {
+        return false;
+    }
+    plan->bottom_bytes = reservable_bytes - plan->reserved_bytes;
+    plan->piece_bytes = plan->free_bytes - plan->bottom_bytes;
+    plan->image_bytes = plan->granule_bytes;
+    plan->is_loaded_first = plan->free_bytes < plan->granule_bytes;
+    if (plan->requested_bytes > reservable_bytes) {
+        return true;
+    }
+    /* The stack alone would fit: the image must have been in the way, and must have had a place
+     * itself. */
+    const uint64_t rounded_bytes = round_up(plan->requested_bytes, plan->granule_bytes);
+    if (plan->piece_bytes != 0 || rounded_bytes < plan->reserved_bytes + plan->granule_bytes) {
+        return false;
+    }
+    plan->image_bytes = reservable_bytes - rounded_bytes + plan->granule_bytes;
+    return true;
+}
+
+/* "Attempting to reserve".  NULL, or why not.  Whole free memory comes before pieces, a stack that
+ * is too large by itself before one that its image displaces. */
+static const char *choose_reserve(const struct tpu_message *message, struct plan *plan,
+                                  const struct size_range *requested, const struct size_range *free)
+{
+    struct size_range reserved = message->reserved;
+    struct size_range reservable = message->reservable;
+    if (!printed_size_align(&reserved, plan->granule_bytes) ||
+        !printed_size_align(&reservable, plan->granule_bytes)) {
+        return "no multiples of the granule print as the reserved and reservable bytes";
+    }
+    for (int pass = 0; pass < 4; pass++) {
+        const bool is_whole = pass % 2 == 0;
+        const bool is_too_large = pass / 2 == 0;
+        for (int i = 0; i < 3 * 3 * 3 * 3; i++) {
+            plan->requested_bytes = candidate(requested, i % 3);
+            plan->free_bytes = candidate(free, i / 3 % 3);
+            plan->reserved_bytes = candidate(&reserved, i / 9 % 3);
+            const uint64_t reservable_bytes = is_whole ? plan->free_bytes + plan->reserved_bytes
+                                                       : candidate(&reservable, i / 27);
+            if (reservable_bytes >= reservable.low && reservable_bytes <= reservable.high &&
+                (plan->requested_bytes > reservable_bytes) == is_too_large &&
+                reserve_is_possible(plan, reservable_bytes)) {
+                return NULL;
+            }
+        }
+    }
+    return "the free, reserved and reservable bytes contradict each other or the request";
+}
+
+/* Bytes that must be in use beside what is free and reserved. */
+static uint64_t in_use_bytes_min(const struct plan *plan)
+{
+    uint64_t granules = plan->reserved_bytes > 0 ? 1 : 0; /* the image of the busy program */
+    granules += plan->is_loaded_first ? 1 : 0;
+    if (plan->piece_bytes > 0) {
+        granules += piece_count(plan); /* separators */
+    }
+    return granules * plan->granule_bytes;
+}
+
+static const char *choose_capacity(const struct tpu_message *message, const struct setup *fixed,
+                                   struct plan *plan)
+{
+    uint64_t need_bytes = plan->free_bytes + plan->reserved_bytes + in_use_bytes_min(plan);
+    if (plan->is_loaded_first && need_bytes < plan->requested_bytes + plan->granule_bytes) {
+        need_bytes = round_up(plan->requested_bytes + plan->granule_bytes, plan->granule_bytes);
+    }
+    if (need_bytes > CAPACITY_BYTES_MAX - MEBIBYTE ||
+        (message->has_capacity && message->capacity.nominal > CAPACITY_BYTES_MAX)) {
+        return "a device of more than 1P would be needed";
+    }
+    plan->capacity_bytes = import_fixed_capacity(fixed, plan->granule_bytes);
+    if (plan->capacity_bytes == 0 && message->has_capacity) {
+        plan->capacity_bytes = message->capacity.nominal;
+    }
+    if (plan->capacity_bytes != 0) {
+        if (plan->capacity_bytes % plan->granule_bytes != 0) {
+            return "the capacity is not a multiple of the granule";
+        }
+        if (plan->capacity_bytes < need_bytes) {
+            snprintf(plan->refusal, sizeof plan->refusal,
+                     "the capacity of %" PRIu64 " bytes is below the %" PRIu64
+                     " bytes that the message needs",
+                     plan->capacity_bytes, need_bytes);
+            return plan->refusal;
+        }
+        return NULL;
+    }
+    for (size_t i = 0; chips[i] != NULL; i++) {
+        /* A compiled program was within its chip's memory, so the request was too, if any chip is
+         * so large. */
+        const uint64_t usable_bytes = chips[i]->capacity_bytes / plan->granule_bytes *
+                                      plan->granule_bytes;
+        if (usable_bytes >= need_bytes &&
+            (plan->chip == NULL || plan->capacity_bytes < plan->requested_bytes)) {
+            plan->capacity_bytes = usable_bytes;
+            plan->chip = chips[i]->name;
+        }
+    }
+    if (plan->chip == NULL) {
+        plan->capacity_bytes = round_up(need_bytes, MEBIBYTE);
+    }
+    return NULL;
+}
+
+static const char *choose(const struct tpu_message *message, const struct setup *fixed,
+                          struct plan *plan)
+{
+    struct size_range requested = message->requested;
+    struct size_range free = message->free;
+    if (!printed_size_align(&free, plan->granule_bytes)) {
+        return "no multiple of the granule prints as the free bytes";
+    }
+    (void)printed_size_align(&requested,
+                             plan->granule_bytes); /* a request need not be a multiple */
+    const char *reason = message->form == TPU_MESSAGE_PROGRAM_STACK
+                             ? choose_reserve(message, plan, &requested, &free)
+                             : choose_allocate(message, plan, &requested, &free);
+    if (reason != NULL) {
+        return reason;
+    }
+    if (plan->requested_bytes == 0) {
+        return "a request of 0 bytes";
+    }
+    if (plan->free_bytes > CAPACITY_BYTES_MAX / 4 ||
+        plan->reserved_bytes > CAPACITY_BYTES_MAX / 4) {
+        return "more than 256T are free or reserved";
+    }
+    if (plan->piece_bytes > 0 && piece_count(plan) > PIECE_COUNT_MAX) {
+        return "the free bytes are in more than 100000 pieces";
+    }
+    return choose_capacity(message, fixed, plan);
+}
+
+/* The largest granule for which the numbers can be had: the printed sizes leave little room for odd
+ * ones.  False: there is none, and reason is what is wrong with the largest. */
+static bool choose_granule(const struct tpu_message *message, const struct setup *fixed,
+                           struct plan *plan, char reason[REFUSAL_BYTES])
+{
+    const uint64_t first = fixed->granule_bytes != 0 ? fixed->granule_bytes : GRANULE_BYTES_DEFAULT;
+    const uint64_t last = fixed->granule_bytes != 0 ? fixed->granule_bytes : 1;
+    for (uint64_t granule_bytes = first; granule_bytes >= last; granule_bytes /= 2) {
+        *plan = (struct plan){.granule_bytes = granule_bytes};
+        const char *refusal = choose(message, fixed, plan);
+        if (refusal == NULL) {
+            return true;
+        }
+        if (granule_bytes == first) {
+            snprintf(reason, REFUSAL_BYTES, "%s", refusal);
+        }
+    }
+    return false;
+}
+
+/* --- making ops --- */
+
+static uint32_t append(struct import *import, const struct op *op)
+{
+    op_list_append(&import->ops, op);
+    return (uint32_t)(import->ops.count - 1);
+}
+
+static uint32_t append_alloc(struct import *import, uint64_t size_bytes, uint8_t tag)
+{
+    struct op op = op_make(OP_ALLOC);
+    op.size_bytes = size_bytes;
+    op.tag = tag;
+    return append(import, &op);
+}
+
+static uint32_t append_load(struct import *import, uint64_t image_bytes, uint64_t stack_bytes,
+                            uint8_t tag)
+{
+    struct op op = op_make(OP_LOAD);
+    op.size_bytes = image_bytes;
+    op.stack_bytes = stack_bytes;
+    op.tag = tag;
+    return append(import, &op);
+}
+
+static void append_execute(struct import *import, uint32_t program, uint64_t delay_ns)
+{
+    struct op op = op_make(OP_EXECUTE);
+    op.ref = program;
+    op.delay_ns = delay_ns;
+    (void)append(import, &op);
+}
+
+/* A program that executes for ever keeps its stack reserved. */
+static void append_busy_program(struct import *import, const struct plan *plan)
+{
+    const uint32_t program = append_load(import, plan->granule_bytes, plan->reserved_bytes,
+                                         TAG_BUSY);
+    append_execute(import, program, DELAY_NEVER);
+}
+
+/* Fills what is in use, from the top down, with the pieces between; the rest stays free at the
+ * bottom. */
+static void append_contents(struct import *import, const struct plan *plan)
+{
+    uint64_t above_bytes = plan->free_bytes - plan->bottom_bytes;
+    uint64_t rest_bytes = plan->capacity_bytes - plan->free_bytes - plan->reserved_bytes;
+    rest_bytes -= plan->reserved_bytes > 0 ? plan->granule_bytes : 0;
+    rest_bytes -= plan->is_loaded_first ? plan->granule_bytes : 0;
+    const size_t first = import->ops.count;
+    while (above_bytes > 0) {
+        const uint64_t piece_bytes = above_bytes < plan->piece_bytes ? above_bytes
+                                                                     : plan->piece_bytes;
+        above_bytes -= piece_bytes;
+        const uint64_t separator_bytes = above_bytes > 0 ? plan->granule_bytes : rest_bytes;
+        CHECK(separator_bytes > 0 && separator_bytes <= rest_bytes);
+        rest_bytes -= separator_bytes;
+        (void)append_alloc(import, piece_bytes, TAG_PIECE);
+        (void)append_alloc(import, separator_bytes, TAG_IN_USE);
+    }
+    if (rest_bytes > 0) {
+        (void)append_alloc(import, rest_bytes, TAG_IN_USE);
+    }
+    const size_t end = import->ops.count;
+    for (size_t i = first; i < end; i++) {
+        if (import->ops.ops[i].tag == TAG_PIECE) {
+            struct op op = op_make(OP_FREE);
+            op.ref = (uint32_t)i;
+            (void)append(import, &op);
+        }
+    }
+}
+
+static void append_ops(const struct tpu_message *message, const struct plan *plan,
+                       struct import *import)
+{
+    const uint8_t tag = message->name[0] != '\0' ? TAG_PROGRAM : 0;
+    uint32_t program = OP_NONE;
+    if (plan->is_loaded_first) {
+        program = append_load(import, plan->image_bytes, plan->requested_bytes, tag);
+    }
+    if (plan->reserved_bytes > 0) {
+        append_busy_program(import, plan);
+    }
+    append_contents(import, plan);
+    if (plan->is_loaded_first) {
+        append_execute(import, program, 0);
+    } else if (message->form == TPU_MESSAGE_PROGRAM_STACK) {
+        (void)append_load(import, plan->image_bytes, plan->requested_bytes, tag);
+    } else if (message->form == TPU_MESSAGE_PROGRAM_IMAGE) {
+        (void)append_load(import, plan->requested_bytes, 0, tag);
+    } else {
+        (void)append_alloc(import, plan->requested_bytes, 0);
+    }
+}
+
+/* What a run is held against: the bytes that were chosen for what the message prints. */
+static void say(const struct tpu_message *message, const struct plan *plan, struct import *import)
+{
+    const uint32_t request = (uint32_t)(import->ops.count - 1);
+    import_say(import, request, SAID_FAILED, 0);
+    import_say(import, request, SAID_FREE_BYTES, plan->free_bytes);
+    if (message->has_largest && plan->piece_bytes > 0) {
+        import_say(import, request, SAID_LARGEST_HOLE_BYTES, plan->piece_bytes);
+    }
+}
+
+/* --- setup and notes --- */
+
+static bool tag_is_used(const struct import *import, uint8_t tag)
+{
+    for (size_t i = 0; i < import->ops.count; i++) {
+        const struct op *op = &import->ops.ops[i];
+        if (op_kind_info((enum op_kind)op->kind)->has_tag && op->tag == tag) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void name_tags(const struct tpu_message *message, struct import *import)
+{
+    const struct {
+        uint8_t tag;
+        const char *name;
+    } names[] = {{TAG_PROGRAM, message->name},
+                 {TAG_IN_USE, "in use"},
+                 {TAG_PIECE, SETUP_FILLER_NAME},
+                 {TAG_BUSY, "busy program"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (tag_is_used(import, names[i].tag)) {
+            setup_set_tag(&import->setup, names[i].tag, names[i].name);
+        }
+    }
+    if (strlen(message->name) >= SETUP_NAME_BYTES) {
+        import_note(import, "the program's name is cut to %d characters", SETUP_NAME_BYTES - 1);
+    }
+}
+
+static void fill_setup(const struct tpu_message *message, const struct setup *fixed,
+                       const struct plan *plan, struct import *import)
+{
+    import_apply_fixed(fixed, &import->setup);
+    import->setup.capacity_bytes = plan->capacity_bytes;
+    import->setup.granule_bytes = plan->granule_bytes;
+    if (plan->chip != NULL) {
+        snprintf(import->setup.chip, sizeof import->setup.chip, "%s", plan->chip);
+    }
+    if (message->has_coordinate) {
+        memcpy(import->setup.coordinate, message->coordinate, sizeof import->setup.coordinate);
+    }
+    if (plan->piece_bytes > 0) {
+        import_suggest_option(&import->setup, "defrag", "none");
+    }
+}
+
+static void note_capacity(const struct tpu_message *message, const struct setup *fixed,
+                          const struct plan *plan, struct import *import)
+{
+    char size[SIZE_TEXT_BYTES];
+    size_print_field(plan->capacity_bytes, size);
+    if (import_fixed_capacity(fixed, plan->granule_bytes) != 0) {
+        import_note(import, "capacity %s: as asked", size);
+    } else if (message->has_capacity) {
+        import_note(import, "capacity %s: said by the message", size);
+    } else if (plan->chip != NULL) {
+        import_note(
+            import,
+            "capacity %s: assumed, the smallest known chip (%s) that holds what the message says",
+            size, plan->chip);
+    } else {
+        import_note(import, "capacity %s: assumed, the least that holds what the message says",
+                    size);
+    }
+}
+
+static void note_form(const struct tpu_message *message, const struct plan *plan,
+                      struct import *import)
+{
+    if (message->form == TPU_MESSAGE_PROGRAM_STACK && plan->image_bytes > plan->granule_bytes) {
+        import_note(import,
+                    "the stack alone would fit: an image of %" PRIu64 " bytes is assumed beside it",
+                    plan->image_bytes);
+    } else if (message->form == TPU_MESSAGE_PROGRAM_STACK) {
+        import_note(import, "the image's size is not said: one granule is assumed");
+    }
+    if (plan->is_piece_assumed) {
+        import_note(
+            import,
+            "the request is not above what is free: it is assumed that the largest piece is just "
+            "smaller, and the message then says so");
+    }
+    if (message->has_largest && plan->piece_bytes == 0) {
+        import_note(
+            import,
+            "the request is above all that is free: the sentence on fragmentation is left out");
+    }
+    if (plan->piece_bytes > 0) {
+        import_note(import, "free memory was in pieces: no defragmentation (defrag=none)");
+    }
+}
+
+static void add_notes(const struct tpu_message *message, const struct setup *fixed,
+                      const struct plan *plan, struct import *import)
+{
+    note_capacity(message, fixed, plan, import);
+    import_note(import,
+                "printed sizes are rounded; chosen: %" PRIu64 " requested, %" PRIu64 " free",
+                plan->requested_bytes, plan->free_bytes);
+    note_form(message, plan, import);
+    if (message->has_cut_coordinate) {
+        import_note(import, "the coordinate is cut off and not used");
+    }
+}
+
+enum import_result tpu_message_build(const struct tpu_message *message, const struct setup *fixed,
+                                     struct import *import, struct import_error *error)
+{
+    struct plan plan;
+    if (message->missing != NULL) {
+        return import_fail(error, IMPORT_INCOMPLETE, error->line, error->column,
+                           "the message is cut off or damaged: it does not say %s",
+                           message->missing);
+    }
+    char reason[REFUSAL_BYTES];
+    if (!choose_granule(message, fixed, &plan, reason)) {
+        return import_fail(error, IMPORT_INVALID, error->line, error->column, "%s", reason);
+    }
+    append_ops(message, &plan, import);
+    say(message, &plan, import);
+    fill_setup(message, fixed, &plan, import);
+    name_tags(message, import);
+    add_notes(message, fixed, &plan, import);
+    return IMPORT_OK;
+}

@@ -1,0 +1,352 @@
+/* Finds runtime messages in any noise: log prefixes, line breaks inside a message, escaped line
+ * breaks. */
+#include "formats/common/phrase.h"
+#include "formats/xla/private/tpu_message.h"
+
+#include <string.h>
+
+enum { TABLE_BYTES_MAX = 2048 /* the old runtimes' table ends well before that */ };
+
+/* "0x1x0_HBM0"; unchanged when it is not there in full. */
+static bool take_coordinate(struct phrase_cursor *cursor, uint32_t coordinate[4])
+{
+    static const char *const after[4] = {"x", "x", "_HBM", ""};
+    struct phrase_cursor ahead = *cursor;
+    uint32_t numbers[4] = {0};
+    for (int i = 0; i < 4; i++) {
+        size_t digit_count = 0;
+        while (phrase_peek(&ahead) >= '0' && phrase_peek(&ahead) <= '9' && digit_count < 5) {
+            numbers[i] = numbers[i] * 10 + (uint32_t)(phrase_peek(&ahead) - '0');
+            ahead.at++;
+            digit_count++;
+        }
+        const size_t length = strlen(after[i]);
+        if (digit_count == 0 || ahead.length - ahead.at < length ||
+            memcmp(ahead.text + ahead.at, after[i], length) != 0) {
+            return false;
+        }
+        ahead.at += length;
+    }
+    if (phrase_is_word(phrase_peek(&ahead))) {
+        return false;
+    }
+    memcpy(coordinate, numbers, sizeof numbers);
+    *cursor = ahead;
+    return true;
+}
+
+/* Whether the text ends within the phrase: the rest of it is a beginning of the phrase. */
+static bool is_cut_within(const struct phrase_cursor *cursor, const char *phrase)
+{
+    struct phrase_cursor ahead = *cursor;
+    phrase_skip_gap(&ahead);
+    const size_t begin = ahead.at;
+    while (*phrase != '\0' && !phrase_at_end(&ahead)) {
+        if (*phrase == ' ') {
+            phrase_skip_gap(&ahead);
+            phrase++;
+            continue;
+        }
+        if (phrase_peek(&ahead) != *phrase) {
+            return false;
+        }
+        ahead.at++;
+        phrase++;
+    }
+    return phrase_at_end(&ahead) && ahead.at > begin && *phrase != '\0';
+}
+
+static void parse_tail_coordinate(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    struct phrase_cursor ahead = *cursor;
+    (void)phrase_take_character(&ahead, '.');
+    (void)phrase_take_character(&ahead, ';');
+    phrase_skip_gap(&ahead);
+    if (!phrase_take_character(&ahead, '(')) {
+        return;
+    }
+    if (take_coordinate(&ahead, message->coordinate) && phrase_take_character(&ahead, ')')) {
+        message->has_coordinate = true;
+        *cursor = ahead;
+        return;
+    }
+    /* Only what looks like one: a "(" may open anything. */
+    message->has_cut_coordinate = phrase_peek(&ahead) >= '0' && phrase_peek(&ahead) <= '9';
+    while (phrase_peek(&ahead) >= '0' && phrase_peek(&ahead) <= '9') {
+        ahead.at++;
+    }
+    message->has_cut_coordinate = message->has_cut_coordinate &&
+                                  (phrase_at_end(&ahead) || phrase_peek(&ahead) == 'x');
+}
+
+/* " Due to fragmentation, ... is S." */
+static void parse_fragmentation(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    static const char phrase[] =
+        "Due to fragmentation, the largest contiguous region of free memory is";
+    struct phrase_cursor ahead = *cursor;
+    (void)phrase_take_character(&ahead, '.');
+    const struct phrase_cursor before = ahead;
+    if (phrase_take(&ahead, phrase)) {
+        if (phrase_take_size(&ahead, &message->largest)) {
+            message->has_largest = true;
+            *cursor = ahead;
+        } else {
+            message->missing = "the largest contiguous region";
+        }
+    } else if (is_cut_within(&before, phrase)) {
+        message->missing = "the largest contiguous region";
+    }
+}
+
+/* Behind the requested size: "That was not possible. There are S free". */
+static bool parse_free(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    (void)phrase_take_character(cursor, '.');
+    if (phrase_take(cursor, "That was not possible")) {
+        (void)phrase_take_character(cursor, '.');
+    }
+    struct phrase_cursor ahead = *cursor;
+    if (!phrase_take(&ahead, "There are") || !phrase_take_size(&ahead, &message->free) ||
+        !phrase_take(&ahead, "free")) {
+        return false;
+    }
+    message->has_free = true;
+    *cursor = ahead;
+    return true;
+}
+
+static void parse_reserved(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    struct phrase_cursor ahead = *cursor;
+    (void)phrase_take_character(&ahead, ',');
+    if (!phrase_take_size(&ahead, &message->reserved) || !phrase_take(&ahead, "reserved")) {
+        return;
+    }
+    message->has_reserved = true;
+    *cursor = ahead;
+    (void)phrase_take_character(&ahead, ',');
+    (void)phrase_take(&ahead, "and");
+    if (!phrase_take_size(&ahead, &message->reservable) || !phrase_take(&ahead, "reservable")) {
+        return;
+    }
+    message->has_reservable = true;
+    *cursor = ahead;
+}
+
+/* A row of the old table: "Currently allocated: 6.08G ( 6,532,939,776 bytes)"; narrows a range that
+ * prints the same to the exact count. */
+static bool take_table_row(struct phrase_cursor *cursor, const char *label,
+                           struct size_range *printed, uint64_t *count)
+{
+    struct phrase_cursor ahead = *cursor;
+    for (; !phrase_at_end(&ahead); ahead.at++) {
+        struct phrase_cursor row = ahead;
+        if (phrase_word_is_here(&row, label, strcspn(label, " ")) && phrase_take(&row, label) &&
+            phrase_take_character(&row, ':') && phrase_take_size(&row, printed) &&
+            phrase_take(&row, "(") && phrase_take_count(&row, count) &&
+            phrase_take(&row, "bytes)")) {
+            *cursor = row;
+            return *count >= printed->low && *count <= printed->high;
+        }
+    }
+    return false;
+}
+
+/* Where the table at the cursor is over at the latest: the next message may have one, too. */
+static size_t table_end(const struct phrase_cursor *cursor)
+{
+    static const char next[] = "Attempting";
+    const size_t left = cursor->length - cursor->at;
+    const size_t length = left < TABLE_BYTES_MAX ? left : TABLE_BYTES_MAX;
+    const char *begin = cursor->text + cursor->at;
+    const char *end = memmem(begin, length, next, sizeof next - 1);
+    return end == NULL ? cursor->at + length : (size_t)(end - cursor->text);
+}
+
+/* "HBM capacity 8.00G:" and the exact counts of old runtimes, when they follow. */
+static void parse_table(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    struct phrase_cursor table = *cursor;
+    (void)phrase_take_character(&table, '.');
+    (void)phrase_take_character(&table, ';');
+    if (!phrase_take(&table, "HBM capacity") || !phrase_take_size(&table, &message->capacity)) {
+        return;
+    }
+    message->has_capacity = true;
+    *cursor = table;
+    table.length = table_end(&table);
+    struct size_range printed;
+    uint64_t count = 0;
+    if (take_table_row(&table, "Currently allocated", &printed, &count) &&
+        count <= message->capacity.nominal) {
+        const uint64_t free_bytes = message->capacity.nominal - count;
+        if (free_bytes >= message->free.low && free_bytes <= message->free.high) {
+            message->free.nominal = free_bytes;
+        }
+    }
+    if (take_table_row(&table, "Program requirement", &printed, &count) &&
+        count >= message->requested.low && count <= message->requested.high) {
+        message->requested.nominal = count;
+    }
+}
+
+/* Behind "Attempting to": "allocate S" or "reserve S at the bottom of memory", and what follows. */
+static bool parse_attempt(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    const bool is_reserve = phrase_take(cursor, "reserve");
+    if (!is_reserve && !phrase_take(cursor, "allocate")) {
+        return false;
+    }
+    if (is_reserve) {
+        message->form = TPU_MESSAGE_PROGRAM_STACK;
+    }
+    if (!phrase_take_size(cursor, &message->requested)) {
+        message->missing = is_reserve ? "the requested, free, reserved and reservable bytes"
+                                      : "the requested and the free bytes";
+        return true;
+    }
+    if (is_reserve) {
+        (void)phrase_take(cursor, "at the bottom of memory");
+    }
+    if (!parse_free(cursor, message)) {
+        message->missing = is_reserve ? "the free, reserved and reservable bytes"
+                                      : "the free bytes";
+        return true;
+    }
+    if (!is_reserve) {
+        parse_fragmentation(cursor, message);
+        parse_tail_coordinate(cursor, message);
+        return true;
+    }
+    parse_reserved(cursor, message);
+    if (!message->has_reservable) {
+        message->missing = message->has_reserved ? "the reservable bytes"
+                                                 : "the reserved and reservable bytes";
+        return true;
+    }
+    parse_table(cursor, message);
+    return true;
+}
+
+/* "Error loading program 'name':".  A name of any length; it is passed once, because the next one
+ * begins behind its quote. */
+static void parse_program_name(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    struct phrase_cursor ahead = *cursor;
+    phrase_skip_gap(&ahead);
+    if (phrase_take_character(&ahead, '\'')) {
+        const size_t begin = ahead.at;
+        while (!phrase_at_end(&ahead) && phrase_peek(&ahead) != '\'' &&
+               phrase_peek(&ahead) != '\n') {
+            ahead.at++;
+        }
+        if (phrase_peek(&ahead) == '\'' && !phrase_at_end(&ahead)) {
+            const size_t length = ahead.at - begin;
+            const size_t kept = length < sizeof message->name ? length : sizeof message->name - 1;
+            memcpy(message->name, ahead.text + begin, kept);
+            message->name[kept] = '\0';
+            ahead.at++;
+            *cursor = ahead;
+        }
+    }
+    (void)phrase_take_character(cursor, ':');
+}
+
+static bool parse_program(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    message->form = TPU_MESSAGE_PROGRAM_IMAGE;
+    if (phrase_take(cursor, "Error loading program")) {
+        parse_program_name(cursor, message);
+    }
+    return phrase_take(cursor, "Attempting to") && parse_attempt(cursor, message);
+}
+
+static bool parse_code(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    return phrase_take(cursor, "RuntimeProgramAllocationFailure:") &&
+           parse_program(cursor, message);
+}
+
+static bool parse_plain(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    message->form = TPU_MESSAGE_BUFFER;
+    return phrase_take(cursor, "Attempting to") && parse_attempt(cursor, message);
+}
+
+/* tpu_driver: "Could not allocate N bytes in memory 0x0x0_HBM0; N bytes allocatable, N bytes
+ * available". Source: jax#14304; allocatable is the largest region, available the total. */
+static bool parse_driver(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    uint64_t requested = 0;
+    uint64_t largest = 0;
+    uint64_t available = 0;
+    message->form = TPU_MESSAGE_BUFFER;
+    if (!phrase_take(cursor, "Could not allocate") || !phrase_take_count(cursor, &requested) ||
+        !phrase_take(cursor, "bytes in memory")) {
+        return false;
+    }
+    message->requested = printed_size_exact(requested);
+    message->missing = "the allocatable and available bytes";
+    phrase_skip_gap(cursor);
+    message->has_coordinate = take_coordinate(cursor, message->coordinate);
+    (void)phrase_take_character(cursor, ';');
+    if (!phrase_take_count(cursor, &largest) || !phrase_take(cursor, "bytes allocatable")) {
+        return true;
+    }
+    message->missing = "the available bytes";
+    (void)phrase_take_character(cursor, ',');
+    if (!phrase_take_count(cursor, &available) || !phrase_take(cursor, "bytes available")) {
+        return true;
+    }
+    message->missing = NULL;
+    message->has_free = true;
+    message->free = printed_size_exact(available);
+    message->has_largest = requested <= available;
+    message->largest = printed_size_exact(largest);
+    return true;
+}
+
+/* How a message may begin. */
+static const struct {
+    const char *word;
+    bool (*parse)(struct phrase_cursor *cursor, struct tpu_message *message);
+} beginnings[] = {
+    {"Attempting", parse_plain},
+    {"Error", parse_program},
+    {"RuntimeProgramAllocationFailure", parse_code},
+    {"Could", parse_driver},
+};
+enum { BEGINNING_COUNT = sizeof beginnings / sizeof beginnings[0] };
+
+static bool parse_here(struct phrase_cursor *cursor, struct tpu_message *message)
+{
+    for (int i = 0; i < BEGINNING_COUNT; i++) {
+        if (phrase_peek(cursor) != beginnings[i].word[0] ||
+            !phrase_word_is_here(cursor, beginnings[i].word, strlen(beginnings[i].word))) {
+            continue;
+        }
+        struct phrase_cursor ahead = *cursor;
+        *message = (struct tpu_message){.begin = cursor->at};
+        if (beginnings[i].parse(&ahead, message)) {
+            message->end = ahead.at;
+            cursor->at = ahead.at > cursor->at ? ahead.at : cursor->at + 1;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool tpu_message_next(const char *text, size_t length, size_t *offset, struct tpu_message *message)
+{
+    struct phrase_cursor cursor = {.text = text, .length = length, .at = *offset};
+    while ((cursor.at = phrase_next_beginning(text, length, cursor.at)) < length) {
+        if (parse_here(&cursor, message)) {
+            *offset = cursor.at;
+            return true;
+        }
+        cursor.at++;
+    }
+    *offset = length;
+    return false;
+}
