@@ -22,6 +22,9 @@ BEGIN {
                "harness/oracle/packing 1 harness/oracle 4 harness/call 5 harness/rules 6 harness/run 7 " \
                "harness/lanes 8 harness/trial 9 harness/shrink 10 harness/sweep 10 " \
                "campaign/base 0 campaign/process 1 campaign/plan 2 campaign/trials 3 campaign/engine 4 campaign/sweep 5")
+    # The top of formats/ is its registry, which stands above all rooms.
+    set_floors("formats/common 0 formats/xla 1 formats/bfc 1 formats/torch 1 formats/profile 1 " \
+               "formats/generic 1 formats/export 1 formats 2")
     # The names under which two folders are installed.
     installed["hbm"] = "allocator"
     installed["hbmstress"] = "harness"

@@ -3,8 +3,11 @@
 #ifndef FORMATS_COMMON_CURSOR_H
 #define FORMATS_COMMON_CURSOR_H
 
-#include "formats/formats.h"
+#include "formats/common/import_error.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 /* A reader keeps its cursor in registers where everything that touches it is inlined. */

@@ -16,7 +16,7 @@
 #ifndef FORMATS_COMMON_HEAP_IMAGE_H
 #define FORMATS_COMMON_HEAP_IMAGE_H
 
-#include "formats/formats.h"
+#include "formats/common/import.h"
 
 enum heap_span_state {
     HEAP_SPAN_FREE,

@@ -3,7 +3,7 @@
 #ifndef FORMATS_COMMON_LIFETIMES_H
 #define FORMATS_COMMON_LIFETIMES_H
 
-#include "formats/formats.h"
+#include "harness/op/op.h"
 
 enum { LIFETIME_COUNT_MAX = 1 << 30 }; /* the ops of so many are as many as a list can hold */
 #define LIFETIME_BYTES_MAX \

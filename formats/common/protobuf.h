@@ -4,7 +4,11 @@
 #ifndef FORMATS_COMMON_PROTOBUF_H
 #define FORMATS_COMMON_PROTOBUF_H
 
-#include "formats/formats.h"
+#include "formats/common/import_error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum protobuf_type {
     PROTOBUF_VARINT = 0,  /* value: as it stands; a negative int64 is its two's complement */

@@ -3,7 +3,7 @@
 #ifndef FORMATS_COMMON_ROOM_H
 #define FORMATS_COMMON_ROOM_H
 
-#include "formats/formats.h"
+#include "harness/op/op.h"
 
 /* Asks for huge pages where an array of so many bytes has them inside; nothing depends on the
  * answer. */

@@ -5,8 +5,9 @@
 #ifndef FORMATS_COMMON_TEXT_H
 #define FORMATS_COMMON_TEXT_H
 
-#include "formats/formats.h"
+#include "formats/common/import_error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Up to so many bytes stay in host memory: as much as a few million ops take. */

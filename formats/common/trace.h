@@ -9,7 +9,7 @@
 #ifndef FORMATS_COMMON_TRACE_H
 #define FORMATS_COMMON_TRACE_H
 
-#include "formats/formats.h"
+#include "formats/common/import.h"
 
 struct trace;
 

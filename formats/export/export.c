@@ -2,8 +2,12 @@
 
 #include <string.h>
 
-const struct exporter *const exporters[] = {&exporter_csv, &exporter_rmm, &exporter_torch_snapshot,
-                                            &exporter_ops, NULL};
+const struct exporter *const exporters[] = {
+#define EXPORTER(name) &exporter_##name,
+#include "formats/export/list.h"
+#undef EXPORTER
+    NULL,
+};
 
 const struct exporter *exporter_find(const char *name)
 {

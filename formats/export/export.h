@@ -72,12 +72,12 @@ struct exporter {
     bool (*end)(struct export *export, const struct export_final *final);
 };
 
+/* Each exporter is one file, and one line in formats/export/list.h. */
+#define EXPORTER(name) extern const struct exporter exporter_##name;
+#include "formats/export/list.h"
+#undef EXPORTER
 /* Every exporter; ends with NULL. */
 extern const struct exporter *const exporters[];
-extern const struct exporter exporter_csv;
-extern const struct exporter exporter_rmm;
-extern const struct exporter exporter_torch_snapshot;
-extern const struct exporter exporter_ops;
 
 /* The first line of a table, which no importer takes: the events of a run are no list. */
 #define EXPORT_CSV_HEADER "op,action,address,size,requested,lane,host,tag,in_use,largest_hole"

@@ -1,8 +1,8 @@
 /* PyTorch's memory snapshot as JSON, as torch.cuda.memory._dump_snapshot has it, for the memory
  * viewer of PyTorch: one segment a host, which is all of its device, with blocks that tile it, and
  * the events that led there. */
+#include "formats/common/utf8.h"
 #include "formats/export/export.h"
-#include "formats/formats.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ static void put_string(FILE *stream, const char *string)
 {
     (void)fputc('"', stream);
     while (*string != '\0') {
-        const size_t length = import_character_length(string);
+        const size_t length = utf8_length(string);
         if (*string == '"' || *string == '\\') {
             fprintf(stream, "\\%c", *string);
         } else if (length == 0 || (unsigned char)*string < 0x20) {

@@ -3,9 +3,9 @@
  * included.  At each time the frees come before the allocs, each in file order. */
 #include "formats/common/csv.h"
 #include "formats/common/doubles.h"
+#include "formats/common/import.h"
 #include "formats/common/lifetimes.h"
 #include "formats/common/room.h"
-#include "formats/formats.h"
 #include "harness/base/check.h"
 
 #include <inttypes.h>

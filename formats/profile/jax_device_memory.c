@@ -2,7 +2,7 @@
  * executables that were live at one moment, by the Python stack that made them.  It has sums
  * without addresses: each sample becomes as many blocks of the same size. */
 #include "formats/profile/private/jax_device_memory.h"
-#include "formats/formats.h"
+#include "formats/common/import.h"
 #include "harness/base/array.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  * {"traceEvents":[{"ph":"X","name":"MemoryAllocation", "ts":microseconds,"args":{"addr":"...",
  * ...}}, ...]}. Events of other names are passed over by their brackets, so that files of any size
  * are read one event at a time. */
-#include "formats/formats.h"
+#include "formats/common/import.h"
 #include "formats/profile/private/memory_events.h"
 
 #include <inttypes.h>

@@ -3,7 +3,6 @@
 #include "formats/torch/private/pickle.h"
 #include "formats/torch/private/torch.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 enum {
@@ -43,95 +42,10 @@ static unsigned recognise(const char *text, size_t length)
     return is_json(text, length) ? SURE : 0;
 }
 
-/* Where the whole snapshot would be events, it is asked for by name only. */
-static unsigned recognise_never(const char *text, size_t length)
-{
-    (void)text;
-    (void)length;
-    return 0;
-}
-
-static enum import_result read_json(const char *text, size_t length, json_t **root,
-                                    struct import_error *error)
-{
-    json_error_t found;
-    *root = json_loadb(text, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &found);
-    if (*root != NULL) {
-        return IMPORT_OK;
-    }
-    if (found.text[0] == '\0' || json_error_code(&found) == json_error_out_of_memory) {
-        return import_fail(error, IMPORT_UNREADABLE, 0, 0, "no host memory for its JSON");
-    }
-    /* Cut inside of "false", or of an escape, what is wrong ends with the text. */
-    const bool is_cut = json_error_code(&found) == json_error_premature_end_of_input ||
-                        (json_error_code(&found) == json_error_invalid_syntax &&
-                         (size_t)found.position == length);
-    return import_fail(error, is_cut ? IMPORT_INCOMPLETE : IMPORT_INVALID,
-                       found.line < 1 ? 0 : (size_t)found.line, 0, "JSON, column %d: %s%s",
-                       found.column, found.text, is_cut ? " (a cut file?)" : "");
-}
-
-static void note_unknown(const struct torch_snapshot *snapshot, struct import *import)
-{
-    if (snapshot->unknown_keys > 0) {
-        import_note(import,
-                    "%" PRIu64 " values of keys that are not known are not used; the first is '%s'",
-                    snapshot->unknown_keys, snapshot->unknown_key);
-    }
-    if (snapshot->unknown_actions > 0) {
-        import_note(import,
-                    "%" PRIu64
-                    " events of actions that are not known are left out; the first is '%s'",
-                    snapshot->unknown_actions, snapshot->unknown_action);
-    }
-}
-
-static enum import_result build(struct torch_snapshot *snapshot, bool is_state,
-                                const struct import_input *input, struct import *import,
-                                struct import_error *error)
-{
-    note_unknown(snapshot, import);
-    const enum import_result result = torch_lives(snapshot, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
-    return is_state || !torch_has_trace(snapshot)
-               ? torch_build_heap(snapshot, input, import, error)
-               : torch_build_trace(snapshot, input, import, error);
-}
-
-static enum import_result import_any(const struct import_input *input, bool is_state,
-                                     struct import *import, struct import_error *error)
-{
-    struct torch_snapshot snapshot;
-    json_t *root = NULL;
-    const bool is_pickle = (unsigned char)input->text[0] ==
-                           PICKLE_FIRST_BYTE; /* no JSON begins so */
-    enum import_result result = is_pickle ? pickle_read(input->text, input->length, &root, error)
-                                          : read_json(input->text, input->length, &root, error);
-    if (result != IMPORT_OK) {
-        return result;
-    }
-    torch_snapshot_init(&snapshot);
-    result = torch_read(root, input->length, &snapshot, error);
-    json_decref(root); /* by far the most of the memory */
-    if (result == IMPORT_OK) {
-        result = build(&snapshot, is_state, input, import, error);
-    }
-    torch_snapshot_deinit(&snapshot);
-    return result;
-}
-
 static enum import_result import_snapshot(const struct import_input *input, struct import *import,
                                           struct import_error *error)
 {
-    return import_any(input, false, import, error);
-}
-
-static enum import_result import_state(const struct import_input *input, struct import *import,
-                                       struct import_error *error)
-{
-    return import_any(input, true, import, error);
+    return torch_import(input, false, import, error);
 }
 
 const struct format format_torch_snapshot = {
@@ -140,11 +54,4 @@ const struct format format_torch_snapshot = {
         "memory snapshots of PyTorch (CUDA), pickle or JSON: the events, or the final heap where there are none",
     .recognise = recognise,
     .import = import_snapshot,
-};
-
-const struct format format_torch_state = {
-    .name = "torch_state",
-    .summary = "the same files, and of them the final heap alone; never recognised, only asked for",
-    .recognise = recognise_never,
-    .import = import_state,
 };

@@ -16,6 +16,14 @@ make_good_tree() {
         printf '/* A thing of the folder, to be included by others. */\n' >"$tree/$folder/thing.h"
         printf '#include "%s/thing.h"\n\n#include <stdint.h>\n' "$folder" >"$tree/$folder/thing.c"
     done
+    local room
+    for room in formats/common formats/common/private formats/bfc formats/xla; do
+        mkdir "$tree/$room"
+        printf '/* A thing of the room, to be included by others. */\n' >"$tree/$room/thing.h"
+    done
+    printf '#include "formats/common/thing.h"\n#include "formats/xla/thing.h"\n' >"$tree/formats/registry.c"
+    printf '#include "formats/common/private/thing.h"\n' >"$tree/formats/common/other.c"
+    printf '#include "formats/common/private/thing.h"\n' >"$tree/tests/inside.c"
     printf '#include "harness/thing.h"\n#include "allocator/thing.h"\n' >"$tree/targets/other.c"
     printf '/* hbm_alloc is spoken of here. */\nconst char *name = "hbm_x";\n' >"$tree/harness/words.c"
     printf '#include "checker/thing.h"\n' >"$tree/cli/other.c"
@@ -50,6 +58,10 @@ for pair in allocator:harness harness:allocator harness:checker harness:targets 
     to=${pair#*:}
     finds "$from/bad.c" "#include \"$to/thing.h\"\n" "$from/ may not include $to/"
 done
+finds formats/common/bad.c '#include "formats/xla/thing.h"\n' 'formats/common/ may not include formats/xla/'
+finds formats/common/bad.c '#include "formats/thing.h"\n' 'formats/common/ may not include formats/'
+finds formats/bfc/bad.c '#include "formats/xla/thing.h"\n' 'formats/bfc/ may not include formats/xla/'
+finds formats/xla/bad.c '#include "formats/common/private/thing.h"\n' 'is for formats/common/ alone'
 finds scenarios/bad.c '#include <hbm/hbm.h>\n' 'scenarios/ may not include allocator/'
 finds allocator/bad.c '#include <hbmstress/target.h>\n' 'allocator/ may not include harness/'
 finds cli/bad.c '#include <harness/thing.h>\n' 'write it in quotes'

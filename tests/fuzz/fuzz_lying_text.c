@@ -2,6 +2,7 @@
  * lie, and without it all is as it was.  fuzz_text must notice. */
 #include "formats/common/text.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

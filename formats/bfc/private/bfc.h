@@ -11,7 +11,7 @@
 #ifndef FORMATS_BFC_PRIVATE_BFC_H
 #define FORMATS_BFC_PRIVATE_BFC_H
 
-#include "formats/formats.h"
+#include "formats/common/import.h"
 
 enum {
     BFC_GRANULE_BYTES = 256, /* sizes are rounded up to it */

@@ -5,6 +5,8 @@
 
 #include "formats/common/text.h"
 
+#include <stdint.h>
+
 struct text_store {
     char *heap; /* what is not in the file */
     size_t heap_length, heap_capacity;

@@ -3,6 +3,7 @@
 #ifndef FORMATS_PROFILE_PRIVATE_JAX_DEVICE_MEMORY_H
 #define FORMATS_PROFILE_PRIVATE_JAX_DEVICE_MEMORY_H
 
+#include "formats/common/import.h"
 #include "formats/common/name_table.h"
 #include "formats/profile/private/pprof.h"
 

@@ -9,7 +9,7 @@
 #ifndef FORMATS_PROFILE_PRIVATE_MEMORY_EVENTS_H
 #define FORMATS_PROFILE_PRIVATE_MEMORY_EVENTS_H
 
-#include "formats/formats.h"
+#include "formats/common/import.h"
 
 /* Numbers that an event may carry; names are those of the files. */
 enum memory_fact {

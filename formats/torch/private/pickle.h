@@ -8,9 +8,11 @@
 #ifndef FORMATS_TORCH_PRIVATE_PICKLE_H
 #define FORMATS_TORCH_PRIVATE_PICKLE_H
 
-#include "formats/formats.h"
+#include "formats/common/import_error.h"
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 
 enum {
     PICKLE_DEPTH_MAX =

@@ -3,7 +3,7 @@
 #ifndef FORMATS_TORCH_PRIVATE_TORCH_H
 #define FORMATS_TORCH_PRIVATE_TORCH_H
 
-#include "formats/formats.h"
+#include "formats/common/import.h"
 
 #include <jansson.h>
 
@@ -154,5 +154,12 @@ enum import_result torch_build_trace(struct torch_snapshot *snapshot,
 enum import_result torch_build_heap(const struct torch_snapshot *snapshot,
                                     const struct import_input *input, struct import *import,
                                     struct import_error *error);
+
+/* --- the importer --- */
+
+/* Reads the text, JSON or a pickle, and makes the ops of its events, or of its final state: where
+ * is_state, and where there are no events.  Fails as a format's import does. */
+enum import_result torch_import(const struct import_input *input, bool is_state,
+                                struct import *import, struct import_error *error);
 
 #endif

@@ -9,8 +9,8 @@
 #ifndef FORMATS_XLA_PRIVATE_HBM_ALLOCATIONS_H
 #define FORMATS_XLA_PRIVATE_HBM_ALLOCATIONS_H
 
+#include "formats/common/import.h"
 #include "formats/common/printed_size.h"
-#include "formats/formats.h"
 
 enum hbm_row_state {
     HBM_ROW_MOVABLE = 0,

@@ -6,8 +6,8 @@
 #ifndef FORMATS_XLA_PRIVATE_HBM_REPORT_H
 #define FORMATS_XLA_PRIVATE_HBM_REPORT_H
 
+#include "formats/common/import.h"
 #include "formats/common/printed_size.h"
-#include "formats/formats.h"
 
 enum hbm_report_form {
     HBM_REPORT_COMPILE = 0, /* "Used S of S hbm" with its sections */

@@ -5,8 +5,8 @@
 #ifndef FORMATS_XLA_PRIVATE_TPU_MESSAGE_H
 #define FORMATS_XLA_PRIVATE_TPU_MESSAGE_H
 
+#include "formats/common/import.h"
 #include "formats/common/printed_size.h"
-#include "formats/formats.h"
 
 enum tpu_message_form {
     TPU_MESSAGE_BUFFER,        /* a buffer found no place */

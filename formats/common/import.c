@@ -1,0 +1,92 @@
+#include "formats/common/import.h"
+
+#include "formats/common/utf8.h"
+#include "harness/base/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void import_init(struct import *import)
+{
+    import->format = NULL;
+    import->notes[0] = import->named_target[0] = '\0';
+    setup_init(&import->setup);
+    op_list_init(&import->ops);
+    import->said = NULL;
+    import->said_count = import->said_room = 0;
+}
+
+void import_deinit(struct import *import)
+{
+    op_list_deinit(&import->ops);
+    free(import->said);
+    import->said = NULL;
+    import->said_count = import->said_room = 0;
+}
+
+void import_say(struct import *import, uint32_t op, enum said_kind kind, uint64_t value)
+{
+    CHECK(op < import->ops.count);
+    if (import->said_count > 0) {
+        CHECK(import->said[import->said_count - 1].op <= op);
+    }
+    if (import->said_count == import->said_room) {
+        import->said_room = import->said_room == 0 ? 64 : import->said_room * 2;
+        import->said = realloc(import->said, import->said_room * sizeof *import->said);
+        CHECK(import->said != NULL);
+    }
+    import->said[import->said_count++] = (struct said){.op = op, .kind = kind, .value = value};
+}
+
+void import_note(struct import *import, const char *note, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, note);
+    vsnprintf(line, sizeof line, note, arguments);
+    va_end(arguments);
+    utf8_make_printable(line);
+    const size_t used = strlen(import->notes);
+    const size_t separator = used > 0 ? 1 : 0;
+    if (used + separator + strlen(line) < sizeof import->notes) {
+        snprintf(import->notes + used, sizeof import->notes - used, "%s%s", used > 0 ? "\n" : "",
+                 line);
+    }
+}
+
+uint64_t import_fixed_capacity(const struct setup *fixed, uint64_t granule_bytes)
+{
+    const struct chip *chip = chip_find(fixed->chip);
+    if (chip != NULL &&
+        (fixed->capacity_bytes == 0 || fixed->capacity_bytes == chip->capacity_bytes)) {
+        return granule_bytes == 0 ? chip->capacity_bytes
+                                  : chip->capacity_bytes / granule_bytes * granule_bytes;
+    }
+    return fixed->capacity_bytes;
+}
+
+void import_apply_fixed(const struct setup *fixed, struct setup *setup)
+{
+    if (fixed->granule_bytes != 0) {
+        setup->granule_bytes = fixed->granule_bytes;
+    }
+    if (fixed->chip[0] != '\0' || fixed->capacity_bytes != 0) {
+        memcpy(setup->chip, fixed->chip, sizeof setup->chip);
+        setup->capacity_bytes = import_fixed_capacity(fixed, setup->granule_bytes);
+    }
+    if (fixed->target[0] != '\0') {
+        memcpy(setup->target, fixed->target, sizeof setup->target);
+    }
+    for (uint32_t i = 0; i < fixed->option_count; i++) {
+        (void)setup_set_option(setup, fixed->options[i].key, fixed->options[i].value);
+    }
+}
+
+void import_suggest_option(struct setup *setup, const char *key, const char *value)
+{
+    if (strcmp(setup->target, "hbm") == 0 && setup_option(setup, key) == NULL) {
+        CHECK(setup_set_option(setup, key, value));
+    }
+}

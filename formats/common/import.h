@@ -1,0 +1,91 @@
+/* What comes in: a format turns a text into a setup and a list of ops, with what the log says of
+ * them, or says in one line which fact is missing or wrong, and where. */
+#ifndef FORMATS_COMMON_IMPORT_H
+#define FORMATS_COMMON_IMPORT_H
+
+#include "formats/common/import_error.h"
+#include "harness/op/op.h"
+#include "harness/op/setup.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { IMPORT_NOTES_BYTES = 2048 };
+
+struct format;
+
+/* What the log says happened, to be compared with what a run sees.  The order of values is free to
+ * change. */
+enum said_kind {
+    SAID_FAILED, /* the request was refused: out of memory; a request of which nothing is said was
+                    granted */
+    SAID_IN_USE_BYTES, /* after the op, on its host */
+    SAID_FREE_BYTES,
+    SAID_PEAK_BYTES, /* the most in use up to and with this op */
+    SAID_LARGEST_HOLE_BYTES,
+    SAID_ADDRESS, /* of the block that the op makes: an offset into the device, not what a log
+                     prints */
+    SAID_KIND_COUNT
+};
+struct said {
+    uint32_t op; /* index in ops; ascending */
+    enum said_kind kind;
+    uint64_t value; /* bytes; 0 for SAID_FAILED */
+};
+
+/* What came in. */
+struct import {
+    const struct format *format;
+    struct setup setup;
+    char named_target[SETUP_VALUE_BYTES]; /* that the text itself names, whatever is fixed; "" = it
+                                             names none */
+    struct op_list ops;
+    struct said *said; /* said_count of them; owned by the import */
+    size_t said_count, said_room;
+    char notes[IMPORT_NOTES_BYTES]; /* what was assumed or left out, one line each, "\n" between;
+                                     * meant as the comments of the .ops file */
+};
+void import_init(struct import *import);
+void import_deinit(struct import *import);
+
+/* What a format gets.  text[length] may hold any bytes, NULs included, and need not end in one. */
+struct import_input {
+    const char *text;
+    size_t length;
+    const struct setup *fixed;                         /* never NULL; see struct import_options */
+    uint64_t kv_bytes_per_token, kv_tokens_per_second; /* the same */
+};
+
+/* One format; a constant. */
+struct format {
+    const char *name;
+    const char *summary; /* one sentence: what such a file is and where it comes from */
+
+    /* How sure it is that the text is of this format: 0 (not at all) to 100.  At most linear. */
+    unsigned (*recognise)(const char *text, size_t length);
+
+    /* Turns the text into import->setup, ->ops and ->notes (initialised, empty).  On failure *error
+     * says where and why and *import is unspecified but safe to deinit: a part is never taken for
+     * the whole. A list of no ops is refused by import_text() of formats.h, but for .ops files. */
+    enum import_result (*import)(const struct import_input *input, struct import *import,
+                                 struct import_error *error);
+};
+
+/* --- for formats --- */
+
+/* Adds a line to the notes; what no longer fits is left out. */
+void import_note(struct import *import, const char *note, ...)
+    __attribute__((format(printf, 2, 3)));
+/* Adds what the log says of an op; ops must not descend from call to call. O(1). */
+void import_say(struct import *import, uint32_t op, enum said_kind kind, uint64_t value);
+/* What the user fixed as capacity: capacity_bytes, or that of the chip, rounded down to the granule
+ * (0 = not yet known, not rounded); 0 = neither. */
+uint64_t import_fixed_capacity(const struct setup *fixed, uint64_t granule_bytes);
+/* Copies into *setup whatever *fixed fixes.  Set what the format chooses, the granule above all,
+ * before it. */
+void import_apply_fixed(const struct setup *fixed, struct setup *setup);
+/* Sets a target option for target `hbm`, unless the user fixed it or another target. */
+void import_suggest_option(struct setup *setup, const char *key, const char *value);
+
+#endif

@@ -1,0 +1,38 @@
+/* Why a log cannot become a run, and where: each step of an import returns a result, and on failure
+ * sets an error. */
+#ifndef FORMATS_COMMON_IMPORT_ERROR_H
+#define FORMATS_COMMON_IMPORT_ERROR_H
+
+#include <stddef.h>
+
+enum import_result {
+    IMPORT_OK = 0,
+    IMPORT_UNREADABLE,   /* the world: no such file, a directory, a damaged or too large archive */
+    IMPORT_UNRECOGNISED, /* no format knows this text, or there is no format of that name */
+    IMPORT_INVALID, /* the text breaks its format's grammar, or contradicts itself or the options */
+    IMPORT_INCOMPLETE /* the grammar is kept as far as it goes, but facts are missing: a cut log */
+};
+
+enum { IMPORT_REASON_BYTES = 384 };
+
+/* Where and why: reason is one line without control characters. */
+struct import_error {
+    size_t line;   /* from 1, of the decompressed text; 0 = the whole file */
+    size_t column; /* from 1, in bytes; 0 = the whole line */
+    char reason[IMPORT_REASON_BYTES];
+};
+
+/* Sets *error and returns result, so that a format can say `return import_fail(...)`. */
+enum import_result import_fail(struct import_error *error, enum import_result result, size_t line,
+                               size_t column, const char *reason, ...)
+    __attribute__((format(printf, 5, 6)));
+
+/* Line and column of a byte of the text.  O(offset). */
+void import_position(const char *text, size_t offset, size_t *line, size_t *column);
+
+/* "path:line:column: reason", without what is unknown.  Writes at most size bytes with the NUL;
+ * returns text. */
+const char *import_error_print(const char *path, const struct import_error *error, char *text,
+                               size_t size);
+
+#endif

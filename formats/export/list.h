@@ -1,0 +1,6 @@
+/* Every exporter, EXPORTER(name): in the order in which `export --help` and messages name them. */
+/* clang-format off */
+EXPORTER(csv)
+EXPORTER(rmm)
+EXPORTER(torch_snapshot)
+EXPORTER(ops)
