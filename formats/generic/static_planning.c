@@ -5,7 +5,6 @@
 #include "formats/common/doubles.h"
 #include "formats/common/import.h"
 #include "formats/common/lifetimes.h"
-#include "formats/common/room.h"
 #include "harness/base/check.h"
 
 #include <inttypes.h>
@@ -427,7 +426,7 @@ static enum import_result refuse_doubles(struct instance *instance)
 {
     const size_t count = instance->lifetimes.count;
     size_t number = count;
-    struct double_name *ids = instance->ids_rise ? NULL : room_make(count * sizeof *ids);
+    struct double_name *ids = instance->ids_rise ? NULL : malloc(count * sizeof *ids);
     for (size_t i = 0; ids != NULL && i < count; i++) {
         ids[i] = buffer_at(instance, i).id;
     }
