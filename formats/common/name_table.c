@@ -2,6 +2,7 @@
 
 #include "formats/common/private/hash_seed.h"
 #include "harness/base/array.h"
+#include "harness/base/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,13 +19,11 @@ void name_table_deinit(struct name_table *table)
     *table = (struct name_table){0};
 }
 
-/* FNV-1a.  Where names fall in the table decides nothing but time. */
-static uint64_t hash_of(const char *text, size_t length, uint64_t seed)
+/* Where names fall in the table decides nothing but time. */
+static uint64_t hash_name(const char *text, size_t length, uint64_t seed)
 {
-    uint64_t hash = UINT64_C(14695981039346656037) + seed * UINT64_C(0x9E3779B97F4A7C15);
-    for (size_t i = 0; i < length; i++) {
-        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(1099511628211);
-    }
+    const uint64_t start = HASH_START + seed * UINT64_C(0x9E3779B97F4A7C15);
+    const uint64_t hash = hash_bytes(start, text, length);
     return hash ^ hash >> 32;
 }
 
@@ -44,7 +43,7 @@ void name_keep(const char *text, size_t length, char *to, size_t room)
     size_t used = 0;
     size_t kept = length;
     if (length >= room) {
-        used = (size_t)snprintf(to, room, "#%016" PRIx64, hash_of(text, length, 0));
+        used = (size_t)snprintf(to, room, "#%016" PRIx64, hash_name(text, length, 0));
         kept = room - 1 - used;
     }
     copy_without_nul(to + used, text + length - kept, kept);
@@ -72,7 +71,8 @@ static void shorten(const char *text, size_t length, char name[SETUP_NAME_BYTES]
 static uint32_t *slot_of(const struct name_table *table, const struct name *name)
 {
     const size_t mask = table->slot_count - 1;
-    size_t i = (size_t)(hash_of(name->text, strlen(name->text), table->seed) + name->whole) & mask;
+    size_t i = (size_t)(hash_name(name->text, strlen(name->text), table->seed) + name->whole) &
+               mask;
     for (int probes = 0; probes < PROBE_COUNT_MAX; probes++, i = (i + 1) & mask) {
         const struct name *known = table->slots[i] == 0 ? NULL : &table->names[table->slots[i] - 1];
         if (known == NULL ||
@@ -141,7 +141,7 @@ uint32_t name_table_add(struct name_table *table, const char *text, size_t lengt
 
 uint32_t name_table_add_whole(struct name_table *table, const char *text, size_t length)
 {
-    struct name name = {.whole = hash_of(text, length, 0)};
+    struct name name = {.whole = hash_name(text, length, 0)};
     shorten(text, length, name.text);
     return add(table, &name);
 }
