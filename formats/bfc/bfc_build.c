@@ -2,14 +2,13 @@
  * operations that chunks belong to become tags. */
 #include "formats/bfc/private/bfc.h"
 #include "formats/common/heap_image.h"
+#include "formats/common/tags.h"
 #include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { TAG_NAMED_MAX = 254, TAG_OTHER = 255 };
 
 /* --- tags --- */
 
@@ -54,7 +53,7 @@ static bool is_used(const struct bfc_chunk *chunk)
     return chunk->is_in_use || chunk->is_pending;
 }
 
-static uint8_t tag_of(const struct holders *holders, const struct bfc_text *name)
+static uint8_t find_tag(const struct holders *holders, const struct bfc_text *name)
 {
     const struct holder key = {.name = *name};
     const struct holder *holder = holders->count == 0
@@ -108,18 +107,17 @@ static void collect(const struct bfc_dump *dump, struct holders *holders)
 }
 
 /* Of a name that is too long for a tag, the end says more than the beginning. */
-static void name_tag(struct import *import, const struct holder *holder)
+static void print_name(const struct bfc_text *text, char name[SETUP_NAME_BYTES])
 {
-    char name[SETUP_NAME_BYTES];
-    const size_t room = sizeof name - 1;
-    const struct bfc_text *text = &holder->name;
-    if (text->length <= room) {
-        snprintf(name, sizeof name, "%.*s", (int)text->length, text->at);
+    const size_t room = SETUP_NAME_BYTES - 1;
+    if (text->length == 0) {
+        snprintf(name, SETUP_NAME_BYTES, "in use");
+    } else if (text->length <= room) {
+        snprintf(name, SETUP_NAME_BYTES, "%.*s", (int)text->length, text->at);
     } else {
-        snprintf(name, sizeof name, "...%.*s", (int)(room - 3),
+        snprintf(name, SETUP_NAME_BYTES, "...%.*s", (int)(room - 3),
                  text->at + text->length - (room - 3));
     }
-    setup_set_tag(&import->setup, holder->tag, text->length == 0 ? "in use" : name);
 }
 
 /* The largest have a tag of their own, in descending order of bytes; all others share one. */
@@ -132,17 +130,15 @@ static void give_tags(struct holders *holders, struct import *import)
     }
     qsort(order, holders->count, sizeof(struct holder *), compare_bytes);
     for (size_t i = 0; i < holders->count; i++) {
-        order[i]->tag = i < TAG_NAMED_MAX ? (uint8_t)(i + 1) : TAG_OTHER;
-        if (i < TAG_NAMED_MAX) {
-            name_tag(import, order[i]);
-        }
+        char name[SETUP_NAME_BYTES];
+        print_name(&order[i]->name, name);
+        order[i]->tag = tag_by_rank(&import->setup, i, name);
     }
-    if (holders->count > TAG_NAMED_MAX) {
-        setup_set_tag(&import->setup, TAG_OTHER, "other");
+    if (holders->count > TAG_OWN_COUNT_MAX) {
         import_note(
             import,
             "of %zu operations the %d that hold most have a tag of their own, the rest is 'other'",
-            holders->count, TAG_NAMED_MAX);
+            holders->count, TAG_OWN_COUNT_MAX);
     }
     free(order);
 }
@@ -161,7 +157,7 @@ static enum import_result add_spans(const struct bfc_dump *dump, const struct ho
             .state = chunk->is_in_use    ? HEAP_SPAN_IN_USE
                      : chunk->is_pending ? HEAP_SPAN_DYING
                                          : HEAP_SPAN_FREE,
-            .tag = is_used(chunk) ? tag_of(holders, &chunk->operation) : 0,
+            .tag = is_used(chunk) ? find_tag(holders, &chunk->operation) : 0,
             .begins_region = chunk->begins_region,
             .line = chunk->line,
         };
@@ -206,7 +202,7 @@ static void append_request(const struct bfc_dump *dump, const struct holders *ho
 {
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = dump->request_bytes;
-    op.tag = dump->operation.length == 0 ? 0 : tag_of(holders, &dump->operation);
+    op.tag = dump->operation.length == 0 ? 0 : find_tag(holders, &dump->operation);
     op_list_append(&import->ops, &op);
     const uint32_t request = (uint32_t)(import->ops.count - 1);
     import_say(import, request, SAID_FAILED, 0);

@@ -2,6 +2,8 @@
  * from the top. */
 #include "formats/common/heap_image.h"
 
+#include "formats/common/tags.h"
+
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 
@@ -226,9 +228,6 @@ static enum import_result choose_capacity(const struct layout *layout, struct im
 }
 
 /* --- the ops --- */
-
-/* Importers that have more names than tags keep it for the rest. */
-enum { TAG_OTHER = OP_TAG_COUNT - 1 };
 
 static uint32_t append(struct import *import, const struct op *op)
 {

@@ -39,46 +39,9 @@ void trace_abandon(struct trace *trace)
     }
 }
 
-/* --- tags --- */
-
-enum { TAG_COUNT_MAX = TRACE_TAG_OTHER - 1, TAG_PLACE_COUNT = 512 };
-
-/* As setup_set_tag() would print it: two names that print alike are one.  Returns an FNV-1a hash.
- */
-static uint32_t tag_text(const char *name, size_t length, char text[SETUP_NAME_BYTES])
-{
-    uint32_t hash = 2166136261u;
-    length = length < SETUP_NAME_BYTES ? length : SETUP_NAME_BYTES - 1;
-    for (size_t i = 0; i < length; i++) {
-        const unsigned char c = (unsigned char)name[i];
-        text[i] = c < 0x20 || c >= 0x7F || c == '"' || c == '\\' ? '_' : (char)c;
-        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
-    }
-    text[length] = '\0';
-    return hash;
-}
-
 uint8_t trace_tag(struct trace *trace, const char *name, size_t length)
 {
-    struct setup *setup = &trace->import->setup;
-    char text[SETUP_NAME_BYTES];
-    if (length == 0) {
-        return 0;
-    }
-    uint32_t place = tag_text(name, length, text) % TAG_PLACE_COUNT;
-    while (trace->tag_places[place] != 0) { /* ends: at most half of the places are taken */
-        if (strcmp(setup->tags[trace->tag_places[place]], text) == 0) {
-            return trace->tag_places[place];
-        }
-        place = (place + 1) % TAG_PLACE_COUNT;
-    }
-    if (trace->tag_count == TAG_COUNT_MAX) {
-        setup_set_tag(setup, TRACE_TAG_OTHER, "other");
-        return TRACE_TAG_OTHER;
-    }
-    trace->tag_places[place] = ++trace->tag_count;
-    setup_set_tag(setup, trace->tag_count, text);
-    return trace->tag_count;
+    return tag_table_add(&trace->tags, &trace->import->setup, name, length);
 }
 
 /* --- what events share --- */

@@ -30,7 +30,7 @@ static bool is_user_file(const struct protobuf *file)
 }
 
 /* "function file.py:12", without the folders. */
-static uint32_t tag_of(struct snapshot *snapshot, const struct pprof_frame *frame)
+static uint32_t name_frame(struct snapshot *snapshot, const struct pprof_frame *frame)
 {
     char text[TAG_TEXT_BYTES];
     size_t start = frame->file.end;
@@ -64,7 +64,7 @@ static enum import_result look_at(struct snapshot *snapshot, size_t location)
         }
         place->is_user = is_user_file(&frame.file);
         if (place->tag == JAX_NO_TAG || place->is_user) {
-            place->tag = tag_of(snapshot, &frame);
+            place->tag = name_frame(snapshot, &frame);
         }
     }
     return IMPORT_OK;

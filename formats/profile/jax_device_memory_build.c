@@ -1,6 +1,7 @@
 /* Groups of blocks become ops: as many requests as there are blocks, buffers first. */
 #include "formats/profile/private/jax_device_memory.h"
 
+#include "formats/common/tags.h"
 #include "harness/base/check.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRANULE_BYTES_MAX = 512, TAG_COUNT_MAX = 254, TAG_OTHER = 255 };
+enum { GRANULE_BYTES_MAX = 512 };
 
 /* The first number in a device's name: 5 of "TPU_5(process=0,(0,1,0,1))" and of "gpu:5".
  * UINT64_MAX: it has none. */
@@ -50,11 +51,7 @@ static void make_tags(const struct snapshot *snapshot, struct setup *setup, uint
     memset(tags, 0, snapshot->tags.count);
     /* Names of no bytes are frames that were passed on the way to the user's. */
     for (size_t i = 0; i < snapshot->tags.count && snapshot->tags.names[order[i]].bytes > 0; i++) {
-        tags[order[i]] = i < TAG_COUNT_MAX ? (uint8_t)(i + 1) : TAG_OTHER;
-        if (i <= TAG_COUNT_MAX) {
-            setup_set_tag(setup, tags[order[i]],
-                          i < TAG_COUNT_MAX ? snapshot->tags.names[order[i]].text : "other");
-        }
+        tags[order[i]] = tag_by_rank(setup, i, snapshot->tags.names[order[i]].text);
     }
     free(order);
 }

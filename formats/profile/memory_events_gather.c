@@ -173,7 +173,7 @@ static uint32_t device_of(struct memory_events *events, const struct memory_even
 }
 
 /* The op, or else what is known of the region and the tensor. */
-static uint32_t tag_of(struct memory_events *events, const struct memory_event *event)
+static uint32_t name_event(struct memory_events *events, const struct memory_event *event)
 {
     const char *op = event->texts[MEMORY_TF_OP];
     if (op[0] != '\0') {
@@ -224,7 +224,8 @@ enum import_result memory_events_add(struct memory_events *events, const struct 
                                 .host = (uint8_t)host,
                                 .known = (uint8_t)event->known,
                                 .is_allocation = event->is_allocation,
-                                .tag = event->is_allocation ? tag_of(events, event) : UINT32_MAX};
+                                .tag = event->is_allocation ? name_event(events, event)
+                                                            : UINT32_MAX};
     memcpy(kept->facts, event->facts, sizeof kept->facts);
     if (event->is_allocation && kept->tag != UINT32_MAX) {
         name_table_weigh(&events->tags, kept->tag, size_bytes);

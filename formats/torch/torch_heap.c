@@ -2,6 +2,7 @@
 #include "formats/torch/private/torch.h"
 
 #include "formats/common/heap_image.h"
+#include "formats/common/tags.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,19 +24,9 @@ static void choose_tags(struct builder *builder)
     const struct torch_name **order = torch_names_by_bytes(names);
     builder->tags = calloc(names->count + 1, 1);
     for (size_t i = 0; builder->tags != NULL && i < names->count; i++) {
-        const bool has_own = i < TORCH_TAG_COUNT_MAX;
-        const uint8_t tag = (uint8_t)(has_own ? i + 1 : TORCH_TAG_COUNT_MAX + 1);
-        builder->tags[order[i]->number] = tag;
-        if (i <= TORCH_TAG_COUNT_MAX) {
-            setup_set_tag(&builder->import->setup, tag, has_own ? order[i]->text : "other");
-        }
+        builder->tags[order[i]->number] = tag_by_rank(&builder->import->setup, i, order[i]->text);
     }
     free(order);
-}
-
-static uint8_t tag_of(const struct builder *builder, uint32_t name)
-{
-    return name == TORCH_NO_NAME || builder->tags == NULL ? 0 : builder->tags[name];
 }
 
 /* Of the failures after which nothing was allocated or freed on their devices the latest: the final
@@ -75,7 +66,7 @@ static enum import_result add_blocks(struct builder *builder)
             .requested_bytes = block->state == TORCH_INACTIVE ? 0 : block->requested_bytes,
             .state = states[block->state],
             .host = block->host,
-            .tag = tag_of(builder, block->name),
+            .tag = torch_name_tag(builder->tags, block->name),
             .begins_region = block->begins_segment,
         };
         result = heap_image_add(&builder->image, &span, builder->error);
@@ -129,7 +120,7 @@ static void append_request(struct builder *builder)
         import_note(builder->import, "the request of %" PRIu64 " bytes is cut to 2^50",
                     asked->size_bytes);
     }
-    op.tag = tag_of(builder, asked->name);
+    op.tag = torch_name_tag(builder->tags, asked->name);
     const uint32_t index = (uint32_t)builder->import->ops.count;
     op_list_append(&builder->import->ops, &op);
     import_say(builder->import, index, SAID_FAILED, 0);

@@ -221,3 +221,8 @@ const struct torch_name **torch_names_by_bytes(const struct torch_names *names)
     qsort(order, names->count, sizeof(const struct torch_name *), compare_names);
     return order;
 }
+
+uint8_t torch_name_tag(const uint8_t *tags, uint32_t name)
+{
+    return name == TORCH_NO_NAME || tags == NULL ? 0 : tags[name];
+}

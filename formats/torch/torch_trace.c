@@ -16,11 +16,6 @@ struct player {
         end[OP_HOST_COUNT_MAX]; /* the events of each device that are still to come */
 };
 
-static uint8_t tag_of(const struct player *player, uint32_t name)
-{
-    return name == TORCH_NO_NAME || player->tags == NULL ? 0 : player->tags[name];
-}
-
 /* trace_tag gives the first 254 names a tag each. */
 static void choose_tags(struct player *player)
 {
@@ -120,7 +115,7 @@ static struct trace_event event_of(const struct player *player, const struct tor
                           : event->taken_bytes,
         .stream = event->stream,
         .host = event->host,
-        .tag = tag_of(player, event->name),
+        .tag = torch_name_tag(player->tags, event->name),
     };
     if (event->size_bytes > TORCH_SIZE_MAX) {
         made.size_bytes = event->size_bytes; /* a failure: trace_failed knows what to do */
@@ -138,7 +133,7 @@ static struct trace_event event_of_block(const struct player *player,
         .size_bytes = block->size_bytes,
         .requested_bytes = block->requested_bytes < block->size_bytes ? block->requested_bytes : 0,
         .host = block->host,
-        .tag = tag_of(player, block->name),
+        .tag = torch_name_tag(player->tags, block->name),
     };
 }
 

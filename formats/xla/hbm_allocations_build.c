@@ -1,6 +1,7 @@
 /* From a report to the heap that it shows.  Blocks go where they were; programs are loaded again,
  * and one that was busy is executed for ever, with all of the reserved stack. */
 #include "formats/common/heap_image.h"
+#include "formats/common/tags.h"
 #include "formats/xla/private/hbm_allocations.h"
 #include "formats/xla/private/tpu_message.h"
 
@@ -9,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_LAST = OP_TAG_COUNT - 1 };
 #define GRANULE_BYTES_DEFAULT 512u
 
 struct building {
@@ -28,36 +28,29 @@ struct building {
 
 /* Names without a number that a setup can have get one, from 255 downward, as long as there are
  * any. */
-static uint8_t own_tag(struct building *building, const char *name)
+static uint8_t make_own_tag(struct building *building, const char *name)
 {
     struct setup *setup = &building->import->setup;
-    for (unsigned i = building->own_tag == 0 ? OP_TAG_COUNT : building->own_tag; i < OP_TAG_COUNT;
-         i++) {
-        if (strcmp(setup->tags[i], name) == 0) {
-            return (uint8_t)i;
-        }
+    const unsigned first = building->own_tag == 0 ? OP_TAG_COUNT : building->own_tag;
+    const uint8_t known = tag_find(setup, first, TAG_OTHER, name);
+    const unsigned next = first - 1;
+    if (known != 0) {
+        return known;
     }
-    const unsigned tag = building->own_tag == 0 ? TAG_LAST : building->own_tag - 1u;
-    if (tag == 0 || setup->tags[tag][0] != '\0') {
+    if (next == 0 || setup->tags[next][0] != '\0') {
         building->untagged_count++;
         return 0;
     }
-    setup_set_tag(setup, (uint8_t)tag, name);
-    building->own_tag = (uint8_t)tag;
-    return (uint8_t)tag;
+    setup_set_tag(setup, (uint8_t)next, name);
+    building->own_tag = (uint8_t)next;
+    return building->own_tag;
 }
 
-static uint8_t tag_of(struct building *building, const struct hbm_row *row)
+static uint8_t make_tag(struct building *building, const struct hbm_row *row)
 {
     struct setup *setup = &building->import->setup;
     char name[SETUP_NAME_BYTES];
-    snprintf(name, sizeof name, "%.*s",
-             (int)(row->name_length < sizeof name ? row->name_length : sizeof name - 1), row->name);
-    for (char *c = name; *c != '\0';
-         c++) { /* as setup_set_tag does, so that names are found again */
-        const unsigned char byte = (unsigned char)*c;
-        *c = byte < 0x20 || byte >= 0x7F || byte == '"' || byte == '\\' ? '_' : *c;
-    }
+    tag_print(row->name, strnlen(row->name, row->name_length), name);
     if (row->tag > 0 && row->tag < OP_TAG_COUNT &&
         (building->own_tag == 0 || row->tag < building->own_tag)) {
         if (setup->tags[row->tag][0] == '\0' && name[0] != '\0') {
@@ -68,7 +61,7 @@ static uint8_t tag_of(struct building *building, const struct hbm_row *row)
     if (name[0] == '\0' && row->tag != 0) {
         snprintf(name, sizeof name, "tag %" PRId64, row->tag);
     }
-    return name[0] == '\0' ? 0 : own_tag(building, name);
+    return name[0] == '\0' ? 0 : make_own_tag(building, name);
 }
 
 /* --- the device --- */
@@ -173,7 +166,7 @@ static enum import_result add_blocks(struct building *building)
                                        .size_bytes = row->size_bytes,
                                        .requested_bytes = unpadded < row->size_bytes ? unpadded : 0,
                                        .state = states[row->state],
-                                       .tag = tag_of(building, row),
+                                       .tag = make_tag(building, row),
                                        .line = row->line};
         result = heap_image_add(&building->image, &span, building->error);
     }

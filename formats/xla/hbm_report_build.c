@@ -8,6 +8,7 @@
  * loaded, and does not fit by exactly what the report says. */
 #include "formats/xla/private/hbm_report_plan.h"
 
+#include "formats/common/tags.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 
@@ -100,25 +101,20 @@ const char *hbm_report_missing(const struct hbm_report *report, bool capacity_is
 
 /* --- ops --- */
 
-static uint8_t tag_of(struct building *building, const char *name)
+/* The tag of that name, a new one if need be. */
+static uint8_t make_tag(struct building *building, const char *name)
 {
     struct setup *setup = &building->import->setup;
-    if (name[0] == '\0') {
+    char text[SETUP_NAME_BYTES];
+    if (name[0] == '\0' || building->tag_count == TAG_COUNT_MAX) {
         return TAG_NONE;
     }
-    uint8_t tag = (uint8_t)(building->tag_count + 1);
-    if (building->tag_count == TAG_COUNT_MAX) {
-        return TAG_NONE;
+    tag_print(name, strlen(name), text);
+    const uint8_t known = tag_find(setup, 1, building->tag_count, text);
+    if (known == 0) {
+        setup_set_tag(setup, ++building->tag_count, text);
     }
-    setup_set_tag(setup, tag, name);
-    for (uint8_t i = 1; i <= building->tag_count; i++) {
-        if (strcmp(setup->tags[i], setup->tags[tag]) == 0) {
-            setup->tags[tag][0] = '\0';
-            return i;
-        }
-    }
-    building->tag_count++;
-    return tag;
+    return known == 0 ? building->tag_count : known;
 }
 
 static uint32_t append(struct building *building, const struct op *op)
@@ -139,7 +135,7 @@ static uint32_t append_block(struct building *building, uint64_t size_bytes,
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = size_bytes;
     op.unpadded_bytes = unpadded_bytes < size_bytes ? unpadded_bytes : 0;
-    op.tag = tag_of(building, name);
+    op.tag = make_tag(building, name);
     const uint32_t index = append(building, &op);
     if (fits(building, size_bytes)) {
         building->taken_bytes += size_bytes;
@@ -270,9 +266,9 @@ static void append_program(struct building *building)
     struct op op = op_make(OP_LOAD);
     op.size_bytes = building->plan.image_bytes;
     op.stack_bytes = building->plan.stack_bytes;
-    op.tag = tag_of(building, building->report->form == HBM_REPORT_CORES ? "SparseCore"
-                              : building->part_count > 0                 ? "the rest of the program"
-                                                                         : "the program");
+    op.tag = make_tag(building, building->report->form == HBM_REPORT_CORES ? "SparseCore"
+                                : building->part_count > 0 ? "the rest of the program"
+                                                           : "the program");
     if (op.size_bytes > 0 && !building->is_over) {
         import_say(building->import, append(building, &op), SAID_FAILED, 0);
         building->is_over = true;
@@ -474,7 +470,7 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
     }
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = request_bytes;
-    op.tag = tag_of(building, request_name);
+    op.tag = make_tag(building, request_name);
     if (numbers[HBM_GPU_REQUEST].range.low != numbers[HBM_GPU_REQUEST].range.high) {
         import_note(building->import,
                     "what was asked for is printed rounded: %" PRIu64 " bytes are assumed",

@@ -4,6 +4,7 @@
 #define FORMATS_COMMON_PRIVATE_TRACE_STATE_H
 
 #include "formats/common/private/trace_blocks.h"
+#include "formats/common/tags.h"
 #include "formats/common/trace.h"
 #include "harness/lanes/lanes_list.h"
 
@@ -11,8 +12,7 @@ enum {
     /* Above this all ops stay in one lane.  A replay with lanes costs some 600 bytes and 3 us an op
      * more than one without (measured: 100,000 ops of 4 streams on hbm take 0.43 s and 81 MB
      * instead of 0.17 s and 25 MB), and its schedule makes the list up to twice as long. */
-    TRACE_LANE_OPS_MAX = 1 << 20,
-    TRACE_TAG_OTHER = 255
+    TRACE_LANE_OPS_MAX = 1 << 20
 };
 #define TRACE_BYTES_MAX ((uint64_t)1 << 50) /* what a setup can hold as capacity */
 /* Bit of a reference that counts in the missing start, until trace_end(). */
@@ -55,8 +55,7 @@ struct trace {
     uint64_t granule_bytes; /* what is fixed, or set by the importer; 0 = neither */
     uint64_t size_bits; /* all sizes, or-ed: the lowest bit is the largest power of two that divides
                            all */
-    uint8_t tag_count;
-    uint8_t tag_places[512]; /* by hash of the name: a tag; 0 = free */
+    struct tag_table tags;
     struct trace_totals totals;
     uint64_t start_bytes;
     uint64_t cut_request_count; /* of failures: beyond what a setup can hold */

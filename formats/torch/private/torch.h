@@ -13,7 +13,6 @@
 #define TORCH_NO_TIME INT64_MIN
 enum {
     TORCH_GRANULE_BYTES_MAX = 512, /* PyTorch's own: it rounds each request up to it */
-    TORCH_TAG_COUNT_MAX = 254,     /* places that get a tag of their own; the rest is "other" */
     TORCH_NO_NAME = UINT32_MAX,
     TORCH_NO_EVENT = UINT32_MAX
 };
@@ -46,6 +45,8 @@ void torch_name_count(struct torch_names *names, uint32_t name, uint64_t bytes);
 /* Pointers to all names, those with the most bytes first; the caller frees.  NULL: there are none.
  */
 const struct torch_name **torch_names_by_bytes(const struct torch_names *names);
+/* The tag of a name, of tags by number; 0 where there is no name, or there are no tags (NULL). */
+uint8_t torch_name_tag(const uint8_t *tags, uint32_t name);
 
 /* --- the snapshot --- */
 
