@@ -1,6 +1,7 @@
 #include "formats/common/doubles.h"
 
 #include "formats/common/private/radix.h"
+#include "harness/base/check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,7 @@ static const struct double_name *find_in_all(const struct double_name *names, si
 
 bool doubles_find(const struct double_name *names, size_t count, size_t *number)
 {
+    CHECK(count > 0);
     uint64_t *hashes = malloc(count * sizeof *hashes);
     uint64_t *order = malloc(count * sizeof *order);
     void *other = malloc(count * sizeof *order);
