@@ -45,7 +45,7 @@ static enum import_result check_chunk(const struct bfc_chunk *chunk, uint64_t li
     if (chunk->size_bytes == 0) {
         return import_fail(error, IMPORT_INVALID, chunk->line, 0, "a chunk of 0 bytes");
     }
-    if (chunk->size_bytes > BFC_BYTES_MAX - listed_bytes) {
+    if (chunk->size_bytes > CAPACITY_BYTES_MAX - listed_bytes) {
         return import_fail(error, IMPORT_INVALID, chunk->line, 0,
                            "with this chunk more than 2^50 bytes are listed");
     }

@@ -40,7 +40,7 @@ static uint64_t request_of_shape(const struct bfc_dump *dump)
 {
     uint64_t found_bytes = 0;
     for (uint64_t element_bytes = 1; element_bytes <= 16; element_bytes *= 2) {
-        if (dump->element_count == 0 || dump->element_count > BFC_BYTES_MAX / element_bytes) {
+        if (dump->element_count == 0 || dump->element_count > CAPACITY_BYTES_MAX / element_bytes) {
             continue;
         }
         const uint64_t rounded_bytes = round_up(dump->element_count * element_bytes);
@@ -61,7 +61,7 @@ static uint64_t request_of_text(const struct bfc_dump *dump)
     const struct bfc_text *text = dump->bin_for_line != 0 ? &dump->bin_for : &dump->requested;
     const bool has_unit = text->length >= 3 && text->at[text->length - 2] == 'i';
     if (!printed_size_parse(text->at, has_unit ? text->length - 2 : text->length, &range) ||
-        range.high > BFC_BYTES_MAX || !printed_size_align(&range, BFC_GRANULE_BYTES)) {
+        range.high > CAPACITY_BYTES_MAX || !printed_size_align(&range, BFC_GRANULE_BYTES)) {
         return 0;
     }
     if (range.nominal > dump->largest_free_bytes) {
@@ -82,7 +82,7 @@ enum import_result bfc_check_request(struct bfc_dump *dump, struct import_error 
     if (!dump->is_request_exact) {
         dump->request_bytes = request_of_text(dump);
     }
-    if (dump->request_bytes == 0 || dump->request_bytes > BFC_BYTES_MAX ||
+    if (dump->request_bytes == 0 || dump->request_bytes > CAPACITY_BYTES_MAX ||
         !request_is_possible(dump, dump->request_bytes)) {
         return import_fail(
             error, IMPORT_INVALID, line, 0,

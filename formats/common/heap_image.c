@@ -2,16 +2,14 @@
  * from the top. */
 #include "formats/common/heap_image.h"
 
+#include "formats/common/capacity.h"
 #include "formats/common/tags.h"
-
 #include "harness/base/array.h"
 #include "harness/base/check.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { GRANULE_BYTES_MAX = 512 };
-#define CAPACITY_BYTES_MAX ((uint64_t)1 << 50)
 #define ADDRESS_END_MAX ((uint64_t)1 << 63)
 
 void heap_image_init(struct heap_image *image)
@@ -137,20 +135,19 @@ static enum import_result check_spans(const struct heap_image *image, struct imp
 static enum import_result choose_granule(const struct heap_image *image, const struct setup *fixed,
                                          struct import *import, struct import_error *error)
 {
-    uint64_t granule_bytes = fixed->granule_bytes != 0 ? fixed->granule_bytes : GRANULE_BYTES_MAX;
+    uint64_t size_bits = 0;
     for (size_t i = 0; i < image->count; i++) {
         const struct heap_span *span = &image->spans[i];
-        if ((span->size_bytes & (granule_bytes - 1)) != 0 && fixed->granule_bytes != 0) {
+        size_bits |= span->size_bytes;
+        if (fixed->granule_bytes != 0 && (span->size_bytes & (fixed->granule_bytes - 1)) != 0) {
             return import_fail(error, IMPORT_INVALID, span->line, 0,
                                "the span at 0x%" PRIx64 " has %" PRIu64
                                " bytes, no multiple of the granule of %" PRIu64,
-                               span->address, span->size_bytes, granule_bytes);
-        }
-        while ((span->size_bytes & (granule_bytes - 1)) != 0) {
-            granule_bytes /= 2;
+                               span->address, span->size_bytes, fixed->granule_bytes);
         }
     }
-    import->setup.granule_bytes = granule_bytes;
+    import->setup.granule_bytes = fixed->granule_bytes != 0 ? fixed->granule_bytes
+                                                            : capacity_granule(size_bits);
     return IMPORT_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "formats/common/lifetimes.h"
 
+#include "formats/common/capacity.h"
 #include "formats/common/private/radix.h"
 #include "formats/common/room.h"
 #include "harness/base/check.h"
@@ -50,7 +51,7 @@ static inline bool begin(struct lifetimes *lifetimes, struct lifetime *lifetime,
                                                                 : lifetimes->peak_bytes;
     lifetimes->peak_rounded = live->rounded > lifetimes->peak_rounded ? live->rounded
                                                                       : lifetimes->peak_rounded;
-    return live->rounded <= LIFETIME_BYTES_MAX;
+    return live->rounded <= CAPACITY_BYTES_MAX;
 }
 
 static inline void end(const struct lifetime *lifetime, struct live *live, struct op_list *ops)

@@ -6,11 +6,9 @@
 #include "harness/op/op.h"
 
 enum { LIFETIME_COUNT_MAX = 1 << 30 }; /* the ops of so many are as many as a list can hold */
-#define LIFETIME_BYTES_MAX \
-    ((uint64_t)1 << 50) /* live at a time: what a setup can hold as capacity */
 
 struct lifetime {
-    uint64_t size_bytes; /* 1 to LIFETIME_BYTES_MAX */
+    uint64_t size_bytes; /* 1 to CAPACITY_BYTES_MAX */
     size_t offset;       /* for messages: where in the text it is */
     uint32_t op;         /* that makes it; lifetimes_replay() sets it */
     uint8_t align_log2;
@@ -44,7 +42,7 @@ static inline struct lifetime *lifetimes_add(struct lifetimes *lifetimes, uint64
 }
 
 /* With at least one lifetime: appends the ops to the empty list and sets the peaks.  *excess
- * becomes count, or the number of the first with which more than LIFETIME_BYTES_MAX are live in
+ * becomes count, or the number of the first with which more than CAPACITY_BYTES_MAX are live in
  * whole granules (of granule_mask + 1 bytes): the ops end there.  False: no host memory.  Cost:
  * that of radix_order(). */
 bool lifetimes_replay(struct lifetimes *lifetimes, uint64_t granule_mask, struct op_list *ops,

@@ -91,11 +91,4 @@ enum import_result trace_end(struct trace *trace, struct trace_totals *totals);
 /* Instead of trace_end, when the import failed.  NULL is allowed. */
 void trace_abandon(struct trace *trace);
 
-/* For importers that make their ops themselves: chooses granule and capacity as trace_end() does.
- * size_bits: all sizes, or-ed.  peak_bytes: each size rounded up to the granule where it is fixed.
- * IMPORT_INVALID: there is no such device. */
-enum import_result trace_choose_device(const struct import_input *input, uint64_t size_bits,
-                                       uint64_t peak_bytes, struct import *import,
-                                       struct import_error *error);
-
 #endif

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRANULE_BYTES_DEFAULT = 512 }; /* what `hbm` uses when nobody says otherwise */
-
 /* --- devices --- */
 
 /* Of the capacity that is chosen, what the device of that host has. */
@@ -179,55 +177,6 @@ static uint64_t peak_of(const struct trace *trace, bool is_rounded)
     return highest;
 }
 
-static void choose_granule(const struct setup *fixed, uint64_t size_bits, struct setup *setup)
-{
-    const uint64_t bits = size_bits | GRANULE_BYTES_DEFAULT;
-    if (setup->granule_bytes == 0) {
-        setup->granule_bytes = bits & ~(bits - 1);
-    }
-    import_apply_fixed(fixed, setup);
-}
-
-/* A capacity that the user did not fix is cut to whole granules. */
-static void choose_capacity(const struct setup *fixed, uint64_t peak_bytes, struct import *import)
-{
-    struct setup *setup = &import->setup;
-    if (setup->capacity_bytes == 0 && setup->chip[0] == '\0') {
-        setup->capacity_bytes = peak_bytes > setup->granule_bytes ? peak_bytes
-                                                                  : setup->granule_bytes;
-        import_note(import,
-                    "capacity %" PRIu64
-                    ": assumed, the most bytes that are live at a time in granules of %" PRIu64
-                    ": nothing is to spare",
-                    setup->capacity_bytes, setup->granule_bytes);
-        import_suggest_option(setup, "defrag", "repack");
-        return;
-    }
-    if (fixed->capacity_bytes == 0) {
-        setup->capacity_bytes = align_down(import_fixed_capacity(setup, setup->granule_bytes),
-                                           setup->granule_bytes);
-    }
-    if (setup->capacity_bytes < peak_bytes) {
-        import_note(import, "at most %" PRIu64 " bytes are live at a time: more than the capacity",
-                    peak_bytes);
-    }
-}
-
-enum import_result trace_choose_device(const struct import_input *input, uint64_t size_bits,
-                                       uint64_t peak_bytes, struct import *import,
-                                       struct import_error *error)
-{
-    choose_granule(input->fixed, size_bits, &import->setup);
-    choose_capacity(input->fixed, peak_bytes, import);
-    const uint64_t capacity_bytes = import->setup.capacity_bytes;
-    if (capacity_bytes > TRACE_BYTES_MAX || capacity_bytes == 0) {
-        return import_fail(error, IMPORT_INVALID, 0, 0,
-                           "a device of %" PRIu64 " bytes: not 1 to 2^50 in whole granules",
-                           capacity_bytes);
-    }
-    return IMPORT_OK;
-}
-
 /* --- notes --- */
 
 static void note_contents(const struct trace *trace, const struct trace_totals *totals)
@@ -332,8 +281,8 @@ static enum import_result finish(struct trace *trace, struct trace_totals *total
     struct setup *setup = &import->setup;
     setup->host_count = trace->host_count > setup->host_count ? trace->host_count
                                                               : setup->host_count;
-    const enum import_result result = trace_choose_device(
-        trace->input, trace->size_bits, peak_of(trace, true), import, trace->error);
+    const enum import_result result = capacity_choose(trace->input, trace->size_bits,
+                                                      peak_of(trace, true), import, trace->error);
     if (result != IMPORT_OK) {
         return result;
     }

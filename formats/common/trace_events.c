@@ -110,7 +110,7 @@ static enum import_result check_size(struct trace *trace, const struct trace_eve
     if (event->size_bytes == 0) {
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0, "a block of 0 bytes");
     }
-    if (event->size_bytes > TRACE_BYTES_MAX) {
+    if (event->size_bytes > CAPACITY_BYTES_MAX) {
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
                            "a block of %" PRIu64 " bytes, more than 2^50", event->size_bytes);
     }
@@ -134,7 +134,7 @@ static void sum_add(struct trace_sum *sum, uint64_t size_bytes)
 static enum import_result check_sum(const struct trace *trace, const struct trace_event *event)
 {
     const struct trace_sum *sum = &trace->hosts[event->host].rounded;
-    if (sum->base + (uint64_t)sum->peak > TRACE_BYTES_MAX) {
+    if (sum->base + (uint64_t)sum->peak > CAPACITY_BYTES_MAX) {
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
                            "with this block of %" PRIu64 " bytes more than 2^50 bytes are live",
                            event->size_bytes);
@@ -197,8 +197,9 @@ enum import_result trace_alloc(struct trace *trace, const struct trace_event *ev
 enum import_result trace_failed(struct trace *trace, const struct trace_event *event)
 {
     struct trace_event cut = *event;
-    if (cut.size_bytes > TRACE_BYTES_MAX) { /* true of real logs: a negative number of elements */
-        cut.size_bytes = TRACE_BYTES_MAX;
+    if (cut.size_bytes >
+        CAPACITY_BYTES_MAX) { /* true of real logs: a negative number of elements */
+        cut.size_bytes = CAPACITY_BYTES_MAX;
         cut.requested_bytes = 0;
         trace->cut_request_count++;
     }

@@ -4,15 +4,14 @@
  *
  * A device has no realloc: it becomes an allocation of the new block and then a free of the old, as
  * a program that copies must do. */
+#include "formats/common/capacity.h"
 #include "formats/common/cursor.h"
 #include "formats/common/room.h"
-#include "formats/common/trace.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 enum { HEADER_COUNT = 4, CALL_BYTES_MIN = 3 /* "f 0" */, LINE_BYTES_MIN = CALL_BYTES_MIN + 1 };
-#define BYTES_MAX ((uint64_t)1 << 50)          /* what a setup can hold as capacity */
 #define OP_COUNT_MAX (((uint64_t)1 << 31) - 1) /* of the file; each realloc is two of ours */
 
 /* What an id names. */
@@ -112,7 +111,7 @@ static enum import_result make_block(struct reader *reader, size_t line, uint64_
         return IMPORT_OK;
     }
     const uint64_t rounded = (size_bytes + reader->granule_mask) & ~reader->granule_mask;
-    if (size_bytes > BYTES_MAX || reader->live_rounded + rounded > BYTES_MAX) {
+    if (size_bytes > CAPACITY_BYTES_MAX || reader->live_rounded + rounded > CAPACITY_BYTES_MAX) {
         return fail(reader, line, "with this block more than 2^50 bytes are live; its size",
                     size_bytes);
     }
@@ -337,8 +336,7 @@ static enum import_result convert(struct reader *reader, const struct import_inp
         return result;
     }
     add_notes(reader, import);
-    return trace_choose_device(input, reader->size_bits, reader->peak_rounded, import,
-                               reader->error);
+    return capacity_choose(input, reader->size_bits, reader->peak_rounded, import, reader->error);
 }
 
 static enum import_result malloc_lab_import(const struct import_input *input, struct import *import,

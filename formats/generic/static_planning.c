@@ -1,6 +1,7 @@
 /* Static planning: buffers with known lifetimes, as offline planners (minimalloc, IREE) read them.
  * A row is one buffer, live on [lower, upper); in the older spelling [start, end], both ends
  * included.  At each time the frees come before the allocs, each in file order. */
+#include "formats/common/capacity.h"
 #include "formats/common/csv.h"
 #include "formats/common/doubles.h"
 #include "formats/common/import.h"
@@ -13,8 +14,7 @@
 
 enum {
     BUFFER_COUNT_MAX = 1 << 28, /* 2^28 rows: some 5 GB of text, 40 GB of host memory */
-    ROW_BYTES_MIN = 8,          /* "a,0,1,1\n" */
-    GRANULE_BYTES_DEFAULT = 512 /* what `hbm` uses when nobody says otherwise */
+    ROW_BYTES_MIN = 8           /* "a,0,1,1\n" */
 };
 
 enum column {
@@ -194,7 +194,7 @@ static enum import_result read_size(struct instance *instance, const struct csv_
 {
     const struct csv_field *field = field_of(instance, row, COLUMN_SIZE);
     int64_t size = 0;
-    if (!csv_field_integer(field, &size) || size < 0 || (uint64_t)size > LIFETIME_BYTES_MAX) {
+    if (!csv_field_integer(field, &size) || size < 0 || (uint64_t)size > CAPACITY_BYTES_MAX) {
         return wrong(instance, row, field, "the size is not a whole number of bytes up to 2^50");
     }
     if (size == 0) {
@@ -298,7 +298,7 @@ CURSOR_INLINE bool take_plain_buffer(struct cursor *cursor, const struct header 
     buffer->size_bytes = numbers[COLUMN_SIZE];
     buffer->align_log2 = align_log2_of(align);
     return buffer->id.length > 0 && numbers[COLUMN_LOWER] < upper && upper <= INT64_MAX &&
-           buffer->size_bytes - 1 < LIFETIME_BYTES_MAX && (align & (align - 1)) == 0 &&
+           buffer->size_bytes - 1 < CAPACITY_BYTES_MAX && (align & (align - 1)) == 0 &&
            align <= UINT64_C(1) << OP_ALIGN_LOG2_MAX &&
            (cursor->at == cursor->end || cursor_take_line_end(cursor));
 }

@@ -175,9 +175,9 @@ static enum import_result check_values(struct snapshot *snapshot, const struct p
     if (bytes < 0 && bytes != -count) {
         return wrong(snapshot, sample, "its size is %" PRId64, bytes);
     }
-    if (bytes > (int64_t)JAX_BYTES_MAX ||
+    if (bytes > (int64_t)CAPACITY_BYTES_MAX ||
         snapshot->buffer_bytes + snapshot->program_bytes + (uint64_t)(bytes > 0 ? bytes : 0) >
-            JAX_BYTES_MAX) {
+            CAPACITY_BYTES_MAX) {
         return wrong(snapshot, sample, "with it there are more than 2^50 bytes: %" PRId64, bytes);
     }
     if (bytes > 0 &&

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { GRANULE_BYTES_MAX = 512 };
-
 /* The first number in a device's name: 5 of "TPU_5(process=0,(0,1,0,1))" and of "gpu:5".
  * UINT64_MAX: it has none. */
 static uint64_t device_number(const char *name)
@@ -99,15 +97,14 @@ static uint64_t largest_device(const struct import *import)
 static enum import_result choose_device(const struct snapshot *snapshot,
                                         const struct import_input *input, struct import *import)
 {
-    const uint64_t bits = snapshot->size_bits | GRANULE_BYTES_MAX;
     import->setup.host_count = snapshot->devices.count == 0 ? 1 : (uint32_t)snapshot->devices.count;
-    import->setup.granule_bytes = bits & ~(bits - 1);
+    import->setup.granule_bytes = capacity_granule(snapshot->size_bits);
     import_apply_fixed(input->fixed, &import->setup);
     if (import->setup.capacity_bytes != 0) {
         return IMPORT_OK;
     }
     import->setup.capacity_bytes = largest_device(import);
-    if (import->setup.capacity_bytes > JAX_BYTES_MAX) {
+    if (import->setup.capacity_bytes > CAPACITY_BYTES_MAX) {
         return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
                            "in granules of %" PRIu64 " it is more than 2^50 "
                            "bytes",

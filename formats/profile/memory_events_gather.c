@@ -136,7 +136,7 @@ static enum import_result check_event(const struct memory_events *events,
                                       const struct memory_event *event, struct import_error *error)
 {
     for (int fact = MEMORY_REQUESTED_BYTES; fact <= MEMORY_BYTES_ALLOCATED; fact++) {
-        if (event->facts[fact] > MEMORY_BYTES_MAX) {
+        if (event->facts[fact] > CAPACITY_BYTES_MAX) {
             return memory_fail(events, event->at, error, "%s is %" PRIu64 ", more than 2^50",
                                fact_names[fact], event->facts[fact]);
         }

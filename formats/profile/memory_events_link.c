@@ -106,8 +106,8 @@ static void sum_capacity(struct allocator *allocator, const struct kept_event *e
     if (!memory_has(event, MEMORY_BYTES_ALLOCATED) || !memory_has(event, MEMORY_BYTES_AVAILABLE)) {
         return;
     }
-    if (event->facts[MEMORY_BYTES_AVAILABLE] > MEMORY_BYTES_MAX ||
-        event->facts[MEMORY_BYTES_RESERVED] > MEMORY_BYTES_MAX) {
+    if (event->facts[MEMORY_BYTES_AVAILABLE] > CAPACITY_BYTES_MAX ||
+        event->facts[MEMORY_BYTES_RESERVED] > CAPACITY_BYTES_MAX) {
         return; /* an allocator without a limit has 2^63 */
     }
     const bool is_first = allocator->capacity_events++ == 0;
@@ -199,8 +199,8 @@ static enum import_result sum_one(struct memory_events *events, struct kept_even
     const bool knew = allocator->says_in_use;
     allocator->live_bytes += event->is_allocation ? size : -size;
     allocator->freed_start_bytes += event->was_there ? (uint64_t)size : 0;
-    if (allocator->live_bytes > (int64_t)MEMORY_BYTES_MAX ||
-        allocator->freed_start_bytes > MEMORY_BYTES_MAX) {
+    if (allocator->live_bytes > (int64_t)CAPACITY_BYTES_MAX ||
+        allocator->freed_start_bytes > CAPACITY_BYTES_MAX) {
         return memory_fail(events, event->at, error,
                            "the blocks together are more than 2^50 bytes");
     }

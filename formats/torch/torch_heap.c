@@ -113,8 +113,9 @@ static void append_request(struct builder *builder)
     }
     struct op op = op_make(OP_ALLOC);
     op.host = asked->host;
-    const bool is_huge = asked->size_bytes > TORCH_SIZE_MAX;
-    op.size_bytes = is_huge ? TORCH_SIZE_MAX : torch_rounded(builder->snapshot, asked->size_bytes);
+    const bool is_huge = asked->size_bytes > CAPACITY_BYTES_MAX;
+    op.size_bytes = is_huge ? CAPACITY_BYTES_MAX
+                            : torch_rounded(builder->snapshot, asked->size_bytes);
     op.unpadded_bytes = asked->size_bytes < op.size_bytes ? asked->size_bytes : 0;
     if (is_huge) {
         import_note(builder->import, "the request of %" PRIu64 " bytes is cut to 2^50",

@@ -236,7 +236,7 @@ static enum import_result refuse_overlaps(struct lives *lives, size_t first, siz
 /* Sizes of events are those of requests, which need not be multiples. */
 static uint64_t granule_of(const struct torch_snapshot *snapshot)
 {
-    uint64_t bits = TORCH_GRANULE_BYTES_MAX;
+    uint64_t bits = 0;
     for (size_t i = 0; i < snapshot->block_count; i++) {
         bits |= snapshot->blocks[i].address | snapshot->blocks[i].size_bytes;
     }
@@ -244,7 +244,7 @@ static uint64_t granule_of(const struct torch_snapshot *snapshot)
         bits |= snapshot->events[i].action <= TORCH_FREE_COMPLETED ? snapshot->events[i].address
                                                                    : 0;
     }
-    return bits & ~(bits - 1);
+    return capacity_granule(bits);
 }
 
 enum import_result torch_lives(struct torch_snapshot *snapshot, struct import_error *error)

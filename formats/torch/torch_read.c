@@ -158,7 +158,7 @@ static enum import_result read_requested(struct reader *reader, const json_t *ob
 {
     block->requested_bytes = block->size_bytes;
     const enum import_result result = read_number(reader, object, "requested_size", false,
-                                                  TORCH_SIZE_MAX, &block->requested_bytes);
+                                                  CAPACITY_BYTES_MAX, &block->requested_bytes);
     if (result != IMPORT_OK || block->state == TORCH_INACTIVE) {
         return result; /* of a block that is not active it is what its last use had asked for */
     }
@@ -186,7 +186,7 @@ static enum import_result read_block(struct reader *reader, const json_t *object
                     block->address, at);
     }
     if (result == IMPORT_OK) {
-        result = read_number(reader, object, "size", true, TORCH_SIZE_MAX, &block->size_bytes);
+        result = read_number(reader, object, "size", true, CAPACITY_BYTES_MAX, &block->size_bytes);
     }
     if (result == IMPORT_OK && block->size_bytes == 0) {
         return fail(reader, "a block of 0 bytes");
@@ -218,7 +218,7 @@ static enum import_result check_sum(struct reader *reader, const json_t *object,
                                     uint64_t sum)
 {
     uint64_t said = sum;
-    const enum import_result result = read_number(reader, object, key, false, TORCH_SIZE_MAX,
+    const enum import_result result = read_number(reader, object, key, false, CAPACITY_BYTES_MAX,
                                                   &said);
     if (result == IMPORT_OK && said != sum) {
         return fail(reader, "'%s' is %" PRIu64 ", and its blocks have %" PRIu64, key, said, sum);
@@ -257,7 +257,7 @@ static enum import_result read_blocks(struct reader *reader, const json_t *block
         }
         add_block(reader->snapshot, object, &block, sums);
         reader->snapshot->segment_bytes[host] += block.size_bytes;
-        if (reader->snapshot->segment_bytes[host] > TORCH_SIZE_MAX) {
+        if (reader->snapshot->segment_bytes[host] > CAPACITY_BYTES_MAX) {
             return fail(reader, "with it the segments of device %u have more than 2^50 bytes",
                         host);
         }
@@ -371,13 +371,13 @@ static enum import_result read_place(struct reader *reader, const json_t *object
     const bool is_oom = event->action == TORCH_OOM;
     /* What was asked for in vain may be any number: a negative count of elements does that. */
     enum import_result result = read_number(
-        reader, object, "size", true, is_oom ? INT64_MAX : TORCH_SIZE_MAX, &event->size_bytes);
+        reader, object, "size", true, is_oom ? INT64_MAX : CAPACITY_BYTES_MAX, &event->size_bytes);
     if (result == IMPORT_OK && event->size_bytes == 0) {
         return fail(reader, "an event of 0 bytes");
     }
     if (result == IMPORT_OK && is_oom) {
         event->free_bytes = UINT64_MAX;
-        return read_number(reader, object, "device_free", false, TORCH_SIZE_MAX,
+        return read_number(reader, object, "device_free", false, CAPACITY_BYTES_MAX,
                            &event->free_bytes);
     }
     return result != IMPORT_OK

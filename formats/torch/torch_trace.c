@@ -55,7 +55,7 @@ static struct device_bytes device_bytes_of(const struct torch_snapshot *snapshot
         } else if (event->action == TORCH_OOM && event->free_bytes != UINT64_MAX) {
             most = segments + event->free_bytes > most ? segments + event->free_bytes : most;
         }
-        if (segments > TORCH_SIZE_MAX) {
+        if (segments > CAPACITY_BYTES_MAX) {
             return (struct device_bytes){0};
         }
         most_segments = segments > most_segments ? segments : most_segments;
@@ -90,7 +90,7 @@ static void choose_capacity(const struct player *player, const struct import_inp
                                  ? input->fixed->granule_bytes
                                  : snapshot->granule_bytes;
     most = most / granule * granule;
-    if (most == 0 || most > TORCH_SIZE_MAX) {
+    if (most == 0 || most > CAPACITY_BYTES_MAX) {
         return;
     }
     import->setup.capacity_bytes = most;
@@ -117,7 +117,7 @@ static struct trace_event event_of(const struct player *player, const struct tor
         .host = event->host,
         .tag = torch_name_tag(player->tags, event->name),
     };
-    if (event->size_bytes > TORCH_SIZE_MAX) {
+    if (event->size_bytes > CAPACITY_BYTES_MAX) {
         made.size_bytes = event->size_bytes; /* a failure: trace_failed knows what to do */
     }
     made.requested_bytes = is_request && event->size_bytes < made.size_bytes ? event->size_bytes

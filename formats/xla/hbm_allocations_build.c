@@ -1,5 +1,6 @@
 /* From a report to the heap that it shows.  Blocks go where they were; programs are loaded again,
  * and one that was busy is executed for ever, with all of the reserved stack. */
+#include "formats/common/capacity.h"
 #include "formats/common/heap_image.h"
 #include "formats/common/tags.h"
 #include "formats/xla/private/hbm_allocations.h"
@@ -9,8 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define GRANULE_BYTES_DEFAULT 512u
 
 struct building {
     const struct hbm_allocations *allocations;
@@ -120,15 +119,15 @@ static enum import_result check_rows(struct building *building)
         uint64_t end_bytes = 0;
         if (row->size_bytes == 0 ||
             __builtin_add_overflow(row->address, row->size_bytes, &end_bytes) ||
-            end_bytes > (uint64_t)1 << 50) {
+            end_bytes > CAPACITY_BYTES_MAX) {
             return import_fail(building->error, IMPORT_INVALID, row->line, 0,
                                "a block of %" PRIu64 " bytes at 0x%" PRIx64, row->size_bytes,
                                row->address);
         }
         building->end_bytes = end_bytes > building->end_bytes ? end_bytes : building->end_bytes;
     }
-    if (said->reserved.high > (uint64_t)1 << 50 || said->free.high > (uint64_t)1 << 50 ||
-        said->limit.high > (uint64_t)1 << 50 || !choose_capacity(building)) {
+    if (said->reserved.high > CAPACITY_BYTES_MAX || said->free.high > CAPACITY_BYTES_MAX ||
+        said->limit.high > CAPACITY_BYTES_MAX || !choose_capacity(building)) {
         return import_fail(
             building->error, IMPORT_INVALID, said->line, 0,
             "what is in use, reserved and free is not the limit, or blocks lie above it");

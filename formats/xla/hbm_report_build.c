@@ -8,6 +8,7 @@
  * loaded, and does not fit by exactly what the report says. */
 #include "formats/xla/private/hbm_report_plan.h"
 
+#include "formats/common/capacity.h"
 #include "formats/common/tags.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
@@ -17,7 +18,6 @@
 #include <string.h>
 
 enum { TAG_NONE = 0, TAG_COUNT_MAX = 200 };
-#define CAPACITY_BYTES_MAX ((uint64_t)1 << 50)
 
 struct building {
     const struct hbm_report *report;

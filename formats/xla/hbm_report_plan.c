@@ -1,9 +1,7 @@
 #include "formats/xla/private/hbm_report_plan.h"
 
+#include "formats/common/capacity.h"
 #include "harness/base/check.h"
-
-enum { GRANULE_BYTES_DEFAULT = 512 /* the heap quantum seen in public counters of v4 and v5e */ };
-#define BYTES_MAX ((uint64_t)1 << 50) /* what a setup can hold as capacity */
 
 /* Byte counts from low to high; all of it where nothing is said. */
 struct bounds {
@@ -13,7 +11,7 @@ struct bounds {
 static struct bounds bounds_of(const struct hbm_report_size *size)
 {
     return size->is_said ? (struct bounds){size->range.low, size->range.high}
-                         : (struct bounds){0, BYTES_MAX};
+                         : (struct bounds){0, CAPACITY_BYTES_MAX};
 }
 
 static bool is_within(uint64_t bytes, struct bounds bounds)
@@ -36,8 +34,8 @@ static bool nearest(uint64_t wish, struct bounds bounds, uint64_t granule_bytes,
     return true;
 }
 
-/* 0 where nothing is said; printed sizes are at most 2^63, and are held to BYTES_MAX before any
- * sum. */
+/* 0 where nothing is said; printed sizes are at most 2^63, and are held to CAPACITY_BYTES_MAX
+ * before any sum. */
 static uint64_t nominal(const struct hbm_report *report, enum hbm_report_number number)
 {
     return report->numbers[number].range.nominal;
@@ -274,7 +272,7 @@ static const char *choose(const struct hbm_report *report, const struct setup *f
 static bool sizes_are_possible(const struct hbm_report *report, size_t *at)
 {
     for (int i = 0; i < HBM_NUMBER_COUNT; i++) {
-        if (report->numbers[i].range.high > BYTES_MAX) {
+        if (report->numbers[i].range.high > CAPACITY_BYTES_MAX) {
             *at = report->numbers[i].at;
             return false;
         }

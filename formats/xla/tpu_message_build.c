@@ -6,6 +6,7 @@
  *
  *     top   [ busy image ][ piece ][ separator ][ piece ][ separator ... ][ free at the bottom ][
  * stack ]   0 */
+#include "formats/common/capacity.h"
 #include "formats/xla/private/tpu_message.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
@@ -15,14 +16,12 @@
 #include <string.h>
 
 enum {
-    GRANULE_BYTES_DEFAULT = 512, /* the heap quantum seen in public counters of v4 and v5e */
-    PIECE_COUNT_MAX = 100000,    /* free pieces: beyond it nobody reads the list */
+    PIECE_COUNT_MAX = 100000, /* free pieces: beyond it nobody reads the list */
     TAG_PROGRAM = 1,
     TAG_IN_USE = 2,
     TAG_PIECE = 3,
     TAG_BUSY = 4
 };
-#define CAPACITY_BYTES_MAX ((uint64_t)1 << 50)
 #define MEBIBYTE ((uint64_t)1 << 20)
 
 enum { REFUSAL_BYTES = 128 };

@@ -11,7 +11,7 @@
 #ifndef FORMATS_BFC_PRIVATE_BFC_H
 #define FORMATS_BFC_PRIVATE_BFC_H
 
-#include "formats/common/import.h"
+#include "formats/common/capacity.h"
 
 enum {
     BFC_GRANULE_BYTES = 256, /* sizes are rounded up to it */
@@ -19,7 +19,6 @@ enum {
         21 /* 256 << 0 .. 256 << 20, each for sizes below the next; the last has no end */
 };
 enum { BFC_MAP_LENGTH = 100 };
-#define BFC_BYTES_MAX ((uint64_t)1 << 50)
 #define BFC_NEXT_NONE UINT64_MAX /* the last chunk of a region */
 
 /* A part of the text of the log; it is not copied. */

@@ -3,6 +3,7 @@
 #ifndef FORMATS_COMMON_PRIVATE_TRACE_STATE_H
 #define FORMATS_COMMON_PRIVATE_TRACE_STATE_H
 
+#include "formats/common/capacity.h"
 #include "formats/common/private/trace_blocks.h"
 #include "formats/common/tags.h"
 #include "formats/common/trace.h"
@@ -14,7 +15,6 @@ enum {
      * instead of 0.17 s and 25 MB), and its schedule makes the list up to twice as long. */
     TRACE_LANE_OPS_MAX = 1 << 20
 };
-#define TRACE_BYTES_MAX ((uint64_t)1 << 50) /* what a setup can hold as capacity */
 /* Bit of a reference that counts in the missing start, until trace_end(). */
 #define TRACE_START_REF ((uint32_t)1 << 31)
 #define TRACE_OPS_MAX                                                                             \

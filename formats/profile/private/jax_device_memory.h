@@ -3,11 +3,10 @@
 #ifndef FORMATS_PROFILE_PRIVATE_JAX_DEVICE_MEMORY_H
 #define FORMATS_PROFILE_PRIVATE_JAX_DEVICE_MEMORY_H
 
-#include "formats/common/import.h"
+#include "formats/common/capacity.h"
 #include "formats/common/name_table.h"
 #include "formats/profile/private/pprof.h"
 
-#define JAX_BYTES_MAX ((uint64_t)1 << 50) /* what a setup can hold as capacity */
 #define JAX_NO_TAG UINT32_MAX
 
 /* The first frame of the user's own code at a location, once it was looked for. */

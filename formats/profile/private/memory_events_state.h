@@ -2,10 +2,9 @@
 #ifndef FORMATS_PROFILE_PRIVATE_MEMORY_EVENTS_STATE_H
 #define FORMATS_PROFILE_PRIVATE_MEMORY_EVENTS_STATE_H
 
+#include "formats/common/capacity.h"
 #include "formats/common/name_table.h"
 #include "formats/profile/private/memory_events.h"
-
-#define MEMORY_BYTES_MAX ((uint64_t)1 << 50) /* what a setup can hold as capacity */
 
 /* One event, kept: texts are names of the tables. */
 struct kept_event {

@@ -3,19 +3,13 @@
 #ifndef FORMATS_TORCH_PRIVATE_TORCH_H
 #define FORMATS_TORCH_PRIVATE_TORCH_H
 
-#include "formats/common/import.h"
+#include "formats/common/capacity.h"
 
 #include <jansson.h>
 
-#define TORCH_SIZE_MAX \
-    ((uint64_t)1 << 50) /* of one block, and of the sum of a device: what a setup can hold */
 #define TORCH_ADDRESS_MAX ((uint64_t)1 << 62)
 #define TORCH_NO_TIME INT64_MIN
-enum {
-    TORCH_GRANULE_BYTES_MAX = 512, /* PyTorch's own: it rounds each request up to it */
-    TORCH_NO_NAME = UINT32_MAX,
-    TORCH_NO_EVENT = UINT32_MAX
-};
+enum { TORCH_NO_NAME = UINT32_MAX, TORCH_NO_EVENT = UINT32_MAX };
 
 /* --- places in the user's code --- */
 
@@ -97,7 +91,7 @@ struct torch_snapshot {
     struct torch_event *events; /* by host, then in order of time; without those of TORCH_OTHER */
     size_t event_count, event_room;
     struct torch_names names;
-    /* Set by torch_lives: the largest power of two up to TORCH_GRANULE_BYTES_MAX that divides the
+    /* Set by torch_lives: the largest power of two up to GRANULE_BYTES_DEFAULT that divides the
      * sizes and addresses of all blocks; less than that in what hbmstress exports. */
     uint64_t granule_bytes;
     uint64_t segment_bytes[OP_HOST_COUNT_MAX]; /* in all */
