@@ -248,7 +248,7 @@ static enum import_result read_samples(struct snapshot *snapshot)
 static enum import_result convert(struct snapshot *snapshot, const struct import_input *input,
                                   struct import *import)
 {
-    enum import_result result = read_samples(snapshot);
+    const enum import_result result = read_samples(snapshot);
     if (result != IMPORT_OK) {
         return result;
     }

@@ -121,8 +121,8 @@ static void frame_print(const json_t *frame, char text[SETUP_NAME_BYTES])
         name--;
     }
     char whole[2 * SETUP_NAME_BYTES + SIZE_TEXT_BYTES];
-    snprintf(whole, sizeof whole, "%.*s:%lld %.*s", SETUP_NAME_BYTES, name,
-             (long long)json_integer_value(json_object_get(frame, "line")), SETUP_NAME_BYTES,
+    snprintf(whole, sizeof whole, "%.*s:%" JSON_INTEGER_FORMAT " %.*s", SETUP_NAME_BYTES, name,
+             json_integer_value(json_object_get(frame, "line")), SETUP_NAME_BYTES,
              text_of(frame, "name").at);
     snprintf(text, SETUP_NAME_BYTES, "%.*s", SETUP_NAME_BYTES - 1, whole);
 }
@@ -132,7 +132,7 @@ static void frame_print(const json_t *frame, char text[SETUP_NAME_BYTES])
 static struct torch_stack *stack_look(const struct torch_stack *stacks, size_t room,
                                       const json_t *frames)
 {
-    uint64_t hash = (uint64_t)(uintptr_t)frames * UINT64_C(0x9E3779B97F4A7C15);
+    const uint64_t hash = (uint64_t)(uintptr_t)frames * UINT64_C(0x9E3779B97F4A7C15);
     size_t place = (size_t)(hash >> 32) & (room - 1);
     while (stacks[place].frames != NULL && stacks[place].frames != frames) {
         place = (place + 1) & (room - 1);

@@ -370,7 +370,7 @@ static enum import_result read_place(struct reader *reader, const json_t *object
 {
     const bool is_oom = event->action == TORCH_OOM;
     /* What was asked for in vain may be any number: a negative count of elements does that. */
-    enum import_result result = read_number(
+    const enum import_result result = read_number(
         reader, object, "size", true, is_oom ? INT64_MAX : CAPACITY_BYTES_MAX, &event->size_bytes);
     if (result == IMPORT_OK && event->size_bytes == 0) {
         return fail(reader, "an event of 0 bytes");
