@@ -178,7 +178,7 @@ static bool published_next(void *state, struct random *random, const struct scen
     return true;
 }
 
-const struct scenario defrag_published = {
+const struct scenario scenario_defrag_published = {
     .name = "defrag_published",
     .summary =
         "the two published tests of automatic defragmentation: in buffer allocation and in program loading",

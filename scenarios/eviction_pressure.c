@@ -205,7 +205,7 @@ static bool pressure_next(void *state, struct random *random, const struct scena
     return true;
 }
 
-const struct scenario eviction_pressure = {
+const struct scenario scenario_eviction_pressure = {
     .name = "eviction_pressure",
     .summary =
         "programs idle, busy and becoming busy under bursts of buffers, and the kernel's seven eviction cases",

@@ -195,7 +195,7 @@ static bool edge_next(void *state, struct random *random, const struct scenario_
     return true;
 }
 
-const struct scenario exact_edge = {
+const struct scenario scenario_exact_edge = {
     .name = "exact_edge",
     .summary = "sizes 0, 1, around the granule, around the capacity, around 2^63 and 2^64 - 1",
     .source =

@@ -300,7 +300,7 @@ static bool storm_next(void *state, struct random *random, const struct scenario
     return true;
 }
 
-const struct scenario fragmentation_storm = {
+const struct scenario scenario_fragmentation_storm = {
     .name = "fragmentation_storm",
     .summary =
         "checkerboards, combs and sawteeth of blocks, then requests just over and under the largest hole",

@@ -441,7 +441,7 @@ static bool skew_next(void *state, struct random *random, const struct scenario_
     return true;
 }
 
-const struct scenario host_skew = {
+const struct scenario scenario_host_skew = {
     .name = "host_skew",
     .summary =
         "2 to 64 hosts run the same step behind a collective with skewed completions; one of them may run out alone",

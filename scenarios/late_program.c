@@ -199,7 +199,7 @@ static bool late_next(void *state, struct random *random, const struct scenario_
     return true;
 }
 
-const struct scenario late_program = {
+const struct scenario scenario_late_program = {
     .name = "late_program",
     .summary = "a program that loads last, at the margin that buffers and queued frees leave",
     .source =

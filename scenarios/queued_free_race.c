@@ -320,7 +320,7 @@ static bool race_next(void *state, struct random *random, const struct scenario_
     }
 }
 
-const struct scenario queued_free_race = {
+const struct scenario scenario_queued_free_race = {
     .name = "queued_free_race",
     .summary =
         "frees behind events that complete early, late, out of order, during the request that needs them, or never",

@@ -204,7 +204,7 @@ static bool churn_next(void *state, struct random *random, const struct scenario
     }
 }
 
-const struct scenario recompilation_churn = {
+const struct scenario scenario_recompilation_churn = {
     .name = "recompilation_churn",
     .summary =
         "ever new programs, old ones never or late unloaded, executed again after they were evicted",

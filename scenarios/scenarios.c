@@ -3,16 +3,9 @@
 #include <string.h>
 
 const struct scenario *const scenarios[] = {
-    &fragmentation_storm,
-    &queued_free_race,
-    &eviction_pressure,
-    &host_skew,
-    &training_step,
-    &recompilation_churn,
-    &slow_leak,
-    &exact_edge,
-    &defrag_published,
-    &late_program,
+#define SCENARIO(name) &scenario_##name,
+#include "scenarios/list.h"
+#undef SCENARIO
     NULL,
 };
 

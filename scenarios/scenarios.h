@@ -1,19 +1,12 @@
-/* The registry of adversarial workloads: one file each, one line each here. */
+/* The registry of adversarial workloads: one file each, one line each in scenarios/list.h. */
 #ifndef SCENARIOS_SCENARIOS_H
 #define SCENARIOS_SCENARIOS_H
 
 #include "harness/generate/scenario.h"
 
-extern const struct scenario fragmentation_storm;
-extern const struct scenario queued_free_race;
-extern const struct scenario eviction_pressure;
-extern const struct scenario host_skew;
-extern const struct scenario training_step;
-extern const struct scenario recompilation_churn;
-extern const struct scenario slow_leak;
-extern const struct scenario exact_edge;
-extern const struct scenario defrag_published;
-extern const struct scenario late_program;
+#define SCENARIO(name) extern const struct scenario scenario_##name;
+#include "scenarios/list.h"
+#undef SCENARIO
 
 /* All of them, in the order in which a run without names takes them; ends with NULL. */
 extern const struct scenario *const scenarios[];

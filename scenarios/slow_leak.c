@@ -162,7 +162,7 @@ static bool leak_next(void *state, struct random *random, const struct scenario_
     return op_queue_next(&leak->queue, view, op);
 }
 
-const struct scenario slow_leak = {
+const struct scenario scenario_slow_leak = {
     .name = "slow_leak",
     .summary =
         "20,000 to 80,000 steps that leave a small tensor behind now and then, beside caches that only warm up",

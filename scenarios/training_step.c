@@ -332,7 +332,7 @@ static bool training_next(void *state, struct random *random, const struct scena
     return true;
 }
 
-const struct scenario training_step = {
+const struct scenario scenario_training_step = {
     .name = "training_step",
     .summary =
         "steps with donated parameters, batches freed behind them, kept losses, and an evaluation in between",

@@ -103,9 +103,9 @@ START_TEST(targets_without_the_options_get_none)
     struct setup setup;
     struct random random;
     alignas(max_align_t) unsigned char state[SCENARIO_STATE_BYTES] = {0};
-    setup_for(&setup, &fragmentation_storm, "first_fit", 1);
+    setup_for(&setup, &scenario_fragmentation_storm, "first_fit", 1);
     random_init(&random, 1);
-    fragmentation_storm.begin(state, &random, &setup, true);
+    scenario_fragmentation_storm.begin(state, &random, &setup, true);
     ck_assert_uint_eq(setup.option_count, 0);
     ck_assert_uint_eq(setup.granule_bytes, 0);
 }
@@ -184,8 +184,8 @@ START_TEST(scenarios_act_and_run_out_of_memory)
         ck_assert_msg(totals.skipped * 20 < count, "%s: more than 5 %% skipped",
                       scenarios[i]->name);
         /* The leak needs its tens of thousands of steps to fill the device. */
-        ck_assert_msg(totals.ooms * 200 > count || scenarios[i] == &slow_leak, "%s: few OOMs",
-                      scenarios[i]->name);
+        ck_assert_msg(totals.ooms * 200 > count || scenarios[i] == &scenario_slow_leak,
+                      "%s: few OOMs", scenarios[i]->name);
         run_totals_add(&all, &totals);
     }
     for (unsigned kind = 0; kind < OP_KIND_COUNT; kind++) {
@@ -208,9 +208,9 @@ static void published_tests_pass(const char *defrag)
 {
     struct setup setup;
     struct trial trial;
-    setup_for(&setup, &defrag_published, "hbm", 1);
+    setup_for(&setup, &scenario_defrag_published, "hbm", 1);
     ck_assert(setup_set_option(&setup, "defrag", defrag));
-    run_trial(&defrag_published, &setup, false, 65, &trial);
+    run_trial(&scenario_defrag_published, &setup, false, 65, &trial);
     ck_assert_uint_eq(trial.totals.ooms, 0);
     ck_assert_uint_eq(trial.totals.skipped, 0);
     ck_assert_uint_eq(trial.totals.by_kind[OP_EXECUTE], 21);
@@ -230,9 +230,9 @@ START_TEST(the_published_buffer_test_is_refused_without_defragmentation)
 {
     struct setup setup;
     struct trial trial;
-    setup_for(&setup, &defrag_published, "hbm", 1);
+    setup_for(&setup, &scenario_defrag_published, "hbm", 1);
     ck_assert(setup_set_option(&setup, "defrag", "none"));
-    run_trial(&defrag_published, &setup, false, 10, &trial);
+    run_trial(&scenario_defrag_published, &setup, false, 10, &trial);
     ck_assert_uint_eq(trial.totals.ooms, 1);
     ck_assert_uint_eq(trial.totals.justified, 1);
     trial_deinit(&trial);
@@ -259,14 +259,14 @@ static void leak_is_named(uint64_t seed)
     struct op op;
     struct growth growth = {0};
     char reason[RUN_REASON_BYTES];
-    setup_for(&setup, &slow_leak, "hbm", seed);
+    setup_for(&setup, &scenario_slow_leak, "hbm", seed);
     random_init(&random, seed);
-    slow_leak.begin(state, &random, &setup, true);
+    scenario_slow_leak.begin(state, &random, &setup, true);
     struct run *run = run_create(target_find("hbm"), &setup, reason);
     ck_assert_ptr_nonnull(run);
     run_view(run, &view);
-    while (!run_is_broken(run) && run_ops(run)->count < slow_leak.ops_per_trial &&
-           slow_leak.next(state, &random, &view, &op)) {
+    while (!run_is_broken(run) && run_ops(run)->count < scenario_slow_leak.ops_per_trial &&
+           scenario_slow_leak.next(state, &random, &view, &op)) {
         run_step(run, &op);
         run_view(run, &view);
     }
@@ -295,8 +295,8 @@ START_TEST(hosts_are_compared_and_one_host_fails_alone)
     for (uint64_t seed = 1; seed <= 40; seed++) {
         struct setup setup;
         struct trial trial;
-        setup_for(&setup, &host_skew, "hbm", seed);
-        run_trial(&host_skew, &setup, true, 2000, &trial);
+        setup_for(&setup, &scenario_host_skew, "hbm", seed);
+        run_trial(&scenario_host_skew, &setup, true, 2000, &trial);
         hosts_min = trial.setup.host_count < hosts_min ? trial.setup.host_count : hosts_min;
         hosts_max = trial.setup.host_count > hosts_max ? trial.setup.host_count : hosts_max;
         for (size_t i = 0; i < trial.ops.count; i++) {

@@ -148,15 +148,15 @@ static void try_drawn(const struct target *target, uint64_t seed, struct run_tot
     char reason[RUN_REASON_BYTES] = "";
     setup_init(&setup);
     (void)snprintf(setup.target, sizeof setup.target, "./reaper.so");
-    (void)snprintf(setup.chip, sizeof setup.chip, "%s", queued_free_race.chip);
-    setup.capacity_bytes = chip_find(queued_free_race.chip)->capacity_bytes;
+    (void)snprintf(setup.chip, sizeof setup.chip, "%s", scenario_queued_free_race.chip);
+    setup.capacity_bytes = chip_find(scenario_queued_free_race.chip)->capacity_bytes;
     setup.seed = seed;
     const struct lane_trial_plan plan = {
         .draw = {.target = target,
-                 .scenario = &queued_free_race,
+                 .scenario = &scenario_queued_free_race,
                  .setup = &setup,
                  .capacity_is_free = true,
-                 .op_count_max = queued_free_race.ops_per_trial},
+                 .op_count_max = scenario_queued_free_race.ops_per_trial},
         .lane_count = DRAWN_LANE_COUNT,
         .search = {.strategy = &strategy_portfolio,
                    .seed = seed,
