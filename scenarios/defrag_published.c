@@ -49,7 +49,7 @@ static void published_begin(void *state, struct random *random, struct setup *se
     setup_set_tag(setup, 3, "step");
 }
 
-static uint64_t units(const struct model *model, uint64_t count)
+static uint64_t measure_units(const struct model *model, uint64_t count)
 {
     return count * device_part(model, 1, DEVICE_UNITS);
 }
@@ -59,11 +59,12 @@ static void queue_buffer_allocation(struct op_queue *queue, const struct model *
 {
     uint32_t buffers[BUFFER_COUNT];
     for (int i = 0; i < BUFFER_COUNT; i++) {
-        buffers[i] = op_queue_add(queue, build_request(OP_ALLOC, units(model, BUFFER_UNITS), 0));
+        buffers[i] = op_queue_add(queue,
+                                  build_request(OP_ALLOC, measure_units(model, BUFFER_UNITS), 0));
     }
     op_queue_add(queue, build_on(OP_FREE, buffers[1]));
     op_queue_add(queue, build_on(OP_FREE, buffers[3]));
-    op_queue_add(queue, build_request(OP_ALLOC, units(model, LARGE_UNITS), 0));
+    op_queue_add(queue, build_request(OP_ALLOC, measure_units(model, LARGE_UNITS), 0));
 }
 
 static void queue_buffer_allocation_shuffled(struct op_queue *queue, struct random *random,
@@ -71,7 +72,8 @@ static void queue_buffer_allocation_shuffled(struct op_queue *queue, struct rand
 {
     uint32_t buffers[BUFFER_COUNT];
     for (int i = 0; i < BUFFER_COUNT; i++) {
-        buffers[i] = op_queue_add(queue, build_request(OP_ALLOC, units(model, BUFFER_UNITS), 0));
+        buffers[i] = op_queue_add(queue,
+                                  build_request(OP_ALLOC, measure_units(model, BUFFER_UNITS), 0));
     }
     const uint64_t first = random_below(random, BUFFER_COUNT);
     const uint64_t second = (first + random_between(random, 2, BUFFER_COUNT - 2)) % BUFFER_COUNT;
@@ -85,11 +87,11 @@ static void queue_buffer_allocation_shuffled(struct op_queue *queue, struct rand
     op_queue_add(queue, build_delayed(OP_FREE_AFTER, buffers[second],
                                       random_log_uniform(random, 1, STEP_NS)));
     const uint64_t extra = random_below(random, 4) * model_granule_bytes(model);
-    op_queue_add(queue, build_request(OP_ALLOC, units(model, LARGE_UNITS) + extra, 0));
-    op_queue_add(queue, build_request(OP_ALLOC, units(model, 1) + extra, 0));
+    op_queue_add(queue, build_request(OP_ALLOC, measure_units(model, LARGE_UNITS) + extra, 0));
+    op_queue_add(queue, build_request(OP_ALLOC, measure_units(model, 1) + extra, 0));
     if (holds) {
         op_queue_add(queue, build_on(OP_RELEASE, buffers[held]));
-        op_queue_add(queue, build_request(OP_ALLOC, units(model, LARGE_UNITS), 0));
+        op_queue_add(queue, build_request(OP_ALLOC, measure_units(model, LARGE_UNITS), 0));
     }
 }
 
@@ -106,12 +108,12 @@ static void queue_steps(struct op_queue *queue, uint32_t step, uint32_t variable
 static void queue_program_loading(struct op_queue *queue, const struct model *model)
 {
     const uint32_t variables = op_queue_add(
-        queue, build_request(OP_ALLOC, units(model, SHARDED_UNITS), 1));
-    const uint32_t step = op_queue_add(
-        queue, build_load(device_part(model, 1, 8 * DEVICE_UNITS), units(model, STACK_UNITS), 3));
+        queue, build_request(OP_ALLOC, measure_units(model, SHARDED_UNITS), 1));
+    const uint32_t step = op_queue_add(queue, build_load(device_part(model, 1, 8 * DEVICE_UNITS),
+                                                         measure_units(model, STACK_UNITS), 3));
     queue_steps(queue, step, variables, STEP_COUNT);
     const uint32_t unsharded = op_queue_add(
-        queue, build_request(OP_ALLOC, units(model, UNSHARDED_UNITS), 2));
+        queue, build_request(OP_ALLOC, measure_units(model, UNSHARDED_UNITS), 2));
     op_queue_add(queue, build_delayed(OP_USE, unsharded, STEP_NS));
     op_queue_add(queue, build_on(OP_FREE, unsharded));
     queue_steps(queue, step, variables, 1);
@@ -122,24 +124,26 @@ static void queue_program_loading(struct op_queue *queue, const struct model *mo
 static void queue_program_loading_fragmented(struct op_queue *queue, struct random *random,
                                              const struct model *model)
 {
-    const uint32_t old = op_queue_add(queue,
-                                      build_request(OP_ALLOC, units(model, SHARDED_UNITS), 1));
-    const uint32_t step = op_queue_add(
-        queue, build_load(device_part(model, 1, 8 * DEVICE_UNITS), units(model, STACK_UNITS), 3));
+    const uint32_t old = op_queue_add(
+        queue, build_request(OP_ALLOC, measure_units(model, SHARDED_UNITS), 1));
+    const uint32_t step = op_queue_add(queue, build_load(device_part(model, 1, 8 * DEVICE_UNITS),
+                                                         measure_units(model, STACK_UNITS), 3));
     queue_steps(queue, step, old, (int)random_between(random, 1, 3));
     const uint32_t unsharded = op_queue_add(
-        queue, build_request(OP_ALLOC, units(model, UNSHARDED_UNITS), 2));
+        queue, build_request(OP_ALLOC, measure_units(model, UNSHARDED_UNITS), 2));
     const uint32_t variables = op_queue_add(
-        queue, build_request(OP_ALLOC, units(model, SHARDED_UNITS), 1));
+        queue, build_request(OP_ALLOC, measure_units(model, SHARDED_UNITS), 1));
     op_queue_add(queue, build_on(OP_FREE, old));
     op_queue_add(queue,
                  build_delayed(OP_FREE_AFTER, unsharded, random_log_uniform(random, 1, STEP_NS)));
     queue_steps(queue, step, variables, 2);
-    op_queue_add(queue, build_request(OP_ALLOC,
-                                      units(model, SHARDED_UNITS) + model_granule_bytes(model), 0));
+    op_queue_add(
+        queue, build_request(OP_ALLOC,
+                             measure_units(model, SHARDED_UNITS) + model_granule_bytes(model), 0));
 }
 
-static void go_on(struct published *published, struct random *random, const struct model *model)
+static void queue_next_test(struct published *published, struct random *random,
+                            const struct model *model)
 {
     enum test test = (enum test)(published->test < 2 ? published->test
                                                      : random_below(random, TEST_COUNT));
@@ -173,7 +177,7 @@ static bool published_next(void *state, struct random *random, const struct scen
         if (published->clears && clear_next(view, 0, false, op)) {
             return true;
         }
-        go_on(published, random, view->hosts[0]);
+        queue_next_test(published, random, view->hosts[0]);
     }
     return true;
 }

@@ -50,8 +50,8 @@ static void begin_load(struct pressure *pressure, struct random *random, const s
     pressure->lost_percent = random_chance(random, 1, 3) ? 10 : 0;
 }
 
-static struct op load(const struct pressure *pressure, struct random *random,
-                      const struct model *model)
+static struct op draw_load(const struct pressure *pressure, struct random *random,
+                           const struct model *model)
 {
     const uint64_t low = whole_granules(model, pressure->image_bytes / 16);
     const uint64_t image = random_log_uniform(
@@ -61,14 +61,14 @@ static struct op load(const struct pressure *pressure, struct random *random,
         0);
 }
 
-static uint64_t delay(const struct pressure *pressure, struct random *random)
+static uint64_t draw_delay(const struct pressure *pressure, struct random *random)
 {
     return random_chance(random, pressure->lost_percent, 100)
                ? DELAY_NEVER
                : random_log_uniform(random, 1000, UINT64_C(10000000));
 }
 
-static const struct block *any_program(struct random *random, const struct model *model)
+static const struct block *draw_program(struct random *random, const struct model *model)
 {
     const size_t count = model_program_count(model);
     return count == 0 ? NULL : model_program(model, (size_t)random_below(random, count));
@@ -93,12 +93,12 @@ static void queue_executions(struct pressure *pressure, struct random *random,
 {
     const uint64_t count = random_between(random, 1, 6);
     for (uint64_t i = 0; i < count; i++) {
-        const struct block *program = any_program(random, model);
+        const struct block *program = draw_program(random, model);
         if (program == NULL) {
             return;
         }
         const uint32_t execution = op_queue_add(
-            &pressure->queue, build_delayed(OP_EXECUTE, program->op, delay(pressure, random)));
+            &pressure->queue, build_delayed(OP_EXECUTE, program->op, draw_delay(pressure, random)));
         if (model_live_count(model) > 0 && random_chance(random, 1, 2)) {
             const struct block *block = model_live(
                 model, (size_t)random_below(random, model_live_count(model)));
@@ -152,16 +152,17 @@ static void queue_pressure(struct pressure *pressure, struct random *random,
         queue_completions(pressure, random, model);
         break;
     default:
-        op_queue_add(&pressure->queue, load(pressure, random, model));
+        op_queue_add(&pressure->queue, draw_load(pressure, random, model));
         if (model_program_count(model) > pressure->program_count) {
-            op_queue_add(&pressure->queue, build_on(OP_UNLOAD, any_program(random, model)->op));
+            op_queue_add(&pressure->queue, build_on(OP_UNLOAD, draw_program(random, model)->op));
         }
         break;
     }
 }
 
 /* The queue is empty and so is, after CLEAR, the device. */
-static void go_on(struct pressure *pressure, struct random *random, const struct model *model)
+static void queue_next_phase(struct pressure *pressure, struct random *random,
+                             const struct model *model)
 {
     switch ((enum phase)pressure->phase) {
     case CASE:
@@ -170,7 +171,7 @@ static void go_on(struct pressure *pressure, struct random *random, const struct
         pressure->phase = CLEAR;
         break;
     case LOAD:
-        op_queue_add(&pressure->queue, load(pressure, random, model));
+        op_queue_add(&pressure->queue, draw_load(pressure, random, model));
         if (--pressure->left == 0) {
             pressure->phase = PRESSURE;
             pressure->left = (uint32_t)random_between(random, 4, 40);
@@ -193,7 +194,7 @@ static bool pressure_next(void *state, struct random *random, const struct scena
     const struct model *model = view->hosts[0];
     while (!op_queue_next(&pressure->queue, view, op)) {
         if (pressure->phase != CLEAR) {
-            go_on(pressure, random, model);
+            queue_next_phase(pressure, random, model);
         } else if (clear_next(view, 0, false, op)) {
             return true;
         } else if (random_chance(random, 1, 3)) {

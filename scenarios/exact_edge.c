@@ -27,7 +27,7 @@ static void edge_begin(void *state, struct random *random, struct setup *setup,
 }
 
 /* A size at one of the edges: of numbers, of the granule, of the device, of what is free. */
-static uint64_t edge_size(struct random *random, const struct model *model)
+static uint64_t draw_edge_size(struct random *random, const struct model *model)
 {
     const uint64_t granule = model_granule_bytes(model);
     const uint64_t capacity = model_capacity_bytes(model);
@@ -69,22 +69,23 @@ static uint64_t edge_size(struct random *random, const struct model *model)
 }
 
 /* One that most devices can grant: without these every state would be the empty one. */
-static uint64_t near_size(struct random *random, const struct model *model)
+static uint64_t draw_near_size(struct random *random, const struct model *model)
 {
     return random_chance(random, 1, 2) ? generate_interesting_size(random, model)
                                        : device_part(model, 1, random_log_uniform(random, 2, 64));
 }
 
-static uint64_t any_size(struct random *random, const struct model *model)
+static uint64_t draw_size(struct random *random, const struct model *model)
 {
-    return random_chance(random, 2, 3) ? edge_size(random, model) : near_size(random, model);
+    return random_chance(random, 2, 3) ? draw_edge_size(random, model)
+                                       : draw_near_size(random, model);
 }
 
 static void queue_request(struct edge *edge, struct random *random, const struct model *model)
 {
     /* Draws are statements of their own: C leaves the order of arguments open. */
     const enum op_kind kind = random_chance(random, 1, 4) ? OP_OUTPUT : OP_ALLOC;
-    struct op op = build_request(kind, any_size(random, model), 0);
+    struct op op = build_request(kind, draw_size(random, model), 0);
     if (random_chance(random, 1, 6)) {
         op.align_log2 = (uint8_t)random_between(random, 1, ALIGN_LOG2_LARGEST);
     }
@@ -96,10 +97,10 @@ static void queue_request(struct edge *edge, struct random *random, const struct
 
 static void queue_program(struct edge *edge, struct random *random, const struct model *model)
 {
-    const uint64_t image = random_chance(random, 1, 2) ? any_size(random, model)
+    const uint64_t image = random_chance(random, 1, 2) ? draw_size(random, model)
                                                        : model_granule_bytes(model);
-    const uint64_t stack = random_chance(random, 1, 2) ? any_size(random, model)
-                                                       : near_size(random, model);
+    const uint64_t stack = random_chance(random, 1, 2) ? draw_size(random, model)
+                                                       : draw_near_size(random, model);
     const uint32_t program = op_queue_add(&edge->queue, build_load(image, stack, 0));
     op_queue_add(&edge->queue, build_delayed(OP_EXECUTE, program, random_below(random, 3)));
     queue_request(edge, random, model);
@@ -156,7 +157,7 @@ static void queue_whole(struct edge *edge, struct random *random, const struct m
     op_queue_add(&edge->queue, build_request(OP_ALLOC, granule, 0));
 }
 
-static void go_on(struct edge *edge, struct random *random, const struct model *model)
+static void queue_next_ops(struct edge *edge, struct random *random, const struct model *model)
 {
     if (edge->rounds-- == 0) {
         edge->rounds = 1 + (uint32_t)random_below(random, ROUND_COUNT_MAX);
@@ -190,7 +191,7 @@ static bool edge_next(void *state, struct random *random, const struct scenario_
             return true;
         }
         edge->clears = false;
-        go_on(edge, random, view->hosts[0]);
+        queue_next_ops(edge, random, view->hosts[0]);
     }
     return true;
 }

@@ -105,7 +105,7 @@ static bool is_punched(const struct storm *storm, struct random *random, uint32_
     }
 }
 
-static void see_answer(struct storm *storm, const struct model *model)
+static void note_answer(struct storm *storm, const struct model *model)
 {
     if (storm->asked == OP_NONE) {
         return;
@@ -120,8 +120,8 @@ static void see_answer(struct storm *storm, const struct model *model)
     }
 }
 
-static void ask(struct storm *storm, const struct scenario_view *view, uint64_t size_bytes,
-                uint8_t tag, struct op *op)
+static void make_request(struct storm *storm, const struct scenario_view *view, uint64_t size_bytes,
+                         uint8_t tag, struct op *op)
 {
     storm->asked = view->op_number;
     *op = build_request(OP_ALLOC, size_bytes, tag);
@@ -142,7 +142,7 @@ static bool fill_next(struct storm *storm, struct random *random, const struct s
     }
     storm->left--;
     const uint64_t size = fill_size(storm, random, view->hosts[0]);
-    ask(storm, view, size, size == storm->small_bytes, op);
+    make_request(storm, view, size, size == storm->small_bytes, op);
     return true;
 }
 
@@ -209,7 +209,7 @@ static bool probe_next(struct storm *storm, struct random *random, const struct 
         return false;
     }
     storm->left--;
-    ask(storm, view, generate_interesting_size(random, model), 0, op);
+    make_request(storm, view, generate_interesting_size(random, model), 0, op);
     return true;
 }
 
@@ -293,7 +293,7 @@ static bool storm_next(void *state, struct random *random, const struct scenario
         begin_fill(storm, random, model);
         storm->is_open = true;
     }
-    see_answer(storm, model);
+    note_answer(storm, model);
     while (!phase_next(storm, random, view,
                        op)) { /* each phase is left after a bounded number of turns */
     }

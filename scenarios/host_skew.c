@@ -73,11 +73,6 @@ static uint8_t host_of_turn(const struct skew *skew, const struct scenario_view 
     return (uint8_t)((skew->first_host + skew->turn) % view->host_count);
 }
 
-static bool is_there(const struct model *model, uint32_t ref)
-{
-    return ref != OP_NONE && model_find(model, ref) != NULL;
-}
-
 static const struct block *newest_program(const struct model *model)
 {
     const size_t count = model_program_count(model);
@@ -109,7 +104,7 @@ static bool answers_are_sums(const struct skew *skew, const struct scenario_view
            (!skew->recompiles || contract->program_evicts_program);
 }
 
-static void flag(const struct skew *skew, uint32_t group, struct op *op)
+static void set_group_flags(const struct skew *skew, uint32_t group, struct op *op)
 {
     if (skew->step_is_flagged) {
         op->flags |= OP_SPMD;
@@ -142,7 +137,7 @@ static void queue_load(struct skew *skew, uint8_t host)
 {
     struct op op = build_load(skew->image_bytes, skew->stack_bytes, TAG_STEP);
     op.host = host;
-    flag(skew, GROUP_LOAD, &op);
+    set_group_flags(skew, GROUP_LOAD, &op);
     op_queue_add(&skew->queue, op);
 }
 
@@ -152,7 +147,7 @@ static void queue_job(struct skew *skew, uint8_t host)
     for (uint8_t i = 0; i < skew->parameter_count; i++) {
         struct op op = build_request(OP_ALLOC, skew->parameter_bytes, TAG_PARAMETERS);
         op.host = host;
-        flag(skew, (uint32_t)GROUP_PARAMETERS + i, &op);
+        set_group_flags(skew, (uint32_t)GROUP_PARAMETERS + i, &op);
         op_queue_add(&skew->queue, op);
     }
 }
@@ -254,7 +249,7 @@ static void batch_next(struct skew *skew, const struct scenario_view *view, stru
     skew->made[host].event = OP_NONE;
     *op = build_request(OP_ALLOC, skew->batch_bytes, TAG_BATCH);
     op->host = host;
-    flag(skew, GROUP_BATCH, op);
+    set_group_flags(skew, GROUP_BATCH, op);
     skew->phase = ENQUEUE;
 }
 
@@ -328,7 +323,7 @@ static void end_host(struct skew *skew, struct random *random, const struct scen
     const uint32_t refs[] = {skew->made[host].batch, skew->made[host].activation,
                              skew->made[host].old_loss, aborts ? skew->made[host].loss : OP_NONE};
     for (int i = 0; i < 4; i++) {
-        if (is_there(model, refs[i])) {
+        if (has_made(model, refs[i])) {
             queue_free(skew, random, host, refs[i]);
         }
     }
@@ -395,7 +390,7 @@ static bool phase_next(struct skew *skew, struct random *random, const struct sc
         return true;
     case ENQUEUE: {
         const uint8_t host = host_of_turn(skew, view);
-        if (is_there(view->hosts[host], skew->made[host].batch)) {
+        if (has_made(view->hosts[host], skew->made[host].batch)) {
             begin_launch(skew, random, view);
             return false;
         }

@@ -58,7 +58,7 @@ static void begin_round(struct late *late, struct random *random, const struct m
 }
 
 /* Buffers down to the margin that was meant for the program. */
-static void fill(struct late *late, struct random *random, const struct model *model)
+static void queue_fill(struct late *late, struct random *random, const struct model *model)
 {
     if (late->early == OP_NONE && model_program_count(model) > 0) {
         late->early = model_program(model, 0)->op;
@@ -104,7 +104,8 @@ static void queue_frees(struct late *late, struct random *random, const struct m
 
 /* Image and stack together are what there will be, a granule more or less, or by some parts in a
  * thousand more: the field's margins are 30 MiB of 29 GiB and 37 MiB of 16 GiB. */
-static uint64_t needed(const struct late *late, struct random *random, const struct model *model)
+static uint64_t draw_program_bytes(const struct late *late, struct random *random,
+                                   const struct model *model)
 {
     const uint64_t granule = model_granule_bytes(model);
     const uint64_t all = model_free_bytes(model) + late->queued_bytes;
@@ -124,7 +125,7 @@ static uint64_t needed(const struct late *late, struct random *random, const str
 
 static void queue_program(struct late *late, struct random *random, const struct model *model)
 {
-    const uint64_t bytes = needed(late, random, model);
+    const uint64_t bytes = draw_program_bytes(late, random, model);
     const uint64_t image = whole_granules(model, bytes / random_between(random, 1, 16));
     const uint64_t stack = bytes > image ? bytes - image : 0;
     const uint32_t program = op_queue_add(&late->queue, build_load(image, stack, TAG_SERVER));
@@ -177,7 +178,7 @@ static bool late_next(void *state, struct random *random, const struct scenario_
     while (!op_queue_next(&late->queue, view, op)) { /* a round passes through each phase once */
         switch ((enum phase)late->phase) {
         case FILL:
-            fill(late, random, model);
+            queue_fill(late, random, model);
             break;
         case QUEUE:
             queue_frees(late, random, model);

@@ -18,7 +18,7 @@ void launch_begin(struct launch *launch)
     }
 }
 
-static void go(struct launch *launch, enum phase phase)
+static void enter_phase(struct launch *launch, enum phase phase)
 {
     launch->phase = (uint8_t)phase;
     launch->index = 0;
@@ -34,11 +34,6 @@ static bool is_donated(const struct launch *launch, uint8_t input)
     return false;
 }
 
-static bool is_there(const struct model *model, uint32_t ref)
-{
-    return ref != OP_NONE && model_find(model, ref) != NULL;
-}
-
 /* Drops the launch when the output asked for before this call was refused. */
 static bool was_refused(struct launch *launch, const struct model *model)
 {
@@ -46,11 +41,11 @@ static bool was_refused(struct launch *launch, const struct model *model)
         return false;
     }
     const struct launch_output *before = &launch->outputs[launch->index - 1];
-    if (before->donor != LAUNCH_NOT_DONATED || is_there(model, before->op)) {
+    if (before->donor != LAUNCH_NOT_DONATED || has_made(model, before->op)) {
         return false;
     }
     launch->has_failed = true;
-    go(launch, RELEASE);
+    enter_phase(launch, RELEASE);
     return true;
 }
 
@@ -58,12 +53,12 @@ static bool hold_next(struct launch *launch, const struct model *model, struct o
 {
     while (launch->index < launch->input_count) {
         const uint8_t i = launch->index++;
-        if (!is_donated(launch, i) && is_there(model, launch->inputs[i])) {
+        if (!is_donated(launch, i) && has_made(model, launch->inputs[i])) {
             *op = build_on(OP_HOLD, launch->inputs[i]);
             return true;
         }
     }
-    go(launch, OUTPUT);
+    enter_phase(launch, OUTPUT);
     return false;
 }
 
@@ -81,7 +76,7 @@ static bool output_next(struct launch *launch, const struct scenario_view *view,
         }
     }
     if (!launch->has_failed) {
-        go(launch, DONATE);
+        enter_phase(launch, DONATE);
     }
     return false;
 }
@@ -92,7 +87,7 @@ static bool donate_next(struct launch *launch, const struct scenario_view *view,
     while (launch->index < launch->output_count) {
         struct launch_output *output = &launch->outputs[launch->index++];
         if (output->donor >= launch->input_count ||
-            !is_there(model, launch->inputs[output->donor])) {
+            !has_made(model, launch->inputs[output->donor])) {
             continue;
         }
         const struct block *donor = model_find(model, launch->inputs[output->donor]);
@@ -102,26 +97,26 @@ static bool donate_next(struct launch *launch, const struct scenario_view *view,
             return true;
         }
     }
-    go(launch, EXECUTE);
+    enter_phase(launch, EXECUTE);
     return false;
 }
 
 static bool execute_next(struct launch *launch, const struct scenario_view *view, struct op *op)
 {
-    if (!is_there(view->hosts[launch->host], launch->program)) {
+    if (!has_made(view->hosts[launch->host], launch->program)) {
         launch->has_failed = true;
-        go(launch, RELEASE);
+        enter_phase(launch, RELEASE);
         return false;
     }
     *op = build_delayed(OP_EXECUTE, launch->program, launch->delay_ns);
     op->flags = launch->flags;
     op->group = launch->group;
     launch->event = view->op_number;
-    go(launch, EXECUTED);
+    enter_phase(launch, EXECUTED);
     return true;
 }
 
-static void see_execution(struct launch *launch, const struct model *model)
+static void note_execution(struct launch *launch, const struct model *model)
 {
     const bool executes = model_last_op(model) == launch->event && !model_last_skipped(model) &&
                           model_last_result(model) == TARGET_OK;
@@ -129,19 +124,19 @@ static void see_execution(struct launch *launch, const struct model *model)
         launch->has_failed = true;
         launch->event = OP_NONE;
     }
-    go(launch, executes ? USE_INPUT : RELEASE);
+    enter_phase(launch, executes ? USE_INPUT : RELEASE);
 }
 
 static bool use_input_next(struct launch *launch, const struct model *model, struct op *op)
 {
     while (launch->index < launch->input_count) {
         const uint8_t i = launch->index++;
-        if (is_there(model, launch->inputs[i])) {
+        if (has_made(model, launch->inputs[i])) {
             *op = build_awaiting(OP_USE, launch->inputs[i], launch->event);
             return true;
         }
     }
-    go(launch, USE_OUTPUT);
+    enter_phase(launch, USE_OUTPUT);
     return false;
 }
 
@@ -149,12 +144,12 @@ static bool use_output_next(struct launch *launch, const struct model *model, st
 {
     while (launch->index < launch->output_count) {
         const uint8_t i = launch->index++;
-        if (is_there(model, launch->outputs[i].op)) {
+        if (has_made(model, launch->outputs[i].op)) {
             *op = build_awaiting(OP_USE, launch->outputs[i].op, launch->event);
             return true;
         }
     }
-    go(launch, RELEASE);
+    enter_phase(launch, RELEASE);
     return false;
 }
 
@@ -169,7 +164,7 @@ static bool release_next(struct launch *launch, const struct model *model, struc
             return true;
         }
     }
-    go(launch, launch->has_failed ? DROP : OVER);
+    enter_phase(launch, launch->has_failed ? DROP : OVER);
     return false;
 }
 
@@ -177,13 +172,13 @@ static bool drop_next(struct launch *launch, const struct model *model, struct o
 {
     while (launch->index < launch->output_count) {
         struct launch_output *output = &launch->outputs[launch->index++];
-        if (output->donor == LAUNCH_NOT_DONATED && is_there(model, output->op)) {
+        if (output->donor == LAUNCH_NOT_DONATED && has_made(model, output->op)) {
             *op = build_on(OP_FREE, output->op);
             output->op = OP_NONE;
             return true;
         }
     }
-    go(launch, OVER);
+    enter_phase(launch, OVER);
     return false;
 }
 
@@ -201,7 +196,7 @@ static bool phase_next(struct launch *launch, const struct scenario_view *view, 
     case EXECUTE:
         return execute_next(launch, view, op);
     case EXECUTED:
-        see_execution(launch, model);
+        note_execution(launch, model);
         return false;
     case USE_INPUT:
         return use_input_next(launch, model, op);

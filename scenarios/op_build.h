@@ -6,6 +6,12 @@
 #include "harness/model/model.h"
 #include "harness/op/op.h"
 
+/* Whether op number `ref` made something that the client can still name; false for OP_NONE. */
+static inline bool has_made(const struct model *model, uint32_t ref)
+{
+    return ref != OP_NONE && model_find(model, ref) != NULL;
+}
+
 /* size_bytes may be anything, 0 included: what the target answers is judged, not assumed. */
 static inline struct op build_request(enum op_kind kind, uint64_t size_bytes, uint8_t tag)
 {

@@ -16,7 +16,7 @@ uint32_t op_queue_add(struct op_queue *queue, struct op op)
 }
 
 /* What a name stands for now: an op's number, or OP_NONE for an entry that was dropped. */
-static uint32_t resolved(const struct op_queue *queue, uint32_t name)
+static uint32_t resolve_name(const struct op_queue *queue, uint32_t name)
 {
     if (name == OP_NONE || (name & OP_QUEUE_ENTRY(0)) == 0) {
         return name;
@@ -27,7 +27,7 @@ static uint32_t resolved(const struct op_queue *queue, uint32_t name)
 
 /* Whether the op's references are still there.  An event that is done is gone from no list a
  * scenario can see; such an op acts, and means "at once". */
-static bool can_act(const struct op *op, bool awaited, const struct scenario_view *view)
+static bool may_act(const struct op *op, bool awaited, const struct scenario_view *view)
 {
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
     if (op->host >= view->host_count) {
@@ -46,9 +46,9 @@ bool op_queue_next(struct op_queue *queue, const struct scenario_view *view, str
     while (queue->next < queue->count) {
         struct op candidate = queue->ops[queue->next];
         const bool awaited = candidate.event != OP_NONE;
-        candidate.ref = resolved(queue, candidate.ref);
-        candidate.event = resolved(queue, candidate.event);
-        const bool acts = can_act(&candidate, awaited, view);
+        candidate.ref = resolve_name(queue, candidate.ref);
+        candidate.event = resolve_name(queue, candidate.event);
+        const bool acts = may_act(&candidate, awaited, view);
         queue->numbers[queue->next++] = acts ? view->op_number : OP_NONE;
         if (acts) {
             *op = candidate;

@@ -101,7 +101,7 @@ static bool fill_next(struct race *race, struct random *random, const struct sce
     return true;
 }
 
-static uint64_t delay_of(const struct race *race, struct random *random, uint32_t index)
+static uint64_t draw_delay(const struct race *race, struct random *random, uint32_t index)
 {
     switch ((enum order)race->order) {
     case EARLY:
@@ -153,11 +153,12 @@ static void queue_free(struct race *race, struct random *random, const struct bl
         }
         op_queue_add(&race->queue, build_on(OP_FREE, block->op));
     } else if (race->order == USED) {
-        op_queue_add(&race->queue, build_delayed(OP_USE, block->op, delay_of(race, random, index)));
+        op_queue_add(&race->queue,
+                     build_delayed(OP_USE, block->op, draw_delay(race, random, index)));
         op_queue_add(&race->queue, build_on(OP_FREE, block->op));
     } else {
         op_queue_add(&race->queue,
-                     build_delayed(OP_FREE_AFTER, block->op, delay_of(race, random, index)));
+                     build_delayed(OP_FREE_AFTER, block->op, draw_delay(race, random, index)));
     }
     race->queued_bytes += block->size_bytes;
 }
@@ -180,7 +181,8 @@ static void queue_frees(struct race *race, struct random *random, const struct m
 }
 
 /* Among many blocks to repack a request leaves some room over; see FEW_BLOCKS. */
-static uint64_t roomy(const struct race *race, const struct model *model, uint64_t size_bytes)
+static uint64_t limit_request_size(const struct race *race, const struct model *model,
+                                   uint64_t size_bytes)
 {
     const uint64_t all_bytes = model_free_bytes(model) + race->queued_bytes;
     if (!repacks(model) || model_live_count(model) <= FEW_BLOCKS || size_bytes > all_bytes) {
@@ -210,10 +212,10 @@ static uint64_t draw_request_size(const struct race *race, struct random *random
     }
 }
 
-static uint64_t request_size(const struct race *race, struct random *random,
-                             const struct model *model)
+static uint64_t choose_request_size(const struct race *race, struct random *random,
+                                    const struct model *model)
 {
-    return roomy(race, model, draw_request_size(race, random, model));
+    return limit_request_size(race, model, draw_request_size(race, random, model));
 }
 
 static void queue_requests(struct race *race, struct random *random, const struct model *model)
@@ -221,7 +223,8 @@ static void queue_requests(struct race *race, struct random *random, const struc
     const uint64_t count = random_between(random, 1, 10);
     for (uint64_t i = 0; i < count; i++) {
         const enum op_kind kind = random_chance(random, 1, 3) ? OP_OUTPUT : OP_ALLOC;
-        op_queue_add(&race->queue, build_request(kind, request_size(race, random, model), 1));
+        op_queue_add(&race->queue,
+                     build_request(kind, choose_request_size(race, random, model), 1));
         if (random_chance(random, 1, 3)) {
             op_queue_add(&race->queue,
                          build_advance(random_log_uniform(random, 1, race->delay_ns)));
@@ -240,7 +243,7 @@ static void queue_completions(struct race *race, struct random *random, const st
         op_queue_add(&race->queue, build_on(OP_RELEASE, race->held[--race->held_count]));
         if (random_chance(random, 1, 2)) {
             op_queue_add(&race->queue,
-                         build_request(OP_ALLOC, request_size(race, random, model), 1));
+                         build_request(OP_ALLOC, choose_request_size(race, random, model), 1));
         }
     }
     const size_t pending = model_event_count(model);
@@ -249,13 +252,13 @@ static void queue_completions(struct race *race, struct random *random, const st
         op_queue_add(&race->queue, build_complete(event));
         if (random_chance(random, 1, 3)) {
             op_queue_add(&race->queue,
-                         build_request(OP_ALLOC, request_size(race, random, model), 1));
+                         build_request(OP_ALLOC, choose_request_size(race, random, model), 1));
         }
     }
 }
 
 /* The queue is empty: decides on the next part of the round. */
-static void go_on(struct race *race, struct random *random, const struct model *model)
+static void queue_next_phase(struct race *race, struct random *random, const struct model *model)
 {
     switch ((enum phase)race->phase) {
     case QUEUE:
@@ -279,7 +282,7 @@ static void go_on(struct race *race, struct random *random, const struct model *
     }
 }
 
-static void see_program(struct race *race, const struct model *model)
+static void note_program(struct race *race, const struct model *model)
 {
     race->program = model_program_count(model) == 0 ? OP_NONE : model_program(model, 0)->op;
 }
@@ -296,7 +299,7 @@ static bool race_next(void *state, struct random *random, const struct scenario_
         begin_fill(race, random, model);
         race->is_open = true;
     }
-    see_program(race, model);
+    note_program(race, model);
     for (;;) { /* a round passes through each phase once: fill makes an op, or the device is full */
         if (op_queue_next(&race->queue, view, op)) {
             return true;
@@ -315,7 +318,7 @@ static bool race_next(void *state, struct random *random, const struct scenario_
             }
             begin_fill(race, random, model);
         } else {
-            go_on(race, random, model);
+            queue_next_phase(race, random, model);
         }
     }
 }

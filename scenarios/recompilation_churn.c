@@ -61,8 +61,8 @@ static void begin_job(struct churn *churn, struct random *random, const struct m
 }
 
 /* Any shape gives a new program: images and stacks of all sizes up to the job's largest. */
-static struct op compiled(const struct churn *churn, struct random *random,
-                          const struct model *model)
+static struct op draw_compilation(const struct churn *churn, struct random *random,
+                                  const struct model *model)
 {
     const uint64_t low = whole_granules(model, churn->image_bytes / 64);
     const uint64_t image = random_log_uniform(random, low,
@@ -74,7 +74,7 @@ static struct op compiled(const struct churn *churn, struct random *random,
 }
 
 /* After a refusal the job lets go of something, or just goes on. */
-static void give_way(struct churn *churn, struct random *random, const struct model *model)
+static void queue_retreat(struct churn *churn, struct random *random, const struct model *model)
 {
     const size_t programs = model_program_count(model);
     const size_t buffers = model_live_count(model);
@@ -130,10 +130,10 @@ static void begin_launch(struct churn *churn, struct random *random, const struc
     churn->is_launching = true;
 }
 
-static void compile(struct churn *churn, struct random *random, const struct model *model)
+static void queue_compilation(struct churn *churn, struct random *random, const struct model *model)
 {
     const size_t programs = model_program_count(model);
-    op_queue_add(&churn->queue, compiled(churn, random, model));
+    op_queue_add(&churn->queue, draw_compilation(churn, random, model));
     churn->left--;
     if (programs >= PROGRAM_COUNT_MAX ||
         (!churn->leaks_programs && programs >= churn->program_count)) {
@@ -141,19 +141,19 @@ static void compile(struct churn *churn, struct random *random, const struct mod
     }
 }
 
-static void go_on(struct churn *churn, struct random *random, const struct model *model)
+static void queue_next_ops(struct churn *churn, struct random *random, const struct model *model)
 {
     const size_t buffers = model_live_count(model);
     const bool was_refused = model_last_result(model) == TARGET_NO_MEMORY;
     if (was_refused && random_chance(random, 1, 2)) {
-        give_way(churn, random, model);
+        queue_retreat(churn, random, model);
         return;
     }
     const uint32_t weights[] = {4, model_program_count(model) > 0 ? 5 : 0,
                                 buffers > churn->input_count ? 4 : 0, 2, 1};
     switch (random_weighted(random, weights, 5)) {
     case 0:
-        compile(churn, random, model);
+        queue_compilation(churn, random, model);
         break;
     case 1:
         begin_launch(churn, random, model);
@@ -199,7 +199,7 @@ static bool churn_next(void *state, struct random *random, const struct scenario
         } else if (churn->left == 0) {
             churn->clears = true;
         } else {
-            go_on(churn, random, model);
+            queue_next_ops(churn, random, model);
         }
     }
 }

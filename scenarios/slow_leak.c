@@ -67,7 +67,7 @@ static void leak_begin(void *state, struct random *random, struct setup *setup,
 
 /* The caches take up to half of the device, a batch up to a quarter; the leak takes the rest, and
  * reaches it in the last tenth of the run or not quite. */
-static void open_job(struct leak *leak, struct random *random, const struct model *model)
+static void begin_job(struct leak *leak, struct random *random, const struct model *model)
 {
     leak->is_open = true;
     leak->step_count = (uint32_t)random_between(random, STEP_COUNT_MIN, STEP_COUNT_MAX);
@@ -90,7 +90,7 @@ static void open_job(struct leak *leak, struct random *random, const struct mode
     leak->delay_ns = random_log_uniform(random, 1000, 1000000);
 }
 
-static void see_cache(struct leak *leak, const struct model *model)
+static void note_cache(struct leak *leak, const struct model *model)
 {
     if (leak->asked != OP_NONE && model_find(model, leak->asked) != NULL) {
         struct cache *cache = &leak->caches[leak->asked_cache];
@@ -143,10 +143,10 @@ static bool leak_next(void *state, struct random *random, const struct scenario_
     struct leak *leak = state;
     const struct model *model = view->hosts[0];
     if (!leak->is_open) {
-        open_job(leak, random, model);
+        begin_job(leak, random, model);
     }
     leak->refusals += view->op_number > 0 && model_last_result(model) == TARGET_NO_MEMORY;
-    see_cache(leak, model);
+    note_cache(leak, model);
     if (op_queue_next(&leak->queue, view, op)) {
         return true;
     }

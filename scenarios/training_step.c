@@ -93,11 +93,6 @@ static void begin_job(struct training *training, struct random *random, const st
     training->phase = RESTORE;
 }
 
-static bool is_there(const struct model *model, uint32_t ref)
-{
-    return ref != OP_NONE && model_find(model, ref) != NULL;
-}
-
 /* Loads a checkpoint: for each parameter a copy from storage lives beside it for a moment, and
  * leaves a layout that a fresh job does not have (marin#7115). */
 static bool restore_next(struct training *training, struct random *random,
@@ -105,7 +100,7 @@ static bool restore_next(struct training *training, struct random *random,
 {
     const struct model *model = view->hosts[0];
     for (int i = 0; i < training->parameter_count; i++) {
-        if (!is_there(model, training->parameters[i])) {
+        if (!has_made(model, training->parameters[i])) {
             if (training->asked == (uint32_t)i) { /* refused: this job cannot start */
                 training->phase = CLEAR;
                 return false;
@@ -136,7 +131,7 @@ static bool load_next(struct training *training, const struct scenario_view *vie
         return false;
     }
     for (uint32_t i = 0; i < 2; i++) {
-        if (is_there(model, training->programs[i])) {
+        if (has_made(model, training->programs[i])) {
             continue;
         }
         if (training->asked == i) {
@@ -162,7 +157,7 @@ static bool batch_next(struct training *training, const struct scenario_view *vi
     return true;
 }
 
-static struct launch_output output(uint64_t size_bytes, uint8_t tag, uint8_t donor)
+static struct launch_output make_output(uint64_t size_bytes, uint8_t tag, uint8_t donor)
 {
     return (struct launch_output){
         .size_bytes = size_bytes, .op = OP_NONE, .tag = tag, .donor = donor};
@@ -187,17 +182,17 @@ static void begin_launch(struct training *training, struct random *random,
             const struct block *parameter = model_find(model, training->parameters[i]);
             const uint64_t bytes = parameter == NULL ? training->parameter_bytes
                                                      : parameter->requested_bytes;
-            launch->outputs[launch->output_count++] = output(
+            launch->outputs[launch->output_count++] = make_output(
                 bytes, TAG_PARAMETERS, training->donates ? i : LAUNCH_NOT_DONATED);
         }
     }
-    if (is_there(model, training->batch)) {
+    if (has_made(model, training->batch)) {
         launch->inputs[launch->input_count++] = training->batch;
     }
-    launch->outputs[launch->output_count++] = output(training->loss_bytes, TAG_LOSS,
-                                                     LAUNCH_NOT_DONATED);
-    launch->outputs[launch->output_count++] = output(training->activation_bytes, TAG_ACTIVATIONS,
-                                                     LAUNCH_NOT_DONATED);
+    launch->outputs[launch->output_count++] = make_output(training->loss_bytes, TAG_LOSS,
+                                                          LAUNCH_NOT_DONATED);
+    launch->outputs[launch->output_count++] = make_output(training->activation_bytes,
+                                                          TAG_ACTIVATIONS, LAUNCH_NOT_DONATED);
     launch_begin(launch);
     training->phase = LAUNCH;
 }
@@ -218,11 +213,11 @@ static void keep_loss(struct training *training, uint32_t loss)
 }
 
 /* The new parameters take the old ones' place. */
-static void take_parameters(struct training *training, const struct model *model)
+static void replace_parameters(struct training *training, const struct model *model)
 {
     const struct launch *launch = &training->launch;
     for (uint8_t i = 0; i < training->parameter_count && !training->is_evaluation; i++) {
-        if (!is_there(model, launch->outputs[i].op)) {
+        if (!has_made(model, launch->outputs[i].op)) {
             continue;
         }
         if (launch->outputs[i].donor == LAUNCH_NOT_DONATED) {
@@ -236,7 +231,7 @@ static void take_parameters(struct training *training, const struct model *model
 static void end_step(struct training *training, struct random *random, const struct model *model)
 {
     const struct launch *launch = &training->launch;
-    take_parameters(training, model);
+    replace_parameters(training, model);
     if (!launch->has_failed) {
         keep_loss(training, launch->outputs[launch->output_count - 2].op);
         op_queue_add(&training->queue,
@@ -279,7 +274,7 @@ static void after_step(struct training *training, struct random *random, const s
                                                                training->activation_bytes / 8);
     }
     for (uint8_t i = 0; i < training->parameter_count; i++) {
-        if (!is_there(model, training->parameters[i])) {
+        if (!has_made(model, training->parameters[i])) {
             training->phase = CLEAR;
         }
     }
