@@ -1,6 +1,6 @@
-#include "scenarios/clear.h"
+#include "scenarios/private/clear.h"
 
-#include "scenarios/op_build.h"
+#include "scenarios/private/op_build.h"
 
 bool clear_next(const struct scenario_view *view, uint8_t host, bool keep_programs, struct op *op)
 {

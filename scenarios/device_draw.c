@@ -1,4 +1,4 @@
-#include "scenarios/device_draw.h"
+#include "scenarios/private/device_draw.h"
 
 #include "harness/base/check.h"
 

@@ -1,7 +1,7 @@
-#include "scenarios/eviction_cases.h"
+#include "scenarios/private/eviction_cases.h"
 
-#include "scenarios/device_part.h"
-#include "scenarios/op_build.h"
+#include "scenarios/private/device_part.h"
+#include "scenarios/private/op_build.h"
 
 enum { EXECUTION_NS = 1000000 };
 

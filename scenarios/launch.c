@@ -1,7 +1,7 @@
-#include "scenarios/launch.h"
+#include "scenarios/private/launch.h"
 
 #include "harness/base/check.h"
-#include "scenarios/op_build.h"
+#include "scenarios/private/op_build.h"
 
 enum phase { HOLD, OUTPUT, DONATE, EXECUTE, EXECUTED, USE_INPUT, USE_OUTPUT, RELEASE, DROP, OVER };
 

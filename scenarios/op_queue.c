@@ -1,4 +1,4 @@
-#include "scenarios/op_queue.h"
+#include "scenarios/private/op_queue.h"
 
 void op_queue_clear(struct op_queue *queue)
 {

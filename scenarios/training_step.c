@@ -1,12 +1,12 @@
 #include "scenarios/scenarios.h"
 
 #include "harness/generate/generate.h"
-#include "scenarios/clear.h"
-#include "scenarios/device_draw.h"
-#include "scenarios/device_part.h"
-#include "scenarios/launch.h"
-#include "scenarios/op_build.h"
-#include "scenarios/op_queue.h"
+#include "scenarios/private/clear.h"
+#include "scenarios/private/device_draw.h"
+#include "scenarios/private/device_part.h"
+#include "scenarios/private/launch.h"
+#include "scenarios/private/op_build.h"
+#include "scenarios/private/op_queue.h"
 
 #include <assert.h>
 

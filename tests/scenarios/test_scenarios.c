@@ -2,7 +2,7 @@
  * there to show. */
 #include "harness/run/run.h"
 #include "harness/trial/trial_run.h"
-#include "scenarios/eviction_cases.h"
+#include "scenarios/private/eviction_cases.h"
 #include "scenarios/scenarios.h"
 #include "targets/targets.h"
 #include "tests/helpers/suite.h"

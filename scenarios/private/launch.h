@@ -3,8 +3,8 @@
  * use until its event, release the holds.  When any step is refused all of it is dropped: holds are
  * released and the outputs freed. Source: openxla xla/pjrt/common_pjrt_client.cc and
  * abstract_tracked_device_buffer.h. */
-#ifndef SCENARIOS_LAUNCH_H
-#define SCENARIOS_LAUNCH_H
+#ifndef SCENARIOS_PRIVATE_LAUNCH_H
+#define SCENARIOS_PRIVATE_LAUNCH_H
 
 #include "harness/generate/scenario.h"
 

@@ -1,6 +1,6 @@
 /* Sizes as parts of the device, in whole granules, so that one scenario fits 64 KiB and 96 GiB. */
-#ifndef SCENARIOS_DEVICE_PART_H
-#define SCENARIOS_DEVICE_PART_H
+#ifndef SCENARIOS_PRIVATE_DEVICE_PART_H
+#define SCENARIOS_PRIVATE_DEVICE_PART_H
 
 #include "harness/model/model.h"
 

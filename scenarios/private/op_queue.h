@@ -1,8 +1,8 @@
 /* A short list of ops that a scenario has decided on and hands out one by one.  An entry may name
  * what an earlier entry makes; an entry whose block, program or event never came to be is dropped,
  * not emitted. */
-#ifndef SCENARIOS_OP_QUEUE_H
-#define SCENARIOS_OP_QUEUE_H
+#ifndef SCENARIOS_PRIVATE_OP_QUEUE_H
+#define SCENARIOS_PRIVATE_OP_QUEUE_H
 
 #include "harness/generate/scenario.h"
 

@@ -3,11 +3,11 @@
  * here a request meets a full device and a loaded program must go.  A pinned object is a program
  * that executes, or a held buffer. Source: Linux, drivers/gpu/drm/ttm/tests/ttm_bo_validate_test.c,
  * the tests named *_evict and *_gutting. */
-#ifndef SCENARIOS_EVICTION_CASES_H
-#define SCENARIOS_EVICTION_CASES_H
+#ifndef SCENARIOS_PRIVATE_EVICTION_CASES_H
+#define SCENARIOS_PRIVATE_EVICTION_CASES_H
 
 #include "harness/base/random.h"
-#include "scenarios/op_queue.h"
+#include "scenarios/private/op_queue.h"
 
 struct eviction_case {
     const char *name; /* the kernel test's, without its prefix */

@@ -1,7 +1,7 @@
 /* One line per op that a scenario makes: op_make with the fields of that kind filled in.  The host
  * is set by whoever emits the op. */
-#ifndef SCENARIOS_OP_BUILD_H
-#define SCENARIOS_OP_BUILD_H
+#ifndef SCENARIOS_PRIVATE_OP_BUILD_H
+#define SCENARIOS_PRIVATE_OP_BUILD_H
 
 #include "harness/model/model.h"
 #include "harness/op/op.h"

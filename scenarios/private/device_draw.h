@@ -1,7 +1,7 @@
 /* The device and the allocator's settings, drawn anew for each trial: a fault that needs one
  * capacity, granule, contract or order is found only by runs that have it. */
-#ifndef SCENARIOS_DEVICE_DRAW_H
-#define SCENARIOS_DEVICE_DRAW_H
+#ifndef SCENARIOS_PRIVATE_DEVICE_DRAW_H
+#define SCENARIOS_PRIVATE_DEVICE_DRAW_H
 
 #include "harness/base/random.h"
 #include "harness/op/setup.h"

@@ -1,7 +1,7 @@
 /* Takes a host back to an empty device, op by op: what a process does when it restarts after an
  * error. */
-#ifndef SCENARIOS_CLEAR_H
-#define SCENARIOS_CLEAR_H
+#ifndef SCENARIOS_PRIVATE_CLEAR_H
+#define SCENARIOS_PRIVATE_CLEAR_H
 
 #include "harness/generate/scenario.h"
 
