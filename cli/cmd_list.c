@@ -9,8 +9,8 @@
 #include "reports/json_lines.h"
 #include "reports/table.h"
 #include "scenarios/scenarios.h"
-#include "targets/races.h"
 #include "targets/targets.h"
+#include "targets/threaded/races.h"
 
 #include <dirent.h>
 #include <stdlib.h>

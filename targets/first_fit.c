@@ -1,8 +1,8 @@
 /* What a naive allocator does: the highest hole that fits, no mitigation of any kind.  It keeps the
  * contract `none`; the options defrag, drains and evicts change only what it declares, so that a
  * harness can be seen to catch a lie. */
-#include "targets/first_fit_heap.h"
-#include "targets/option.h"
+#include "targets/private/first_fit_heap.h"
+#include "targets/private/option.h"
 #include "targets/targets.h"
 
 #include "harness/base/size.h"

@@ -1,4 +1,4 @@
-#include "targets/first_fit_heap.h"
+#include "targets/private/first_fit_heap.h"
 
 static void host_free(struct first_fit_heap *heap, void *memory, size_t bytes)
 {

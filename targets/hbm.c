@@ -1,5 +1,5 @@
 /* libhbm behind the harness's table of calls.  It adds nothing: each call is one call of libhbm. */
-#include "targets/option.h"
+#include "targets/private/option.h"
 #include "targets/targets.h"
 
 #include "allocator/hbm.h"

@@ -5,7 +5,7 @@
  * sizes above the slot (out of memory, though the device has room: such a run is rightly called
  * premature), and counting the largest hole, which is exact only when nothing or everything is in
  * use: run it without `report` ops. */
-#include "targets/option.h"
+#include "targets/private/option.h"
 #include "targets/targets.h"
 
 #include <stdio.h>

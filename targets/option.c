@@ -1,4 +1,4 @@
-#include "targets/option.h"
+#include "targets/private/option.h"
 
 #include "harness/base/size.h"
 

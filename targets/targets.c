@@ -1,7 +1,7 @@
 #include "targets/targets.h"
 
-#include "targets/plants.h"
-#include "targets/races.h"
+#include "targets/plants/plants.h"
+#include "targets/threaded/races.h"
 
 #include <string.h>
 

@@ -8,7 +8,8 @@
 /* Ends with NULL.  Adding a target is one file and one line in targets.c. */
 extern const struct target *const targets[];
 
-/* The target of that name, one with a race (targets/races.h) included; NULL when there is none. */
+/* The target of that name, one with a race (targets/threaded/races.h) included; NULL when there is
+ * none. */
 const struct target *target_find(const char *name);
 
 /* The rows of the table. */

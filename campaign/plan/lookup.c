@@ -5,8 +5,8 @@
 #include "harness/op/ops_file.h"
 #include "scenarios/scenarios.h"
 #include "targets/plugin.h"
-#include "targets/races.h"
 #include "targets/targets.h"
+#include "targets/threaded/races.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* The target threaded and its races under one name, exported from a plug-in: the option race says
  * which of them. */
-#include "targets/option.h"
-#include "targets/races.h"
+#include "targets/private/option.h"
 #include "targets/targets.h"
-#include "targets/threaded.h"
+#include "targets/threaded/calls.h"
+#include "targets/threaded/races.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,8 +7,8 @@
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/trial.h"
-#include "targets/races.h"
 #include "targets/targets.h"
+#include "targets/threaded/races.h"
 #include "tests/helpers/races.h"
 
 #include <stdio.h>

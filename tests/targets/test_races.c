@@ -6,8 +6,8 @@
 #include "harness/shrink/shrink.h"
 #include "harness/shrink/signature.h"
 #include "harness/trial/trial_run.h"
-#include "targets/races.h"
 #include "targets/targets.h"
+#include "targets/threaded/races.h"
 #include "tests/helpers/races.h"
 #include "tests/helpers/suite.h"
 

@@ -1,0 +1,129 @@
+#include "targets/plants/private/answers.h"
+
+static uint64_t align_of(const struct plant *plant, const struct target_request *request)
+{
+    const uint64_t granule = plant->contract.granule_bytes;
+    return request->align_bytes > granule ? request->align_bytes : granule;
+}
+
+/* Whether a block that may be used now begins at address. */
+static bool live_block_begins_at(struct plant *plant, uint64_t address)
+{
+    struct target_block at = {0};
+    for (size_t i = 0; i < plant->block_count; i++) {
+        if (plant_inner_locate(plant, plant->blocks[i].handle, &at) && at.address == address) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A hole's end rounded up on insertion: the block placed at its top laps over the neighbour above
+ * by one unit (both first fixes of sebbbi/OffsetAllocator pull 11). */
+static enum target_result alloc_overlapping(struct plant *plant,
+                                            const struct target_request *request,
+                                            struct target_block *block)
+{
+    const enum target_result result = plant_inner_alloc(plant, request, block);
+    if (result == TARGET_OK && live_block_begins_at(plant, block->address + block->size_bytes) &&
+        block->address + block->size_bytes + align_of(plant, request) <= plant->capacity_bytes &&
+        plant_strikes(plant, 7)) {
+        block->address += align_of(plant, request);
+    }
+    return result;
+}
+const struct plant_defect defect_overlap = {.alloc = alloc_overlapping};
+
+/* The end of the device is tested with <= where < was meant (mattconte/tlsf#9): one unit too far.
+ */
+static enum target_result alloc_outside(struct plant *plant, const struct target_request *request,
+                                        struct target_block *block)
+{
+    const enum target_result result = plant_inner_alloc(plant, request, block);
+    if (result == TARGET_OK && plant_strikes(plant, 7)) {
+        block->address = plant->capacity_bytes - block->size_bytes + plant->contract.granule_bytes;
+    }
+    return result;
+}
+const struct plant_defect defect_outside = {.alloc = alloc_outside};
+
+/* Alignments are dropped now and then (mattconte/tlsf#36: the slow path loses them); and where none
+ * is asked for, the address is now and then that behind a header of half a granule (rapidsai/rmm
+ * pull 2003). */
+static enum target_result alloc_misaligned(struct plant *plant,
+                                           const struct target_request *request,
+                                           struct target_block *block)
+{
+    struct target_request bent = *request;
+    const uint64_t granule = plant->contract.granule_bytes;
+    const uint64_t align = request->align_bytes;
+    if (align > granule && (align & (align - 1)) == 0 && plant_strikes(plant, 2)) {
+        bent.align_bytes = 0;
+    }
+    const enum target_result result = plant_inner_alloc(plant, &bent, block);
+    if (result == TARGET_OK && align <= granule && block->address >= granule &&
+        plant_strikes(plant, 101)) {
+        block->address -= granule / 2;
+    }
+    return result;
+}
+const struct plant_defect defect_misaligned = {.alloc = alloc_misaligned};
+
+/* Bytes become granules by rounding down (jemalloc#241: a smaller chunk is handed out). */
+static enum target_result alloc_too_small(struct plant *plant, const struct target_request *request,
+                                          struct target_block *block)
+{
+    const enum target_result result = plant_inner_alloc(plant, request, block);
+    const uint64_t granule = plant->contract.granule_bytes;
+    if (result == TARGET_OK && request->size_bytes > granule && plant_strikes(plant, 7)) {
+        block->size_bytes = (request->size_bytes - 1) / granule * granule;
+    }
+    return result;
+}
+const struct plant_defect defect_too_small = {.alloc = alloc_too_small};
+
+/* The place of a queued free is on the free list although the device still writes there
+ * (pytorch#196258: the wait went to another queue). */
+static enum target_result alloc_reusing_early(struct plant *plant,
+                                              const struct target_request *request,
+                                              struct target_block *block)
+{
+    const enum target_result result = plant_inner_alloc(plant, request, block);
+    for (size_t i = 0; result == TARGET_OK && i < plant->dying_count; i++) {
+        const struct plant_dying *dying = &plant->dying[i];
+        if (plant_is_pending(plant, dying->event) && dying->size_bytes >= block->size_bytes &&
+            dying->address % align_of(plant, request) == 0 && plant_strikes(plant, 3)) {
+            block->address = dying->address;
+            break;
+        }
+    }
+    return result;
+}
+const struct plant_defect defect_reused_early = {.alloc = alloc_reusing_early};
+
+/* Handles count from 0, which callers take for none: the table's first entry is one like any other.
+ */
+static enum target_result alloc_without_handle(struct plant *plant,
+                                               const struct target_request *request,
+                                               struct target_block *block)
+{
+    const enum target_result result = plant_inner_alloc(plant, request, block);
+    if (result == TARGET_OK && plant_strikes(plant, 7)) {
+        block->handle = 0;
+    }
+    return result;
+}
+const struct plant_defect defect_handle = {.alloc = alloc_without_handle};
+
+/* A size that can never be is called out of memory: whoever retries on that retries for ever
+ * (microsoft/mimalloc#876 and google/tcmalloc commit 8580c68 let such sizes into the arithmetic).
+ */
+static enum target_result alloc_without_judgement(struct plant *plant,
+                                                  const struct target_request *request,
+                                                  struct target_block *block)
+{
+    const enum target_result result = plant_inner_alloc(plant, request, block);
+    return result == TARGET_INVALID && plant_strikes(plant, 2) ? plant_refuse(plant, request)
+                                                               : result;
+}
+const struct plant_defect defect_status = {.alloc = alloc_without_judgement};

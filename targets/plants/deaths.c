@@ -1,0 +1,211 @@
+#include "targets/plants/private/deaths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the process ends --- */
+
+/* Address of a field of a struct that is not there: no page, in any process. */
+static void write_through(uintptr_t base)
+{
+    volatile uintptr_t address = base + 64; /* volatile: compilers warn of what they can see */
+    *(volatile char *)address = 1;
+}
+
+/* A table of moves has room for two in a row; the third is written through what lies behind it. */
+static enum device_result copy_crashing(struct plant *plant, uint64_t from, uint64_t to,
+                                        uint64_t bytes)
+{
+    if (plant->call.copy_count == 2) {
+        write_through(0);
+    }
+    return plant->device.copy(plant->device.context, from, to, bytes);
+}
+const struct plant_defect defect_crash_segv = {.copy = copy_crashing};
+
+/* An assertion of the allocator's own that is wrong: it says that no request fails twice. */
+static enum target_result alloc_aborting(struct plant *plant, const struct target_request *request,
+                                         struct target_block *block)
+{
+    const enum target_result result = plant_inner_alloc(plant, request, block);
+    if (result == TARGET_NO_MEMORY && plant_strikes(plant, 2)) {
+        abort();
+    }
+    return result;
+}
+const struct plant_defect defect_crash_abort = {.alloc = alloc_aborting};
+
+/* What cannot go on ends the process (absl's LOG(FATAL) in the middle of a library). */
+static enum target_result free_exiting(struct plant *plant, uint64_t handle, uint64_t event)
+{
+    if (plant_is_pending(plant, event) && plant->dying_count >= 2) {
+        exit(3);
+    }
+    return plant_inner_free(plant, handle, event);
+}
+const struct plant_defect defect_crash_exit = {.free = free_exiting};
+
+/* Memory of the host is never refused, until it is. */
+static enum target_result alloc_unchecked(struct plant *plant, const struct target_request *request,
+                                          struct target_block *block)
+{
+    const size_t bytes = 128;
+    void *note = plant->device.host_alloc(plant->device.context, bytes);
+    write_through((uintptr_t)note);
+    plant->device.host_free(plant->device.context, note, bytes);
+    return plant_inner_alloc(plant, request, block);
+}
+const struct plant_defect defect_crash_host_refused = {.alloc = alloc_unchecked};
+
+/* --- the process does not end --- */
+
+/* A list of what is dying becomes a ring: whoever walks it never comes to its end, and asks the
+ * device for nothing meanwhile. */
+static enum target_result free_spinning(struct plant *plant, uint64_t handle, uint64_t event)
+{
+    volatile size_t at = 0;
+    while (plant_is_pending(plant, event) && plant->dying_count >= 3) {
+        at = (at + 1) % plant->dying_count;
+    }
+    return plant_inner_free(plant, handle, event);
+}
+const struct plant_defect defect_hang_spin = {.free = free_spinning};
+
+/* --- memory of the host --- */
+
+/* A row for each of the blocks, and one more written than there is room for. */
+static enum target_result alloc_overrunning(struct plant *plant,
+                                            const struct target_request *request,
+                                            struct target_block *block)
+{
+    const size_t bytes = plant->block_count * sizeof(uint64_t);
+    uint64_t *rows = bytes == 0 ? NULL : plant->device.host_alloc(plant->device.context, bytes);
+    for (size_t i = 0; rows != NULL && i <= plant->block_count; i++) {
+        ((volatile uint64_t *)rows)[i] = i;
+    }
+    plant->device.host_free(plant->device.context, rows, bytes);
+    return plant_inner_alloc(plant, request, block);
+}
+const struct plant_defect defect_overrun = {.alloc = alloc_overrunning};
+
+/* The way out of a failed request does not free its notes, which nobody counts. */
+static void leak_notes(struct plant *plant, enum target_result result)
+{
+    char *notes = malloc(sizeof plant->kept);
+    if (notes != NULL) {
+        (void)memset(notes, (int)result, sizeof plant->kept);
+    }
+    void *volatile lost = notes;
+    (void)lost;
+}
+const struct plant_defect defect_host_memory_leak = {.failed = leak_notes};
+
+/* Each request leaves a page of history; it is given back, in the end. */
+enum { PAGE_BYTES = 64 << 10 };
+struct page {
+    struct page *next;
+};
+
+static enum target_result alloc_with_history(struct plant *plant,
+                                             const struct target_request *request,
+                                             struct target_block *block)
+{
+    struct page *page = plant->device.host_alloc(plant->device.context, PAGE_BYTES);
+    if (page != NULL) {
+        page->next = plant->pages;
+        plant->pages = page;
+    }
+    return plant_inner_alloc(plant, request, block);
+}
+
+static void close_history(struct plant *plant)
+{
+    for (struct page *page = plant->pages; page != NULL;) {
+        struct page *next = page->next;
+        plant->device.host_free(plant->device.context, page, PAGE_BYTES);
+        page = next;
+    }
+}
+const struct plant_defect defect_host_memory_grow = {.alloc = alloc_with_history,
+                                                     .close = close_history};
+
+/* --- contents --- */
+
+/* A copy rounds its length up, and the block above loses its first unit. */
+static enum device_result copy_scribbling(struct plant *plant, uint64_t from, uint64_t to,
+                                          uint64_t bytes)
+{
+    const uint64_t granule = plant->contract.granule_bytes;
+    const uint64_t end = (from > to ? from : to) + bytes;
+    const bool is_longer = end + granule <= plant->capacity_bytes && plant_strikes(plant, 3);
+    return plant->device.copy(plant->device.context, from, to, is_longer ? bytes + granule : bytes);
+}
+const struct plant_defect defect_contents_scribble = {.copy = copy_scribbling};
+
+/* A copy that the device refused is taken for one that was done. */
+static enum device_result copy_trusting(struct plant *plant, uint64_t from, uint64_t to,
+                                        uint64_t bytes)
+{
+    (void)plant->device.copy(plant->device.context, from, to, bytes);
+    return DEVICE_OK;
+}
+const struct plant_defect defect_contents_lost_copy = {.copy = copy_trusting};
+
+/* --- what a refusal leaves behind --- */
+
+/* The counter goes up before the call and comes down only when it succeeds. */
+static void keep_counted(struct plant *plant, enum target_result result)
+{
+    if (result == TARGET_FAILED) {
+        plant->amount += plant->contract.granule_bytes;
+    }
+}
+
+static void stats_counted(struct plant *plant, struct target_stats *stats)
+{
+    stats->bytes_in_use += plant->amount;
+}
+const struct plant_defect defect_counters_failed = {.failed = keep_counted, .stats = stats_counted};
+
+/* The upper half of an image counts as free before the device has said that the program is off. */
+static enum device_result unload_half(struct plant *plant, uint64_t program)
+{
+    const enum device_result result = plant->device.unload(plant->device.context, program);
+    if (result == DEVICE_REFUSED || result == DEVICE_PARTIAL) {
+        plant->latched = true;
+        plant->amount = program;
+    }
+    return result;
+}
+
+static bool find_half(struct plant *plant, struct target_block *image)
+{
+    for (size_t i = 0; plant->latched && i < plant->block_count; i++) {
+        const struct plant_block *block = &plant->blocks[i];
+        if (block->is_program && block->program.id == plant->amount) {
+            return plant_inner_locate(plant, block->handle, image);
+        }
+    }
+    return false;
+}
+
+static enum target_result alloc_in_half(struct plant *plant, const struct target_request *request,
+                                        struct target_block *block)
+{
+    struct target_block image = {0};
+    const enum target_result result = plant_inner_alloc(plant, request, block);
+    if (result != TARGET_OK || !find_half(plant, &image)) {
+        return result;
+    }
+    const uint64_t align = request->align_bytes > plant->contract.granule_bytes
+                               ? request->align_bytes
+                               : plant->contract.granule_bytes;
+    const uint64_t half = (image.address + image.size_bytes / 2 + align - 1) / align * align;
+    if (half < image.address + image.size_bytes &&
+        half + block->size_bytes <= plant->capacity_bytes) {
+        block->address = half;
+    }
+    return result;
+}
+const struct plant_defect defect_overlap_half_unload = {.alloc = alloc_in_half,
+                                                        .unload = unload_half};

@@ -1,0 +1,146 @@
+#include "targets/plants/private/numbers.h"
+
+#include "targets/targets.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- counters --- */
+
+/* What is taken off on a free is now and then one unit less than what was added (microsoft/mimalloc
+ * commit 9a35bca: the sizes of both sides differ). */
+static enum target_result free_drifting(struct plant *plant, uint64_t handle, uint64_t event)
+{
+    const enum target_result result = plant_inner_free(plant, handle, event);
+    if (result == TARGET_OK && plant_strikes(plant, 11)) {
+        plant->amount += plant->contract.granule_bytes;
+    }
+    return result;
+}
+
+static void stats_drifted(struct plant *plant, struct target_stats *stats)
+{
+    stats->bytes_in_use += plant->amount;
+}
+const struct plant_defect defect_counters = {.free = free_drifting, .stats = stats_drifted};
+
+/* --- texts --- */
+
+/* The error of an earlier request sticks and is reported for a later one (pytorch pull 13751). */
+static void message_sticks(struct plant *plant, enum target_result result)
+{
+    if (result != TARGET_NO_MEMORY) {
+        return;
+    }
+    const char *text = target_hbm.message(plant->inner);
+    if (plant->kept[0] != '\0' && strcmp(plant->kept, text) != 0 && plant_strikes(plant, 3)) {
+        (void)snprintf(plant->message, PLANT_MESSAGE_BYTES, "%s", plant->kept);
+    }
+    (void)snprintf(plant->kept, PLANT_MESSAGE_BYTES, "%s", text);
+}
+const struct plant_defect defect_message = {.failed = message_sticks};
+
+/* Rows on their way, each kept until the next one shows that it was not the last. */
+struct late_row {
+    void (*row)(void *context, const struct target_row *row);
+    void *context;
+    struct target_row kept;
+    bool has_kept;
+    uint64_t passed_count;
+};
+
+static void pass_late(void *context, const struct target_row *row)
+{
+    struct late_row *late = context;
+    if (late->has_kept) {
+        late->row(late->context, &late->kept);
+        late->passed_count++;
+    }
+    late->kept = *row;
+    late->has_kept = true;
+}
+
+/* The loop over the blocks ends one early, unless there is only one: the smallest block is missing.
+ */
+static void report_without_last(struct plant *plant,
+                                void (*row)(void *context, const struct target_row *row),
+                                void *context)
+{
+    struct late_row late = {.row = row, .context = context};
+    target_hbm.report(plant->inner, pass_late, &late);
+    if (late.has_kept && late.passed_count == 0) {
+        row(context, &late.kept);
+    }
+}
+const struct plant_defect defect_report = {.report = report_without_last};
+
+/* --- what is given back --- */
+
+/* The last merge does not happen: the whole heap is free, in two holes (GPUOpen
+ * VulkanMemoryAllocator commit e821342: a small gap is not put back). */
+static void stats_with_gap(struct plant *plant, struct target_stats *stats)
+{
+    const uint64_t granule = plant->contract.granule_bytes;
+    if (stats->num_allocs == 0 && stats->bytes_reserved == 0 && !plant->call.has_failed &&
+        plant->capacity_bytes > granule) {
+        stats->largest_free_block_bytes -= granule;
+    }
+}
+const struct plant_defect defect_not_coalesced = {.stats = stats_with_gap};
+
+enum { HOST_HEADER_BYTES = 16 };
+
+/* Host memory is given back without its header (pytorch#188008: what was taken and what is given
+ * back have different sizes). */
+static size_t host_free_bytes(struct plant *plant, size_t bytes)
+{
+    return bytes > HOST_HEADER_BYTES && plant_strikes(plant, 3) ? bytes - HOST_HEADER_BYTES : bytes;
+}
+const struct plant_defect defect_host_memory = {.host_free_bytes = host_free_bytes};
+
+/* --- the same answer twice --- */
+
+/* Every second host was set up without draining: it keeps its own contract, but answers depend on
+ * how late its device is (the skew of an SPMD job). */
+static bool is_odd_one(const struct plant *plant)
+{
+    return plant->coordinate[0] % 2 == 1;
+}
+
+static enum device_result wait_on_even_hosts(struct plant *plant, uint64_t event)
+{
+    return is_odd_one(plant) ? DEVICE_LOST : plant->device.event_wait(plant->device.context, event);
+}
+
+static void declare_drains(struct plant *plant, struct target_contract *contract)
+{
+    contract->drains = contract->drains && !is_odd_one(plant);
+}
+const struct plant_defect defect_spmd = {.declare = declare_drains,
+                                         .event_wait = wait_on_even_hosts};
+
+/* Requests of the whole process, all instances together: what no instance should depend on. */
+static atomic_uint_least64_t process_request_count;
+
+/* Bits that do not repeat with any short period. */
+static uint64_t scramble(uint64_t value)
+{
+    value *= UINT64_C(0x9E3779B97F4A7C15);
+    return value ^ (value >> 29);
+}
+
+/* Now and then a request waits for the newest queued free first; when, depends on how many requests
+ * other instances have seen (a static counter that outlives the allocator: rapidsai/rmm commit
+ * 1d039ff). */
+static enum target_result alloc_by_mood(struct plant *plant, const struct target_request *request,
+                                        struct target_block *block)
+{
+    const uint64_t count = atomic_fetch_add(&process_request_count, 1);
+    if (scramble(count) % 3 == 0 && plant->dying_count > 0) {
+        (void)plant->device.event_wait(plant->device.context,
+                                       plant->dying[plant->dying_count - 1].event);
+    }
+    return plant_inner_alloc(plant, request, block);
+}
+const struct plant_defect defect_replay = {.alloc = alloc_by_mood};

@@ -1,0 +1,172 @@
+/* Planted defects: libhbm, made to break one promise.  A plant is a wrapper that stands between the
+ * harness and an instance of the target hbm, and between that instance and the device, and bends
+ * one thing that passes through: an answer, a device call, a counter.  How real allocators came to
+ * do the same is said at each defect (targets/plants/).  Defects are deterministic: they count
+ * cases, never time or addresses. */
+#ifndef TARGETS_PLANTS_PRIVATE_PLANT_H
+#define TARGETS_PLANTS_PRIVATE_PLANT_H
+
+#include "harness/target.h"
+
+enum { PLANT_MESSAGE_BYTES = 1024, PLANT_FORGOTTEN_USE_COUNT = 8 };
+
+/* What the wrapper knows of a block or program that the client can name. */
+struct plant_block {
+    uint64_t handle; /* the wrapper names programs itself, so that one can be loaded anew behind its
+                        name */
+    uint64_t event;  /* the latest use or execution; 0 = none */
+    bool is_program;
+    uint64_t inner; /* programs: libhbm's name; 0 = libhbm does not know it, see plant_evict */
+    struct target_program program;
+    bool overlaps; /* programs: an execution was enqueued before another ended, so event does not
+                      say when all have */
+    /* Told to the wrapper and not yet to libhbm: see plant_held_moved. */
+    bool is_remembered;
+    uint32_t forgotten_hold_count;
+    uint32_t forgotten_use_count;
+    uint64_t forgotten_uses[PLANT_FORGOTTEN_USE_COUNT];
+};
+
+/* A freed block whose own event was not done then. */
+struct plant_dying {
+    uint64_t address, size_bytes;
+    uint64_t event;
+};
+
+/* What the device was asked for during the call under way. */
+struct plant_call {
+    uint64_t wait_count; /* waits that ended with a completed event */
+    uint64_t lost_count; /* waits that will never end */
+    uint64_t copy_count; /* copies and stages that were granted */
+    uint64_t unload_count;
+    uint64_t refused_count; /* refused by the defect, not by the device */
+    uint64_t completed_before;
+    bool is_alloc, has_failed;
+};
+
+struct plant_defect;
+
+/* One instance.  Fields after `call` belong to the defect alone. */
+struct plant {
+    const struct plant_defect *defect;
+    struct target_instance *inner; /* of target_hbm */
+    struct device_services device; /* the harness's */
+    struct device_services bent;   /* what the inner instance sees; its context is the plant */
+    struct target_contract contract;
+    uint64_t capacity_bytes;
+    uint32_t coordinate[4];
+    struct plant_block *blocks; /* block_count of them, order by the calls alone */
+    struct plant_dying *dying;  /* dying_count of them; the oldest first */
+    size_t block_count, block_capacity, dying_count, dying_capacity;
+    char message[PLANT_MESSAGE_BYTES]; /* of the last call; "" = libhbm's */
+    struct plant_call call;
+
+    uint64_t case_count;
+    uint64_t handle, address;
+    uint64_t amount;
+    bool latched;
+    char kept[PLANT_MESSAGE_BYTES];
+    struct page *pages;
+};
+
+/* One defect: what it bends.  Every member may be NULL or zero: then nothing is bent there. */
+struct plant_defect {
+    struct target_option forced; /* given to libhbm after the user's options */
+    void (*declare)(struct plant *plant, struct target_contract *contract); /* after open */
+
+    /* Calls of the harness.  Each calls plant_inner_… when it wants libhbm's answer. */
+    enum target_result (*alloc)(struct plant *plant, const struct target_request *request,
+                                struct target_block *block);
+    enum target_result (*free)(struct plant *plant, uint64_t handle, uint64_t event);
+    enum target_result (*use)(struct plant *plant, uint64_t handle, uint64_t event);
+    enum target_result (*hold)(struct plant *plant, uint64_t handle);
+    enum target_result (*release)(struct plant *plant, uint64_t handle);
+    void (*around_program)(struct plant *plant,
+                           bool begins); /* before and after load and execute */
+    enum target_result (*locate)(struct plant *plant, uint64_t handle, struct target_block *block);
+    void (*stats)(struct plant *plant, struct target_stats *stats); /* bends what libhbm counted */
+    void (*report)(struct plant *plant, void (*row)(void *context, const struct target_row *row),
+                   void *context);
+    void (*close)(struct plant *plant); /* before libhbm is closed */
+    /* After a call that did not succeed. */
+    void (*failed)(struct plant *plant, enum target_result result);
+
+    /* Calls of libhbm into the device. */
+    enum device_result (*copy)(struct plant *plant, uint64_t from, uint64_t to, uint64_t bytes);
+    enum device_result (*event_wait)(struct plant *plant, uint64_t event);
+    enum device_result (*unload)(struct plant *plant, uint64_t program);
+    size_t (*host_free_bytes)(struct plant *plant,
+                              size_t bytes); /* what is said to be given back */
+    bool hides_completions; /* events that end during an alloc are seen only after it */
+    bool refuses_stages;    /* where copy refuses, moves through host memory are refused too */
+};
+
+/* The calls of a planted target; open alone must be told the defect. */
+enum target_result plant_call_open(const struct plant_defect *defect,
+                                   const struct target_setup *setup,
+                                   const struct device_services *device,
+                                   struct target_instance **out, struct target_contract *contract,
+                                   char *reason, size_t reason_bytes);
+void plant_call_close(struct target_instance *instance);
+enum target_result plant_call_alloc(struct target_instance *instance,
+                                    const struct target_request *request,
+                                    struct target_block *block);
+enum target_result plant_call_free(struct target_instance *instance, uint64_t handle,
+                                   uint64_t event);
+enum target_result plant_call_use(struct target_instance *instance, uint64_t handle,
+                                  uint64_t event);
+enum target_result plant_call_hold(struct target_instance *instance, uint64_t handle);
+enum target_result plant_call_release(struct target_instance *instance, uint64_t handle);
+enum target_result plant_call_donate(struct target_instance *instance, uint64_t handle,
+                                     const struct target_request *request,
+                                     struct target_block *block);
+enum target_result plant_call_load(struct target_instance *instance,
+                                   const struct target_program *program,
+                                   struct target_block *image);
+enum target_result plant_call_execute(struct target_instance *instance, uint64_t handle,
+                                      uint64_t event, struct target_block *image);
+enum target_result plant_call_unload(struct target_instance *instance, uint64_t handle);
+enum target_result plant_call_defragment(struct target_instance *instance);
+enum target_result plant_call_retire(struct target_instance *instance, uint64_t address,
+                                     uint64_t size_bytes);
+enum target_result plant_call_locate(struct target_instance *instance, uint64_t handle,
+                                     struct target_block *block);
+void plant_call_stats(struct target_instance *instance, struct target_stats *stats);
+void plant_call_report(struct target_instance *instance,
+                       void (*row)(void *context, const struct target_row *row), void *context);
+const char *plant_call_message(struct target_instance *instance);
+
+/* --- for defects --- */
+
+/* Counts an applicable case; true for every period-th. */
+bool plant_strikes(struct plant *plant, uint64_t period);
+
+/* libhbm's own answers. */
+enum target_result plant_inner_alloc(struct plant *plant, const struct target_request *request,
+                                     struct target_block *block);
+enum target_result plant_inner_free(struct plant *plant, uint64_t handle, uint64_t event);
+enum target_result plant_inner_use(struct plant *plant, uint64_t handle, uint64_t event);
+enum target_result plant_inner_hold(struct plant *plant, uint64_t handle);
+enum target_result plant_inner_release(struct plant *plant, uint64_t handle);
+bool plant_inner_locate(struct plant *plant, uint64_t handle, struct target_block *block);
+void plant_inner_stats(struct plant *plant, struct target_stats *stats);
+
+/* Answers NO_MEMORY to a buffer in the documented words, with the numbers of now. */
+enum target_result plant_refuse(struct plant *plant, const struct target_request *request);
+
+/* Moves blocks together, whether anybody needs it or not. */
+enum target_result plant_inner_defragment(struct plant *plant);
+/* The device's answer, called again after each DEVICE_PARTIAL. */
+enum device_result plant_device_unload(struct plant *plant, uint64_t program);
+/* Evicts a program without libhbm, which forgets it; the next execution loads it anew.  False: it
+ * is not loaded, or may be busy, or the device refused. */
+bool plant_evict(struct plant *plant, struct plant_block *program);
+
+/* NULL when the client cannot name the handle. */
+struct plant_block *plant_find(struct plant *plant, uint64_t handle);
+/* Whether an event that was given to a call is still unfinished. */
+bool plant_is_pending(const struct plant *plant, uint64_t event);
+/* Whether a dying block lies in [address, address + bytes). */
+bool plant_is_dying_in(struct plant *plant, uint64_t address, uint64_t bytes);
+
+#endif

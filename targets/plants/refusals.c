@@ -1,0 +1,228 @@
+#include "targets/plants/private/refusals.h"
+
+#include "harness/base/check.h"
+#include "targets/targets.h"
+
+#include <stdlib.h>
+
+#define SIZE_BYTES_MAX (UINT64_C(1) << 63)
+
+static bool size_is_valid(const struct target_request *request)
+{
+    return request->size_bytes > 0 && request->size_bytes <= SIZE_BYTES_MAX;
+}
+
+static uint64_t free_bytes(const struct target_stats *stats)
+{
+    return stats->bytes_limit - stats->bytes_in_use - stats->bytes_reserved;
+}
+
+/* --- draining --- */
+
+/* A request does not wait for queued frees at all: it only takes what is done by now. */
+static enum device_result wait_never(struct plant *plant, uint64_t event)
+{
+    (void)plant;
+    (void)event;
+    return DEVICE_LOST;
+}
+const struct plant_defect defect_undrained = {.event_wait = wait_never};
+
+/* Queued frees are one FIFO of which a request awaits the head and nothing behind it
+ * (pytorch#71616: what is done already sits behind what is not). */
+static enum device_result wait_for_head(struct plant *plant, uint64_t event)
+{
+    const bool is_head = plant->call.wait_count + plant->call.lost_count == 0;
+    return is_head ? plant->device.event_wait(plant->device.context, event) : DEVICE_LOST;
+}
+const struct plant_defect defect_stalled = {.event_wait = wait_for_head};
+
+/* After the wait the search is not made again (pytorch#189504): the very next request would get the
+ * memory. */
+static enum device_result wait_in_vain(struct plant *plant, uint64_t event)
+{
+    const enum device_result result = plant->device.event_wait(plant->device.context, event);
+    if (result != DEVICE_OK || !plant->call.is_alloc) {
+        return result;
+    }
+    plant->call.wait_count++;
+    return DEVICE_LOST;
+}
+
+static enum target_result alloc_without_retry(struct plant *plant,
+                                              const struct target_request *request,
+                                              struct target_block *block)
+{
+    const enum target_result result = plant_inner_alloc(plant, request, block);
+    return result == TARGET_NO_MEMORY && plant->call.wait_count > 0 ? plant_refuse(plant, request)
+                                                                    : result;
+}
+const struct plant_defect defect_unretried = {
+    .alloc = alloc_without_retry, .event_wait = wait_in_vain, .hides_completions = true};
+
+/* The same after moving: the hole is there now, and nobody looks. */
+static enum target_result alloc_moved_without_retry(struct plant *plant,
+                                                    const struct target_request *request,
+                                                    struct target_block *block)
+{
+    struct target_stats stats;
+    plant_inner_stats(plant, &stats);
+    if (!size_is_valid(request) || plant->contract.defrag == DEFRAG_NONE ||
+        stats.largest_free_block_bytes >= request->size_bytes ||
+        free_bytes(&stats) < request->size_bytes) {
+        return plant_inner_alloc(plant, request, block);
+    }
+    (void)plant_inner_defragment(plant);
+    plant_inner_stats(plant, &stats);
+    if (plant->call.copy_count > 0 && stats.largest_free_block_bytes >= request->size_bytes) {
+        return plant_refuse(plant, request);
+    }
+    return plant_inner_alloc(plant, request, block);
+}
+const struct plant_defect defect_moved_unretried = {.alloc = alloc_moved_without_retry};
+
+/* --- defragmenting and evicting --- */
+
+/* Where the defect refused what the device would have done, libhbm's answer is that of the defect:
+ * no memory. */
+static enum target_result alloc_or_refuse(struct plant *plant, const struct target_request *request,
+                                          struct target_block *block)
+{
+    const enum target_result result = plant_inner_alloc(plant, request, block);
+    plant->latched = plant->latched || plant->call.copy_count > 0;
+    return result == TARGET_FAILED && plant->call.refused_count > 0 ? plant_refuse(plant, request)
+                                                                    : result;
+}
+
+/* "Already mitigated" is a latch for life (openxla/xla commit 16343ee: backpedal once per
+ * allocator). */
+static enum device_result copy_once(struct plant *plant, uint64_t from, uint64_t to, uint64_t bytes)
+{
+    if (plant->latched && plant->call.is_alloc) {
+        plant->call.refused_count++;
+        return DEVICE_REFUSED;
+    }
+    return plant->device.copy(plant->device.context, from, to, bytes);
+}
+const struct plant_defect defect_defragmented_once = {
+    .alloc = alloc_or_refuse, .copy = copy_once, .refuses_stages = true};
+
+/* One program goes, and if that was not enough the request is refused (the walk over victims ends
+ * early: ROCm legacy-rocm-build#6215). */
+static enum device_result unload_once(struct plant *plant, uint64_t program)
+{
+    if (plant->call.unload_count > 0 && plant->call.is_alloc) {
+        plant->call.refused_count++;
+        return DEVICE_REFUSED;
+    }
+    return plant->device.unload(plant->device.context, program);
+}
+const struct plant_defect defect_evicted_once = {.alloc = alloc_or_refuse, .unload = unload_once};
+
+/* --- size classes --- */
+
+static uint64_t power_of_two(uint64_t size)
+{
+    uint64_t power = 1;
+    while (power < size) {
+        power <<= 1;
+    }
+    return power;
+}
+
+/* The request is rounded to a power of two before the fit test (the xe driver's contiguous
+ * requests). */
+static enum target_result alloc_rounded(struct plant *plant, const struct target_request *request,
+                                        struct target_block *block)
+{
+    struct target_stats stats;
+    plant_inner_stats(plant, &stats);
+    if (size_is_valid(request) && request->size_bytes <= free_bytes(&stats) &&
+        power_of_two(request->size_bytes) > free_bytes(&stats)) {
+        return plant_refuse(plant, request);
+    }
+    return plant_inner_alloc(plant, request, block);
+}
+const struct plant_defect defect_rounded = {.alloc = alloc_rounded};
+
+/* A hole is filed under its size rounded down, the search begins at the request rounded up: a hole
+ * of nearly the right size is not seen (sebbbi/OffsetAllocator pull 11, eight bins per power of
+ * two). */
+static enum target_result alloc_binned(struct plant *plant, const struct target_request *request,
+                                       struct target_block *block)
+{
+    struct target_stats stats;
+    plant_inner_stats(plant, &stats);
+    const uint64_t size = request->size_bytes;
+    const uint64_t next_bin = size_is_valid(request) ? size + size / 8 : 0;
+    if (size_is_valid(request) && stats.largest_free_block_bytes >= size &&
+        free_bytes(&stats) < next_bin) {
+        return plant_refuse(plant, request);
+    }
+    return plant_inner_alloc(plant, request, block);
+}
+const struct plant_defect defect_binned = {.alloc = alloc_binned};
+
+/* --- the last hole --- */
+
+struct range {
+    uint64_t start, end;
+};
+struct ranges {
+    struct range *ranges; /* count of them */
+    size_t count, capacity;
+};
+
+static void add_row(void *context, const struct target_row *row)
+{
+    struct ranges *ranges = context;
+    CHECK(ranges->count < ranges->capacity);
+    ranges->ranges[ranges->count++] = (struct range){row->address, row->address + row->size_bytes};
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct range *left = a;
+    const struct range *right = b;
+    return left->start < right->start ? -1 : left->start > right->start;
+}
+
+/* The largest hole but one; 0 when there are fewer than two. */
+static uint64_t second_largest_hole_bytes(struct plant *plant, const struct target_stats *stats)
+{
+    struct ranges ranges = {.capacity = stats->num_allocs};
+    ranges.ranges = malloc((ranges.capacity + 1) * sizeof *ranges.ranges);
+    CHECK(ranges.ranges != NULL);
+    target_hbm.report(plant->inner, add_row, &ranges);
+    qsort(ranges.ranges, ranges.count, sizeof *ranges.ranges, compare_ranges);
+    uint64_t largest = 0;
+    uint64_t second = 0;
+    uint64_t end = stats->bytes_reserved;
+    for (size_t i = 0; i <= ranges.count; i++) {
+        const uint64_t start = i < ranges.count ? ranges.ranges[i].start : plant->capacity_bytes;
+        const uint64_t hole = start > end ? start - end : 0;
+        second = hole > largest ? largest : hole > second ? hole : second;
+        largest = hole > largest ? hole : largest;
+        end = i < ranges.count ? ranges.ranges[i].end : end;
+    }
+    free(ranges.ranges);
+    return second;
+}
+
+/* The search stops one short of the largest bin (jemalloc commit a4e83e8): the last hole is never
+ * looked at. */
+static enum target_result alloc_but_last(struct plant *plant, const struct target_request *request,
+                                         struct target_block *block)
+{
+    struct target_stats stats;
+    plant_inner_stats(plant, &stats);
+    if (size_is_valid(request) && stats.largest_free_block_bytes >= request->size_bytes &&
+        plant_strikes(plant, 5)) {
+        const uint64_t second = second_largest_hole_bytes(plant, &stats);
+        if (second > 0 && second < request->size_bytes) {
+            return plant_refuse(plant, request);
+        }
+    }
+    return plant_inner_alloc(plant, request, block);
+}
+const struct plant_defect defect_last_hole = {.alloc = alloc_but_last};

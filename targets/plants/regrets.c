@@ -1,0 +1,65 @@
+#include "targets/plants/private/regrets.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* --- evictions --- */
+
+/* The documented order is declared; programs go first all the same. */
+static void declare_documented_order(struct plant *plant, struct target_contract *contract)
+{
+    static const enum mitigation documented[] = {MITIGATION_DRAIN, MITIGATION_DEFRAGMENT,
+                                                 MITIGATION_EVICT};
+    (void)plant;
+    static_assert(sizeof documented == sizeof contract->order, "each mitigation once");
+    memcpy(contract->order, documented, sizeof documented);
+}
+const struct plant_defect defect_evicts_first = {.forced = {"order", "evict,drain,defragment"},
+                                                 .declare = declare_documented_order};
+
+/* Where one program had to go, the others go with it. */
+static enum target_result alloc_evicting_all(struct plant *plant,
+                                             const struct target_request *request,
+                                             struct target_block *block)
+{
+    const enum target_result result = plant_inner_alloc(plant, request, block);
+    for (size_t i = 0;
+         result == TARGET_OK && plant->call.unload_count > 0 && i < plant->block_count; i++) {
+        if (plant->blocks[i].is_program) {
+            (void)plant_evict(plant, &plant->blocks[i]);
+        }
+    }
+    return result;
+}
+const struct plant_defect defect_evicts_all = {.alloc = alloc_evicting_all};
+
+/* --- moves --- */
+
+/* Before each request that a hole fits, all blocks are moved together. */
+static enum target_result alloc_after_moving(struct plant *plant,
+                                             const struct target_request *request,
+                                             struct target_block *block)
+{
+    struct target_stats stats;
+    plant_inner_stats(plant, &stats);
+    if (stats.largest_free_block_bytes >= request->size_bytes) {
+        (void)plant_inner_defragment(plant);
+    }
+    return plant_inner_alloc(plant, request, block);
+}
+const struct plant_defect defect_moves_first = {.alloc = alloc_after_moving};
+
+/* Where some blocks had to move for a request, all are moved together first. */
+static enum target_result alloc_moving_all(struct plant *plant,
+                                           const struct target_request *request,
+                                           struct target_block *block)
+{
+    struct target_stats stats;
+    plant_inner_stats(plant, &stats);
+    if (stats.largest_free_block_bytes < request->size_bytes &&
+        stats.bytes_limit - stats.bytes_in_use - stats.bytes_reserved >= request->size_bytes) {
+        (void)plant_inner_defragment(plant);
+    }
+    return plant_inner_alloc(plant, request, block);
+}
+const struct plant_defect defect_moves_all = {.alloc = alloc_moving_all};

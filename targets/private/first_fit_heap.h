@@ -1,0 +1,70 @@
+/* The blocks of the target first_fit: a list in address order, new ones into the highest hole that
+ * fits.  It polls what the device has finished and never waits. */
+#ifndef TARGETS_PRIVATE_FIRST_FIT_HEAP_H
+#define TARGETS_PRIVATE_FIRST_FIT_HEAP_H
+
+#include "harness/target.h"
+
+/* An unfinished event that keeps a block where it is. */
+struct first_fit_wait {
+    struct first_fit_wait *next;
+    uint64_t event;
+};
+
+/* One block; the blocks are linked by descending address and never overlap. */
+struct first_fit_node {
+    struct first_fit_node *below, *above;
+    uint64_t address, size_bytes;
+    uint64_t stack_bytes,
+        asked_stack_bytes; /* programs: what an execution needs, in granules and as asked */
+    struct first_fit_wait *waits;
+    const char *name;
+    uint32_t hold_count;
+    uint32_t tag;
+    enum block_kind kind;
+    bool is_dying;
+};
+
+/* An open value; zero-initialise, then set device, capacity and granule. */
+struct first_fit_heap {
+    struct device_services device;
+    uint64_t capacity_bytes, granule_bytes;
+    struct first_fit_node *highest;
+    uint64_t reserved_bytes;   /* the stack: the most that an unfinished execution needs */
+    uint64_t completed_count;  /* of the device, when it was last polled */
+    uint64_t wait_count;       /* of all blocks */
+    struct target_stats stats; /* all but the stack and the largest hole */
+};
+
+/* What a block is to be like; size and align in granules, floor the lowest address. */
+struct first_fit_wanted {
+    uint64_t size_bytes, align_bytes, floor_bytes;
+    struct first_fit_node like; /* everything but links and place */
+};
+
+/* Takes in what the device has finished: blocks that were dying go, the stack shrinks.  Every call
+ * begins with it. */
+void first_fit_collect(struct first_fit_heap *heap);
+
+/* The highest place that fits.  True sets *address and the block above it; nothing is taken.
+ * O(blocks). */
+bool first_fit_find_place(const struct first_fit_heap *heap, const struct first_fit_wanted *wanted,
+                          uint64_t *address, struct first_fit_node **above);
+/* Takes it.  NO_MEMORY: no hole fits; FAILED: host memory was refused. */
+enum target_result first_fit_place(struct first_fit_heap *heap,
+                                   const struct first_fit_wanted *wanted,
+                                   struct first_fit_node **out);
+/* Lets a dying block go if nothing keeps it. */
+void first_fit_settle(struct first_fit_heap *heap, struct first_fit_node *node);
+/* The block stays until event (0: none) is done.  False: host memory was refused. */
+bool first_fit_add_wait(struct first_fit_heap *heap, struct first_fit_node *node, uint64_t event);
+/* Gives the host memory of all blocks back. */
+void first_fit_clear(struct first_fit_heap *heap);
+
+uint64_t first_fit_free_bytes(const struct first_fit_heap *heap);
+uint64_t first_fit_largest_hole_bytes(const struct first_fit_heap *heap); /* O(blocks) */
+/* Where the lowest block begins: as nothing moves, no stack can be larger.  O(blocks). */
+uint64_t first_fit_reservable_bytes(const struct first_fit_heap *heap);
+uint64_t first_fit_in_granules(const struct first_fit_heap *heap, uint64_t bytes); /* rounded up */
+
+#endif

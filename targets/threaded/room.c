@@ -1,0 +1,308 @@
+#include "targets/threaded/private/room.h"
+
+#include <sched.h>
+
+/* What a mitigation came to. */
+enum step {
+    STEP_AGAIN,  /* something has changed: search again */
+    STEP_NONE,   /* it has nothing to offer */
+    STEP_REFUSED /* by the device */
+};
+
+/* --- queued frees --- */
+
+static bool can_complete(const struct threaded_node *node)
+{
+    for (const struct threaded_wait *wait = node->waits; wait != NULL; wait = wait->next) {
+        if (wait->is_lost) {
+            return false;
+        }
+    }
+    return node->waits != NULL && node->hold_count == 0;
+}
+
+/* The oldest queued free that waiting completes; NULL: there is none. */
+static struct threaded_node *next_drainable(const struct threaded_heap *heap)
+{
+    struct threaded_node *node = heap->queued;
+    while (node != NULL && !can_complete(node)) {
+        node = node->next_queued;
+    }
+    return node;
+}
+
+/* RACE_SPINS: for a drain that begins from here on, which may never come. */
+static void spin_until_drained(struct threaded_heap *heap)
+{
+    const uint64_t seen = heap->drain_count;
+    while (heap->drain_count == seen) {
+        threaded_leave(heap);
+        (void)sched_yield();
+        threaded_enter(heap, CALL_PLAIN);
+    }
+}
+
+/* Another thread drains: returns when it has settled something. */
+static void await_drainer(struct threaded_heap *heap)
+{
+    const uint64_t seen = heap->drain_count;
+    if (heap->race == RACE_WAKEUP_LOST) {
+        threaded_relax(heap);
+        (void)pthread_cond_wait(&heap->settled, &heap->lock);
+        return;
+    }
+    if (heap->race == RACE_SPINS) {
+        threaded_relax(heap);
+        spin_until_drained(heap);
+        return;
+    }
+    if (heap->race == RACE_UNLOCKS_TWICE) {
+        threaded_leave(heap);
+        threaded_relax(heap);
+        return;
+    }
+    while (heap->is_draining && heap->drain_count == seen) {
+        (void)pthread_cond_wait(&heap->settled, &heap->lock);
+    }
+}
+
+/* Takes in the oldest queued frees up to the first that is not done; false: not even one is. */
+static bool settle_front(struct threaded_heap *heap)
+{
+    bool is_any = false;
+    while (heap->queued != NULL) {
+        threaded_poll(heap, heap->queued);
+        if (heap->queued->waits != NULL || heap->queued->hold_count > 0) {
+            break;
+        }
+        threaded_release(heap, heap->queued);
+        is_any = true;
+    }
+    return is_any;
+}
+
+/* A queued free as the draining thread found it, before it gave the mutex up. */
+struct awaited {
+    struct threaded_node *node;
+    uint64_t serial, size_bytes, event;
+};
+
+/* The event was awaited, but others may have settled the free meanwhile, and used its node again.
+ */
+static void settle_awaited(struct threaded_heap *heap, const struct awaited *awaited)
+{
+    struct threaded_node *node = awaited->node;
+    const bool is_same = node->serial == awaited->serial;
+    if (is_same || (heap->race == RACE_REUSED_ID && node->state != NODE_SPARE)) {
+        threaded_poll(heap, node);
+        if (node->waits == NULL && node->hold_count == 0) {
+            threaded_release(heap, node);
+        }
+    } else if (heap->race == RACE_DOUBLE_DRAIN) {
+        threaded_count_released(heap, awaited->size_bytes);
+    }
+}
+
+static void mark_lost(const struct awaited *awaited)
+{
+    if (awaited->node->serial != awaited->serial) {
+        return;
+    }
+    for (struct threaded_wait *wait = awaited->node->waits; wait != NULL; wait = wait->next) {
+        wait->is_lost = wait->is_lost || wait->event == awaited->event;
+    }
+}
+
+/* Awaits one event of the oldest queued free, as the only thread that does. */
+static enum step drain_one(struct threaded_heap *heap, struct threaded_node *node)
+{
+    const struct awaited awaited = {node, node->serial, node->size_bytes, node->waits->event};
+    heap->is_draining = true;
+    heap->drain_count++;
+    threaded_leave(heap);
+    const enum device_result result = heap->device.event_wait(heap->device.context, awaited.event);
+    threaded_enter(heap, CALL_PLAIN);
+    heap->is_draining = false;
+    if (result == DEVICE_LOST) {
+        mark_lost(&awaited);
+    } else if (result == DEVICE_OK) {
+        settle_awaited(heap, &awaited);
+    }
+    if (heap->race == RACE_SIGNAL) {
+        (void)pthread_cond_signal(&heap->settled);
+    } else {
+        (void)pthread_cond_broadcast(&heap->settled);
+    }
+    return result == DEVICE_REFUSED ? STEP_REFUSED : STEP_AGAIN;
+}
+
+static enum step drain(struct threaded_heap *heap, struct threaded_want *want)
+{
+    struct threaded_node *node = next_drainable(heap);
+    if (node == NULL || want->has_drained) {
+        return STEP_NONE;
+    }
+    if (heap->is_draining && heap->race == RACE_FIRST_UNFINISHED) {
+        return settle_front(heap) ? STEP_AGAIN : STEP_NONE;
+    }
+    if (heap->is_draining) {
+        await_drainer(heap);
+        return STEP_AGAIN;
+    }
+    const enum step step = drain_one(heap, node);
+    if (heap->race == RACE_DRAIN_UNLOCKED) {
+        want->has_drained = next_drainable(heap) == NULL;
+        threaded_relax(heap);
+    }
+    return step;
+}
+
+/* --- copies and evictions --- */
+
+static enum step finish(struct threaded_heap *heap, enum device_result result)
+{
+    heap->marked_count--;
+    (void)pthread_cond_broadcast(&heap->finished);
+    return result == DEVICE_OK ? STEP_AGAIN : STEP_REFUSED;
+}
+
+/* Gives the mutex up once a block was chosen.  False: afterwards it is no longer the same, or no
+ * longer there; who uses it by then is not looked at. */
+static bool survives_relax(struct threaded_heap *heap, const struct threaded_node *node)
+{
+    const struct threaded_node before = *node;
+    threaded_relax(heap);
+    return node->serial == before.serial && node->address == before.address &&
+           node->state == NODE_LIVE && !node->is_moving && !node->is_evicting;
+}
+
+static enum step move_block(struct threaded_heap *heap, const struct threaded_move *move)
+{
+    struct threaded_node *node = move->node;
+    if (heap->race == RACE_MOVES_PINNED && !survives_relax(heap, node)) {
+        return STEP_AGAIN;
+    }
+    const uint64_t from = node->address;
+    const uint64_t size = node->size_bytes;
+    node->is_moving = true;
+    node->to_address = move->to_address;
+    heap->marked_count++;
+    threaded_leave(heap);
+    const enum device_result result = heap->device.copy(heap->device.context, from,
+                                                        move->to_address, size);
+    threaded_enter(heap, CALL_PLAIN);
+    node->address = node->to_address = result == DEVICE_OK ? move->to_address : from;
+    node->is_moving = false;
+    return finish(heap, result);
+}
+
+/* The highest program that may go. */
+static enum step evict_one(struct threaded_heap *heap, const struct threaded_want *want)
+{
+    struct threaded_node *node = heap->highest;
+    while (node != NULL && !threaded_may_evict(want, node)) {
+        node = node->below;
+    }
+    if (node == NULL) {
+        return STEP_NONE;
+    }
+    if (heap->race == RACE_EVICTS_BUSY && !survives_relax(heap, node)) {
+        return STEP_AGAIN;
+    }
+    node->is_evicting = true;
+    heap->marked_count++;
+    threaded_leave(heap);
+    const enum device_result result = heap->device.unload(heap->device.context, node->program);
+    threaded_enter(heap, CALL_PLAIN);
+    node->is_evicting = false;
+    if (result == DEVICE_OK) {
+        threaded_evict(heap, node);
+    }
+    return finish(heap, result);
+}
+
+/* --- the request --- */
+
+/* One mitigation, in the documented order.  NONE is decided with the mutex in hand from the last
+ * look at the device on, when nobody else is in the middle of one: so nothing fits at that instant,
+ * whatever were awaited, copied and evicted. */
+static enum step mitigate(struct threaded_heap *heap, struct threaded_want *want)
+{
+    const enum step drained = drain(heap, want);
+    if (drained != STEP_NONE) {
+        return drained;
+    }
+    if (heap->marked_count > 0) {
+        (void)pthread_cond_wait(&heap->finished, &heap->lock);
+        return STEP_AGAIN;
+    }
+    if (!threaded_fits(heap, want, true)) {
+        return STEP_NONE;
+    }
+    struct threaded_move move;
+    if (threaded_next_move(heap, want, &move)) {
+        return move_block(heap, &move);
+    }
+    return evict_one(heap, want);
+}
+
+static bool has_room(struct threaded_heap *heap, const struct threaded_want *want,
+                     uint64_t *address)
+{
+    const bool is_stack_free = heap->lowest == NULL ||
+                               threaded_start(heap->lowest) >= want->floor_bytes;
+    return is_stack_free &&
+           (want->size_bytes == 0 || threaded_find_hole(heap, want->size_bytes, want->align_bytes,
+                                                        want->floor_bytes, address));
+}
+
+/* What the request needs at this moment. */
+static void look(struct threaded_heap *heap, struct threaded_want *want)
+{
+    if (want->program != NULL) {
+        threaded_await(heap, want->program);
+    }
+    threaded_settle(heap);
+    if (want->program != NULL) {
+        want->size_bytes = want->program->state == NODE_EVICTED ? want->program->size_bytes : 0;
+    }
+    const uint64_t reserved = heap->reserved_bytes;
+    want->floor_bytes = want->stack_bytes > reserved ? want->stack_bytes : reserved;
+}
+
+/* Ends because each round but the last awaits, copies or evicts something, or another thread did.
+ */
+enum target_result threaded_make_room(struct threaded_heap *heap, struct threaded_want *want,
+                                      uint64_t *address)
+{
+    for (;;) {
+        look(heap, want);
+        if (has_room(heap, want, address)) {
+            return TARGET_OK;
+        }
+        const enum step step = mitigate(heap, want);
+        if (step != STEP_AGAIN) {
+            return step == STEP_NONE ? TARGET_NO_MEMORY : TARGET_FAILED;
+        }
+    }
+}
+
+/* As many copies at most as there are blocks now: a heap that others change has no end. */
+enum target_result threaded_defragment(struct threaded_heap *heap)
+{
+    const uint64_t count_max = heap->stats.num_allocs;
+    struct threaded_move move;
+    for (uint64_t i = 0; i < count_max; i++) {
+        threaded_settle(heap);
+        while (heap->marked_count > 0) {
+            (void)pthread_cond_wait(&heap->finished, &heap->lock);
+        }
+        if (!threaded_next_upward(heap, &move)) {
+            break;
+        }
+        if (move_block(heap, &move) == STEP_REFUSED) {
+            return TARGET_FAILED;
+        }
+    }
+    return TARGET_OK;
+}
