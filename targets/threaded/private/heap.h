@@ -13,30 +13,13 @@
 
 #include <pthread.h>
 
-/* The one place where a variant is wrong, and only when calls overlap (targets/threaded/races.c
- * says how).
- */
+/* The one place where a variant is wrong, and only when calls overlap (targets/threaded/list.h says
+ * how). */
 enum threaded_race {
     RACE_NONE = 0,
-    RACE_DRAIN_UNLOCKED,
-    RACE_WAKEUP_LOST,
-    RACE_FIRST_UNFINISHED,
-    RACE_REUSED_ID,
-    RACE_PIN_FLAG,
-    RACE_PUBLISHED_EARLY,
-    RACE_LIMIT_CHECKED,
-    RACE_EVICTS_BUSY,
-    RACE_MOVES_PINNED,
-    RACE_MERGE_EVICTED,
-    RACE_DOUBLE_DRAIN,
-    RACE_FREE_IN_MOVE,
-    RACE_LOCK_ORDER,
-    RACE_SIGNAL,
-    RACE_COUNTER_UNLOCKED,
-    RACE_PEEK_UNLOCKED,
-    RACE_SPINS,
-    RACE_UNLOCKS_TWICE,
-    RACE_COUNT
+#define RACE(name, constant, rule, summary) constant,
+#include "targets/threaded/list.h"
+#undef RACE
 };
 
 /* An unfinished event that keeps a block where it is. */
