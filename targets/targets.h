@@ -5,17 +5,15 @@
 
 #include "harness/target.h"
 
-/* Ends with NULL.  Adding a target is one file and one line in targets.c. */
+#define TARGET(name) extern const struct target target_##name;
+#include "targets/list.h"
+#undef TARGET
+
+/* The targets of targets/list.h, then those of targets/plants/list.h; ends with NULL. */
 extern const struct target *const targets[];
 
 /* The target of that name, one with a race (targets/threaded/races.h) included; NULL when there is
  * none. */
 const struct target *target_find(const char *name);
-
-/* The rows of the table. */
-extern const struct target target_hbm;
-extern const struct target target_first_fit;
-extern const struct target target_null;
-extern const struct target target_threaded;
 
 #endif

@@ -1,4 +1,4 @@
-#include "targets/plants/private/answers.h"
+#include "targets/plants/private/plant.h"
 
 static uint64_t align_of(const struct plant *plant, const struct target_request *request)
 {
@@ -32,7 +32,6 @@ static enum target_result alloc_overlapping(struct plant *plant,
     }
     return result;
 }
-const struct plant_defect defect_overlap = {.alloc = alloc_overlapping};
 
 /* The end of the device is tested with <= where < was meant (mattconte/tlsf#9): one unit too far.
  */
@@ -45,7 +44,6 @@ static enum target_result alloc_outside(struct plant *plant, const struct target
     }
     return result;
 }
-const struct plant_defect defect_outside = {.alloc = alloc_outside};
 
 /* Alignments are dropped now and then (mattconte/tlsf#36: the slow path loses them); and where none
  * is asked for, the address is now and then that behind a header of half a granule (rapidsai/rmm
@@ -67,7 +65,6 @@ static enum target_result alloc_misaligned(struct plant *plant,
     }
     return result;
 }
-const struct plant_defect defect_misaligned = {.alloc = alloc_misaligned};
 
 /* Bytes become granules by rounding down (jemalloc#241: a smaller chunk is handed out). */
 static enum target_result alloc_too_small(struct plant *plant, const struct target_request *request,
@@ -80,7 +77,6 @@ static enum target_result alloc_too_small(struct plant *plant, const struct targ
     }
     return result;
 }
-const struct plant_defect defect_too_small = {.alloc = alloc_too_small};
 
 /* The place of a queued free is on the free list although the device still writes there
  * (pytorch#196258: the wait went to another queue). */
@@ -99,7 +95,6 @@ static enum target_result alloc_reusing_early(struct plant *plant,
     }
     return result;
 }
-const struct plant_defect defect_reused_early = {.alloc = alloc_reusing_early};
 
 /* Handles count from 0, which callers take for none: the table's first entry is one like any other.
  */
@@ -113,7 +108,6 @@ static enum target_result alloc_without_handle(struct plant *plant,
     }
     return result;
 }
-const struct plant_defect defect_handle = {.alloc = alloc_without_handle};
 
 /* A size that can never be is called out of memory: whoever retries on that retries for ever
  * (microsoft/mimalloc#876 and google/tcmalloc commit 8580c68 let such sizes into the arithmetic).
@@ -126,4 +120,6 @@ static enum target_result alloc_without_judgement(struct plant *plant,
     return result == TARGET_INVALID && plant_strikes(plant, 2) ? plant_refuse(plant, request)
                                                                : result;
 }
-const struct plant_defect defect_status = {.alloc = alloc_without_judgement};
+
+#define PLANT_IN_answers DEFINE_PLANT
+#include "targets/plants/private/define.h"

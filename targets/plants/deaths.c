@@ -1,4 +1,4 @@
-#include "targets/plants/private/deaths.h"
+#include "targets/plants/private/plant.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,6 @@ static enum device_result copy_crashing(struct plant *plant, uint64_t from, uint
     }
     return plant->device.copy(plant->device.context, from, to, bytes);
 }
-const struct plant_defect defect_crash_segv = {.copy = copy_crashing};
 
 /* An assertion of the allocator's own that is wrong: it says that no request fails twice. */
 static enum target_result alloc_aborting(struct plant *plant, const struct target_request *request,
@@ -33,7 +32,6 @@ static enum target_result alloc_aborting(struct plant *plant, const struct targe
     }
     return result;
 }
-const struct plant_defect defect_crash_abort = {.alloc = alloc_aborting};
 
 /* What cannot go on ends the process (absl's LOG(FATAL) in the middle of a library). */
 static enum target_result free_exiting(struct plant *plant, uint64_t handle, uint64_t event)
@@ -43,7 +41,6 @@ static enum target_result free_exiting(struct plant *plant, uint64_t handle, uin
     }
     return plant_inner_free(plant, handle, event);
 }
-const struct plant_defect defect_crash_exit = {.free = free_exiting};
 
 /* Memory of the host is never refused, until it is. */
 static enum target_result alloc_unchecked(struct plant *plant, const struct target_request *request,
@@ -55,7 +52,6 @@ static enum target_result alloc_unchecked(struct plant *plant, const struct targ
     plant->device.host_free(plant->device.context, note, bytes);
     return plant_inner_alloc(plant, request, block);
 }
-const struct plant_defect defect_crash_host_refused = {.alloc = alloc_unchecked};
 
 /* --- the process does not end --- */
 
@@ -69,7 +65,6 @@ static enum target_result free_spinning(struct plant *plant, uint64_t handle, ui
     }
     return plant_inner_free(plant, handle, event);
 }
-const struct plant_defect defect_hang_spin = {.free = free_spinning};
 
 /* --- memory of the host --- */
 
@@ -86,7 +81,6 @@ static enum target_result alloc_overrunning(struct plant *plant,
     plant->device.host_free(plant->device.context, rows, bytes);
     return plant_inner_alloc(plant, request, block);
 }
-const struct plant_defect defect_overrun = {.alloc = alloc_overrunning};
 
 /* The way out of a failed request does not free its notes, which nobody counts. */
 static void leak_notes(struct plant *plant, enum target_result result)
@@ -98,7 +92,6 @@ static void leak_notes(struct plant *plant, enum target_result result)
     void *volatile lost = notes;
     (void)lost;
 }
-const struct plant_defect defect_host_memory_leak = {.failed = leak_notes};
 
 /* Each request leaves a page of history; it is given back, in the end. */
 enum { PAGE_BYTES = 64 << 10 };
@@ -126,8 +119,6 @@ static void close_history(struct plant *plant)
         page = next;
     }
 }
-const struct plant_defect defect_host_memory_grow = {.alloc = alloc_with_history,
-                                                     .close = close_history};
 
 /* --- contents --- */
 
@@ -140,7 +131,6 @@ static enum device_result copy_scribbling(struct plant *plant, uint64_t from, ui
     const bool is_longer = end + granule <= plant->capacity_bytes && plant_strikes(plant, 3);
     return plant->device.copy(plant->device.context, from, to, is_longer ? bytes + granule : bytes);
 }
-const struct plant_defect defect_contents_scribble = {.copy = copy_scribbling};
 
 /* A copy that the device refused is taken for one that was done. */
 static enum device_result copy_trusting(struct plant *plant, uint64_t from, uint64_t to,
@@ -149,7 +139,6 @@ static enum device_result copy_trusting(struct plant *plant, uint64_t from, uint
     (void)plant->device.copy(plant->device.context, from, to, bytes);
     return DEVICE_OK;
 }
-const struct plant_defect defect_contents_lost_copy = {.copy = copy_trusting};
 
 /* --- what a refusal leaves behind --- */
 
@@ -165,7 +154,6 @@ static void stats_counted(struct plant *plant, struct target_stats *stats)
 {
     stats->bytes_in_use += plant->amount;
 }
-const struct plant_defect defect_counters_failed = {.failed = keep_counted, .stats = stats_counted};
 
 /* The upper half of an image counts as free before the device has said that the program is off. */
 static enum device_result unload_half(struct plant *plant, uint64_t program)
@@ -207,5 +195,6 @@ static enum target_result alloc_in_half(struct plant *plant, const struct target
     }
     return result;
 }
-const struct plant_defect defect_overlap_half_unload = {.alloc = alloc_in_half,
-                                                        .unload = unload_half};
+
+#define PLANT_IN_deaths DEFINE_PLANT
+#include "targets/plants/private/define.h"

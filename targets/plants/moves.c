@@ -1,4 +1,4 @@
-#include "targets/plants/private/moves.h"
+#include "targets/plants/private/plant.h"
 
 /* --- contents --- */
 
@@ -16,7 +16,6 @@ static enum device_result copy_torn(struct plant *plant, uint64_t from, uint64_t
     plant->latched = result == DEVICE_PARTIAL;
     return result;
 }
-const struct plant_defect defect_contents = {.copy = copy_torn};
 
 /* --- held blocks --- */
 
@@ -92,12 +91,6 @@ static void remember_for_program(struct plant *plant, bool begins)
         }
     }
 }
-const struct plant_defect defect_held_moved = {.forced = {"defrag", "repack"},
-                                               .hold = hold_forgotten,
-                                               .release = release_forgotten,
-                                               .use = use_forgotten,
-                                               .free = free_remembering,
-                                               .around_program = remember_for_program};
 
 /* --- moves that nobody allowed --- */
 
@@ -107,8 +100,6 @@ static void declare_slide(struct plant *plant, struct target_contract *contract)
     (void)plant;
     contract->defrag = DEFRAG_SLIDE;
 }
-const struct plant_defect defect_moved_unasked = {.forced = {"defrag", "repack"},
-                                                  .declare = declare_slide};
 
 /* A request plans a compaction, fails, and does not undo the first entry of the plan: the block's
  * new place is in the table, its bytes are not there (GPUOpen VulkanMemoryAllocator commit a420c3d:
@@ -136,8 +127,6 @@ static enum target_result locate_planned(struct plant *plant, uint64_t handle,
     }
     return TARGET_OK;
 }
-const struct plant_defect defect_failed_changed = {.failed = keep_first_move,
-                                                   .locate = locate_planned};
 
 /* --- evictions --- */
 
@@ -158,7 +147,6 @@ static enum target_result alloc_evicting_busy(struct plant *plant,
     }
     return result;
 }
-const struct plant_defect defect_busy_evicted = {.alloc = alloc_evicting_busy};
 
 /* Programs evict programs, against the contract. */
 static void declare_no_rivalry(struct plant *plant, struct target_contract *contract)
@@ -166,8 +154,6 @@ static void declare_no_rivalry(struct plant *plant, struct target_contract *cont
     (void)plant;
     contract->program_evicts_program = false;
 }
-const struct plant_defect defect_wrong_eviction = {.forced = {"program_evicts_program", "yes"},
-                                                   .declare = declare_no_rivalry};
 
 /* --- never ending --- */
 
@@ -189,4 +175,6 @@ static void move_for_ever(struct plant *plant, enum target_result result)
         refused_in_a_row = moved == DEVICE_REFUSED ? refused_in_a_row + 1 : 0;
     }
 }
-const struct plant_defect defect_hang = {.failed = move_for_ever};
+
+#define PLANT_IN_moves DEFINE_PLANT
+#include "targets/plants/private/define.h"

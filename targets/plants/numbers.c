@@ -1,4 +1,4 @@
-#include "targets/plants/private/numbers.h"
+#include "targets/plants/private/plant.h"
 
 #include "targets/targets.h"
 
@@ -23,7 +23,6 @@ static void stats_drifted(struct plant *plant, struct target_stats *stats)
 {
     stats->bytes_in_use += plant->amount;
 }
-const struct plant_defect defect_counters = {.free = free_drifting, .stats = stats_drifted};
 
 /* --- texts --- */
 
@@ -39,7 +38,6 @@ static void message_sticks(struct plant *plant, enum target_result result)
     }
     (void)snprintf(plant->kept, PLANT_MESSAGE_BYTES, "%s", text);
 }
-const struct plant_defect defect_message = {.failed = message_sticks};
 
 /* Rows on their way, each kept until the next one shows that it was not the last. */
 struct late_row {
@@ -73,7 +71,6 @@ static void report_without_last(struct plant *plant,
         row(context, &late.kept);
     }
 }
-const struct plant_defect defect_report = {.report = report_without_last};
 
 /* --- what is given back --- */
 
@@ -87,7 +84,6 @@ static void stats_with_gap(struct plant *plant, struct target_stats *stats)
         stats->largest_free_block_bytes -= granule;
     }
 }
-const struct plant_defect defect_not_coalesced = {.stats = stats_with_gap};
 
 enum { HOST_HEADER_BYTES = 16 };
 
@@ -97,7 +93,6 @@ static size_t host_free_bytes(struct plant *plant, size_t bytes)
 {
     return bytes > HOST_HEADER_BYTES && plant_strikes(plant, 3) ? bytes - HOST_HEADER_BYTES : bytes;
 }
-const struct plant_defect defect_host_memory = {.host_free_bytes = host_free_bytes};
 
 /* --- the same answer twice --- */
 
@@ -117,8 +112,6 @@ static void declare_drains(struct plant *plant, struct target_contract *contract
 {
     contract->drains = contract->drains && !is_odd_one(plant);
 }
-const struct plant_defect defect_spmd = {.declare = declare_drains,
-                                         .event_wait = wait_on_even_hosts};
 
 /* Requests of the whole process, all instances together: what no instance should depend on. */
 static atomic_uint_least64_t process_request_count;
@@ -143,4 +136,6 @@ static enum target_result alloc_by_mood(struct plant *plant, const struct target
     }
     return plant_inner_alloc(plant, request, block);
 }
-const struct plant_defect defect_replay = {.alloc = alloc_by_mood};
+
+#define PLANT_IN_numbers DEFINE_PLANT
+#include "targets/plants/private/define.h"

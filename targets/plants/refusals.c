@@ -1,4 +1,4 @@
-#include "targets/plants/private/refusals.h"
+#include "targets/plants/private/plant.h"
 
 #include "harness/base/check.h"
 #include "targets/targets.h"
@@ -26,7 +26,6 @@ static enum device_result wait_never(struct plant *plant, uint64_t event)
     (void)event;
     return DEVICE_LOST;
 }
-const struct plant_defect defect_undrained = {.event_wait = wait_never};
 
 /* Queued frees are one FIFO of which a request awaits the head and nothing behind it
  * (pytorch#71616: what is done already sits behind what is not). */
@@ -35,7 +34,6 @@ static enum device_result wait_for_head(struct plant *plant, uint64_t event)
     const bool is_head = plant->call.wait_count + plant->call.lost_count == 0;
     return is_head ? plant->device.event_wait(plant->device.context, event) : DEVICE_LOST;
 }
-const struct plant_defect defect_stalled = {.event_wait = wait_for_head};
 
 /* After the wait the search is not made again (pytorch#189504): the very next request would get the
  * memory. */
@@ -57,8 +55,6 @@ static enum target_result alloc_without_retry(struct plant *plant,
     return result == TARGET_NO_MEMORY && plant->call.wait_count > 0 ? plant_refuse(plant, request)
                                                                     : result;
 }
-const struct plant_defect defect_unretried = {
-    .alloc = alloc_without_retry, .event_wait = wait_in_vain, .hides_completions = true};
 
 /* The same after moving: the hole is there now, and nobody looks. */
 static enum target_result alloc_moved_without_retry(struct plant *plant,
@@ -79,7 +75,6 @@ static enum target_result alloc_moved_without_retry(struct plant *plant,
     }
     return plant_inner_alloc(plant, request, block);
 }
-const struct plant_defect defect_moved_unretried = {.alloc = alloc_moved_without_retry};
 
 /* --- defragmenting and evicting --- */
 
@@ -104,8 +99,6 @@ static enum device_result copy_once(struct plant *plant, uint64_t from, uint64_t
     }
     return plant->device.copy(plant->device.context, from, to, bytes);
 }
-const struct plant_defect defect_defragmented_once = {
-    .alloc = alloc_or_refuse, .copy = copy_once, .refuses_stages = true};
 
 /* One program goes, and if that was not enough the request is refused (the walk over victims ends
  * early: ROCm legacy-rocm-build#6215). */
@@ -117,7 +110,6 @@ static enum device_result unload_once(struct plant *plant, uint64_t program)
     }
     return plant->device.unload(plant->device.context, program);
 }
-const struct plant_defect defect_evicted_once = {.alloc = alloc_or_refuse, .unload = unload_once};
 
 /* --- size classes --- */
 
@@ -143,7 +135,6 @@ static enum target_result alloc_rounded(struct plant *plant, const struct target
     }
     return plant_inner_alloc(plant, request, block);
 }
-const struct plant_defect defect_rounded = {.alloc = alloc_rounded};
 
 /* A hole is filed under its size rounded down, the search begins at the request rounded up: a hole
  * of nearly the right size is not seen (sebbbi/OffsetAllocator pull 11, eight bins per power of
@@ -161,7 +152,6 @@ static enum target_result alloc_binned(struct plant *plant, const struct target_
     }
     return plant_inner_alloc(plant, request, block);
 }
-const struct plant_defect defect_binned = {.alloc = alloc_binned};
 
 /* --- the last hole --- */
 
@@ -225,4 +215,6 @@ static enum target_result alloc_but_last(struct plant *plant, const struct targe
     }
     return plant_inner_alloc(plant, request, block);
 }
-const struct plant_defect defect_last_hole = {.alloc = alloc_but_last};
+
+#define PLANT_IN_refusals DEFINE_PLANT
+#include "targets/plants/private/define.h"

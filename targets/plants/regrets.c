@@ -1,4 +1,4 @@
-#include "targets/plants/private/regrets.h"
+#include "targets/plants/private/plant.h"
 
 #include <assert.h>
 #include <string.h>
@@ -14,8 +14,6 @@ static void declare_documented_order(struct plant *plant, struct target_contract
     static_assert(sizeof documented == sizeof contract->order, "each mitigation once");
     memcpy(contract->order, documented, sizeof documented);
 }
-const struct plant_defect defect_evicts_first = {.forced = {"order", "evict,drain,defragment"},
-                                                 .declare = declare_documented_order};
 
 /* Where one program had to go, the others go with it. */
 static enum target_result alloc_evicting_all(struct plant *plant,
@@ -31,7 +29,6 @@ static enum target_result alloc_evicting_all(struct plant *plant,
     }
     return result;
 }
-const struct plant_defect defect_evicts_all = {.alloc = alloc_evicting_all};
 
 /* --- moves --- */
 
@@ -47,7 +44,6 @@ static enum target_result alloc_after_moving(struct plant *plant,
     }
     return plant_inner_alloc(plant, request, block);
 }
-const struct plant_defect defect_moves_first = {.alloc = alloc_after_moving};
 
 /* Where some blocks had to move for a request, all are moved together first. */
 static enum target_result alloc_moving_all(struct plant *plant,
@@ -62,4 +58,6 @@ static enum target_result alloc_moving_all(struct plant *plant,
     }
     return plant_inner_alloc(plant, request, block);
 }
-const struct plant_defect defect_moves_all = {.alloc = alloc_moving_all};
+
+#define PLANT_IN_regrets DEFINE_PLANT
+#include "targets/plants/private/define.h"

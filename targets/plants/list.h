@@ -1,0 +1,107 @@
+/* Every planted defect: one row each, in the order in which they are listed.
+ *
+ *     PLANT(file, name, rule, summary, member = function, ...)
+ *
+ * The target plant_NAME breaks the rule, and that rule must catch it.  The members are those of
+ * struct plant_defect; the functions that they name are static in targets/plants/FILE.c. */
+/* clang-format off */
+PLANT(refusals, premature_undrained, "premature", "gives up without waiting for queued frees",
+      .event_wait = wait_never)
+PLANT(refusals, premature_stalled, "premature", "awaits the first queued free and none behind it",
+      .event_wait = wait_for_head)
+PLANT(refusals, premature_unretried, "premature",
+      "waits for queued frees and does not search again",
+      .alloc = alloc_without_retry, .event_wait = wait_in_vain, .hides_completions = true)
+PLANT(refusals, premature_moved_unretried, "premature", "moves blocks and does not search again",
+      .alloc = alloc_moved_without_retry)
+PLANT(refusals, premature_defragmented_once, "premature", "defragments for one request in its life",
+      .alloc = alloc_or_refuse, .copy = copy_once, .refuses_stages = true)
+PLANT(refusals, premature_evicted_once, "premature", "evicts one program, then gives up",
+      .alloc = alloc_or_refuse, .unload = unload_once)
+PLANT(refusals, premature_rounded, "premature",
+      "rounds a request to a power of two before the fit test",
+      .alloc = alloc_rounded)
+PLANT(refusals, premature_binned, "premature",
+      "does not see a hole of the request's own size class",
+      .alloc = alloc_binned)
+PLANT(refusals, premature_last_hole, "premature", "now and then does not look at the last hole",
+      .alloc = alloc_but_last)
+PLANT(answers, overlap, "overlap", "now and then a block laps over the one above it",
+      .alloc = alloc_overlapping)
+PLANT(answers, outside, "outside", "now and then a block ends behind the device",
+      .alloc = alloc_outside)
+PLANT(answers, misaligned, "misaligned",
+      "now and then an alignment is dropped, or a header of half a granule is left in",
+      .alloc = alloc_misaligned)
+PLANT(answers, too_small, "too_small", "now and then a size is rounded down",
+      .alloc = alloc_too_small)
+PLANT(moves, contents, "contents", "now and then a move leaves its last granule behind",
+      .copy = copy_torn)
+PLANT(answers, reused_early, "reused_early", "now and then places a block on a queued free",
+      .alloc = alloc_reusing_early)
+PLANT(moves, held_moved, "held_moved", "forgets two of three holds and uses when it moves blocks",
+      .forced = {"defrag", "repack"}, .hold = hold_forgotten, .release = release_forgotten,
+      .use = use_forgotten, .free = free_remembering, .around_program = remember_for_program)
+PLANT(moves, moved_unasked, "moved_unasked", "declares slide but changes the order of blocks",
+      .forced = {"defrag", "repack"}, .declare = declare_slide)
+PLANT(moves, busy_evicted, "busy_evicted", "evicts a busy program when nothing else is left",
+      .alloc = alloc_evicting_busy)
+PLANT(moves, wrong_eviction, "wrong_eviction", "programs evict programs, against its contract",
+      .forced = {"program_evicts_program", "yes"}, .declare = declare_no_rivalry)
+PLANT(moves, failed_changed, "failed_changed", "a failed request leaves a planned move behind",
+      .failed = keep_first_move, .locate = locate_planned)
+PLANT(numbers, counters, "counters", "bytes in use drift up by a granule now and then",
+      .free = free_drifting, .stats = stats_drifted)
+PLANT(numbers, message, "message", "now and then prints the previous error",
+      .failed = message_sticks)
+PLANT(numbers, report, "report", "a report of two or more blocks lacks the smallest",
+      .report = report_without_last)
+PLANT(answers, status, "status", "calls some impossible sizes out of memory",
+      .alloc = alloc_without_judgement)
+PLANT(answers, handle, "handle", "now and then the handle is 0",
+      .alloc = alloc_without_handle)
+PLANT(moves, hang, "hang", "now and then repeats one move for ever",
+      .failed = move_for_ever)
+PLANT(numbers, not_coalesced, "not_coalesced", "the empty heap is two holes",
+      .stats = stats_with_gap)
+PLANT(numbers, host_memory, "host_memory", "gives back less host memory than it took",
+      .host_free_bytes = host_free_bytes)
+PLANT(numbers, spmd, "spmd", "does not drain on every second host",
+      .declare = declare_drains, .event_wait = wait_on_even_hosts)
+PLANT(numbers, replay, "replay", "depends on how many requests the process has seen",
+      .alloc = alloc_by_mood)
+PLANT(regrets, regret_evicts_first, "regret", "evicts idle programs before it waits or moves",
+      .forced = {"order", "evict,drain,defragment"}, .declare = declare_documented_order)
+PLANT(regrets, regret_moves_first, "regret", "moves blocks together though a hole fits",
+      .alloc = alloc_after_moving)
+PLANT(regrets, regret_evicts_all, "regret", "evicts all idle programs where one has to go",
+      .alloc = alloc_evicting_all)
+PLANT(regrets, regret_moves_all, "regret", "moves all blocks together where a few would do",
+      .alloc = alloc_moving_all)
+PLANT(deaths, crash_segv, "crash",
+      "the third copy of one call writes through a pointer that is none",
+      .copy = copy_crashing)
+PLANT(deaths, crash_abort, "crash", "an assertion of its own says that no request fails twice",
+      .alloc = alloc_aborting)
+PLANT(deaths, crash_exit, "crash", "ends the process in a queued free that waits behind others",
+      .free = free_exiting)
+PLANT(deaths, crash_host_refused, "crash", "writes into host memory that it was refused",
+      .alloc = alloc_unchecked)
+PLANT(deaths, hang_spin, "hang", "walks a ring of queued frees and never asks the device",
+      .free = free_spinning)
+PLANT(deaths, overrun, "overrun", "writes one row more than it has host memory for",
+      .alloc = alloc_overrunning)
+PLANT(deaths, contents_scribble, "contents", "now and then a copy is a granule too long",
+      .copy = copy_scribbling)
+PLANT(deaths, contents_lost_copy, "contents", "takes a refused copy for one that was done",
+      .copy = copy_trusting)
+PLANT(deaths, host_memory_leak, "host_memory",
+      "a failed call leaves memory behind that it took with malloc",
+      .failed = leak_notes)
+PLANT(deaths, host_memory_grow, "host_memory", "keeps host memory for each request until close",
+      .alloc = alloc_with_history, .close = close_history)
+PLANT(deaths, counters_failed, "counters", "a call that the device failed stays counted",
+      .failed = keep_counted, .stats = stats_counted)
+PLANT(deaths, overlap_half_unload, "overlap",
+      "half of an image counts as free when its eviction was refused",
+      .alloc = alloc_in_half, .unload = unload_half)

@@ -1,0 +1,69 @@
+/* Defines the planted targets of one file, which includes this after its functions: its own rows of
+ * targets/plants/list.h become targets, those of the other files nothing.  The file says which it
+ * is by `#define PLANT_IN_<file> DEFINE_PLANT`. */
+#ifndef TARGETS_PLANTS_PRIVATE_DEFINE_H
+#define TARGETS_PLANTS_PRIVATE_DEFINE_H
+
+#include "targets/plants/private/plant.h"
+
+/* open() is not told which target it opens, so each row has one of its own. */
+#define DEFINE_PLANT(noun, rule, text, ...)                                           \
+    static const struct plant_defect defect_##noun = {__VA_ARGS__};                   \
+    static enum target_result open_##noun(                                            \
+        const struct target_setup *setup, const struct device_services *device,       \
+        struct target_instance **out, struct target_contract *contract, char *reason, \
+        size_t reason_bytes)                                                          \
+    {                                                                                 \
+        return plant_call_open(&defect_##noun, setup, device, out, contract, reason,  \
+                               reason_bytes);                                         \
+    }                                                                                 \
+    extern const struct target plant_##noun;                                          \
+    const struct target plant_##noun = {                                              \
+        .abi_version = TARGET_ABI_VERSION,                                            \
+        .size_bytes = sizeof(struct target),                                          \
+        .name = "plant_" #noun,                                                       \
+        .summary = text,                                                              \
+        .breaks = rule,                                                               \
+        .option_help = PLANT_OPTION_HELP,                                             \
+        .open = open_##noun,                                                          \
+        PLANT_CALLS,                                                                  \
+    };
+
+/* Those of libhbm that do not change what is planted. */
+#define PLANT_OPTION_HELP                                                                                \
+    "defrag=none|slide|repack\ngranule=N\norder=drain,defragment,evict\nprogram_evicts_program=yes|no\n" \
+    "log_allocations_on_oom=yes|no\nmessage_code=yes|no\nsearch_nodes=N\n"
+
+#define PLANT_CALLS                                                                                \
+    .close = plant_call_close, .alloc = plant_call_alloc, .free = plant_call_free,                 \
+    .use = plant_call_use, .hold = plant_call_hold, .release = plant_call_release,                 \
+    .donate = plant_call_donate, .load = plant_call_load, .execute = plant_call_execute,           \
+    .unload = plant_call_unload, .defragment = plant_call_defragment, .locate = plant_call_locate, \
+    .stats = plant_call_stats, .retire = plant_call_retire, .report = plant_call_report,           \
+    .message = plant_call_message
+
+/* A file's own one is defined by now. */
+#ifndef PLANT_IN_answers
+#define PLANT_IN_answers(...)
+#endif
+#ifndef PLANT_IN_deaths
+#define PLANT_IN_deaths(...)
+#endif
+#ifndef PLANT_IN_moves
+#define PLANT_IN_moves(...)
+#endif
+#ifndef PLANT_IN_numbers
+#define PLANT_IN_numbers(...)
+#endif
+#ifndef PLANT_IN_refusals
+#define PLANT_IN_refusals(...)
+#endif
+#ifndef PLANT_IN_regrets
+#define PLANT_IN_regrets(...)
+#endif
+
+#define PLANT(file, ...) PLANT_IN_##file(__VA_ARGS__)
+#include "targets/plants/list.h"
+#undef PLANT
+
+#endif
