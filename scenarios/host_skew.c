@@ -4,11 +4,13 @@
  * mitigations the whole heap can be one hole:
  *  - the target drains and defragments, and only granules align;
  *  - nobody holds a block across a request, and whatever is in use is so until a collective that
- * has a queued free behind it, so that draining ends every use;
- *  - idle programs are no obstacle: buffers evict them, and a program that needs room either evicts
- * the others or is the only one. Then a request is refused exactly if it and the live buffers (and,
- * for a program, its image and stack) exceed the device.  A host that carries an extra buffer
- * breaks this, so while one does nothing is flagged. */
+ *    has a queued free behind it, so that draining ends every use;
+ *  - idle programs are no obstacle: buffers evict them, and a program that needs room either
+ *    evicts the others or is the only one.
+ *
+ * Then a request is refused exactly if it and the live buffers (and, for a program, its image and
+ * stack) exceed the device.  A host that carries an extra buffer breaks this, so while one does
+ * nothing is flagged. */
 #include "scenarios/scenarios.h"
 
 #include "scenarios/private/clear.h"

@@ -1,7 +1,9 @@
 /* A complete plug-in: an allocator of about the least that can be tested.
  *
- *     cc -std=c17 -shared -fPIC -o example.so example.c     (with the folder that has harness/ in
- * the include path) hbmstress run fragmentation_storm --target ./example.so --capacity 64M
+ *     cc -std=c17 -shared -fPIC -I. -o example.so targets/example/example.c
+ *     hbmstress run fragmentation_storm --target ./example.so --capacity 64M
+ *
+ * -I names the folder that has harness/.
  *
  * It keeps its blocks in one array in address order and puts a new one into the lowest hole that
  * fits.  It moves nothing, waits for nothing and evicts nothing, and its contract says so: an

@@ -1,8 +1,9 @@
 /* A plug-in with a thread of its own: first fit, with a reaper that awaits the events of queued
  * frees.
  *
- *     cc -shared -fPIC -pthread -o reaper.so reaper.c     (with the folder that has harness/ in the
- * include path)
+ *     cc -shared -fPIC -pthread -I. -o reaper.so targets/example/reaper.c
+ *
+ * -I names the folder that has harness/.
  *
  * An allocation that finds no room asks the reaper and waits until that has awaited an event and
  * settled what is done. Without lanes it so calls the device only while the client's call waits for
