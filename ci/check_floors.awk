@@ -25,6 +25,8 @@ BEGIN {
     # The top of formats/ is its registry, which stands above all rooms.
     set_floors("formats/common 0 formats/xla 1 formats/bfc 1 formats/torch 1 formats/profile 1 " \
                "formats/generic 1 formats/export 1 formats 2")
+    # By name, and for what lies below it alone: it plays libhbm by libhbm's own interface.
+    excepted["fuzz/hbm_calls/"] = "allocator"
     # The names under which two folders are installed.
     installed["hbm"] = "allocator"
     installed["hbmstress"] = "harness"
@@ -242,9 +244,19 @@ function remove_unit(unit,    word, count, i)
     delete is_unit[unit]
 }
 
+function is_excepted(file, top,    room)
+{
+    for (room in excepted) {
+        if (index(file, room) == 1 && excepted[room] == top) {
+            return 1
+        }
+    }
+    return 0
+}
+
 function check_floor(file, folder, line_number, path, top)
 {
-    if (index(" " allowed[folder] " ", " " top " ") == 0) {
+    if (!is_excepted(file, top) && index(" " allowed[folder] " ", " " top " ") == 0) {
         breach(file, line_number, folder "/ may not include " top "/ (" path ")")
     }
 }

@@ -3,8 +3,7 @@
  * behind that byte; the others are calls. */
 #include "fuzz/engine.h"
 #include "fuzz/finding_check.h"
-#include "targets/hbm_calls.h"
-#include "targets/hbm_calls_check.h"
+#include "fuzz/hbm_calls/calls.h"
 
 #include <string.h>
 
@@ -18,7 +17,7 @@ static const char *check_text(const uint8_t *bytes, size_t length)
     length = length < TEXT_BYTES_MAX ? length : TEXT_BYTES_MAX;
     memcpy(text, bytes, length);
     text[length] = '\0';
-    return calls_check_shape_text(text, strlen(text));
+    return hbm_calls_check_shape_text(text, strlen(text));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

@@ -1,18 +1,21 @@
-#include "targets/hbm_calls.h"
+#include "fuzz/hbm_calls/calls.h"
 
-#include "targets/hbm_calls_check.h"
-#include "targets/hbm_calls_state.h"
+#include "fuzz/hbm_calls/private/check.h"
+#include "fuzz/hbm_calls/private/state.h"
 
 #include <string.h>
 
 /* --- the input ----------------------------------------------------------------------------------
  *
- *   0      defrag (bits 0-1), granule as a power of two (2-5), program_evicts_program (6), message
- * code (7) 1      order (bits 0-2), report on an out-of-memory (3), coordinate (4), ends with
- * everything allocated (5), nodes of the search: few or many (6) 2-3    capacity in granules, less
- * one 4      chip, in the place of the capacity; 0 none 5      what is wrong with the options; 0
- * nothing 6      the allocation of host memory that is refused, from 1, counted from the start 7
- * how many more are
+ *   0      defrag (bits 0-1), granule as a power of two (2-5), program_evicts_program (6),
+ *          message code (7)
+ *   1      order (bits 0-2), report on an out-of-memory (3), coordinate (4), ends with
+ *          everything allocated (5), nodes of the search: few or many (6)
+ *   2-3    capacity in granules, less one
+ *   4      chip, in the place of the capacity; 0 none
+ *   5      what is wrong with the options; 0 nothing
+ *   6      the allocation of host memory that is refused, from 1, counted from the start
+ *   7      how many more are
  *
  * and calls of four bytes each: kind and three numbers. */
 

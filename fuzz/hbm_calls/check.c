@@ -1,4 +1,6 @@
-#include "targets/hbm_calls_check.h"
+#include "fuzz/hbm_calls/private/check.h"
+
+#include "fuzz/hbm_calls/calls.h"
 
 #include <string.h>
 
@@ -127,7 +129,7 @@ const char *calls_check_shape(const struct hbm_shape *shape)
     return is_small && padded >= unpadded ? NULL : "a shape takes less with its padding";
 }
 
-const char *calls_check_shape_text(const char *text, size_t length)
+const char *hbm_calls_check_shape_text(const char *text, size_t length)
 {
     struct hbm_shape shape = {.rank = 0};
     size_t offset = 0;

@@ -1,4 +1,4 @@
-#include "targets/hbm_calls_device.h"
+#include "fuzz/hbm_calls/private/device.h"
 
 #include <stdlib.h>
 

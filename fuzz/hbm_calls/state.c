@@ -1,6 +1,6 @@
-#include "targets/hbm_calls_state.h"
+#include "fuzz/hbm_calls/private/state.h"
 
-#include "targets/hbm_calls.h"
+#include "fuzz/hbm_calls/calls.h"
 
 #include <string.h>
 

@@ -27,6 +27,8 @@ make_good_tree() {
     printf '#include "harness/thing.h"\n#include "allocator/thing.h"\n' >"$tree/targets/other.c"
     printf '/* hbm_alloc is spoken of here. */\nconst char *name = "hbm_x";\n' >"$tree/harness/words.c"
     printf '#include "checker/thing.h"\n' >"$tree/cli/other.c"
+    mkdir -p "$tree"/{fuzz,cli,fuzz/others}/hbm_calls
+    printf '#include "allocator/thing.h"\n' >"$tree/fuzz/hbm_calls/other.c"
     printf '#include "cli/thing.h"\n#include "bench/thing.h"\n' >"$tree/tests/other.c"
 }
 
@@ -62,6 +64,12 @@ finds formats/common/bad.c '#include "formats/xla/thing.h"\n' 'formats/common/ m
 finds formats/common/bad.c '#include "formats/thing.h"\n' 'formats/common/ may not include formats/'
 finds formats/bfc/bad.c '#include "formats/xla/thing.h"\n' 'formats/bfc/ may not include formats/xla/'
 finds formats/xla/bad.c '#include "formats/common/private/thing.h"\n' 'is for formats/common/ alone'
+# What fuzz/hbm_calls/ may include, nothing beside it and nothing of that name elsewhere may, and it may include no more.
+for file in fuzz/hbm_calls.c fuzz/hbm_calls_more.c fuzz/others/hbm_calls/bad.c; do
+    finds "$file" '#include "allocator/thing.h"\n' 'fuzz/ may not include allocator/'
+done
+finds cli/hbm_calls/bad.c '#include "allocator/thing.h"\n' 'cli/ may not include allocator/'
+finds fuzz/hbm_calls/bad.c '#include "bench/thing.h"\n' 'fuzz/ may not include bench/'
 finds scenarios/bad.c '#include <hbm/hbm.h>\n' 'scenarios/ may not include allocator/'
 finds allocator/bad.c '#include <hbmstress/target.h>\n' 'allocator/ may not include harness/'
 finds cli/bad.c '#include <harness/thing.h>\n' 'write it in quotes'

@@ -1,7 +1,7 @@
 /* What must hold of libhbm whatever is called: counters, reports, errors and shapes say the same in
  * all the ways that there are to ask. */
-#ifndef TARGETS_HBM_CALLS_CHECK_H
-#define TARGETS_HBM_CALLS_CHECK_H
+#ifndef FUZZ_HBM_CALLS_PRIVATE_CHECK_H
+#define FUZZ_HBM_CALLS_PRIVATE_CHECK_H
 
 #include "allocator/hbm.h"
 #include "allocator/hbm_shape.h"
@@ -22,8 +22,5 @@ const char *calls_check_report(struct hbm *hbm, enum hbm_result *result);
 
 /* A valid shape prints as what is read as the same shape, and padding never makes it smaller. */
 const char *calls_check_shape(const struct hbm_shape *shape);
-
-/* Any text, with a NUL behind it: a shape or an error inside the text. */
-const char *calls_check_shape_text(const char *text, size_t length);
 
 #endif

@@ -1,7 +1,7 @@
 /* The device below libhbm when its own interface is played: it has events, time, host memory that
  * is counted, and calls that refuse or do their work in parts, but no contents. */
-#ifndef TARGETS_HBM_CALLS_DEVICE_H
-#define TARGETS_HBM_CALLS_DEVICE_H
+#ifndef FUZZ_HBM_CALLS_PRIVATE_DEVICE_H
+#define FUZZ_HBM_CALLS_PRIVATE_DEVICE_H
 
 #include "allocator/hbm.h"
 

@@ -1,11 +1,11 @@
 /* What a play of calls has: the allocator that bytes have opened, the device below it, and what is
  * live in it. */
-#ifndef TARGETS_HBM_CALLS_STATE_H
-#define TARGETS_HBM_CALLS_STATE_H
+#ifndef FUZZ_HBM_CALLS_PRIVATE_STATE_H
+#define FUZZ_HBM_CALLS_PRIVATE_STATE_H
 
 #include "allocator/hbm.h"
 #include "allocator/hbm_shape.h"
-#include "targets/hbm_calls_device.h"
+#include "fuzz/hbm_calls/private/device.h"
 
 enum { CALLS_BUFFERS_MAX = 640, CALLS_PROGRAMS_MAX = 16 };
 
