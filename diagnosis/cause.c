@@ -1,9 +1,9 @@
 #include "diagnosis/cause.h"
 
 const struct cause *const causes[CAUSE_COUNT] = {
-    &cause_leak,           &cause_copies,      &cause_queued_frees,  &cause_references,
-    &cause_program_reload, &cause_fragmented,  &cause_host_skew,     &cause_spike,
-    &cause_padding,        &cause_growing_set, &cause_still_growing, &cause_exhausted,
+#define CAUSE(name) &cause_##name,
+#include "diagnosis/causes/list.h"
+#undef CAUSE
 };
 
 /* Keeps the diagnoses in order: few of them, and equal ones stay as the table has them. */

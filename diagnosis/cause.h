@@ -15,13 +15,18 @@ struct cause {
     void (*find)(const struct evidence *evidence, struct diagnosis *diagnosis);
 };
 
-enum { CAUSE_COUNT = 12 };
+#define CAUSE(name) extern const struct cause cause_##name;
+#include "diagnosis/causes/list.h"
+#undef CAUSE
+
+enum {
+    CAUSE_COUNT = 0
+#define CAUSE(name) +1
+#include "diagnosis/causes/list.h"
+#undef CAUSE
+};
 /* In the order in which equally sure diagnoses are told. */
 extern const struct cause *const causes[CAUSE_COUNT];
-
-extern const struct cause cause_exhausted, cause_fragmented, cause_leak, cause_growing_set,
-    cause_spike, cause_copies, cause_padding, cause_program_reload, cause_references,
-    cause_queued_frees, cause_host_skew, cause_still_growing;
 
 /* Asks every cause; diagnoses[0..result) are those that are told, the surest first. */
 size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[CAUSE_COUNT]);

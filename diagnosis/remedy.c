@@ -4,25 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct remedy *const remedies[] = {&remedy_defrag,
-                                         &remedy_order,
-                                         &remedy_drains,
-                                         &remedy_evicts,
-                                         &remedy_program_evicts,
-                                         &remedy_donation,
-                                         &remedy_unload,
-                                         &remedy_programs,
-                                         &remedy_mark_step,
-                                         &remedy_layout,
-                                         &remedy_no_padding,
-                                         &remedy_checkpointing,
-                                         &remedy_accumulation,
-                                         &remedy_batch,
-                                         &remedy_restart,
-                                         &remedy_sharding,
-                                         &remedy_chip,
-                                         &remedy_capacity,
-                                         NULL};
+const struct remedy *const remedies[] = {
+#define REMEDY(name) &remedy_##name,
+#include "diagnosis/remedies/list.h"
+#undef REMEDY
+    NULL,
+};
 
 const struct remedy *remedy_find(const char *name)
 {

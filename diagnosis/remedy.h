@@ -79,8 +79,11 @@ struct remedy {
                   struct remedy_result *result);
 };
 
-/* Every remedy, by how much of a job has to change, the least first: a setting of the allocator,
- * the program, the size of the work, the machine.  Ends with NULL.  A new one is one entry here. */
+#define REMEDY(name) extern const struct remedy remedy_##name;
+#include "diagnosis/remedies/list.h"
+#undef REMEDY
+
+/* Those of diagnosis/remedies/list.h, in its order; ends with NULL. */
 extern const struct remedy *const remedies[];
 const struct remedy *remedy_find(const char *name); /* NULL when there is none */
 
@@ -91,11 +94,5 @@ bool remedy_apply(const struct remedy *remedy, const struct remedy_case *given, 
 enum { REMEDY_TITLE_BYTES = 2 * REMEDY_LABEL_BYTES };
 void remedy_title(const struct remedy *remedy, const struct remedy_case *given, uint64_t parameter,
                   char text[REMEDY_TITLE_BYTES]);
-
-/* In the order of the table. */
-extern const struct remedy remedy_defrag, remedy_order, remedy_drains, remedy_evicts,
-    remedy_program_evicts, remedy_donation, remedy_unload, remedy_programs, remedy_mark_step,
-    remedy_layout, remedy_no_padding, remedy_checkpointing, remedy_accumulation, remedy_batch,
-    remedy_restart, remedy_sharding, remedy_chip, remedy_capacity;
 
 #endif

@@ -1,4 +1,4 @@
-#include "diagnosis/remedy_drain.h"
+#include "diagnosis/private/remedy_drain.h"
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"

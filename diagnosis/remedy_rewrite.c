@@ -1,4 +1,4 @@
-#include "diagnosis/remedy_rewrite.h"
+#include "diagnosis/private/remedy_rewrite.h"
 
 #include "harness/base/check.h"
 

@@ -1,4 +1,4 @@
-#include "diagnosis/remedy_sizes.h"
+#include "diagnosis/private/remedy_sizes.h"
 
 #include "harness/base/check.h"
 #include "harness/base/size.h"
@@ -6,8 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* --- changing --- */
 
 void remedy_sizes_init(struct remedy_sizes *sizes, const struct remedy_case *given,
                        struct op_list *to)
@@ -116,9 +114,7 @@ bool remedy_sizes_divide_steps(struct remedy_sizes *sizes, const struct remedy_c
     return sizes->changed_count > 0;
 }
 
-/* --- remedies --- */
-
-static void note_saved(const struct remedy_sizes *sizes, const char *what,
+void remedy_sizes_note(const struct remedy_sizes *sizes, const char *what,
                        char note[REMEDY_NOTE_BYTES])
 {
     char size[SIZE_TEXT_BYTES];
@@ -127,9 +123,8 @@ static void note_saved(const struct remedy_sizes *sizes, const char *what,
              sizes->changed_count, size);
 }
 
-/* Sizes become what the unpadded size is, rounded up to that. */
-static bool unpad(const struct remedy_case *given, uint64_t unit_bytes, const char *what,
-                  struct remedy_result *result)
+bool remedy_sizes_unpad(const struct remedy_case *given, uint64_t unit_bytes, const char *what,
+                        struct remedy_result *result)
 {
     struct remedy_sizes sizes;
     bool is_known = false;
@@ -146,7 +141,7 @@ static bool unpad(const struct remedy_case *given, uint64_t unit_bytes, const ch
         }
     }
     remedy_sizes_settle(&sizes, &given->lives);
-    note_saved(&sizes, what, result->note);
+    remedy_sizes_note(&sizes, what, result->note);
     if (sizes.changed_count == 0) {
         snprintf(result->note, sizeof result->note, "%s",
                  is_known ? "no block is padded by more than that"
@@ -155,120 +150,10 @@ static bool unpad(const struct remedy_case *given, uint64_t unit_bytes, const ch
     return sizes.changed_count > 0;
 }
 
-static bool no_padding_apply(const struct remedy_case *given, uint64_t parameter,
-                             struct remedy_result *result)
-{
-    (void)parameter;
-    return unpad(given, 1, "without padding", result);
-}
-
-const struct remedy remedy_no_padding = {
-    .name = "no-padding",
-    .summary = "every buffer takes its unpadded size",
-    .assumes =
-        "It bounds what any layout can save: shapes that fill their tiles, or a smaller batch of them, come "
-        "near to it.",
-    .search = REMEDY_EACH,
-    .apply = no_padding_apply,
-};
-
-/* A tile of 8 x 128 elements of 4 bytes, or 16 x 128 of 2, or 32 x 128 of 1: facts about shapes are
- * not in a list. */
-enum { TILE_BYTES = 4096 };
-
-static bool layout_apply(const struct remedy_case *given, uint64_t parameter,
-                         struct remedy_result *result)
-{
-    (void)parameter;
-    return unpad(given, TILE_BYTES, "in full tiles of 4K", result);
-}
-
-const struct remedy remedy_layout = {
-    .name = "layout",
-    .summary = "the better layout: every tile but the last one of a buffer is full",
-    .assumes =
-        "The list has no shapes, so this is what the best one would take: dimensions that fill tiles of 8 x "
-        "128 words.",
-    .is_estimate = true,
-    .search = REMEDY_EACH,
-    .apply = layout_apply,
-};
-
-/* 2, 4, 8 ... up to 2^count. */
-static bool power_parameter(size_t index, size_t count, uint64_t *parameter)
-{
-    *parameter = (uint64_t)2 << index;
-    return index < count;
-}
-
-static bool step_power_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
-                                 char note[REMEDY_NOTE_BYTES])
+bool remedy_sizes_divisor(const struct remedy_case *given, size_t index, uint64_t *parameter,
+                          char note[REMEDY_NOTE_BYTES])
 {
     snprintf(note, REMEDY_NOTE_BYTES, "%s", REMEDY_NO_STEPS);
-    return given->steps.count > 0 && power_parameter(index, 6, parameter);
+    *parameter = (uint64_t)2 << index;
+    return given->steps.count > 0 && index < 6;
 }
-
-static bool batch_apply(const struct remedy_case *given, uint64_t parameter,
-                        struct remedy_result *result)
-{
-    struct remedy_sizes sizes;
-    remedy_sizes_init(&sizes, given, &result->ops);
-    const bool applies = remedy_sizes_divide_steps(&sizes, given, parameter, NULL);
-    note_saved(&sizes, "divided", result->note);
-    if (!applies) {
-        snprintf(result->note, sizeof result->note, "nothing lives within a step");
-    }
-    return applies;
-}
-
-const struct remedy remedy_batch = {
-    .name = "batch",
-    .summary =
-        "the batch divided by n: so is what lives within a step, and the stacks of the steps' programs",
-    .parameter_name = "n",
-    .assumes = "What lives within a step grows with the batch, and nothing else does.",
-    .is_estimate = true,
-    .search = REMEDY_FIRST,
-    .parameter = step_power_parameter,
-    .apply = batch_apply,
-};
-
-static bool sharding_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
-                               char note[REMEDY_NOTE_BYTES])
-{
-    (void)given;
-    note[0] = '\0';
-    return power_parameter(index, 3, parameter);
-}
-
-static bool sharding_apply(const struct remedy_case *given, uint64_t parameter,
-                           struct remedy_result *result)
-{
-    struct remedy_sizes sizes;
-    remedy_sizes_init(&sizes, given, &result->ops);
-    for (size_t i = 0; i < given->ops->count; i++) {
-        const struct op *op = &given->ops->ops[i];
-        if (op->kind == OP_LOAD || op_kind_info((enum op_kind)op->kind)->makes_block) {
-            remedy_sizes_divide(&sizes, i, parameter);
-        }
-    }
-    remedy_sizes_settle(&sizes, &given->lives);
-    note_saved(&sizes, "divided", result->note);
-    if (sizes.changed_count == 0) {
-        snprintf(result->note, sizeof result->note, "there is nothing to divide");
-    }
-    return sizes.changed_count > 0;
-}
-
-const struct remedy remedy_sharding = {
-    .name = "sharding",
-    .summary = "every buffer and stack is shared out over n devices",
-    .parameter_name = "n",
-    .assumes =
-        "All of it can be divided evenly, and exchange between devices needs no room; images of "
-        "programs stay whole.",
-    .is_estimate = true,
-    .search = REMEDY_FIRST,
-    .parameter = sharding_parameter,
-    .apply = sharding_apply,
-};

@@ -1,4 +1,4 @@
-#include "diagnosis/survivors.h"
+#include "diagnosis/private/survivors.h"
 
 #include <stdlib.h>
 #include <string.h>

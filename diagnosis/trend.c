@@ -1,4 +1,4 @@
-#include "diagnosis/trend.h"
+#include "diagnosis/private/trend.h"
 
 #include "harness/base/check.h"
 

@@ -1,7 +1,7 @@
 #include "diagnosis/what_if.h"
 
-#include "diagnosis/what_if_base.h"
-#include "diagnosis/what_if_measure.h"
+#include "diagnosis/private/what_if_base.h"
+#include "diagnosis/private/what_if_measure.h"
 #include "harness/base/array.h"
 
 #include <stdio.h>
@@ -28,21 +28,6 @@ struct trying {
     uint64_t ops_left; /* that may still be run */
     bool is_spent;     /* something was not run for that */
 };
-
-const char *what_if_end_name(enum what_if_end end)
-{
-    static const char *const names[] = {[WHAT_IF_FITS] = "fits",
-                                        [WHAT_IF_NO_MEMORY] = "out of memory",
-                                        [WHAT_IF_BROKEN] = "broken",
-                                        [WHAT_IF_REFUSED] = "refused",
-                                        [WHAT_IF_DOES_NOT_APPLY] = "does not apply"};
-    return names[end];
-}
-
-uint64_t what_if_headroom_bytes(const struct what_if_row *row)
-{
-    return row->end == WHAT_IF_FITS ? row->headroom_bytes : 0;
-}
 
 /* --- rows --- */
 

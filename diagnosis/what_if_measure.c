@@ -1,4 +1,4 @@
-#include "diagnosis/what_if_measure.h"
+#include "diagnosis/private/what_if_measure.h"
 
 #include "harness/run/run_state.h"
 

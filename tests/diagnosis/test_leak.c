@@ -1,9 +1,9 @@
 /* A leak is named among 40 tags and noise, and is not cried where there is none; the trend test
  * alone is held to what it says of itself. */
 #include "diagnosis/cause.h"
-#include "diagnosis/leak.h"
-#include "diagnosis/survivors.h"
-#include "diagnosis/trend.h"
+#include "diagnosis/private/leak.h"
+#include "diagnosis/private/survivors.h"
+#include "diagnosis/private/trend.h"
 #include "harness/base/random.h"
 #include "targets/targets.h"
 #include "tests/diagnosis/leak_traces.h"

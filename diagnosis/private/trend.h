@@ -1,6 +1,6 @@
 /* Does a series keep growing?  Takes neither warm-up, phases, steps nor periods for one. */
-#ifndef DIAGNOSIS_TREND_H
-#define DIAGNOSIS_TREND_H
+#ifndef DIAGNOSIS_PRIVATE_TREND_H
+#define DIAGNOSIS_PRIVATE_TREND_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* Runs one variant and measures it. */
-#ifndef DIAGNOSIS_WHAT_IF_MEASURE_H
-#define DIAGNOSIS_WHAT_IF_MEASURE_H
+#ifndef DIAGNOSIS_PRIVATE_WHAT_IF_MEASURE_H
+#define DIAGNOSIS_PRIVATE_WHAT_IF_MEASURE_H
 
-#include "diagnosis/what_if.h"
+#include "diagnosis/what_if_row.h"
 
 /* Sets what *row says of a run of the list: end, capacity, peak, headroom, hole, failure and
  * op_count; note only where the target refused the setup.  The rest of *row is not touched.

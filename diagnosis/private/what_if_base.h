@@ -1,8 +1,8 @@
 /* The list that remedies start from: resolved, up to an out-of-memory, without what did nothing. */
-#ifndef DIAGNOSIS_WHAT_IF_BASE_H
-#define DIAGNOSIS_WHAT_IF_BASE_H
+#ifndef DIAGNOSIS_PRIVATE_WHAT_IF_BASE_H
+#define DIAGNOSIS_PRIVATE_WHAT_IF_BASE_H
 
-#include "diagnosis/what_if.h"
+#include "diagnosis/what_if_row.h"
 
 struct what_if_base {
     struct setup setup; /* with the capacity that the run completed */

@@ -1,64 +1,13 @@
-/* Fewer loaded programs: idle ones are unloaded, and loaded again when they are executed. */
+/* No more than n loaded programs: idle ones are unloaded, and loaded again when they are executed.
+ */
 #include "diagnosis/remedy.h"
 
-#include "diagnosis/remedy_rewrite.h"
+#include "diagnosis/private/remedy_rewrite.h"
 #include "harness/base/array.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-/* --- what is not executed again --- */
-
-/* A program of the last two steps would have been executed again if the list had gone on. */
-static bool is_of_last_steps(const struct remedy_case *given, uint32_t i)
-{
-    return given->steps.count > 0 && given->ops->count - i <= 2 * (size_t)given->steps.length;
-}
-
-/* Whether op i is the last that names a program which is never unloaded. */
-static bool ends_use(const struct remedy_case *given, uint32_t i)
-{
-    const uint32_t root = given->lives.lives[i].root;
-    return root != OP_NONE && given->ops->ops[root].kind == OP_LOAD &&
-           given->lives.lives[root].last_named == i && given->lives.lives[root].end == OP_NONE;
-}
-
-static bool unload_apply(const struct remedy_case *given, uint64_t parameter,
-                         struct remedy_result *result)
-{
-    struct rewrite rewrite;
-    uint64_t count = 0;
-    (void)parameter;
-    rewrite_init(&rewrite, given->ops, &result->ops);
-    for (uint32_t i = 0; i < given->ops->count; i++) {
-        rewrite_keep(&rewrite, i);
-        if (ends_use(given, i) && !is_of_last_steps(given, i) && i + 1 < given->ops->count) {
-            rewrite_add_on(&rewrite, OP_UNLOAD, given->lives.lives[i].root);
-            count++;
-        }
-    }
-    rewrite_deinit(&rewrite);
-    snprintf(result->note, sizeof result->note, "unloaded after their last execution: %" PRIu64,
-             count);
-    if (count == 0) {
-        snprintf(result->note, sizeof result->note,
-                 "no program stays loaded after an execution that is its last");
-    }
-    return count > 0;
-}
-
-const struct remedy remedy_unload = {
-    .name = "unload",
-    .summary = "programs that are not executed again are unloaded",
-    .assumes =
-        "The last execution that the list has of a program is the last that the job would have made, and "
-        "the job knows it.",
-    .search = REMEDY_EACH,
-    .apply = unload_apply,
-};
-
-/* --- no more than n at a time --- */
 
 /* The loaded programs of all hosts, the one that was used longest ago first. */
 struct loaded {

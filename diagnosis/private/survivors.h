@@ -1,7 +1,7 @@
 /* Which blocks outlive everything else: of each tag, when those that are still there were made, and
  * how many of their kind were freed at such an age. */
-#ifndef DIAGNOSIS_SURVIVORS_H
-#define DIAGNOSIS_SURVIVORS_H
+#ifndef DIAGNOSIS_PRIVATE_SURVIVORS_H
+#define DIAGNOSIS_PRIVATE_SURVIVORS_H
 
 #include "diagnosis/evidence.h"
 

@@ -1,9 +1,9 @@
 /* A forced drain while a list is written anew: ops after which no event of before is pending, so
  * that queued frees are done. */
-#ifndef DIAGNOSIS_REMEDY_DRAIN_H
-#define DIAGNOSIS_REMEDY_DRAIN_H
+#ifndef DIAGNOSIS_PRIVATE_REMEDY_DRAIN_H
+#define DIAGNOSIS_PRIVATE_REMEDY_DRAIN_H
 
-#include "diagnosis/remedy_rewrite.h"
+#include "diagnosis/private/remedy_rewrite.h"
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* Gradient accumulation: the batch goes through in n parts, and the gradients wait in buffers of
  * their own. */
-#include "diagnosis/remedy_rewrite.h"
-#include "diagnosis/remedy_sizes.h"
+#include "diagnosis/private/remedy_rewrite.h"
+#include "diagnosis/private/remedy_sizes.h"
 
 #include "harness/base/check.h"
 #include "harness/base/size.h"
@@ -94,14 +94,6 @@ static bool accumulation_apply(const struct remedy_case *given, uint64_t paramet
     return divides && bytes > 0;
 }
 
-static bool accumulation_parameter(const struct remedy_case *given, size_t index,
-                                   uint64_t *parameter, char note[REMEDY_NOTE_BYTES])
-{
-    snprintf(note, REMEDY_NOTE_BYTES, "%s", REMEDY_NO_STEPS);
-    *parameter = (uint64_t)2 << index;
-    return given->steps.count > 0 && index < 6;
-}
-
 const struct remedy remedy_accumulation = {
     .name = "accumulation",
     .summary = "gradients are accumulated over n parts of the batch",
@@ -111,6 +103,6 @@ const struct remedy remedy_accumulation = {
         "large as the parameters.",
     .is_estimate = true,
     .search = REMEDY_FIRST,
-    .parameter = accumulation_parameter,
+    .parameter = remedy_sizes_divisor,
     .apply = accumulation_apply,
 };

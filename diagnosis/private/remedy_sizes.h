@@ -1,7 +1,7 @@
 /* Lists whose ops ask for other sizes than before, with what was donated still taking over what is
  * large enough. */
-#ifndef DIAGNOSIS_REMEDY_SIZES_H
-#define DIAGNOSIS_REMEDY_SIZES_H
+#ifndef DIAGNOSIS_PRIVATE_REMEDY_SIZES_H
+#define DIAGNOSIS_PRIVATE_REMEDY_SIZES_H
 
 #include "diagnosis/remedy.h"
 
@@ -30,5 +30,18 @@ void remedy_sizes_settle(struct remedy_sizes *sizes, const struct remedy_lives *
  * one step.  is_left, by tag, is not divided; NULL: all is.  False: there is nothing to divide. */
 bool remedy_sizes_divide_steps(struct remedy_sizes *sizes, const struct remedy_case *given,
                                uint64_t n, const bool is_left[OP_TAG_COUNT]);
+
+/* Says how many sizes were changed, `what` to, and what that saves. */
+void remedy_sizes_note(const struct remedy_sizes *sizes, const char *what,
+                       char note[REMEDY_NOTE_BYTES]);
+
+/* A whole remedy: sizes become what the unpadded size is, rounded up to units.  False: none does,
+ * and the note says why. */
+bool remedy_sizes_unpad(const struct remedy_case *given, uint64_t unit_bytes, const char *what,
+                        struct remedy_result *result);
+
+/* The parameters of a remedy that divides what lives within a step: 2, 4, 8 ... 64. */
+bool remedy_sizes_divisor(const struct remedy_case *given, size_t index, uint64_t *parameter,
+                          char note[REMEDY_NOTE_BYTES]);
 
 #endif

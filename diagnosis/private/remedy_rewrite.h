@@ -1,7 +1,7 @@
 /* Writes a list anew, op by op: some left out, some changed, others put between, and a block or
  * program may be made a second time under the same name.  References are renumbered on the way. */
-#ifndef DIAGNOSIS_REMEDY_REWRITE_H
-#define DIAGNOSIS_REMEDY_REWRITE_H
+#ifndef DIAGNOSIS_PRIVATE_REMEDY_REWRITE_H
+#define DIAGNOSIS_PRIVATE_REMEDY_REWRITE_H
 
 #include "harness/op/op.h"
 

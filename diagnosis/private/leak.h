@@ -1,18 +1,20 @@
 /* What leak, growing_set and still_growing need: the trend of a tag, what piles up, and how long a
  * step is. */
-#ifndef DIAGNOSIS_LEAK_H
-#define DIAGNOSIS_LEAK_H
+#ifndef DIAGNOSIS_PRIVATE_LEAK_H
+#define DIAGNOSIS_PRIVATE_LEAK_H
 
 #include "diagnosis/cause.h"
-#include "diagnosis/survivors.h"
-#include "diagnosis/trend.h"
+#include "diagnosis/private/survivors.h"
+#include "diagnosis/private/trend.h"
 
 /* The chance that a trend is seen in any tag of a list without one. */
 #define LEAK_ALPHA 0.001
 /* Of a shorter list no leak is told. */
 enum { LEAK_OP_COUNT_MIN = 128 };
 
-/* Tags that ever held something on the host. */
+/* Whether the tag ever held something on the host. */
+bool leak_has_tag(const struct evidence *evidence, int tag);
+/* How many tags did. */
 uint32_t leak_tag_count(const struct evidence *evidence);
 /* The trend of the tag's floors, alpha divided by the number of tags.  trend is as trend_test()
  * says. */

@@ -1,4 +1,4 @@
-#include "diagnosis/leak.h"
+#include "diagnosis/private/leak.h"
 
 #include <stdlib.h>
 

@@ -1,0 +1,28 @@
+#include "diagnosis/private/remedy_sizes.h"
+
+#include <stdio.h>
+
+static bool batch_apply(const struct remedy_case *given, uint64_t parameter,
+                        struct remedy_result *result)
+{
+    struct remedy_sizes sizes;
+    remedy_sizes_init(&sizes, given, &result->ops);
+    const bool applies = remedy_sizes_divide_steps(&sizes, given, parameter, NULL);
+    remedy_sizes_note(&sizes, "divided", result->note);
+    if (!applies) {
+        snprintf(result->note, sizeof result->note, "nothing lives within a step");
+    }
+    return applies;
+}
+
+const struct remedy remedy_batch = {
+    .name = "batch",
+    .summary =
+        "the batch divided by n: so is what lives within a step, and the stacks of the steps' programs",
+    .parameter_name = "n",
+    .assumes = "What lives within a step grows with the batch, and nothing else does.",
+    .is_estimate = true,
+    .search = REMEDY_FIRST,
+    .parameter = remedy_sizes_divisor,
+    .apply = batch_apply,
+};

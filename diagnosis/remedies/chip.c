@@ -1,0 +1,97 @@
+/* Another chip: the list on a device of its capacity. */
+#include "diagnosis/private/remedy_retired.h"
+
+#include "harness/base/size.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the list has of the memory that a chip keeps to itself: it begins with that. */
+static uint64_t reserved_bytes(const struct remedy_case *given)
+{
+    const unsigned tag = setup_tag_named(given->setup, SETUP_RESERVED_NAME);
+    const struct op *first = given->ops->ops;
+    return given->ops->count > 0 && first->kind == OP_ALLOC && first->tag == tag ? first->size_bytes
+                                                                                 : 0;
+}
+
+static uint64_t chip_capacity(const struct remedy_case *given, const struct chip *chip)
+{
+    const uint64_t granule = given->contract->granule_bytes;
+    return (chip->capacity_bytes + reserved_bytes(given)) / granule * granule;
+}
+
+/* Whether a comes before b: larger devices before smaller ones, and the nearest of each first. */
+static bool is_nearer(const struct remedy_case *given, const struct chip *a, const struct chip *b)
+{
+    const uint64_t now = given->setup->capacity_bytes;
+    const uint64_t of_a = chip_capacity(given, a);
+    const uint64_t of_b = chip_capacity(given, b);
+    if ((of_a > now) != (of_b > now)) {
+        return of_a > now;
+    }
+    return of_a > now ? of_a < of_b : of_a > of_b;
+}
+
+static bool is_another(const struct remedy_case *given, const struct chip *chip)
+{
+    return strcmp(given->setup->chip, chip->name) != 0 &&
+           chip_capacity(given, chip) != given->setup->capacity_bytes;
+}
+
+static size_t chips_before(const struct remedy_case *given, const struct chip *chip)
+{
+    size_t before = 0;
+    for (size_t i = 0; chips[i] != NULL; i++) {
+        before += is_another(given, chips[i]) && is_nearer(given, chips[i], chip);
+    }
+    return before;
+}
+
+static bool chip_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
+                           char note[REMEDY_NOTE_BYTES])
+{
+    snprintf(note, REMEDY_NOTE_BYTES, "there is no other chip");
+    for (size_t i = 0; chips[i] != NULL; i++) {
+        if (is_another(given, chips[i]) && chips_before(given, chips[i]) == index) {
+            *parameter = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void chip_label(const struct remedy_case *given, uint64_t parameter,
+                       char text[REMEDY_LABEL_BYTES])
+{
+    (void)given;
+    snprintf(text, REMEDY_LABEL_BYTES, "%s", chips[parameter]->name);
+}
+
+static bool chip_apply(const struct remedy_case *given, uint64_t parameter,
+                       struct remedy_result *result)
+{
+    const struct chip *chip = chips[parameter];
+    char size[SIZE_TEXT_BYTES];
+    result->setup.capacity_bytes = chip_capacity(given, chip);
+    snprintf(result->setup.chip, sizeof result->setup.chip, "%s", chip->name);
+    size_print_field(result->setup.capacity_bytes - reserved_bytes(given), size);
+    const size_t retired_count = remedy_leave_out_retired(given, result);
+    remedy_note_retired(result,
+                        snprintf(result->note, sizeof result->note, "a device of %s%s", size,
+                                 reserved_bytes(given) > 0 ? " and what is reserved" : ""),
+                        retired_count);
+    return true;
+}
+
+const struct remedy remedy_chip = {
+    .name = "chip",
+    .summary = "another chip",
+    .parameter_name = "chip",
+    .assumes =
+        "The job asks for the same buffers there: layouts and programs of another chip may differ.",
+    .search = REMEDY_EACH,
+    .parameter = chip_parameter,
+    .label = chip_label,
+    .apply = chip_apply,
+};

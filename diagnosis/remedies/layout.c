@@ -1,0 +1,23 @@
+#include "diagnosis/private/remedy_sizes.h"
+
+/* A tile of 8 x 128 elements of 4 bytes, or 16 x 128 of 2, or 32 x 128 of 1: facts about shapes are
+ * not in a list. */
+enum { TILE_BYTES = 4096 };
+
+static bool layout_apply(const struct remedy_case *given, uint64_t parameter,
+                         struct remedy_result *result)
+{
+    (void)parameter;
+    return remedy_sizes_unpad(given, TILE_BYTES, "in full tiles of 4K", result);
+}
+
+const struct remedy remedy_layout = {
+    .name = "layout",
+    .summary = "the better layout: every tile but the last one of a buffer is full",
+    .assumes =
+        "The list has no shapes, so this is what the best one would take: dimensions that fill tiles of 8 x "
+        "128 words.",
+    .is_estimate = true,
+    .search = REMEDY_EACH,
+    .apply = layout_apply,
+};

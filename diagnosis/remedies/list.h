@@ -1,0 +1,21 @@
+/* Every remedy: one line each, by how much of a job has to change, the least first: a setting of
+ * the allocator, the program, the size of the work, the machine. */
+/* clang-format off */
+REMEDY(defrag)
+REMEDY(order)
+REMEDY(drains)
+REMEDY(evicts)
+REMEDY(program_evicts)
+REMEDY(donation)
+REMEDY(unload)
+REMEDY(programs)
+REMEDY(mark_step)
+REMEDY(layout)
+REMEDY(no_padding)
+REMEDY(checkpointing)
+REMEDY(accumulation)
+REMEDY(batch)
+REMEDY(restart)
+REMEDY(sharding)
+REMEDY(chip)
+REMEDY(capacity)
