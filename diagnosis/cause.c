@@ -7,7 +7,8 @@ const struct cause *const causes[CAUSE_COUNT] = {
 };
 
 /* Keeps the diagnoses in order: few of them, and equal ones stay as the table has them. */
-static void put(struct diagnosis *diagnoses, size_t count, const struct diagnosis *diagnosis)
+static void insert_diagnosis(struct diagnosis *diagnoses, size_t count,
+                             const struct diagnosis *diagnosis)
 {
     size_t place = count;
     for (; place > 0 && diagnoses[place - 1].confidence < diagnosis->confidence; place--) {
@@ -39,7 +40,7 @@ size_t causes_find(const struct evidence *evidence, struct diagnosis diagnoses[C
         }
         causes[i]->find(evidence, &diagnosis);
         if (diagnosis.confidence >= DIAGNOSIS_POSSIBLE) {
-            put(diagnoses, count++, &diagnosis);
+            insert_diagnosis(diagnoses, count++, &diagnosis);
         }
     }
     if (is_simply_full(evidence, diagnoses, count)) {

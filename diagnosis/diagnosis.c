@@ -16,7 +16,7 @@ void diagnosis_init(struct diagnosis *diagnosis, const struct cause *cause)
     diagnosis->op = OP_NONE;
 }
 
-void diagnosis_say(struct diagnosis *diagnosis, const char *format, ...)
+void diagnosis_describe(struct diagnosis *diagnosis, const char *format, ...)
 {
     const size_t length = strlen(diagnosis->text);
     va_list arguments;

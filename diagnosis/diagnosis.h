@@ -33,7 +33,7 @@ struct diagnosis {
 /* Empty: no op, no tag, no text, confidence 0. */
 void diagnosis_init(struct diagnosis *diagnosis, const struct cause *cause);
 /* Appends to the text; what does not fit is cut off. */
-void diagnosis_say(struct diagnosis *diagnosis, const char *format, ...)
+void diagnosis_describe(struct diagnosis *diagnosis, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* name outlives the diagnosis. */
 void diagnosis_number(struct diagnosis *diagnosis, const char *name, uint64_t value);

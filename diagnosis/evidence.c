@@ -29,7 +29,7 @@ bool evidence_has_oom(const struct evidence *evidence)
 }
 
 /* The op that made what op names, or op itself. */
-static const struct op *maker_of(const struct evidence *evidence, const struct op *op)
+static const struct op *find_maker(const struct evidence *evidence, const struct op *op)
 {
     return op->kind == OP_EXECUTE && op->ref < evidence->ops->count ? &evidence->ops->ops[op->ref]
                                                                     : op;
@@ -37,18 +37,18 @@ static const struct op *maker_of(const struct evidence *evidence, const struct o
 
 uint8_t evidence_tag_of(const struct evidence *evidence, const struct op *op)
 {
-    return maker_of(evidence, op)->tag;
+    return find_maker(evidence, op)->tag;
 }
 
 uint64_t evidence_stack_bytes(const struct evidence *evidence, const struct op *op)
 {
-    const struct op *maker = maker_of(evidence, op);
+    const struct op *maker = find_maker(evidence, op);
     return op_kind_info((enum op_kind)maker->kind)->has_stack ? maker->stack_bytes : 0;
 }
 
 /* --- blocks --- */
 
-static uint64_t unpadded_bytes(const struct op_list *ops, const struct block *block)
+static uint64_t find_unpadded_bytes(const struct op_list *ops, const struct block *block)
 {
     const struct op *op = &ops->ops[block->op];
     const bool is_told = op_kind_info((enum op_kind)op->kind)->has_unpadded &&
@@ -65,7 +65,7 @@ static void add_block(struct evidence *evidence, const struct block *block)
         .size_bytes = block->size_bytes,
         .requested_bytes = block->requested_bytes,
         .unpadded_bytes = block->kind == BLOCK_RETIRED ? block->size_bytes
-                                                       : unpadded_bytes(evidence->ops, block),
+                                                       : find_unpadded_bytes(evidence->ops, block),
         .image_stack_bytes = block->stack_bytes,
         .op = block->op,
         .freed_op = OP_NONE,
@@ -80,19 +80,19 @@ static void add_block(struct evidence *evidence, const struct block *block)
         .is_busy = block->use_count > 0};
 }
 
-static int rank_of(const struct evidence_block *block)
+static int rank_block(const struct evidence_block *block)
 {
     return block->is_absent || block->state == BLOCK_GONE;
 }
 
-static int by_address(const void *a, const void *b)
+static int compare_addresses(const void *a, const void *b)
 {
     const struct evidence_block *x = a;
     const struct evidence_block *y = b;
-    if (rank_of(x) != rank_of(y)) {
-        return rank_of(x) - rank_of(y);
+    if (rank_block(x) != rank_block(y)) {
+        return rank_block(x) - rank_block(y);
     }
-    if (rank_of(x) == 0 && x->address != y->address) {
+    if (rank_block(x) == 0 && x->address != y->address) {
         return x->address < y->address ? -1 : 1;
     }
     return (x->op > y->op) - (x->op < y->op);
@@ -108,7 +108,7 @@ static void add_retired(struct evidence *evidence, const struct model *model)
     }
 }
 
-static void take_blocks(struct evidence *evidence, const struct model *model)
+static void collect_blocks(struct evidence *evidence, const struct model *model)
 {
     const uint64_t retired_count = model_retired_count(model);
     const size_t most = model_live_count(model) + model_program_count(model) +
@@ -127,7 +127,7 @@ static void take_blocks(struct evidence *evidence, const struct model *model)
     if (retired_count > 0) {
         add_retired(evidence, model);
     }
-    qsort(evidence->blocks, evidence->block_count, sizeof *evidence->blocks, by_address);
+    qsort(evidence->blocks, evidence->block_count, sizeof *evidence->blocks, compare_addresses);
 }
 
 /* --- what the list says of them --- */
@@ -146,7 +146,7 @@ static size_t *index_blocks(const struct evidence *evidence)
     return block_of;
 }
 
-static bool *pending_events(const struct evidence *evidence, const struct model *model)
+static bool *mark_pending_events(const struct evidence *evidence, const struct model *model)
 {
     bool *is_pending = calloc(evidence->ops->count + 1, 1);
     CHECK(is_pending != NULL);
@@ -196,7 +196,7 @@ static void note_op(const struct evidence *evidence, struct evidence_block *bloc
 static void read_list(struct evidence *evidence, const struct model *model)
 {
     size_t *block_of = index_blocks(evidence);
-    bool *is_pending = pending_events(evidence, model);
+    bool *is_pending = mark_pending_events(evidence, model);
     for (uint32_t i = 0; i < evidence->ops->count; i++) {
         const struct op *op = &evidence->ops->ops[i];
         const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
@@ -212,7 +212,7 @@ static void read_list(struct evidence *evidence, const struct model *model)
 
 /* --- the whole --- */
 
-static uint32_t newest_op(const struct model *model)
+static uint32_t find_newest_op(const struct model *model)
 {
     uint32_t newest = OP_NONE;
     for (size_t i = 0; i < model_live_count(model); i++) {
@@ -226,8 +226,8 @@ static uint32_t newest_op(const struct model *model)
     return newest;
 }
 
-static void take_numbers(struct evidence *evidence, const struct run *run,
-                         const struct model *model)
+static void collect_numbers(struct evidence *evidence, const struct run *run,
+                            const struct model *model)
 {
     evidence->contract = model_contract(model);
     evidence->capacity_bytes = model_capacity_bytes(model);
@@ -240,7 +240,7 @@ static void take_numbers(struct evidence *evidence, const struct run *run,
     for (uint32_t i = 0; i < evidence->host_count; i++) {
         evidence->host_in_use_bytes[i] = model_in_use_without(run_model(run, i), OP_TAG_COUNT);
         evidence->host_capacity_bytes[i] = model_capacity_bytes(run_model(run, i));
-        evidence->host_newest_ops[i] = newest_op(run_model(run, i));
+        evidence->host_newest_ops[i] = find_newest_op(run_model(run, i));
     }
     if (evidence_has_oom(evidence)) {
         const uint64_t requested = evidence->verdict->requested_bytes;
@@ -265,8 +265,8 @@ void evidence_take(const struct history *history, const struct run *run,
         evidence->host = evidence->op->host;
     }
     const struct model *model = run_model(run, evidence->host);
-    take_numbers(evidence, run, model);
-    take_blocks(evidence, model);
+    collect_numbers(evidence, run, model);
+    collect_blocks(evidence, model);
     read_list(evidence, model);
 }
 

@@ -21,37 +21,37 @@ void history_deinit(struct history *history)
 
 uint32_t history_age_class(uint64_t age)
 {
-    uint32_t class = 0;
-    while (age > 0 && class < HISTORY_AGE_COUNT - 1) {
+    uint32_t age_class = 0;
+    while (age > 0 && age_class < HISTORY_AGE_COUNT - 1) {
         age >>= 1;
-        class ++;
+        age_class++;
     }
-    return class;
+    return age_class;
 }
 
-uint64_t history_age_of(uint32_t class)
+uint64_t history_age_of(uint32_t age_class)
 {
-    CHECK(class < HISTORY_AGE_COUNT);
-    return class == 0 ? 0 : UINT64_C(1) << (class - 1);
+    CHECK(age_class < HISTORY_AGE_COUNT);
+    return age_class == 0 ? 0 : UINT64_C(1) << (age_class - 1);
 }
 
 /* --- samples --- */
 
-static void see_tag(struct history_sample *sample, uint8_t tag, uint64_t bytes)
+static void widen_tag(struct history_sample *sample, uint8_t tag, uint64_t bytes)
 {
     sample->floor_bytes[tag] = bytes < sample->floor_bytes[tag] ? bytes : sample->floor_bytes[tag];
     sample->top_bytes[tag] = bytes > sample->top_bytes[tag] ? bytes : sample->top_bytes[tag];
 }
 
 /* The state at the end of a sample is that of the later one. */
-static void join(struct history_sample *into, const struct history_sample *a,
-                 const struct history_sample *b)
+static void join_samples(struct history_sample *into, const struct history_sample *a,
+                         const struct history_sample *b)
 {
     struct history_sample joined = *b;
     joined.first_op = a->first_op;
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
-        see_tag(&joined, (uint8_t)tag, a->floor_bytes[tag]);
-        see_tag(&joined, (uint8_t)tag, a->top_bytes[tag]);
+        widen_tag(&joined, (uint8_t)tag, a->floor_bytes[tag]);
+        widen_tag(&joined, (uint8_t)tag, a->top_bytes[tag]);
         joined.counts[tag] = a->counts[tag] < b->counts[tag] ? a->counts[tag] : b->counts[tag];
     }
     joined.top_in_use_bytes = a->top_in_use_bytes > b->top_in_use_bytes ? a->top_in_use_bytes
@@ -62,10 +62,10 @@ static void join(struct history_sample *into, const struct history_sample *a,
     *into = joined;
 }
 
-static void halve(struct history_host *host)
+static void halve_samples(struct history_host *host)
 {
     for (uint32_t i = 0; i < HISTORY_SAMPLE_COUNT_MAX / 2; i++) {
-        join(&host->samples[i], &host->samples[2 * i], &host->samples[2 * i + 1]);
+        join_samples(&host->samples[i], &host->samples[2 * i], &host->samples[2 * i + 1]);
     }
     host->count = HISTORY_SAMPLE_COUNT_MAX / 2;
     host->interval *= 2;
@@ -80,7 +80,7 @@ static void open_sample(struct history_host *host, uint64_t op, const uint64_t *
     memcpy(sample->top_bytes, tag_bytes, sizeof sample->top_bytes);
 }
 
-static void begin(struct history_host *host)
+static void begin_host(struct history_host *host)
 {
     host->samples = malloc(HISTORY_SAMPLE_COUNT_MAX * sizeof *host->samples);
     CHECK(host->samples != NULL);
@@ -88,16 +88,16 @@ static void begin(struct history_host *host)
 }
 
 /* The sample that op belongs to; *is_new: it begins with this op. */
-static struct history_sample *sample_of(struct history_host *host, uint64_t op,
-                                        const uint64_t *tag_bytes, bool *is_new)
+static struct history_sample *find_sample(struct history_host *host, uint64_t op,
+                                          const uint64_t *tag_bytes, bool *is_new)
 {
     *is_new = false;
     if (host->samples == NULL) {
-        begin(host);
+        begin_host(host);
     }
     if (host->count == 0 || op >= host->samples[host->count - 1].first_op + host->interval) {
         if (host->count == HISTORY_SAMPLE_COUNT_MAX) {
-            halve(host);
+            halve_samples(host);
         }
         const bool is_inside = host->count > 0 &&
                                op < host->samples[host->count - 1].first_op + host->interval;
@@ -144,10 +144,10 @@ static void note_counts(struct history_host *host, struct history_sample *sample
                         const struct history_note *note)
 {
     if (note->makes) {
-        see_tag(sample, note->made_tag, note->tag_bytes[note->made_tag]);
+        widen_tag(sample, note->made_tag, note->tag_bytes[note->made_tag]);
     }
     if (note->frees) {
-        see_tag(sample, note->freed_tag, note->tag_bytes[note->freed_tag]);
+        widen_tag(sample, note->freed_tag, note->tag_bytes[note->freed_tag]);
         host->deaths[note->freed_tag][history_age_class(note->freed_age)]++;
     }
     sample->made_count += note->makes;
@@ -160,11 +160,11 @@ static void note_counts(struct history_host *host, struct history_sample *sample
 }
 
 /* Returns the sample when this op began it, else NULL: the dear part of a sample is taken once. */
-static struct history_sample *take(struct history *history, const struct history_note *note)
+static struct history_sample *add_note(struct history *history, const struct history_note *note)
 {
     struct history_host *host = &history->hosts[note->host];
     bool is_new = false;
-    struct history_sample *sample = sample_of(host, note->op, note->tag_bytes, &is_new);
+    struct history_sample *sample = find_sample(host, note->op, note->tag_bytes, &is_new);
     note_counts(host, sample, note);
     note_in_use(host, note->op, note->in_use_bytes);
     if (history->op_count <= note->op) {
@@ -176,7 +176,7 @@ static struct history_sample *take(struct history *history, const struct history
 void history_take(struct history *history, const struct history_note *note)
 {
     CHECK(note->host < OP_HOST_COUNT_MAX);
-    take(history, note);
+    add_note(history, note);
     struct history_host *host = &history->hosts[note->host];
     if (note->requested_bytes > host->largest_request_bytes) {
         host->largest_request_bytes = note->requested_bytes;
@@ -185,7 +185,7 @@ void history_take(struct history *history, const struct history_note *note)
 
 /* --- from a run --- */
 
-static void put_eviction(struct history_host *host, uint32_t program, uint32_t op)
+static void add_eviction(struct history_host *host, uint32_t program, uint32_t op)
 {
     if (host->eviction_count == HISTORY_EVICTION_COUNT_MAX) {
         memmove(host->evictions, host->evictions + 1,
@@ -202,13 +202,13 @@ static void note_evictions(struct history_host *host, const struct device *devic
     const struct device_call *calls = device_calls(device, &count);
     for (size_t i = 0; i < count; i++) {
         if (calls[i].kind == DEVICE_CALL_UNLOAD && calls[i].result == DEVICE_OK) {
-            put_eviction(host, (uint32_t)(calls[i].from - 1), op);
+            add_eviction(host, (uint32_t)(calls[i].from - 1), op);
         }
     }
 }
 
 /* The dear part: O(tags + blocks). */
-static void fill(struct history_sample *sample, const struct model *model)
+static void fill_sample(struct history_sample *sample, const struct model *model)
 {
     sample->free_bytes = model_free_bytes(model);
     sample->stack_bytes = model_reserved_bytes(model);
@@ -223,7 +223,7 @@ static void fill(struct history_sample *sample, const struct model *model)
     }
 }
 
-static void describe(const struct run *run, const struct op *op, struct history_note *note)
+static void describe_op(const struct run *run, const struct op *op, struct history_note *note)
 {
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
     const bool ends = op->kind == OP_FREE || op->kind == OP_FREE_AFTER || op->kind == OP_DONATE ||
@@ -238,7 +238,7 @@ static void describe(const struct run *run, const struct op *op, struct history_
     }
 }
 
-static uint64_t requested_bytes(const struct op *op)
+static uint64_t count_requested_bytes(const struct op *op)
 {
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
     const bool asks = (info->makes_block || info->makes_program) && op->kind != OP_DONATE;
@@ -261,15 +261,15 @@ void history_step(struct history *history, const struct run *run)
         .host = op->host, .op = seen->op, .tag_bytes = model_tag_bytes(model)};
     note.in_use_bytes = model_in_use_without(model, history->filler_tag);
     if (seen->skipped == 0 && seen->result == TARGET_OK) {
-        describe(run, op, &note);
+        describe_op(run, op, &note);
     }
-    note.requested_bytes = requested_bytes(op);
+    note.requested_bytes = count_requested_bytes(op);
     if (seen->unload_count > 0) {
         note_evictions(host, run_device(run, op->host), seen->op);
     }
-    struct history_sample *sample = take(history, &note);
+    struct history_sample *sample = add_note(history, &note);
     if (sample != NULL) {
-        fill(sample, model);
+        fill_sample(sample, model);
     }
     if (seen->result == TARGET_OK && note.requested_bytes > host->largest_request_bytes) {
         host->largest_request_bytes = note.requested_bytes;

@@ -94,6 +94,6 @@ void history_take(struct history *history, const struct history_note *note);
 
 /* The age class of so many ops; the youngest age of a class. */
 uint32_t history_age_class(uint64_t age);
-uint64_t history_age_of(uint32_t class);
+uint64_t history_age_of(uint32_t age_class);
 
 #endif

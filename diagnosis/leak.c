@@ -6,14 +6,14 @@
 
 enum { PART_COUNT = 16, LIVELY_PART_COUNT_MIN = 12, STEP_COUNT_MIN = 64 };
 
-static const struct history_host *host_of(const struct evidence *evidence)
+static const struct history_host *find_host(const struct evidence *evidence)
 {
     return &evidence->history->hosts[evidence->host];
 }
 
 bool leak_has_tag(const struct evidence *evidence, int tag)
 {
-    const struct history_host *host = host_of(evidence);
+    const struct history_host *host = find_host(evidence);
     for (uint32_t i = 0; i < host->count; i++) {
         if (host->samples[i].top_bytes[tag] > 0) {
             return true;
@@ -34,7 +34,7 @@ uint32_t leak_tag_count(const struct evidence *evidence)
 enum trend_answer leak_trend(const struct evidence *evidence, uint8_t tag, uint32_t tag_count,
                              struct trend *trend)
 {
-    const struct history_host *host = host_of(evidence);
+    const struct history_host *host = find_host(evidence);
     uint64_t floors[HISTORY_SAMPLE_COUNT_MAX];
     CHECK(tag_count > 0);
     for (uint32_t i = 0; i < host->count; i++) {
@@ -46,7 +46,7 @@ enum trend_answer leak_trend(const struct evidence *evidence, uint8_t tag, uint3
 
 bool leak_life_goes_on(const struct evidence *evidence)
 {
-    const struct history_host *host = host_of(evidence);
+    const struct history_host *host = find_host(evidence);
     bool is_lively[PART_COUNT] = {false};
     uint32_t lively_count = 0;
     for (uint32_t i = 0; i < host->count; i++) {
@@ -64,7 +64,7 @@ bool leak_life_goes_on(const struct evidence *evidence)
 
 uint64_t leak_step_count(const struct evidence *evidence, uint64_t first_op, uint64_t end_op)
 {
-    const struct history_host *host = host_of(evidence);
+    const struct history_host *host = find_host(evidence);
     uint64_t count = 0;
     for (uint32_t i = 0; i < host->count; i++) {
         const uint64_t at = host->samples[i].first_op;
@@ -73,16 +73,16 @@ uint64_t leak_step_count(const struct evidence *evidence, uint64_t first_op, uin
     return count >= STEP_COUNT_MIN ? count : 0;
 }
 
-void leak_say_rate(const struct evidence *evidence, uint64_t bytes, uint64_t first_op,
-                   uint64_t end_op, struct diagnosis *diagnosis)
+void leak_describe_rate(const struct evidence *evidence, uint64_t bytes, uint64_t first_op,
+                        uint64_t end_op, struct diagnosis *diagnosis)
 {
     const uint64_t op_count = end_op > first_op ? end_op - first_op : 1;
     const uint64_t per_thousand = (uint64_t)((double)bytes * 1000 / (double)op_count);
     const uint64_t steps = leak_step_count(evidence, first_op, end_op);
-    diagnosis_say(diagnosis, "%s per 1000 ops", diagnosis_size(per_thousand).text);
+    diagnosis_describe(diagnosis, "%s per 1000 ops", diagnosis_size(per_thousand).text);
     diagnosis_number(diagnosis, "bytes_per_1000_ops", per_thousand);
     if (steps > 0) {
-        diagnosis_say(diagnosis, ", %s per execution", diagnosis_size(bytes / steps).text);
+        diagnosis_describe(diagnosis, ", %s per execution", diagnosis_size(bytes / steps).text);
         diagnosis_number(diagnosis, "bytes_per_execution", bytes / steps);
     }
 }

@@ -22,7 +22,7 @@ void drain_deinit(struct drain *drain)
     *drain = (struct drain){0};
 }
 
-static bool makes_event(const struct op *op)
+static bool has_own_event(const struct op *op)
 {
     return op_kind_info((enum op_kind)op->kind)->makes_event && op->event == OP_NONE;
 }
@@ -33,7 +33,7 @@ void drain_note(struct drain *drain, const struct op_list *from, uint32_t i)
     if (op->kind == OP_COMPLETE && op->event < from->count) {
         drain->is_lost[op->event] = false;
     }
-    if (!makes_event(op)) {
+    if (!has_own_event(op)) {
         return;
     }
     drain->has_events = true;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* A line of the target's help begins with key and '='. */
-static bool target_has_option(const struct target *target, const char *key)
+static bool has_option(const struct target *target, const char *key)
 {
     const size_t length = strlen(key);
     for (const char *line = target->option_help; line != NULL && *line != '\0';) {
@@ -20,7 +20,7 @@ static bool target_has_option(const struct target *target, const char *key)
 static bool refuse_option(const struct remedy_case *given, const char *key,
                           char note[REMEDY_NOTE_BYTES])
 {
-    if (target_has_option(given->target, key)) {
+    if (has_option(given->target, key)) {
         return false;
     }
     snprintf(note, REMEDY_NOTE_BYTES, "target %.64s has no option %s", given->target->name, key);

@@ -20,7 +20,7 @@ void rewrite_deinit(struct rewrite *rewrite)
     *rewrite = (struct rewrite){0};
 }
 
-static uint32_t renumbered(const struct rewrite *rewrite, uint32_t old)
+static uint32_t renumber_ref(const struct rewrite *rewrite, uint32_t old)
 {
     return old < rewrite->from->count ? rewrite->now[old] : OP_NONE;
 }
@@ -28,8 +28,8 @@ static uint32_t renumbered(const struct rewrite *rewrite, uint32_t old)
 void rewrite_add(struct rewrite *rewrite, const struct op *op)
 {
     struct op put = *op;
-    put.ref = renumbered(rewrite, op->ref);
-    put.event = renumbered(rewrite, op->event);
+    put.ref = renumber_ref(rewrite, op->ref);
+    put.event = renumber_ref(rewrite, op->event);
     /* An op whose event went must not turn into one with an event of its own. */
     if (op->event != OP_NONE && put.event == OP_NONE) {
         put.ref = OP_NONE;

@@ -38,7 +38,7 @@ void remedy_sizes_set(struct remedy_sizes *sizes, size_t i, uint64_t size_bytes)
     }
 }
 
-static uint64_t divided(uint64_t bytes, uint64_t n)
+static uint64_t divide_rounding_up(uint64_t bytes, uint64_t n)
 {
     return bytes / n + (bytes % n != 0);
 }
@@ -47,15 +47,15 @@ void remedy_sizes_divide(struct remedy_sizes *sizes, size_t i, uint64_t n)
 {
     struct op *op = &sizes->ops->ops[i];
     if (op->kind == OP_LOAD) {
-        note_change(sizes, op->stack_bytes, divided(op->stack_bytes, n));
-        op->stack_bytes = divided(op->stack_bytes, n);
+        note_change(sizes, op->stack_bytes, divide_rounding_up(op->stack_bytes, n));
+        op->stack_bytes = divide_rounding_up(op->stack_bytes, n);
         return;
     }
     if (op->size_bytes == 0) {
         return;
     }
-    op->unpadded_bytes = divided(op->unpadded_bytes, n);
-    remedy_sizes_set(sizes, i, divided(op->size_bytes, n));
+    op->unpadded_bytes = divide_rounding_up(op->unpadded_bytes, n);
+    remedy_sizes_set(sizes, i, divide_rounding_up(op->size_bytes, n));
 }
 
 void remedy_sizes_settle(struct remedy_sizes *sizes, const struct remedy_lives *lives)

@@ -19,18 +19,18 @@ struct symbols {
 
 enum likeness { SAME_SIZE, SAME_TAG, SAME_PROGRAM, LIKENESS_COUNT };
 
-static uint64_t mixed(uint64_t hash, uint64_t value)
+static uint64_t mix_hash(uint64_t hash, uint64_t value)
 {
     hash = (hash ^ value) * UINT64_C(0x9E3779B97F4A7C15);
     return hash ^ hash >> 29;
 }
 
-static uint64_t symbol_of(const struct op_list *ops, const struct op *op, enum likeness likeness)
+static uint64_t make_symbol(const struct op_list *ops, const struct op *op, enum likeness likeness)
 {
     const bool names_program = op->kind == OP_EXECUTE && op->ref < ops->count;
-    uint64_t hash = mixed(op->kind, op->host);
-    hash = mixed(hash, names_program ? ops->ops[op->ref].tag : op->tag);
-    return likeness == SAME_SIZE ? mixed(hash, op->size_bytes) : hash;
+    uint64_t hash = mix_hash(op->kind, op->host);
+    hash = mix_hash(hash, names_program ? ops->ops[op->ref].tag : op->tag);
+    return likeness == SAME_SIZE ? mix_hash(hash, op->size_bytes) : hash;
 }
 
 static void symbols_init(struct symbols *symbols, const struct op_list *ops, enum likeness likeness)
@@ -43,7 +43,7 @@ static void symbols_init(struct symbols *symbols, const struct op_list *ops, enu
     for (uint32_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
         if (remedy_is_request(op->kind) && (likeness != SAME_PROGRAM || op->kind == OP_EXECUTE)) {
-            symbols->symbols[symbols->count] = symbol_of(ops, op, likeness);
+            symbols->symbols[symbols->count] = make_symbol(ops, op, likeness);
             symbols->ops[symbols->count++] = i;
         }
     }
@@ -56,8 +56,8 @@ static void symbols_deinit(struct symbols *symbols)
 }
 
 /* Whether the count requests before `end` are, to that share, those of one period earlier. */
-static bool agree(const struct symbols *symbols, size_t end, size_t count, size_t period,
-                  unsigned percent)
+static bool is_repeated(const struct symbols *symbols, size_t end, size_t count, size_t period,
+                        unsigned percent)
 {
     size_t same = 0;
     for (size_t i = end - count; i < end; i++) {
@@ -71,11 +71,11 @@ static bool is_period(const struct symbols *symbols, size_t period)
     const size_t behind = symbols->count - period;
     const size_t count = behind < PERIODS_COMPARED * period ? behind : PERIODS_COMPARED * period;
     return REMEDY_PERIOD_COUNT_MIN * period <= symbols->count &&
-           agree(symbols, symbols->count, count, period, PERIOD_PERCENT);
+           is_repeated(symbols, symbols->count, count, period, PERIOD_PERCENT);
 }
 
 /* The least period among the distances from one request to the same before it; 0 = none. */
-static size_t period_from(const struct symbols *symbols, size_t anchor, size_t least)
+static size_t find_period_from(const struct symbols *symbols, size_t anchor, size_t least)
 {
     size_t found = 0;
     for (size_t i = anchor; i-- > 0 && found < DISTANCE_COUNT;) {
@@ -98,7 +98,7 @@ static size_t find_period(const struct symbols *symbols)
 {
     size_t least = 0;
     for (size_t i = 0; i < ANCHOR_COUNT && i < symbols->count; i++) {
-        least = period_from(symbols, symbols->count - 1 - i, least);
+        least = find_period_from(symbols, symbols->count - 1 - i, least);
     }
     return least < 2 ? 0 : least;
 }
@@ -116,7 +116,7 @@ static void mark_periods(struct markers *markers, const struct symbols *symbols,
     markers->ops[markers->count++] = symbols->ops[at];
     for (; at >= period; at -= period) {
         const bool is_last = at + 1 == symbols->count;
-        if (!is_last && !agree(symbols, at + period + 1, period, period, STEP_PERCENT)) {
+        if (!is_last && !is_repeated(symbols, at + period + 1, period, period, STEP_PERCENT)) {
             break;
         }
         markers->ops[markers->count++] = symbols->ops[at - period];
@@ -124,7 +124,7 @@ static void mark_periods(struct markers *markers, const struct symbols *symbols,
 }
 
 /* How often each program, by its tag, is executed; the first of equals wins. */
-static uint64_t most_executed(const struct symbols *symbols)
+static uint64_t find_most_executed(const struct symbols *symbols)
 {
     uint64_t best = 0;
     size_t most = 0;
@@ -141,7 +141,7 @@ static uint64_t most_executed(const struct symbols *symbols)
 
 static void mark_executions(struct markers *markers, const struct symbols *symbols)
 {
-    const uint64_t program = most_executed(symbols);
+    const uint64_t program = find_most_executed(symbols);
     for (size_t i = symbols->count; i-- > 0;) {
         if (symbols->symbols[i] == program) {
             markers->ops[markers->count++] = symbols->ops[i];
@@ -169,7 +169,7 @@ static void find_markers(struct markers *markers, const struct op_list *ops)
 /* --- steps --- */
 
 /* The op in (after, to] before which the least is live; the first of equals. */
-static uint32_t lowest_between(const struct remedy_lives *lives, uint32_t after, uint32_t to)
+static uint32_t find_lowest_between(const struct remedy_lives *lives, uint32_t after, uint32_t to)
 {
     uint32_t lowest = after + 1;
     for (uint32_t i = after + 2; i <= to; i++) {
@@ -185,7 +185,8 @@ static void set_bounds(struct remedy_steps *steps, const struct markers *markers
         return;
     }
     for (size_t i = markers->count - 1; i > 0; i--) {
-        steps->bounds[steps->count++] = lowest_between(lives, markers->ops[i], markers->ops[i - 1]);
+        steps->bounds[steps->count++] = find_lowest_between(lives, markers->ops[i],
+                                                            markers->ops[i - 1]);
     }
     CHECK(steps->count >= 2);
     steps->length = (uint32_t)((steps->bounds[steps->count - 1] - steps->bounds[0]) /
@@ -193,20 +194,19 @@ static void set_bounds(struct remedy_steps *steps, const struct markers *markers
 }
 
 /* Lives of one kind, host, tag and size: whether most of those that ended did so within a step. */
-struct class
-{
+struct family {
     uint64_t symbol;
     uint64_t within, beyond;
 };
 
-static struct class *class_of(struct class *classes, size_t room, uint64_t symbol)
+static struct family *find_family(struct family *families, size_t room, uint64_t symbol)
 {
     size_t i = symbol % room;
-    while (classes[i].within + classes[i].beyond > 0 && classes[i].symbol != symbol) {
+    while (families[i].within + families[i].beyond > 0 && families[i].symbol != symbol) {
         i = (i + 1) % room;
     }
-    classes[i].symbol = symbol;
-    return &classes[i];
+    families[i].symbol = symbol;
+    return &families[i];
 }
 
 static bool is_short(const struct remedy_steps *steps, const struct remedy_life *life, uint32_t i)
@@ -217,7 +217,7 @@ static bool is_short(const struct remedy_steps *steps, const struct remedy_life 
 /* A life that did not end, because the list did, is what its like were; one without its like in
  * size, what those of its tag were. */
 static void judge_unended(struct remedy_steps *steps, const struct op_list *ops,
-                          const struct remedy_lives *lives, struct class *classes, size_t room)
+                          const struct remedy_lives *lives, struct family *families, size_t room)
 {
     const uint32_t last_bound = steps->bounds[steps->count - 1];
     for (uint32_t i = last_bound < steps->length ? 0 : last_bound - steps->length; i < ops->count;
@@ -226,21 +226,21 @@ static void judge_unended(struct remedy_steps *steps, const struct op_list *ops,
             ops->ops[i].kind == OP_LOAD) {
             continue;
         }
-        const struct class *class = class_of(classes, room,
-                                             symbol_of(ops, &ops->ops[i], SAME_SIZE));
-        if (class->within + class->beyond == 0) {
-            class = class_of(classes, room, symbol_of(ops, &ops->ops[i], SAME_TAG));
+        const struct family *family = find_family(families, room,
+                                                  make_symbol(ops, &ops->ops[i], SAME_SIZE));
+        if (family->within + family->beyond == 0) {
+            family = find_family(families, room, make_symbol(ops, &ops->ops[i], SAME_TAG));
         }
-        steps->is_of_step[i] = class->within > class->beyond;
+        steps->is_of_step[i] = family->within > family->beyond;
     }
 }
 
 static void find_lives_of_steps(struct remedy_steps *steps, const struct op_list *ops,
                                 const struct remedy_lives *lives)
 {
-    const size_t room = 4 * ops->count + 1; /* two classes a life, half empty */
-    struct class *classes = calloc(room, sizeof *classes);
-    CHECK(classes != NULL);
+    const size_t room = 4 * ops->count + 1; /* two of them a life, half empty */
+    struct family *families = calloc(room, sizeof *families);
+    CHECK(families != NULL);
     for (uint32_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
         const struct remedy_life *life = &lives->lives[i];
@@ -251,14 +251,14 @@ static void find_lives_of_steps(struct remedy_steps *steps, const struct op_list
         const bool is_beyond = !steps->is_of_step[i] && ops->count - i > steps->length;
         for (unsigned likeness = SAME_SIZE;
              likeness <= SAME_TAG && (steps->is_of_step[i] || is_beyond); likeness++) {
-            struct class *class = class_of(classes, room,
-                                           symbol_of(ops, op, (enum likeness)likeness));
-            class->within += steps->is_of_step[i];
-            class->beyond += is_beyond;
+            struct family *family = find_family(families, room,
+                                                make_symbol(ops, op, (enum likeness)likeness));
+            family->within += steps->is_of_step[i];
+            family->beyond += is_beyond;
         }
     }
-    judge_unended(steps, ops, lives, classes, room);
-    free(classes);
+    judge_unended(steps, ops, lives, families, room);
+    free(families);
 }
 
 void remedy_steps_init(struct remedy_steps *steps, const struct op_list *ops,

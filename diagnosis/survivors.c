@@ -18,7 +18,7 @@ enum {
     OUTLIER_FACTOR = 3
 };
 
-static uint64_t old_age(uint64_t op_count, uint32_t part)
+static uint64_t find_old_age(uint64_t op_count, uint32_t part)
 {
     uint64_t age = 1;
     while (age * part < op_count) {
@@ -27,20 +27,19 @@ static uint64_t old_age(uint64_t op_count, uint32_t part)
     return age;
 }
 
-static void begin(const struct evidence *evidence, uint8_t tag, uint32_t part,
-                  struct survivors *survivors)
+static void begin_survivors(const struct evidence *evidence, uint8_t tag, uint32_t part,
+                            struct survivors *survivors)
 {
     const uint64_t op_count = evidence->history->op_count;
     const uint32_t *deaths = evidence->history->hosts[evidence->host].deaths[tag];
     memset(survivors, 0, sizeof *survivors);
-    survivors->old_age = old_age(op_count, part);
+    survivors->old_age = find_old_age(op_count, part);
     survivors->first_window_op = survivors->end_window_op = op_count / 8;
     if (op_count > survivors->old_age && op_count - survivors->old_age > op_count / 8) {
         survivors->end_window_op = op_count - survivors->old_age;
     }
-    for (uint32_t class = 0; class < HISTORY_AGE_COUNT; class ++) {
-        survivors->old_death_count += history_age_of(class) >= survivors->old_age ? deaths[class]
-                                                                                  : 0;
+    for (uint32_t age = 0; age < HISTORY_AGE_COUNT; age++) {
+        survivors->old_death_count += history_age_of(age) >= survivors->old_age ? deaths[age] : 0;
     }
 }
 
@@ -73,7 +72,7 @@ void survivors_take(const struct evidence *evidence, uint32_t part,
                     struct survivors survivors[OP_TAG_COUNT])
 {
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
-        begin(evidence, (uint8_t)tag, part, &survivors[tag]);
+        begin_survivors(evidence, (uint8_t)tag, part, &survivors[tag]);
     }
     for (size_t i = 0; i < evidence->block_count; i++) {
         const struct evidence_block *block = &evidence->blocks[i];
@@ -83,7 +82,7 @@ void survivors_take(const struct evidence *evidence, uint32_t part,
     }
 }
 
-static int compare(const void *a, const void *b)
+static int compare_counts(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a;
     const uint64_t y = *(const uint64_t *)b;
@@ -96,7 +95,7 @@ static int compare(const void *a, const void *b)
 static void cut_outliers(const struct survivors *survivors, uint64_t counts[SURVIVORS_WINDOW_COUNT])
 {
     memcpy(counts, survivors->counts, sizeof survivors->counts);
-    qsort(counts, SURVIVORS_WINDOW_COUNT, sizeof *counts, compare);
+    qsort(counts, SURVIVORS_WINDOW_COUNT, sizeof *counts, compare_counts);
     const uint64_t middle = counts[SURVIVORS_WINDOW_COUNT / 2];
     const uint64_t most = middle == 0 ? UINT64_MAX : (middle + 1) * OUTLIER_FACTOR;
     for (uint32_t i = 0; i < SURVIVORS_WINDOW_COUNT; i++) {
@@ -104,7 +103,7 @@ static void cut_outliers(const struct survivors *survivors, uint64_t counts[SURV
     }
 }
 
-static uint64_t sum_of(const uint64_t *counts, uint32_t first, uint32_t end)
+static uint64_t sum_counts(const uint64_t *counts, uint32_t first, uint32_t end)
 {
     uint64_t sum = 0;
     for (uint32_t i = first; i < end; i++) {
@@ -133,18 +132,20 @@ static bool is_even(const uint64_t *counts, uint64_t count, bool floor_rises)
 
 /* Of what comes at a steady rate the halves have equal shares, up to 2.5 times the root of the
  * count between them. */
-static bool gets_rarer(const uint64_t *counts, uint64_t count)
+static bool is_getting_rarer(const uint64_t *counts, uint64_t count)
 {
-    const uint64_t second = sum_of(counts, SURVIVORS_WINDOW_COUNT / 2, SURVIVORS_WINDOW_COUNT);
+    const uint64_t second = sum_counts(counts, SURVIVORS_WINDOW_COUNT / 2, SURVIVORS_WINDOW_COUNT);
     const uint64_t first = count - second;
     return second * 100 < count * HALF_SHARE_MIN &&
            (first - second) * (first - second) * 4 > count * 25;
 }
 
 /* Of what comes at a steady rate as much comes after the windows, for their length, as in them. */
-static bool still_comes(const struct survivors *survivors, const uint64_t *counts, uint64_t count)
+static bool is_still_coming(const struct survivors *survivors, const uint64_t *counts,
+                            uint64_t count)
 {
-    const uint64_t late = sum_of(counts, SURVIVORS_WINDOW_COUNT * 3 / 4, SURVIVORS_WINDOW_COUNT);
+    const uint64_t late = sum_counts(counts, SURVIVORS_WINDOW_COUNT * 3 / 4,
+                                     SURVIVORS_WINDOW_COUNT);
     const double window_length = (double)(survivors->end_window_op - survivors->first_window_op);
     const double due = (double)count * (double)survivors->old_age / window_length;
     return late * 100 >= count * LATE_SHARE_MIN &&
@@ -155,9 +156,9 @@ bool survivors_pile_up(const struct survivors *survivors, bool floor_rises)
 {
     uint64_t counts[SURVIVORS_WINDOW_COUNT];
     cut_outliers(survivors, counts);
-    const uint64_t count = sum_of(counts, 0, SURVIVORS_WINDOW_COUNT);
+    const uint64_t count = sum_counts(counts, 0, SURVIVORS_WINDOW_COUNT);
     const uint64_t divisor = floor_rises ? DEATH_DIVISOR_RISING : DEATH_DIVISOR;
     return count >= COUNT_MIN && is_even(counts, count, floor_rises) &&
-           !gets_rarer(counts, count) && still_comes(survivors, counts, count) &&
+           !is_getting_rarer(counts, count) && is_still_coming(survivors, counts, count) &&
            survivors->old_death_count * divisor <= count;
 }

@@ -33,14 +33,14 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *values, size_t count)
+static double find_median(double *values, size_t count)
 {
     CHECK(count > 0);
     qsort(values, count, sizeof *values, compare);
     return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
-static double slope_of(const struct series *series)
+static double find_slope(const struct series *series)
 {
     double slopes[PAIR_COUNT_MAX];
     size_t count = 0;
@@ -49,10 +49,10 @@ static double slope_of(const struct series *series)
             slopes[count++] = (series->values[j] - series->values[i]) / (double)(j - i);
         }
     }
-    return median(slopes, count);
+    return find_median(slopes, count);
 }
 
-static void rank(const struct series *series, double *ranks)
+static void rank_values(const struct series *series, double *ranks)
 {
     for (size_t i = 0; i < series->count; i++) {
         size_t below = 0;
@@ -67,7 +67,7 @@ static void rank(const struct series *series, double *ranks)
 
 /* By how much the variance of the order statistic grows because neighbours are alike (Hamed and
  * Rao). */
-static double autocorrelation_factor(const struct series *series, double slope)
+static double find_autocorrelation_factor(const struct series *series, double slope)
 {
     struct series rest = *series;
     double ranks[TREND_WINDOW_COUNT_MAX];
@@ -77,7 +77,7 @@ static double autocorrelation_factor(const struct series *series, double slope)
     for (size_t i = 0; i < rest.count; i++) {
         rest.values[i] -= slope * (double)i;
     }
-    rank(&rest, ranks);
+    rank_values(&rest, ranks);
     for (size_t i = 0; i < rest.count; i++) {
         ranks[i] -= (n + 1) / 2;
         variance += ranks[i] * ranks[i];
@@ -96,7 +96,7 @@ static double autocorrelation_factor(const struct series *series, double slope)
     return 1 + 2 * sum / (n * (n - 1) * (n - 2));
 }
 
-static double tie_correction(const struct series *series)
+static double find_tie_correction(const struct series *series)
 {
     double sorted[TREND_WINDOW_COUNT_MAX];
     double correction = 0;
@@ -114,7 +114,7 @@ static double tie_correction(const struct series *series)
     return correction;
 }
 
-static double order_statistic(const struct series *series, double slope)
+static double find_order_statistic(const struct series *series, double slope)
 {
     double score = 0;
     const double n = (double)series->count;
@@ -124,16 +124,16 @@ static double order_statistic(const struct series *series, double slope)
             score -= series->values[j] < series->values[i];
         }
     }
-    const double variance = (n * (n - 1) * (2 * n + 5) - tie_correction(series)) / 18;
+    const double variance = (n * (n - 1) * (2 * n + 5) - find_tie_correction(series)) / 18;
     if (variance <= 0 || score <= 0) {
         return 0;
     }
-    return (score - 1) / sqrt(variance * autocorrelation_factor(series, slope));
+    return (score - 1) / sqrt(variance * find_autocorrelation_factor(series, slope));
 }
 
 /* --- drift --- */
 
-static double drift_at(const struct series *series, size_t distance)
+static double find_drift(const struct series *series, size_t distance)
 {
     double sum = 0;
     double squares = 0;
@@ -146,31 +146,31 @@ static double drift_at(const struct series *series, size_t distance)
 }
 
 /* Neighbours tell a small drift, pairs one under noise. */
-static double drift_statistic(const struct series *series)
+static double find_drift_statistic(const struct series *series)
 {
-    const double one = drift_at(series, 1);
-    const double two = drift_at(series, 2);
+    const double one = find_drift(series, 1);
+    const double two = find_drift(series, 2);
     return one > two ? one : two;
 }
 
 /* An upper bound of the chance that a normal variable is above z (Mills). */
-static double chance_above(double z)
+static double find_chance_above(double z)
 {
     return z <= 0.5 ? 1 : exp(-z * z / 2) / (z * 2.5066282746310002);
 }
 
 /* --- steps --- */
 
-static double deviation_of(const double *differences, size_t count, double middle)
+static double find_deviation(const double *differences, size_t count, double middle)
 {
     double deviations[TREND_WINDOW_COUNT_MAX];
     for (size_t i = 0; i < count; i++) {
         deviations[i] = fabs(differences[i] - middle);
     }
-    return median(deviations, count);
+    return find_median(deviations, count);
 }
 
-static size_t farthest(const double *differences, size_t count, double middle)
+static size_t find_farthest(const double *differences, size_t count, double middle)
 {
     size_t far = 0;
     for (size_t i = 1; i < count; i++) {
@@ -190,10 +190,10 @@ static void take_out_steps(struct series *series)
     for (size_t i = 0; i < count; i++) {
         differences[i] = sorted[i] = series->values[i + 1] - series->values[i];
     }
-    const double middle = median(sorted, count);
-    const double deviation = deviation_of(differences, count, middle);
+    const double middle = find_median(sorted, count);
+    const double deviation = find_deviation(differences, count, middle);
     for (int taken = 0; taken < STEP_COUNT_MAX; taken++) {
-        const size_t far = farthest(differences, count, middle);
+        const size_t far = find_farthest(differences, count, middle);
         if (fabs(differences[far] - middle) <= STEP_DEVIATIONS * deviation) {
             break;
         }
@@ -247,7 +247,7 @@ static enum trend_answer judge_spread(const struct series *series, struct trend 
 
 /* --- the whole --- */
 
-static double least(const double *values, size_t count)
+static double find_least(const double *values, size_t count)
 {
     double lowest = values[0];
     for (size_t i = 1; i < count; i++) {
@@ -257,10 +257,10 @@ static double least(const double *values, size_t count)
 }
 
 /* Before the second half of what is looked at, as high as ever since in the last quarter. */
-static bool was_as_high_before(const struct series *all, size_t first)
+static bool has_been_as_high(const struct series *all, size_t first)
 {
     const size_t quarter = (all->count - first) / 4;
-    const double now = least(&all->values[all->count - quarter], quarter);
+    const double now = find_least(&all->values[all->count - quarter], quarter);
     for (size_t i = 0; i < first + 2 * quarter; i++) {
         if (all->values[i] >= now) {
             return true;
@@ -275,22 +275,22 @@ static enum trend_answer test_from(const struct series *all, size_t first, doubl
     struct series series = {.count = all->count - first};
     memcpy(series.values, &all->values[first], series.count * sizeof *series.values);
     const size_t eighth = series.count / 8;
-    const double rise = least(&series.values[series.count - eighth], eighth) -
-                        least(series.values, eighth);
+    const double rise = find_least(&series.values[series.count - eighth], eighth) -
+                        find_least(series.values, eighth);
     take_out_steps(&series);
-    const double slope = slope_of(&series);
+    const double slope = find_slope(&series);
     *trend = (struct trend){.first = first,
                             .window_count = (uint32_t)series.count,
                             .slope_bytes = slope,
                             .rise_bytes = rise > 0 ? (uint64_t)rise : 0};
-    trend->z_order = order_statistic(&series, slope);
-    trend->z_drift = drift_statistic(&series);
-    trend->p = fmax(chance_above(trend->z_order), chance_above(trend->z_drift));
+    trend->z_order = find_order_statistic(&series, slope);
+    trend->z_drift = find_drift_statistic(&series);
+    trend->p = fmax(find_chance_above(trend->z_order), find_chance_above(trend->z_drift));
     if (rise <= 0 || slope <= 0 || trend->p > alpha) {
         return TREND_FLAT;
     }
     const enum trend_answer answer = judge_spread(&series, trend);
-    return answer == TREND_GROWS && was_as_high_before(all, first) ? TREND_BEFORE : answer;
+    return answer == TREND_GROWS && has_been_as_high(all, first) ? TREND_BEFORE : answer;
 }
 
 /* Windows of equal length: the last floors that make no whole window join the last one. */

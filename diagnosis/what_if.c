@@ -37,7 +37,7 @@ static void add_row(struct what_if *what_if, const struct what_if_row *row)
     what_if->rows[what_if->count++] = *row;
 }
 
-static void hand_out(const struct trying *trying, const struct what_if_row *row)
+static void report_row(const struct trying *trying, const struct what_if_row *row)
 {
     if (trying->wish != NULL && trying->wish->take != NULL && row->end != WHAT_IF_DOES_NOT_APPLY) {
         trying->wish->take(trying->wish->context, row, &trying->variant.setup,
@@ -46,8 +46,8 @@ static void hand_out(const struct trying *trying, const struct what_if_row *row)
 }
 
 /* Applies the remedy and runs what comes out; the variant stays in trying->variant. */
-static struct what_if_row measure(struct trying *trying, const struct remedy *remedy,
-                                  uint64_t parameter)
+static struct what_if_row measure_variant(struct trying *trying, const struct remedy *remedy,
+                                          uint64_t parameter)
 {
     struct what_if_row row = {
         .remedy = remedy, .parameter = parameter, .end = WHAT_IF_DOES_NOT_APPLY};
@@ -68,9 +68,9 @@ static struct what_if_row measure(struct trying *trying, const struct remedy *re
 /* A row that stands in the table. */
 static bool try_one(struct trying *trying, const struct remedy *remedy, uint64_t parameter)
 {
-    const struct what_if_row row = measure(trying, remedy, parameter);
+    const struct what_if_row row = measure_variant(trying, remedy, parameter);
     add_row(trying->what_if, &row);
-    hand_out(trying, &row);
+    report_row(trying, &row);
     return row.end == WHAT_IF_FITS;
 }
 
@@ -91,7 +91,7 @@ static void mark_smallest(struct what_if *what_if)
 static bool is_met(struct trying *trying, const struct remedy *remedy, uint64_t parameter,
                    struct what_if_row *best)
 {
-    const struct what_if_row row = measure(trying, remedy, parameter);
+    const struct what_if_row row = measure_variant(trying, remedy, parameter);
     if (row.end == WHAT_IF_FITS) {
         *best = row;
     }
@@ -103,7 +103,7 @@ static void add_measured(struct trying *trying, const struct what_if_row *row)
 {
     add_row(trying->what_if, row);
     (void)remedy_apply(row->remedy, trying->given, row->parameter, &trying->variant);
-    hand_out(trying, row);
+    report_row(trying, row);
 }
 
 /* --- searches --- */
@@ -111,8 +111,8 @@ static void add_measured(struct trying *trying, const struct what_if_row *row)
 /* Between two parameters of which `fits` fits and `fails`, the smaller change, does not: the
  * smallest change that fits is looked for as if all below it failed, and added when it is another
  * one. */
-static void refine(struct trying *trying, const struct remedy *remedy, uint64_t fits,
-                   uint64_t fails)
+static void refine_parameter(struct trying *trying, const struct remedy *remedy, uint64_t fits,
+                             uint64_t fails)
 {
     struct what_if_row best = {.end = WHAT_IF_DOES_NOT_APPLY};
     while (fails > fits + 1) {
@@ -137,7 +137,7 @@ static void try_first(struct trying *trying, const struct remedy *remedy)
          i < PARAMETER_COUNT_MAX && remedy->parameter(trying->given, i, &parameter, note); i++) {
         if (try_one(trying, remedy, parameter)) {
             if (remedy->search == REMEDY_REFINED && i > 0) {
-                refine(trying, remedy, parameter, before);
+                refine_parameter(trying, remedy, parameter, before);
             }
             mark_smallest(trying->what_if);
             return;
@@ -165,7 +165,7 @@ static void try_each(struct trying *trying, const struct remedy *remedy)
     }
 }
 
-static uint64_t precision(const struct remedy_case *given, uint64_t capacity_bytes)
+static uint64_t find_precision(const struct remedy_case *given, uint64_t capacity_bytes)
 {
     const uint64_t granule = given->contract->granule_bytes;
     const uint64_t part = given->ops->count <= OPS_EXACT_MAX
@@ -194,7 +194,7 @@ static void try_capacities(struct trying *trying, const struct remedy *remedy)
                     trying->is_spent ? NOT_TRIED : "no device up to 2^50 bytes is large enough");
         return;
     }
-    const uint64_t wanted = precision(trying->given, fits);
+    const uint64_t wanted = find_precision(trying->given, fits);
     while (fits - fails > wanted && !trying->is_spent) {
         const uint64_t middle = fails + (fits - fails) / 2 / granule * granule;
         if (is_met(trying, remedy, middle, &best)) {
@@ -233,7 +233,7 @@ static void try_as_it_is(struct trying *trying)
     op_list_copy(&trying->variant.ops, trying->given->ops);
     what_if_measure(trying->given->target, &trying->variant.setup, &trying->variant.ops, &row);
     add_row(trying->what_if, &row);
-    hand_out(trying, &row);
+    report_row(trying, &row);
 }
 
 static size_t find_smallest(const struct what_if *what_if)

@@ -33,7 +33,7 @@ static bool is_oom(const struct verdict *verdict, const struct observation *seen
 }
 
 /* False: this op is the last to be looked at. */
-static bool take_answer(struct answers *answers, const struct run *run,
+static bool note_answer(struct answers *answers, const struct run *run,
                         const struct verdict *verdict, uint32_t i)
 {
     const struct observation *seen = run_observation(run);
@@ -70,7 +70,7 @@ static void run_list(struct run *run, struct what_if_base *base, struct answers 
 {
     run_judge_promises_only(run);
     for (uint32_t i = 0; i < base->ops.count; i++) {
-        if (!take_answer(answers, run, run_step(run, &base->ops.ops[i]), i)) {
+        if (!note_answer(answers, run, run_step(run, &base->ops.ops[i]), i)) {
             break;
         }
     }
@@ -91,7 +91,7 @@ static void forget_event(struct op *op)
     }
 }
 
-static void filter(struct what_if_base *base, struct answers *answers, const bool *keep)
+static void filter_ops(struct what_if_base *base, struct answers *answers, const bool *keep)
 {
     size_t kept = 0;
     for (size_t i = 0; i < base->ops.count; i++) {
@@ -110,7 +110,7 @@ static void leave_out_skipped_retirements(struct what_if_base *base, struct answ
     for (size_t i = 0; i < base->ops.count; i++) {
         keep[i] = base->ops.ops[i].kind != OP_RETIRE || answers->is_done[i];
     }
-    filter(base, answers, keep);
+    filter_ops(base, answers, keep);
     free(keep);
 }
 
@@ -136,13 +136,13 @@ static void keep_done(struct what_if_base *base, struct answers *answers)
             keep[op->event] = true;
         }
     }
-    filter(base, answers, keep);
+    filter_ops(base, answers, keep);
     free(keep);
 }
 
 /* The list ends with the op that is looked at, and has what was done; unless all of it was done
  * elsewhere. */
-static void cut(struct what_if_base *base, struct answers *answers)
+static void cut_list(struct what_if_base *base, struct answers *answers)
 {
     base->op = answers->chosen;
     if (base->is_whole) {
@@ -180,7 +180,7 @@ enum what_if_result what_if_base_init(struct what_if_base *base, const struct ta
     }
     run_destroy(run);
     if (!answers.is_broken) {
-        cut(base, &answers);
+        cut_list(base, &answers);
     }
     free(answers.is_done);
     return answers.is_broken ? WHAT_IF_PROMISE_BROKE : WHAT_IF_DONE;

@@ -20,7 +20,7 @@ struct watch {
     unsigned filler_tag; /* setup_filler_tag() */
 };
 
-static void look_for_hole(struct watch *watch, const struct run *run)
+static void note_largest_hole(struct watch *watch, const struct run *run)
 {
     if (watch->is_tightest) {
         watch->row->largest_hole_bytes = model_largest_hole_bytes(
@@ -29,24 +29,24 @@ static void look_for_hole(struct watch *watch, const struct run *run)
     }
 }
 
-static uint64_t use_of(const struct watch *watch, const struct model *model)
+static uint64_t count_use(const struct watch *watch, const struct model *model)
 {
     return model_in_use_without(model, watch->filler_tag) + model_reserved_bytes(model);
 }
 
-static uint64_t free_beside(const struct model *model, uint64_t in_use_bytes)
+static uint64_t count_free(const struct model *model, uint64_t in_use_bytes)
 {
     return model_capacity_bytes(model) - model_retired_bytes(model) - in_use_bytes;
 }
 
-static void look_at_use(struct watch *watch, const struct run *run, uint8_t host, size_t op_count)
+static void note_use(struct watch *watch, const struct run *run, uint8_t host, size_t op_count)
 {
     struct what_if_row *row = watch->row;
     const struct model *model = run_model(run, host);
-    const uint64_t in_use_bytes = use_of(watch, model);
+    const uint64_t in_use_bytes = count_use(watch, model);
     row->peak_bytes = in_use_bytes > row->peak_bytes ? in_use_bytes : row->peak_bytes;
-    if (free_beside(model, in_use_bytes) < row->headroom_bytes) {
-        row->headroom_bytes = free_beside(model, in_use_bytes);
+    if (count_free(model, in_use_bytes) < row->headroom_bytes) {
+        row->headroom_bytes = count_free(model, in_use_bytes);
         watch->is_tightest = true;
         watch->is_missed = false;
         watch->tightest_host = host;
@@ -55,20 +55,20 @@ static void look_at_use(struct watch *watch, const struct run *run, uint8_t host
     }
     const struct model *tightest = run_model(run, watch->tightest_host);
     if (watch->is_tightest &&
-        free_beside(tightest, use_of(watch, tightest)) > row->headroom_bytes) {
+        count_free(tightest, count_use(watch, tightest)) > row->headroom_bytes) {
         watch->is_tightest = false;
         watch->is_missed = true;
     }
 }
 
-static bool raises_only(uint8_t kind)
+static bool may_only_raise(uint8_t kind)
 {
     return kind == OP_ALLOC || kind == OP_OUTPUT || kind == OP_HOLD || kind == OP_TOUCH ||
            kind == OP_REPORT;
 }
 
 /* False: it failed, and the run is over. */
-static bool take_step(struct watch *watch, const struct run *run, const struct verdict *verdict,
+static bool note_step(struct watch *watch, const struct run *run, const struct verdict *verdict,
                       uint32_t i, uint8_t host)
 {
     struct what_if_row *row = watch->row;
@@ -99,20 +99,20 @@ static bool is_retired_too(struct watch *watch, const struct run *run, const str
     return false;
 }
 
-static bool run_ops_of(struct watch *watch, struct run *run, const struct op_list *ops)
+static bool run_host_ops(struct watch *watch, struct run *run, const struct op_list *ops)
 {
     for (uint32_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
-        if (!raises_only(op->kind)) {
-            look_for_hole(watch, run);
+        if (!may_only_raise(op->kind)) {
+            note_largest_hole(watch, run);
         }
-        if (!take_step(watch, run, run_step(run, op), i, op->host) ||
+        if (!note_step(watch, run, run_step(run, op), i, op->host) ||
             !is_retired_too(watch, run, op, i)) {
             return false;
         }
-        look_at_use(watch, run, op->host, i + 1);
+        note_use(watch, run, op->host, i + 1);
     }
-    look_for_hole(watch, run);
+    note_largest_hole(watch, run);
     return true;
 }
 
@@ -156,7 +156,7 @@ void what_if_measure(const struct target *target, const struct setup *setup,
     struct watch watch = {.row = row, .is_tightest = true, .filler_tag = setup_filler_tag(setup)};
     run_judge_promises_only(run);
     row->end = WHAT_IF_FITS;
-    if (run_ops_of(&watch, run, ops) && run_finish(run)->kind != VERDICT_NONE) {
+    if (run_host_ops(&watch, run, ops) && run_finish(run)->kind != VERDICT_NONE) {
         row->end = WHAT_IF_BROKEN;
         row->failed_op = (uint32_t)ops->count;
     }

@@ -109,13 +109,13 @@ static void target_close(struct target_instance *instance)
 
 /* --- failures --- */
 
-static enum target_result invalid(struct target_instance *instance, const char *what)
+static enum target_result fail_invalid(struct target_instance *instance, const char *what)
 {
     (void)snprintf(instance->message, MESSAGE_BYTES, "INVALID_ARGUMENT: %s", what);
     return TARGET_INVALID;
 }
 
-static enum target_result refused(struct target_instance *instance)
+static enum target_result fail_refused(struct target_instance *instance)
 {
     (void)snprintf(instance->message, MESSAGE_BYTES,
                    "UNAVAILABLE: the host memory for a block was refused");
@@ -123,8 +123,8 @@ static enum target_result refused(struct target_instance *instance)
 }
 
 /* The documented sentence; that of fragmentation belongs to runtimes that never move a block. */
-static enum target_result no_memory(struct target_instance *instance, const char *what,
-                                    uint64_t size_bytes)
+static enum target_result fail_no_memory(struct target_instance *instance, const char *what,
+                                         uint64_t size_bytes)
 {
     char requested_text[SIZE_TEXT_BYTES];
     char free_text[SIZE_TEXT_BYTES];
@@ -151,8 +151,8 @@ static enum target_result no_memory(struct target_instance *instance, const char
     return TARGET_NO_MEMORY;
 }
 
-static enum target_result no_stack(struct target_instance *instance, const char *what,
-                                   uint64_t stack_bytes)
+static enum target_result fail_no_stack(struct target_instance *instance, const char *what,
+                                        uint64_t stack_bytes)
 {
     char requested_text[SIZE_TEXT_BYTES];
     char free_text[SIZE_TEXT_BYTES];
@@ -170,7 +170,7 @@ static enum target_result no_stack(struct target_instance *instance, const char 
     return TARGET_NO_MEMORY;
 }
 
-static bool size_is_valid(uint64_t bytes)
+static bool is_valid_size(uint64_t bytes)
 {
     return bytes > 0 && bytes <= UINT64_C(1) << 63;
 }
@@ -193,11 +193,11 @@ static enum target_result target_alloc(struct target_instance *instance,
 {
     first_fit_collect(&instance->heap);
     const uint64_t align = request->align_bytes;
-    if (!size_is_valid(request->size_bytes)) {
-        return invalid(instance, "the size is 0 or above 2^63");
+    if (!is_valid_size(request->size_bytes)) {
+        return fail_invalid(instance, "the size is 0 or above 2^63");
     }
     if ((align & (align - 1)) != 0 || align > UINT64_C(1) << ALIGN_LOG2_MAX) {
-        return invalid(instance, "the alignment is not a power of two up to 2^24");
+        return fail_invalid(instance, "the alignment is not a power of two up to 2^24");
     }
     const uint64_t granule = instance->contract.granule_bytes;
     const struct first_fit_wanted wanted = {
@@ -208,10 +208,10 @@ static enum target_result target_alloc(struct target_instance *instance,
     struct first_fit_node *node = NULL;
     const enum target_result result = first_fit_place(&instance->heap, &wanted, &node);
     if (result == TARGET_NO_MEMORY) {
-        return no_memory(instance, "allocating device buffer", request->size_bytes);
+        return fail_no_memory(instance, "allocating device buffer", request->size_bytes);
     }
     if (result != TARGET_OK) {
-        return refused(instance);
+        return fail_refused(instance);
     }
     *block = block_of(node);
     return TARGET_OK;
@@ -222,7 +222,7 @@ static enum target_result target_free(struct target_instance *instance, uint64_t
 {
     first_fit_collect(&instance->heap);
     if (!first_fit_add_wait(&instance->heap, node_of(handle), event)) {
-        return refused(instance);
+        return fail_refused(instance);
     }
     node_of(handle)->is_dying = true;
     first_fit_settle(&instance->heap, node_of(handle));
@@ -234,7 +234,7 @@ static enum target_result target_use(struct target_instance *instance, uint64_t 
 {
     first_fit_collect(&instance->heap);
     return first_fit_add_wait(&instance->heap, node_of(handle), event) ? TARGET_OK
-                                                                       : refused(instance);
+                                                                       : fail_refused(instance);
 }
 
 static enum target_result target_hold(struct target_instance *instance, uint64_t handle)
@@ -248,7 +248,7 @@ static enum target_result target_release(struct target_instance *instance, uint6
 {
     first_fit_collect(&instance->heap);
     if (node_of(handle)->hold_count == 0) {
-        return invalid(instance, "the block is not held");
+        return fail_invalid(instance, "the block is not held");
     }
     node_of(handle)->hold_count--;
     first_fit_settle(&instance->heap, node_of(handle));
@@ -263,10 +263,10 @@ static enum target_result target_donate(struct target_instance *instance, uint64
     first_fit_collect(&instance->heap);
     if (request->size_bytes == 0 || request->size_bytes > node->size_bytes ||
         node->hold_count > 0) {
-        return invalid(instance, "the request is larger than the block, or the block is held");
+        return fail_invalid(instance, "the request is larger than the block, or the block is held");
     }
     if (request->align_bytes != 0 && node->address % request->align_bytes != 0) {
-        return invalid(instance, "the block has not the alignment that is asked for");
+        return fail_invalid(instance, "the block has not the alignment that is asked for");
     }
     node->kind = request->kind;
     node->tag = request->tag;
@@ -276,14 +276,14 @@ static enum target_result target_donate(struct target_instance *instance, uint64
 
 /* --- calls on programs --- */
 
-static enum target_result program_no_memory(struct target_instance *instance, const char *name,
-                                            uint64_t image_bytes, uint64_t stack_bytes,
-                                            bool is_stack)
+static enum target_result fail_program_no_memory(struct target_instance *instance, const char *name,
+                                                 uint64_t image_bytes, uint64_t stack_bytes,
+                                                 bool is_stack)
 {
     char what[256];
     (void)snprintf(what, sizeof what, "loading program '%.200s'", name);
-    return is_stack ? no_stack(instance, what, stack_bytes)
-                    : no_memory(instance, what, image_bytes);
+    return is_stack ? fail_no_stack(instance, what, stack_bytes)
+                    : fail_no_memory(instance, what, image_bytes);
 }
 
 static enum target_result target_load(struct target_instance *instance,
@@ -291,8 +291,8 @@ static enum target_result target_load(struct target_instance *instance,
                                       struct target_block *image)
 {
     first_fit_collect(&instance->heap);
-    if (!size_is_valid(program->image_bytes) || program->stack_bytes > UINT64_C(1) << 63) {
-        return invalid(instance, "the image is empty, or a size is above 2^63");
+    if (!is_valid_size(program->image_bytes) || program->stack_bytes > UINT64_C(1) << 63) {
+        return fail_invalid(instance, "the image is empty, or a size is above 2^63");
     }
     const uint64_t stack = first_fit_in_granules(&instance->heap, program->stack_bytes);
     struct first_fit_wanted wanted = {
@@ -306,8 +306,8 @@ static enum target_result target_load(struct target_instance *instance,
     uint64_t address = 0;
     struct first_fit_node *above = NULL;
     if (!first_fit_find_place(&instance->heap, &wanted, &address, &above)) {
-        return program_no_memory(instance, program->name, program->image_bytes,
-                                 program->stack_bytes, false);
+        return fail_program_no_memory(instance, program->name, program->image_bytes,
+                                      program->stack_bytes, false);
     }
     wanted.floor_bytes = stack > instance->heap.reserved_bytes ? stack
                                                                : instance->heap.reserved_bytes;
@@ -317,11 +317,11 @@ static enum target_result target_load(struct target_instance *instance,
         result = first_fit_place(&instance->heap, &wanted, &node);
     }
     if (result == TARGET_NO_MEMORY) {
-        return program_no_memory(instance, program->name, program->image_bytes,
-                                 program->stack_bytes, true);
+        return fail_program_no_memory(instance, program->name, program->image_bytes,
+                                      program->stack_bytes, true);
     }
     if (result != TARGET_OK) {
-        return refused(instance);
+        return fail_refused(instance);
     }
     if (stack > instance->heap.stats.peak_bytes_reserved) {
         instance->heap.stats.peak_bytes_reserved = stack;
@@ -336,10 +336,10 @@ static enum target_result target_execute(struct target_instance *instance, uint6
     struct first_fit_node *program = node_of(handle);
     first_fit_collect(&instance->heap);
     if (program->stack_bytes > first_fit_reservable_bytes(&instance->heap)) {
-        return program_no_memory(instance, program->name, 0, program->asked_stack_bytes, true);
+        return fail_program_no_memory(instance, program->name, 0, program->asked_stack_bytes, true);
     }
     if (!first_fit_add_wait(&instance->heap, program, event)) {
-        return refused(instance);
+        return fail_refused(instance);
     }
     if (program->waits != NULL && program->stack_bytes > instance->heap.reserved_bytes) {
         instance->heap.reserved_bytes = program->stack_bytes;

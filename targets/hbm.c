@@ -23,7 +23,7 @@ struct target_instance {
 
 /* --- services: the same calls under other names --- */
 
-static enum hbm_service_result service_result(enum device_result result)
+static enum hbm_service_result convert_device_result(enum device_result result)
 {
     switch (result) {
     case DEVICE_OK:
@@ -47,14 +47,14 @@ static enum hbm_service_result service_copy(void *context, uint64_t from, uint64
                                             uint64_t bytes)
 {
     const struct device_services *device = device_of(context);
-    return service_result(device->copy(device->context, from, to, bytes));
+    return convert_device_result(device->copy(device->context, from, to, bytes));
 }
 
 static enum hbm_service_result service_stage_out(void *context, uint64_t from, uint64_t bytes,
                                                  uint64_t *token)
 {
     const struct device_services *device = device_of(context);
-    return service_result(device->stage_out(device->context, from, bytes, token));
+    return convert_device_result(device->stage_out(device->context, from, bytes, token));
 }
 
 static enum hbm_service_result service_stage_in(void *context, uint64_t token, uint64_t to,
@@ -62,7 +62,7 @@ static enum hbm_service_result service_stage_in(void *context, uint64_t token, u
 {
     const struct device_services *device = device_of(context);
     (void)bytes; /* the stage knows its size */
-    return service_result(device->stage_in(device->context, token, to));
+    return convert_device_result(device->stage_in(device->context, token, to));
 }
 
 static void service_stage_drop(void *context, uint64_t token)
@@ -86,13 +86,13 @@ static bool service_event_done(void *context, uint64_t event)
 static enum hbm_service_result service_event_wait(void *context, uint64_t event)
 {
     const struct device_services *device = device_of(context);
-    return service_result(device->event_wait(device->context, event));
+    return convert_device_result(device->event_wait(device->context, event));
 }
 
 static enum hbm_service_result service_unload(void *context, uint64_t program_id)
 {
     const struct device_services *device = device_of(context);
-    return service_result(device->unload(device->context, program_id));
+    return convert_device_result(device->unload(device->context, program_id));
 }
 
 static uint64_t service_clock_ns(void *context)
@@ -113,7 +113,7 @@ static void service_host_free(void *context, void *memory, size_t bytes)
     device->host_free(device->context, memory, bytes);
 }
 
-static struct hbm_services services_for(struct target_instance *instance)
+static struct hbm_services make_services(struct target_instance *instance)
 {
     return (struct hbm_services){
         .context = instance,
@@ -180,8 +180,8 @@ static bool read_option(struct wishes *wishes, const struct target_option *optio
     return option_refuse_key(option, option_help, reason);
 }
 
-static bool read_wishes(struct wishes *wishes, const struct target_setup *setup,
-                        const struct option_reason *reason)
+static bool read_options(struct wishes *wishes, const struct target_setup *setup,
+                         const struct option_reason *reason)
 {
     *wishes = (struct wishes){
         .granule_bytes = setup->granule_bytes != 0 ? setup->granule_bytes : 512,
@@ -198,7 +198,8 @@ static bool read_wishes(struct wishes *wishes, const struct target_setup *setup,
     return option_check_device(setup->capacity_bytes, wishes->granule_bytes, reason);
 }
 
-static struct hbm_options options_for(const struct wishes *wishes, const struct target_setup *setup)
+static struct hbm_options make_options(const struct wishes *wishes,
+                                       const struct target_setup *setup)
 {
     static const enum hbm_defrag defrags[] = {[DEFRAG_NONE] = HBM_DEFRAG_NONE,
                                               [DEFRAG_SLIDE] = HBM_DEFRAG_SLIDE,
@@ -227,7 +228,7 @@ static struct hbm_options options_for(const struct wishes *wishes, const struct 
     return options;
 }
 
-static struct target_contract contract_for(const struct wishes *wishes)
+static struct target_contract make_contract(const struct wishes *wishes)
 {
     return (struct target_contract){
         .granule_bytes = wishes->granule_bytes,
@@ -254,7 +255,7 @@ static enum target_result target_open(const struct target_setup *setup,
 {
     const struct option_reason reason = {text, text_bytes};
     struct wishes wishes;
-    if (!read_wishes(&wishes, setup, &reason)) {
+    if (!read_options(&wishes, setup, &reason)) {
         return TARGET_INVALID;
     }
     struct target_instance *instance = device->host_alloc(device->context, sizeof *instance);
@@ -263,15 +264,15 @@ static enum target_result target_open(const struct target_setup *setup,
         return TARGET_FAILED;
     }
     *instance = (struct target_instance){.device = *device};
-    const struct hbm_services services = services_for(instance);
-    const struct hbm_options options = options_for(&wishes, setup);
+    const struct hbm_services services = make_services(instance);
+    const struct hbm_options options = make_options(&wishes, setup);
     const enum hbm_result result = hbm_create(&services, &options, &instance->hbm);
     if (result != HBM_OK) {
         (void)snprintf(text, text_bytes, "libhbm did not open: %s", hbm_result_name(result));
         device->host_free(device->context, instance, sizeof *instance);
         return result == HBM_INVALID ? TARGET_INVALID : TARGET_FAILED;
     }
-    *contract = contract_for(&wishes);
+    *contract = make_contract(&wishes);
     *out = instance;
     return TARGET_OK;
 }
@@ -283,7 +284,7 @@ static void target_close(struct target_instance *instance)
     device.host_free(device.context, instance, sizeof *instance);
 }
 
-static enum target_result target_result(enum hbm_result result)
+static enum target_result convert_result(enum hbm_result result)
 {
     switch (result) {
     case HBM_OK:
@@ -331,7 +332,7 @@ static struct target_block block_of_program(struct target_instance *instance,
 
 /* --- buffers --- */
 
-static struct hbm_request request_for(const struct target_request *request)
+static struct hbm_request make_request(const struct target_request *request)
 {
     return (struct hbm_request){
         .size_bytes = request->size_bytes,
@@ -347,20 +348,20 @@ static enum target_result target_alloc(struct target_instance *instance,
                                        const struct target_request *request,
                                        struct target_block *block)
 {
-    const struct hbm_request asked = request_for(request);
+    const struct hbm_request asked = make_request(request);
     struct hbm_buffer *buffer = NULL;
     const enum hbm_result result = hbm_allocate(instance->hbm, &asked, &buffer);
     if (result == HBM_OK) {
         *block = block_of_buffer(instance, buffer);
     }
-    return target_result(result);
+    return convert_result(result);
 }
 
 static enum target_result target_free(struct target_instance *instance, uint64_t handle,
                                       uint64_t event)
 {
     if (event != 0) {
-        return target_result(hbm_free_after(instance->hbm, buffer_of(handle), event));
+        return convert_result(hbm_free_after(instance->hbm, buffer_of(handle), event));
     }
     hbm_free(instance->hbm, buffer_of(handle));
     return TARGET_OK;
@@ -369,30 +370,30 @@ static enum target_result target_free(struct target_instance *instance, uint64_t
 static enum target_result target_use(struct target_instance *instance, uint64_t handle,
                                      uint64_t event)
 {
-    return target_result(hbm_use(instance->hbm, buffer_of(handle), event));
+    return convert_result(hbm_use(instance->hbm, buffer_of(handle), event));
 }
 
 static enum target_result target_hold(struct target_instance *instance, uint64_t handle)
 {
-    return target_result(hbm_hold(instance->hbm, buffer_of(handle)));
+    return convert_result(hbm_hold(instance->hbm, buffer_of(handle)));
 }
 
 static enum target_result target_release(struct target_instance *instance, uint64_t handle)
 {
-    return target_result(hbm_release(instance->hbm, buffer_of(handle)));
+    return convert_result(hbm_release(instance->hbm, buffer_of(handle)));
 }
 
 static enum target_result target_donate(struct target_instance *instance, uint64_t handle,
                                         const struct target_request *request,
                                         struct target_block *block)
 {
-    const struct hbm_request asked = request_for(request);
+    const struct hbm_request asked = make_request(request);
     struct hbm_buffer *buffer = NULL;
     const enum hbm_result result = hbm_donate(instance->hbm, buffer_of(handle), &asked, &buffer);
     if (result == HBM_OK) {
         *block = block_of_buffer(instance, buffer);
     }
-    return target_result(result);
+    return convert_result(result);
 }
 
 /* --- programs --- */
@@ -408,7 +409,7 @@ static enum target_result target_load(struct target_instance *instance,
     if (result == HBM_OK) {
         *image = block_of_program(instance, program);
     }
-    return target_result(result);
+    return convert_result(result);
 }
 
 static enum target_result target_execute(struct target_instance *instance, uint64_t handle,
@@ -418,7 +419,7 @@ static enum target_result target_execute(struct target_instance *instance, uint6
     if (result == HBM_OK) {
         *image = block_of_program(instance, program_of(handle));
     }
-    return target_result(result);
+    return convert_result(result);
 }
 
 static enum target_result target_unload(struct target_instance *instance, uint64_t handle)
@@ -431,13 +432,13 @@ static enum target_result target_unload(struct target_instance *instance, uint64
 
 static enum target_result target_defragment(struct target_instance *instance)
 {
-    return target_result(hbm_defragment(instance->hbm));
+    return convert_result(hbm_defragment(instance->hbm));
 }
 
 static enum target_result target_retire(struct target_instance *instance, uint64_t address,
                                         uint64_t size_bytes)
 {
-    return target_result(hbm_retire(instance->hbm, address, size_bytes));
+    return convert_result(hbm_retire(instance->hbm, address, size_bytes));
 }
 
 static enum target_result target_locate(struct target_instance *instance, uint64_t handle,

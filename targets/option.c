@@ -47,7 +47,7 @@ bool option_read_defrag(const struct target_option *option, enum defrag_contract
     return refuse_value(option, "none, slide, repack", reason);
 }
 
-static bool granule_is_valid(uint64_t granule_bytes)
+static bool is_valid_granule(uint64_t granule_bytes)
 {
     return granule_bytes > 0 && granule_bytes <= GRANULE_BYTES_MAX &&
            (granule_bytes & (granule_bytes - 1)) == 0;
@@ -57,7 +57,7 @@ bool option_read_granule(const struct target_option *option, uint64_t *value,
                          const struct option_reason *reason)
 {
     uint64_t granule = 0;
-    if (!size_parse(option->value, strlen(option->value), &granule) || !granule_is_valid(granule)) {
+    if (!size_parse(option->value, strlen(option->value), &granule) || !is_valid_granule(granule)) {
         return refuse_value(option, "the powers of two from 1 to 64K", reason);
     }
     *value = granule;
@@ -76,7 +76,7 @@ bool option_read_size(const struct target_option *option, uint64_t *value,
 }
 
 /* The mitigation that text begins with; *length is that of its name. */
-static enum mitigation mitigation_at(const char *text, size_t *length)
+static enum mitigation find_mitigation(const char *text, size_t *length)
 {
     static const char *const names[] = {[MITIGATION_DRAIN] = "drain",
                                         [MITIGATION_DEFRAGMENT] = "defragment",
@@ -100,7 +100,7 @@ bool option_read_order(const struct target_option *option,
     const char *text = option->value;
     for (unsigned i = 0; i < MITIGATION_ORDER_COUNT; i++) {
         size_t length = 0;
-        order[i] = mitigation_at(text, &length);
+        order[i] = find_mitigation(text, &length);
         const char expected = i + 1 < MITIGATION_ORDER_COUNT ? ',' : '\0';
         if (order[i] == MITIGATION_NONE || (seen & (1u << order[i])) != 0 ||
             text[length] != expected) {
@@ -132,7 +132,7 @@ bool option_refuse_key(const struct target_option *option, const char *help,
 bool option_check_device(uint64_t capacity_bytes, uint64_t granule_bytes,
                          const struct option_reason *reason)
 {
-    if (!granule_is_valid(granule_bytes)) {
+    if (!is_valid_granule(granule_bytes)) {
         (void)snprintf(reason->text, reason->bytes,
                        "granule %" PRIu64 ": valid are the powers of two from 1 to 64K",
                        granule_bytes);

@@ -139,8 +139,8 @@ static void copy_line(char reason[PLUGIN_REASON_BYTES], const char *before, cons
     }
 }
 
-static enum plugin_result load(struct plugin *plugin, const char *path,
-                               char reason[PLUGIN_REASON_BYTES])
+static enum plugin_result load_library(struct plugin *plugin, const char *path,
+                                       char reason[PLUGIN_REASON_BYTES])
 {
     char place[PATH_MAX];
     enum plugin_result result = check_file(path, reason);
@@ -174,7 +174,7 @@ enum plugin_result plugin_load(struct plugin *plugin, const char *path,
                                char reason[PLUGIN_REASON_BYTES])
 {
     char why[PLUGIN_REASON_BYTES] = "";
-    const enum plugin_result result = load(plugin, path, why);
+    const enum plugin_result result = load_library(plugin, path, why);
     if (result != PLUGIN_OK) {
         const int used = snprintf(reason, PLUGIN_REASON_BYTES, "cannot use %.200s: ", path);
         (void)snprintf(reason + used, PLUGIN_REASON_BYTES - (size_t)used, "%.250s", why);

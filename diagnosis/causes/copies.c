@@ -27,7 +27,7 @@ struct copy {
     bool has_request;
 };
 
-static int by_tag_and_op(const void *a, const void *b)
+static int compare_tags_and_ops(const void *a, const void *b)
 {
     const struct evidence_block *x = *(const struct evidence_block *const *)a;
     const struct evidence_block *y = *(const struct evidence_block *const *)b;
@@ -37,14 +37,14 @@ static int by_tag_and_op(const void *a, const void *b)
     return (x->op > y->op) - (x->op < y->op);
 }
 
-static int by_op(const void *a, const void *b)
+static int compare_ops(const void *a, const void *b)
 {
     const struct evidence_block *x = *(const struct evidence_block *const *)a;
     const struct evidence_block *y = *(const struct evidence_block *const *)b;
     return (x->op > y->op) - (x->op < y->op);
 }
 
-static int by_size(const void *a, const void *b)
+static int compare_sizes(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a;
     const uint64_t y = *(const uint64_t *)b;
@@ -76,8 +76,8 @@ static size_t find_split(const struct set *set)
 static bool is_part_of(uint64_t *few, size_t few_count, uint64_t *many, size_t many_count)
 {
     size_t found = 0;
-    qsort(few, few_count, sizeof *few, by_size);
-    qsort(many, many_count, sizeof *many, by_size);
+    qsort(few, few_count, sizeof *few, compare_sizes);
+    qsort(many, many_count, sizeof *many, compare_sizes);
     for (size_t i = 0; i < many_count && found < few_count; i++) {
         found += many[i] == few[found];
     }
@@ -122,8 +122,8 @@ static bool is_first_time(const struct evidence *evidence, const struct set *set
     return true;
 }
 
-static void say(const struct evidence *evidence, const struct set *set, const struct copy *copy,
-                struct diagnosis *diagnosis)
+static void describe_copy(const struct evidence *evidence, const struct set *set,
+                          const struct copy *copy, struct diagnosis *diagnosis)
 {
     char name[SETUP_NAME_BYTES];
     diagnosis->op = set->blocks[copy->split]->op;
@@ -133,12 +133,12 @@ static void say(const struct evidence *evidence, const struct set *set, const st
     if (set->tag >= 0) {
         diagnosis->has_tag = true;
         diagnosis->tag = (uint8_t)set->tag;
-        diagnosis_say(diagnosis, "'%s' is made a second time",
-                      evidence_tag_name(evidence, (uint8_t)set->tag, name));
+        diagnosis_describe(diagnosis, "'%s' is made a second time",
+                           evidence_tag_name(evidence, (uint8_t)set->tag, name));
     } else {
-        diagnosis_say(diagnosis, "What is live is made a second time");
+        diagnosis_describe(diagnosis, "What is live is made a second time");
     }
-    diagnosis_say(
+    diagnosis_describe(
         diagnosis,
         ": since op %u, %s of the same sizes came in%s while the first %zu blocks (%s, made until op %u) "
         "are still live. Freed or donated before, they would have made room.",
@@ -148,8 +148,8 @@ static void say(const struct evidence *evidence, const struct set *set, const st
 }
 
 /* True: it is said. */
-static bool look(const struct evidence *evidence, const struct set *set,
-                 struct diagnosis *diagnosis)
+static bool examine_set(const struct evidence *evidence, const struct set *set,
+                        struct diagnosis *diagnosis)
 {
     struct copy copy = {.split = find_split(set)};
     if (copy.split < COUNT_MIN || !is_copy(evidence, set, &copy) ||
@@ -157,13 +157,13 @@ static bool look(const struct evidence *evidence, const struct set *set,
         copy.old_bytes < evidence->missing_bytes || !is_first_time(evidence, set, &copy)) {
         return false;
     }
-    say(evidence, set, &copy, diagnosis);
+    describe_copy(evidence, set, &copy, diagnosis);
     return true;
 }
 
 /* --- all sets --- */
 
-static void collect(const struct evidence *evidence, struct set *all)
+static void collect_blocks(const struct evidence *evidence, struct set *all)
 {
     all->blocks = calloc(evidence->block_count + 1, sizeof *all->blocks);
     CHECK(all->blocks != NULL);
@@ -177,7 +177,7 @@ static void collect(const struct evidence *evidence, struct set *all)
 }
 
 /* The tag whose copy is largest wins. */
-static void look_at_tags(const struct evidence *evidence, const struct set *all,
+static void examine_tags(const struct evidence *evidence, const struct set *all,
                          struct diagnosis *diagnosis)
 {
     uint64_t most = 0;
@@ -189,7 +189,7 @@ static void look_at_tags(const struct evidence *evidence, const struct set *all,
             i++;
         }
         diagnosis_init(&found, diagnosis->cause);
-        if (look(evidence, &set, &found) && found.numbers[1].value > most) {
+        if (examine_set(evidence, &set, &found) && found.numbers[1].value > most) {
             most = found.numbers[1].value;
             *diagnosis = found;
         }
@@ -199,12 +199,12 @@ static void look_at_tags(const struct evidence *evidence, const struct set *all,
 static void find_copies(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     struct set all = {.tag = -1};
-    collect(evidence, &all);
-    qsort(all.blocks, all.count, sizeof *all.blocks, by_tag_and_op);
-    look_at_tags(evidence, &all, diagnosis);
+    collect_blocks(evidence, &all);
+    qsort(all.blocks, all.count, sizeof *all.blocks, compare_tags_and_ops);
+    examine_tags(evidence, &all, diagnosis);
     if (diagnosis->confidence == 0) {
-        qsort(all.blocks, all.count, sizeof *all.blocks, by_op);
-        look(evidence, &all, diagnosis);
+        qsort(all.blocks, all.count, sizeof *all.blocks, compare_ops);
+        examine_set(evidence, &all, diagnosis);
     }
     free(all.blocks);
 }

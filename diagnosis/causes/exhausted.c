@@ -2,7 +2,7 @@
 
 enum { CONFIDENCE = 55, CONFIDENCE_TOO_LARGE = 99, HOLDER_COUNT_MAX = 3 };
 
-static void say_holders(const struct evidence *evidence, struct diagnosis *diagnosis)
+static void describe_holders(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     uint64_t bytes[OP_TAG_COUNT] = {0};
     for (size_t i = 0; i < evidence->block_count; i++) {
@@ -20,15 +20,15 @@ static void say_holders(const struct evidence *evidence, struct diagnosis *diagn
         if (bytes[most] == 0) {
             break;
         }
-        diagnosis_say(diagnosis, "%s'%s' %s", place == 0 ? " Most of it is held by " : ", ",
-                      evidence_tag_name(evidence, (uint8_t)most, name),
-                      diagnosis_size(bytes[most]).text);
+        diagnosis_describe(diagnosis, "%s'%s' %s", place == 0 ? " Most of it is held by " : ", ",
+                           evidence_tag_name(evidence, (uint8_t)most, name),
+                           diagnosis_size(bytes[most]).text);
         diagnosis->has_tag = diagnosis->has_tag || place == 0;
         diagnosis->tag = place == 0 ? (uint8_t)most : diagnosis->tag;
         bytes[most] = 0;
     }
     if (place > 0) {
-        diagnosis_say(diagnosis, ".");
+        diagnosis_describe(diagnosis, ".");
     }
 }
 
@@ -43,24 +43,24 @@ static void find_exhausted(const struct evidence *evidence, struct diagnosis *di
     diagnosis->op = evidence->verdict->op;
     if (evidence->requested_bytes > evidence->capacity_bytes) {
         diagnosis->confidence = CONFIDENCE_TOO_LARGE;
-        diagnosis_say(diagnosis, "The request alone (%s) is larger than the device (%s).",
-                      diagnosis_size(evidence->requested_bytes).text,
-                      diagnosis_size(evidence->capacity_bytes).text);
+        diagnosis_describe(diagnosis, "The request alone (%s) is larger than the device (%s).",
+                           diagnosis_size(evidence->requested_bytes).text,
+                           diagnosis_size(evidence->capacity_bytes).text);
         return;
     }
     diagnosis->confidence = CONFIDENCE;
-    diagnosis_say(
+    diagnosis_describe(
         diagnosis,
         "%s are asked for and %s are free, %s too little; %s of %s are in use and %s are stack",
         diagnosis_size(evidence->requested_bytes).text, diagnosis_size(evidence->free_bytes).text,
         diagnosis_size(evidence->missing_bytes).text, diagnosis_size(evidence->in_use_bytes).text,
         diagnosis_size(evidence->capacity_bytes).text, diagnosis_size(evidence->stack_bytes).text);
     if (evidence->retired_bytes > 0) {
-        diagnosis_say(diagnosis, ", and %s went bad and are nobody's",
-                      diagnosis_size(evidence->retired_bytes).text);
+        diagnosis_describe(diagnosis, ", and %s went bad and are nobody's",
+                           diagnosis_size(evidence->retired_bytes).text);
     }
-    diagnosis_say(diagnosis, ".");
-    say_holders(evidence, diagnosis);
+    diagnosis_describe(diagnosis, ".");
+    describe_holders(evidence, diagnosis);
 }
 
 const struct cause cause_exhausted = {

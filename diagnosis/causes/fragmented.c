@@ -2,6 +2,7 @@
 
 #include "harness/base/check.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum { CONFIDENCE = 90, NAMED_COUNT_MAX = 3 };
@@ -30,7 +31,7 @@ static bool is_pin(const struct evidence *evidence, const struct evidence_block 
     return evidence->contract->defrag == DEFRAG_NONE || !block->is_movable;
 }
 
-static uint64_t without(const struct evidence *evidence, const struct pin *pin)
+static uint64_t measure_hole_without(const struct evidence *evidence, const struct pin *pin)
 {
     return pin->below_bytes + evidence->blocks[pin->block].size_bytes + pin->above_bytes;
 }
@@ -63,7 +64,7 @@ static void find_pins(const struct evidence *evidence, struct pins *pins)
     }
 }
 
-static const char *why_in_place(const struct evidence_block *block)
+static const char *explain_place(const struct evidence_block *block)
 {
     if (block->state == BLOCK_DYING) {
         return "a queued free";
@@ -81,14 +82,15 @@ static bool is_in_the_way(const struct pin *pin)
 }
 
 /* The one without which the hole would be largest; pins->count: none is left. */
-static size_t best_pin(const struct evidence *evidence, const struct pins *pins,
-                       const bool *is_named)
+static size_t find_best_pin(const struct evidence *evidence, const struct pins *pins,
+                            const bool *is_named)
 {
     size_t best = pins->count;
     for (size_t i = 0; i < pins->count; i++) {
         const struct pin *pin = &pins->pins[i];
         const bool is_better = best == pins->count ||
-                               without(evidence, pin) > without(evidence, &pins->pins[best]);
+                               measure_hole_without(evidence, pin) >
+                                   measure_hole_without(evidence, &pins->pins[best]);
         best = !is_named[i] && is_in_the_way(pin) && is_better ? i : best;
     }
     return best;
@@ -103,40 +105,41 @@ static size_t count_in_the_way(const struct pins *pins)
     return count;
 }
 
-static void say_block(const struct evidence *evidence, const struct evidence_block *block,
-                      struct diagnosis *diagnosis)
+static void describe_block(const struct evidence *evidence, const struct evidence_block *block,
+                           struct diagnosis *diagnosis)
 {
     char name[SETUP_NAME_BYTES];
     if (block->kind == BLOCK_RETIRED) {
-        diagnosis_say(diagnosis, "%s at 0x%llx (retired)", diagnosis_size(block->size_bytes).text,
-                      (unsigned long long)block->address);
+        diagnosis_describe(diagnosis, "%s at 0x%" PRIx64 " (retired)",
+                           diagnosis_size(block->size_bytes).text, block->address);
         return;
     }
-    diagnosis_say(diagnosis, "op %u ('%s', %s, %s)", block->op,
-                  evidence_tag_name(evidence, block->tag, name),
-                  diagnosis_size(block->size_bytes).text, why_in_place(block));
+    diagnosis_describe(diagnosis, "op %u ('%s', %s, %s)", block->op,
+                       evidence_tag_name(evidence, block->tag, name),
+                       diagnosis_size(block->size_bytes).text, explain_place(block));
 }
 
-static void say_pin(const struct evidence *evidence, const struct pin *pin, bool is_first,
-                    struct diagnosis *diagnosis)
+static void describe_pin(const struct evidence *evidence, const struct pin *pin, bool is_first,
+                         struct diagnosis *diagnosis)
 {
     const struct evidence_block *block = &evidence->blocks[pin->block];
     const bool has_tag = block->kind != BLOCK_RETIRED;
-    diagnosis_say(diagnosis, "%s ",
-                  is_first ? " In the way, and the room there would be without it:" : ";");
-    say_block(evidence, block, diagnosis);
-    diagnosis_say(diagnosis, ": %s", diagnosis_size(without(evidence, pin)).text);
+    diagnosis_describe(diagnosis, "%s ",
+                       is_first ? " In the way, and the room there would be without it:" : ";");
+    describe_block(evidence, block, diagnosis);
+    diagnosis_describe(diagnosis, ": %s", diagnosis_size(measure_hole_without(evidence, pin)).text);
     if (is_first) {
         diagnosis->op = block->op;
         diagnosis->has_tag = has_tag;
         diagnosis->tag = has_tag ? block->tag : 0;
-        diagnosis_number(diagnosis, "largest_hole_without_bytes", without(evidence, pin));
+        diagnosis_number(diagnosis, "largest_hole_without_bytes",
+                         measure_hole_without(evidence, pin));
     }
 }
 
 /* The most room between pins when those that are named are gone. */
-static uint64_t room_without(const struct evidence *evidence, const struct pins *pins,
-                             const bool *is_named)
+static uint64_t count_room_without(const struct evidence *evidence, const struct pins *pins,
+                                   const bool *is_named)
 {
     uint64_t most = 0;
     uint64_t room = pins->count > 0 ? pins->pins[0].below_bytes : 0;
@@ -149,48 +152,49 @@ static uint64_t room_without(const struct evidence *evidence, const struct pins 
 }
 
 /* The few that matter most; returns how many. */
-static size_t name_pins(const struct evidence *evidence, const struct pins *pins, bool *is_named,
-                        struct diagnosis *diagnosis)
+static size_t describe_pins(const struct evidence *evidence, const struct pins *pins,
+                            bool *is_named, struct diagnosis *diagnosis)
 {
     size_t named = 0;
     for (; named < NAMED_COUNT_MAX; named++) {
-        const size_t best = best_pin(evidence, pins, is_named);
+        const size_t best = find_best_pin(evidence, pins, is_named);
         if (best == pins->count) {
             break;
         }
-        say_pin(evidence, &pins->pins[best], named == 0, diagnosis);
+        describe_pin(evidence, &pins->pins[best], named == 0, diagnosis);
         is_named[best] = true;
     }
     return named;
 }
 
-static void say_pins(const struct evidence *evidence, struct diagnosis *diagnosis)
+static void describe_all_pins(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     struct pins pins;
     find_pins(evidence, &pins);
     bool *is_named = calloc(pins.count + 1, sizeof *is_named);
     CHECK(is_named != NULL);
     const size_t count = count_in_the_way(&pins);
-    const size_t named = name_pins(evidence, &pins, is_named, diagnosis);
+    const size_t named = describe_pins(evidence, &pins, is_named, diagnosis);
     diagnosis_number(diagnosis, "pins", count);
     if (count > named) {
-        diagnosis_say(diagnosis, "; and %zu more", count - named);
+        diagnosis_describe(diagnosis, "; and %zu more", count - named);
     }
     if (named > 1) {
-        const uint64_t room = room_without(evidence, &pins, is_named);
-        diagnosis_say(diagnosis, ". Without these %zu the largest would be %s", named,
-                      diagnosis_size(room).text);
+        const uint64_t room = count_room_without(evidence, &pins, is_named);
+        diagnosis_describe(diagnosis, ". Without these %zu the largest would be %s", named,
+                           diagnosis_size(room).text);
         diagnosis_number(diagnosis, "largest_hole_without_named_bytes", room);
     }
-    diagnosis_say(diagnosis, "%s",
-                  named > 0 ? "." : " Nothing is in the way: every block beside a hole may move.");
+    diagnosis_describe(diagnosis, "%s",
+                       named > 0 ? "."
+                                 : " Nothing is in the way: every block beside a hole may move.");
     free(is_named);
     free(pins.pins);
 }
 
 /* The lowest block that cannot go and lies where the stack must be; NULL. */
-static const struct evidence_block *block_in_stack(const struct evidence *evidence,
-                                                   uint64_t stack_bytes)
+static const struct evidence_block *find_block_in_stack(const struct evidence *evidence,
+                                                        uint64_t stack_bytes)
 {
     for (size_t i = 0; i < evidence->block_count && is_placed(&evidence->blocks[i]); i++) {
         if (is_pin(evidence, &evidence->blocks[i])) {
@@ -207,7 +211,7 @@ static void find_stack(const struct evidence *evidence, struct diagnosis *diagno
     const uint64_t stack_bytes = evidence->op == NULL
                                      ? 0
                                      : evidence_stack_bytes(evidence, evidence->op);
-    const struct evidence_block *block = block_in_stack(evidence, stack_bytes);
+    const struct evidence_block *block = find_block_in_stack(evidence, stack_bytes);
     if (block == NULL) {
         return;
     }
@@ -215,14 +219,14 @@ static void find_stack(const struct evidence *evidence, struct diagnosis *diagno
     diagnosis->op = block->op;
     diagnosis_number(diagnosis, "free_bytes", evidence->free_bytes);
     diagnosis_number(diagnosis, "stack_bytes", stack_bytes);
-    diagnosis_say(
+    diagnosis_describe(
         diagnosis,
         "%s are free, enough for the %s that are asked for, but the stack, %s, must lie at the "
         "bottom, and there is ",
         diagnosis_size(evidence->free_bytes).text, diagnosis_size(evidence->requested_bytes).text,
         diagnosis_size(stack_bytes).text);
-    say_block(evidence, block, diagnosis);
-    diagnosis_say(diagnosis, ".");
+    describe_block(evidence, block, diagnosis);
+    diagnosis_describe(diagnosis, ".");
 }
 
 static bool is_aligned(const struct evidence *evidence)
@@ -244,17 +248,18 @@ static void find_fragmented(const struct evidence *evidence, struct diagnosis *d
     diagnosis->confidence = CONFIDENCE;
     diagnosis_number(diagnosis, "free_bytes", evidence->free_bytes);
     diagnosis_number(diagnosis, "largest_hole_bytes", evidence->largest_hole_bytes);
-    diagnosis_say(
-        diagnosis,
-        "%s are free, enough for the %s that are asked for, but in %llu hole%s; the largest has %s.",
-        diagnosis_size(evidence->free_bytes).text, diagnosis_size(evidence->requested_bytes).text,
-        (unsigned long long)evidence->hole_count, evidence->hole_count == 1 ? "" : "s",
-        diagnosis_size(evidence->largest_hole_bytes).text);
+    diagnosis_describe(diagnosis,
+                       "%s are free, enough for the %s that are asked for, but in %" PRIu64
+                       " hole%s; the largest has %s.",
+                       diagnosis_size(evidence->free_bytes).text,
+                       diagnosis_size(evidence->requested_bytes).text, evidence->hole_count,
+                       evidence->hole_count == 1 ? "" : "s",
+                       diagnosis_size(evidence->largest_hole_bytes).text);
     if (has_room) {
-        diagnosis_say(diagnosis, " None has so much at a multiple of %s.",
-                      diagnosis_size(UINT64_C(1) << evidence->op->align_log2).text);
+        diagnosis_describe(diagnosis, " None has so much at a multiple of %s.",
+                           diagnosis_size(UINT64_C(1) << evidence->op->align_log2).text);
     }
-    say_pins(evidence, diagnosis);
+    describe_all_pins(evidence, diagnosis);
 }
 
 const struct cause cause_fragmented = {

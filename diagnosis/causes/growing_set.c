@@ -1,11 +1,12 @@
 #include "diagnosis/private/leak.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum { CONFIDENCE = 60, CONFIDENCE_BESIDE = 30 };
 
-static void say_growth(const struct evidence *evidence, uint8_t tag, const struct trend *trend,
-                       struct diagnosis *diagnosis)
+static void describe_growth(const struct evidence *evidence, uint8_t tag, const struct trend *trend,
+                            struct diagnosis *diagnosis)
 {
     const struct history_host *host = &evidence->history->hosts[evidence->host];
     const struct history_sample *first = &host->samples[trend->first];
@@ -16,14 +17,15 @@ static void say_growth(const struct evidence *evidence, uint8_t tag, const struc
     diagnosis->confidence = trend->rise_bytes >= evidence->missing_bytes ? CONFIDENCE
                                                                          : CONFIDENCE_BESIDE;
     diagnosis_number(diagnosis, "risen_bytes", trend->rise_bytes);
-    diagnosis_say(
+    diagnosis_describe(
         diagnosis,
-        "'%s' needs more and more: the least that it falls back to rose by %s since op %llu, ",
+        "'%s' needs more and more: the least that it falls back to rose by %s since op %" PRIu64
+        ", ",
         evidence_tag_name(evidence, tag, name), diagnosis_size(trend->rise_bytes).text,
-        (unsigned long long)first->first_op);
-    leak_say_rate(evidence, trend->rise_bytes, first->first_op, evidence->history->op_count,
-                  diagnosis);
-    diagnosis_say(
+        first->first_op);
+    leak_describe_rate(evidence, trend->rise_bytes, first->first_op, evidence->history->op_count,
+                       diagnosis);
+    diagnosis_describe(
         diagnosis,
         " (z %.1f), but its blocks are replaced: no leak. It had %u blocks then and has %u now.",
         trend->z_order, first->counts[tag], last->counts[tag]);
@@ -48,7 +50,7 @@ static void find_growing_set(const struct evidence *evidence, struct diagnosis *
     }
     free(survivors);
     if (growing >= 0) {
-        say_growth(evidence, (uint8_t)growing, &most, diagnosis);
+        describe_growth(evidence, (uint8_t)growing, &most, diagnosis);
     }
 }
 

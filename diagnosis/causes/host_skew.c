@@ -4,7 +4,7 @@
 
 enum { CONFIDENCE = 88, EXCESS_DIVISOR = 4 /* a quarter above the others, at least */ };
 
-static int by_bytes(const void *a, const void *b)
+static int compare_bytes(const void *a, const void *b)
 {
     const uint64_t x = *(const uint64_t *)a;
     const uint64_t y = *(const uint64_t *)b;
@@ -13,7 +13,7 @@ static int by_bytes(const void *a, const void *b)
 
 /* The bytes of the last request on that host when it was the one that failed here, 0 otherwise: a
  * host that has its answer already has more in use for that alone. */
-static uint64_t same_request_bytes(const struct evidence *evidence, uint32_t host)
+static uint64_t find_same_request_bytes(const struct evidence *evidence, uint32_t host)
 {
     for (size_t i = evidence->ops->count; i > 0 && evidence->op != NULL; i--) {
         const struct op *op = &evidence->ops->ops[i - 1];
@@ -30,29 +30,29 @@ static uint64_t same_request_bytes(const struct evidence *evidence, uint32_t hos
     return 0;
 }
 
-static uint64_t in_use_before(const struct evidence *evidence, uint32_t host)
+static uint64_t find_in_use_before(const struct evidence *evidence, uint32_t host)
 {
     const uint64_t in_use = evidence->host_in_use_bytes[host];
-    const uint64_t own = same_request_bytes(evidence, host);
+    const uint64_t own = find_same_request_bytes(evidence, host);
     return in_use > own ? in_use - own : 0;
 }
 
 /* What the middle one of the other hosts had in use before it was asked the same; the upper of two.
  */
-static uint64_t median_of_others(const struct evidence *evidence)
+static uint64_t find_median_of_others(const struct evidence *evidence)
 {
     uint64_t bytes[OP_HOST_COUNT_MAX];
     uint32_t count = 0;
     for (uint32_t i = 0; i < evidence->host_count; i++) {
         if (i != evidence->host) {
-            bytes[count++] = in_use_before(evidence, i);
+            bytes[count++] = find_in_use_before(evidence, i);
         }
     }
-    qsort(bytes, count, sizeof *bytes, by_bytes);
+    qsort(bytes, count, sizeof *bytes, compare_bytes);
     return bytes[count / 2];
 }
 
-static uint64_t last_top(const struct evidence *evidence, uint32_t host, int tag)
+static uint64_t find_last_top(const struct evidence *evidence, uint32_t host, int tag)
 {
     const struct history_host *history = &evidence->history->hosts[host];
     return history->count == 0 ? 0 : history->samples[history->count - 1].top_bytes[tag];
@@ -60,15 +60,15 @@ static uint64_t last_top(const struct evidence *evidence, uint32_t host, int tag
 
 /* The tag of which this host has most beyond the host that has most of it among the others; -1: of
  * none. */
-static int skewed_tag(const struct evidence *evidence, uint64_t *beyond_bytes)
+static int find_skewed_tag(const struct evidence *evidence, uint64_t *beyond_bytes)
 {
     int skewed = -1;
     *beyond_bytes = 0;
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
-        const uint64_t own = last_top(evidence, evidence->host, tag);
+        const uint64_t own = find_last_top(evidence, evidence->host, tag);
         uint64_t other = 0;
         for (uint32_t i = 0; i < evidence->host_count; i++) {
-            const uint64_t bytes = i == evidence->host ? 0 : last_top(evidence, i, tag);
+            const uint64_t bytes = i == evidence->host ? 0 : find_last_top(evidence, i, tag);
             other = bytes > other ? bytes : other;
         }
         if (own > other && own - other > *beyond_bytes) {
@@ -87,7 +87,7 @@ static void find_host_skew(const struct evidence *evidence, struct diagnosis *di
         return;
     }
     const uint64_t own = evidence->host_in_use_bytes[evidence->host];
-    const uint64_t others = median_of_others(evidence);
+    const uint64_t others = find_median_of_others(evidence);
     const uint64_t excess = own > others ? own - others : 0;
     if (excess == 0 || excess < others / EXCESS_DIVISOR || excess < evidence->missing_bytes) {
         return;
@@ -96,18 +96,18 @@ static void find_host_skew(const struct evidence *evidence, struct diagnosis *di
     diagnosis_number(diagnosis, "host", evidence->host);
     diagnosis_number(diagnosis, "in_use_bytes", own);
     diagnosis_number(diagnosis, "median_of_others_bytes", others);
-    diagnosis_say(
+    diagnosis_describe(
         diagnosis,
         "Host %u has %s in use, the middle one of the %u others %s: with as little, the request would have had room.",
         evidence->host, diagnosis_size(own).text, evidence->host_count - 1,
         diagnosis_size(others).text);
-    const int tag = skewed_tag(evidence, &beyond_bytes);
+    const int tag = find_skewed_tag(evidence, &beyond_bytes);
     if (tag >= 0) {
         diagnosis->has_tag = true;
         diagnosis->tag = (uint8_t)tag;
-        diagnosis_say(diagnosis, " It has %s more of '%s' than any of them.",
-                      diagnosis_size(beyond_bytes).text,
-                      evidence_tag_name(evidence, (uint8_t)tag, name));
+        diagnosis_describe(diagnosis, " It has %s more of '%s' than any of them.",
+                           diagnosis_size(beyond_bytes).text,
+                           evidence_tag_name(evidence, (uint8_t)tag, name));
     }
 }
 

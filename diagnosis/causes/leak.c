@@ -1,5 +1,6 @@
 #include "diagnosis/private/leak.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum {
@@ -8,34 +9,35 @@ enum {
     CONFIDENCE_BESIDE = 40 /* there is a leak, but it is too small to explain the out-of-memory */
 };
 
-static void say_sizes(const struct survivors *survivors, struct diagnosis *diagnosis)
+static void describe_sizes(const struct survivors *survivors, struct diagnosis *diagnosis)
 {
     if (survivors->least_bytes == survivors->most_bytes) {
-        diagnosis_say(diagnosis, "of %s", diagnosis_size(survivors->least_bytes).text);
+        diagnosis_describe(diagnosis, "of %s", diagnosis_size(survivors->least_bytes).text);
     } else {
-        diagnosis_say(diagnosis, "of %s to %s", diagnosis_size(survivors->least_bytes).text,
-                      diagnosis_size(survivors->most_bytes).text);
+        diagnosis_describe(diagnosis, "of %s to %s", diagnosis_size(survivors->least_bytes).text,
+                           diagnosis_size(survivors->most_bytes).text);
     }
 }
 
-static void say_trend(enum trend_answer answer, const struct trend *trend,
-                      struct diagnosis *diagnosis)
+static void describe_trend(enum trend_answer answer, const struct trend *trend,
+                           struct diagnosis *diagnosis)
 {
     if (answer == TREND_GROWS) {
-        diagnosis_say(
+        diagnosis_describe(
             diagnosis,
             " The least that it ever falls back to rises, too (z %.1f, and %.1f as a drift; it rose in %u of "
             "%u windows).",
             trend->z_order, trend->z_drift, trend->rising_count, trend->window_count);
         diagnosis_number(diagnosis, "trend_z_tenths", (uint64_t)(trend->z_order * 10));
     } else {
-        diagnosis_say(diagnosis, " The bytes of the tag as a whole do not show it (the floor: %s).",
-                      trend_answer_name(answer));
+        diagnosis_describe(diagnosis,
+                           " The bytes of the tag as a whole do not show it (the floor: %s).",
+                           trend_answer_name(answer));
     }
 }
 
-static void say_leak(const struct evidence *evidence, uint8_t tag, const struct leak_pile *pile,
-                     struct diagnosis *diagnosis)
+static void describe_leak(const struct evidence *evidence, uint8_t tag,
+                          const struct leak_pile *pile, struct diagnosis *diagnosis)
 {
     char name[SETUP_NAME_BYTES];
     const struct survivors *survivors = &pile->survivors;
@@ -45,19 +47,20 @@ static void say_leak(const struct evidence *evidence, uint8_t tag, const struct 
     diagnosis->confidence = pile->answer == TREND_GROWS ? CONFIDENCE_BOTH : CONFIDENCE_ONE;
     diagnosis_number(diagnosis, "leaked_bytes", survivors->bytes);
     diagnosis_number(diagnosis, "leaked_blocks", survivors->count);
-    diagnosis_say(diagnosis, "'%s' piles up: %llu blocks ", evidence_tag_name(evidence, tag, name),
-                  (unsigned long long)survivors->count);
-    say_sizes(survivors, diagnosis);
-    diagnosis_say(diagnosis, ", %s in all, made again and again since op %u, were never freed: ",
-                  diagnosis_size(survivors->bytes).text, survivors->first_op);
-    leak_say_rate(evidence, survivors->bytes, survivors->first_op, survivors->end_window_op,
-                  diagnosis);
-    diagnosis_say(diagnosis, ".");
-    say_trend(pile->answer, &pile->trend, diagnosis);
+    diagnosis_describe(diagnosis, "'%s' piles up: %" PRIu64 " blocks ",
+                       evidence_tag_name(evidence, tag, name), survivors->count);
+    describe_sizes(survivors, diagnosis);
+    diagnosis_describe(diagnosis,
+                       ", %s in all, made again and again since op %u, were never freed: ",
+                       diagnosis_size(survivors->bytes).text, survivors->first_op);
+    leak_describe_rate(evidence, survivors->bytes, survivors->first_op, survivors->end_window_op,
+                       diagnosis);
+    diagnosis_describe(diagnosis, ".");
+    describe_trend(pile->answer, &pile->trend, diagnosis);
     if (evidence_has_oom(evidence) && survivors->bytes < evidence->missing_bytes) {
         diagnosis->confidence = CONFIDENCE_BESIDE;
-        diagnosis_say(diagnosis, " That is less than the %s that are missing.",
-                      diagnosis_size(evidence->missing_bytes).text);
+        diagnosis_describe(diagnosis, " That is less than the %s that are missing.",
+                           diagnosis_size(evidence->missing_bytes).text);
     }
 }
 
@@ -96,10 +99,10 @@ static void find_leak(const struct evidence *evidence, struct diagnosis *diagnos
     if (leaking < 0) {
         return;
     }
-    say_leak(evidence, (uint8_t)leaking, &worst, diagnosis);
+    describe_leak(evidence, (uint8_t)leaking, &worst, diagnosis);
     if (others > 0) {
-        diagnosis_say(diagnosis, " %u other tag%s seem%s to pile up, too.", others,
-                      others == 1 ? "" : "s", others == 1 ? "s" : "");
+        diagnosis_describe(diagnosis, " %u other tag%s seem%s to pile up, too.", others,
+                           others == 1 ? "" : "s", others == 1 ? "s" : "");
     }
 }
 

@@ -1,5 +1,7 @@
 #include "diagnosis/cause.h"
 
+#include <inttypes.h>
+
 enum { CONFIDENCE = 80, CONFIDENCE_PART = 40, PART_DIVISOR = 4, LANE_COUNT = 128 };
 
 struct loss {
@@ -10,24 +12,24 @@ struct loss {
     const struct evidence_block *largest;
 };
 
-static uint64_t lost_bytes(const struct evidence_block *block)
+static uint64_t count_lost_bytes(const struct evidence_block *block)
 {
     return block->requested_bytes > block->unpadded_bytes
                ? block->requested_bytes - block->unpadded_bytes
                : 0;
 }
 
-static void add_up(const struct evidence *evidence, struct loss *loss)
+static void add_losses(const struct evidence *evidence, struct loss *loss)
 {
     for (size_t i = 0; i < evidence->block_count; i++) {
         const struct evidence_block *block = &evidence->blocks[i];
         if (block->state == BLOCK_GONE || block->kind == BLOCK_PROGRAM) {
             continue;
         }
-        loss->by_tag[block->tag] += lost_bytes(block);
-        loss->bytes += lost_bytes(block);
-        if (lost_bytes(block) > 0 &&
-            (loss->largest == NULL || lost_bytes(block) > lost_bytes(loss->largest))) {
+        loss->by_tag[block->tag] += count_lost_bytes(block);
+        loss->bytes += count_lost_bytes(block);
+        if (count_lost_bytes(block) > 0 &&
+            (loss->largest == NULL || count_lost_bytes(block) > count_lost_bytes(loss->largest))) {
             loss->largest = block;
         }
     }
@@ -42,26 +44,26 @@ static void add_up(const struct evidence *evidence, struct loss *loss)
 
 /* The shape is not known; but when a size is a power of two times what is in it, one dimension
  * explains it. */
-static void say_layout(uint64_t padded_bytes, uint64_t unpadded_bytes, struct diagnosis *diagnosis)
+static void describe_layout(uint64_t padded_bytes, uint64_t unpadded_bytes,
+                            struct diagnosis *diagnosis)
 {
     const uint64_t factor = unpadded_bytes > 0 ? padded_bytes / unpadded_bytes : 0;
     const bool is_whole = factor > 1 && padded_bytes % unpadded_bytes == 0;
     if (is_whole && (factor & (factor - 1)) == 0 && factor <= LANE_COUNT) {
-        diagnosis_say(
+        diagnosis_describe(
             diagnosis,
-            " It is padded %llu times over, as a last dimension of %llu is to %d: with a dimension of %d or "
-            "more last nothing "
-            "would be lost (a guess, the shape is not in the list).",
-            (unsigned long long)factor, (unsigned long long)(LANE_COUNT / factor), LANE_COUNT,
-            LANE_COUNT);
+            " It is padded %" PRIu64 " times over, as a last dimension of %" PRIu64
+            " is to %d: with a dimension of %d or "
+            "more last nothing would be lost (a guess, the shape is not in the list).",
+            factor, LANE_COUNT / factor, LANE_COUNT, LANE_COUNT);
     } else {
-        diagnosis_say(diagnosis,
-                      " The shapes are not in the list, so a better layout cannot be named.");
+        diagnosis_describe(diagnosis,
+                           " The shapes are not in the list, so a better layout cannot be named.");
     }
 }
 
-static void say(const struct evidence *evidence, const struct loss *loss,
-                struct diagnosis *diagnosis)
+static void describe_padding(const struct evidence *evidence, const struct loss *loss,
+                             struct diagnosis *diagnosis)
 {
     char name[SETUP_NAME_BYTES];
     int most = 0;
@@ -72,34 +74,34 @@ static void say(const struct evidence *evidence, const struct loss *loss,
     diagnosis->tag = (uint8_t)most;
     diagnosis_number(diagnosis, "padding_bytes", loss->bytes);
     diagnosis_number(diagnosis, "padding_bytes_of_tag", loss->by_tag[most]);
-    diagnosis_say(diagnosis, "%s are padding, most of it (%s) in '%s'.",
-                  diagnosis_size(loss->bytes).text, diagnosis_size(loss->by_tag[most]).text,
-                  evidence_tag_name(evidence, (uint8_t)most, name));
-    if (loss->largest == NULL || loss->own_bytes > lost_bytes(loss->largest)) {
+    diagnosis_describe(diagnosis, "%s are padding, most of it (%s) in '%s'.",
+                       diagnosis_size(loss->bytes).text, diagnosis_size(loss->by_tag[most]).text,
+                       evidence_tag_name(evidence, (uint8_t)most, name));
+    if (loss->largest == NULL || loss->own_bytes > count_lost_bytes(loss->largest)) {
         diagnosis->op = evidence->verdict->op;
-        diagnosis_say(diagnosis, " The request itself is %s, of which %s are its contents.",
-                      diagnosis_size(evidence->op->size_bytes).text,
-                      diagnosis_size(evidence->op->unpadded_bytes).text);
-        say_layout(evidence->op->size_bytes, evidence->op->unpadded_bytes, diagnosis);
+        diagnosis_describe(diagnosis, " The request itself is %s, of which %s are its contents.",
+                           diagnosis_size(evidence->op->size_bytes).text,
+                           diagnosis_size(evidence->op->unpadded_bytes).text);
+        describe_layout(evidence->op->size_bytes, evidence->op->unpadded_bytes, diagnosis);
         return;
     }
     diagnosis->op = loss->largest->op;
-    diagnosis_say(diagnosis, " Op %u loses most: it takes %s for %s.", diagnosis->op,
-                  diagnosis_size(loss->largest->requested_bytes).text,
-                  diagnosis_size(loss->largest->unpadded_bytes).text);
-    say_layout(loss->largest->requested_bytes, loss->largest->unpadded_bytes, diagnosis);
+    diagnosis_describe(diagnosis, " Op %u loses most: it takes %s for %s.", diagnosis->op,
+                       diagnosis_size(loss->largest->requested_bytes).text,
+                       diagnosis_size(loss->largest->unpadded_bytes).text);
+    describe_layout(loss->largest->requested_bytes, loss->largest->unpadded_bytes, diagnosis);
 }
 
 static void find_padding(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     struct loss loss = {0};
-    add_up(evidence, &loss);
+    add_losses(evidence, &loss);
     const bool would_do = evidence->missing_bytes > 0 && loss.bytes >= evidence->missing_bytes;
     if (loss.bytes == 0 || (!would_do && loss.bytes < evidence->in_use_bytes / PART_DIVISOR)) {
         return;
     }
     diagnosis->confidence = would_do ? CONFIDENCE : CONFIDENCE_PART;
-    say(evidence, &loss, diagnosis);
+    describe_padding(evidence, &loss, diagnosis);
 }
 
 const struct cause cause_padding = {

@@ -2,7 +2,7 @@
 
 enum { CONFIDENCE = 92 };
 
-static const struct evidence_block *evicted_program(const struct evidence *evidence)
+static const struct evidence_block *find_evicted_program(const struct evidence *evidence)
 {
     if (evidence->op == NULL || evidence->op->kind != OP_EXECUTE) {
         return NULL;
@@ -17,7 +17,8 @@ static const struct evidence_block *evicted_program(const struct evidence *evide
     return NULL;
 }
 
-static const struct history_eviction *eviction_of(const struct evidence *evidence, uint32_t program)
+static const struct history_eviction *find_eviction(const struct evidence *evidence,
+                                                    uint32_t program)
 {
     const struct history_host *host = &evidence->history->hosts[evidence->host];
     for (uint32_t i = host->eviction_count; i > 0; i--) {
@@ -29,7 +30,7 @@ static const struct history_eviction *eviction_of(const struct evidence *evidenc
 }
 
 /* Blocks made by that op or later that still are there. */
-static uint64_t bytes_since(const struct evidence *evidence, uint32_t op)
+static uint64_t count_bytes_since(const struct evidence *evidence, uint32_t op)
 {
     uint64_t bytes = 0;
     for (size_t i = 0; i < evidence->block_count; i++) {
@@ -41,48 +42,48 @@ static uint64_t bytes_since(const struct evidence *evidence, uint32_t op)
     return bytes;
 }
 
-static void say_eviction(const struct evidence *evidence, const struct history_eviction *eviction,
-                         struct diagnosis *diagnosis)
+static void describe_eviction(const struct evidence *evidence,
+                              const struct history_eviction *eviction, struct diagnosis *diagnosis)
 {
     char name[SETUP_NAME_BYTES];
     const struct op *op = &evidence->ops->ops[eviction->op];
-    const uint64_t taken = bytes_since(evidence, eviction->op);
+    const uint64_t taken = count_bytes_since(evidence, eviction->op);
     (void)evidence_tag_name(evidence, evidence_tag_of(evidence, op), name);
     if (op->kind == OP_EXECUTE) { /* whether it needed its image, too, is not known any more */
-        diagnosis_say(diagnosis, "It was evicted for op %u (an execution of '%s')", eviction->op,
-                      name);
+        diagnosis_describe(diagnosis, "It was evicted for op %u (an execution of '%s')",
+                           eviction->op, name);
     } else {
-        diagnosis_say(diagnosis, "It was evicted for op %u (%s for '%s')", eviction->op,
-                      diagnosis_size(op->size_bytes + evidence_stack_bytes(evidence, op)).text,
-                      name);
+        diagnosis_describe(diagnosis, "It was evicted for op %u (%s for '%s')", eviction->op,
+                           diagnosis_size(op->size_bytes + evidence_stack_bytes(evidence, op)).text,
+                           name);
     }
-    diagnosis_say(diagnosis, "; since then %s of what is here now came in.",
-                  diagnosis_size(taken).text);
+    diagnosis_describe(diagnosis, "; since then %s of what is here now came in.",
+                       diagnosis_size(taken).text);
     diagnosis_number(diagnosis, "evicted_for_op", eviction->op);
     diagnosis_number(diagnosis, "taken_since_bytes", taken);
 }
 
 static void find_program_reload(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
-    const struct evidence_block *program = evicted_program(evidence);
+    const struct evidence_block *program = find_evicted_program(evidence);
     char name[SETUP_NAME_BYTES];
     if (program == NULL) {
         return;
     }
-    const struct history_eviction *eviction = eviction_of(evidence, program->op);
+    const struct history_eviction *eviction = find_eviction(evidence, program->op);
     diagnosis->confidence = CONFIDENCE;
     diagnosis->op = program->op;
     diagnosis->has_tag = true;
     diagnosis->tag = program->tag;
     diagnosis_number(diagnosis, "image_bytes", program->size_bytes);
     diagnosis_number(diagnosis, "stack_bytes", program->image_stack_bytes);
-    diagnosis_say(
+    diagnosis_describe(
         diagnosis,
         "Program '%s' (op %u, image %s, stack %s) fitted when it was loaded, and does not any more. ",
         evidence_tag_name(evidence, program->tag, name), program->op,
         diagnosis_size(program->size_bytes).text, diagnosis_size(program->image_stack_bytes).text);
     if (eviction != NULL) {
-        say_eviction(evidence, eviction, diagnosis);
+        describe_eviction(evidence, eviction, diagnosis);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "harness/base/check.h"
 #include "harness/op/ops_file.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum { CONFIDENCE = 90, CONFIDENCE_PIECES = 60, CONFIDENCE_PART = 30 };
@@ -14,7 +15,7 @@ struct queue {
     uint64_t bytes, count;
 };
 
-static int by_event(const void *a, const void *b)
+static int compare_events(const void *a, const void *b)
 {
     const struct queue *x = a;
     const struct queue *y = b;
@@ -22,7 +23,7 @@ static int by_event(const void *a, const void *b)
 }
 
 /* One entry for each queued free that waits for an event; returns how many. */
-static size_t collect(const struct evidence *evidence, struct queue *queues)
+static size_t collect_queues(const struct evidence *evidence, struct queue *queues)
 {
     size_t count = 0;
     for (size_t i = 0; i < evidence->block_count; i++) {
@@ -32,12 +33,12 @@ static size_t collect(const struct evidence *evidence, struct queue *queues)
                                              block->size_bytes, 1};
         }
     }
-    qsort(queues, count, sizeof *queues, by_event);
+    qsort(queues, count, sizeof *queues, compare_events);
     return count;
 }
 
 /* Adds up those of one event; *most is the largest sum, *all that of all. */
-static void add_up(struct queue *queues, size_t count, struct queue *most, struct queue *all)
+static void add_queues(struct queue *queues, size_t count, struct queue *most, struct queue *all)
 {
     for (size_t i = 0; i < count;) {
         struct queue sum = queues[i];
@@ -51,26 +52,26 @@ static void add_up(struct queue *queues, size_t count, struct queue *most, struc
     }
 }
 
-static void say(const struct evidence *evidence, const struct queue *most, const struct queue *all,
-                struct diagnosis *diagnosis)
+static void describe_queue(const struct evidence *evidence, const struct queue *most,
+                           const struct queue *all, struct diagnosis *diagnosis)
 {
     char op[OP_TEXT_BYTES];
     diagnosis->op = most->event_op;
     diagnosis_number(diagnosis, "queued_bytes", all->bytes);
     diagnosis_number(diagnosis, "queued_frees", all->count);
     diagnosis_number(diagnosis, "queued_bytes_behind_op", most->bytes);
-    diagnosis_say(
-        diagnosis,
-        "%s are freed already and wait (%llu queued free%s); %s of it for the event of op %u (%s), ",
-        diagnosis_size(all->bytes).text, (unsigned long long)all->count, all->count == 1 ? "" : "s",
-        diagnosis_size(most->bytes).text, most->event_op,
-        op_print(&evidence->ops->ops[most->event_op], op));
+    diagnosis_describe(diagnosis,
+                       "%s are freed already and wait (%" PRIu64
+                       " queued free%s); %s of it for the event of op %u (%s), ",
+                       diagnosis_size(all->bytes).text, all->count, all->count == 1 ? "" : "s",
+                       diagnosis_size(most->bytes).text, most->event_op,
+                       op_print(&evidence->ops->ops[most->event_op], op));
     if (most->is_lost) {
-        diagnosis_say(diagnosis, "which is lost: no waiting brings it.");
+        diagnosis_describe(diagnosis, "which is lost: no waiting brings it.");
     } else if (evidence->contract->drains) {
-        diagnosis_say(diagnosis, "which has not ended.");
+        diagnosis_describe(diagnosis, "which has not ended.");
     } else {
-        diagnosis_say(diagnosis, "which has not ended, and this target does not wait.");
+        diagnosis_describe(diagnosis, "which has not ended, and this target does not wait.");
     }
 }
 
@@ -80,7 +81,7 @@ static void find_queued_frees(const struct evidence *evidence, struct diagnosis 
     struct queue all = {0};
     struct queue *queues = calloc(evidence->block_count + 1, sizeof *queues);
     CHECK(queues != NULL);
-    add_up(queues, collect(evidence, queues), &most, &all);
+    add_queues(queues, collect_queues(evidence, queues), &most, &all);
     free(queues);
     if (all.count == 0) {
         return;
@@ -93,10 +94,10 @@ static void find_queued_frees(const struct evidence *evidence, struct diagnosis 
         diagnosis->confidence = 0;
         return;
     }
-    say(evidence, &most, &all, diagnosis);
+    describe_queue(evidence, &most, &all, diagnosis);
     if (all.bytes < missing) {
-        diagnosis_say(diagnosis, " That is less than the %s that are missing.",
-                      diagnosis_size(missing).text);
+        diagnosis_describe(diagnosis, " That is less than the %s that are missing.",
+                           diagnosis_size(missing).text);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "diagnosis/cause.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 enum { CONFIDENCE = 90, CONFIDENCE_LIVE = 55, CONFIDENCE_PIECES = 45, OLD_AGE_MIN = 8 };
@@ -18,19 +19,19 @@ static bool is_old(const struct evidence *evidence, const struct evidence_block 
 }
 
 /* Whose hold is the importer's: nobody could release it. */
-static bool stands_for_others(const struct evidence *evidence, const struct evidence_block *block)
+static bool is_stand_in(const struct evidence *evidence, const struct evidence_block *block)
 {
     const char *name = evidence->setup->tags[block->tag];
     return strcmp(name, SETUP_RESERVED_NAME) == 0 || strcmp(name, SETUP_BEFORE_NAME) == 0;
 }
 
-static void see_block(const struct evidence *evidence, const struct evidence_block *block,
-                      struct held *held)
+static void note_block(const struct evidence *evidence, const struct evidence_block *block,
+                       struct held *held)
 {
     const bool is_freed = block->state == BLOCK_DYING && block->event_op == OP_NONE;
     const bool is_live = block->state == BLOCK_LIVE && is_old(evidence, block);
     if (block->hold_count == 0 || block->kind == BLOCK_RETIRED || (!is_freed && !is_live) ||
-        stands_for_others(evidence, block)) {
+        is_stand_in(evidence, block)) {
         return;
     }
     held->freed_bytes += is_freed ? block->size_bytes : 0;
@@ -42,7 +43,7 @@ static void see_block(const struct evidence *evidence, const struct evidence_blo
     }
 }
 
-static uint32_t confidence_of(const struct evidence *evidence, const struct held *held)
+static uint32_t choose_confidence(const struct evidence *evidence, const struct held *held)
 {
     if (evidence->missing_bytes == 0) {
         return CONFIDENCE_PIECES;
@@ -53,11 +54,12 @@ static uint32_t confidence_of(const struct evidence *evidence, const struct held
     return held->freed_bytes + held->live_bytes >= evidence->missing_bytes ? CONFIDENCE_LIVE : 0;
 }
 
-static void say_count(struct diagnosis *diagnosis, uint64_t bytes, uint64_t count, const char *what)
+static void describe_count(struct diagnosis *diagnosis, uint64_t bytes, uint64_t count,
+                           const char *what)
 {
     if (count > 0) {
-        diagnosis_say(diagnosis, "%s in %llu block%s %s. ", diagnosis_size(bytes).text,
-                      (unsigned long long)count, count == 1 ? "" : "s", what);
+        diagnosis_describe(diagnosis, "%s in %" PRIu64 " block%s %s. ", diagnosis_size(bytes).text,
+                           count, count == 1 ? "" : "s", what);
     }
 }
 
@@ -66,29 +68,29 @@ static void find_references(const struct evidence *evidence, struct diagnosis *d
     struct held held = {0};
     char name[SETUP_NAME_BYTES];
     for (size_t i = 0; i < evidence->block_count; i++) {
-        see_block(evidence, &evidence->blocks[i], &held);
+        note_block(evidence, &evidence->blocks[i], &held);
     }
-    if (held.largest == NULL || confidence_of(evidence, &held) == 0) {
+    if (held.largest == NULL || choose_confidence(evidence, &held) == 0) {
         return;
     }
-    diagnosis->confidence = confidence_of(evidence, &held);
+    diagnosis->confidence = choose_confidence(evidence, &held);
     diagnosis->op = held.largest->op;
     diagnosis->has_tag = true;
     diagnosis->tag = held.largest->tag;
     diagnosis_number(diagnosis, "freed_but_held_bytes", held.freed_bytes);
     diagnosis_number(diagnosis, "long_held_bytes", held.live_bytes);
-    say_count(diagnosis, held.freed_bytes, held.freed_count,
-              "were freed, and only references keep them");
-    say_count(diagnosis, held.live_bytes, held.live_count,
-              "are held since more than half of the list ago");
-    diagnosis_say(diagnosis, "The largest is that of op %u ('%s', %s)", held.largest->op,
-                  evidence_tag_name(evidence, held.largest->tag, name),
-                  diagnosis_size(held.largest->size_bytes).text);
+    describe_count(diagnosis, held.freed_bytes, held.freed_count,
+                   "were freed, and only references keep them");
+    describe_count(diagnosis, held.live_bytes, held.live_count,
+                   "are held since more than half of the list ago");
+    diagnosis_describe(diagnosis, "The largest is that of op %u ('%s', %s)", held.largest->op,
+                       evidence_tag_name(evidence, held.largest->tag, name),
+                       diagnosis_size(held.largest->size_bytes).text);
     if (held.largest->hold_op != OP_NONE) {
-        diagnosis_say(diagnosis, ", held by op %u, %llu ops ago", held.largest->hold_op,
-                      (unsigned long long)(evidence->ops->count - 1 - held.largest->hold_op));
+        diagnosis_describe(diagnosis, ", held by op %u, %zu ops ago", held.largest->hold_op,
+                           evidence->ops->count - 1 - held.largest->hold_op);
     }
-    diagnosis_say(diagnosis, ".");
+    diagnosis_describe(diagnosis, ".");
 }
 
 const struct cause cause_references = {

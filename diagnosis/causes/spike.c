@@ -14,7 +14,7 @@ static bool is_late(const struct evidence *evidence, uint32_t op)
     return op >= OP_COUNT_MIN && op >= evidence->history->op_count / 4;
 }
 
-static const struct evidence_block *block_of(const struct evidence *evidence, uint32_t op)
+static const struct evidence_block *find_block(const struct evidence *evidence, uint32_t op)
 {
     for (size_t i = 0; i < evidence->block_count; i++) {
         if (evidence->blocks[i].op == op && evidence->blocks[i].state != BLOCK_GONE) {
@@ -39,7 +39,7 @@ static bool is_usual(const struct evidence *evidence, const struct history_rise 
 }
 
 /* Without it even the highest peak before would have left room for the request. */
-static bool would_have_fitted(const struct evidence *evidence, const struct history_rise *rise)
+static bool has_room_without(const struct evidence *evidence, const struct history_rise *rise)
 {
     const uint64_t room = evidence->capacity_bytes - evidence->stack_bytes -
                           evidence->retired_bytes;
@@ -66,16 +66,16 @@ static const struct history_rise *find_rise(const struct evidence *evidence)
     for (uint32_t i = 0; i < host->rise_count; i++) {
         const struct history_rise *rise = &host->rises[i];
         if (is_late(evidence, rise->op) && is_large(evidence, rise->bytes) &&
-            is_most_of_it(evidence, rise) && would_have_fitted(evidence, rise) &&
-            block_of(evidence, rise->op) != NULL && !is_usual(evidence, rise)) {
+            is_most_of_it(evidence, rise) && has_room_without(evidence, rise) &&
+            find_block(evidence, rise->op) != NULL && !is_usual(evidence, rise)) {
             return rise;
         }
     }
     return NULL;
 }
 
-static void say_rise(const struct evidence *evidence, const struct history_rise *rise,
-                     struct diagnosis *diagnosis)
+static void describe_rise(const struct evidence *evidence, const struct history_rise *rise,
+                          struct diagnosis *diagnosis)
 {
     char name[SETUP_NAME_BYTES];
     const uint8_t tag = evidence->ops->ops[rise->op].tag;
@@ -85,7 +85,7 @@ static void say_rise(const struct evidence *evidence, const struct history_rise 
     diagnosis->tag = tag;
     diagnosis_number(diagnosis, "spike_bytes", rise->bytes);
     diagnosis_number(diagnosis, "peak_before_bytes", rise->peak_before_bytes);
-    diagnosis_say(
+    diagnosis_describe(
         diagnosis,
         "Op %u took %s at once for '%s', and still has it; before it never more than %s were in use, with "
         "which the request would have fitted.",
@@ -104,7 +104,7 @@ static bool is_request_a_spike(const struct evidence *evidence)
            evidence->requested_bytes / USUAL_DIVISOR >= largest;
 }
 
-static void say_request(const struct evidence *evidence, struct diagnosis *diagnosis)
+static void describe_request(const struct evidence *evidence, struct diagnosis *diagnosis)
 {
     const struct history_host *host = &evidence->history->hosts[evidence->host];
     diagnosis->confidence = CONFIDENCE_REQUEST;
@@ -113,7 +113,7 @@ static void say_request(const struct evidence *evidence, struct diagnosis *diagn
     diagnosis->tag = evidence_tag_of(evidence, evidence->op);
     diagnosis_number(diagnosis, "spike_bytes", evidence->requested_bytes);
     diagnosis_number(diagnosis, "largest_before_bytes", host->largest_request_bytes);
-    diagnosis_say(
+    diagnosis_describe(
         diagnosis,
         "The request itself is out of the ordinary: %s, while nothing before it asked for more than %s, and "
         "never more than %s were in use.",
@@ -125,9 +125,9 @@ static void find_spike(const struct evidence *evidence, struct diagnosis *diagno
 {
     const struct history_rise *rise = find_rise(evidence);
     if (rise != NULL) {
-        say_rise(evidence, rise, diagnosis);
+        describe_rise(evidence, rise, diagnosis);
     } else if (is_request_a_spike(evidence)) {
-        say_request(evidence, diagnosis);
+        describe_request(evidence, diagnosis);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "diagnosis/private/leak.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* The rank is above that of exhausted, of which this says more, and below that of all that is told
@@ -18,7 +19,7 @@ struct gain {
 };
 
 /* The part of the list, of PART_COUNT equal ones, in which the op lies. */
-static uint64_t part_of(const struct evidence *evidence, uint64_t op)
+static uint64_t find_part(const struct evidence *evidence, uint64_t op)
 {
     const uint64_t part = op * PART_COUNT / evidence->history->op_count;
     return part < PART_COUNT ? part : PART_COUNT - 1;
@@ -26,13 +27,13 @@ static uint64_t part_of(const struct evidence *evidence, uint64_t op)
 
 /* By how much it grew since the first half, where it was never as large as in the third quarter,
  * nor there as in the fourth, at whose end it still is; 0: it was. */
-static uint64_t grown_bytes(const struct evidence *evidence, int tag)
+static uint64_t count_grown_bytes(const struct evidence *evidence, int tag)
 {
     const struct history_host *host = &evidence->history->hosts[evidence->host];
     uint64_t tops[PART_COUNT] = {0};
     for (uint32_t i = 0; i < host->count; i++) {
         const struct history_sample *sample = &host->samples[i];
-        uint64_t *top = &tops[part_of(evidence, sample->first_op)];
+        uint64_t *top = &tops[find_part(evidence, sample->first_op)];
         *top = sample->top_bytes[tag] > *top ? sample->top_bytes[tag] : *top;
     }
     const uint64_t before = tops[0] > tops[1] ? tops[0] : tops[1];
@@ -47,14 +48,14 @@ static void count_blocks(const struct evidence *evidence, uint64_t counts[OP_TAG
     for (size_t i = 0; i < evidence->block_count; i++) {
         const struct evidence_block *block = &evidence->blocks[i];
         if (block->state == BLOCK_LIVE && block->kind != BLOCK_RETIRED) {
-            counts[block->tag][part_of(evidence, block->op)]++;
+            counts[block->tag][find_part(evidence, block->op)]++;
         }
     }
 }
 
 /* How many of them came in the second half and stayed; 0 when they came in one of its halves alone:
  * that is a step and not gain. */
-static uint64_t grown_blocks(const uint64_t counts[PART_COUNT])
+static uint64_t count_grown_blocks(const uint64_t counts[PART_COUNT])
 {
     return counts[2] > 0 && counts[3] > 0 ? counts[2] + counts[3] : 0;
 }
@@ -69,8 +70,8 @@ static bool is_told_apart(const struct evidence *evidence, int tag,
     return piles_up ? evidence->history->op_count >= LEAK_OP_COUNT_MIN : pile.answer == TREND_GROWS;
 }
 
-static void say(const struct evidence *evidence, int tag, const struct gain *gain,
-                struct diagnosis *diagnosis)
+static void describe_gain(const struct evidence *evidence, int tag, const struct gain *gain,
+                          struct diagnosis *diagnosis)
 {
     char name[SETUP_NAME_BYTES];
     diagnosis->confidence = CONFIDENCE;
@@ -78,13 +79,14 @@ static void say(const struct evidence *evidence, int tag, const struct gain *gai
     diagnosis->tag = (uint8_t)tag;
     diagnosis_number(diagnosis, "grown_bytes", gain->bytes);
     diagnosis_number(diagnosis, "grown_blocks", gain->block_count);
-    diagnosis_say(
+    diagnosis_describe(
         diagnosis,
-        "'%s' is still growing at the end: it grew by %s in the second half of the list, of which %llu "
+        "'%s' is still growing at the end: it grew by %s in the second half of the list, of which %" PRIu64
+        " "
         "blocks are there, and was never as large before. The list is too short to tell a leak from a "
         "warm-up or a cache that fills; one that goes on for longer would.",
         evidence_tag_name(evidence, (uint8_t)tag, name), diagnosis_size(gain->bytes).text,
-        (unsigned long long)gain->block_count);
+        gain->block_count);
 }
 
 static void find_still_growing(const struct evidence *evidence, struct diagnosis *diagnosis)
@@ -98,7 +100,8 @@ static void find_still_growing(const struct evidence *evidence, struct diagnosis
     }
     count_blocks(evidence, counts);
     for (int tag = 0; tag < OP_TAG_COUNT; tag++) {
-        const struct gain gain = {grown_bytes(evidence, tag), grown_blocks(counts[tag])};
+        const struct gain gain = {count_grown_bytes(evidence, tag),
+                                  count_grown_blocks(counts[tag])};
         if (gain.bytes > most.bytes && gain.block_count >= BLOCK_COUNT_MIN) {
             most = gain;
             growing = tag;
@@ -110,7 +113,7 @@ static void find_still_growing(const struct evidence *evidence, struct diagnosis
     }
     struct survivors(*survivors)[OP_TAG_COUNT] = leak_survivors(evidence);
     if (!is_told_apart(evidence, growing, survivors)) {
-        say(evidence, growing, &most, diagnosis);
+        describe_gain(evidence, growing, &most, diagnosis);
     }
     free(survivors);
 }

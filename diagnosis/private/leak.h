@@ -39,7 +39,7 @@ bool leak_life_goes_on(const struct evidence *evidence);
 uint64_t leak_step_count(const struct evidence *evidence, uint64_t first_op, uint64_t end_op);
 /* Says by how much it grew in so many ops since first_op, per thousand ops and, where steps are
  * known, per step. */
-void leak_say_rate(const struct evidence *evidence, uint64_t bytes, uint64_t first_op,
-                   uint64_t end_op, struct diagnosis *diagnosis);
+void leak_describe_rate(const struct evidence *evidence, uint64_t bytes, uint64_t first_op,
+                        uint64_t end_op, struct diagnosis *diagnosis);
 
 #endif

@@ -11,19 +11,19 @@
 #include <string.h>
 
 /* Whether the name has the word in it, in small letters. */
-static bool tag_says(const struct setup *setup, uint8_t tag, const char *word)
+static bool has_word(const struct setup *setup, uint8_t tag, const char *word)
 {
     return strstr(setup->tags[tag], word) != NULL;
 }
 
 static bool is_parameter_tag(const struct setup *setup, uint8_t tag)
 {
-    return tag_says(setup, tag, "param") || tag_says(setup, tag, "weight");
+    return has_word(setup, tag, "param") || has_word(setup, tag, "weight");
 }
 
 /* Whether op i makes a block that is there when the steps begin and outlives at least two of them.
  */
-static bool outlives_steps(const struct remedy_case *given, uint32_t i)
+static bool is_outliving_steps(const struct remedy_case *given, uint32_t i)
 {
     const struct remedy_life *life = &given->lives.lives[i];
     const struct remedy_steps *steps = &given->steps;
@@ -36,7 +36,8 @@ static bool outlives_steps(const struct remedy_case *given, uint32_t i)
 static bool has_named_parameters(const struct remedy_case *given)
 {
     for (uint32_t i = 0; i < given->steps.bounds[0]; i++) {
-        if (outlives_steps(given, i) && is_parameter_tag(given->setup, given->ops->ops[i].tag)) {
+        if (is_outliving_steps(given, i) &&
+            is_parameter_tag(given->setup, given->ops->ops[i].tag)) {
             return true;
         }
     }
@@ -50,7 +51,8 @@ static uint64_t add_gradients(const struct remedy_case *given, struct rewrite *r
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < given->steps.bounds[0]; i++) {
         const struct op *op = &given->ops->ops[i];
-        if (outlives_steps(given, i) && (!is_named || is_parameter_tag(given->setup, op->tag))) {
+        if (is_outliving_steps(given, i) &&
+            (!is_named || is_parameter_tag(given->setup, op->tag))) {
             struct op gradient = *op;
             gradient.kind = OP_ALLOC;
             rewrite_add(rewrite, &gradient);
@@ -68,7 +70,7 @@ static bool accumulation_apply(const struct remedy_case *given, uint64_t paramet
     struct rewrite rewrite;
     bool is_gradient[OP_TAG_COUNT];
     for (unsigned tag = 0; tag < OP_TAG_COUNT; tag++) {
-        is_gradient[tag] = tag_says(given->setup, (uint8_t)tag, "grad");
+        is_gradient[tag] = has_word(given->setup, (uint8_t)tag, "grad");
     }
     op_list_init(&divided);
     remedy_sizes_init(&sizes, given, &divided);

@@ -36,7 +36,7 @@ struct tag_gain {
     uint8_t tag;
 };
 
-static uint32_t gap_length(const struct gap *gap)
+static uint32_t measure_gap(const struct gap *gap)
 {
     return gap->to - gap->from;
 }
@@ -49,9 +49,9 @@ static bool is_candidate(const struct remedy_case *given, uint32_t i)
     return life->root == i && given->ops->ops[i].kind != OP_LOAD && is_wanted && !life->is_donated;
 }
 
-static void widen(struct gap *gap, uint32_t from, uint32_t to)
+static void widen_gap(struct gap *gap, uint32_t from, uint32_t to)
 {
-    if (to - from > gap_length(gap)) {
+    if (to - from > measure_gap(gap)) {
         *gap = (struct gap){from, to};
     }
 }
@@ -70,10 +70,10 @@ static struct gap *find_gaps(const struct remedy_case *given)
         }
         const bool is_over = lives[root].end != OP_NONE && lives[root].end < i;
         if (root != i && !is_over && lives[lives[i].before].hold_count == 0) {
-            widen(&gaps[root], lives[i].before, i);
+            widen_gap(&gaps[root], lives[i].before, i);
         }
         if (lives[root].last_named == i && lives[root].end == OP_NONE && lives[i].hold_count == 0) {
-            widen(&gaps[root], i, count);
+            widen_gap(&gaps[root], i, count);
         }
     }
     return gaps;
@@ -82,8 +82,8 @@ static struct gap *find_gaps(const struct remedy_case *given)
 /* A quarter of a step, and at least one other op between; of named tags that one op alone. */
 static bool is_long(const struct remedy_case *given, const struct gap *gap)
 {
-    return gap_length(gap) >= 2 &&
-           (given->named_tags != NULL || gap_length(gap) >= given->steps.length / GAP_SHARE);
+    return measure_gap(gap) >= 2 &&
+           (given->named_tags != NULL || measure_gap(gap) >= given->steps.length / GAP_SHARE);
 }
 
 static int compare_gains(const void *a, const void *b)
@@ -127,7 +127,7 @@ static bool checkpointing_parameter(const struct remedy_case *given, size_t inde
     for (uint32_t i = 0; i < given->ops->count; i++) {
         const uint8_t tag = given->ops->ops[i].tag;
         gains[tag].gain += is_long(given, &gaps[i])
-                               ? given->lives.lives[i].bytes / 512 * gap_length(&gaps[i])
+                               ? given->lives.lives[i].bytes / 512 * measure_gap(&gaps[i])
                                : 0;
     }
     free(gaps);

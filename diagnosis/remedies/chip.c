@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* What the list has of the memory that a chip keeps to itself: it begins with that. */
-static uint64_t reserved_bytes(const struct remedy_case *given)
+static uint64_t find_reserved_bytes(const struct remedy_case *given)
 {
     const unsigned tag = setup_tag_named(given->setup, SETUP_RESERVED_NAME);
     const struct op *first = given->ops->ops;
@@ -15,18 +15,18 @@ static uint64_t reserved_bytes(const struct remedy_case *given)
                                                                                  : 0;
 }
 
-static uint64_t chip_capacity(const struct remedy_case *given, const struct chip *chip)
+static uint64_t find_chip_capacity(const struct remedy_case *given, const struct chip *chip)
 {
     const uint64_t granule = given->contract->granule_bytes;
-    return (chip->capacity_bytes + reserved_bytes(given)) / granule * granule;
+    return (chip->capacity_bytes + find_reserved_bytes(given)) / granule * granule;
 }
 
 /* Whether a comes before b: larger devices before smaller ones, and the nearest of each first. */
 static bool is_nearer(const struct remedy_case *given, const struct chip *a, const struct chip *b)
 {
     const uint64_t now = given->setup->capacity_bytes;
-    const uint64_t of_a = chip_capacity(given, a);
-    const uint64_t of_b = chip_capacity(given, b);
+    const uint64_t of_a = find_chip_capacity(given, a);
+    const uint64_t of_b = find_chip_capacity(given, b);
     if ((of_a > now) != (of_b > now)) {
         return of_a > now;
     }
@@ -36,10 +36,10 @@ static bool is_nearer(const struct remedy_case *given, const struct chip *a, con
 static bool is_another(const struct remedy_case *given, const struct chip *chip)
 {
     return strcmp(given->setup->chip, chip->name) != 0 &&
-           chip_capacity(given, chip) != given->setup->capacity_bytes;
+           find_chip_capacity(given, chip) != given->setup->capacity_bytes;
 }
 
-static size_t chips_before(const struct remedy_case *given, const struct chip *chip)
+static size_t count_chips_before(const struct remedy_case *given, const struct chip *chip)
 {
     size_t before = 0;
     for (size_t i = 0; chips[i] != NULL; i++) {
@@ -53,7 +53,7 @@ static bool chip_parameter(const struct remedy_case *given, size_t index, uint64
 {
     snprintf(note, REMEDY_NOTE_BYTES, "there is no other chip");
     for (size_t i = 0; chips[i] != NULL; i++) {
-        if (is_another(given, chips[i]) && chips_before(given, chips[i]) == index) {
+        if (is_another(given, chips[i]) && count_chips_before(given, chips[i]) == index) {
             *parameter = i;
             return true;
         }
@@ -73,13 +73,13 @@ static bool chip_apply(const struct remedy_case *given, uint64_t parameter,
 {
     const struct chip *chip = chips[parameter];
     char size[SIZE_TEXT_BYTES];
-    result->setup.capacity_bytes = chip_capacity(given, chip);
+    result->setup.capacity_bytes = find_chip_capacity(given, chip);
     snprintf(result->setup.chip, sizeof result->setup.chip, "%s", chip->name);
-    size_print_field(result->setup.capacity_bytes - reserved_bytes(given), size);
+    size_print_field(result->setup.capacity_bytes - find_reserved_bytes(given), size);
     const size_t retired_count = remedy_leave_out_retired(given, result);
     remedy_note_retired(result,
                         snprintf(result->note, sizeof result->note, "a device of %s%s", size,
-                                 reserved_bytes(given) > 0 ? " and what is reserved" : ""),
+                                 find_reserved_bytes(given) > 0 ? " and what is reserved" : ""),
                         retired_count);
     return true;
 }

@@ -24,7 +24,7 @@ static bool is_output(const struct op *op, bool has_outputs)
     return op->kind == OP_OUTPUT || (!has_outputs && op->kind == OP_ALLOC);
 }
 
-static bool list_has_outputs(const struct op_list *ops)
+static bool has_outputs(const struct op_list *ops)
 {
     for (size_t i = 0; i < ops->count; i++) {
         if (ops->ops[i].kind == OP_OUTPUT || ops->ops[i].kind == OP_DONATE) {
@@ -61,7 +61,7 @@ static bool may_donate(const struct remedy_case *given, const struct pairs *pair
 }
 
 /* The better donor of two frees: the smaller block, and of equals the earlier one. */
-static uint32_t better(const struct remedy_case *given, uint32_t best, uint32_t end)
+static uint32_t choose_donor(const struct remedy_case *given, uint32_t best, uint32_t end)
 {
     const struct remedy_life *lives = given->lives.lives;
     return best == OP_NONE || lives[lives[end].root].bytes < lives[lives[best].root].bytes ? end
@@ -87,7 +87,7 @@ static uint32_t find_donor(const struct remedy_case *given, const struct pairs *
             break;
         }
         if (i != output && may_donate(given, pairs, i, output)) {
-            best = better(given, best, i);
+            best = choose_donor(given, best, i);
         }
     }
     return best;
@@ -96,7 +96,7 @@ static uint32_t find_donor(const struct remedy_case *given, const struct pairs *
 static void find_pairs(const struct remedy_case *given, struct pairs *pairs)
 {
     const struct op_list *ops = given->ops;
-    pairs->has_outputs = list_has_outputs(ops);
+    pairs->has_outputs = has_outputs(ops);
     pairs->donor_free = malloc((ops->count + 1) * sizeof *pairs->donor_free);
     pairs->is_taken = calloc(ops->count + 1, sizeof *pairs->is_taken);
     CHECK(pairs->donor_free != NULL);

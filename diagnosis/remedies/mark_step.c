@@ -8,7 +8,7 @@
 
 #define EVERY_MOST UINT64_C(65536)
 
-static bool list_has_events(const struct op_list *ops)
+static bool has_events(const struct op_list *ops)
 {
     for (size_t i = 0; i < ops->count; i++) {
         const struct op *op = &ops->ops[i];
@@ -29,7 +29,7 @@ static bool mark_step_parameter(const struct remedy_case *given, size_t index, u
         every /= 4;
     }
     *parameter = every >> (2 * index);
-    return index <= 8 && *parameter >= 1 && list_has_events(given->ops);
+    return index <= 8 && *parameter >= 1 && has_events(given->ops);
 }
 
 static bool mark_step_apply(const struct remedy_case *given, uint64_t parameter,

@@ -16,7 +16,7 @@ struct loaded {
     uint32_t count_by_host[OP_HOST_COUNT_MAX];
 };
 
-static void loaded_take(struct loaded *loaded, size_t at, uint8_t host)
+static void remove_loaded(struct loaded *loaded, size_t at, uint8_t host)
 {
     for (size_t i = at + 1; i < loaded->count; i++) {
         loaded->loads[i - 1] = loaded->loads[i];
@@ -25,7 +25,7 @@ static void loaded_take(struct loaded *loaded, size_t at, uint8_t host)
     loaded->count_by_host[host]--;
 }
 
-static void loaded_add(struct loaded *loaded, uint32_t load, uint8_t host)
+static void add_loaded(struct loaded *loaded, uint32_t load, uint8_t host)
 {
     loaded->loads = array_grown(loaded->loads, loaded->count, &loaded->room, sizeof *loaded->loads);
     loaded->loads[loaded->count++] = load;
@@ -33,7 +33,7 @@ static void loaded_add(struct loaded *loaded, uint32_t load, uint8_t host)
 }
 
 /* Its place; loaded->count when it is not loaded. */
-static size_t loaded_find(const struct loaded *loaded, uint32_t load)
+static size_t find_loaded(const struct loaded *loaded, uint32_t load)
 {
     size_t i = 0;
     while (i < loaded->count && loaded->loads[i] != load) {
@@ -43,7 +43,7 @@ static size_t loaded_find(const struct loaded *loaded, uint32_t load)
 }
 
 /* The most programs that one host has loaded at a time. */
-static uint32_t most_loaded(const struct remedy_case *given)
+static uint32_t count_most_loaded(const struct remedy_case *given)
 {
     uint32_t count[OP_HOST_COUNT_MAX] = {0};
     uint32_t most = 0;
@@ -73,7 +73,7 @@ static void unload_oldest(struct programs *programs, uint8_t host)
             continue;
         }
         rewrite_add_on(&programs->rewrite, OP_UNLOAD, load);
-        loaded_take(loaded, i, host);
+        remove_loaded(loaded, i, host);
         programs->unloaded++;
     }
 }
@@ -81,31 +81,31 @@ static void unload_oldest(struct programs *programs, uint8_t host)
 static void keep_execute(struct programs *programs, uint32_t i, uint32_t load)
 {
     const uint8_t host = programs->rewrite.from->ops[i].host;
-    const size_t at = loaded_find(&programs->loaded, load);
+    const size_t at = find_loaded(&programs->loaded, load);
     if (at < programs->loaded.count) {
-        loaded_take(&programs->loaded, at, host);
+        remove_loaded(&programs->loaded, at, host);
     } else {
         unload_oldest(programs, host);
         rewrite_keep(&programs->rewrite, load);
         programs->again++;
     }
-    loaded_add(&programs->loaded, load, host);
+    add_loaded(&programs->loaded, load, host);
     rewrite_keep(&programs->rewrite, i);
 }
 
-static void keep(struct programs *programs, uint32_t i)
+static void keep_op(struct programs *programs, uint32_t i)
 {
     const struct op *op = &programs->rewrite.from->ops[i];
     if (op->kind == OP_LOAD) {
         unload_oldest(programs, op->host);
-        loaded_add(&programs->loaded, i, op->host);
+        add_loaded(&programs->loaded, i, op->host);
         rewrite_keep(&programs->rewrite, i);
     } else if (op->kind == OP_EXECUTE && op->ref < i) {
         keep_execute(programs, i, op->ref);
     } else if (op->kind == OP_UNLOAD) {
-        const size_t at = loaded_find(&programs->loaded, op->ref);
+        const size_t at = find_loaded(&programs->loaded, op->ref);
         if (at < programs->loaded.count) { /* else it is unloaded already */
-            loaded_take(&programs->loaded, at, op->host);
+            remove_loaded(&programs->loaded, at, op->host);
             rewrite_keep(&programs->rewrite, i);
         }
     } else {
@@ -119,7 +119,7 @@ static bool programs_apply(const struct remedy_case *given, uint64_t parameter,
     struct programs programs = {.n = parameter};
     rewrite_init(&programs.rewrite, given->ops, &result->ops);
     for (uint32_t i = 0; i < given->ops->count; i++) {
-        keep(&programs, i);
+        keep_op(&programs, i);
     }
     rewrite_deinit(&programs.rewrite);
     free(programs.loaded.loads);
@@ -132,7 +132,7 @@ static bool programs_apply(const struct remedy_case *given, uint64_t parameter,
 static bool programs_parameter(const struct remedy_case *given, size_t index, uint64_t *parameter,
                                char note[REMEDY_NOTE_BYTES])
 {
-    const uint32_t most = most_loaded(given);
+    const uint32_t most = count_most_loaded(given);
     snprintf(note, REMEDY_NOTE_BYTES, "no host has more than one program loaded");
     *parameter = most < 2 || index > 31 ? 0 : (most - 1) >> index;
     return *parameter >= 1;

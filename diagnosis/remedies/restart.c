@@ -33,7 +33,7 @@ static bool is_freed(const struct restart *restart, uint32_t root, uint32_t at)
 }
 
 /* What is named again, or was there before the steps, comes back; a leak does not. */
-static bool comes_back(const struct restart *restart, uint32_t root, uint32_t at)
+static bool is_coming_back(const struct restart *restart, uint32_t root, uint32_t at)
 {
     return restart->given->lives.lives[root].last_named >= at ||
            root < restart->given->steps.bounds[0];
@@ -100,7 +100,7 @@ static void put_restart(struct restart *restart, uint32_t at)
         const uint32_t root = living->roots[i];
         if (is_freed(restart, root, at)) {
             living->is_gone[root] = true;
-        } else if (comes_back(restart, root, at)) {
+        } else if (is_coming_back(restart, root, at)) {
             make_again(restart, root);
             living->roots[kept++] = root;
         } else {
@@ -111,7 +111,7 @@ static void put_restart(struct restart *restart, uint32_t at)
     restart->count++;
 }
 
-static void keep(struct restart *restart, uint32_t i)
+static void keep_op(struct restart *restart, uint32_t i)
 {
     const struct op *op = &restart->given->ops->ops[i];
     struct living *living = &restart->living;
@@ -168,7 +168,7 @@ static bool restart_apply(const struct remedy_case *given, uint64_t parameter,
             put_restart(&restart, i);
             step += parameter;
         }
-        keep(&restart, i);
+        keep_op(&restart, i);
     }
     rewrite_deinit(&restart.rewrite);
     drain_deinit(&restart.drain);

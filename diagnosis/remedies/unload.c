@@ -12,7 +12,7 @@ static bool is_of_last_steps(const struct remedy_case *given, uint32_t i)
 }
 
 /* Whether op i is the last that names a program which is never unloaded. */
-static bool ends_use(const struct remedy_case *given, uint32_t i)
+static bool is_last_use(const struct remedy_case *given, uint32_t i)
 {
     const uint32_t root = given->lives.lives[i].root;
     return root != OP_NONE && given->ops->ops[root].kind == OP_LOAD &&
@@ -28,7 +28,7 @@ static bool unload_apply(const struct remedy_case *given, uint64_t parameter,
     rewrite_init(&rewrite, given->ops, &result->ops);
     for (uint32_t i = 0; i < given->ops->count; i++) {
         rewrite_keep(&rewrite, i);
-        if (ends_use(given, i) && !is_of_last_steps(given, i) && i + 1 < given->ops->count) {
+        if (is_last_use(given, i) && !is_of_last_steps(given, i) && i + 1 < given->ops->count) {
             rewrite_add_on(&rewrite, OP_UNLOAD, given->lives.lives[i].root);
             count++;
         }

@@ -27,7 +27,7 @@ struct call {
 
 /* --- calls --- */
 
-static enum hbm_result allocate(struct calls_play *play, const struct hbm_request *request)
+static enum hbm_result allocate_buffer(struct calls_play *play, const struct hbm_request *request)
 {
     struct hbm_buffer *handle = NULL;
     if (play->buffer_count == CALLS_BUFFERS_MAX) {
@@ -47,7 +47,7 @@ static enum hbm_result call_allocate(struct calls_play *play, const struct call 
     struct hbm_shape shape;
     const unsigned granules = 1u + call->a + 256u * (call->b & 15u);
     const struct hbm_request request = calls_make_request(play, granules, call->b, call->c, &shape);
-    return allocate(play, &request);
+    return allocate_buffer(play, &request);
 }
 
 /* Many at once, each with a shape of its own, so that every table grows; sizes from 1 + 16 * (b /
@@ -61,7 +61,7 @@ static enum hbm_result call_allocate_many(struct calls_play *play, const struct 
         if (request.shape != NULL) {
             calls_make_shape(call->c >> 4 & 7, 256u * call->b + i, &shape);
         }
-        const enum hbm_result result = allocate(play, &request);
+        const enum hbm_result result = allocate_buffer(play, &request);
         if (result != HBM_OK) {
             return result;
         }
@@ -127,7 +127,7 @@ static enum hbm_result call_hold(struct calls_play *play, const struct call *cal
     return result;
 }
 
-static enum hbm_result release(struct calls_play *play, size_t i)
+static enum hbm_result release_buffer(struct calls_play *play, size_t i)
 {
     struct calls_buffer *buffer = &play->buffers[i];
     const enum hbm_result result = hbm_release(play->hbm, buffer->handle);
@@ -144,7 +144,7 @@ static enum hbm_result release(struct calls_play *play, size_t i)
 
 static enum hbm_result call_release(struct calls_play *play, const struct call *call)
 {
-    return play->buffer_count == 0 ? HBM_OK : release(play, call->a % play->buffer_count);
+    return play->buffer_count == 0 ? HBM_OK : release_buffer(play, call->a % play->buffer_count);
 }
 
 static enum hbm_result call_donate(struct calls_play *play, const struct call *call)
@@ -310,25 +310,25 @@ static enum hbm_result call_wrong(struct calls_play *play, const struct call *ca
     switch (call->a % 10) {
     case 0:
         request.size_bytes = 0;
-        return allocate(play, &request);
+        return allocate_buffer(play, &request);
     case 1:
         request.size_bytes = HBM_SIZE_BYTES_MAX + 1;
-        return allocate(play, &request);
+        return allocate_buffer(play, &request);
     case 2:
         request.align_bytes = 3;
-        return allocate(play, &request);
+        return allocate_buffer(play, &request);
     case 3:
         request.align_bytes = 2 * HBM_ALIGN_BYTES_MAX;
-        return allocate(play, &request);
+        return allocate_buffer(play, &request);
     case 4:
         request.kind = HBM_KIND_PROGRAM;
-        return allocate(play, &request);
+        return allocate_buffer(play, &request);
     case 5:
         shape = (struct hbm_shape){
             .rank = call->b % 9, .tile_rank = call->c % 5, .element_type = call->b};
         shape.minor_to_major[0] = call->c;
         request.shape = &shape;
-        return hbm_shape_is_valid(&shape) ? HBM_INVALID : allocate(play, &request);
+        return hbm_shape_is_valid(&shape) ? HBM_INVALID : allocate_buffer(play, &request);
     case 6:
         program.image_bytes = 0;
         break;
@@ -340,7 +340,7 @@ static enum hbm_result call_wrong(struct calls_play *play, const struct call *ca
         break;
     default:
         request.shape = &shape;
-        return allocate(play, &request);
+        return allocate_buffer(play, &request);
     }
     return hbm_program_load(play->hbm, &program, &loaded);
 }
@@ -376,7 +376,7 @@ enum { KIND_COUNT = sizeof calls / sizeof calls[0] };
 /* Looking at all of a large heap costs more than the calls: then now and then. */
 enum { SMALL_HEAP_BUFFERS = 64, LOOKS_EVERY = 16 };
 
-static void look(struct calls_play *play)
+static void check_heap(struct calls_play *play)
 {
     const char *broken = calls_check_heap(play->hbm, &play->device.host_bytes);
     calls_expect(play, broken == NULL, broken);
@@ -390,19 +390,19 @@ static void make_call(struct calls_play *play, const struct call *call, size_t n
     calls_expect(play, result != HBM_UNAVAILABLE || play->device.refusal_count > 0,
                  "nothing was refused, and it says so");
     if (play->buffer_count <= SMALL_HEAP_BUFFERS || number % LOOKS_EVERY == 0) {
-        look(play);
+        check_heap(play);
     }
 }
 
 /* Gives everything back, and asks whether anything is left. */
-static void give_back(struct calls_play *play)
+static void free_everything(struct calls_play *play)
 {
     struct hbm_stats stats;
     calls_device_calm(&play->device);
     while (play->buffer_count > 0) {
         const size_t last = play->buffer_count - 1;
         if (play->buffers[last].hold_count > 0) {
-            (void)release(play, last);
+            (void)release_buffer(play, last);
         } else {
             hbm_free(play->hbm, play->buffers[last].handle);
             calls_freed(play, last);
@@ -414,7 +414,7 @@ static void give_back(struct calls_play *play)
     hbm_stats(play->hbm, &stats);
     calls_expect(play, stats.num_allocs == play->retired_count, "blocks are left that nobody has");
     calls_expect(play, stats.bytes_reserved == 0, "the stack is reserved, and nothing executes");
-    look(play);
+    check_heap(play);
 }
 
 const char *hbm_calls_play(const uint8_t *bytes, size_t length, size_t *call)
@@ -436,9 +436,9 @@ const char *hbm_calls_play(const uint8_t *bytes, size_t length, size_t *call)
         make_call(&play, &(struct call){bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]}, i);
     }
     if (play.broken == NULL && (header[1] & 32) == 0) {
-        give_back(&play);
+        free_everything(&play);
     } else if (play.broken == NULL) {
-        look(&play);
+        check_heap(&play);
     }
     hbm_destroy(play.hbm);
     hbm_destroy(NULL);

@@ -49,14 +49,14 @@ struct seen {
     const char *broken;
 };
 
-static void note(struct seen *seen, bool holds, const char *what)
+static void expect(struct seen *seen, bool holds, const char *what)
 {
     if (!holds && seen->broken == NULL) {
         seen->broken = what;
     }
 }
 
-static void see_entry(void *context, const struct hbm_report_entry *entry)
+static void check_entry(void *context, const struct hbm_report_entry *entry)
 {
     struct seen *seen = context;
     const struct hbm_report_entry *last = &seen->last;
@@ -65,26 +65,26 @@ static void see_entry(void *context, const struct hbm_report_entry *entry)
     const bool is_sorted = seen->count == 0 || entry->size_bytes < last->size_bytes ||
                            (entry->size_bytes == last->size_bytes &&
                             (!has_order || entry->address < last->address));
-    note(seen, is_sorted, "the report is not sorted");
-    note(seen, hbm_kind_name(entry->kind)[0] != '\0', "a kind has no name");
-    note(seen, hbm_state_name(entry->state)[0] != '\0', "a state has no name");
-    note(seen, (entry->handle == NULL) == (entry->kind == HBM_KIND_RETIRED),
-         "a block has no handle, or a retired one");
+    expect(seen, is_sorted, "the report is not sorted");
+    expect(seen, hbm_kind_name(entry->kind)[0] != '\0', "a kind has no name");
+    expect(seen, hbm_state_name(entry->state)[0] != '\0', "a state has no name");
+    expect(seen, (entry->handle == NULL) == (entry->kind == HBM_KIND_RETIRED),
+           "a block has no handle, or a retired one");
     if (entry->shape != NULL) {
         const char *broken = calls_check_shape(entry->shape);
-        note(seen, broken == NULL, broken);
+        expect(seen, broken == NULL, broken);
     }
     seen->last = *entry;
     seen->count++;
     seen->bytes += entry->size_bytes;
 }
 
-static void see_line(void *context, const char *text)
+static void check_line(void *context, const char *text)
 {
     struct seen *seen = context;
     seen->count++;
     for (const char *at = text; *at != '\0'; at++) {
-        note(seen, (unsigned char)*at >= ' ', "the printed report has a line that is not one");
+        expect(seen, (unsigned char)*at >= ' ', "the printed report has a line that is not one");
     }
 }
 
@@ -93,9 +93,9 @@ const char *calls_check_report(struct hbm *hbm, enum hbm_result *result)
     struct hbm_stats stats;
     struct seen visited = {.count = 0};
     struct seen printed = {.count = 0};
-    const struct hbm_sink sink = {see_line, &printed};
+    const struct hbm_sink sink = {check_line, &printed};
     hbm_stats(hbm, &stats);
-    *result = hbm_report_visit(hbm, see_entry, &visited);
+    *result = hbm_report_visit(hbm, check_entry, &visited);
     hbm_report_print(hbm, &sink);
     if (visited.broken != NULL || printed.broken != NULL) {
         return visited.broken != NULL ? visited.broken : printed.broken;

@@ -5,7 +5,7 @@
 enum { CALL_NS = 1000 };
 
 /* OK when the service does what it should. */
-static enum hbm_service_result answer(struct calls_device *device, enum calls_service service)
+static enum hbm_service_result answer_call(struct calls_device *device, enum calls_service service)
 {
     struct calls_fault *fault = &device->faults[service];
     device->clock_ns += CALL_NS;
@@ -27,7 +27,7 @@ static enum hbm_service_result service_copy(void *context, uint64_t from, uint64
     (void)from;
     (void)to;
     (void)bytes;
-    return answer(context, CALLS_COPY);
+    return answer_call(context, CALLS_COPY);
 }
 
 static enum hbm_service_result service_stage_out(void *context, uint64_t from, uint64_t bytes,
@@ -36,7 +36,7 @@ static enum hbm_service_result service_stage_out(void *context, uint64_t from, u
     struct calls_device *device = context;
     (void)from;
     (void)bytes;
-    const enum hbm_service_result result = answer(device, CALLS_STAGE_OUT);
+    const enum hbm_service_result result = answer_call(device, CALLS_STAGE_OUT);
     if (result == HBM_SERVICE_OK) {
         *token = ++device->stage_count;
     }
@@ -49,7 +49,7 @@ static enum hbm_service_result service_stage_in(void *context, uint64_t token, u
     (void)token;
     (void)to;
     (void)bytes;
-    return answer(context, CALLS_STAGE_IN);
+    return answer_call(context, CALLS_STAGE_IN);
 }
 
 static void service_stage_drop(void *context, uint64_t token)
@@ -73,7 +73,7 @@ static bool service_event_done(void *context, uint64_t event)
 static enum hbm_service_result service_event_wait(void *context, uint64_t event)
 {
     struct calls_device *device = context;
-    const enum hbm_service_result result = answer(device, CALLS_WAIT);
+    const enum hbm_service_result result = answer_call(device, CALLS_WAIT);
     if (result == HBM_SERVICE_OK && device->is_lost[event] && !device->is_done[event]) {
         return HBM_SERVICE_LOST;
     }
@@ -86,7 +86,7 @@ static enum hbm_service_result service_event_wait(void *context, uint64_t event)
 static enum hbm_service_result service_unload(void *context, uint64_t program_id)
 {
     (void)program_id;
-    return answer(context, CALLS_UNLOAD);
+    return answer_call(context, CALLS_UNLOAD);
 }
 
 static uint64_t service_clock_ns(void *context)
@@ -98,7 +98,7 @@ static uint64_t service_clock_ns(void *context)
 static void *service_host_alloc(void *context, size_t bytes)
 {
     struct calls_device *device = context;
-    void *memory = answer(device, CALLS_HOST_MEMORY) == HBM_SERVICE_OK ? malloc(bytes) : NULL;
+    void *memory = answer_call(device, CALLS_HOST_MEMORY) == HBM_SERVICE_OK ? malloc(bytes) : NULL;
     device->host_bytes += memory != NULL ? bytes : 0;
     return memory;
 }

@@ -49,7 +49,7 @@ static void read_options(const uint8_t *header, struct calls_play *play)
 }
 
 /* Options that must be refused.  False: they are left as they are. */
-static bool spoil(unsigned how, struct hbm_services *services, struct hbm_options *options)
+static bool spoil_options(unsigned how, struct hbm_services *services, struct hbm_options *options)
 {
     switch (how % 12) {
     case 1:
@@ -99,7 +99,7 @@ bool calls_open(struct calls_play *play, const uint8_t *header)
     calls_expect(play, chip == NULL || hbm_chip_find(chip->name) == chip,
                  "a chip is not found by its name");
     calls_expect(play, hbm_chip_find("v0") == NULL, "a chip is found that there is not");
-    const bool is_wrong = spoil(header[5], &services, &play->options);
+    const bool is_wrong = spoil_options(header[5], &services, &play->options);
     play->device.faults[CALLS_HOST_MEMORY].after = header[6] == 0 ? 0 : header[6] - 1u;
     play->device.faults[CALLS_HOST_MEMORY].count = header[6] == 0 ? 0 : header[7] + 1u;
     const enum hbm_result result = hbm_create(&services, &play->options, &play->hbm);

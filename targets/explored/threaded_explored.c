@@ -30,8 +30,9 @@ static const struct target *find_race(const char *name)
 
 /* Takes the option race out of the others: *kept (of kept->option_count) is what is left for the
  * variant. */
-static const struct target *choose(const struct target_setup *setup, struct target_option *options,
-                                   struct target_setup *kept, const struct option_reason *reason)
+static const struct target *choose_variant(const struct target_setup *setup,
+                                           struct target_option *options, struct target_setup *kept,
+                                           const struct option_reason *reason)
 {
     const struct target *chosen = &target_threaded;
     *kept = *setup;
@@ -64,8 +65,8 @@ static enum target_result open_chosen(const struct target_setup *setup,
         (void)snprintf(text, text_bytes, "there are more than %d options", OPTION_COUNT_MAX);
         return TARGET_INVALID;
     }
-    const struct target *chosen = choose(setup, options, &kept,
-                                         &(struct option_reason){text, text_bytes});
+    const struct target *chosen = choose_variant(setup, options, &kept,
+                                                 &(struct option_reason){text, text_bytes});
     return chosen == NULL ? TARGET_INVALID
                           : chosen->open(&kept, device, out, contract, text, text_bytes);
 }

@@ -1,13 +1,13 @@
 #include "targets/plants/private/plant.h"
 
-static uint64_t align_of(const struct plant *plant, const struct target_request *request)
+static uint64_t find_align(const struct plant *plant, const struct target_request *request)
 {
     const uint64_t granule = plant->contract.granule_bytes;
     return request->align_bytes > granule ? request->align_bytes : granule;
 }
 
 /* Whether a block that may be used now begins at address. */
-static bool live_block_begins_at(struct plant *plant, uint64_t address)
+static bool has_live_block_at(struct plant *plant, uint64_t address)
 {
     struct target_block at = {0};
     for (size_t i = 0; i < plant->block_count; i++) {
@@ -25,10 +25,10 @@ static enum target_result alloc_overlapping(struct plant *plant,
                                             struct target_block *block)
 {
     const enum target_result result = plant_inner_alloc(plant, request, block);
-    if (result == TARGET_OK && live_block_begins_at(plant, block->address + block->size_bytes) &&
-        block->address + block->size_bytes + align_of(plant, request) <= plant->capacity_bytes &&
+    if (result == TARGET_OK && has_live_block_at(plant, block->address + block->size_bytes) &&
+        block->address + block->size_bytes + find_align(plant, request) <= plant->capacity_bytes &&
         plant_strikes(plant, 7)) {
-        block->address += align_of(plant, request);
+        block->address += find_align(plant, request);
     }
     return result;
 }
@@ -88,7 +88,7 @@ static enum target_result alloc_reusing_early(struct plant *plant,
     for (size_t i = 0; result == TARGET_OK && i < plant->dying_count; i++) {
         const struct plant_dying *dying = &plant->dying[i];
         if (plant_is_pending(plant, dying->event) && dying->size_bytes >= block->size_bytes &&
-            dying->address % align_of(plant, request) == 0 && plant_strikes(plant, 3)) {
+            dying->address % find_align(plant, request) == 0 && plant_strikes(plant, 3)) {
             block->address = dying->address;
             break;
         }

@@ -12,7 +12,7 @@
 enum { OPTION_COUNT_MAX = 64, RESUME_COUNT_MAX = 64 };
 
 /* The wrapper's own memory is plain heap, so that the device counts only what libhbm takes. */
-static void *grown(void *array, size_t count, size_t *capacity, size_t size)
+static void *grow_array(void *array, size_t count, size_t *capacity, size_t size)
 {
     if (count < *capacity) {
         return array;
@@ -41,26 +41,26 @@ struct plant_block *plant_find(struct plant *plant, uint64_t handle)
 }
 
 /* Buffers are named by libhbm with even numbers, so programs can have the odd ones. */
-static uint64_t program_handle(const struct target_program *program)
+static uint64_t make_program_handle(const struct target_program *program)
 {
     return program->id << 1 | 1;
 }
 
 /* 0: libhbm does not know it. */
-static uint64_t inner_handle(struct plant *plant, uint64_t handle)
+static uint64_t find_inner_handle(struct plant *plant, uint64_t handle)
 {
     const struct plant_block *block = plant_find(plant, handle);
     return block != NULL && block->is_program ? block->inner : handle;
 }
 
-static void remember(struct plant *plant, const struct plant_block *block)
+static void add_block(struct plant *plant, const struct plant_block *block)
 {
-    plant->blocks = grown(plant->blocks, plant->block_count, &plant->block_capacity,
-                          sizeof *plant->blocks);
+    plant->blocks = grow_array(plant->blocks, plant->block_count, &plant->block_capacity,
+                               sizeof *plant->blocks);
     plant->blocks[plant->block_count++] = *block;
 }
 
-static void forget(struct plant *plant, uint64_t handle)
+static void remove_block(struct plant *plant, uint64_t handle)
 {
     struct plant_block *block = plant_find(plant, handle);
     if (block != NULL) {
@@ -73,7 +73,7 @@ bool plant_is_pending(const struct plant *plant, uint64_t event)
     return event != 0 && !plant->device.event_done(plant->device.context, event);
 }
 
-static void remember_dying(struct plant *plant, const struct plant_dying *dying)
+static void add_dying(struct plant *plant, const struct plant_dying *dying)
 {
     size_t kept = 0;
     for (size_t i = 0; i < plant->dying_count; i++) {
@@ -83,7 +83,7 @@ static void remember_dying(struct plant *plant, const struct plant_dying *dying)
     }
     plant->dying_count = kept;
     if (plant_is_pending(plant, dying->event)) {
-        plant->dying = grown(plant->dying, kept, &plant->dying_capacity, sizeof *plant->dying);
+        plant->dying = grow_array(plant->dying, kept, &plant->dying_capacity, sizeof *plant->dying);
         plant->dying[plant->dying_count++] = *dying;
     }
 }
@@ -122,7 +122,7 @@ static enum device_result bent_copy(void *context, uint64_t from, uint64_t to, u
     return count_copy(plant, plant->device.copy(plant->device.context, from, to, bytes));
 }
 
-static bool refuses_stage(struct plant *plant)
+static bool refuse_stage(struct plant *plant)
 {
     const bool refuses = plant->defect->refuses_stages && plant->latched && plant->call.is_alloc;
     plant->call.refused_count += refuses;
@@ -133,7 +133,7 @@ static enum device_result bent_stage_out(void *context, uint64_t from, uint64_t 
                                          uint64_t *stage)
 {
     struct plant *plant = context;
-    if (refuses_stage(plant)) {
+    if (refuse_stage(plant)) {
         return DEVICE_REFUSED;
     }
     return count_copy(plant, plant->device.stage_out(plant->device.context, from, bytes, stage));
@@ -151,7 +151,7 @@ static void bent_stage_drop(void *context, uint64_t stage)
     plant->device.stage_drop(plant->device.context, stage);
 }
 
-static bool hides_completions(const struct plant *plant)
+static bool is_hiding_completions(const struct plant *plant)
 {
     return plant->defect->hides_completions && plant->call.is_alloc;
 }
@@ -159,7 +159,7 @@ static bool hides_completions(const struct plant *plant)
 static uint64_t bent_completed_count(void *context)
 {
     struct plant *plant = context;
-    if (hides_completions(plant)) {
+    if (is_hiding_completions(plant)) {
         return plant->call.completed_before;
     }
     return plant->device.completed_count(plant->device.context);
@@ -168,7 +168,7 @@ static uint64_t bent_completed_count(void *context)
 static bool bent_event_done(void *context, uint64_t event)
 {
     struct plant *plant = context;
-    if (hides_completions(plant) && plant->call.wait_count > 0) {
+    if (is_hiding_completions(plant) && plant->call.wait_count > 0) {
         return false;
     }
     return plant->device.event_done(plant->device.context, event);
@@ -216,7 +216,7 @@ static void bent_host_free(void *context, void *memory, size_t bytes)
     plant->device.host_free(plant->device.context, memory, bytes);
 }
 
-static struct device_services bent_services(struct plant *plant)
+static struct device_services make_bent_services(struct plant *plant)
 {
     return (struct device_services){
         .size_bytes = sizeof(struct device_services),
@@ -267,7 +267,7 @@ enum target_result plant_call_open(const struct plant_defect *defect,
     CHECK(plant != NULL);
     plant->defect = defect;
     plant->device = *device;
-    plant->bent = bent_services(plant);
+    plant->bent = make_bent_services(plant);
     plant->capacity_bytes = setup->capacity_bytes;
     memcpy(plant->coordinate, setup->coordinate, sizeof plant->coordinate);
     const enum target_result result = open_inner(plant, setup, reason, reason_bytes);
@@ -326,7 +326,7 @@ enum target_result plant_call_alloc(struct target_instance *instance,
                                           ? plant->defect->alloc(plant, request, block)
                                           : plant_inner_alloc(plant, request, block);
     if (result == TARGET_OK) {
-        remember(plant, &(struct plant_block){.handle = block->handle});
+        add_block(plant, &(struct plant_block){.handle = block->handle});
     }
     return end_call(plant, result);
 }
@@ -339,9 +339,9 @@ static void note_free(struct plant *plant, uint64_t handle, uint64_t event)
     if (!plant_inner_locate(plant, handle, &at)) {
         return;
     }
-    remember_dying(plant, &(struct plant_dying){at.address, at.size_bytes, event});
+    add_dying(plant, &(struct plant_dying){at.address, at.size_bytes, event});
     if (block != NULL && block->event != event) {
-        remember_dying(plant, &(struct plant_dying){at.address, at.size_bytes, block->event});
+        add_dying(plant, &(struct plant_dying){at.address, at.size_bytes, block->event});
     }
 }
 
@@ -355,7 +355,7 @@ enum target_result plant_call_free(struct target_instance *instance, uint64_t ha
                                           ? plant->defect->free(plant, handle, event)
                                           : plant_inner_free(plant, handle, event);
     if (result == TARGET_OK) {
-        forget(plant, handle);
+        remove_block(plant, handle);
     }
     return end_call(plant, result);
 }
@@ -402,7 +402,7 @@ enum target_result plant_call_donate(struct target_instance *instance, uint64_t 
     return end_call(plant, result);
 }
 
-static void around_program(struct plant *plant, bool begins)
+static void call_around_program(struct plant *plant, bool begins)
 {
     if (plant->defect->around_program != NULL) {
         plant->defect->around_program(plant, begins);
@@ -414,15 +414,15 @@ enum target_result plant_call_load(struct target_instance *instance,
 {
     struct plant *plant = plant_of(instance);
     begin_call(plant, false);
-    around_program(plant, true);
+    call_around_program(plant, true);
     const enum target_result result = target_hbm.load(plant->inner, program, image);
-    around_program(plant, false);
+    call_around_program(plant, false);
     if (result == TARGET_OK) {
-        const struct plant_block block = {.handle = program_handle(program),
+        const struct plant_block block = {.handle = make_program_handle(program),
                                           .is_program = true,
                                           .inner = image->handle,
                                           .program = *program};
-        remember(plant, &block);
+        add_block(plant, &block);
         image->handle = block.handle;
     }
     return end_call(plant, result);
@@ -457,9 +457,9 @@ enum target_result plant_call_execute(struct target_instance *instance, uint64_t
     struct plant_block *program = plant_find(plant, handle);
     CHECK(program != NULL);
     begin_call(plant, false);
-    around_program(plant, true);
+    call_around_program(plant, true);
     const enum target_result result = execute_loaded(plant, program, event, image);
-    around_program(plant, false);
+    call_around_program(plant, false);
     if (result == TARGET_OK) {
         program->overlaps = program->overlaps || plant_is_pending(plant, program->event);
         program->event = event;
@@ -471,10 +471,10 @@ enum target_result plant_call_execute(struct target_instance *instance, uint64_t
 enum target_result plant_call_unload(struct target_instance *instance, uint64_t handle)
 {
     struct plant *plant = plant_of(instance);
-    const uint64_t inner = inner_handle(plant, handle);
+    const uint64_t inner = find_inner_handle(plant, handle);
     begin_call(plant, false);
     note_free(plant, handle, 0);
-    forget(plant, handle);
+    remove_block(plant, handle);
     return end_call(plant, inner == 0 ? TARGET_OK : target_hbm.unload(plant->inner, inner));
 }
 
@@ -559,7 +559,7 @@ enum target_result plant_inner_release(struct plant *plant, uint64_t handle)
 
 bool plant_inner_locate(struct plant *plant, uint64_t handle, struct target_block *block)
 {
-    const uint64_t inner = inner_handle(plant, handle);
+    const uint64_t inner = find_inner_handle(plant, handle);
     if (inner == 0 || target_hbm.locate(plant->inner, inner, block) != TARGET_OK) {
         return false;
     }

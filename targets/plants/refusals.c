@@ -7,12 +7,12 @@
 
 #define SIZE_BYTES_MAX (UINT64_C(1) << 63)
 
-static bool size_is_valid(const struct target_request *request)
+static bool is_valid_size(const struct target_request *request)
 {
     return request->size_bytes > 0 && request->size_bytes <= SIZE_BYTES_MAX;
 }
 
-static uint64_t free_bytes(const struct target_stats *stats)
+static uint64_t count_free_bytes(const struct target_stats *stats)
 {
     return stats->bytes_limit - stats->bytes_in_use - stats->bytes_reserved;
 }
@@ -63,9 +63,9 @@ static enum target_result alloc_moved_without_retry(struct plant *plant,
 {
     struct target_stats stats;
     plant_inner_stats(plant, &stats);
-    if (!size_is_valid(request) || plant->contract.defrag == DEFRAG_NONE ||
+    if (!is_valid_size(request) || plant->contract.defrag == DEFRAG_NONE ||
         stats.largest_free_block_bytes >= request->size_bytes ||
-        free_bytes(&stats) < request->size_bytes) {
+        count_free_bytes(&stats) < request->size_bytes) {
         return plant_inner_alloc(plant, request, block);
     }
     (void)plant_inner_defragment(plant);
@@ -113,7 +113,7 @@ static enum device_result unload_once(struct plant *plant, uint64_t program)
 
 /* --- size classes --- */
 
-static uint64_t power_of_two(uint64_t size)
+static uint64_t round_to_power_of_two(uint64_t size)
 {
     uint64_t power = 1;
     while (power < size) {
@@ -129,8 +129,8 @@ static enum target_result alloc_rounded(struct plant *plant, const struct target
 {
     struct target_stats stats;
     plant_inner_stats(plant, &stats);
-    if (size_is_valid(request) && request->size_bytes <= free_bytes(&stats) &&
-        power_of_two(request->size_bytes) > free_bytes(&stats)) {
+    if (is_valid_size(request) && request->size_bytes <= count_free_bytes(&stats) &&
+        round_to_power_of_two(request->size_bytes) > count_free_bytes(&stats)) {
         return plant_refuse(plant, request);
     }
     return plant_inner_alloc(plant, request, block);
@@ -145,9 +145,9 @@ static enum target_result alloc_binned(struct plant *plant, const struct target_
     struct target_stats stats;
     plant_inner_stats(plant, &stats);
     const uint64_t size = request->size_bytes;
-    const uint64_t next_bin = size_is_valid(request) ? size + size / 8 : 0;
-    if (size_is_valid(request) && stats.largest_free_block_bytes >= size &&
-        free_bytes(&stats) < next_bin) {
+    const uint64_t next_bin = is_valid_size(request) ? size + size / 8 : 0;
+    if (is_valid_size(request) && stats.largest_free_block_bytes >= size &&
+        count_free_bytes(&stats) < next_bin) {
         return plant_refuse(plant, request);
     }
     return plant_inner_alloc(plant, request, block);
@@ -178,7 +178,7 @@ static int compare_ranges(const void *a, const void *b)
 }
 
 /* The largest hole but one; 0 when there are fewer than two. */
-static uint64_t second_largest_hole_bytes(struct plant *plant, const struct target_stats *stats)
+static uint64_t find_second_hole_bytes(struct plant *plant, const struct target_stats *stats)
 {
     struct ranges ranges = {.capacity = stats->num_allocs};
     ranges.ranges = malloc((ranges.capacity + 1) * sizeof *ranges.ranges);
@@ -206,9 +206,9 @@ static enum target_result alloc_but_last(struct plant *plant, const struct targe
 {
     struct target_stats stats;
     plant_inner_stats(plant, &stats);
-    if (size_is_valid(request) && stats.largest_free_block_bytes >= request->size_bytes &&
+    if (is_valid_size(request) && stats.largest_free_block_bytes >= request->size_bytes &&
         plant_strikes(plant, 5)) {
-        const uint64_t second = second_largest_hole_bytes(plant, &stats);
+        const uint64_t second = find_second_hole_bytes(plant, &stats);
         if (second > 0 && second < request->size_bytes) {
             return plant_refuse(plant, request);
         }

@@ -9,21 +9,21 @@ enum { ALIGN_LOG2_MAX = 21 };
 /* --- failures --- */
 
 /* Texts that never change need no memory, and the key keeps that of one thread from the others. */
-static enum target_result fail(struct target_instance *instance, enum target_result result,
-                               const char *text)
+static enum target_result set_failure(struct target_instance *instance, enum target_result result,
+                                      const char *text)
 {
     (void)pthread_setspecific(instance->message, text);
     return result;
 }
 
-static enum target_result invalid(struct target_instance *instance, const char *text)
+static enum target_result fail_invalid(struct target_instance *instance, const char *text)
 {
-    return fail(instance, TARGET_INVALID, text);
+    return set_failure(instance, TARGET_INVALID, text);
 }
 
 static enum target_result fail_request(struct target_instance *instance, enum target_result result)
 {
-    return fail(
+    return set_failure(
         instance, result,
         result == TARGET_NO_MEMORY
             ? "RESOURCE_EXHAUSTED: no place for the request, and nothing is left to await, to move or to evict"
@@ -36,7 +36,7 @@ const char *threaded_call_message(struct target_instance *instance)
     return text != NULL ? text : "";
 }
 
-static bool size_is_valid(uint64_t bytes)
+static bool is_valid_size(uint64_t bytes)
 {
     return bytes > 0 && bytes <= UINT64_C(1) << 63;
 }
@@ -65,8 +65,8 @@ static void settle_when_full(struct threaded_heap *heap, uint64_t size_bytes)
 }
 
 /* Makes room, and a block like that in it. */
-static enum target_result place(struct target_instance *instance, struct threaded_want *want,
-                                struct threaded_node *like, struct target_block *block)
+static enum target_result place_block(struct target_instance *instance, struct threaded_want *want,
+                                      struct threaded_node *like, struct target_block *block)
 {
     struct threaded_heap *heap = &instance->heap;
     struct threaded_node *node = NULL;
@@ -91,12 +91,12 @@ enum target_result threaded_call_alloc(struct target_instance *instance,
 {
     struct threaded_heap *heap = &instance->heap;
     const uint64_t align = request->align_bytes;
-    if (!size_is_valid(request->size_bytes)) {
-        return invalid(instance, "INVALID_ARGUMENT: the size is 0 or above 2^63");
+    if (!is_valid_size(request->size_bytes)) {
+        return fail_invalid(instance, "INVALID_ARGUMENT: the size is 0 or above 2^63");
     }
     if ((align & (align - 1)) != 0 || align > UINT64_C(1) << ALIGN_LOG2_MAX) {
-        return invalid(instance,
-                       "INVALID_ARGUMENT: the alignment is not a power of two up to 2^21");
+        return fail_invalid(instance,
+                            "INVALID_ARGUMENT: the alignment is not a power of two up to 2^21");
     }
     struct threaded_want want = {.size_bytes = threaded_in_granules(heap, request->size_bytes),
                                  .align_bytes = align > heap->granule_bytes ? align
@@ -109,7 +109,7 @@ enum target_result threaded_call_alloc(struct target_instance *instance,
     if (heap->race == RACE_PEEK_UNLOCKED) {
         settle_when_full(heap, want.size_bytes);
     }
-    return place(instance, &want, &like, block);
+    return place_block(instance, &want, &like, block);
 }
 
 enum target_result threaded_call_free(struct target_instance *instance, uint64_t handle,
@@ -168,7 +168,7 @@ enum target_result threaded_call_release(struct target_instance *instance, uint6
     threaded_enter(heap, CALL_PLAIN);
     if (node->hold_count == 0) {
         threaded_leave(heap);
-        return invalid(instance, "INVALID_ARGUMENT: the block is not held");
+        return fail_invalid(instance, "INVALID_ARGUMENT: the block is not held");
     }
     const bool is_last = --node->hold_count == 0;
     if (heap->race == RACE_PIN_FLAG) {
@@ -199,7 +199,7 @@ enum target_result threaded_call_donate(struct target_instance *instance, uint64
     }
     threaded_leave(heap);
     return is_good ? TARGET_OK
-                   : invalid(instance, "INVALID_ARGUMENT: the block cannot be taken over so");
+                   : fail_invalid(instance, "INVALID_ARGUMENT: the block cannot be taken over so");
 }
 
 /* --- programs --- */
@@ -209,8 +209,9 @@ enum target_result threaded_call_load(struct target_instance *instance,
                                       struct target_block *image)
 {
     struct threaded_heap *heap = &instance->heap;
-    if (!size_is_valid(program->image_bytes) || program->stack_bytes > UINT64_C(1) << 63) {
-        return invalid(instance, "INVALID_ARGUMENT: the image is empty, or a size is above 2^63");
+    if (!is_valid_size(program->image_bytes) || program->stack_bytes > UINT64_C(1) << 63) {
+        return fail_invalid(instance,
+                            "INVALID_ARGUMENT: the image is empty, or a size is above 2^63");
     }
     struct threaded_want want = {.size_bytes = threaded_in_granules(heap, program->image_bytes),
                                  .align_bytes = heap->granule_bytes,
@@ -221,12 +222,12 @@ enum target_result threaded_call_load(struct target_instance *instance,
                                  .stack_bytes = want.stack_bytes,
                                  .program = program->id,
                                  .kind = BLOCK_PROGRAM};
-    return place(instance, &want, &like, image);
+    return place_block(instance, &want, &like, image);
 }
 
 /* There is room for the stack, and for the image if it is not there. */
-static bool start(struct threaded_heap *heap, const struct threaded_want *want, uint64_t address,
-                  uint64_t event)
+static bool start_program(struct threaded_heap *heap, const struct threaded_want *want,
+                          uint64_t address, uint64_t event)
 {
     struct threaded_node *node = want->program;
     if (!threaded_add_wait(heap, node, event)) {
@@ -256,7 +257,7 @@ enum target_result threaded_call_execute(struct target_instance *instance, uint6
                                  .may_evict = heap->program_evicts_program};
     threaded_enter(heap, CALL_REQUEST);
     enum target_result result = threaded_make_room(heap, &want, &address);
-    if (result == TARGET_OK && !start(heap, &want, address, event)) {
+    if (result == TARGET_OK && !start_program(heap, &want, address, event)) {
         result = TARGET_FAILED;
     }
     *image = block_of(node);
@@ -292,5 +293,6 @@ enum target_result threaded_call_locate(struct target_instance *instance, uint64
         *block = block_of(node);
     }
     threaded_leave(heap);
-    return is_there ? TARGET_OK : invalid(instance, "INVALID_ARGUMENT: the program is not loaded");
+    return is_there ? TARGET_OK
+                    : fail_invalid(instance, "INVALID_ARGUMENT: the program is not loaded");
 }

@@ -12,7 +12,7 @@ void threaded_call_stats(struct target_instance *instance, struct target_stats *
 }
 
 /* The next smaller size than limit; 0: there is none. */
-static uint64_t next_size(const struct threaded_heap *heap, uint64_t limit)
+static uint64_t find_next_size(const struct threaded_heap *heap, uint64_t limit)
 {
     uint64_t size = 0;
     for (const struct threaded_node *node = heap->highest; node != NULL; node = node->below) {
@@ -32,7 +32,8 @@ void threaded_call_report(struct target_instance *instance,
     while (heap->marked_count > 0) {
         (void)pthread_cond_wait(&heap->finished, &heap->lock);
     }
-    for (uint64_t size = next_size(heap, UINT64_MAX); size > 0; size = next_size(heap, size)) {
+    for (uint64_t size = find_next_size(heap, UINT64_MAX); size > 0;
+         size = find_next_size(heap, size)) {
         for (const struct threaded_node *node = heap->highest; node != NULL; node = node->below) {
             if (node->size_bytes == size) {
                 row(context, &(struct target_row){node->address, size, node->kind, node->tag});

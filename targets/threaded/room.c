@@ -11,7 +11,7 @@ enum step {
 
 /* --- queued frees --- */
 
-static bool can_complete(const struct threaded_node *node)
+static bool may_complete(const struct threaded_node *node)
 {
     for (const struct threaded_wait *wait = node->waits; wait != NULL; wait = wait->next) {
         if (wait->is_lost) {
@@ -22,10 +22,10 @@ static bool can_complete(const struct threaded_node *node)
 }
 
 /* The oldest queued free that waiting completes; NULL: there is none. */
-static struct threaded_node *next_drainable(const struct threaded_heap *heap)
+static struct threaded_node *find_drainable(const struct threaded_heap *heap)
 {
     struct threaded_node *node = heap->queued;
-    while (node != NULL && !can_complete(node)) {
+    while (node != NULL && !may_complete(node)) {
         node = node->next_queued;
     }
     return node;
@@ -136,9 +136,9 @@ static enum step drain_one(struct threaded_heap *heap, struct threaded_node *nod
     return result == DEVICE_REFUSED ? STEP_REFUSED : STEP_AGAIN;
 }
 
-static enum step drain(struct threaded_heap *heap, struct threaded_want *want)
+static enum step drain_queue(struct threaded_heap *heap, struct threaded_want *want)
 {
-    struct threaded_node *node = next_drainable(heap);
+    struct threaded_node *node = find_drainable(heap);
     if (node == NULL || want->has_drained) {
         return STEP_NONE;
     }
@@ -151,7 +151,7 @@ static enum step drain(struct threaded_heap *heap, struct threaded_want *want)
     }
     const enum step step = drain_one(heap, node);
     if (heap->race == RACE_DRAIN_UNLOCKED) {
-        want->has_drained = next_drainable(heap) == NULL;
+        want->has_drained = find_drainable(heap) == NULL;
         threaded_relax(heap);
     }
     return step;
@@ -159,7 +159,7 @@ static enum step drain(struct threaded_heap *heap, struct threaded_want *want)
 
 /* --- copies and evictions --- */
 
-static enum step finish(struct threaded_heap *heap, enum device_result result)
+static enum step finish_block(struct threaded_heap *heap, enum device_result result)
 {
     heap->marked_count--;
     (void)pthread_cond_broadcast(&heap->finished);
@@ -168,7 +168,7 @@ static enum step finish(struct threaded_heap *heap, enum device_result result)
 
 /* Gives the mutex up once a block was chosen.  False: afterwards it is no longer the same, or no
  * longer there; who uses it by then is not looked at. */
-static bool survives_relax(struct threaded_heap *heap, const struct threaded_node *node)
+static bool relax_and_recheck(struct threaded_heap *heap, const struct threaded_node *node)
 {
     const struct threaded_node before = *node;
     threaded_relax(heap);
@@ -179,7 +179,7 @@ static bool survives_relax(struct threaded_heap *heap, const struct threaded_nod
 static enum step move_block(struct threaded_heap *heap, const struct threaded_move *move)
 {
     struct threaded_node *node = move->node;
-    if (heap->race == RACE_MOVES_PINNED && !survives_relax(heap, node)) {
+    if (heap->race == RACE_MOVES_PINNED && !relax_and_recheck(heap, node)) {
         return STEP_AGAIN;
     }
     const uint64_t from = node->address;
@@ -193,7 +193,7 @@ static enum step move_block(struct threaded_heap *heap, const struct threaded_mo
     threaded_enter(heap, CALL_PLAIN);
     node->address = node->to_address = result == DEVICE_OK ? move->to_address : from;
     node->is_moving = false;
-    return finish(heap, result);
+    return finish_block(heap, result);
 }
 
 /* The highest program that may go. */
@@ -206,7 +206,7 @@ static enum step evict_one(struct threaded_heap *heap, const struct threaded_wan
     if (node == NULL) {
         return STEP_NONE;
     }
-    if (heap->race == RACE_EVICTS_BUSY && !survives_relax(heap, node)) {
+    if (heap->race == RACE_EVICTS_BUSY && !relax_and_recheck(heap, node)) {
         return STEP_AGAIN;
     }
     node->is_evicting = true;
@@ -218,7 +218,7 @@ static enum step evict_one(struct threaded_heap *heap, const struct threaded_wan
     if (result == DEVICE_OK) {
         threaded_evict(heap, node);
     }
-    return finish(heap, result);
+    return finish_block(heap, result);
 }
 
 /* --- the request --- */
@@ -226,9 +226,9 @@ static enum step evict_one(struct threaded_heap *heap, const struct threaded_wan
 /* One mitigation, in the documented order.  NONE is decided with the mutex in hand from the last
  * look at the device on, when nobody else is in the middle of one: so nothing fits at that instant,
  * whatever were awaited, copied and evicted. */
-static enum step mitigate(struct threaded_heap *heap, struct threaded_want *want)
+static enum step take_step(struct threaded_heap *heap, struct threaded_want *want)
 {
-    const enum step drained = drain(heap, want);
+    const enum step drained = drain_queue(heap, want);
     if (drained != STEP_NONE) {
         return drained;
     }
@@ -257,7 +257,7 @@ static bool has_room(struct threaded_heap *heap, const struct threaded_want *wan
 }
 
 /* What the request needs at this moment. */
-static void look(struct threaded_heap *heap, struct threaded_want *want)
+static void note_needs(struct threaded_heap *heap, struct threaded_want *want)
 {
     if (want->program != NULL) {
         threaded_await(heap, want->program);
@@ -276,11 +276,11 @@ enum target_result threaded_make_room(struct threaded_heap *heap, struct threade
                                       uint64_t *address)
 {
     for (;;) {
-        look(heap, want);
+        note_needs(heap, want);
         if (has_room(heap, want, address)) {
             return TARGET_OK;
         }
-        const enum step step = mitigate(heap, want);
+        const enum step step = take_step(heap, want);
         if (step != STEP_AGAIN) {
             return step == STEP_NONE ? TARGET_NO_MEMORY : TARGET_FAILED;
         }

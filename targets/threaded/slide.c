@@ -22,12 +22,12 @@ bool threaded_may_evict(const struct threaded_want *want, const struct threaded_
            threaded_is_idle(node);
 }
 
-static struct threaded_node *lowest_of(const struct threaded_heap *heap, const struct gap *gap)
+static struct threaded_node *find_lowest(const struct threaded_heap *heap, const struct gap *gap)
 {
     return gap->below != NULL ? gap->below->above : heap->lowest;
 }
 
-static struct threaded_node *highest_of(const struct threaded_heap *heap, const struct gap *gap)
+static struct threaded_node *find_highest(const struct threaded_heap *heap, const struct gap *gap)
 {
     return gap->above != NULL ? gap->above->below : heap->highest;
 }
@@ -40,7 +40,7 @@ static struct gap open_gap(const struct threaded_heap *heap, uint64_t floor_byte
     if (below != NULL && threaded_end(below) > floor_bytes) {
         gap.start = threaded_end(below);
     }
-    struct threaded_node *above = lowest_of(heap, &gap);
+    struct threaded_node *above = find_lowest(heap, &gap);
     while (above != NULL && (above->is_passed || is_movable(heap, above))) {
         above = above->above;
     }
@@ -56,7 +56,7 @@ static bool push_up(const struct threaded_heap *heap, const struct gap *gap)
     if (top < gap->start) {
         return false;
     }
-    for (struct threaded_node *node = highest_of(heap, gap); node != gap->below;
+    for (struct threaded_node *node = find_highest(heap, gap); node != gap->below;
          node = node->below) {
         if (node->is_passed) {
             continue;
@@ -78,7 +78,7 @@ static bool find_split(const struct threaded_heap *heap, const struct threaded_w
                        struct gap *gap)
 {
     uint64_t bottom = gap->start;
-    for (struct threaded_node *node = lowest_of(heap, gap);; node = node->above) {
+    for (struct threaded_node *node = find_lowest(heap, gap);; node = node->above) {
         if (node != gap->above && node->is_passed) {
             continue;
         }
@@ -129,8 +129,8 @@ bool threaded_fits(struct threaded_heap *heap, const struct threaded_want *want,
 
 /* Blocks that lie below the floor push those above them up, as far as need be; the highest of them
  * goes first.  False: there are none. */
-static bool next_above_floor(const struct threaded_heap *heap, uint64_t floor_bytes,
-                             struct threaded_move *move)
+static bool find_move_above_floor(const struct threaded_heap *heap, uint64_t floor_bytes,
+                                  struct threaded_move *move)
 {
     uint64_t bottom = floor_bytes;
     move->node = NULL;
@@ -144,11 +144,11 @@ static bool next_above_floor(const struct threaded_heap *heap, uint64_t floor_by
 
 /* Those that go up, the highest first; then those that go down, the lowest first: each finds its
  * place free. */
-static bool next_in_gap(const struct threaded_heap *heap, const struct gap *gap,
-                        struct threaded_move *move)
+static bool find_move_in_gap(const struct threaded_heap *heap, const struct gap *gap,
+                             struct threaded_move *move)
 {
     bool is_above = gap->split != gap->above;
-    for (struct threaded_node *node = highest_of(heap, gap); node != gap->below;
+    for (struct threaded_node *node = find_highest(heap, gap); node != gap->below;
          node = node->below) {
         *move = (struct threaded_move){node, is_above ? node->up_address : node->down_address};
         if (move->to_address > node->address) {
@@ -156,7 +156,7 @@ static bool next_in_gap(const struct threaded_heap *heap, const struct gap *gap,
         }
         is_above = is_above && node != gap->split;
     }
-    for (struct threaded_node *node = lowest_of(heap, gap); node != gap->split;
+    for (struct threaded_node *node = find_lowest(heap, gap); node != gap->split;
          node = node->above) {
         *move = (struct threaded_move){node, node->down_address};
         if (move->to_address < node->address) {
@@ -173,7 +173,8 @@ bool threaded_next_move(struct threaded_heap *heap, const struct threaded_want *
     if (!find_gap(heap, want, false, &gap)) {
         return false;
     }
-    return next_above_floor(heap, want->floor_bytes, move) || next_in_gap(heap, &gap, move);
+    return find_move_above_floor(heap, want->floor_bytes, move) ||
+           find_move_in_gap(heap, &gap, move);
 }
 
 bool threaded_next_upward(struct threaded_heap *heap, struct threaded_move *move)
