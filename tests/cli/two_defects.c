@@ -1,6 +1,6 @@
 #include "tests/cli/two_defects.h"
 
-#include "targets/plants/private/plant.h"
+#include "targets/plants/private/calls.h"
 
 #include <stdlib.h>
 

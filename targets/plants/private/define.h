@@ -4,7 +4,7 @@
 #ifndef TARGETS_PLANTS_PRIVATE_DEFINE_H
 #define TARGETS_PLANTS_PRIVATE_DEFINE_H
 
-#include "targets/plants/private/plant.h"
+#include "targets/plants/private/calls.h"
 
 /* open() is not told which target it opens, so each row has one of its own. */
 #define DEFINE_PLANT(noun, rule, text, ...)                                           \
@@ -33,14 +33,6 @@
 #define PLANT_OPTION_HELP                                                                                \
     "defrag=none|slide|repack\ngranule=N\norder=drain,defragment,evict\nprogram_evicts_program=yes|no\n" \
     "log_allocations_on_oom=yes|no\nmessage_code=yes|no\nsearch_nodes=N\n"
-
-#define PLANT_CALLS                                                                                \
-    .close = plant_call_close, .alloc = plant_call_alloc, .free = plant_call_free,                 \
-    .use = plant_call_use, .hold = plant_call_hold, .release = plant_call_release,                 \
-    .donate = plant_call_donate, .load = plant_call_load, .execute = plant_call_execute,           \
-    .unload = plant_call_unload, .defragment = plant_call_defragment, .locate = plant_call_locate, \
-    .stats = plant_call_stats, .retire = plant_call_retire, .report = plant_call_report,           \
-    .message = plant_call_message
 
 /* A file's own one is defined by now. */
 #ifndef PLANT_IN_answers

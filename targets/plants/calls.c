@@ -1,0 +1,317 @@
+/* What the harness calls: libhbm's own answers, or what the defect makes of them. */
+#include "targets/plants/private/calls.h"
+
+#include "harness/base/check.h"
+#include "targets/plants/private/wrapper.h"
+#include "targets/targets.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OPTION_COUNT_MAX = 64 };
+
+static struct plant *plant_of(struct target_instance *instance)
+{
+    return (struct plant *)instance;
+}
+
+/* Buffers are named by libhbm with even numbers, so programs can have the odd ones. */
+static uint64_t make_program_handle(const struct target_program *program)
+{
+    return program->id << 1 | 1;
+}
+
+/* --- life --- */
+
+static enum target_result open_inner(struct plant *plant, const struct target_setup *setup,
+                                     char *reason, size_t reason_bytes)
+{
+    struct target_option options[OPTION_COUNT_MAX + 1];
+    struct target_setup inner = *setup;
+    if (setup->option_count > OPTION_COUNT_MAX) {
+        (void)snprintf(reason, reason_bytes, "more than %d options", OPTION_COUNT_MAX);
+        return TARGET_INVALID;
+    }
+    for (uint32_t i = 0; i < setup->option_count; i++) {
+        options[i] = setup->options[i];
+    }
+    if (plant->defect->forced.key != NULL) {
+        options[inner.option_count++] = plant->defect->forced;
+    }
+    inner.options = options;
+    return target_hbm.open(&inner, &plant->bent, &plant->inner, &plant->contract, reason,
+                           reason_bytes);
+}
+
+enum target_result plant_call_open(const struct plant_defect *defect,
+                                   const struct target_setup *setup,
+                                   const struct device_services *device,
+                                   struct target_instance **out, struct target_contract *contract,
+                                   char *reason, size_t reason_bytes)
+{
+    struct plant *plant = calloc(1, sizeof *plant);
+    CHECK(plant != NULL);
+    plant->defect = defect;
+    plant->device = *device;
+    plant->bent = plant_make_services(plant);
+    plant->capacity_bytes = setup->capacity_bytes;
+    memcpy(plant->coordinate, setup->coordinate, sizeof plant->coordinate);
+    const enum target_result result = open_inner(plant, setup, reason, reason_bytes);
+    if (result != TARGET_OK) {
+        free(plant);
+        return result;
+    }
+    plant->contract.thread_safe = false;
+    if (defect->declare != NULL) {
+        defect->declare(plant, &plant->contract);
+    }
+    *contract = plant->contract;
+    *out = (struct target_instance *)plant;
+    return TARGET_OK;
+}
+
+void plant_call_close(struct target_instance *instance)
+{
+    struct plant *plant = plant_of(instance);
+    if (plant->defect->close != NULL) {
+        plant->defect->close(plant);
+    }
+    target_hbm.close(plant->inner);
+    free(plant->blocks);
+    free(plant->dying);
+    free(plant);
+}
+
+/* --- calls --- */
+
+static void begin_call(struct plant *plant, bool is_alloc)
+{
+    plant->message[0] = '\0';
+    plant->call = (struct plant_call){
+        .is_alloc = is_alloc,
+        .completed_before = plant->device.completed_count(plant->device.context)};
+}
+
+static enum target_result end_call(struct plant *plant, enum target_result result)
+{
+    plant->call.is_alloc = false;
+    plant->call.has_failed = result != TARGET_OK;
+    if (result != TARGET_OK && plant->defect->failed != NULL) {
+        plant->defect->failed(plant, result);
+    }
+    return result;
+}
+
+enum target_result plant_call_alloc(struct target_instance *instance,
+                                    const struct target_request *request,
+                                    struct target_block *block)
+{
+    struct plant *plant = plant_of(instance);
+    begin_call(plant, true);
+    const enum target_result result = plant->defect->alloc != NULL
+                                          ? plant->defect->alloc(plant, request, block)
+                                          : plant_inner_alloc(plant, request, block);
+    if (result == TARGET_OK) {
+        plant_add_block(plant, &(struct plant_block){.handle = block->handle});
+    }
+    return end_call(plant, result);
+}
+
+/* Where the block was and which events it waits for, as far as the wrapper knows. */
+static void note_free(struct plant *plant, uint64_t handle, uint64_t event)
+{
+    const struct plant_block *block = plant_find(plant, handle);
+    struct target_block at = {0};
+    if (!plant_inner_locate(plant, handle, &at)) {
+        return;
+    }
+    plant_add_dying(plant, &(struct plant_dying){at.address, at.size_bytes, event});
+    if (block != NULL && block->event != event) {
+        plant_add_dying(plant, &(struct plant_dying){at.address, at.size_bytes, block->event});
+    }
+}
+
+enum target_result plant_call_free(struct target_instance *instance, uint64_t handle,
+                                   uint64_t event)
+{
+    struct plant *plant = plant_of(instance);
+    begin_call(plant, false);
+    note_free(plant, handle, event);
+    const enum target_result result = plant->defect->free != NULL
+                                          ? plant->defect->free(plant, handle, event)
+                                          : plant_inner_free(plant, handle, event);
+    if (result == TARGET_OK) {
+        plant_remove_block(plant, handle);
+    }
+    return end_call(plant, result);
+}
+
+enum target_result plant_call_use(struct target_instance *instance, uint64_t handle, uint64_t event)
+{
+    struct plant *plant = plant_of(instance);
+    struct plant_block *block = plant_find(plant, handle);
+    begin_call(plant, false);
+    if (block != NULL) {
+        block->event = event;
+    }
+    return end_call(plant, plant->defect->use != NULL ? plant->defect->use(plant, handle, event)
+                                                      : plant_inner_use(plant, handle, event));
+}
+
+enum target_result plant_call_hold(struct target_instance *instance, uint64_t handle)
+{
+    struct plant *plant = plant_of(instance);
+    begin_call(plant, false);
+    return end_call(plant, plant->defect->hold != NULL ? plant->defect->hold(plant, handle)
+                                                       : plant_inner_hold(plant, handle));
+}
+
+enum target_result plant_call_release(struct target_instance *instance, uint64_t handle)
+{
+    struct plant *plant = plant_of(instance);
+    begin_call(plant, false);
+    return end_call(plant, plant->defect->release != NULL ? plant->defect->release(plant, handle)
+                                                          : plant_inner_release(plant, handle));
+}
+
+enum target_result plant_call_donate(struct target_instance *instance, uint64_t handle,
+                                     const struct target_request *request,
+                                     struct target_block *block)
+{
+    struct plant *plant = plant_of(instance);
+    begin_call(plant, false);
+    const enum target_result result = target_hbm.donate(plant->inner, handle, request, block);
+    struct plant_block *known = plant_find(plant, handle);
+    if (result == TARGET_OK && known != NULL) {
+        known->handle = block->handle;
+    }
+    return end_call(plant, result);
+}
+
+static void call_around_program(struct plant *plant, bool begins)
+{
+    if (plant->defect->around_program != NULL) {
+        plant->defect->around_program(plant, begins);
+    }
+}
+
+enum target_result plant_call_load(struct target_instance *instance,
+                                   const struct target_program *program, struct target_block *image)
+{
+    struct plant *plant = plant_of(instance);
+    begin_call(plant, false);
+    call_around_program(plant, true);
+    const enum target_result result = target_hbm.load(plant->inner, program, image);
+    call_around_program(plant, false);
+    if (result == TARGET_OK) {
+        const struct plant_block block = {.handle = make_program_handle(program),
+                                          .is_program = true,
+                                          .inner = image->handle,
+                                          .program = *program};
+        plant_add_block(plant, &block);
+        image->handle = block.handle;
+    }
+    return end_call(plant, result);
+}
+
+/* What the wrapper evicted comes back first; when it cannot be executed after all, it was never
+ * back. */
+static enum target_result execute_loaded(struct plant *plant, struct plant_block *program,
+                                         uint64_t event, struct target_block *image)
+{
+    const bool was_loaded = program->inner != 0;
+    if (!was_loaded) {
+        const enum target_result loaded = target_hbm.load(plant->inner, &program->program, image);
+        if (loaded != TARGET_OK) {
+            return loaded;
+        }
+        program->inner = image->handle;
+    }
+    const enum target_result result = target_hbm.execute(plant->inner, program->inner, event,
+                                                         image);
+    if (result != TARGET_OK && !was_loaded) {
+        (void)target_hbm.unload(plant->inner, program->inner);
+        program->inner = 0;
+    }
+    return result;
+}
+
+enum target_result plant_call_execute(struct target_instance *instance, uint64_t handle,
+                                      uint64_t event, struct target_block *image)
+{
+    struct plant *plant = plant_of(instance);
+    struct plant_block *program = plant_find(plant, handle);
+    CHECK(program != NULL);
+    begin_call(plant, false);
+    call_around_program(plant, true);
+    const enum target_result result = execute_loaded(plant, program, event, image);
+    call_around_program(plant, false);
+    if (result == TARGET_OK) {
+        program->overlaps = program->overlaps || plant_is_pending(plant, program->event);
+        program->event = event;
+        image->handle = handle;
+    }
+    return end_call(plant, result);
+}
+
+enum target_result plant_call_unload(struct target_instance *instance, uint64_t handle)
+{
+    struct plant *plant = plant_of(instance);
+    const uint64_t inner = plant_find_inner_handle(plant, handle);
+    begin_call(plant, false);
+    note_free(plant, handle, 0);
+    plant_remove_block(plant, handle);
+    return end_call(plant, inner == 0 ? TARGET_OK : target_hbm.unload(plant->inner, inner));
+}
+
+enum target_result plant_call_defragment(struct target_instance *instance)
+{
+    struct plant *plant = plant_of(instance);
+    begin_call(plant, false);
+    return end_call(plant, target_hbm.defragment(plant->inner));
+}
+
+enum target_result plant_call_retire(struct target_instance *instance, uint64_t address,
+                                     uint64_t size_bytes)
+{
+    struct plant *plant = plant_of(instance);
+    begin_call(plant, false);
+    return end_call(plant, target_hbm.retire(plant->inner, address, size_bytes));
+}
+
+enum target_result plant_call_locate(struct target_instance *instance, uint64_t handle,
+                                     struct target_block *block)
+{
+    struct plant *plant = plant_of(instance);
+    if (plant->defect->locate != NULL) {
+        return plant->defect->locate(plant, handle, block);
+    }
+    return plant_inner_locate(plant, handle, block) ? TARGET_OK : TARGET_INVALID;
+}
+
+void plant_call_stats(struct target_instance *instance, struct target_stats *stats)
+{
+    struct plant *plant = plant_of(instance);
+    target_hbm.stats(plant->inner, stats);
+    if (plant->defect->stats != NULL) {
+        plant->defect->stats(plant, stats);
+    }
+}
+
+void plant_call_report(struct target_instance *instance,
+                       void (*row)(void *context, const struct target_row *row), void *context)
+{
+    struct plant *plant = plant_of(instance);
+    if (plant->defect->report != NULL) {
+        plant->defect->report(plant, row, context);
+        return;
+    }
+    target_hbm.report(plant->inner, row, context);
+}
+
+const char *plant_call_message(struct target_instance *instance)
+{
+    struct plant *plant = plant_of(instance);
+    return plant->message[0] != '\0' ? plant->message : target_hbm.message(plant->inner);
+}

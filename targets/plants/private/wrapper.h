@@ -1,0 +1,19 @@
+/* What the files of the wrapper itself share; defects need none of it. */
+#ifndef TARGETS_PLANTS_PRIVATE_WRAPPER_H
+#define TARGETS_PLANTS_PRIVATE_WRAPPER_H
+
+#include "targets/plants/private/plant.h"
+
+/* The device as libhbm sees it; plant outlives it. */
+struct device_services plant_make_services(struct plant *plant);
+
+/* A block or program that the client can name from now on, and no more. */
+void plant_add_block(struct plant *plant, const struct plant_block *block);
+void plant_remove_block(struct plant *plant, uint64_t handle);
+/* A freed block, until its event is done. */
+void plant_add_dying(struct plant *plant, const struct plant_dying *dying);
+
+/* libhbm's name for what the client names; 0: libhbm does not know it. */
+uint64_t plant_find_inner_handle(struct plant *plant, uint64_t handle);
+
+#endif
