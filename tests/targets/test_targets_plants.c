@@ -335,27 +335,47 @@ static bool has_ground(const char *target)
     return is_found;
 }
 
-START_TEST(every_rule_has_a_plant_and_every_plant_a_ground)
+/* A race stands in a table of its own. */
+static const struct target *planted(const char *name)
 {
-    bool has_plant[RULE_COUNT] = {false};
+    for (size_t i = 0; races[i] != NULL; i++) {
+        if (strcmp(races[i]->name, name) == 0) {
+            return races[i];
+        }
+    }
+    return target_find(name);
+}
+
+START_TEST(every_rule_names_a_plant_that_breaks_it)
+{
+    for (unsigned i = RULE_NONE + 1; i < RULE_COUNT; i++) {
+        const struct rule_info *rule = rule_info((enum rule)i);
+        const struct target *plant = planted(rule->plant);
+        ck_assert_msg(plant != NULL, "%s: no target is called %s", rule->name, rule->plant);
+        ck_assert_msg(plant->breaks != NULL, "%s: %s is no plant", rule->name, rule->plant);
+        ck_assert_str_eq(plant->breaks, rule->name);
+        ck_assert_int_eq((int)rule_find(rule->name), (int)i);
+    }
+}
+END_TEST
+
+/* Those that end their process are run in tests/test_deaths.c, races in tests/test_races.c. */
+START_TEST(every_plant_breaks_a_rule_and_has_a_ground)
+{
     for (size_t i = 0; targets[i] != NULL; i++) {
         if (targets[i]->breaks == NULL) {
             continue;
         }
-        const enum rule rule = rule_find(targets[i]->breaks);
-        ck_assert_msg(rule != RULE_NONE, "%s: no rule is called %s", targets[i]->name,
-                      targets[i]->breaks);
-        has_plant[rule] = true;
+        ck_assert_msg(rule_find(targets[i]->breaks) != RULE_NONE, "%s: no rule is called %s",
+                      targets[i]->name, targets[i]->breaks);
         /* Those that end their process are run in tests/cli/test_deaths.c. */
         ck_assert_msg(is_deadly(targets[i]) || has_ground(targets[i]->name), "%s is run nowhere",
                       targets[i]->name);
     }
     /* Those that need lanes are run in tests/targets/test_races.c. */
     for (size_t i = 0; races[i] != NULL; i++) {
-        has_plant[rule_find(races[i]->breaks)] = true;
-    }
-    for (unsigned rule = RULE_NONE + 1; rule < RULE_COUNT; rule++) {
-        ck_assert_msg(has_plant[rule], "no plant breaks %s", rule_info((enum rule)rule)->name);
+        ck_assert_msg(rule_find(races[i]->breaks) != RULE_NONE, "%s: no rule is called %s",
+                      races[i]->name, races[i]->breaks);
     }
 }
 END_TEST
@@ -375,7 +395,8 @@ Suite *suite_of_targets_plants(void)
     TCase *plants = tcase_create("plants");
     suite_add_tcase(suite, plants);
     tcase_set_timeout(plants, 60);
-    tcase_add_test(plants, every_rule_has_a_plant_and_every_plant_a_ground);
+    tcase_add_test(plants, every_rule_names_a_plant_that_breaks_it);
+    tcase_add_test(plants, every_plant_breaks_a_rule_and_has_a_ground);
     tcase_add_loop_test(plants, a_plant_is_caught_by_the_rule_that_it_names, 0, GROUND_COUNT);
     tcase_add_loop_test(plants, the_reference_breaks_nothing_there, 0, scenario_count());
     tcase_add_loop_test(plants, a_costly_plant_is_caught_where_the_reference_is_not, 0,
