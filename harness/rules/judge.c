@@ -2,11 +2,11 @@
 
 #include "harness/base/align.h"
 #include "harness/base/check.h"
-#include "harness/rules/judge_host.h"
-#include "harness/rules/judge_moved.h"
 #include "harness/rules/judge_oom.h"
-#include "harness/rules/judge_said.h"
-#include "harness/rules/judge_spmd.h"
+#include "harness/rules/private/judge_host.h"
+#include "harness/rules/private/judge_moved.h"
+#include "harness/rules/private/judge_reported.h"
+#include "harness/rules/private/judge_spmd.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "harness/rules/judge_place.h"
+#include "harness/rules/private/judge_place.h"
 
 #include <inttypes.h>
 

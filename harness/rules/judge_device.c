@@ -1,5 +1,5 @@
 #include "harness/rules/judge_oom.h"
-#include "harness/rules/judge_place.h"
+#include "harness/rules/private/judge_place.h"
 
 #include <inttypes.h>
 

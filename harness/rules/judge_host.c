@@ -1,4 +1,4 @@
-#include "harness/rules/judge_host.h"
+#include "harness/rules/private/judge_host.h"
 
 #include "harness/device/host_memory.h"
 

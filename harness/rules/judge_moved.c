@@ -1,5 +1,5 @@
 #include "harness/base/check.h"
-#include "harness/rules/judge_place.h"
+#include "harness/rules/private/judge_place.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

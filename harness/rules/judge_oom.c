@@ -3,7 +3,7 @@
 #include "harness/base/align.h"
 #include "harness/base/check.h"
 #include "harness/oracle/exhaustive.h"
-#include "harness/rules/judge_said.h"
+#include "harness/rules/private/judge_reported.h"
 
 #include <inttypes.h>
 #include <stdio.h>

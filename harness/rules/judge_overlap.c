@@ -1,11 +1,11 @@
 #include "harness/rules/judge_overlap.h"
 
 #include "harness/base/check.h"
-#include "harness/rules/judge_host.h"
-#include "harness/rules/judge_moved.h"
-#include "harness/rules/judge_said.h"
-#include "harness/rules/overlap_effects.h"
-#include "harness/rules/overlap_oom.h"
+#include "harness/rules/private/judge_host.h"
+#include "harness/rules/private/judge_moved.h"
+#include "harness/rules/private/judge_reported.h"
+#include "harness/rules/private/overlap_effects.h"
+#include "harness/rules/private/overlap_oom.h"
 
 #include <inttypes.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "harness/rules/judge_place.h"
+#include "harness/rules/private/judge_place.h"
 
 bool judge_ended_handle(const struct call *call, uint32_t slot)
 {

@@ -1,4 +1,4 @@
-#include "harness/rules/judge_spmd.h"
+#include "harness/rules/private/judge_spmd.h"
 
 #include "harness/base/check.h"
 #include "harness/rules/judge_oom.h"

@@ -1,4 +1,4 @@
-#include "harness/rules/message.h"
+#include "harness/rules/private/message.h"
 
 #include "harness/base/size.h"
 

@@ -1,4 +1,4 @@
-#include "harness/rules/overlap_effects.h"
+#include "harness/rules/private/overlap_effects.h"
 
 #include <inttypes.h>
 

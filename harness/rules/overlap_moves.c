@@ -1,8 +1,8 @@
-#include "harness/rules/overlap_moves.h"
+#include "harness/rules/private/overlap_moves.h"
 
 #include "harness/base/array.h"
 #include "harness/call/clients.h"
-#include "harness/rules/judge_moved.h"
+#include "harness/rules/private/judge_moved.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "harness/rules/overlap_oom.h"
+#include "harness/rules/private/overlap_oom.h"
 
 #include "harness/base/array.h"
 #include "harness/rules/judge_oom.h"

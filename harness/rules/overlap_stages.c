@@ -1,4 +1,4 @@
-#include "harness/rules/overlap_stages.h"
+#include "harness/rules/private/overlap_stages.h"
 
 #include "harness/base/array.h"
 

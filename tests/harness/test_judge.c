@@ -1,7 +1,8 @@
 /* Each rule fires when it should and not on the legal neighbour: a scripted target answers what the
  * test says. */
 #include "harness/model/model.h"
-#include "harness/rules/message.h"
+#include "harness/model/model_update.h"
+#include "harness/rules/private/message.h"
 #include "harness/run/run.h"
 #include "tests/harness/scripted_target.h"
 #include "tests/helpers/suite.h"

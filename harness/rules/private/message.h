@@ -1,6 +1,6 @@
 /* The error text of an out-of-memory, held against the XLA:TPU grammar and the model's numbers. */
-#ifndef HARNESS_RULES_MESSAGE_H
-#define HARNESS_RULES_MESSAGE_H
+#ifndef HARNESS_RULES_PRIVATE_MESSAGE_H
+#define HARNESS_RULES_PRIVATE_MESSAGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* When calls that overlap take effect in the model: what takes memory as soon as its range is free
  * and nothing speaks against it, what gives memory back as late as the others' answers allow.  Only
  * judge_overlap.c includes it. */
-#ifndef HARNESS_RULES_OVERLAP_EFFECTS_H
-#define HARNESS_RULES_OVERLAP_EFFECTS_H
+#ifndef HARNESS_RULES_PRIVATE_OVERLAP_EFFECTS_H
+#define HARNESS_RULES_PRIVATE_OVERLAP_EFFECTS_H
 
-#include "harness/rules/overlap_pass.h"
+#include "harness/rules/private/overlap_pass.h"
 
 /* Something changed: whoever can take effect does.  False: a promise is broken, by the call
  * pass->current. */

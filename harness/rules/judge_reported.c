@@ -1,8 +1,8 @@
 /* What the target says about itself: counters, the allocations report, handles, error texts. */
-#include "harness/rules/judge_said.h"
+#include "harness/rules/private/judge_reported.h"
 
 #include "harness/base/check.h"
-#include "harness/rules/message.h"
+#include "harness/rules/private/message.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

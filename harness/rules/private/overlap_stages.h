@@ -1,8 +1,8 @@
 /* The stages that are taken out of blocks, or brought back, while calls overlap: which block each
  * holds, and whether that may have lost its place to something else.  Only what looks for places of
  * overlapping calls includes it. */
-#ifndef HARNESS_RULES_OVERLAP_STAGES_H
-#define HARNESS_RULES_OVERLAP_STAGES_H
+#ifndef HARNESS_RULES_PRIVATE_OVERLAP_STAGES_H
+#define HARNESS_RULES_PRIVATE_OVERLAP_STAGES_H
 
 #include "harness/rules/judge.h"
 

@@ -1,9 +1,9 @@
 /* Where a block is after an op, as far as the target and the log of the device can say.  Only
  * judge_moved.c and its parts, judge_device.c and judge_contents.c, include it. */
-#ifndef HARNESS_RULES_JUDGE_PLACE_H
-#define HARNESS_RULES_JUDGE_PLACE_H
+#ifndef HARNESS_RULES_PRIVATE_JUDGE_PLACE_H
+#define HARNESS_RULES_PRIVATE_JUDGE_PLACE_H
 
-#include "harness/rules/judge_moved.h"
+#include "harness/rules/private/judge_moved.h"
 
 enum place {
     PLACE_DEVICE, /* at an address */

@@ -1,7 +1,7 @@
 /* Holds what a target says about itself against the model.  Only judge.c and its parts include it.
  */
-#ifndef HARNESS_RULES_JUDGE_SAID_H
-#define HARNESS_RULES_JUDGE_SAID_H
+#ifndef HARNESS_RULES_PRIVATE_JUDGE_REPORTED_H
+#define HARNESS_RULES_PRIVATE_JUDGE_REPORTED_H
 
 #include "harness/rules/judge.h"
 
@@ -16,10 +16,10 @@ bool judge_report(struct judge *judge, const struct host *host);
 /* No two things share a handle.  Sorts them: once per report, because per op it would cost a set.
  */
 bool judge_handles(struct judge *judge, const struct host *host);
-/* The error text of the out-of-memory judge->oom follows the grammar, and its numbers are the
- * model's. */
 /* An answer FAILED says why, unless there was no host memory to say it with. */
 bool judge_failure_message(struct judge *judge, const struct host *host);
+/* The error text of the out-of-memory judge->oom follows the grammar, and its numbers are the
+ * model's. */
 bool judge_message(struct judge *judge, const struct host *host, const struct call *call);
 
 #endif

@@ -1,6 +1,6 @@
 /* Holds the answers of the hosts of an SPMD job against each other. */
-#ifndef HARNESS_RULES_JUDGE_SPMD_H
-#define HARNESS_RULES_JUDGE_SPMD_H
+#ifndef HARNESS_RULES_PRIVATE_JUDGE_SPMD_H
+#define HARNESS_RULES_PRIVATE_JUDGE_SPMD_H
 
 #include "harness/rules/judge.h"
 

@@ -1,6 +1,6 @@
 /* The rules about the target's memory on the host: where it writes, and how much it holds. */
-#ifndef HARNESS_RULES_JUDGE_HOST_H
-#define HARNESS_RULES_JUDGE_HOST_H
+#ifndef HARNESS_RULES_PRIVATE_JUDGE_HOST_H
+#define HARNESS_RULES_PRIVATE_JUDGE_HOST_H
 
 #include "harness/rules/judge.h"
 

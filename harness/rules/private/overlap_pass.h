@@ -1,12 +1,12 @@
 /* One pass over an overlap, as its parts share it: what is known of each call so far, and how far
  * the log was read. Only judge_overlap.c and its parts, overlap_effects.c and overlap_oom.c,
  * include it. */
-#ifndef HARNESS_RULES_OVERLAP_PASS_H
-#define HARNESS_RULES_OVERLAP_PASS_H
+#ifndef HARNESS_RULES_PRIVATE_OVERLAP_PASS_H
+#define HARNESS_RULES_PRIVATE_OVERLAP_PASS_H
 
 #include "harness/base/align.h"
 #include "harness/rules/overlap.h"
-#include "harness/rules/overlap_moves.h"
+#include "harness/rules/private/overlap_moves.h"
 
 /* A call as the pass knows it. */
 struct pending {

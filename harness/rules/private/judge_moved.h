@@ -1,7 +1,7 @@
 /* What the device calls of one op did to the model, and whether they might: completions, evictions,
  * moves and contents.  Only judge.c, its parts and those of judge_overlap.c include it. */
-#ifndef HARNESS_RULES_JUDGE_MOVED_H
-#define HARNESS_RULES_JUDGE_MOVED_H
+#ifndef HARNESS_RULES_PRIVATE_JUDGE_MOVED_H
+#define HARNESS_RULES_PRIVATE_JUDGE_MOVED_H
 
 #include "harness/rules/judge.h"
 

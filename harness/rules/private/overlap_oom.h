@@ -1,9 +1,9 @@
 /* Out-of-memories of calls that overlap: each is held against every instant between its call and
  * its return, and one at which nothing fitted excuses it.  Only judge_overlap.c includes it. */
-#ifndef HARNESS_RULES_OVERLAP_OOM_H
-#define HARNESS_RULES_OVERLAP_OOM_H
+#ifndef HARNESS_RULES_PRIVATE_OVERLAP_OOM_H
+#define HARNESS_RULES_PRIVATE_OVERLAP_OOM_H
 
-#include "harness/rules/overlap_pass.h"
+#include "harness/rules/private/overlap_pass.h"
 
 /* Something changed: every out-of-memory under way that is not excused yet is held against what is
  * now.  Each costs one search, or two where calls under way may have had effects that leave less
