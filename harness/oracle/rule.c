@@ -5,10 +5,15 @@
 #include <string.h>
 
 static const struct rule_info rules[RULE_COUNT] = {
-    [RULE_NONE] = {"none", "no promise is broken", NULL},
-#define RULE(enumerator, name, promise, plant) [RULE_##enumerator] = {#name, promise, plant},
+    [RULE_NONE] = {"none", "no promise is broken", "", NULL},
+#define JUDGE(function) #function
+#define ROAD(name) name
+#define RULE(enumerator, name, promise, judge, plant) \
+    [RULE_##enumerator] = {#name, promise, judge, plant},
 #include "harness/oracle/rule_list.h"
 #undef RULE
+#undef ROAD
+#undef JUDGE
 };
 
 const struct rule_info *rule_info(enum rule rule)

@@ -5,7 +5,7 @@
 
 enum rule {
     RULE_NONE = 0,
-#define RULE(enumerator, name, promise, plant) RULE_##enumerator,
+#define RULE(enumerator, name, promise, judge, plant) RULE_##enumerator,
 #include "harness/oracle/rule_list.h"
 #undef RULE
     RULE_COUNT
@@ -14,6 +14,7 @@ enum rule {
 struct rule_info {
     const char *name;    /* as in JSON and in a plant's `breaks` */
     const char *summary; /* the promise, in one sentence */
+    const char *judge;   /* the function that judges it, or the road on which it is judged */
     const char *plant;   /* a target that breaks it; NULL for RULE_NONE */
 };
 const struct rule_info *rule_info(enum rule rule);

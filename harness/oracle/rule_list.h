@@ -1,98 +1,135 @@
-/* The rules, one row each, for includers that define RULE(enumerator, name, promise, plant) and
- * undefine it afterwards: every table over rules is made from this list.
+/* The rules, one row each, for includers that define RULE(enumerator, name, promise, judge, plant)
+ * and undefine it afterwards: every table over rules is made from this list.
  *
- * The order is that of enum rule, of `hbmstress list rules` and of the totals by rule.  `promise`
- * is printed to users; `plant` is a target (targets/plants.c, targets/races.c) that breaks exactly
- * this rule. */
+ * The order is that of enum rule, of `hbmstress list rules` and of the totals by rule.
+ * `promise`: printed to users.
+ * `judge`: who judges the rule.  JUDGE(function): that function of harness/rules/rules_*.c, for a
+ *     call alone and for calls that overlap.  ROAD(name): what a call did does not decide it.
+ *     oracle_judge is in harness/oracle/oracle.c, again_breaks, which runs the list once more, in
+ *     harness/trial/again.c, death_rule, for the process that awaits the trial's, in cli/death.c;
+ *     the scheduler of explore/ ends the run, and harness/lanes/lanes.c names the rule.
+ *     A hang is also seen on the last two roads, host memory by again_breaks, too; what open()
+ *     answers under a sweep (status, message, host memory) in harness/sweep/sweep.c.
+ * `plant`: a target (targets/plants.c, targets/races.c) that breaks exactly this rule. */
 /* clang-format off */
 RULE(PREMATURE, premature,
      "an out-of-memory fires only when nothing fits after every mitigation",
+     ROAD("oracle_judge"),
      "plant_premature_undrained")
 RULE(OVERLAP, overlap,
      "blocks are disjoint from each other and from the stack",
+     JUDGE(rules_judge_overlap),
      "plant_overlap")
 RULE(OUTSIDE, outside,
      "blocks lie inside the device",
+     JUDGE(rules_judge_outside),
      "plant_outside")
 RULE(MISALIGNED, misaligned,
      "addresses are multiples of the granule and of the asked alignment",
+     JUDGE(rules_judge_misaligned),
      "plant_misaligned")
 RULE(TOO_SMALL, too_small,
      "a block is at least as large as the request",
+     JUDGE(rules_judge_too_small),
      "plant_too_small")
 RULE(CONTENTS, contents,
      "contents survive every move",
+     JUDGE(rules_judge_contents),
      "plant_contents")
 RULE(REUSED_EARLY, reused_early,
      "the memory of a queued free is not used again before its events are done",
+     JUDGE(rules_judge_reused_early),
      "plant_reused_early")
 RULE(HELD_MOVED, held_moved,
      "held and dying blocks and busy programs never move",
+     JUDGE(rules_judge_held_moved),
      "plant_held_moved")
 RULE(MOVED_UNASKED, moved_unasked,
      "blocks move only by copies and only as the contract allows",
+     JUDGE(rules_judge_moved_unasked),
      "plant_moved_unasked")
 RULE(BUSY_EVICTED, busy_evicted,
      "busy programs are never evicted",
+     JUDGE(rules_judge_eviction),
      "plant_busy_evicted")
 RULE(WRONG_EVICTION, wrong_eviction,
      "only loaded programs are evicted, and only by requests that may",
+     JUDGE(rules_judge_eviction),
      "plant_wrong_eviction")
 RULE(FAILED_CHANGED, failed_changed,
      "a failed call leaves the blocks as they were",
+     JUDGE(rules_judge_failed_changed),
      "plant_failed_changed")
 RULE(COUNTERS, counters,
      "the target's counters equal the model's",
+     JUDGE(rules_judge_counters),
      "plant_counters")
 RULE(MESSAGE, message,
      "an error's text follows the grammar and its numbers are right",
+     JUDGE(rules_judge_message),
      "plant_message")
 RULE(REPORT, report,
      "the allocations report lists each block once and its sums agree",
+     JUDGE(rules_judge_report),
      "plant_report")
 RULE(STATUS, status,
      "each call returns the result that its request deserves",
+     JUDGE(rules_judge_status),
      "plant_status")
 RULE(HANDLE, handle,
      "handles are not 0 and name one thing each",
+     JUDGE(rules_judge_handle),
      "plant_handle")
 RULE(HANG, hang,
      "every call returns after a bounded number of device calls",
+     JUDGE(rules_judge_hang),
      "plant_hang")
 RULE(NOT_COALESCED, not_coalesced,
      "after the last free there is one hole of the whole heap",
+     JUDGE(rules_judge_not_coalesced),
      "plant_not_coalesced")
 RULE(HOST_MEMORY, host_memory,
      "host memory stays in proportion, and is back where it began after close",
+     JUDGE(rules_judge_host_memory),
      "plant_host_memory")
 RULE(SPMD, spmd,
      "the same request gets the same answer on every host",
+     JUDGE(rules_judge_spmd),
      "plant_spmd")
 RULE(REPLAY, replay,
      "the same ops give the same observations again",
+     ROAD("again_breaks"),
      "plant_replay")
 RULE(REGRET, regret,
      "no more requests than allowed cost needless moves or evictions (--regret-max)",
+     JUDGE(rules_judge_regret),
      "plant_regret_evicts_first")
 RULE(OVERRUN, overrun,
      "the target writes only into host memory that it was given, and gives back only that",
+     JUDGE(rules_judge_overrun),
      "plant_overrun")
 RULE(CRASH, crash,
      "no call takes the process with it",
+     ROAD("death_rule"),
      "plant_crash_segv")
 RULE(DEADLOCK, deadlock,
      "lanes never await each other for ever",
+     ROAD("scheduler"),
      "race_lock_order")
 RULE(LIVELOCK, livelock,
      "lanes that go on get calls done",
+     ROAD("scheduler"),
      "race_spins")
 RULE(LOST_WAKEUP, lost_wakeup,
      "nobody waits for a condition that holds already, with nobody left to wake it",
+     ROAD("scheduler"),
      "race_signal")
 RULE(RACE, race,
      "plain accesses of two lanes to the same memory are ordered, if one of them writes",
+     ROAD("scheduler"),
      "race_peek_unlocked")
 RULE(MISUSE, misuse,
      "locks are given back by who holds them, and not destroyed while in use",
+     ROAD("scheduler"),
      "race_unlocks_twice")
 /* clang-format on */

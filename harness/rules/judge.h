@@ -1,5 +1,5 @@
-/* Holds what was observed against what was promised: takes the device calls and the answer of one
- * op into the model and names the first broken rule. */
+/* The state of judging one run: what is held against the promises of rule_list.h, and where the
+ * verdict goes. */
 #ifndef HARNESS_RULES_JUDGE_H
 #define HARNESS_RULES_JUDGE_H
 
@@ -13,7 +13,7 @@
 #include "harness/oracle/regret.h"
 #include "harness/oracle/verdict.h"
 
-/* What the sums of a host's state say of a request: see judge_spmd.c. */
+/* What the sums of a host's state say of a request: see rules_spmd.c. */
 enum judge_sums { JUDGE_SUMS_DO_NOT_DECIDE = 0, JUDGE_SUMS_FIT, JUDGE_SUMS_DO_NOT_FIT };
 
 /* One round of an OP_SPMD group. */
@@ -57,6 +57,7 @@ struct judge {
     uint64_t oom_count;      /* judged so far */
     uint64_t nodes_max;
     uint64_t absorbed_count;    /* completed events that the models know */
+    enum rule asked;            /* the rule that is being judged */
     struct verdict *verdict;    /* of the op under way */
     const char *message;        /* its error text, taken right after the call; "" = none */
     struct judge_group *groups; /* by op.group; NULL until a first OP_SPMD */
@@ -68,26 +69,5 @@ void judge_init(struct judge *judge);
 void judge_deinit(struct judge *judge);
 /* Forgets everything that a run gave it; the memory that it works with is kept for another run. */
 void judge_reset(struct judge *judge);
-
-/* After driver_call.  Brings the models up to date, checks every rule, judges an OOM; sets
- * *judge->verdict. */
-void judge_call(struct judge *judge, struct host *host, const struct call *call);
-/* Parts of it, for calls that overlap: takes an answer OK into the model; whether the result is one
- * that the request can get. */
-bool judge_take_success(struct judge *judge, struct host *host, const struct call *call);
-bool judge_status(struct judge *judge, const struct host *host, const struct call *call);
-/* Takes in events that completed outside of a call (other hosts' included). */
-void judge_absorb_all(struct judge *judge);
-/* After everything was freed, before close: one hole of the whole heap. */
-void judge_empty_heap(struct judge *judge, struct host *host);
-/* After close: the host memory of the target. */
-void judge_closed(struct judge *judge, struct host *host);
-
-/* Breaks RULE_REGRET for the regret of the last op, the count-th one. */
-void judge_regret(struct judge *judge, uint64_t count);
-
-/* Sets a broken rule unless one is set; returns false always, for `return broken(…)`. */
-bool judge_broken(struct judge *judge, enum rule rule, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -1,6 +1,6 @@
-#include "harness/rules/private/judge_place.h"
+#include "harness/rules/private/judge_contents.h"
 
-#include <inttypes.h>
+#include "harness/rules/private/rules.h"
 
 /* --- what became free --- */
 
@@ -41,27 +41,11 @@ bool judge_has_contents(const struct host *host, uint32_t slot)
     return device_holds(host->device, block->address, block->requested_bytes, slot);
 }
 
-bool judge_keeps_contents(struct judge *judge, const struct host *host, uint32_t slot)
-{
-    const struct block *block = model_block(host->model, slot);
-    return judge_has_contents(host, slot) ||
-           judge_broken(judge, RULE_CONTENTS,
-                        "block %" PRIu32 " at 0x%" PRIx64 " lost its contents", block->op,
-                        block->address);
-}
-
 bool judge_lost(struct judge *judge, const struct host *host, uint32_t slot)
 {
-    const struct block *block = model_block(host->model, slot);
-    if (!block->is_absent && judge_has_contents(host, slot)) {
-        return judge_broken(judge, RULE_MOVED_UNASKED,
-                            "block %" PRIu32 " was at 0x%" PRIx64
-                            " and has no address now, but host memory does not hold it",
-                            block->op, block->address);
-    }
-    return judge_broken(
-        judge, RULE_CONTENTS,
-        "block %" PRIu32 " has no address, and host memory does not hold its contents", block->op);
+    const struct evidence evidence = {
+        .judge = judge, .host = host, .sight = SIGHT_LOST, .slot = slot};
+    return rule_judge(RULE_MOVED_UNASKED, &evidence) && rule_judge(RULE_CONTENTS, &evidence);
 }
 
 /* --- every block --- */
@@ -71,10 +55,12 @@ static bool all_have_contents(struct judge *judge, const struct host *host)
 {
     struct span_cursor cursor;
     struct span span;
+    struct evidence evidence = {.judge = judge, .host = host, .sight = SIGHT_PLACE};
     const struct span_map *map = model_map(host->model);
     for (bool found = span_map_first(map, &cursor); found; found = span_map_next(map, &cursor)) {
         span_map_get(map, &cursor, &span);
-        if (!judge_keeps_contents(judge, host, (uint32_t)span.owner)) {
+        evidence.slot = (uint32_t)span.owner;
+        if (!rule_judge(RULE_CONTENTS, &evidence)) {
             return false;
         }
     }

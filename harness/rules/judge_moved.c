@@ -1,38 +1,25 @@
+#include "harness/rules/private/judge_moved.h"
+
 #include "harness/base/check.h"
+#include "harness/rules/private/judge_contents.h"
 #include "harness/rules/private/judge_place.h"
+#include "harness/rules/private/rules.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-
-/* The block is at another address than before; how: what is wrong with that, to follow the two. */
-static bool went(struct judge *judge, enum rule rule, const struct block *block, uint64_t address,
-                 const char *how)
-{
-    return judge_broken(judge, rule, "block %" PRIu32 " went from 0x%" PRIx64 " to 0x%" PRIx64 "%s",
-                        block->op, block->address, address, how);
-}
 
 /* --- nothing was moved --- */
 
 bool judge_touched(struct judge *judge, const struct host *host, const struct call *call)
 {
-    const struct block *block = model_block(host->model, call->slot);
-    uint64_t address = 0;
-    const enum place place = judge_find_place(judge, host, call, call->slot, &address);
+    struct evidence evidence = {
+        .judge = judge, .host = host, .call = call, .sight = SIGHT_TOUCH, .slot = call->slot};
+    const enum place place = judge_find_place(judge, host, call, call->slot, &evidence.address);
     if (place == PLACE_NONE) {
         return judge_lost(judge, host, call->slot);
     }
-    if ((place == PLACE_HOST) != block->is_absent) {
-        return judge_broken(judge, RULE_MOVED_UNASKED, "block %" PRIu32 " went %s host memory",
-                            block->op, block->is_absent ? "from" : "to");
-    }
-    if (block->is_absent) {
-        return true;
-    }
-    if (address != block->address) {
-        return went(judge, RULE_MOVED_UNASKED, block, address, "");
-    }
-    return judge_keeps_contents(judge, host, call->slot);
+    evidence.is_in_host_memory = place == PLACE_HOST;
+    return rule_judge(RULE_MOVED_UNASKED, &evidence) &&
+           (evidence.is_in_host_memory || rule_judge(RULE_CONTENTS, &evidence));
 }
 
 /* --- each change of place --- */
@@ -50,80 +37,62 @@ struct placing {
     size_t stranded_count;
 };
 
-static bool check_place(const struct placing *placing, const struct block *block, uint64_t address)
-{
-    struct judge *judge = placing->judge;
-    const struct model *model = placing->host->model;
-    if (address > model_capacity_bytes(model) ||
-        block->size_bytes > model_capacity_bytes(model) - address) {
-        return judge_broken(judge, RULE_OUTSIDE, "block %" PRIu32 " moved to 0x%" PRIx64, block->op,
-                            address);
-    }
-    if (address % block->align_bytes != 0) {
-        return judge_broken(judge, RULE_MISALIGNED, "block %" PRIu32 " moved to 0x%" PRIx64,
-                            block->op, address);
-    }
-    if (address < model_reserved_bytes(model)) {
-        return judge_broken(judge, RULE_OVERLAP,
-                            "block %" PRIu32 " moved to 0x%" PRIx64
-                            ", into the stack, which ends at 0x%" PRIx64,
-                            block->op, address, model_reserved_bytes(model));
-    }
-    return true;
-}
-
-/* What the op freed may have been moved before that, unless it was in use. */
-static bool check_movable(const struct placing *placing, uint32_t slot)
+static struct evidence seen_block(const struct placing *placing, uint32_t slot, enum sight sight)
 {
     const struct block *block = model_block(placing->host->model, slot);
-    const bool may_move = judge_ended_handle(placing->call, slot)
-                              ? block->hold_count == 0 && block->use_count == 0
-                              : block_is_movable(block);
-    return may_move || judge_broken(placing->judge, RULE_HELD_MOVED,
-                                    "block %" PRIu32 " moved though it has %" PRIu32
-                                    " holds and %" PRIu32 " uses",
-                                    block->op, block->hold_count, block->use_count);
+    return (struct evidence){.judge = placing->judge,
+                             .host = placing->host,
+                             .call = placing->call,
+                             .sight = sight,
+                             .slot = slot,
+                             .size_bytes = block->size_bytes,
+                             .align_bytes = block->align_bytes,
+                             .has_moved = placing->moved,
+                             .has_ended = judge_ended_handle(placing->call, slot)};
 }
 
-static bool check_move(const struct placing *placing, uint32_t slot, uint64_t address)
+static bool check_place(const struct evidence *place)
 {
-    struct judge *judge = placing->judge;
-    const struct block *block = model_block(placing->host->model, slot);
-    if (address == block->address) {
+    return rule_judge(RULE_OUTSIDE, place) && rule_judge(RULE_MISALIGNED, place) &&
+           rule_judge(RULE_OVERLAP, place);
+}
+
+static bool check_move(const struct evidence *place)
+{
+    /* Where calls overlapped, each move was held against its own instant. */
+    return rule_judge(RULE_FAILED_CHANGED, place) && rule_judge(RULE_MOVED_UNASKED, place) &&
+           (place->judge->is_overlapping || rule_judge(RULE_HELD_MOVED, place)) &&
+           check_place(place);
+}
+
+/* The block is at address, and its lower neighbour (0 = it has none) at below_address. */
+static bool check_address(const struct placing *placing, uint32_t slot, uint64_t address,
+                          uint64_t below_address)
+{
+    const bool has_moved = address != model_block(placing->host->model, slot)->address;
+    if (!has_moved && address >= below_address) {
         return true;
     }
-    if (!placing->moved && placing->call->result != TARGET_OK) {
-        return went(judge, RULE_FAILED_CHANGED, block, address, " in a call that failed");
+    struct evidence place = seen_block(placing, slot, SIGHT_PLACE);
+    place.address = address;
+    place.below_address = below_address;
+    if (has_moved && !check_move(&place)) {
+        return false;
     }
-    if (!placing->moved || placing->host->contract.defrag == DEFRAG_NONE) {
-        return went(judge, RULE_MOVED_UNASKED, block, address, "");
-    }
-    /* Where calls overlapped, each move was held against its own instant. */
-    return (judge->is_overlapping || check_movable(placing, slot)) &&
-           check_place(placing, block, address);
+    place.sight = SIGHT_NEIGHBOUR;
+    return rule_judge(RULE_MOVED_UNASKED, &place);
 }
 
-/* Only a device that refuses may leave a block in host memory, and only where blocks change places.
- */
 static bool check_stranding(const struct placing *placing, uint32_t slot)
 {
-    const struct host *host = placing->host;
-    const struct block *block = model_block(host->model, slot);
-    if (host->contract.defrag != DEFRAG_REPACK || device_faults_fired(host->device) == 0) {
-        return judge_broken(placing->judge, RULE_MOVED_UNASKED,
-                            "block %" PRIu32 " was left in host memory, though %s", block->op,
-                            host->contract.defrag != DEFRAG_REPACK
-                                ? "the contract has no block change places"
-                                : "no call was refused");
-    }
-    return check_movable(placing, slot);
+    const struct evidence stranded = seen_block(placing, slot, SIGHT_STRANDED);
+    return rule_judge(RULE_MOVED_UNASKED, &stranded) && rule_judge(RULE_HELD_MOVED, &stranded);
 }
 
 /* Where a block that has a range is now. */
 static bool place_block(struct placing *placing, uint32_t slot)
 {
     const struct host *host = placing->host;
-    const struct block *block = model_block(host->model, slot);
     uint64_t *address = &placing->addresses[placing->count];
     switch (judge_find_place(placing->judge, host, placing->call, slot, address)) {
     case PLACE_HOST:
@@ -134,40 +103,29 @@ static bool place_block(struct placing *placing, uint32_t slot)
     default:
         break;
     }
-    const uint64_t *below = placing->count > 0 ? address - 1 : NULL;
+    const uint64_t below_address = placing->count > 0 ? *(address - 1) : 0;
     placing->count++;
-    placing->has_changes = placing->has_changes || *address != block->address;
-    if (!check_move(placing, slot, *address)) {
-        return false;
-    }
-    return host->contract.defrag != DEFRAG_SLIDE || below == NULL || *address >= *below ||
-           went(placing->judge, RULE_MOVED_UNASKED, block, *address, ", past its lower neighbour");
+    placing->has_changes = placing->has_changes ||
+                           *address != model_block(host->model, slot)->address;
+    return check_address(placing, slot, *address, below_address);
 }
 
 /* An absent block: back at an address, or still in host memory. */
 static bool place_absent(const struct placing *placing, uint32_t slot)
 {
     struct host *host = placing->host;
-    const struct block *block = model_block(host->model, slot);
-    uint64_t address = 0;
-    uint32_t other = SLOT_NONE;
-    const enum place place = judge_find_place(placing->judge, host, placing->call, slot, &address);
+    struct evidence back = seen_block(placing, slot, SIGHT_RETURN);
+    const enum place place = judge_find_place(placing->judge, host, placing->call, slot,
+                                              &back.address);
     if (place != PLACE_DEVICE) {
         return place == PLACE_HOST || judge_lost(placing->judge, host, slot);
     }
-    if (!placing->moved) {
-        return judge_broken(placing->judge, RULE_MOVED_UNASKED,
-                            "block %" PRIu32 " came back from host memory to 0x%" PRIx64
-                            ", but nothing was copied",
-                            block->op, address);
-    }
-    if (!check_place(placing, block, address)) {
+    if (!rule_judge(RULE_MOVED_UNASKED, &back) || !check_place(&back)) {
         return false;
     }
-    return model_return(host->model, slot, address, &other) ||
-           judge_broken(placing->judge, RULE_OVERLAP,
-                        "block %" PRIu32 " came back from host memory onto block %" PRIu32,
-                        block->op, model_block(host->model, other)->op);
+    back.sight = SIGHT_RETAKEN;
+    return model_return(host->model, slot, back.address, &back.other) ||
+           rule_judge(RULE_OVERLAP, &back);
 }
 
 /* All blocks that have a range. */
@@ -196,9 +154,8 @@ static bool place_all(struct placing *placing)
     }
     uint32_t slot = 0;
     if (placing->has_changes && !model_relocate(model, placing->addresses, &slot)) {
-        return judge_broken(placing->judge, RULE_OVERLAP,
-                            "block %" PRIu32 " was moved onto another block",
-                            model_block(model, slot)->op);
+        const struct evidence taken = seen_block(placing, slot, SIGHT_TAKEN);
+        return rule_judge(RULE_OVERLAP, &taken);
     }
     /* From the last on: one that returns changes the places of those behind it. */
     for (size_t i = model_absent_count(model); i-- > 0;) {

@@ -1,7 +1,10 @@
 #include "harness/rules/judge_overlap.h"
 
 #include "harness/base/check.h"
+#include "harness/rules/private/judge_answer.h"
+#include "harness/rules/private/judge_contents.h"
 #include "harness/rules/private/judge_host.h"
+#include "harness/rules/private/judge_log.h"
 #include "harness/rules/private/judge_moved.h"
 #include "harness/rules/private/judge_reported.h"
 #include "harness/rules/private/overlap_effects.h"
@@ -42,15 +45,13 @@ static bool complete_until(struct pass *pass, uint64_t completed_count)
     return true;
 }
 
+/* Whether a call under way on the host may evict. */
 static bool may_evict(const struct pass *pass, const struct host *host)
 {
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
-        const uint8_t kind = call_at(pass, i)->call.op.kind;
-        const bool may = kind == OP_ALLOC || kind == OP_OUTPUT ? host->contract.evicts
-                         : kind == OP_LOAD || kind == OP_EXECUTE
-                             ? host->contract.program_evicts_program
-                             : false;
-        if (pass->pending[i].is_under_way && call_at(pass, i)->host == host && may) {
+        const struct overlap_call *over = call_at(pass, i);
+        if (pass->pending[i].is_under_way && over->host == host &&
+            judge_may_evict(host, &over->call.op)) {
             return true;
         }
     }
@@ -59,21 +60,10 @@ static bool may_evict(const struct pass *pass, const struct host *host)
 
 static bool evict(struct pass *pass, struct host *host, const struct device_call *unload)
 {
-    const uint64_t op = unload->from - 1;
-    const uint32_t slot = op < OP_NONE ? model_slot_of_op(host->model, (uint32_t)op) : SLOT_NONE;
-    const struct block *program = slot == SLOT_NONE ? NULL : model_block(host->model, slot);
-    if (program == NULL || program->kind != BLOCK_PROGRAM || program->state != BLOCK_LIVE ||
-        !may_evict(pass, host)) {
-        return judge_broken(
-            pass->judge, RULE_WRONG_EVICTION,
-            "evicted program %" PRIu64 ", which is not loaded, or for no call that may", op);
+    if (!judge_eviction(pass->judge, host, unload, may_evict(pass, host))) {
+        return false;
     }
-    if (program->use_count > 0) {
-        return judge_broken(pass->judge, RULE_BUSY_EVICTED,
-                            "evicted program %" PRIu64 " with %" PRIu32 " unfinished executions",
-                            op, program->use_count);
-    }
-    model_evict(host->model, slot);
+    model_evict(host->model, judge_unloaded_slot(host, unload));
     judge_clear_gone(host);
     return true;
 }
@@ -184,17 +174,6 @@ static bool finish_call(struct pass *pass, uint32_t number)
 
 /* --- the end --- */
 
-static bool look_at_device(struct judge *judge, const struct host *host)
-{
-    if (device_hung(host->device)) {
-        return judge_broken(judge, RULE_HANG, "the calls went on polling, or making device calls");
-    }
-    if (device_left_range(host->device)) {
-        return judge_broken(judge, RULE_OUTSIDE, "a copy left the device");
-    }
-    return true;
-}
-
 static bool look_at_blocks(struct pass *pass, struct host *host)
 {
     const struct call looking = {.op = op_make(OP_REPORT), .slot = SLOT_NONE};
@@ -230,7 +209,7 @@ static bool look_at_hosts(struct pass *pass)
 {
     for (uint32_t i = 0; i < pass->judge->host_count; i++) {
         struct host *host = &pass->judge->hosts[i];
-        if (!look_at_device(pass->judge, host) || !look_at_blocks(pass, host) ||
+        if (!judge_bounds(pass->judge, host) || !look_at_blocks(pass, host) ||
             !look_at_counters(pass, host)) {
             return false;
         }

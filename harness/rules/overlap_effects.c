@@ -1,6 +1,7 @@
 #include "harness/rules/private/overlap_effects.h"
 
-#include <inttypes.h>
+#include "harness/rules/private/judge_answer.h"
+#include "harness/rules/private/rules.h"
 
 static bool is_granted(const struct call *call)
 {
@@ -70,16 +71,16 @@ static bool take_effect(struct pass *pass, uint32_t number)
 {
     struct overlap_call *over = call_at(pass, number);
     struct call *call = &over->call;
-    const struct op_kind_info *info = op_kind_info(call->op.kind);
     pass->pending[number].is_done = true;
     if (!is_granted(call)) {
         return true;
     }
     call->slot = slot_named(over->host, call);
-    if (info->has_block && call->slot == SLOT_NONE) {
-        return judge_broken(pass->judge, RULE_STATUS,
-                            "%s returned OK for block %" PRIu32 ", which was gone", info->name,
-                            call->op.ref);
+    if (op_kind_info(call->op.kind)->has_block && call->slot == SLOT_NONE) {
+        return rule_judge(RULE_STATUS, &(const struct evidence){.judge = pass->judge,
+                                                                .host = over->host,
+                                                                .call = call,
+                                                                .sight = SIGHT_GONE});
     }
     if (call->op.kind == OP_TOUCH || call->op.kind == OP_REPORT || call->op.kind == OP_DEFRAGMENT) {
         return true; /* it is looked at when no call is under way */

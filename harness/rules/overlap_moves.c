@@ -2,9 +2,10 @@
 
 #include "harness/base/array.h"
 #include "harness/call/clients.h"
-#include "harness/rules/private/judge_moved.h"
+#include "harness/rules/private/judge_contents.h"
+#include "harness/rules/private/judge_log.h"
+#include "harness/rules/private/rules.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
 void overlap_moves_deinit(struct overlap_moves *moves)
@@ -139,29 +140,6 @@ static void make_room(const struct overlap_moves *moves, struct host *host,
     }
 }
 
-static bool check_target(const struct overlap_moves *moves, struct judge *judge,
-                         const struct host *host, const struct device_call *made)
-{
-    struct span span;
-    for (uint64_t at = made->to;
-         span_map_intersects(model_map(host->model), at, made->to + made->bytes, &span);
-         at = span.end) {
-        const struct block *block = model_block(host->model, (uint32_t)span.owner);
-        if (block->kind == BLOCK_RETIRED) {
-            return judge_broken(judge, RULE_CONTENTS,
-                                "a copy to 0x%" PRIx64 " lies on memory that went bad", made->to);
-        }
-        if (block->state == BLOCK_DYING &&
-            !overlap_stages_may_hold_alone(&moves->stages, host, (uint32_t)span.owner)) {
-            return judge_broken(judge, RULE_REUSED_EARLY,
-                                "a copy to 0x%" PRIx64 " overwrites block %" PRIu32
-                                ", whose events are not done",
-                                made->to, block->op);
-        }
-    }
-    return true;
-}
-
 /* What is being judged, and the device call that is taken in. */
 struct taking {
     const struct overlap_moves *moves;
@@ -202,16 +180,18 @@ static bool is_move(const struct taking *taking, uint32_t slot, uint64_t *to)
 
 static bool move(const struct taking *taking, uint32_t slot, uint64_t to)
 {
-    struct judge *judge = taking->judge;
     struct host *host = taking->host;
     const struct block *block = model_block(host->model, slot);
+    const struct evidence evidence = {.judge = taking->judge,
+                                      .host = host,
+                                      .made = taking->made,
+                                      .sight = SIGHT_MOVE,
+                                      .slot = slot,
+                                      .address = to,
+                                      .may_be_absent = had_no_place(taking)};
     uint32_t other = SLOT_NONE;
-    if (block->use_count > 0 ||
-        ((block->hold_count > 0 || block->state != BLOCK_LIVE) && !had_no_place(taking))) {
-        return judge_broken(judge, RULE_HELD_MOVED,
-                            "block %" PRIu32 " was moved to 0x%" PRIx64 " while it had %" PRIu32
-                            " holds and %" PRIu32 " uses",
-                            block->op, to, block->hold_count, block->use_count);
+    if (!rule_judge(RULE_HELD_MOVED, &evidence)) {
+        return false;
     }
     if (!block->is_absent) {
         model_strand(host->model, slot);
@@ -272,6 +252,6 @@ bool overlap_moves_take(struct overlap_moves *moves, struct judge *judge, struct
     if (made->kind == DEVICE_CALL_STAGE_IN && !is_young(moves, host, made->owner)) {
         overlap_stages_take_in(&moves->stages, host, made);
     }
-    return check_target(moves, judge, host, made) &&
+    return judge_written(judge, host, made, &moves->stages) &&
            (made->kind == DEVICE_CALL_STAGE_IN ? take_stage_in(&taking) : take_copy(&taking));
 }

@@ -2,7 +2,7 @@
 
 #include "harness/base/align.h"
 #include "harness/device/timeline.h"
-#include "harness/rules/judge_oom.h"
+#include "harness/rules/judge_request.h"
 
 /* The bit of a probe, or nothing. */
 static uint64_t bit_if(bool is_hit, enum probe probe)

@@ -5,6 +5,11 @@
 #include "harness/call/progress.h"
 #include "harness/device/timeline.h"
 #include "harness/model/model_update.h"
+#include "harness/oracle/certificate.h"
+#include "harness/rules/judge_call.h"
+#include "harness/rules/judge_completions.h"
+#include "harness/run/growth.h"
+#include "harness/run/probe_watch.h"
 #include "harness/run/run_state.h"
 
 #include <string.h>

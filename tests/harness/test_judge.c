@@ -3,11 +3,13 @@
 #include "harness/model/model.h"
 #include "harness/model/model_update.h"
 #include "harness/rules/private/message.h"
+#include "harness/rules/private/rules.h"
 #include "harness/run/run.h"
 #include "tests/harness/scripted_target.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -946,6 +948,47 @@ START_TEST(messages_follow_the_grammar_to_the_letter)
 }
 END_TEST
 
+/* --- rows --- */
+
+START_TEST(rules_of_one_judge_share_it_and_the_first_broken_one_stays)
+{
+    struct verdict verdict = {.kind = VERDICT_NONE};
+    struct judge judge = {.verdict = &verdict, .asked = RULE_WRONG_EVICTION};
+    const struct evidence evidence = {.judge = &judge};
+    ck_assert(!evidence_break(&evidence, RULE_BUSY_EVICTED, "program %d", 3));
+    ck_assert(!evidence_break(&evidence, RULE_WRONG_EVICTION, "later"));
+    ck_assert_int_eq(verdict.kind, VERDICT_BROKEN);
+    ck_assert_int_eq(verdict.rule, RULE_BUSY_EVICTED);
+    ck_assert_str_eq(verdict.reason, "program 3");
+}
+END_TEST
+
+/* Ends the process, for the row names another judge. */
+START_TEST(a_rule_is_broken_by_the_judge_of_its_row_alone)
+{
+    struct verdict verdict = {.kind = VERDICT_NONE};
+    struct judge judge = {.verdict = &verdict, .asked = RULE_OVERLAP};
+    (void)evidence_break(&(const struct evidence){.judge = &judge}, RULE_OUTSIDE, "elsewhere");
+}
+END_TEST
+
+START_TEST(a_call_alone_and_calls_that_overlap_have_one_judge_of_evictions)
+{
+    static const char *const reasons[] = {
+        "evicted program 7, which is not loaded",
+        "evicted program 7, which is not loaded, or for no call that may"};
+    for (int overlapping = 0; overlapping < 2; overlapping++) {
+        struct verdict verdict = {.kind = VERDICT_NONE};
+        struct judge judge = {.verdict = &verdict, .is_overlapping = overlapping != 0};
+        const struct evidence evidence = {
+            .judge = &judge, .op = 7, .slot = SLOT_NONE, .may_evict = true};
+        ck_assert(!rule_judge(RULE_WRONG_EVICTION, &evidence));
+        ck_assert_int_eq(verdict.rule, RULE_WRONG_EVICTION);
+        ck_assert_str_eq(verdict.reason, reasons[overlapping]);
+    }
+}
+END_TEST
+
 Suite *suite_of_judge(void)
 {
     Suite *suite = suite_create("judge");
@@ -976,6 +1019,9 @@ Suite *suite_of_judge(void)
     tcase_add_test(tests, a_target_that_cannot_have_queued_frees_cannot_promise_to_drain_them);
     tcase_add_test(tests, a_run_ends_well_whatever_is_left);
     tcase_add_test(tests, messages_follow_the_grammar_to_the_letter);
+    tcase_add_test(tests, rules_of_one_judge_share_it_and_the_first_broken_one_stays);
+    tcase_add_test_raise_signal(tests, a_rule_is_broken_by_the_judge_of_its_row_alone, SIGABRT);
+    tcase_add_test(tests, a_call_alone_and_calls_that_overlap_have_one_judge_of_evictions);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,9 +1,8 @@
-/* Where a block is after an op, as far as the target and the log of the device can say.  Only
- * judge_moved.c and its parts, judge_device.c and judge_contents.c, include it. */
+/* Where a block is after an op, as far as the target and the log of the device can say. */
 #ifndef HARNESS_RULES_PRIVATE_JUDGE_PLACE_H
 #define HARNESS_RULES_PRIVATE_JUDGE_PLACE_H
 
-#include "harness/rules/private/judge_moved.h"
+#include "harness/rules/judge.h"
 
 enum place {
     PLACE_DEVICE, /* at an address */
@@ -17,10 +16,5 @@ enum place judge_find_place(const struct judge *judge, const struct host *host,
 
 /* The op took the handle of the block that it names. */
 bool judge_ended_handle(const struct call *call, uint32_t slot);
-
-/* The block is nowhere, or without its contents: breaks the rule that says so. */
-bool judge_lost(struct judge *judge, const struct host *host, uint32_t slot);
-/* The block is at its address: breaks a rule unless its contents are there, too. */
-bool judge_keeps_contents(struct judge *judge, const struct host *host, uint32_t slot);
 
 #endif

@@ -1,5 +1,4 @@
-/* Holds what a target says about itself against the model.  Only judge.c and its parts include it.
- */
+/* Asks the target about itself and holds that against the model. */
 #ifndef HARNESS_RULES_PRIVATE_JUDGE_REPORTED_H
 #define HARNESS_RULES_PRIVATE_JUDGE_REPORTED_H
 
@@ -11,15 +10,7 @@
  * blocks. */
 bool judge_counters(struct judge *judge, const struct host *host, const struct target_stats *stats,
                     bool with_holes);
-/* The allocations report names each block once, largest first. */
+/* The allocations report names each block once, largest first, and no two things share a handle. */
 bool judge_report(struct judge *judge, const struct host *host);
-/* No two things share a handle.  Sorts them: once per report, because per op it would cost a set.
- */
-bool judge_handles(struct judge *judge, const struct host *host);
-/* An answer FAILED says why, unless there was no host memory to say it with. */
-bool judge_failure_message(struct judge *judge, const struct host *host);
-/* The error text of the out-of-memory judge->oom follows the grammar, and its numbers are the
- * model's. */
-bool judge_message(struct judge *judge, const struct host *host, const struct call *call);
 
 #endif

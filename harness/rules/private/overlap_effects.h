@@ -1,6 +1,5 @@
 /* When calls that overlap take effect in the model: what takes memory as soon as its range is free
- * and nothing speaks against it, what gives memory back as late as the others' answers allow.  Only
- * judge_overlap.c includes it. */
+ * and nothing speaks against it, what gives memory back as late as the others' answers allow. */
 #ifndef HARNESS_RULES_PRIVATE_OVERLAP_EFFECTS_H
 #define HARNESS_RULES_PRIVATE_OVERLAP_EFFECTS_H
 

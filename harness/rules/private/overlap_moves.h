@@ -1,9 +1,10 @@
 /* Where blocks are while calls overlap.  A copy alone does not say that its block moved: the target
  * may have thought better of it.  Afterwards it says where each block is, and the copies that lead
- * there are the moves.  Only the judgement on overlaps includes it. */
+ * there are the moves. */
 #ifndef HARNESS_RULES_PRIVATE_OVERLAP_MOVES_H
 #define HARNESS_RULES_PRIVATE_OVERLAP_MOVES_H
 
+#include "harness/rules/judge.h"
 #include "harness/rules/private/overlap_stages.h"
 
 struct young {

@@ -1,5 +1,5 @@
 /* Out-of-memories of calls that overlap: each is held against every instant between its call and
- * its return, and one at which nothing fitted excuses it.  Only judge_overlap.c includes it. */
+ * its return, and one at which nothing fitted excuses it. */
 #ifndef HARNESS_RULES_PRIVATE_OVERLAP_OOM_H
 #define HARNESS_RULES_PRIVATE_OVERLAP_OOM_H
 

@@ -1,6 +1,5 @@
 /* One pass over an overlap, as its parts share it: what is known of each call so far, and how far
- * the log was read. Only judge_overlap.c and its parts, overlap_effects.c and overlap_oom.c,
- * include it. */
+ * the log was read. */
 #ifndef HARNESS_RULES_PRIVATE_OVERLAP_PASS_H
 #define HARNESS_RULES_PRIVATE_OVERLAP_PASS_H
 

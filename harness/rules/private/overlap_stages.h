@@ -1,10 +1,9 @@
 /* The stages that are taken out of blocks, or brought back, while calls overlap: which block each
- * holds, and whether that may have lost its place to something else.  Only what looks for places of
- * overlapping calls includes it. */
+ * holds, and whether that may have lost its place to something else. */
 #ifndef HARNESS_RULES_PRIVATE_OVERLAP_STAGES_H
 #define HARNESS_RULES_PRIVATE_OVERLAP_STAGES_H
 
-#include "harness/rules/judge.h"
+#include "harness/call/driver.h"
 
 /* What a stage that was taken out holds, if a block was there. */
 struct staged {

@@ -1,7 +1,7 @@
-#include "harness/rules/private/judge_spmd.h"
-
+/* Holds the answers of the hosts of an SPMD job against each other. */
 #include "harness/base/check.h"
-#include "harness/rules/judge_oom.h"
+#include "harness/rules/judge_request.h"
+#include "harness/rules/private/rules.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -91,8 +91,13 @@ static bool begins_a_round(const struct judge *judge, const struct judge_group *
            !is_same_request;
 }
 
-bool judge_spmd(struct judge *judge, const struct host *host, const struct call *call)
+/* The call is of no OP_SPMD group, or got the answer of each host of the same round whose state was
+ * as good. */
+bool rules_judge_spmd(const struct evidence *evidence)
 {
+    struct judge *judge = evidence->judge;
+    const struct host *host = evidence->host;
+    const struct call *call = evidence->call;
     const struct op *op = &call->op;
     if ((op->flags & OP_SPMD) == 0 || judge->hosts_differ) {
         return true;
@@ -111,7 +116,7 @@ bool judge_spmd(struct judge *judge, const struct host *host, const struct call 
     group->hosts_seen |= (uint64_t)1 << host->index;
     return sums == JUDGE_SUMS_DO_NOT_DECIDE || sums != group->sums ||
            group->result == (uint8_t)call->result ||
-           judge_broken(judge, RULE_SPMD,
-                        "host %u got another answer than op %" PRIu32 " of the same request",
-                        host->index, group->first_op);
+           evidence_break(evidence, RULE_SPMD,
+                          "host %u got another answer than op %" PRIu32 " of the same request",
+                          host->index, group->first_op);
 }

@@ -1,0 +1,220 @@
+#include "harness/rules/private/judge_answer.h"
+
+#include "harness/base/align.h"
+#include "harness/rules/judge_request.h"
+#include "harness/rules/private/judge_contents.h"
+#include "harness/rules/private/judge_moved.h"
+#include "harness/rules/private/rules.h"
+
+/* What the call was answered, for a request of asked_bytes at a multiple of align_bytes. */
+static struct evidence seen_answer(struct judge *judge, const struct host *host,
+                                   const struct call *call, uint64_t asked_bytes,
+                                   uint64_t align_bytes)
+{
+    return (struct evidence){.judge = judge,
+                             .host = host,
+                             .call = call,
+                             .sight = SIGHT_ANSWER,
+                             .slot = call->slot,
+                             .address = call->block.address,
+                             .size_bytes = call->block.size_bytes,
+                             .asked_bytes = asked_bytes,
+                             .align_bytes = align_bytes};
+}
+
+static bool check_new_block(const struct evidence *answer)
+{
+    return rule_judge(RULE_HANDLE, answer) && rule_judge(RULE_TOO_SMALL, answer) &&
+           rule_judge(RULE_OUTSIDE, answer) && rule_judge(RULE_MISALIGNED, answer) &&
+           rule_judge(RULE_OVERLAP, answer);
+}
+
+/* The model has no room for the answer: the block in the slot is there.  Returns false. */
+static bool check_clash(struct evidence answer, uint32_t slot)
+{
+    answer.sight = SIGHT_CLASH;
+    answer.other = slot;
+    return rule_judge(RULE_REUSED_EARLY, &answer) && rule_judge(RULE_OVERLAP, &answer);
+}
+
+/* A new block's contents are written where it is when no call is under way: until then it may be
+ * moved. */
+static void stamp_new(const struct judge *judge, const struct host *host, uint32_t slot)
+{
+    if (!judge->is_overlapping) {
+        judge_stamp(host, slot);
+    }
+}
+
+/* The stack of the program can be reserved.  A walk over the blocks: only where there is a stack to
+ * ask about. */
+static bool check_loaded_stack(struct evidence answer, uint64_t stack_bytes)
+{
+    struct judge *judge = answer.judge;
+    if (stack_bytes == 0 || judge->is_overlapping) {
+        return true;
+    }
+    oom_take(&judge->reservable, answer.host->model, &(struct oom_request){.own_op = OP_NONE}, 0);
+    answer.sight = SIGHT_STACK;
+    answer.size_bytes = stack_bytes;
+    answer.reservable_bytes = oom_reservable(&judge->reservable).high_bytes;
+    return rule_judge(RULE_STATUS, &answer);
+}
+
+static bool take_block(struct judge *judge, struct host *host, const struct call *call)
+{
+    const struct op *op = &call->op;
+    const uint64_t align = judge_align_bytes(host, op);
+    const struct evidence answer = seen_answer(judge, host, call, op->size_bytes, align);
+    if (!check_new_block(&answer)) {
+        return false;
+    }
+    const enum block_kind kind = op->kind == OP_LOAD     ? BLOCK_PROGRAM
+                                 : op->kind == OP_OUTPUT ? BLOCK_OUTPUT
+                                                         : BLOCK_BUFFER;
+    const uint64_t granule = host->contract.granule_bytes;
+    const struct model_new what = {
+        .requested_bytes = op->size_bytes,
+        .align_bytes = align,
+        .stack_bytes = op->kind == OP_LOAD ? align_up(op->stack_bytes, granule) : 0,
+        .stack_requested_bytes = op->kind == OP_LOAD ? op->stack_bytes : 0,
+        .kind = kind,
+        .tag = op->tag,
+    };
+    uint32_t slot = SLOT_NONE;
+    uint32_t other = SLOT_NONE;
+    if (!model_add(host->model, &what, &call->block, &slot, &other)) {
+        return check_clash(answer, other);
+    }
+    if (!check_loaded_stack(answer, what.stack_bytes)) {
+        return false;
+    }
+    model_reserve_briefly(host->model, what.stack_bytes);
+    stamp_new(judge, host, slot);
+    return true;
+}
+
+static bool take_donation(struct judge *judge, struct host *host, const struct call *call)
+{
+    struct evidence donation = seen_answer(judge, host, call, 0, 1);
+    donation.sight = SIGHT_DONATION;
+    if (!rule_judge(RULE_HANDLE, &donation) || !rule_judge(RULE_MOVED_UNASKED, &donation)) {
+        return false;
+    }
+    /* The new buffer asked for no alignment of its own. */
+    const struct model_new what = {.requested_bytes = call->op.size_bytes,
+                                   .align_bytes = host->contract.granule_bytes,
+                                   .kind = BLOCK_OUTPUT,
+                                   .tag = call->op.tag};
+    device_scrub(host->device,
+                 call->slot); /* a stage of it that was left holds the input, not the output */
+    stamp_new(judge, host, model_donate(host->model, call->slot, &what, &call->block));
+    return true;
+}
+
+/* The range is a block from now on; the driver has seen that it was free. */
+static bool take_retirement(struct judge *judge, struct host *host, const struct call *call)
+{
+    const struct model_new what = {.requested_bytes = call->op.size_bytes,
+                                   .align_bytes = host->contract.granule_bytes,
+                                   .kind = BLOCK_RETIRED};
+    uint32_t slot = SLOT_NONE;
+    uint32_t other = SLOT_NONE;
+    if (!model_add(host->model, &what, &call->block, &slot, &other)) {
+        return check_clash(seen_answer(judge, host, call, 0, 1), other);
+    }
+    judge_stamp(host, slot);
+    judge->hosts_differ = true;
+    return true;
+}
+
+/* The image of the program that is executed: new where it was evicted, else where it was.  Where
+ * calls overlap, others may have moved it since. */
+static bool take_image(struct judge *judge, struct host *host, const struct call *call)
+{
+    const struct block *program = model_block(host->model, call->slot);
+    struct evidence answer = seen_answer(judge, host, call, program->requested_bytes,
+                                         program->align_bytes);
+    if (program->state != BLOCK_GONE) {
+        answer.sight = SIGHT_IMAGE;
+        return judge->is_overlapping ||
+               (rule_judge(RULE_MOVED_UNASKED, &answer) && rule_judge(RULE_CONTENTS, &answer));
+    }
+    uint32_t other = SLOT_NONE;
+    if (!check_new_block(&answer)) {
+        return false;
+    }
+    if (!model_reload(host->model, call->slot, &call->block, &other)) {
+        return check_clash(answer, other);
+    }
+    stamp_new(judge, host, call->slot);
+    return true;
+}
+
+/* The program runs: its image is there, its stack is reserved. */
+static bool take_execution(struct judge *judge, struct host *host, const struct call *call)
+{
+    const struct evidence stack = {
+        .judge = judge, .host = host, .call = call, .sight = SIGHT_STACK, .slot = call->slot};
+    if (!take_image(judge, host, call)) {
+        return false;
+    }
+    /* An execution of no duration is over already; its reservation was made all the same. */
+    model_reserve_briefly(host->model, model_block(host->model, call->slot)->stack_bytes);
+    model_use(host->model, call->slot, call->event);
+    return rule_judge(RULE_OVERLAP, &stack);
+}
+
+bool judge_take_success(struct judge *judge, struct host *host, const struct call *call)
+{
+    const struct evidence needed = {
+        .judge = judge, .host = host, .call = call, .sight = SIGHT_ABSENT, .slot = call->slot};
+    if (!judge->is_overlapping && !rule_judge(RULE_STATUS, &needed)) {
+        return false;
+    }
+    switch ((enum op_kind)call->op.kind) {
+    case OP_ALLOC:
+    case OP_OUTPUT:
+    case OP_LOAD:
+        return take_block(judge, host, call);
+    case OP_DONATE:
+        return take_donation(judge, host, call);
+    case OP_FREE:
+    case OP_FREE_AFTER:
+    case OP_UNLOAD:
+        model_free(host->model, call->slot, call->event);
+        /* A deferred free whose event is done already is not in the way of anything: the target is
+         * told. */
+        if (call->is_deferred) {
+            judge_free_deferred(host);
+        }
+        judge_clear_gone(host);
+        return true;
+    case OP_USE:
+        model_use(host->model, call->slot, call->event);
+        return true;
+    case OP_HOLD:
+        model_hold(host->model, call->slot);
+        return true;
+    case OP_RELEASE:
+        model_release(host->model, call->slot);
+        judge_free_deferred(host);
+        return true;
+    case OP_EXECUTE:
+        return take_execution(judge, host, call);
+    case OP_TOUCH:
+        return judge_touched(judge, host, call);
+    case OP_RETIRE:
+        return take_retirement(judge, host, call);
+    default:
+        return true;
+    }
+}
+
+bool judge_status(struct judge *judge, const struct host *host, const struct call *call)
+{
+    const struct evidence answer = {
+        .judge = judge, .host = host, .call = call, .sight = SIGHT_ANSWER, .slot = call->slot};
+    return rule_judge(RULE_STATUS, &answer) &&
+           (call->result != TARGET_FAILED || rule_judge(RULE_MESSAGE, &answer));
+}

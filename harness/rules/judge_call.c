@@ -1,0 +1,98 @@
+#include "harness/rules/judge_call.h"
+
+#include "harness/base/check.h"
+#include "harness/rules/judge_completions.h"
+#include "harness/rules/private/judge_answer.h"
+#include "harness/rules/private/judge_contents.h"
+#include "harness/rules/private/judge_device.h"
+#include "harness/rules/private/judge_host.h"
+#include "harness/rules/private/judge_moved.h"
+#include "harness/rules/private/judge_oom.h"
+#include "harness/rules/private/judge_reported.h"
+#include "harness/rules/private/rules.h"
+
+/* What ends with the op is ended first: nobody may be asked about it any more, and others may have
+ * taken its place. */
+static bool ends_a_block(const struct call *call)
+{
+    const uint8_t kind = call->op.kind;
+    return call->result == TARGET_OK &&
+           (kind == OP_FREE || kind == OP_FREE_AFTER || kind == OP_UNLOAD || kind == OP_RELEASE);
+}
+
+static bool judge_answer(struct judge *judge, struct host *host, const struct call *call)
+{
+    bool moved = false;
+    if (!judge_device_calls(judge, host, call, &moved) || !judge_host_memory(judge, host) ||
+        !judge_status(judge, host, call)) {
+        return false;
+    }
+    const bool failed = call->result != TARGET_OK;
+    const bool ends = ends_a_block(call);
+    if (ends && !judge_take_success(judge, host, call)) {
+        return false;
+    }
+    if ((moved || failed || call->op.kind == OP_REPORT) &&
+        !judge_places(judge, host, call, moved)) {
+        return false;
+    }
+    if ((moved || call->op.kind == OP_REPORT) && !judge_contents(judge, host)) {
+        return false;
+    }
+    if (!failed && !ends && !judge_take_success(judge, host, call)) {
+        return false;
+    }
+    return (call->result != TARGET_NO_MEMORY || judge_no_memory(judge, host, call)) &&
+           rule_judge(RULE_SPMD,
+                      &(const struct evidence){.judge = judge, .host = host, .call = call});
+}
+
+static bool had_fault(const struct host *host)
+{
+    return device_faults_fired(host->device) != 0 || device_faults_struck(host->device) != 0;
+}
+
+static void check_polls(struct judge *judge, const struct host *host)
+{
+    (void)rule_judge(RULE_HANG,
+                     &(const struct evidence){.judge = judge, .host = host, .sight = SIGHT_LATER});
+}
+
+void judge_call(struct judge *judge, struct host *host, const struct call *call)
+{
+    judge->spent = (struct regret_spent){0};
+    judge->regret = (struct regret){0};
+    judge->is_spending = judge->has_second_opinion = false;
+    judge->hosts_differ = judge->hosts_differ || had_fault(host);
+    if (!judge_answer(judge, host, call)) {
+        return;
+    }
+    judge_look_back(judge, host, call);
+    judge_absorb_all(judge);
+    const bool in_full = call->op.kind == OP_REPORT || call->result == TARGET_NO_MEMORY;
+    struct target_stats stats = {0};
+    host->target->stats(host->instance, &stats);
+    if (judge_counters(judge, host, &stats, in_full) && call->op.kind == OP_REPORT) {
+        (void)judge_report(judge, host);
+    }
+    check_polls(judge, host);
+}
+
+void judge_empty_heap(struct judge *judge, struct host *host)
+{
+    struct target_stats stats = {0};
+    host->target->stats(host->instance, &stats);
+    CHECK(model_in_use_bytes(host->model) == model_retired_bytes(host->model));
+    judge_counters(judge, host, &stats, true);
+}
+
+void judge_closed(struct judge *judge, struct host *host)
+{
+    check_polls(judge, host);
+    judge_host_closed(judge, host);
+}
+
+void judge_regret(struct judge *judge, uint64_t count)
+{
+    (void)rule_judge(RULE_REGRET, &(const struct evidence){.judge = judge, .count = count});
+}

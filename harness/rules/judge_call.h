@@ -1,0 +1,19 @@
+/* Holds what was observed against what was promised, for a call that met no other one: takes the
+ * device calls and the answer of one op into the model and names the first broken rule. */
+#ifndef HARNESS_RULES_JUDGE_CALL_H
+#define HARNESS_RULES_JUDGE_CALL_H
+
+#include "harness/rules/judge.h"
+
+/* After driver_call.  Brings the models up to date, checks every rule, judges an OOM; sets
+ * *judge->verdict. */
+void judge_call(struct judge *judge, struct host *host, const struct call *call);
+/* After everything was freed, before close: one hole of the whole heap. */
+void judge_empty_heap(struct judge *judge, struct host *host);
+/* After close: the host memory of the target. */
+void judge_closed(struct judge *judge, struct host *host);
+
+/* Breaks RULE_REGRET for the regret of the last op, the count-th one. */
+void judge_regret(struct judge *judge, uint64_t count);
+
+#endif

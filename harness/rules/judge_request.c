@@ -1,0 +1,37 @@
+#include "harness/rules/judge_request.h"
+
+#include "harness/base/align.h"
+
+uint64_t judge_align_bytes(const struct host *host, const struct op *op)
+{
+    const uint64_t align = (uint64_t)1 << op->align_log2;
+    return align > host->contract.granule_bytes ? align : host->contract.granule_bytes;
+}
+
+bool judge_is_request(const struct op *op)
+{
+    return op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD ||
+           op->kind == OP_EXECUTE;
+}
+
+struct oom_request judge_request(const struct host *host, const struct call *call)
+{
+    const struct op *op = &call->op;
+    const uint64_t granule = host->contract.granule_bytes;
+    struct oom_request request = {
+        .class = op->kind == OP_ALLOC || op->kind == OP_OUTPUT ? REQUEST_BUFFER : REQUEST_PROGRAM,
+        .size_bytes = op->size_bytes,
+        .align_bytes = judge_align_bytes(host, op),
+        .own_op = OP_NONE,
+    };
+    if (op->kind == OP_LOAD) {
+        /* Above 2^63 it was invalid already: the sum cannot overflow. */
+        request.stack_bytes = align_up(op->stack_bytes, granule);
+    } else if (op->kind == OP_EXECUTE) {
+        const struct block *program = model_block(host->model, call->slot);
+        request.size_bytes = program->state == BLOCK_GONE ? program->requested_bytes : 0;
+        request.stack_bytes = program->stack_bytes;
+        request.own_op = program->op;
+    }
+    return request;
+}

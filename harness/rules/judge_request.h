@@ -1,0 +1,14 @@
+/* The request of a call, as the oracle takes it. */
+#ifndef HARNESS_RULES_JUDGE_REQUEST_H
+#define HARNESS_RULES_JUDGE_REQUEST_H
+
+#include "harness/call/driver.h"
+#include "harness/oracle/oom.h"
+
+bool judge_is_request(const struct op *op);
+/* The alignment that the op asks for, at least the granule. */
+uint64_t judge_align_bytes(const struct host *host, const struct op *op);
+/* The request of the call as the model stands now. */
+struct oom_request judge_request(const struct host *host, const struct call *call);
+
+#endif

@@ -1,0 +1,71 @@
+/* What a rule is judged on.  The road of a call alone (judge_*.c) and that of calls that overlap
+ * (overlap_*.c, judge_overlap.c) both fill it, and both ask the one function that the rule's row
+ * names (harness/oracle/rule_list.h). */
+#ifndef HARNESS_RULES_PRIVATE_EVIDENCE_H
+#define HARNESS_RULES_PRIVATE_EVIDENCE_H
+
+#include "harness/rules/judge.h"
+
+/* What was looked at, for rules that are judged at more than one moment. */
+enum sight {
+    SIGHT_ANSWER,    /* what the call was answered: its result, its handle, its range */
+    SIGHT_CLASH,     /* the range of the answer is that of `other` */
+    SIGHT_DONATION,  /* the answer to a donation of the block */
+    SIGHT_IMAGE,     /* the answer to an execution of the block, whose image was there */
+    SIGHT_STACK,     /* the stack of a program that was loaded or executed */
+    SIGHT_ABSENT,    /* the block that the call needs may be in host memory alone */
+    SIGHT_GONE,      /* the block that the call names is gone */
+    SIGHT_COPY,      /* a copy or stage, `made`, that reads or writes where the block is */
+    SIGHT_MOVE,      /* a copy or stage that is known to have moved the block to `address` */
+    SIGHT_PLACE,     /* after the op the block is at `address` */
+    SIGHT_NEIGHBOUR, /* the same, and its lower neighbour is at `below_address` */
+    SIGHT_TAKEN,     /* the same, and another block is there */
+    SIGHT_TOUCH,     /* where a block is that nothing was to move */
+    SIGHT_STRANDED,  /* after the op the block is in host memory alone */
+    SIGHT_RETURN,    /* a block that was there is at `address` again */
+    SIGHT_RETAKEN,   /* the same, and `other` is there */
+    SIGHT_LOST,      /* the block has no address, and host memory does not hold it */
+    SIGHT_DEVICE,    /* what the device noticed during the call */
+    SIGHT_LATER,     /* what it noticed after it */
+    SIGHT_REPORT,    /* everything that the target can be asked about */
+    SIGHT_CLOSE      /* the target is closed */
+};
+
+/* A rule reads the fields that its sights need; the others may be zero. */
+struct evidence {
+    struct judge *judge;              /* its verdict is set when the rule is broken */
+    const struct host *host;          /* where */
+    const struct call *call;          /* that is judged, or was under way */
+    const struct device_call *made;   /* by the call */
+    const struct target_stats *stats; /* what the target says of itself */
+    enum sight sight;
+    uint32_t slot;  /* of the block or program; SLOT_NONE where an eviction names none */
+    uint32_t other; /* slot of the block in its way */
+    uint64_t op;    /* eviction: the number of the program as the device was told it */
+    uint64_t address, size_bytes; /* of the range that the block has now, or is said to have */
+    uint64_t align_bytes;         /* that it must have */
+    uint64_t asked_bytes;         /* that it must have at least */
+    uint64_t below_address;       /* of its lower neighbour; 0 = none */
+    uint64_t reservable_bytes;    /* SIGHT_STACK: of the size_bytes that it takes */
+    uint64_t count;               /* of regretted requests */
+    bool may_evict;               /* some call that may evict this program is under way */
+    bool has_moved;               /* something was copied or staged */
+    bool has_ended;               /* the call ended the block */
+    bool is_in_host_memory;       /* SIGHT_TOUCH: the block is there alone */
+    bool may_be_absent; /* calls overlap: the block may have been in host memory alone, where it has
+                           no place to keep */
+    bool with_holes;    /* the largest hole is compared, too, which costs a walk over the blocks */
+    bool has_numbers;   /* judge->oom is the state that the error text speaks of */
+};
+
+/* Sets the verdict, unless a rule is broken already.  Only for the function in the row of the rule,
+ * while it is asked.  Returns false always, for `return evidence_break(…)`. */
+bool evidence_break(const struct evidence *evidence, enum rule rule, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static inline const struct block *evidence_block(const struct evidence *evidence)
+{
+    return model_block(evidence->host->model, evidence->slot);
+}
+
+#endif

@@ -1,0 +1,183 @@
+/* Whether a call returned, with the result that it can get, and with an error text that is right.
+ */
+#include "harness/base/check.h"
+#include "harness/rules/judge_request.h"
+#include "harness/rules/private/message.h"
+#include "harness/rules/private/rules.h"
+
+#include <inttypes.h>
+
+#define REQUEST_BYTES_MAX ((uint64_t)1 << 63)
+
+/* --- results --- */
+
+/* What size_bytes makes of a request that can never be right. */
+static bool is_invalid_request(const struct op *op)
+{
+    return (op->kind == OP_ALLOC || op->kind == OP_OUTPUT || op->kind == OP_LOAD) &&
+           (op->size_bytes == 0 || op->size_bytes > REQUEST_BYTES_MAX ||
+            (op->kind == OP_LOAD && op->stack_bytes > REQUEST_BYTES_MAX));
+}
+
+/* The op names a block whose contents are in host memory, and still are. */
+static bool lacks_its_block(const struct host *host, const struct call *call)
+{
+    const uint8_t kind = call->op.kind;
+    const struct block *block = call->slot == SLOT_NONE ? NULL
+                                                        : model_block(host->model, call->slot);
+    return (kind == OP_USE || kind == OP_DONATE || kind == OP_EXECUTE) && block != NULL &&
+           block->is_absent && device_has_staged(host->device, call->slot, block->requested_bytes);
+}
+
+static bool may_fail(const struct host *host, const struct call *call)
+{
+    /* To take note of memory that went bad needs nothing of the device. */
+    const uint32_t excuses = call->op.kind == OP_RETIRE ? 1u << FAULT_HOST_MEMORY : UINT32_MAX;
+    return (device_faults_fired(host->device) & excuses) != 0 || lacks_its_block(host, call);
+}
+
+static bool judge_result(const struct evidence *evidence)
+{
+    static const char *const names[] = {"OK", "NO_MEMORY", "INVALID", "FAILED"};
+    const struct call *call = evidence->call;
+    const struct op *op = &call->op;
+    if ((unsigned)call->result >= sizeof names / sizeof names[0]) {
+        return evidence_break(evidence, RULE_STATUS, "the result is %u, which is none",
+                              (unsigned)call->result);
+    }
+    if (call->result == TARGET_FAILED && may_fail(evidence->host, call)) {
+        return true;
+    }
+    if (is_invalid_request(op) != (call->result == TARGET_INVALID) ||
+        call->result == TARGET_FAILED ||
+        (call->result == TARGET_NO_MEMORY && !judge_is_request(op))) {
+        return evidence_break(evidence, RULE_STATUS, "%s returned %s", op_kind_info(op->kind)->name,
+                              names[call->result]);
+    }
+    return true;
+}
+
+/* What is in host memory alone cannot be used. */
+static bool judge_presence(const struct evidence *evidence)
+{
+    const uint8_t kind = evidence->call->op.kind;
+    const bool needs_block = kind == OP_USE || kind == OP_DONATE || kind == OP_EXECUTE;
+    return !needs_block || !evidence_block(evidence)->is_absent ||
+           evidence_break(evidence, RULE_STATUS,
+                          "%s returned OK, but the contents of block %" PRIu32
+                          " are in host memory",
+                          op_kind_info(kind)->name, evidence_block(evidence)->op);
+}
+
+bool rules_judge_status(const struct evidence *evidence)
+{
+    switch (evidence->sight) {
+    case SIGHT_ABSENT:
+        return judge_presence(evidence);
+    case SIGHT_GONE:
+        return evidence_break(evidence, RULE_STATUS,
+                              "%s returned OK for block %" PRIu32 ", which was gone",
+                              op_kind_info(evidence->call->op.kind)->name, evidence->call->op.ref);
+    case SIGHT_STACK:
+        return evidence->size_bytes <= evidence->reservable_bytes ||
+               evidence_break(evidence, RULE_STATUS,
+                              "load returned OK, but of its stack of %" PRIu64
+                              " bytes no more than %" PRIu64 " can be reserved",
+                              evidence->size_bytes, evidence->reservable_bytes);
+    default:
+        return judge_result(evidence);
+    }
+}
+
+/* --- texts --- */
+
+/* An answer FAILED says why, unless there was no host memory to say it with. */
+static bool judge_failure_text(const struct evidence *evidence)
+{
+    const uint32_t fired = device_faults_fired(evidence->host->device);
+    const bool is_excused = (fired & 1u << FAULT_HOST_MEMORY) != 0;
+    return is_excused || evidence->judge->message[0] != '\0' ||
+           evidence_break(evidence, RULE_MESSAGE,
+                          "the device refused a call, and no error text says so");
+}
+
+/* The text follows the grammar, and its numbers are the model's. */
+static bool judge_numbers(const struct evidence *evidence)
+{
+    const struct judge *judge = evidence->judge;
+    const struct host *host = evidence->host;
+    const struct call *call = evidence->call;
+    const struct oom_bounds reservable = oom_reservable(&judge->oom);
+    const struct model *model = host->model;
+    const bool is_program = judge->oom.request.class == REQUEST_PROGRAM;
+    const struct block *program = call->slot == SLOT_NONE ? NULL : model_block(model, call->slot);
+    const uint64_t requested = judge->oom.request.size_bytes;
+    const struct message_expected expected = {
+        .is_program = is_program,
+        .requested_bytes = requested,
+        .stack_bytes = program != NULL ? program->stack_requested_bytes : call->op.stack_bytes,
+        .free_bytes = model_free_bytes(model),
+        .reserved_bytes = model_reserved_bytes(model),
+        .reservable_low_bytes = reservable.low_bytes,
+        .reservable_high_bytes = reservable.high_bytes,
+        .largest_hole_bytes = model_largest_hole_bytes(model),
+        .says_fragmentation = host->contract.defrag == DEFRAG_NONE &&
+                              model_free_bytes(model) >= requested,
+    };
+    char reason[160];
+    return message_is_right(judge->message, &expected, reason, sizeof reason) ||
+           evidence_break(evidence, RULE_MESSAGE, "%s", reason);
+}
+
+bool rules_judge_message(const struct evidence *evidence)
+{
+    if (evidence->call->result == TARGET_FAILED) {
+        return judge_failure_text(evidence);
+    }
+    if (evidence->judge->message[0] == '\0') {
+        return evidence_break(evidence, RULE_MESSAGE, "an out-of-memory without an error text");
+    }
+    return !evidence->has_numbers || !evidence->host->contract.documented_messages ||
+           judge_numbers(evidence);
+}
+
+/* --- returning --- */
+
+/* What the target is asked after the op may hang as well. */
+bool rules_judge_hang(const struct evidence *evidence)
+{
+    if (!device_hung(evidence->host->device)) {
+        return true;
+    }
+    if (evidence->sight == SIGHT_LATER) {
+        return evidence_break(evidence, RULE_HANG,
+                              "it went on making device calls or polling outside of an op");
+    }
+    return evidence->judge->is_overlapping
+               ? evidence_break(evidence, RULE_HANG,
+                                "the calls went on polling, or making device calls")
+               : evidence_break(
+                     evidence, RULE_HANG,
+                     "the op went on polling, or making device calls: more than 64 for each block and event");
+}
+
+/* --- costs --- */
+
+bool rules_judge_regret(const struct evidence *evidence)
+{
+    const struct regret *regret = &evidence->judge->regret;
+    const char *names[REGRET_KIND_COUNT];
+    size_t name_count = 0;
+    for (unsigned i = 0; i < REGRET_KIND_COUNT; i++) {
+        if ((regret->kinds >> i & 1) != 0) {
+            names[name_count++] = regret_info((enum regret_kind)i)->summary;
+        }
+    }
+    CHECK(name_count > 0);
+    return evidence_break(
+        evidence, RULE_REGRET,
+        "request %" PRIu64 " that is regretted: it %s%s%s; %" PRIu64
+        " bytes of programs and %" PRIu64 " bytes of moves beyond the cheapest plan",
+        evidence->count, names[0], name_count > 1 ? " and " : "", name_count > 1 ? names[1] : "",
+        regret->evicted_bytes, regret->moved_bytes);
+}

@@ -1,0 +1,125 @@
+/* Where a block is, and how large: of the range that a call was given, and of the place that a
+ * block has after an op. */
+#include "harness/rules/private/rules.h"
+
+#include <inttypes.h>
+
+bool rules_judge_too_small(const struct evidence *evidence)
+{
+    return evidence->size_bytes >= evidence->asked_bytes ||
+           evidence_break(evidence, RULE_TOO_SMALL, "%" PRIu64 " bytes for a request of %" PRIu64,
+                          evidence->size_bytes, evidence->asked_bytes);
+}
+
+static bool is_in_device(const struct evidence *evidence)
+{
+    const uint64_t capacity = model_capacity_bytes(evidence->host->model);
+    return evidence->size_bytes <= capacity && evidence->address <= capacity - evidence->size_bytes;
+}
+
+bool rules_judge_outside(const struct evidence *evidence)
+{
+    if (evidence->sight == SIGHT_DEVICE) {
+        return !device_left_range(evidence->host->device) ||
+               evidence_break(evidence, RULE_OUTSIDE, "a copy left the device");
+    }
+    if (is_in_device(evidence)) {
+        return true;
+    }
+    return evidence->sight == SIGHT_ANSWER
+               ? evidence_break(evidence, RULE_OUTSIDE,
+                                "[0x%" PRIx64 ", +%" PRIu64 ") is not in the device",
+                                evidence->address, evidence->size_bytes)
+               : evidence_break(evidence, RULE_OUTSIDE, "block %" PRIu32 " moved to 0x%" PRIx64,
+                                evidence_block(evidence)->op, evidence->address);
+}
+
+bool rules_judge_misaligned(const struct evidence *evidence)
+{
+    const bool is_aligned = evidence->address % evidence->align_bytes == 0;
+    if (evidence->sight == SIGHT_ANSWER) {
+        return (is_aligned && evidence->size_bytes % evidence->host->contract.granule_bytes == 0) ||
+               evidence_break(evidence, RULE_MISALIGNED,
+                              "0x%" PRIx64 " (%" PRIu64 " bytes) is not aligned to %" PRIu64,
+                              evidence->address, evidence->size_bytes, evidence->align_bytes);
+    }
+    return is_aligned ||
+           evidence_break(evidence, RULE_MISALIGNED, "block %" PRIu32 " moved to 0x%" PRIx64,
+                          evidence_block(evidence)->op, evidence->address);
+}
+
+/* --- blocks on each other, and on the stack --- */
+
+static bool break_clash(const struct evidence *evidence, enum rule rule, const char *state)
+{
+    const struct block *other = model_block(evidence->host->model, evidence->other);
+    return evidence_break(
+        evidence, rule, "[0x%" PRIx64 ", +%" PRIu64 ") lies on %s block %" PRIu32 " at 0x%" PRIx64,
+        evidence->address, evidence->size_bytes, state, other->op, other->address);
+}
+
+/* SIGHT_ANSWER and SIGHT_PLACE: the range lies above the stack. */
+static bool judge_above_stack(const struct evidence *evidence)
+{
+    const uint64_t stack_end = model_reserved_bytes(evidence->host->model);
+    if (evidence->address >= stack_end) {
+        return true;
+    }
+    return evidence->sight == SIGHT_ANSWER
+               ? evidence_break(evidence, RULE_OVERLAP,
+                                "0x%" PRIx64 " lies in the stack, which ends at 0x%" PRIx64,
+                                evidence->address, stack_end)
+               : evidence_break(evidence, RULE_OVERLAP,
+                                "block %" PRIu32 " moved to 0x%" PRIx64
+                                ", into the stack, which ends at 0x%" PRIx64,
+                                evidence_block(evidence)->op, evidence->address, stack_end);
+}
+
+static bool judge_stack(const struct evidence *evidence)
+{
+    struct span span;
+    const struct model *model = evidence->host->model;
+    const uint64_t stack = model_reserved_bytes(model);
+    const bool is_free = stack <= model_capacity_bytes(model) &&
+                         !span_map_intersects(model_map(model), 0, stack, &span);
+    return is_free || evidence_break(evidence, RULE_OVERLAP,
+                                     "the stack [0, 0x%" PRIx64 ") lies on a block", stack);
+}
+
+bool rules_judge_overlap(const struct evidence *evidence)
+{
+    switch (evidence->sight) {
+    case SIGHT_CLASH:
+        return break_clash(evidence, RULE_OVERLAP, "live");
+    case SIGHT_TAKEN:
+        return evidence_break(evidence, RULE_OVERLAP,
+                              "block %" PRIu32 " was moved onto another block",
+                              evidence_block(evidence)->op);
+    case SIGHT_RETAKEN:
+        return evidence_break(evidence, RULE_OVERLAP,
+                              "block %" PRIu32 " came back from host memory onto block %" PRIu32,
+                              evidence_block(evidence)->op,
+                              model_block(evidence->host->model, evidence->other)->op);
+    case SIGHT_STACK:
+        return judge_stack(evidence);
+    default:
+        return judge_above_stack(evidence);
+    }
+}
+
+/* --- queued frees --- */
+
+/* Writing over a queued free is wrong even if its events complete before the call returns. */
+bool rules_judge_reused_early(const struct evidence *evidence)
+{
+    if (evidence->sight == SIGHT_CLASH) {
+        return model_block(evidence->host->model, evidence->other)->state != BLOCK_DYING ||
+               break_clash(evidence, RULE_REUSED_EARLY, "dying");
+    }
+    const struct block *block = evidence_block(evidence);
+    return block->state != BLOCK_DYING || evidence->may_be_absent ||
+           evidence_break(evidence, RULE_REUSED_EARLY,
+                          "a copy to 0x%" PRIx64 " overwrites block %" PRIu32
+                          ", whose events are not done",
+                          evidence->made->to, block->op);
+}

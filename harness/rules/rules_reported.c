@@ -1,0 +1,236 @@
+/* What the target reports about itself: counters, holes, the allocations report, handles. */
+#include "harness/base/check.h"
+#include "harness/rules/private/rules.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+static bool check_counter(const struct evidence *evidence, const char *name, uint64_t has,
+                          uint64_t low, uint64_t high)
+{
+    return (has >= low && has <= high) ||
+           evidence_break(evidence, RULE_COUNTERS, "%s is %" PRIu64 ", should be %" PRIu64, name,
+                          has, low);
+}
+
+/* The largest hole, as far as it is compared.  Room that is kept for an absent block is no hole,
+ * and nobody can see where it is. */
+static bool has_known_hole(const struct evidence *evidence)
+{
+    return evidence->with_holes && model_absent_count(evidence->host->model) == 0;
+}
+
+/* Nothing is there but what went bad. */
+static bool is_empty(const struct model *model)
+{
+    const struct model_counters *is = model_counters(model);
+    return is->block_count == model_retired_count(model) && is->reserved_bytes == 0;
+}
+
+static bool check_largest_hole(const struct evidence *evidence)
+{
+    const uint64_t largest = model_largest_hole_bytes(evidence->host->model);
+    return check_counter(evidence, "largest_free_block_bytes",
+                         evidence->stats->largest_free_block_bytes, largest, largest);
+}
+
+bool rules_judge_counters(const struct evidence *evidence)
+{
+    const struct target_stats *stats = evidence->stats;
+    const struct model *model = evidence->host->model;
+    const struct model_counters *is = model_counters(model);
+    const uint64_t capacity = model_capacity_bytes(model);
+    return check_counter(evidence, "bytes_in_use", stats->bytes_in_use, is->in_use_bytes,
+                         is->in_use_bytes) &&
+           check_counter(evidence, "num_allocs", stats->num_allocs, is->block_count,
+                         is->block_count) &&
+           check_counter(evidence, "bytes_limit", stats->bytes_limit, capacity, capacity) &&
+           check_counter(evidence, "bytes_reserved", stats->bytes_reserved, is->reserved_bytes,
+                         is->reserved_bytes) &&
+           check_counter(evidence, "peak_bytes_reserved", stats->peak_bytes_reserved,
+                         is->peak_reserved_bytes, is->peak_reserved_bytes) &&
+           check_counter(evidence, "peak_bytes_in_use", stats->peak_bytes_in_use,
+                         is->peak_low_bytes, is->peak_high_bytes) &&
+           check_counter(evidence, "largest_alloc_size", stats->largest_alloc_size,
+                         is->largest_block_bytes, is->largest_block_bytes) &&
+           (!has_known_hole(evidence) || is_empty(model) || check_largest_hole(evidence));
+}
+
+/* The hole is all that lies between two ranges that went bad, or the whole heap. */
+bool rules_judge_not_coalesced(const struct evidence *evidence)
+{
+    const struct model *model = evidence->host->model;
+    if (!has_known_hole(evidence) || !is_empty(model)) {
+        return true;
+    }
+    const uint64_t largest = model_largest_hole_bytes(model);
+    const uint64_t has = evidence->stats->largest_free_block_bytes;
+    return has == largest ||
+           evidence_break(evidence, RULE_NOT_COALESCED,
+                          "everything is free, yet the largest hole is %" PRIu64 " of %" PRIu64,
+                          has, largest);
+}
+
+/* --- the allocations report --- */
+
+struct report_check {
+    const struct evidence *evidence;
+    const struct host *host;
+    uint64_t *addresses; /* of the rows that have one; address_count, at most as many as there are
+                            blocks */
+    size_t address_count;
+    bool *is_reported; /* by index of the absent blocks */
+    uint64_t count, sum_bytes, last_size_bytes;
+    bool is_good;
+};
+
+static bool row_is_of(const struct target_row *row, const struct block *block)
+{
+    return block->size_bytes == row->size_bytes && (enum block_kind)block->kind == row->kind &&
+           (row->kind == BLOCK_PROGRAM || row->kind == BLOCK_RETIRED || /* neither is told a tag */
+            block->tag == row->tag);
+}
+
+/* Rows without an address tell nothing apart but by what they say: each stands for a block of its
+ * own. */
+static bool check_absent_row(struct report_check *check, const struct target_row *row)
+{
+    const struct model *model = check->host->model;
+    for (size_t i = 0; i < model_absent_count(model); i++) {
+        if (!check->is_reported[i] &&
+            row_is_of(row, model_block(model, model_absent_slot(model, i)))) {
+            return check->is_reported[i] = true;
+        }
+    }
+    return evidence_break(check->evidence, RULE_REPORT,
+                          "a row of %" PRIu64
+                          " bytes without an address is of no block in host memory",
+                          row->size_bytes);
+}
+
+static void count_row(struct report_check *check, const struct target_row *row)
+{
+    if (check->is_good && check->count > 0 && row->size_bytes > check->last_size_bytes) {
+        check->is_good = evidence_break(check->evidence, RULE_REPORT, "rows are not largest first");
+    }
+    check->count++;
+    check->sum_bytes += row->size_bytes;
+    check->last_size_bytes = row->size_bytes;
+}
+
+static void check_row(void *context, const struct target_row *row)
+{
+    struct report_check *check = context;
+    struct span span = {0};
+    if (!check->is_good) {
+        return;
+    }
+    if (row->address == TARGET_ADDRESS_NONE) {
+        check->is_good = check_absent_row(check, row);
+        count_row(check, row);
+        return;
+    }
+    const bool found = span_map_intersects(model_map(check->host->model), row->address,
+                                           row->address + 1, &span);
+    const struct block *block = found ? model_block(check->host->model, (uint32_t)span.owner)
+                                      : NULL;
+    if (block == NULL || block->address != row->address) {
+        check->is_good = evidence_break(check->evidence, RULE_REPORT,
+                                        "no block begins at the row's 0x%" PRIx64, row->address);
+    } else if (!row_is_of(row, block)) {
+        check->is_good = evidence_break(check->evidence, RULE_REPORT,
+                                        "block %" PRIu32 " is reported with size %" PRIu64
+                                        ", kind %u, tag %" PRIu32 ", but has %" PRIu64 ", %u, %u",
+                                        block->op, row->size_bytes, (unsigned)row->kind, row->tag,
+                                        block->size_bytes, block->kind, block->tag);
+    }
+    if (check->is_good && check->address_count < model_counters(check->host->model)->block_count) {
+        check->addresses[check->address_count++] = row->address;
+    }
+    count_row(check, row);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t left = *(const uint64_t *)a;
+    const uint64_t right = *(const uint64_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* Each row named a block: as many different rows as there are blocks name each one once. */
+static bool check_rows(struct report_check *check)
+{
+    const struct model_counters *is = model_counters(check->host->model);
+    if (!check->is_good) {
+        return false;
+    }
+    if (check->count != is->block_count || check->sum_bytes != is->in_use_bytes) {
+        return evidence_break(check->evidence, RULE_REPORT,
+                              "%" PRIu64 " rows of %" PRIu64 " bytes for %" PRIu64
+                              " blocks of %" PRIu64,
+                              check->count, check->sum_bytes, is->block_count, is->in_use_bytes);
+    }
+    qsort(check->addresses, check->address_count, sizeof *check->addresses, compare_numbers);
+    for (size_t i = 1; i < check->address_count; i++) {
+        if (check->addresses[i] == check->addresses[i - 1]) {
+            return evidence_break(check->evidence, RULE_REPORT,
+                                  "two rows name the block at 0x%" PRIx64, check->addresses[i]);
+        }
+    }
+    return true;
+}
+
+bool rules_judge_report(const struct evidence *evidence)
+{
+    const struct host *host = evidence->host;
+    struct report_check check = {.evidence = evidence, .host = host, .is_good = true};
+    if (host->target->report == NULL) {
+        return true;
+    }
+    check.addresses = malloc((model_counters(host->model)->block_count + 1) *
+                             sizeof *check.addresses);
+    check.is_reported = calloc(model_absent_count(host->model) + 1, sizeof *check.is_reported);
+    CHECK(check.addresses != NULL);
+    CHECK(check.is_reported != NULL);
+    host->target->report(host->instance, check_row, &check);
+    /* A report that could not be sorted may be left out. */
+    const bool is_excused = (device_faults_fired(host->device) & 1u << FAULT_HOST_MEMORY) != 0 &&
+                            check.count == 0;
+    const bool is_good = is_excused || check_rows(&check);
+    free(check.addresses);
+    free(check.is_reported);
+    return is_good;
+}
+
+/* --- handles --- */
+
+/* No two things share a handle; sorted once per report, because per op it would cost a set. */
+static bool judge_distinct_handles(const struct evidence *evidence)
+{
+    const struct model *model = evidence->host->model;
+    const size_t live = model_live_count(model);
+    const size_t count = live + model_program_count(model);
+    uint64_t *handles = malloc((count + 1) * sizeof *handles);
+    CHECK(handles != NULL);
+    for (size_t i = 0; i < count; i++) {
+        handles[i] = i < live ? model_live(model, i)->handle
+                              : model_program(model, i - live)->handle;
+    }
+    qsort(handles, count, sizeof *handles, compare_numbers);
+    bool is_good = true;
+    for (size_t i = 1; i < count && is_good; i++) {
+        is_good = handles[i] != handles[i - 1] ||
+                  evidence_break(evidence, RULE_HANDLE, "two things have one handle");
+    }
+    free(handles);
+    return is_good;
+}
+
+bool rules_judge_handle(const struct evidence *evidence)
+{
+    if (evidence->sight == SIGHT_REPORT) {
+        return judge_distinct_handles(evidence);
+    }
+    return evidence->call->block.handle != 0 ||
+           evidence_break(evidence, RULE_HANDLE, "the handle is 0");
+}
