@@ -6,10 +6,9 @@
 #include "campaign/engine/output.h"
 #include "campaign/process/child.h"
 #include "cli/block_events.h"
-#include "formats/export/export.h"
 #include "cli/recording.h"
 #include "cli/subcommands.h"
-#include "formats/export.h"
+#include "formats/export/export.h"
 #include "harness/base/check.h"
 #include "harness/trial/trial_run.h"
 

@@ -32,8 +32,8 @@ static enum import_result run_frame(struct pickle_reader *reader)
     const enum import_result result = pickle_take_number(reader, FRAME_LENGTH_BYTES, &length);
     if (result == IMPORT_OK && length > reader->length - reader->at) {
         return pickle_fail(reader, IMPORT_INCOMPLETE,
-                           "it has %" PRIu64 " bytes, and %zu follow (a cut file?)",
-                           length, reader->length - reader->at);
+                           "it has %" PRIu64 " bytes, and %zu follow (a cut file?)", length,
+                           reader->length - reader->at);
     }
     return result;
 }
@@ -121,8 +121,7 @@ static enum import_result push_long(struct pickle_reader *reader, unsigned lengt
     enum import_result result = pickle_take_number(reader, length_bytes, &length);
     if (result == IMPORT_OK && length > sizeof number) {
         return pickle_fail(reader, IMPORT_INVALID,
-                           "an integer of %" PRIu64 " bytes, which is beyond 64 bits",
-                           length);
+                           "an integer of %" PRIu64 " bytes, which is beyond 64 bits", length);
     }
     if (result == IMPORT_OK) {
         result = pickle_take_number(reader, (unsigned)length, &number);

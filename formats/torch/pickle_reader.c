@@ -306,8 +306,9 @@ enum import_result pickle_memo_put(struct pickle_reader *reader, uint64_t index)
         return result;
     }
     if (index > reader->memo_count) {
-        return pickle_fail(reader, IMPORT_INVALID, "memo %" PRIu64 " is put where the next one is %zu",
-                           index, reader->memo_count);
+        return pickle_fail(reader, IMPORT_INVALID,
+                           "memo %" PRIu64 " is put where the next one is %zu", index,
+                           reader->memo_count);
     }
     const struct pickle_slot *top = &reader->stack[reader->stack_count - 1];
     if (index == reader->memo_count) {
@@ -324,8 +325,9 @@ enum import_result pickle_memo_put(struct pickle_reader *reader, uint64_t index)
 enum import_result pickle_memo_get(struct pickle_reader *reader, uint64_t index)
 {
     if (index >= reader->memo_count) {
-        return pickle_fail(reader, IMPORT_INVALID, "memo %" PRIu64 " is fetched where there are %zu",
-                           index, reader->memo_count);
+        return pickle_fail(reader, IMPORT_INVALID,
+                           "memo %" PRIu64 " is fetched where there are %zu", index,
+                           reader->memo_count);
     }
     const struct pickle_slot *kept = &reader->memo[index];
     if (kept->container != PICKLE_NO_CONTAINER) {

@@ -1,5 +1,8 @@
 #include "harness/rules/private/overlap_stages.h"
 
+#include "harness/device/span_map.h"
+#include "harness/model/model_update.h"
+
 #include "harness/base/array.h"
 
 #include <stdlib.h>
