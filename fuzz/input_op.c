@@ -114,17 +114,14 @@ static bool has_reference(const struct op *op)
 void op_fold(const struct setup *setup, uint8_t lane_count, struct op *op)
 {
     const struct op_kind_info *info = op_kind_info(op->kind);
-    const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded ||
-                            info->has_address;
     op->lane = (uint8_t)(op->lane % lane_count);
     op->host = (uint8_t)(op->host % setup->host_count);
     op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER : OP_FLAG_MASK & ~OP_FOR_EVER;
     op->flags &= (uint8_t) ~(
         (has_reference(op) ? 0 : OP_RELATIVE) | (info->can_be_fitted ? 0 : OP_FITTED) |
         (op->kind == OP_EXECUTE ? 0 : OP_COLLECTIVE) | (op->kind == OP_SWITCH ? OP_FLAG_MASK : 0));
-    op->ref = info->has_block || info->has_program || info->has_point ? op->ref : OP_NONE;
-    op->event = info->has_event || info->has_point ? op->event : OP_NONE;
-    op->size_bytes = info->has_size || info->has_point ? op->size_bytes : 0;
+    op->tag = op->kind == OP_FAULT ? op->tag % FAULT_KIND_COUNT : op->tag;
+    op_clear_unused(op);
     op->size_bytes = op->kind == OP_FAULT || op->kind == OP_SWITCH ? op->size_bytes & UINT32_MAX
                                                                    : op->size_bytes;
     op->size_bytes = (op->flags & OP_FITTED) == 0
@@ -132,14 +129,8 @@ void op_fold(const struct setup *setup, uint8_t lane_count, struct op *op)
                          : fit_pack(&(struct fit){fit_unpack(op->size_bytes).kind,
                                                   fit_unpack(op->size_bytes).index,
                                                   fit_unpack(op->size_bytes).granules});
-    op->tag = info->has_tag || info->has_point ? op->tag : 0;
-    op->tag = op->kind == OP_FAULT    ? op->tag % FAULT_KIND_COUNT
-              : op->kind == OP_SWITCH ? op->tag % OP_LANE_COUNT_MAX
-                                      : op->tag;
-    op->align_log2 = info->has_align ? op->align_log2 % (OP_ALIGN_LOG2_MAX + 1) : 0;
-    op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD)) != 0 ? op->group : 0;
-    const bool waits = op->kind != OP_FAULT || fault_info((enum fault_kind)op->tag)->has_delay;
-    op->delay_ns = has_amount && op->event == OP_NONE && waits ? op->delay_ns : 0;
+    op->tag = op->kind == OP_SWITCH ? op->tag % OP_LANE_COUNT_MAX : op->tag;
+    op->align_log2 %= OP_ALIGN_LOG2_MAX + 1;
 }
 
 static uint64_t decode_short_size(const struct setup *setup, const struct op *op, uint64_t code)

@@ -37,7 +37,6 @@ static void resolve_fault(struct op *op)
     op->tag %= FAULT_KIND_COUNT;
     op->flags &= OP_FOR_EVER;
     op->size_bytes = op->size_bytes > UINT32_MAX ? UINT32_MAX : op->size_bytes;
-    op->delay_ns = fault_info((enum fault_kind)op->tag)->has_delay ? op->delay_ns : 0;
 }
 
 void driver_resolve(const struct host *host, const struct timeline *timeline, struct op *op)
@@ -66,13 +65,6 @@ void driver_resolve(const struct host *host, const struct timeline *timeline, st
     }
     op->flags &= op->kind == OP_FAULT ? OP_FOR_EVER
                                       : OP_FLAG_MASK & ~(OP_RELATIVE | OP_FITTED | OP_FOR_EVER);
-    op->ref = info->has_block || info->has_program ? op->ref : OP_NONE;
-    op->event = info->has_event ? op->event : OP_NONE;
-    op->size_bytes = info->has_size ? op->size_bytes : 0;
-    op->tag = info->has_tag ? op->tag : 0;
-    op->align_log2 = info->has_align && op->align_log2 <= OP_ALIGN_LOG2_MAX ? op->align_log2 : 0;
-    op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD)) != 0 ? op->group : 0;
-    const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded ||
-                            info->has_address;
-    op->delay_ns = has_amount && op->event == OP_NONE ? op->delay_ns : 0;
+    op->align_log2 = op->align_log2 <= OP_ALIGN_LOG2_MAX ? op->align_log2 : 0;
+    op_clear_unused(op);
 }

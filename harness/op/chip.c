@@ -1,4 +1,4 @@
-#include "harness/op/setup.h"
+#include "harness/op/chip.h"
 
 #include <string.h>
 

@@ -80,6 +80,21 @@ struct op op_make(enum op_kind kind)
     return (struct op){.kind = (uint8_t)kind, .ref = OP_NONE, .event = OP_NONE};
 }
 
+void op_clear_unused(struct op *op)
+{
+    const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
+    const bool has_amount = info->has_delay || info->has_stack || info->has_unpadded ||
+                            info->has_address;
+    op->ref = info->has_block || info->has_program || info->has_point ? op->ref : OP_NONE;
+    op->event = info->has_event || info->has_point ? op->event : OP_NONE;
+    op->size_bytes = info->has_size || info->has_point ? op->size_bytes : 0;
+    op->tag = info->has_tag || info->has_point ? op->tag : 0;
+    op->align_log2 = info->has_align ? op->align_log2 : 0;
+    op->group = (op->flags & (OP_COLLECTIVE | OP_SPMD)) != 0 ? op->group : 0;
+    const bool waits = op->kind != OP_FAULT || fault_info((enum fault_kind)op->tag)->has_delay;
+    op->delay_ns = has_amount && op->event == OP_NONE && waits ? op->delay_ns : 0;
+}
+
 bool op_equal(const struct op *a, const struct op *b)
 {
     return memcmp(a, b, sizeof *a) == 0;

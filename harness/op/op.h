@@ -100,7 +100,13 @@ const struct op_kind_info *op_kind_info(enum op_kind kind);
 /* The kind of that name, or OP_KIND_COUNT. */
 enum op_kind op_kind_find(const char *name, size_t name_length);
 
-/* Whether two ops are equal in every field that their kind has. */
+/* Clears the fields that the kind does not have: references become OP_NONE, numbers 0; so does a
+ * delay next to a named event, and a group that no flag asks for.  op->kind is one, and the tag of
+ * an OP_FAULT an enum fault_kind; flags stay. */
+void op_clear_unused(struct op *op);
+
+/* Whether all 32 bytes of two ops are equal, those of fields that their kind does not have, too:
+ * op_clear_unused() makes these equal. */
 bool op_equal(const struct op *a, const struct op *b);
 
 /* A growing list of ops.  Owned by whoever called op_list_init. */

@@ -3,6 +3,7 @@
 #ifndef HARNESS_OP_SETUP_H
 #define HARNESS_OP_SETUP_H
 
+#include "harness/op/chip.h"
 #include "harness/op/op.h"
 
 #include <stdbool.h>
@@ -64,7 +65,7 @@ const char *setup_option(const struct setup *setup, const char *key);
 unsigned setup_filler_tag(const struct setup *setup);
 
 /* A buffer whose tag has this name is what the chip keeps to itself of all its memory, where a log
- * counts that in; the capacity of a chip (below) is without it. */
+ * counts that in; the capacity of a chip is without it. */
 #define SETUP_RESERVED_NAME "reserved for the system"
 
 /* One whose tag has this name stands for all that was there before a log began.  It is held because
@@ -76,14 +77,5 @@ unsigned setup_tag_named(const struct setup *setup, const char *name);
 
 /* Names a tag; longer names are cut. Control characters and quotes become '_'. */
 void setup_set_tag(struct setup *setup, uint8_t tag, const char *name);
-
-/* A chip generation: its name and the bytes of HBM that a program can use. */
-struct chip {
-    const char *name;
-    uint64_t capacity_bytes; /* per device: a core on v2, v3 and v7x, a chip elsewhere */
-    const char *summary;     /* where the figure comes from */
-};
-extern const struct chip *const chips[];        /* ends with NULL */
-const struct chip *chip_find(const char *name); /* NULL when there is none */
 
 #endif

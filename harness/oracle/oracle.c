@@ -2,7 +2,7 @@
 
 #include "harness/base/check.h"
 #include "harness/base/size.h"
-#include "harness/oracle/private/plan.h"
+#include "harness/oracle/plan.h"
 #include "harness/oracle/private/repack.h"
 #include "harness/oracle/reach.h"
 
@@ -36,17 +36,6 @@ void oracle_destroy(struct oracle *oracle)
     repack_deinit(&oracle->repack);
     planner_destroy(oracle->planner);
     free(oracle);
-}
-
-const char *proof_kind_name(enum proof_kind kind)
-{
-    static const char *const names[PROOF_KIND_COUNT] = {
-        [PROOF_NONE] = "none",         [PROOF_STACK] = "stack",   [PROOF_SPANS] = "spans",
-        [PROOF_ROUNDING] = "rounding", [PROOF_SEARCH] = "search", [PROOF_PLAN] = "plan",
-        [PROOF_BUDGET] = "budget",
-    };
-    CHECK(kind < PROOF_KIND_COUNT);
-    return names[kind];
 }
 
 /* --- in words --- */

@@ -1,4 +1,4 @@
-#include "harness/oracle/private/plan.h"
+#include "harness/oracle/plan.h"
 
 #include "harness/base/array.h"
 #include "harness/base/check.h"

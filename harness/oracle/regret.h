@@ -3,7 +3,7 @@
 #ifndef HARNESS_ORACLE_REGRET_H
 #define HARNESS_ORACLE_REGRET_H
 
-#include "harness/oracle/private/plan.h"
+#include "harness/oracle/plan.h"
 
 enum regret_kind {
     REGRET_EVICTED_NEEDLESSLY =

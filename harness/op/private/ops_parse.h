@@ -1,6 +1,6 @@
-/* The text of an .ops file as the parts of its parser share it: words and numbers
+/* The text of an .ops file as the files of its parser share it: words and numbers
  * (ops_parse_words.c), the head of a list (ops_parse_head.c), the fields of an op
- * (ops_parse_fields.c), and the lines that hold them (ops_parse.c).  Only these include it. */
+ * (ops_parse_fields.c), and the lines that hold them (ops_parse.c). */
 #ifndef HARNESS_OP_PRIVATE_OPS_PARSE_H
 #define HARNESS_OP_PRIVATE_OPS_PARSE_H
 

@@ -3,7 +3,7 @@
 #ifndef HARNESS_ORACLE_PRIVATE_PLAN_LAYOUT_H
 #define HARNESS_ORACLE_PRIVATE_PLAN_LAYOUT_H
 
-#include "harness/oracle/private/plan.h"
+#include "harness/oracle/plan.h"
 #include "harness/oracle/private/repack.h"
 
 /* A run of free bytes. */

@@ -1,7 +1,7 @@
 /* How a request gets its place: which frees to await, which programs to evict, which blocks to move
  * where, in which order.  The cheapest plan that is found, in the order drain, move, evict. */
-#ifndef HARNESS_ORACLE_PRIVATE_PLAN_H
-#define HARNESS_ORACLE_PRIVATE_PLAN_H
+#ifndef HARNESS_ORACLE_PLAN_H
+#define HARNESS_ORACLE_PLAN_H
 
 #include "harness/oracle/packing/packing.h"
 #include "harness/oracle/proof.h"
