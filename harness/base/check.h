@@ -11,4 +11,12 @@ extern void (*check_failed_hook)(const char *text);
 
 #define CHECK(condition) ((condition) ? (void)0 : check_failed(#condition, __FILE__, __LINE__))
 
+/* A CHECK that takes more time than what it stands in, such as all invariants of a structure.
+ * Builds without HBMSTRESS_COSTLY_CHECKS compile the condition and never evaluate it. */
+#ifdef HBMSTRESS_COSTLY_CHECKS
+#define CHECK_COSTLY(condition) CHECK(condition)
+#else
+#define CHECK_COSTLY(condition) ((void)sizeof((condition) ? 1 : 0))
+#endif
+
 #endif

@@ -8,6 +8,7 @@
 struct device *device_create(uint64_t capacity_bytes, struct timeline *timeline)
 {
     CHECK(capacity_bytes >= 1);
+    CHECK(timeline != NULL);
     struct device *device = calloc(1, sizeof *device);
     CHECK(device != NULL);
     device->capacity_bytes = capacity_bytes;
@@ -138,6 +139,7 @@ uint32_t device_faults_struck(const struct device *device)
 
 void device_set_images(struct device *device, const struct device_images *images)
 {
+    CHECK(images->owner_of != NULL);
     device->images = *images;
 }
 

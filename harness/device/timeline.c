@@ -87,6 +87,7 @@ static void heap_push(struct timeline *timeline, struct due due)
 
 static void heap_pop(struct timeline *timeline)
 {
+    CHECK(timeline->heap_count > 0);
     struct due *heap = timeline->heap;
     const struct due last = heap[--timeline->heap_count];
     size_t i = 0;
@@ -112,6 +113,7 @@ static uint64_t compute_due(const struct timeline *timeline, uint64_t delay_ns)
 
 static void set_due(struct timeline *timeline, uint64_t event, uint64_t due_ns)
 {
+    CHECK(timeline_state(timeline, event) == EVENT_PENDING);
     if (timeline->events[event].is_lost) {
         return;
     }
@@ -181,6 +183,8 @@ void timeline_complete(struct timeline *timeline, uint64_t event)
         return;
     }
     struct event *done = &timeline->events[event];
+    CHECK(timeline->pending_count > 0);
+    CHECK(timeline->pending[done->pending_index] == event);
     const uint64_t last = timeline->pending[--timeline->pending_count];
     timeline->pending[done->pending_index] = last;
     timeline->events[last].pending_index = done->pending_index;
@@ -332,6 +336,7 @@ void timeline_start_collective(struct timeline *timeline, uint64_t event, uint16
     CHECK(host_count <= OP_HOST_COUNT_MAX);
     timeline_start(timeline, event, COLLECTIVE_BOUND_NS);
     struct collective *collective = collective_for(timeline, group, host);
+    CHECK(collective->count < host_count);
     const uint32_t i = collective->count++;
     collective->members[i].event = event;
     collective->members[i].delay_ns = delay_ns;

@@ -4,6 +4,8 @@
 
 static void map_op(struct model *model, uint32_t op, uint32_t slot)
 {
+    CHECK(op != OP_NONE);
+    CHECK(slot == SLOT_NONE || slot < model->block_count);
     model->slot_by_op = numbers_grown(model->slot_by_op, &model->op_capacity, op);
     model->slot_by_op[op] = slot;
 }
@@ -24,6 +26,7 @@ static void release_slot(struct model *model, uint32_t slot)
     struct block *block = &model->blocks[slot];
     CHECK(block->live_index == SLOT_NONE);
     CHECK(block->use_count == 0);
+    CHECK(block->wait_count == 0);
     map_op(model, block->op, SLOT_NONE);
     slot_list_add(&model->free_slots, slot);
 }
@@ -41,6 +44,7 @@ static void remove_from_list(struct model *model, struct slot_list *list, uint32
 {
     const uint32_t index = model->blocks[slot].live_index;
     CHECK(slot_list_at(list, index) == slot);
+    CHECK(model->blocks[list->slots[list->count - 1]].live_index == list->count - 1);
     const uint32_t last = list->slots[--list->count];
     list->slots[index] = last;
     model->blocks[last].live_index = index;
@@ -80,6 +84,8 @@ bool model_add(struct model *model, const struct model_new *what, const struct t
                uint32_t *slot, uint32_t *other)
 {
     const uint32_t taken = take_slot(model);
+    CHECK(taken < model->block_count);
+    CHECK(what->kind == BLOCK_RETIRED || model_slot_of_op(model, model->op) == SLOT_NONE);
     if (!model_claim(model, taken, at, other)) {
         slot_list_add(&model->free_slots, taken);
         return false;
@@ -96,7 +102,9 @@ bool model_add(struct model *model, const struct model_new *what, const struct t
 
 void model_settle(struct model *model, uint32_t slot)
 {
+    CHECK(slot < model->block_count);
     struct block *block = &model->blocks[slot];
+    CHECK(block->state != BLOCK_DYING || !block->is_known);
     if (block->state != BLOCK_DYING || block->use_count > 0 || block->hold_count > 0 ||
         block->wait_count > 0) {
         return;
@@ -111,6 +119,7 @@ void model_free(struct model *model, uint32_t slot, uint64_t event)
 {
     struct block *block = &model->blocks[slot];
     CHECK(block->is_known);
+    CHECK(block->state != BLOCK_DYING);
     remove_from_list(model, find_list(model, block->kind), slot);
     block->is_known = false;
     if (block->state == BLOCK_GONE) { /* an evicted program */
@@ -128,11 +137,14 @@ void model_free(struct model *model, uint32_t slot, uint64_t event)
 
 void model_hold(struct model *model, uint32_t slot)
 {
+    CHECK(slot < model->block_count);
+    CHECK(model->blocks[slot].hold_count < UINT32_MAX);
     model->blocks[slot].hold_count++;
 }
 
 void model_release(struct model *model, uint32_t slot)
 {
+    CHECK(slot < model->block_count);
     CHECK(model->blocks[slot].hold_count > 0);
     model->blocks[slot].hold_count--;
     model_settle(model, slot);
@@ -144,6 +156,7 @@ uint32_t model_donate(struct model *model, uint32_t slot, const struct model_new
 {
     struct block *block = &model->blocks[slot];
     CHECK(block->hold_count == 0);
+    CHECK(block->kind != BLOCK_PROGRAM);
     map_op(model, block->op, SLOT_NONE);
     model_uncount_tag(model, block);
     block->op = model->op;

@@ -8,6 +8,8 @@ void model_count_tag(struct model *model, const struct block *block)
 
 void model_uncount_tag(struct model *model, const struct block *block)
 {
+    CHECK(model->tag_counts[block->tag] > 0);
+    CHECK(model->tag_bytes[block->tag] >= block->size_bytes);
     model->tag_bytes[block->tag] -= block->size_bytes;
     model->tag_counts[block->tag]--;
 }
@@ -22,6 +24,7 @@ void model_count_placed(struct model *model, const struct block *block)
     raise_to(&counters->peak_high_bytes, model->in_use_before_bytes + block->size_bytes);
     raise_to(&counters->peak_high_bytes, counters->in_use_bytes);
     raise_to(&counters->peak_low_bytes, counters->in_use_bytes);
+    CHECK(counters->peak_low_bytes <= counters->peak_high_bytes);
     model->holes_known = false;
     if (block->kind == BLOCK_RETIRED) {
         model->retired_count++;
@@ -33,6 +36,9 @@ void model_count_placed(struct model *model, const struct block *block)
 
 void model_count_displaced(struct model *model, const struct block *block)
 {
+    CHECK(model->counters.block_count > 0);
+    CHECK(model->counters.in_use_bytes >= block->size_bytes);
+    CHECK(block->kind != BLOCK_RETIRED);
     model->counters.block_count--;
     model->counters.in_use_bytes -= block->size_bytes;
     model_uncount_tag(model, block);
@@ -43,6 +49,7 @@ void model_count_reserved(struct model *model)
 {
     uint64_t reserved = 0;
     for (size_t i = 0; i < model->busy.count; i++) {
+        CHECK(model->blocks[model->busy.slots[i]].use_count > 0);
         raise_to(&reserved, model->blocks[model->busy.slots[i]].stack_bytes);
     }
     if (reserved != model->counters.reserved_bytes) {
@@ -63,6 +70,7 @@ void model_widen_peak(struct model *model, uint64_t low_bytes, uint64_t high_byt
     CHECK(low_bytes <= high_bytes);
     counters->peak_low_bytes = low_bytes > counters->in_use_bytes ? low_bytes
                                                                   : counters->in_use_bytes;
+    CHECK(counters->peak_low_bytes >= counters->in_use_bytes);
     counters->peak_high_bytes = high_bytes > counters->peak_low_bytes ? high_bytes
                                                                       : counters->peak_low_bytes;
 }

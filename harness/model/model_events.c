@@ -18,6 +18,8 @@ bool model_is_pending(const struct model *model, uint64_t event)
 
 void model_await(struct model *model, uint32_t slot, uint64_t event, bool is_use)
 {
+    CHECK(event != 0);
+    CHECK(slot < model->block_count);
     struct waiter_lists *waiters = &model->waiters;
     waiters->heads = numbers_grown(waiters->heads, &waiters->head_capacity, event);
     uint32_t node = waiters->free_node;
@@ -37,7 +39,9 @@ void model_use(struct model *model, uint32_t slot, uint64_t event)
     if (!model_is_pending(model, event)) {
         return;
     }
+    CHECK(slot < model->block_count);
     struct block *block = &model->blocks[slot];
+    CHECK(block->use_count < UINT32_MAX);
     model_await(model, slot, event, true);
     if (block->use_count++ == 0 && block->kind == BLOCK_PROGRAM) {
         slot_list_add(&model->busy, slot);
@@ -76,6 +80,7 @@ void model_complete(struct model *model, uint64_t event)
         if (waiter.is_use) {
             end_one_use(model, waiter.slot);
         } else {
+            CHECK(model->blocks[waiter.slot].wait_count > 0);
             model->blocks[waiter.slot].wait_count--;
             model_settle(model, waiter.slot);
         }

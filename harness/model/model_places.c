@@ -4,18 +4,22 @@
 
 bool model_claim(struct model *model, uint32_t slot, const struct target_block *at, uint32_t *other)
 {
+    CHECK(slot < model->block_count);
     const struct span span = {at->address, at->address + at->size_bytes, slot, 0};
     struct span in_the_way;
     if (span_map_insert_if_free(&model->map, &span, &in_the_way)) {
         return true;
     }
     *other = (uint32_t)in_the_way.owner;
+    CHECK(*other != slot);
     return false;
 }
 
 void model_displace(struct model *model, uint32_t slot)
 {
+    CHECK(slot < model->block_count);
     struct block *block = &model->blocks[slot];
+    CHECK(block->state != BLOCK_GONE);
     if (block->is_absent) {
         slot_list_take(&model->absent, slot);
         block->is_absent = false;
@@ -45,6 +49,7 @@ bool model_reload(struct model *model, uint32_t slot, const struct target_block 
                   uint32_t *other)
 {
     struct block *block = &model->blocks[slot];
+    CHECK(block->kind == BLOCK_PROGRAM);
     CHECK(block->state == BLOCK_GONE);
     if (!model_claim(model, slot, at, other)) {
         return false;
@@ -73,6 +78,7 @@ bool model_return(struct model *model, uint32_t slot, uint64_t address, uint32_t
 {
     struct block *block = &model->blocks[slot];
     CHECK(block->is_absent);
+    CHECK(block->state != BLOCK_GONE);
     if (!model_claim(model, slot,
                      &(struct target_block){.address = address, .size_bytes = block->size_bytes},
                      other)) {
@@ -137,6 +143,8 @@ bool model_relocate(struct model *model, const uint64_t *addresses, uint32_t *sl
         model->blocks[spans[i].owner].address = spans[i].start;
         span_map_insert(&model->map, &spans[i]);
     }
+    CHECK(model->map.count == count);
+    CHECK_COSTLY(model_invariants_hold(model));
     model->holes_known = false;
     free(spans);
     return true;

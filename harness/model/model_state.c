@@ -7,6 +7,8 @@
 struct model *model_create(uint64_t capacity_bytes, const struct target_contract *contract,
                            const struct timeline *timeline)
 {
+    CHECK(timeline != NULL);
+    CHECK(capacity_bytes > 0);
     struct model *model = calloc(1, sizeof *model);
     CHECK(model != NULL);
     model->capacity_bytes = capacity_bytes;
@@ -40,11 +42,14 @@ void model_destroy(struct model *model)
 
 void model_begin_op(struct model *model, uint32_t op)
 {
+    CHECK(op < OP_NONE);
+    CHECK(model->completed_count <= timeline_completed_count(model->timeline));
     model->op = op;
 }
 
 void model_end_op(struct model *model, enum target_result result, bool skipped)
 {
+    CHECK(model->op != OP_NONE);
     model->last_result = result;
     model->last_skipped = skipped;
     model->last_op = model->op;
@@ -53,6 +58,7 @@ void model_end_op(struct model *model, enum target_result result, bool skipped)
 
 void model_end_unseen_op(struct model *model, bool skipped)
 {
+    CHECK_COSTLY(model_invariants_hold(model));
     /* Only a target that was called must have taken in what completed: another host's op does not
      * count. */
     if (!skipped) {

@@ -58,6 +58,7 @@ struct model {
 
 static inline void slot_list_add(struct slot_list *list, uint32_t slot)
 {
+    CHECK(slot != SLOT_NONE);
     list->slots = array_grown(list->slots, list->count, &list->capacity, sizeof slot);
     list->slots[list->count++] = slot;
 }
@@ -66,6 +67,7 @@ static inline void slot_list_add(struct slot_list *list, uint32_t slot)
 static inline void slot_list_take(struct slot_list *list, uint32_t slot)
 {
     size_t i = 0;
+    CHECK(list->count > 0);
     while (list->slots[i] != slot) {
         i++;
         CHECK(i < list->count);
