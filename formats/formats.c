@@ -39,7 +39,7 @@ const struct format *format_recognise(const char *text, size_t length)
     return best;
 }
 
-static void format_names(char *text, size_t size)
+static void print_format_names(char *text, size_t size)
 {
     size_t used = 0;
     text[0] = '\0';
@@ -63,11 +63,11 @@ static void fail_unrecognised(const char *text, size_t length, const char *names
                 names);
 }
 
-static const struct format *format_choose(const char *text, size_t length, const char *name,
+static const struct format *choose_format(const char *text, size_t length, const char *name,
                                           struct import_error *error)
 {
     char names[IMPORT_REASON_BYTES / 2];
-    format_names(names, sizeof names);
+    print_format_names(names, sizeof names);
     if (name != NULL && strcmp(name, "auto") != 0) {
         const struct format *format = format_find(name);
         if (format == NULL) {
@@ -86,7 +86,7 @@ static const struct format *format_choose(const char *text, size_t length, const
 #define GRANULE_BYTES_MAX UINT64_C(65536) /* as in .ops files */
 
 /* "\xEF\xBB\xBF": editors on Windows put it in front of UTF-8. */
-static size_t byte_order_mark_length(const char *text, size_t length)
+static size_t measure_byte_order_mark(const char *text, size_t length)
 {
     return length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
 }
@@ -96,7 +96,7 @@ enum import_result import_text(const char *text, size_t length, const char *form
                                struct import_error *error)
 {
     static const struct setup nothing; /* all empty */
-    const size_t skipped = byte_order_mark_length(text, length);
+    const size_t skipped = measure_byte_order_mark(text, length);
     const struct import_input input = {
         .text = text + skipped,
         .length = length - skipped,
@@ -114,7 +114,7 @@ enum import_result import_text(const char *text, size_t length, const char *form
     if (input.length == 0) {
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0, "the file is empty");
     }
-    const struct format *format = format_choose(input.text, input.length, format_name, error);
+    const struct format *format = choose_format(input.text, input.length, format_name, error);
     if (format == NULL) {
         return IMPORT_UNRECOGNISED;
     }

@@ -13,7 +13,7 @@ struct lines {
     bool is_open;  /* that line has no line feed: it may be cut */
 };
 
-static bool lines_next(struct lines *lines, const char **line, size_t *length)
+static bool next_line(struct lines *lines, const char **line, size_t *length)
 {
     if (lines->at == lines->end) {
         return false;
@@ -38,7 +38,7 @@ static bool is_around_dump(enum bfc_line_kind kind)
 /* How sure the line at byte *at is, which begins at or after byte `from`, and *at becomes where it
  * ends: one that no other program prints is enough, a sentence that a dump may follow, or the map
  * behind it, is a hint. */
-static unsigned line_score(const char *text, size_t length, size_t from, size_t *at)
+static unsigned score_line(const char *text, size_t length, size_t from, size_t *at)
 {
     const char *before = memrchr(text + from, '\n', *at - from);
     const char *end = memchr(text + *at, '\n', length - *at);
@@ -78,7 +78,7 @@ static size_t next_words(const char *text, size_t length, size_t at)
 
 /* Whole texts are searched, not lines one by one: logs of gigabytes without a dump are passed over
  * quickly.  Linear: each line is read at most twice. */
-static unsigned bfc_recognise(const char *text, size_t length)
+static unsigned recognise_bfc(const char *text, size_t length)
 {
     static size_t (*const searches[])(const char *text, size_t length, size_t at) = {next_prefix,
                                                                                      next_words};
@@ -86,7 +86,7 @@ static unsigned bfc_recognise(const char *text, size_t length)
     for (size_t i = 0; i < sizeof searches / sizeof searches[0]; i++) {
         for (size_t from = 0, at; best < 90 && (at = searches[i](text, length, from)) < length;
              from = at) {
-            const unsigned score = line_score(text, length, from, &at);
+            const unsigned score = score_line(text, length, from, &at);
             best = score > best ? score : best;
         }
     }
@@ -166,7 +166,7 @@ static void survey_log(const char *text, size_t length, struct survey *survey)
 {
     struct lines lines = {.at = text, .end = text + length};
     const char *at = NULL;
-    for (size_t line_length = 0; lines_next(&lines, &at, &line_length);) {
+    for (size_t line_length = 0; next_line(&lines, &at, &line_length);) {
         struct bfc_line line;
         const enum bfc_line_kind last = survey->dump.last;
         bfc_line_read(at, line_length, last == BFC_LINE_STATS || last == BFC_LINE_STAT, &line);
@@ -195,7 +195,7 @@ static void note_others(const struct survey *survey, struct import *import)
 
 /* A contradiction before the first complete dump is not passed over: it may be the same dump, mixed
  * with another. */
-static enum import_result bfc_import(const struct import_input *input, struct import *import,
+static enum import_result import_bfc(const struct import_input *input, struct import *import,
                                      struct import_error *error)
 {
     struct survey survey;
@@ -218,6 +218,6 @@ static enum import_result bfc_import(const struct import_input *input, struct im
 const struct format format_bfc = {
     .name = "bfc",
     .summary = "an out-of-memory dump of the BFC allocator of TensorFlow or XLA in any log",
-    .recognise = bfc_recognise,
-    .import = bfc_import,
+    .recognise = recognise_bfc,
+    .import = import_bfc,
 };

@@ -64,7 +64,7 @@ static uint8_t find_tag(const struct holders *holders, const struct bfc_text *na
 }
 
 /* Sorts count of them and puts those of one name together. */
-static void merge(struct holders *holders, size_t count)
+static void merge_holders(struct holders *holders, size_t count)
 {
     qsort(holders->holders, count, sizeof *holders->holders, compare_names);
     for (size_t i = 0; i < count; i++) {
@@ -79,7 +79,7 @@ static void merge(struct holders *holders, size_t count)
 
 /* Operations with chunks in use, and the one that asked.  Chunks of which no operation is said
  * share a name without letters. */
-static void collect(const struct bfc_dump *dump, struct holders *holders)
+static void collect_holders(const struct bfc_dump *dump, struct holders *holders)
 {
     struct holder unnamed = {0};
     size_t count = 0;
@@ -103,7 +103,7 @@ static void collect(const struct bfc_dump *dump, struct holders *holders)
     if (unnamed.size_bytes > 0) {
         holders->holders[count++] = unnamed;
     }
-    merge(holders, count);
+    merge_holders(holders, count);
 }
 
 /* Of a name that is too long for a tag, the end says more than the beginning. */
@@ -287,7 +287,7 @@ enum import_result bfc_dump_build(const struct bfc_dump *dump, const struct impo
     note_request(dump, import);
     note_heap(dump, import);
     note_limit(dump, import);
-    collect(dump, &holders);
+    collect_holders(dump, &holders);
     give_tags(&holders, import);
     const enum import_result result = build_heap(dump, &holders, input, import, error);
     if (result == IMPORT_OK) {

@@ -19,7 +19,7 @@ static void skip_blanks(struct cursor *cursor)
     }
 }
 
-static bool take(struct cursor *cursor, const char *words)
+static bool take_words(struct cursor *cursor, const char *words)
 {
     const size_t length = strlen(words);
     if ((size_t)(cursor->end - cursor->at) < length || memcmp(cursor->at, words, length) != 0) {
@@ -33,7 +33,7 @@ static bool take(struct cursor *cursor, const char *words)
 static bool take_loosely(struct cursor *cursor, const char *words)
 {
     skip_blanks(cursor);
-    if (!take(cursor, words)) {
+    if (!take_words(cursor, words)) {
         return false;
     }
     skip_blanks(cursor);
@@ -62,7 +62,7 @@ static bool take_decimal(struct cursor *cursor, uint64_t *number)
     return number_parse(begin, (size_t)(cursor->at - begin), number);
 }
 
-static int hexadecimal_digit(char letter)
+static int read_hexadecimal_digit(char letter)
 {
     if (letter >= '0' && letter <= '9') {
         return letter - '0';
@@ -75,12 +75,12 @@ static int hexadecimal_digit(char letter)
  */
 static bool take_address(struct cursor *cursor, uint64_t *address)
 {
-    if (!take(cursor, "0x")) {
-        (void)take(cursor, "0X");
+    if (!take_words(cursor, "0x")) {
+        (void)take_words(cursor, "0X");
     }
     const char *begin = cursor->at;
     uint64_t value = 0;
-    for (int digit; cursor->at < cursor->end && (digit = hexadecimal_digit(*cursor->at)) >= 0;
+    for (int digit; cursor->at < cursor->end && (digit = read_hexadecimal_digit(*cursor->at)) >= 0;
          cursor->at++) {
         if (value >> 60 != 0) {
             return false;
@@ -129,8 +129,9 @@ static const char *read_request(struct cursor cursor, struct bfc_line *line)
     if (!take_size(&cursor, &line->sizes[0])) {
         return "the request has no size";
     }
-    if (take_loosely(&cursor, "(rounded to ") && (!take_decimal(&cursor, &line->size_bytes) ||
-                                                  !take(&cursor, ")") || line->size_bytes == 0)) {
+    if (take_loosely(&cursor, "(rounded to ") &&
+        (!take_decimal(&cursor, &line->size_bytes) || !take_words(&cursor, ")") ||
+         line->size_bytes == 0)) {
         return "the rounded size is not a number of bytes";
     }
     if (take_up_to(&cursor, "requested by op ", &passed)) {
@@ -142,12 +143,12 @@ static const char *read_request(struct cursor cursor, struct bfc_line *line)
 static const char *read_bin(struct cursor cursor, struct bfc_line *line)
 {
     struct bfc_text passed;
-    if (!take_decimal(&cursor, &line->size_bytes) || !take(&cursor, "):") ||
+    if (!take_decimal(&cursor, &line->size_bytes) || !take_words(&cursor, "):") ||
         !take_loosely(&cursor, "Total Chunks:") || !take_decimal(&cursor, &line->count) ||
         !take_loosely(&cursor, ", Chunks in use:") || !take_decimal(&cursor, &line->in_use_count)) {
         return "the bin does not say its chunks";
     }
-    line->counts_free_only = !take(&cursor, ".");
+    line->counts_free_only = !take_words(&cursor, ".");
     skip_blanks(&cursor);
     if (!take_size(&cursor, &line->sizes[0]) || !take_loosely(&cursor, "allocated for chunks.")) {
         return "the bin does not say the bytes of its chunks";
@@ -290,10 +291,10 @@ static void take_kind(struct bfc_line *line, enum bfc_line_kind kind, const char
 static bool read_out_of_memory(struct cursor cursor, struct bfc_line *line)
 {
     struct bfc_text before;
-    const bool is_epilogue = take(&cursor, "R") && take(&cursor, out_of_memory);
+    const bool is_epilogue = take_words(&cursor, "R") && take_words(&cursor, out_of_memory);
     if (!is_epilogue) {
-        if (!take(&cursor, "Allocator (") || !take_up_to(&cursor, ") r", &line->name) ||
-            !take(&cursor, out_of_memory)) {
+        if (!take_words(&cursor, "Allocator (") || !take_up_to(&cursor, ") r", &line->name) ||
+            !take_words(&cursor, out_of_memory)) {
             return false;
         }
     }
@@ -308,7 +309,7 @@ static bool read_out_of_memory(struct cursor cursor, struct bfc_line *line)
 /* "4 Chunks of size 256 totalling 1.0KiB" */
 static bool read_counted(struct cursor cursor, struct bfc_line *line)
 {
-    if (!take_decimal(&cursor, &line->count) || !take(&cursor, " Chunks of size ")) {
+    if (!take_decimal(&cursor, &line->count) || !take_words(&cursor, " Chunks of size ")) {
         return false;
     }
     take_kind(line, BFC_LINE_SUMMARY, read_summary(cursor, line));
@@ -351,8 +352,8 @@ static bool read_shape(struct cursor cursor, struct bfc_line *line)
             __builtin_mul_overflow(line->size_bytes, dimension, &line->size_bytes)) {
             return false;
         }
-    } while (take(&cursor, ","));
-    line->kind = take(&cursor, "]") ? BFC_LINE_SHAPE : BFC_LINE_NONE;
+    } while (take_words(&cursor, ","));
+    line->kind = take_words(&cursor, "]") ? BFC_LINE_SHAPE : BFC_LINE_NONE;
     return line->kind == BFC_LINE_SHAPE;
 }
 
@@ -374,7 +375,7 @@ static bool take_prefix(struct cursor *cursor)
     struct bfc_text before;
     uint64_t number = 0;
     if (!take_up_to(&rest, "bfc_allocator.cc:", &before) || !take_decimal(&rest, &number) ||
-        !take(&rest, "]")) {
+        !take_words(&rest, "]")) {
         return false;
     }
     *cursor = rest;
@@ -386,7 +387,7 @@ static void read_body(struct cursor cursor, bool is_behind_stats, struct bfc_lin
     const char letter = cursor.at < cursor.end ? *cursor.at : '\0';
     for (size_t i = 0; i < KIND_COUNT; i++) {
         struct cursor rest = cursor;
-        if (kinds[i].words[0] == letter && take(&rest, kinds[i].words)) {
+        if (kinds[i].words[0] == letter && take_words(&rest, kinds[i].words)) {
             line->is_in_use = kinds[i].words[0] != 'F';
             take_kind(line, kinds[i].kind, kinds[i].read(rest, line));
             line->is_unmistakable = kinds[i].is_unmistakable && line->reason == NULL;

@@ -51,7 +51,7 @@ static void take_request(struct bfc_dump *dump, const struct bfc_line *line, siz
 }
 
 /* The bin whose smallest size that is; BFC_BIN_COUNT: there is none. */
-static size_t bin_index(uint64_t size_bytes)
+static size_t find_bin_index(uint64_t size_bytes)
 {
     size_t index = 0;
     while (index < BFC_BIN_COUNT && (uint64_t)BFC_GRANULE_BYTES << index != size_bytes) {
@@ -62,7 +62,7 @@ static size_t bin_index(uint64_t size_bytes)
 
 static void take_bin(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
 {
-    const size_t index = bin_index(line->size_bytes);
+    const size_t index = find_bin_index(line->size_bytes);
     if (index == BFC_BIN_COUNT) {
         set_wrong(dump, "there is no bin of that size", number);
         return;
@@ -174,21 +174,21 @@ static void take_part(struct bfc_dump *dump, const struct bfc_line *line, size_t
 /* --- which dump --- */
 
 /* Chunks and regions take turns, and so do a heading and what stands below it. */
-static enum bfc_line_kind part_of(enum bfc_line_kind kind)
+static enum bfc_line_kind find_part(enum bfc_line_kind kind)
 {
     return kind == BFC_LINE_CHUNK ? BFC_LINE_REGION : kind == BFC_LINE_STAT ? BFC_LINE_STATS : kind;
 }
 
-static bool begins_another(const struct bfc_dump *dump, const struct bfc_line *line)
+static bool is_another_dump(const struct bfc_dump *dump, const struct bfc_line *line)
 {
-    const enum bfc_line_kind part = part_of(line->kind);
-    const enum bfc_line_kind last = part_of(dump->last);
+    const enum bfc_line_kind part = find_part(line->kind);
+    const enum bfc_line_kind last = find_part(dump->last);
     if (part != last) {
         return part < last;
     }
     switch (line->kind) {
     case BFC_LINE_BIN:
-        for (size_t i = bin_index(line->size_bytes); i < BFC_BIN_COUNT; i++) {
+        for (size_t i = find_bin_index(line->size_bytes); i < BFC_BIN_COUNT; i++) {
             if (dump->bins[i].line != 0) {
                 return true;
             }
@@ -217,7 +217,7 @@ static void take_behind(struct bfc_dump *dump, const struct bfc_line *line, size
 bool bfc_dump_take(struct bfc_dump *dump, const struct bfc_line *line, size_t number)
 {
     const bool is_empty = dump->last == BFC_LINE_NONE && dump->wrong == NULL;
-    const bool is_in_statistics = part_of(dump->last) == BFC_LINE_STATS;
+    const bool is_in_statistics = find_part(dump->last) == BFC_LINE_STATS;
     if (line->kind == BFC_LINE_SHAPE || line->kind == BFC_LINE_EPILOGUE) {
         if (!is_empty) {
             take_behind(dump, line, number);
@@ -231,7 +231,7 @@ bool bfc_dump_take(struct bfc_dump *dump, const struct bfc_line *line, size_t nu
         return true;
     }
     if (!is_empty &&
-        (line->kind == BFC_LINE_WRONG ? dump->last == BFC_LINE_MAP : begins_another(dump, line))) {
+        (line->kind == BFC_LINE_WRONG ? dump->last == BFC_LINE_MAP : is_another_dump(dump, line))) {
         return false;
     }
     dump->line = is_empty ? number : dump->line;

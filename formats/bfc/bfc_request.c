@@ -2,12 +2,13 @@
  * read it, which many sizes share, and sometimes name the tensor. */
 #include "formats/bfc/private/bfc.h"
 #include "formats/common/printed_size.h"
+#include "harness/base/align.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 /* Whether the rounded size agrees with what is printed beside it. */
-static bool request_is_possible(const struct bfc_dump *dump, uint64_t rounded_bytes)
+static bool is_possible_request(const struct bfc_dump *dump, uint64_t rounded_bytes)
 {
     struct size_range asked;
     if (dump->bin_for_line != 0 && !bfc_prints_as(rounded_bytes, &dump->bin_for)) {
@@ -28,23 +29,18 @@ static bool request_is_possible(const struct bfc_dump *dump, uint64_t rounded_by
            asked.high + BFC_GRANULE_BYTES > rounded_bytes;
 }
 
-static uint64_t round_up(uint64_t size_bytes)
-{
-    const uint64_t mask = BFC_GRANULE_BYTES - 1;
-    return (size_bytes + mask) & ~mask;
-}
-
 /* What was asked for is a tensor of so many elements: of the sizes of elements, only one agrees
  * with the text. */
-static uint64_t request_of_shape(const struct bfc_dump *dump)
+static uint64_t find_request_of_shape(const struct bfc_dump *dump)
 {
     uint64_t found_bytes = 0;
     for (uint64_t element_bytes = 1; element_bytes <= 16; element_bytes *= 2) {
         if (dump->element_count == 0 || dump->element_count > CAPACITY_BYTES_MAX / element_bytes) {
             continue;
         }
-        const uint64_t rounded_bytes = round_up(dump->element_count * element_bytes);
-        if (request_is_possible(dump, rounded_bytes)) {
+        const uint64_t rounded_bytes = align_up(dump->element_count * element_bytes,
+                                                BFC_GRANULE_BYTES);
+        if (is_possible_request(dump, rounded_bytes)) {
             if (found_bytes != 0) {
                 return 0;
             }
@@ -55,7 +51,7 @@ static uint64_t request_of_shape(const struct bfc_dump *dump)
 }
 
 /* Of the sizes that print as the text, the nearest to it that finds no room, if there is one. */
-static uint64_t request_of_text(const struct bfc_dump *dump)
+static uint64_t find_request_of_text(const struct bfc_dump *dump)
 {
     struct size_range range;
     const struct bfc_text *text = dump->bin_for_line != 0 ? &dump->bin_for : &dump->requested;
@@ -67,7 +63,7 @@ static uint64_t request_of_text(const struct bfc_dump *dump)
     if (range.nominal > dump->largest_free_bytes) {
         return range.nominal;
     }
-    const uint64_t above_bytes = round_up(dump->largest_free_bytes + 1);
+    const uint64_t above_bytes = align_up(dump->largest_free_bytes + 1, BFC_GRANULE_BYTES);
     return above_bytes <= range.high ? above_bytes : range.nominal;
 }
 
@@ -76,14 +72,14 @@ enum import_result bfc_check_request(struct bfc_dump *dump, struct import_error 
     const size_t line = dump->request_line != 0 ? dump->request_line : dump->bin_for_line;
     dump->request_bytes = dump->rounded_bytes;
     if (dump->request_bytes == 0) {
-        dump->request_bytes = request_of_shape(dump);
+        dump->request_bytes = find_request_of_shape(dump);
     }
     dump->is_request_exact = dump->request_bytes != 0;
     if (!dump->is_request_exact) {
-        dump->request_bytes = request_of_text(dump);
+        dump->request_bytes = find_request_of_text(dump);
     }
     if (dump->request_bytes == 0 || dump->request_bytes > CAPACITY_BYTES_MAX ||
-        !request_is_possible(dump, dump->request_bytes)) {
+        !is_possible_request(dump, dump->request_bytes)) {
         return import_fail(
             error, IMPORT_INVALID, line, 0,
             "the sizes of the request contradict each other, or are none up to 2^50");

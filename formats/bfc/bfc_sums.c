@@ -13,7 +13,7 @@ struct bin_sums {
     uint64_t count, bytes, in_use_count, in_use_bytes;
 };
 
-static size_t bin_of(uint64_t size_bytes)
+static size_t find_bin(uint64_t size_bytes)
 {
     size_t index = 0;
     while (index + 1 < BFC_BIN_COUNT && size_bytes >= (uint64_t)BFC_GRANULE_BYTES << (index + 1)) {
@@ -26,7 +26,7 @@ static void sum_bins(const struct bfc_dump *dump, struct bin_sums sums[BFC_BIN_C
 {
     for (size_t i = 0; i < dump->chunk_count; i++) {
         const struct bfc_chunk *chunk = &dump->chunks[i];
-        struct bin_sums *sum = &sums[bin_of(chunk->size_bytes)];
+        struct bin_sums *sum = &sums[find_bin(chunk->size_bytes)];
         sum->count++;
         sum->bytes += chunk->size_bytes;
         sum->in_use_count += chunk->is_in_use;
@@ -106,7 +106,7 @@ static int compare_sizes(const void *a, const void *b)
 }
 
 /* The sizes of the chunks in use, sorted; the caller frees. */
-static uint64_t *sorted_sizes(const struct bfc_dump *dump)
+static uint64_t *sort_sizes(const struct bfc_dump *dump)
 {
     uint64_t *sizes = malloc((dump->in_use_count + 1) * sizeof *sizes);
     size_t count = 0;
@@ -179,7 +179,7 @@ static enum import_result check_summaries(const struct bfc_dump *dump, struct im
     if (dump->summary_count == 0) {
         return IMPORT_OK;
     }
-    uint64_t *sizes = sorted_sizes(dump);
+    uint64_t *sizes = sort_sizes(dump);
     const enum import_result result = check_sorted(dump, sizes, error);
     free(sizes);
     return result;

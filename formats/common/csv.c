@@ -8,7 +8,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-static void trim(const char **begin, const char **end)
+static void trim_blanks(const char **begin, const char **end)
 {
     while (*begin < *end && is_blank(**begin)) {
         (*begin)++;
@@ -19,7 +19,7 @@ static void trim(const char **begin, const char **end)
 }
 
 /* The end of a quoted field that begins after its quote: at the closing quote, or NULL. */
-static const char *quoted_end(const char *begin, const char *line_end)
+static const char *find_quoted_end(const char *begin, const char *line_end)
 {
     for (const char *at = begin; at < line_end; at++) {
         if (*at != '"') {
@@ -46,7 +46,7 @@ static bool take_field(const char **at, const char *line, const char *line_end,
     const char *end = NULL;
     if (begin < line_end && *begin == '"') {
         begin++;
-        end = quoted_end(begin, line_end);
+        end = find_quoted_end(begin, line_end);
         if (end == NULL) {
             return false;
         }
@@ -62,15 +62,15 @@ static bool take_field(const char **at, const char *line, const char *line_end,
         end = memchr(begin, ',', (size_t)(line_end - begin));
         end = end == NULL ? line_end : end;
         *at = end;
-        trim(&begin, &end);
+        trim_blanks(&begin, &end);
     }
     *field = (struct csv_field){
         .text = begin, .length = (size_t)(end - begin), .column = (size_t)(begin - line) + 1};
     return true;
 }
 
-static enum csv_result split(const char *line, const char *line_end, struct csv_row *row,
-                             const char **reason, size_t *column)
+static enum csv_result split_row(const char *line, const char *line_end, struct csv_row *row,
+                                 const char **reason, size_t *column)
 {
     const char *at = line;
     for (;;) {
@@ -115,9 +115,9 @@ enum csv_result csv_next(struct cursor *cursor, struct csv_row *row, const char 
         }
         const char *begin = line;
         const char *end = line_end;
-        trim(&begin, &end);
+        trim_blanks(&begin, &end);
         if (begin < end) {
-            return split(line, line_end, row, reason, column);
+            return split_row(line, line_end, row, reason, column);
         }
     }
     return CSV_END;

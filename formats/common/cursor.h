@@ -62,7 +62,7 @@ CURSOR_INLINE bool cursor_take_line_end(struct cursor *cursor)
 }
 
 /* The next 8 bytes, the first of them lowest.  At least 8 must be left. */
-CURSOR_INLINE uint64_t cursor_eight(const char *at)
+CURSOR_INLINE uint64_t cursor_read_eight(const char *at)
 {
     uint64_t bytes;
     memcpy(&bytes, at, sizeof bytes);
@@ -71,17 +71,17 @@ CURSOR_INLINE uint64_t cursor_eight(const char *at)
 
 /* Of 8 bytes from which '0' is taken: the high bit of each that is no digit, as far as the first
  * such; what is above it means nothing. */
-CURSOR_INLINE uint64_t no_digits(uint64_t bytes)
+CURSOR_INLINE uint64_t cursor_find_non_digits(uint64_t bytes)
 {
     return ((bytes + UINT64_C(0x7676767676767676)) | bytes) & UINT64_C(0x8080808080808080);
 }
 
 /* Up to 8 digits, all at once: neighbours are joined to pairs, these to fours, these to the number.
  * Returns how many. */
-CURSOR_INLINE unsigned digits_join(const char *at, uint64_t *value)
+CURSOR_INLINE unsigned cursor_join_digits(const char *at, uint64_t *value)
 {
-    uint64_t bytes = cursor_eight(at) ^ UINT64_C(0x3030303030303030);
-    const uint64_t wrong = no_digits(bytes);
+    uint64_t bytes = cursor_read_eight(at) ^ UINT64_C(0x3030303030303030);
+    const uint64_t wrong = cursor_find_non_digits(bytes);
     const unsigned count = wrong == 0 ? 8 : (unsigned)__builtin_ctzll(wrong) / 8;
     if (count == 0) {
         return 0;
@@ -100,7 +100,7 @@ CURSOR_INLINE bool cursor_take_number(struct cursor *cursor, uint64_t *value)
     const char *at = cursor->at;
     uint64_t sum = 0;
     if (cursor->end - at >= 8) {
-        const unsigned count = digits_join(at, &sum);
+        const unsigned count = cursor_join_digits(at, &sum);
         if (count - 1 < 7) { /* 1 to 7: it ends here */
             cursor->at += count;
             *value = sum;
@@ -130,12 +130,12 @@ CURSOR_INLINE bool cursor_take_clock(struct cursor *cursor, uint32_t *second)
     if (cursor->end - cursor->at < 8) {
         return false;
     }
-    const uint64_t bytes = cursor_eight(cursor->at) ^ pattern;
+    const uint64_t bytes = cursor_read_eight(cursor->at) ^ pattern;
     const uint32_t hours = (uint32_t)(bytes & 15) * 10 + (uint32_t)(bytes >> 8 & 15);
     const uint32_t minutes = (uint32_t)(bytes >> 24 & 15) * 10 + (uint32_t)(bytes >> 32 & 15);
     const uint32_t seconds = (uint32_t)(bytes >> 48 & 15) * 10 + (uint32_t)(bytes >> 56 & 15);
-    if (no_digits(bytes) != 0 || (bytes & UINT64_C(0x0000FF0000FF0000)) != 0 || hours > 23 ||
-        minutes > 59 || seconds > 60) {
+    if (cursor_find_non_digits(bytes) != 0 || (bytes & UINT64_C(0x0000FF0000FF0000)) != 0 ||
+        hours > 23 || minutes > 59 || seconds > 60) {
         return false;
     }
     cursor->at += 8;

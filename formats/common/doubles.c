@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* 33 bits: three passes of the sort.  Names of the same hash are compared. */
-static uint64_t hash_of(const struct double_name *name)
+static uint64_t hash_name(const struct double_name *name)
 {
     uint64_t hash = name->length;
     size_t i = 0;
@@ -25,7 +25,7 @@ static uint64_t hash_of(const struct double_name *name)
 }
 
 /* Orders are total: places break ties, so that no sort decides. */
-static int compare(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     const struct double_name *x = *(const struct double_name *const *)a;
     const struct double_name *y = *(const struct double_name *const *)b;
@@ -41,7 +41,7 @@ static int compare(const void *a, const void *b)
 static const struct double_name *find_in(const struct double_name **names, size_t count,
                                          const struct double_name *twice)
 {
-    qsort(names, count, sizeof *names, compare);
+    qsort(names, count, sizeof *names, compare_names);
     for (size_t i = 1; i < count; i++) {
         const bool is_same = names[i]->length == names[i - 1]->length &&
                              memcmp(names[i]->text, names[i - 1]->text, names[i]->length) == 0;
@@ -80,7 +80,7 @@ bool doubles_find(const struct double_name *names, size_t count, size_t *number)
     const bool is_done = hashes != NULL && order != NULL && other != NULL;
     if (is_done) {
         for (size_t i = 0; i < count; i++) {
-            hashes[i] = hash_of(&names[i]);
+            hashes[i] = hash_name(&names[i]);
         }
         radix_order(hashes, count, order, other);
         const struct double_name *twice = find_in_all(names, count, hashes, order, other);

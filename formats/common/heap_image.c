@@ -226,13 +226,6 @@ static enum import_result choose_capacity(const struct layout *layout, struct im
 
 /* --- the ops --- */
 
-static uint32_t append(struct import *import, const struct op *op)
-{
-    CHECK(import->ops.count < OP_NONE);
-    op_list_append(&import->ops, op);
-    return (uint32_t)(import->ops.count - 1);
-}
-
 static void append_retire(struct import *import, uint8_t host, uint64_t address,
                           uint64_t size_bytes)
 {
@@ -240,7 +233,7 @@ static void append_retire(struct import *import, uint8_t host, uint64_t address,
     op.host = host;
     op.address = address;
     op.size_bytes = size_bytes;
-    (void)append(import, &op);
+    (void)import_append(import, &op);
 }
 
 static uint32_t append_alloc(struct import *import, const struct heap_span *span,
@@ -251,7 +244,7 @@ static uint32_t append_alloc(struct import *import, const struct heap_span *span
     op.size_bytes = size_bytes;
     op.tag = span->tag;
     op.unpadded_bytes = span->requested_bytes == size_bytes ? 0 : span->requested_bytes;
-    return append(import, &op);
+    return import_append(import, &op);
 }
 
 static void append_on(struct import *import, enum op_kind kind, const struct heap_span *span,
@@ -261,7 +254,7 @@ static void append_on(struct import *import, enum op_kind kind, const struct hea
     op.host = span->host;
     op.ref = span->op;
     op.delay_ns = delay_ns;
-    (void)append(import, &op);
+    (void)import_append(import, &op);
 }
 
 /* The one of that name, or the highest that no block has and that has no name. */

@@ -26,6 +26,13 @@ void import_deinit(struct import *import)
     import->said_count = import->said_room = 0;
 }
 
+uint32_t import_append(struct import *import, const struct op *op)
+{
+    CHECK(import->ops.count < OP_NONE);
+    op_list_append(&import->ops, op);
+    return (uint32_t)(import->ops.count - 1);
+}
+
 void import_say(struct import *import, uint32_t op, enum said_kind kind, uint64_t value)
 {
     CHECK(op < import->ops.count);

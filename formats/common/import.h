@@ -77,6 +77,8 @@ struct format {
 /* Adds a line to the notes; what no longer fits is left out. */
 void import_note(struct import *import, const char *note, ...)
     __attribute__((format(printf, 2, 3)));
+/* Appends an op and returns its index, which is below OP_NONE. */
+uint32_t import_append(struct import *import, const struct op *op);
 /* Adds what the log says of an op; ops must not descend from call to call. O(1). */
 void import_say(struct import *import, uint32_t op, enum said_kind kind, uint64_t value);
 /* What the user fixed as capacity: capacity_bytes, or that of the chip, rounded down to the granule

@@ -30,14 +30,14 @@ struct live {
     uint64_t bytes, rounded, granule_mask;
 };
 
-static uint64_t rounded(const struct live *live, uint64_t size_bytes)
+static uint64_t round_size(const struct live *live, uint64_t size_bytes)
 {
     return (size_bytes + live->granule_mask) & ~live->granule_mask;
 }
 
 /* False: more is live than may be. */
-static inline bool begin(struct lifetimes *lifetimes, struct lifetime *lifetime, struct live *live,
-                         struct op_list *ops)
+static inline bool begin_lifetime(struct lifetimes *lifetimes, struct lifetime *lifetime,
+                                  struct live *live, struct op_list *ops)
 {
     lifetime->op = (uint32_t)ops->count;
     *room_next(ops) = (struct op){.kind = OP_ALLOC,
@@ -46,7 +46,8 @@ static inline bool begin(struct lifetimes *lifetimes, struct lifetime *lifetime,
                                   .size_bytes = lifetime->size_bytes,
                                   .align_log2 = lifetime->align_log2};
     live->bytes += lifetime->size_bytes;
-    live->rounded += rounded(live, lifetime->size_bytes); /* at most 2^51 + granule: no overflow */
+    live->rounded += round_size(live,
+                                lifetime->size_bytes); /* at most 2^51 + granule: no overflow */
     lifetimes->peak_bytes = live->bytes > lifetimes->peak_bytes ? live->bytes
                                                                 : lifetimes->peak_bytes;
     lifetimes->peak_rounded = live->rounded > lifetimes->peak_rounded ? live->rounded
@@ -54,11 +55,12 @@ static inline bool begin(struct lifetimes *lifetimes, struct lifetime *lifetime,
     return live->rounded <= CAPACITY_BYTES_MAX;
 }
 
-static inline void end(const struct lifetime *lifetime, struct live *live, struct op_list *ops)
+static inline void end_lifetime(const struct lifetime *lifetime, struct live *live,
+                                struct op_list *ops)
 {
     *room_next(ops) = (struct op){.kind = OP_FREE, .ref = lifetime->op, .event = OP_NONE};
     live->bytes -= lifetime->size_bytes;
-    live->rounded -= rounded(live, lifetime->size_bytes);
+    live->rounded -= round_size(live, lifetime->size_bytes);
 }
 
 /* The numbers of the lifetimes as they begin, as they end, and room to sort them. */
@@ -68,8 +70,8 @@ struct orders {
 
 /* The lifetime that is needed soon, and its time.  Orders jump in arrays that are larger than the
  * caches. */
-static inline void prefetch(const struct lifetime *all, const uint64_t *times,
-                            const uint64_t *order, size_t count, size_t at)
+static inline void prefetch_lifetime(const struct lifetime *all, const uint64_t *times,
+                                     const uint64_t *order, size_t count, size_t at)
 {
     enum { AHEAD = 16 };
     if (at + AHEAD < count) {
@@ -78,22 +80,22 @@ static inline void prefetch(const struct lifetime *all, const uint64_t *times,
     }
 }
 
-static size_t replay(struct lifetimes *lifetimes, const struct orders *orders,
-                     uint64_t granule_mask, struct op_list *ops)
+static size_t replay_all(struct lifetimes *lifetimes, const struct orders *orders,
+                         uint64_t granule_mask, struct op_list *ops)
 {
     const size_t count = lifetimes->count;
     struct live live = {.granule_mask = granule_mask};
     for (size_t begun = 0, ended = 0; ended < count;) {
         const uint64_t next = orders->ends[ended];
         if (begun == count || lifetimes->ends[next] <= lifetimes->begins[orders->begins[begun]]) {
-            end(&lifetimes->all[next], &live, ops);
-            prefetch(lifetimes->all, lifetimes->ends, orders->ends, count, ended++);
+            end_lifetime(&lifetimes->all[next], &live, ops);
+            prefetch_lifetime(lifetimes->all, lifetimes->ends, orders->ends, count, ended++);
             continue;
         }
-        if (!begin(lifetimes, &lifetimes->all[orders->begins[begun]], &live, ops)) {
+        if (!begin_lifetime(lifetimes, &lifetimes->all[orders->begins[begun]], &live, ops)) {
             return orders->begins[begun];
         }
-        prefetch(lifetimes->all, lifetimes->begins, orders->begins, count, begun++);
+        prefetch_lifetime(lifetimes->all, lifetimes->begins, orders->begins, count, begun++);
     }
     return count;
 }
@@ -110,7 +112,7 @@ bool lifetimes_replay(struct lifetimes *lifetimes, uint64_t granule_mask, struct
         radix_order(lifetimes->begins, count, orders.begins, orders.other);
         radix_order(lifetimes->ends, count, orders.ends, orders.other);
         room_for_ops(ops, 2 * count);
-        *excess = replay(lifetimes, &orders, granule_mask, ops);
+        *excess = replay_all(lifetimes, &orders, granule_mask, ops);
     }
     free(orders.begins);
     free(orders.ends);

@@ -51,7 +51,7 @@ void name_keep(const char *text, size_t length, char *to, size_t room)
 
 /* Long names keep their end, from the beginning of a UTF-8 character on; a NUL would end the name.
  */
-static void shorten(const char *text, size_t length, char name[SETUP_NAME_BYTES])
+static void shorten_name(const char *text, size_t length, char name[SETUP_NAME_BYTES])
 {
     size_t used = 0;
     if (length >= SETUP_NAME_BYTES) {
@@ -68,7 +68,7 @@ static void shorten(const char *text, size_t length, char name[SETUP_NAME_BYTES]
 }
 
 /* Where the name stands, or the empty slot where it belongs; NULL: the probe is too long. */
-static uint32_t *slot_of(const struct name_table *table, const struct name *name)
+static uint32_t *find_slot(const struct name_table *table, const struct name *name)
 {
     const size_t mask = table->slot_count - 1;
     size_t i = (size_t)(hash_name(name->text, strlen(name->text), table->seed) + name->whole) &
@@ -88,7 +88,7 @@ static bool fill_slots(struct name_table *table)
 {
     memset(table->slots, 0, table->slot_count * sizeof *table->slots);
     for (size_t i = 0; i < table->count; i++) {
-        uint32_t *slot = slot_of(table, &table->names[i]);
+        uint32_t *slot = find_slot(table, &table->names[i]);
         if (slot == NULL) {
             return false;
         }
@@ -104,25 +104,25 @@ static void hash_anew(struct name_table *table)
     }
 }
 
-static uint32_t *slot_with_room(struct name_table *table, const struct name *name)
+static uint32_t *find_slot_with_room(struct name_table *table, const struct name *name)
 {
     if (2 * (table->count + 1) > table->slot_count) {
         table->slot_count = table->slot_count == 0 ? SLOT_COUNT_MIN : table->slot_count * 2;
         table->slots = array_resized(table->slots, table->slot_count * sizeof *table->slots);
         hash_anew(table);
     }
-    uint32_t *slot = slot_of(table, name);
+    uint32_t *slot = find_slot(table, name);
     while (slot == NULL) {
         table->seed = hash_seed_draw();
         hash_anew(table);
-        slot = slot_of(table, name);
+        slot = find_slot(table, name);
     }
     return slot;
 }
 
-static uint32_t add(struct name_table *table, const struct name *name)
+static uint32_t add_name(struct name_table *table, const struct name *name)
 {
-    uint32_t *slot = slot_with_room(table, name);
+    uint32_t *slot = find_slot_with_room(table, name);
     if (*slot == 0) {
         CHECK(table->count < UINT32_MAX);
         table->names = array_grown(table->names, table->count, &table->room, sizeof *table->names);
@@ -135,15 +135,15 @@ static uint32_t add(struct name_table *table, const struct name *name)
 uint32_t name_table_add(struct name_table *table, const char *text, size_t length)
 {
     struct name name = {0};
-    shorten(text, length, name.text);
-    return add(table, &name);
+    shorten_name(text, length, name.text);
+    return add_name(table, &name);
 }
 
 uint32_t name_table_add_whole(struct name_table *table, const char *text, size_t length)
 {
     struct name name = {.whole = hash_name(text, length, 0)};
-    shorten(text, length, name.text);
-    return add(table, &name);
+    shorten_name(text, length, name.text);
+    return add_name(table, &name);
 }
 
 void name_table_weigh(struct name_table *table, uint32_t index, uint64_t bytes)

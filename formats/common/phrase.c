@@ -15,10 +15,10 @@ enum {
 #define EIGHT(byte) (UINT64_C(0x0101010101010101) * (byte))
 
 /* The high bit of each of the eight bytes that is a capital letter with a small one behind it. */
-static uint64_t beginnings_of(const char *eight)
+static uint64_t find_beginnings(const char *eight)
 {
-    const uint64_t no_capital = cursor_eight(eight) ^ EIGHT(0x40);
-    const uint64_t no_small = cursor_eight(eight + 1) ^ EIGHT(0x60);
+    const uint64_t no_capital = cursor_read_eight(eight) ^ EIGHT(0x40);
+    const uint64_t no_small = cursor_read_eight(eight + 1) ^ EIGHT(0x60);
     const uint64_t wrong = (no_capital | no_small) & EIGHT(0xE0);
     return ~((wrong >> 1) + EIGHT(0x7F)) & EIGHT(0x80);
 }
@@ -26,7 +26,7 @@ static uint64_t beginnings_of(const char *eight)
 size_t phrase_next_beginning(const char *text, size_t length, size_t at)
 {
     for (; at < length && length - at > 8; at += 8) {
-        const uint64_t found = beginnings_of(text + at);
+        const uint64_t found = find_beginnings(text + at);
         if (found != 0) {
             return at + (size_t)__builtin_ctzll(found) / 8;
         }
@@ -42,7 +42,7 @@ size_t phrase_next_beginning(const char *text, size_t length, size_t at)
 /* Behind a line that is a string in a line of JSON: what follows the string there,
  * {"log":"...\n","stream":"stderr"}, goes as far as the line.  Returns how much that is; 0: it is
  * no such place. */
-static size_t json_rest(const struct phrase_cursor *cursor)
+static size_t measure_json_rest(const struct phrase_cursor *cursor)
 {
     const char *here = cursor->text + cursor->at;
     const size_t left = cursor->length - cursor->at;
@@ -58,14 +58,14 @@ bool phrase_skip_gap(struct phrase_cursor *cursor)
     bool is_new_line = false;
     for (;;) {
         const char c = phrase_peek(cursor);
-        if (!phrase_at_end(cursor) && (c == ' ' || c == '\t' || c == '\r' || c == '\n')) {
+        if (!phrase_is_at_end(cursor) && (c == ' ' || c == '\t' || c == '\r' || c == '\n')) {
             is_new_line = is_new_line || c == '\n';
             cursor->at++;
         } else if (c == '\\' && cursor->at + 1 < cursor->length &&
                    cursor->text[cursor->at + 1] != '\0' &&
                    strchr("nrt", cursor->text[cursor->at + 1]) != NULL) {
             cursor->at += 2;
-            cursor->at += json_rest(cursor);
+            cursor->at += measure_json_rest(cursor);
         } else {
             return is_new_line;
         }
@@ -83,7 +83,7 @@ bool phrase_word_is_here(const struct phrase_cursor *cursor, const char *word, s
            !phrase_is_word(cursor->text[after]);
 }
 
-static bool ends_prefix(char c)
+static bool is_prefix_end(char c)
 {
     return c != '\0' && strchr(" \t]>:|\"", c) != NULL;
 }
@@ -97,7 +97,7 @@ static bool skip_prefix(struct phrase_cursor *cursor, const char *word, size_t w
     const size_t stop = cursor->at + (left < PREFIX_BYTES_MAX ? left : PREFIX_BYTES_MAX);
     for (; ahead.at < stop && ahead.text[ahead.at] != '\n'; ahead.at++) {
         if (ahead.text[ahead.at] == word[0] &&
-            ends_prefix(ahead.at > 0 ? ahead.text[ahead.at - 1] : '\n') &&
+            is_prefix_end(ahead.at > 0 ? ahead.text[ahead.at - 1] : '\n') &&
             phrase_word_is_here(&ahead, word, word_length)) {
             *cursor = ahead;
             return true;
@@ -126,7 +126,7 @@ bool phrase_take(struct phrase_cursor *cursor, const char *phrase)
 
 bool phrase_take_character(struct phrase_cursor *cursor, char c)
 {
-    if (phrase_peek(cursor) != c || phrase_at_end(cursor)) {
+    if (phrase_peek(cursor) != c || phrase_is_at_end(cursor)) {
         return false;
     }
     cursor->at++;
@@ -138,12 +138,12 @@ bool phrase_take_size(struct phrase_cursor *cursor, struct size_range *range)
     struct phrase_cursor ahead = *cursor;
     phrase_skip_gap(&ahead);
     const size_t begin = ahead.at;
-    while (!phrase_at_end(&ahead) && ahead.at - begin < NUMBER_BYTES_MAX &&
+    while (!phrase_is_at_end(&ahead) && ahead.at - begin < NUMBER_BYTES_MAX &&
            ((phrase_peek(&ahead) >= '0' && phrase_peek(&ahead) <= '9') ||
             phrase_peek(&ahead) == '.')) {
         ahead.at++;
     }
-    if (ahead.at == begin || phrase_at_end(&ahead)) {
+    if (ahead.at == begin || phrase_is_at_end(&ahead)) {
         return false;
     }
     ahead.at++; /* the unit */
@@ -178,4 +178,16 @@ bool phrase_take_count(struct phrase_cursor *cursor, uint64_t *count)
     }
     *cursor = ahead;
     return true;
+}
+
+void phrase_print(const char *text, size_t length, char *to, size_t room)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < length && used < room - 1; i++) {
+        const bool is_blank = strchr(" \t\r\n", text[i]) != NULL; /* a NUL, too */
+        if (!is_blank || (used > 0 && to[used - 1] != ' ')) {
+            to[used++] = is_blank ? ' ' : text[i];
+        }
+    }
+    to[used] = '\0';
 }

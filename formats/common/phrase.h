@@ -13,7 +13,7 @@ struct phrase_cursor {
     size_t at;
 };
 
-static inline bool phrase_at_end(const struct phrase_cursor *cursor)
+static inline bool phrase_is_at_end(const struct phrase_cursor *cursor)
 {
     return cursor->at >= cursor->length;
 }
@@ -21,7 +21,7 @@ static inline bool phrase_at_end(const struct phrase_cursor *cursor)
 /* NUL at the end, too. */
 static inline char phrase_peek(const struct phrase_cursor *cursor)
 {
-    return phrase_at_end(cursor) ? '\0' : cursor->text[cursor->at];
+    return phrase_is_at_end(cursor) ? '\0' : cursor->text[cursor->at];
 }
 
 /* A letter, a digit or '_'. */
@@ -50,5 +50,9 @@ bool phrase_take_character(struct phrase_cursor *cursor, char c);
 bool phrase_take_size(struct phrase_cursor *cursor, struct size_range *range);
 /* Takes a count of bytes up to 2^63, with or without separators of thousands, after any gap. */
 bool phrase_take_count(struct phrase_cursor *cursor, uint64_t *count);
+
+/* Writes a sentence on one line, as much of it as room bytes hold: each run of blanks, line breaks
+ * and NULs becomes one blank, and none is at the beginning. */
+void phrase_print(const char *text, size_t length, char *to, size_t room);
 
 #endif

@@ -20,7 +20,7 @@ struct field {
 /* The smallest size that prints in this unit with these digits or more; without one, the first of
  * the next unit. size_print_field cuts sizes down to whole 1/1024 of the unit, and rounds these to
  * tenths of K and hundredths of larger units; half goes to even. */
-static uint64_t first_of(unsigned unit, uint64_t digits)
+static uint64_t find_first(unsigned unit, uint64_t digits)
 {
     if (unit == 0) {
         return digits < 1024 ? digits : 1024;
@@ -57,7 +57,7 @@ static bool take_digits(const char **at, const char *end, uint64_t *number, size
 }
 
 /* Rounded to the nearest byte. */
-static bool nominal_bytes(const struct field *field, uint64_t *size_bytes)
+static bool find_nominal(const struct field *field, uint64_t *size_bytes)
 {
     __extension__ typedef unsigned __int128 wide;
     uint64_t divisor = 1;
@@ -72,7 +72,7 @@ static bool nominal_bytes(const struct field *field, uint64_t *size_bytes)
     return true;
 }
 
-static bool field_read(const char *text, size_t length, struct field *field)
+static bool read_field(const char *text, size_t length, struct field *field)
 {
     const char *at = text;
     const char *end = text + length;
@@ -97,18 +97,18 @@ bool printed_size_parse(const char *text, size_t length, struct size_range *rang
     struct field field;
     uint64_t nominal = 0;
     char printed[SIZE_TEXT_BYTES];
-    if (!field_read(text, length, &field) || !nominal_bytes(&field, &nominal) ||
+    if (!read_field(text, length, &field) || !find_nominal(&field, &nominal) ||
         length >= sizeof printed) {
         return false;
     }
-    uint64_t low = first_of(field.unit, field.digits);
+    uint64_t low = find_first(field.unit, field.digits);
     size_print_field(low, printed);
     if (strlen(printed) != length || memcmp(printed, text, length) != 0) {
         size_print_field(nominal, printed);
-        CHECK(field_read(printed, strlen(printed), &field));
-        low = first_of(field.unit, field.digits);
+        CHECK(read_field(printed, strlen(printed), &field));
+        low = find_first(field.unit, field.digits);
     }
-    const uint64_t high = first_of(field.unit, field.digits + 1) - 1;
+    const uint64_t high = find_first(field.unit, field.digits + 1) - 1;
     CHECK(low <= high);
     nominal = nominal < low ? low : nominal;
     *range = (struct size_range){

@@ -11,21 +11,21 @@ struct protobuf protobuf_of(const char *text, size_t length)
     return (struct protobuf){.text = text, .offset = 0, .end = length, .is_file = true};
 }
 
-static enum import_result invalid(struct import_error *error, size_t at, const char *what)
+static enum import_result fail_invalid(struct import_error *error, size_t at, const char *what)
 {
     return import_fail(error, IMPORT_INVALID, 0, 0, "byte %zu: %s", at, what);
 }
 
 /* Where the file itself ends too early it was cut off; where a message does, its length is wrong.
  */
-static enum import_result ended(const struct protobuf *reader, size_t at,
-                                struct import_error *error)
+static enum import_result fail_ended(const struct protobuf *reader, size_t at,
+                                     struct import_error *error)
 {
     if (reader->is_file) {
         return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
                            "byte %zu: the file is cut off: it ends within a field", at);
     }
-    return invalid(error, at, "a message ends within a field");
+    return fail_invalid(error, at, "a message ends within a field");
 }
 
 enum import_result protobuf_number(struct protobuf *reader, uint64_t *value,
@@ -35,7 +35,7 @@ enum import_result protobuf_number(struct protobuf *reader, uint64_t *value,
     uint64_t number = 0;
     for (size_t i = 0; i < VARINT_BYTES_MAX; i++) {
         if (at + i == reader->end) {
-            return ended(reader, at, error);
+            return fail_ended(reader, at, error);
         }
         const uint64_t byte = (unsigned char)reader->text[at + i];
         if (i == VARINT_BYTES_MAX - 1 && byte > 1) {
@@ -48,14 +48,14 @@ enum import_result protobuf_number(struct protobuf *reader, uint64_t *value,
             return IMPORT_OK;
         }
     }
-    return invalid(error, at, "a number of more than 64 bits");
+    return fail_invalid(error, at, "a number of more than 64 bits");
 }
 
 static enum import_result read_fixed(struct protobuf *reader, size_t bytes,
                                      struct protobuf_field *field, struct import_error *error)
 {
     if (reader->end - reader->offset < bytes) {
-        return ended(reader, field->at, error);
+        return fail_ended(reader, field->at, error);
     }
     for (size_t i = 0; i < bytes; i++) {
         field->value |= (uint64_t)(unsigned char)reader->text[reader->offset + i] << (8 * i);
@@ -104,7 +104,7 @@ static enum import_result read_value(struct protobuf *reader, struct protobuf_fi
     case PROTOBUF_FIXED32:
         return read_fixed(reader, 4, field, error);
     }
-    return invalid(error, field->at, "a wire type that does not exist");
+    return fail_invalid(error, field->at, "a wire type that does not exist");
 }
 
 enum import_result protobuf_next(struct protobuf *reader, struct protobuf_field *field,
@@ -121,10 +121,10 @@ enum import_result protobuf_next(struct protobuf *reader, struct protobuf_field 
     }
     const uint64_t type = key & 7;
     if (key >> 3 == 0 || key >> 3 > FIELD_NUMBER_MAX) {
-        return invalid(error, field->at, "a field number that does not exist");
+        return fail_invalid(error, field->at, "a field number that does not exist");
     }
     if (type == GROUP_BEGIN || type == GROUP_END) {
-        return invalid(error, field->at, "a group, which no such file has");
+        return fail_invalid(error, field->at, "a group, which no such file has");
     }
     field->number = (uint32_t)(key >> 3);
     field->type = (enum protobuf_type)type;

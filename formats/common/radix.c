@@ -19,7 +19,7 @@ enum {
     DIGIT_COUNT_MAX = 8
 };
 
-static unsigned bit_width(uint64_t number)
+static unsigned count_bits(uint64_t number)
 {
     return number == 0 ? 0 : 64 - (unsigned)__builtin_clzll(number);
 }
@@ -71,7 +71,7 @@ static uint64_t *sort_part(uint64_t *items, uint64_t *other, size_t count, unsig
 }
 
 /* The bits in which items differ. */
-static uint64_t differences(const uint64_t *items, size_t count)
+static uint64_t find_differences(const uint64_t *items, size_t count)
 {
     uint64_t some = 0;
     uint64_t all = UINT64_MAX;
@@ -87,7 +87,7 @@ static uint64_t differences(const uint64_t *items, size_t count)
 static void sort_items(uint64_t *items, uint64_t *other, size_t count, unsigned shift,
                        bool in_other)
 {
-    const unsigned bit_count = count < 2 ? 0 : bit_width(differences(items, count) >> shift);
+    const unsigned bit_count = count < 2 ? 0 : count_bits(find_differences(items, count) >> shift);
     if (bit_count == 0 || count <= (size_t)2 << PART_BITS) {
         const uint64_t *sorted = sort_part(items, other, count, shift, bit_count);
         uint64_t *wanted = in_other ? other : items;
@@ -96,7 +96,7 @@ static void sort_items(uint64_t *items, uint64_t *other, size_t count, unsigned 
         }
         return;
     }
-    unsigned split_bits = bit_width(count) - PART_BITS;
+    unsigned split_bits = count_bits(count) - PART_BITS;
     split_bits = split_bits < SPLIT_BITS_MAX ? split_bits : SPLIT_BITS_MAX;
     split_bits = split_bits < bit_count ? split_bits : bit_count;
     const unsigned split_shift = shift + bit_count - split_bits;
@@ -120,7 +120,7 @@ struct range {
     bool is_sorted;
 };
 
-static struct range range_of(const uint64_t *keys, size_t count)
+static struct range find_range(const uint64_t *keys, size_t count)
 {
     struct range range = {.min = UINT64_MAX, .is_sorted = true};
     uint64_t last = 0;
@@ -152,8 +152,8 @@ static void order_by_counting(const uint64_t *keys, size_t count, const struct r
 static void order_by_digits(const uint64_t *keys, size_t count, const struct range *range,
                             uint64_t *order, uint64_t *other)
 {
-    const unsigned key_bits = bit_width(range->max - range->min);
-    const unsigned index_bits = bit_width(count - 1);
+    const unsigned key_bits = count_bits(range->max - range->min);
+    const unsigned index_bits = count_bits(count - 1);
     const uint64_t mask = (UINT64_C(1) << index_bits) - 1;
     for (unsigned shift = 0; shift < key_bits; shift += 64 - index_bits) {
         for (size_t i = 0; i < count; i++) {
@@ -170,7 +170,7 @@ static void order_by_digits(const uint64_t *keys, size_t count, const struct ran
 void radix_order(const uint64_t *keys, size_t count, uint64_t *order, uint64_t *other)
 {
     CHECK(count > 0 && count <= UINT32_MAX);
-    const struct range range = range_of(keys, count);
+    const struct range range = find_range(keys, count);
     if (range.is_sorted) {
         for (size_t i = 0; i < count; i++) {
             order[i] = i;

@@ -25,17 +25,18 @@ struct source {
     size_t chunk_length; /* 0 after the end of the file */
 };
 
-static enum import_result unreadable(const struct source *source, const char *reason)
+static enum import_result fail_unreadable(const struct source *source, const char *reason)
 {
     return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0, "%s", reason);
 }
 
 /* Reads the next chunk; at the end of the file it is empty. */
-static enum import_result next_chunk(struct source *source)
+static enum import_result read_chunk(struct source *source)
 {
     source->chunk_length = fread(source->chunk, 1, CHUNK_BYTES, source->stream);
-    return source->chunk_length == 0 && ferror(source->stream) ? unreadable(source, strerror(errno))
-                                                               : IMPORT_OK;
+    return source->chunk_length == 0 && ferror(source->stream)
+               ? fail_unreadable(source, strerror(errno))
+               : IMPORT_OK;
 }
 
 /* --- plain --- */
@@ -58,7 +59,7 @@ static enum import_result copy_all(struct source *source)
                 return result;
             }
         }
-        const enum import_result result = next_chunk(source);
+        const enum import_result result = read_chunk(source);
         if (result != IMPORT_OK) {
             return result;
         }
@@ -74,14 +75,14 @@ static enum import_result inflate_more(struct source *source, z_stream *stream, 
     if (stream->avail_in > 0) {
         return IMPORT_OK;
     }
-    const enum import_result result = next_chunk(source);
+    const enum import_result result = read_chunk(source);
     stream->next_in = (Bytef *)source->chunk;
     stream->avail_in = (uInt)source->chunk_length;
     *is_done = result == IMPORT_OK && source->chunk_length == 0;
     return result;
 }
 
-static enum import_result gzip_fail(const struct source *source, const char *what)
+static enum import_result fail_gzip(const struct source *source, const char *what)
 {
     return import_fail(source->store.error, IMPORT_UNREADABLE, 0, 0,
                        "the gzip stream is %s after %zu bytes of text", what, source->store.length);
@@ -97,10 +98,10 @@ static enum import_result inflate_step(struct source *source, z_stream *stream, 
         return result;
     }
     if (*is_between && *stream->next_in != GZIP_FIRST_BYTE) {
-        return gzip_fail(source, "followed by something that is not gzip");
+        return fail_gzip(source, "followed by something that is not gzip");
     }
     if (*is_between && inflateReset(stream) != Z_OK) {
-        return gzip_fail(source, "damaged");
+        return fail_gzip(source, "damaged");
     }
     const uInt room_before = room > 1u << 30 ? 1u << 30 : (uInt)room;
     stream->next_out = (Bytef *)at;
@@ -114,14 +115,14 @@ static enum import_result inflate_step(struct source *source, z_stream *stream, 
     }
     return code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR
                ? IMPORT_OK
-               : gzip_fail(source, "damaged");
+               : fail_gzip(source, "damaged");
 }
 
 static enum import_result inflate_all(struct source *source)
 {
     z_stream stream = {.next_in = (Bytef *)source->chunk, .avail_in = (uInt)source->chunk_length};
     if (inflateInit2(&stream, 15 + 16) != Z_OK) { /* 15: largest window; + 16: a gzip header */
-        return unreadable(source, "no host memory for zlib");
+        return fail_unreadable(source, "no host memory for zlib");
     }
     enum import_result result = IMPORT_OK;
     bool is_done = false;
@@ -134,15 +135,15 @@ static enum import_result inflate_all(struct source *source)
         }
     }
     (void)inflateEnd(&stream);
-    return result == IMPORT_OK && !is_between ? gzip_fail(source, "cut off") : result;
+    return result == IMPORT_OK && !is_between ? fail_gzip(source, "cut off") : result;
 }
 
 /* --- zstd --- */
 
-static enum import_result zstd_fail(const struct source *source, size_t code)
+static enum import_result fail_zstd(const struct source *source, size_t code)
 {
     if (ZSTD_getErrorCode(code) == ZSTD_error_frameParameter_windowTooLarge) {
-        return unreadable(
+        return fail_unreadable(
             source,
             "the zstd stream needs a window above 128 MiB (zstd --long): decompress it first");
     }
@@ -151,8 +152,8 @@ static enum import_result zstd_fail(const struct source *source, size_t code)
                        source->store.length, ZSTD_getErrorName(code));
 }
 
-static enum import_result zstd_step(struct source *source, ZSTD_DStream *stream, ZSTD_inBuffer *in,
-                                    bool *is_between, bool *is_full)
+static enum import_result decompress_step(struct source *source, ZSTD_DStream *stream,
+                                          ZSTD_inBuffer *in, bool *is_between, bool *is_full)
 {
     char *at = NULL;
     size_t room = 0;
@@ -166,16 +167,16 @@ static enum import_result zstd_step(struct source *source, ZSTD_DStream *stream,
     *is_full = to.pos == to.size;
     const enum import_result added = text_store_add(&source->store, to.pos);
     if (added == IMPORT_OK && ZSTD_isError(left)) {
-        return zstd_fail(source, left);
+        return fail_zstd(source, left);
     }
     return added;
 }
 
-static enum import_result zstd_all(struct source *source)
+static enum import_result decompress_all(struct source *source)
 {
     ZSTD_DStream *stream = ZSTD_createDStream();
     if (stream == NULL) {
-        return unreadable(source, "no host memory for zstd");
+        return fail_unreadable(source, "no host memory for zstd");
     }
     ZSTD_inBuffer in = {.src = source->chunk, .size = source->chunk_length};
     enum import_result result = IMPORT_OK;
@@ -183,9 +184,9 @@ static enum import_result zstd_all(struct source *source)
     bool is_between = false;
     while (result == IMPORT_OK && !is_done) {
         bool is_full = false;
-        result = zstd_step(source, stream, &in, &is_between, &is_full);
+        result = decompress_step(source, stream, &in, &is_between, &is_full);
         if (result == IMPORT_OK && in.pos == in.size && (is_between || !is_full)) {
-            result = next_chunk(source);
+            result = read_chunk(source);
             in = (ZSTD_inBuffer){.src = source->chunk, .size = source->chunk_length};
             is_done = source->chunk_length == 0;
         }
@@ -201,7 +202,7 @@ static enum import_result zstd_all(struct source *source)
 
 /* --- a file --- */
 
-static bool begins_with(const struct source *source, const char *magic, size_t length)
+static bool has_magic(const struct source *source, const char *magic, size_t length)
 {
     return source->chunk_length >= length && memcmp(source->chunk, magic, length) == 0;
 }
@@ -209,7 +210,7 @@ static bool begins_with(const struct source *source, const char *magic, size_t l
 /* A frame of data, or one that is to be skipped, with which some tools begin. */
 static bool is_zstd(const struct source *source)
 {
-    return begins_with(source, "\x28\xB5\x2F\xFD", 4) ||
+    return has_magic(source, "\x28\xB5\x2F\xFD", 4) ||
            (source->chunk_length >= 4 && (source->chunk[0] & 0xF0) == 0x50 &&
             memcmp(source->chunk + 1, "\x2A\x4D\x18", 3) == 0);
 }
@@ -218,24 +219,24 @@ static enum import_result read_all(struct source *source)
 {
     struct stat status;
     if (fstat(fileno(source->stream), &status) == 0 && S_ISDIR(status.st_mode)) {
-        return unreadable(source, "is a directory, not a file");
+        return fail_unreadable(source, "is a directory, not a file");
     }
     source->chunk = malloc(CHUNK_BYTES);
     if (source->chunk == NULL) {
-        return unreadable(source, "no host memory for the file's text");
+        return fail_unreadable(source, "no host memory for the file's text");
     }
-    const enum import_result result = next_chunk(source);
+    const enum import_result result = read_chunk(source);
     if (result != IMPORT_OK) {
         return result;
     }
-    if (begins_with(source, "\x1F\x8B", 2)) {
+    if (has_magic(source, "\x1F\x8B", 2)) {
         return inflate_all(source);
     }
-    return is_zstd(source) ? zstd_all(source) : copy_all(source);
+    return is_zstd(source) ? decompress_all(source) : copy_all(source);
 }
 
 /* An empty text has its NUL, too. */
-static enum import_result finish(struct source *source, struct text *text)
+static enum import_result finish_text(struct source *source, struct text *text)
 {
     char *at = NULL;
     size_t room = 0;
@@ -265,15 +266,15 @@ enum import_result text_read(const char *path, size_t bytes_max, struct text *te
     struct source source = {.stream = open_file(path)};
     text_store_init(&source.store, bytes_max, error);
     if (source.stream == NULL) {
-        return unreadable(&source, strerror(errno));
+        return fail_unreadable(&source, strerror(errno));
     }
     enum import_result result = is_device(source.stream)
-                                    ? unreadable(&source, "it is a device, not a file")
+                                    ? fail_unreadable(&source, "it is a device, not a file")
                                     : read_all(&source);
     (void)fclose(source.stream);
     free(source.chunk);
     if (result == IMPORT_OK) {
-        result = finish(&source, text);
+        result = finish_text(&source, text);
     }
     text_store_deinit(&source.store);
     return result;

@@ -28,48 +28,48 @@ void text_store_deinit(struct text_store *store)
 
 /* --- the file --- */
 
-static const char *directory_of_files(void)
+static const char *find_directory(void)
 {
     const char *directory = getenv("TMPDIR");
     return directory == NULL || directory[0] == '\0' ? "/tmp" : directory;
 }
 
-static enum import_result no_file(const struct text_store *store, int code)
+static enum import_result fail_no_file(const struct text_store *store, int code)
 {
     return import_fail(
         store->error, IMPORT_UNREADABLE, 0, 0,
         "its text is above %zu bytes and cannot be kept in a temporary file in %s (TMPDIR): %s",
-        TEXT_HEAP_BYTES_MAX, directory_of_files(), strerror(code));
+        TEXT_HEAP_BYTES_MAX, find_directory(), strerror(code));
 }
 
 /* Others need the place, too, and what comes without end is told from a long text by nothing else.
  * A file system that says it has no blocks at all does not say what is free. */
-static uint64_t half_of_free(int file)
+static uint64_t measure_half_of_free(int file)
 {
     struct statvfs status;
     const bool is_said = fstatvfs(file, &status) == 0 && status.f_blocks > 0;
     return is_said ? (uint64_t)status.f_bavail * status.f_frsize / 2 : UINT64_MAX;
 }
 
-static enum import_result no_half(const struct text_store *store)
+static enum import_result fail_no_half(const struct text_store *store)
 {
     return import_fail(
         store->error, IMPORT_UNREADABLE, 0, 0,
         "its text is above %zu bytes, and takes more than half of what was free for temporary files in "
         "%s (TMPDIR): %" PRIu64 " bytes",
-        TEXT_HEAP_BYTES_MAX, directory_of_files(), store->file_bytes_max);
+        TEXT_HEAP_BYTES_MAX, find_directory(), store->file_bytes_max);
 }
 
 /* -1: none can be made; errno says why. */
-static int file_without_name(void)
+static int open_nameless_file(void)
 {
     char path[4096];
-    const int file = open(directory_of_files(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    const int file = open(find_directory(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (file >= 0) {
         return file;
     }
     /* Not every file system knows O_TMPFILE. */
-    if (snprintf(path, sizeof path, "%s/hbmstress_text_XXXXXX", directory_of_files()) >=
+    if (snprintf(path, sizeof path, "%s/hbmstress_text_XXXXXX", find_directory()) >=
         (int)sizeof path) {
         errno = ENAMETOOLONG;
         return -1;
@@ -85,12 +85,12 @@ static int file_without_name(void)
 static enum import_result write_out(struct text_store *store)
 {
     if (store->length > store->file_bytes_max) {
-        return no_half(store);
+        return fail_no_half(store);
     }
     for (size_t done = 0; done < store->heap_length;) {
         const ssize_t count = write(store->file, store->heap + done, store->heap_length - done);
         if (count < 0 && errno != EINTR) {
-            return no_file(store, errno);
+            return fail_no_file(store, errno);
         }
         done += count < 0 ? 0 : (size_t)count;
     }
@@ -100,11 +100,11 @@ static enum import_result write_out(struct text_store *store)
 
 static enum import_result begin_file(struct text_store *store)
 {
-    store->file = file_without_name();
+    store->file = open_nameless_file();
     if (store->file < 0) {
-        return no_file(store, errno);
+        return fail_no_file(store, errno);
     }
-    store->file_bytes_max = half_of_free(store->file);
+    store->file_bytes_max = measure_half_of_free(store->file);
     return write_out(store);
 }
 
@@ -167,7 +167,7 @@ static enum import_result map_file(struct text_store *store, struct text *text)
     }
     void *bytes = mmap(NULL, store->length + 1, PROT_READ, MAP_PRIVATE, store->file, 0);
     if (bytes == MAP_FAILED) {
-        return no_file(store, errno);
+        return fail_no_file(store, errno);
     }
     (void)madvise(bytes, store->length + 1, MADV_SEQUENTIAL);
     *text = (struct text){.bytes = bytes, .length = store->length, .is_mapped = true};

@@ -16,7 +16,7 @@ void trace_blocks_deinit(struct trace_blocks *blocks)
 
 /* Multiplications and shifts of SplitMix64 (Steele, Lea and Flood, 2014), which is a bijection: the
  * high bits decide the place. */
-static size_t place_of(const struct trace_blocks *blocks, uint8_t host, uint64_t address)
+static size_t find_place(const struct trace_blocks *blocks, uint8_t host, uint64_t address)
 {
     uint64_t hash = (address ^ blocks->seed) + ((uint64_t)host + 1) * UINT64_C(0x9E3779B97F4A7C15);
     hash = (hash ^ hash >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -25,10 +25,10 @@ static size_t place_of(const struct trace_blocks *blocks, uint8_t host, uint64_t
 }
 
 /* Where the block is or belongs; *probe_count says how many places were looked at. */
-static struct trace_block *look(const struct trace_blocks *blocks, uint8_t host, uint64_t address,
-                                size_t *probe_count)
+static struct trace_block *find_block(const struct trace_blocks *blocks, uint8_t host,
+                                      uint64_t address, size_t *probe_count)
 {
-    size_t place = place_of(blocks, host, address);
+    size_t place = find_place(blocks, host, address);
     *probe_count = 1;
     for (;;) {
         struct trace_block *block = &blocks->blocks[place];
@@ -42,7 +42,7 @@ static struct trace_block *look(const struct trace_blocks *blocks, uint8_t host,
 }
 
 /* Moves all to a new table.  False: no host memory, and nothing has changed. */
-static bool rebuild(struct trace_blocks *blocks, unsigned room_log2)
+static bool rebuild_table(struct trace_blocks *blocks, unsigned room_log2)
 {
     struct trace_blocks fresh = {.room = (size_t)1 << room_log2,
                                  .room_log2 = room_log2,
@@ -56,7 +56,7 @@ static bool rebuild(struct trace_blocks *blocks, unsigned room_log2)
         const struct trace_block *block = &blocks->blocks[i];
         size_t probe_count = 0;
         if (block->state != TRACE_NEVER_SEEN) {
-            *look(&fresh, block->host, block->address, &probe_count) = *block;
+            *find_block(&fresh, block->host, block->address, &probe_count) = *block;
         }
     }
     free(blocks->blocks);
@@ -70,7 +70,7 @@ static bool make_room(struct trace_blocks *blocks)
     if (blocks->count < blocks->room / 2) {
         return true;
     }
-    return rebuild(blocks, blocks->room == 0 ? ROOM_LOG2_MIN : blocks->room_log2 + 1);
+    return rebuild_table(blocks, blocks->room == 0 ? ROOM_LOG2_MIN : blocks->room_log2 + 1);
 }
 
 struct trace_block *trace_blocks_at(struct trace_blocks *blocks, uint8_t host, uint64_t address)
@@ -79,13 +79,13 @@ struct trace_block *trace_blocks_at(struct trace_blocks *blocks, uint8_t host, u
     if (!make_room(blocks)) {
         return NULL;
     }
-    struct trace_block *block = look(blocks, host, address, &probe_count);
+    struct trace_block *block = find_block(blocks, host, address, &probe_count);
     while (probe_count > PROBE_MAX) {
         blocks->seed = hash_seed_draw();
-        if (!rebuild(blocks, blocks->room_log2)) {
+        if (!rebuild_table(blocks, blocks->room_log2)) {
             return NULL;
         }
-        block = look(blocks, host, address, &probe_count);
+        block = find_block(blocks, host, address, &probe_count);
     }
     if (block->state == TRACE_NEVER_SEEN) {
         block->address = address;
@@ -102,6 +102,6 @@ const struct trace_block *trace_blocks_find(const struct trace_blocks *blocks, u
     if (blocks->room == 0) {
         return NULL;
     }
-    const struct trace_block *block = look(blocks, host, address, &probe_count);
+    const struct trace_block *block = find_block(blocks, host, address, &probe_count);
     return block->state == TRACE_NEVER_SEEN ? NULL : block;
 }

@@ -11,7 +11,7 @@
 /* --- devices --- */
 
 /* Of the capacity that is chosen, what the device of that host has. */
-static uint64_t device_bytes_of(const struct trace *trace, uint8_t host)
+static uint64_t measure_device(const struct trace *trace, uint8_t host)
 {
     const struct setup *setup = &trace->import->setup;
     const uint64_t limit_bytes = trace->hosts[host].limit_bytes;
@@ -27,7 +27,7 @@ static uint32_t retire_rests(struct trace *trace)
     struct op_list retired;
     op_list_init(&retired);
     for (unsigned host = 0; host < setup->host_count; host++) {
-        const uint64_t bytes = device_bytes_of(trace, (uint8_t)host);
+        const uint64_t bytes = measure_device(trace, (uint8_t)host);
         if (bytes < setup->capacity_bytes) {
             struct op op = op_make(OP_RETIRE);
             op.address = bytes;
@@ -71,13 +71,13 @@ static uint32_t number_now(const struct builder *builder, uint32_t reference)
                                               : builder->numbers[reference];
 }
 
-static void put(struct builder *builder, const struct op *op)
+static void put_op(struct builder *builder, const struct op *op)
 {
     builder->last[op->lane] = (uint32_t)builder->list.count;
     op_list_append(&builder->list, op);
 }
 
-static struct op pause_of(uint8_t lane)
+static struct op make_pause(uint8_t lane)
 {
     struct op op = op_make(OP_ADVANCE);
     op.lane = lane;
@@ -91,14 +91,14 @@ static void free_failure(struct builder *builder, const struct op *failed)
     const struct trace_failure *failure = &builder->trace->failures[builder->failure++];
     const uint64_t base = builder->trace->hosts[failed->host].rounded.base;
     const uint64_t live_bytes = base + (uint64_t)failure->rounded_now;
-    if (live_bytes + failed->size_bytes > device_bytes_of(builder->trace, failed->host)) {
+    if (live_bytes + failed->size_bytes > measure_device(builder->trace, failed->host)) {
         return;
     }
     struct op op = op_make(OP_FREE);
     op.lane = failed->lane;
     op.host = failed->host;
     op.ref = (uint32_t)builder->list.count - 1;
-    put(builder, &op);
+    put_op(builder, &op);
     builder->freed_failures++;
 }
 
@@ -109,11 +109,11 @@ static void put_event(struct builder *builder, uint32_t number, struct op op, bo
     op.ref = number_now(builder, op.ref);
     op.event = number_now(builder, op.event);
     if (is_laned && trace_lanes_would_wait(&builder->list, &op, builder->last[op.lane])) {
-        const struct op pause = pause_of(op.lane);
-        put(builder, &pause);
+        const struct op pause = make_pause(op.lane);
+        put_op(builder, &pause);
     }
     builder->numbers[number] = (uint32_t)builder->list.count;
-    put(builder, &op);
+    put_op(builder, &op);
     if (builder->failure < trace->failure_count && trace->failures[builder->failure].op == number) {
         free_failure(builder, &op);
     }
@@ -166,7 +166,7 @@ bool trace_list_finish(struct trace *trace, uint32_t retired, bool is_laned,
 
 /* --- the setup --- */
 
-static uint64_t peak_of(const struct trace *trace, bool is_rounded)
+static uint64_t find_peak(const struct trace *trace, bool is_rounded)
 {
     uint64_t highest = 0;
     for (unsigned i = 0; i < trace->host_count; i++) {
@@ -259,13 +259,13 @@ static void complete_totals(struct trace *trace, struct trace_totals *totals)
 {
     *totals = trace->totals;
     totals->streams = trace->stream_count;
-    totals->peak_bytes = peak_of(trace, false);
+    totals->peak_bytes = find_peak(trace, false);
     for (unsigned i = 0; i < trace->host_count; i++) {
         totals->live_bytes += trace->hosts[i].said.base + (uint64_t)trace->hosts[i].said.now;
     }
 }
 
-static enum import_result finish(struct trace *trace, struct trace_totals *totals)
+static enum import_result finish_trace(struct trace *trace, struct trace_totals *totals)
 {
     struct import *import = trace->import;
     if (import->ops.count + trace->start.count == 0) {
@@ -282,7 +282,7 @@ static enum import_result finish(struct trace *trace, struct trace_totals *total
     setup->host_count = trace->host_count > setup->host_count ? trace->host_count
                                                               : setup->host_count;
     const enum import_result result = capacity_choose(trace->input, trace->size_bits,
-                                                      peak_of(trace, true), import, trace->error);
+                                                      find_peak(trace, true), import, trace->error);
     if (result != IMPORT_OK) {
         return result;
     }
@@ -298,7 +298,7 @@ static enum import_result finish(struct trace *trace, struct trace_totals *total
 enum import_result trace_end(struct trace *trace, struct trace_totals *totals)
 {
     struct trace_totals own;
-    const enum import_result result = finish(trace, totals == NULL ? &own : totals);
+    const enum import_result result = finish_trace(trace, totals == NULL ? &own : totals);
     trace_abandon(trace);
     return result;
 }

@@ -46,13 +46,13 @@ uint8_t trace_tag(struct trace *trace, const char *name, size_t length)
 
 /* --- what events share --- */
 
-static enum import_result no_host_memory(const struct trace *trace)
+static enum import_result fail_no_host_memory(const struct trace *trace)
 {
     return import_fail(trace->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
 }
 
-static enum import_result wrong(const struct trace *trace, const struct trace_event *event,
-                                const char *reason)
+static enum import_result fail_event(const struct trace *trace, const struct trace_event *event,
+                                     const char *reason)
 {
     return import_fail(trace->error, IMPORT_INVALID, event->line, 0, reason, event->address);
 }
@@ -86,7 +86,7 @@ static enum import_result add_op(struct trace *trace, const struct trace_event *
                            "more than %" PRIu32 " ops", TRACE_OPS_MAX);
     }
     if (!find_stream(trace, event->stream, &stream)) {
-        return no_host_memory(trace);
+        return fail_no_host_memory(trace);
     }
     op->lane = stream < LANES_CLIENT_COUNT_MAX ? (uint8_t)stream : 0;
     op->host = event->host;
@@ -119,7 +119,7 @@ static enum import_result check_size(struct trace *trace, const struct trace_eve
 
 /* --- sums --- */
 
-static uint64_t rounded(const struct trace *trace, uint64_t size_bytes)
+static uint64_t round_size(const struct trace *trace, uint64_t size_bytes)
 {
     return trace->granule_bytes == 0 ? size_bytes : align_up(size_bytes, trace->granule_bytes);
 }
@@ -146,7 +146,7 @@ static enum import_result count_in(struct trace *trace, const struct trace_event
 {
     struct trace_host *host = &trace->hosts[event->host];
     sum_add(&host->said, event->size_bytes);
-    sum_add(&host->rounded, rounded(trace, event->size_bytes));
+    sum_add(&host->rounded, round_size(trace, event->size_bytes));
     trace->totals.live_count++;
     trace->size_bits |= event->size_bytes;
     return check_sum(trace, event);
@@ -156,13 +156,13 @@ static void count_out(struct trace *trace, const struct trace_block *block)
 {
     struct trace_host *host = &trace->hosts[block->host];
     host->said.now -= (int64_t)block->size_bytes;
-    host->rounded.now -= (int64_t)rounded(trace, block->size_bytes);
+    host->rounded.now -= (int64_t)round_size(trace, block->size_bytes);
     trace->totals.live_count--;
 }
 
 /* --- blocks that are made --- */
 
-static struct op alloc_op(const struct trace_event *event)
+static struct op make_alloc(const struct trace_event *event)
 {
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = event->size_bytes;
@@ -180,12 +180,12 @@ enum import_result trace_alloc(struct trace *trace, const struct trace_event *ev
     }
     struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
     if (block == NULL) {
-        return no_host_memory(trace);
+        return fail_no_host_memory(trace);
     }
     if (block->state == TRACE_LIVE || block->state == TRACE_QUEUED) {
-        return wrong(trace, event, "a block is made at 0x%" PRIx64 ", where one is live");
+        return fail_event(trace, event, "a block is made at 0x%" PRIx64 ", where one is live");
     }
-    struct op op = alloc_op(event);
+    struct op op = make_alloc(event);
     block->size_bytes = event->size_bytes;
     block->op = (uint32_t)trace->import->ops.count;
     block->state = TRACE_LIVE;
@@ -204,7 +204,7 @@ enum import_result trace_failed(struct trace *trace, const struct trace_event *e
         trace->cut_request_count++;
     }
     enum import_result result = check_size(trace, &cut);
-    struct op op = alloc_op(&cut);
+    struct op op = make_alloc(&cut);
     if (result == IMPORT_OK) {
         result = add_op(trace, event, &op);
     }
@@ -236,13 +236,13 @@ static enum import_result add_to_start(struct trace *trace, const struct trace_e
         return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
                            "more than %" PRIu32 " ops", TRACE_OPS_MAX);
     }
-    const struct op op = alloc_op(event);
+    const struct op op = make_alloc(event);
     block->op = TRACE_START_REF | (uint32_t)trace->start.count;
     block->size_bytes = event->size_bytes;
     block->state = TRACE_LIVE;
     op_list_append(&trace->start, &op);
     trace->hosts[event->host].said.base += event->size_bytes;
-    trace->hosts[event->host].rounded.base += rounded(trace, event->size_bytes);
+    trace->hosts[event->host].rounded.base += round_size(trace, event->size_bytes);
     trace->start_bytes += event->size_bytes;
     trace->size_bits |= event->size_bytes;
     trace->totals.at_start++;
@@ -258,14 +258,15 @@ enum import_result trace_was_there(struct trace *trace, const struct trace_event
     }
     struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
     if (block == NULL) {
-        return no_host_memory(trace);
+        return fail_no_host_memory(trace);
     }
     if (block->state == TRACE_NEVER_SEEN) {
         return add_to_start(trace, event, block);
     }
     if (block->state != TRACE_LIVE || block->size_bytes != event->size_bytes) {
-        return wrong(trace, event,
-                     "the events leave another block than the final state shows at 0x%" PRIx64);
+        return fail_event(
+            trace, event,
+            "the events leave another block than the final state shows at 0x%" PRIx64);
     }
     return IMPORT_OK;
 }
@@ -300,8 +301,8 @@ static enum import_result free_live(struct trace *trace, const struct trace_even
 }
 
 /* With nothing between, a free that was requested and completes is a free. */
-static enum import_result complete(struct trace *trace, const struct trace_event *event,
-                                   struct trace_block *block)
+static enum import_result complete_free(struct trace *trace, const struct trace_event *event,
+                                        struct trace_block *block)
 {
     struct op_list *ops = &trace->import->ops;
     count_out(trace, block);
@@ -333,8 +334,8 @@ static bool is_same_size(const struct trace_block *block, const struct trace_eve
     return event->size_bytes == 0 || event->size_bytes == block->size_bytes;
 }
 
-static enum import_result wrong_size(const struct trace *trace, const struct trace_event *event,
-                                     const struct trace_block *block)
+static enum import_result fail_size(const struct trace *trace, const struct trace_event *event,
+                                    const struct trace_block *block)
 {
     return import_fail(trace->error, IMPORT_INVALID, event->line, 0,
                        "the free of 0x%" PRIx64 " says %" PRIu64
@@ -351,31 +352,32 @@ static enum import_result free_block(struct trace *trace, const struct trace_eve
     }
     struct trace_block *block = trace_blocks_at(&trace->blocks, event->host, event->address);
     if (block == NULL) {
-        return no_host_memory(trace);
+        return fail_no_host_memory(trace);
     }
     switch ((enum trace_state)block->state) {
     case TRACE_NEVER_SEEN:
         return free_unseen(trace, event, block, how);
     case TRACE_LIVE:
         return is_same_size(block, event) ? free_live(trace, event, block, how)
-                                          : wrong_size(trace, event, block);
+                                          : fail_size(trace, event, block);
     case TRACE_QUEUED:
         if (!is_same_size(block, event)) {
-            return wrong_size(trace, event, block);
+            return fail_size(trace, event, block);
         }
         return how == HOW_COMPLETED
-                   ? complete(trace, event, block)
-                   : wrong(trace, event, "0x%" PRIx64 " is freed, and its free is queued already");
+                   ? complete_free(trace, event, block)
+                   : fail_event(trace, event,
+                                "0x%" PRIx64 " is freed, and its free is queued already");
     case TRACE_UNKNOWN_QUEUED:
         if (how == HOW_COMPLETED) {
             block->state = TRACE_FREED;
             return IMPORT_OK;
         }
-        return wrong(trace, event, "0x%" PRIx64 " is freed, and its free is queued already");
+        return fail_event(trace, event, "0x%" PRIx64 " is freed, and its free is queued already");
     case TRACE_FREED:
         break;
     }
-    return wrong(trace, event, "0x%" PRIx64 " is freed twice");
+    return fail_event(trace, event, "0x%" PRIx64 " is freed twice");
 }
 
 enum import_result trace_free(struct trace *trace, const struct trace_event *event)

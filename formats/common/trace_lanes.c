@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool waits_for(const struct op_list *ops, const struct op *op, uint32_t last, uint32_t named)
+static bool is_waiting_for(const struct op_list *ops, const struct op *op, uint32_t last,
+                           uint32_t named)
 {
     return named != OP_NONE && named > last && ops->ops[named].lane != op->lane;
 }
@@ -22,7 +23,7 @@ bool trace_lanes_would_wait(const struct op_list *ops, const struct op *op, uint
 {
     /* A lane begins when the turn is passed to it first: what it names is there by then. */
     return last != OP_NONE &&
-           (waits_for(ops, op, last, op->ref) || waits_for(ops, op, last, op->event));
+           (is_waiting_for(ops, op, last, op->ref) || is_waiting_for(ops, op, last, op->event));
 }
 
 /* Pauses at the end, in the order in which lanes end by default: the next by number, round and

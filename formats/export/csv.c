@@ -3,13 +3,13 @@
 
 #include <inttypes.h>
 
-static bool csv_begin(struct export *export)
+static bool begin_csv(struct export *export)
 {
     (void)fputs(EXPORT_CSV_HEADER "\n", export->stream);
     return true;
 }
 
-static void csv_event(struct export *export, const struct export_event *event)
+static void put_csv_event(struct export *export, const struct export_event *event)
 {
     char tag[SETUP_NAME_BYTES];
     char address[24] = "";
@@ -25,7 +25,7 @@ static void csv_event(struct export *export, const struct export_event *event)
             event->largest_hole_bytes);
 }
 
-static bool csv_end(struct export *export, const struct export_final *final)
+static bool end_csv(struct export *export, const struct export_final *final)
 {
     (void)export;
     (void) final;
@@ -35,7 +35,7 @@ static bool csv_end(struct export *export, const struct export_final *final)
 const struct exporter exporter_csv = {
     .name = "csv",
     .summary = "what became of each block, one event a row",
-    .begin = csv_begin,
-    .event = csv_event,
-    .end = csv_end,
+    .begin = begin_csv,
+    .event = put_csv_event,
+    .end = end_csv,
 };

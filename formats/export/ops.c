@@ -2,19 +2,19 @@
 #include "formats/export/export.h"
 #include "harness/op/ops_file.h"
 
-static bool ops_begin(struct export *export)
+static bool begin_ops(struct export *export)
 {
     (void)export;
     return true;
 }
 
-static void ops_event(struct export *export, const struct export_event *event)
+static void put_ops_event(struct export *export, const struct export_event *event)
 {
     (void)export;
     (void)event;
 }
 
-static bool ops_end(struct export *export, const struct export_final *final)
+static bool end_ops(struct export *export, const struct export_final *final)
 {
     if (final != NULL) {
         ops_file_print(export->stream, export->setup, final->ops, NULL);
@@ -25,7 +25,7 @@ static bool ops_end(struct export *export, const struct export_final *final)
 const struct exporter exporter_ops = {
     .name = "ops",
     .summary = "the ops that were run, with every reference and size resolved",
-    .begin = ops_begin,
-    .event = ops_event,
-    .end = ops_end,
+    .begin = begin_ops,
+    .event = put_ops_event,
+    .end = end_ops,
 };

@@ -10,14 +10,14 @@
 enum { HOST_ADDRESS_BITS = 52 };
 #define DAY_US (UINT64_C(24) * 60 * 60 * 1000000)
 
-static bool rmm_begin(struct export *export)
+static bool begin_rmm(struct export *export)
 {
     (void)fputs("Thread,Time,Action,Pointer,Size,Stream\n", export->stream);
     return true;
 }
 
 /* NULL: not told. */
-static const char *action_of(enum export_action action)
+static const char *name_action(enum export_action action)
 {
     switch (action) {
     case EXPORT_ALLOC:
@@ -35,9 +35,9 @@ static const char *action_of(enum export_action action)
     }
 }
 
-static void rmm_event(struct export *export, const struct export_event *event)
+static void put_rmm_event(struct export *export, const struct export_event *event)
 {
-    const char *action = action_of(event->action);
+    const char *action = name_action(event->action);
     const uint64_t time_us = event->now_ns / 1000 % DAY_US;
     const uint64_t seconds = time_us / 1000000;
     char pointer[24] = "(nil)";
@@ -54,7 +54,7 @@ static void rmm_event(struct export *export, const struct export_event *event)
             pointer, event->requested_bytes, event->lane);
 }
 
-static bool rmm_end(struct export *export, const struct export_final *final)
+static bool end_rmm(struct export *export, const struct export_final *final)
 {
     (void)export;
     (void) final;
@@ -64,7 +64,7 @@ static bool rmm_end(struct export *export, const struct export_final *final)
 const struct exporter exporter_rmm = {
     .name = "rmm",
     .summary = "the CSV log of RAPIDS RMM; virtual time is its time of day",
-    .begin = rmm_begin,
-    .event = rmm_event,
-    .end = rmm_end,
+    .begin = begin_rmm,
+    .event = put_rmm_event,
+    .end = end_rmm,
 };

@@ -46,7 +46,7 @@ static void put_frames(FILE *stream, const struct setup *setup, uint8_t tag, uin
     (void)fputs("}]", stream);
 }
 
-static bool torch_begin(struct export *export)
+static bool begin_torch(struct export *export)
 {
     struct torch_state *state = calloc(1, sizeof *state);
     export->state = state;
@@ -96,7 +96,7 @@ static void put_end(FILE *stream, const struct export *export, const struct expo
 
 /* What a move leaves and takes is freed and allocated; what is freed in host memory was freed when
  * it left. */
-static void torch_event(struct export *export, const struct export_event *event)
+static void put_torch_event(struct export *export, const struct export_event *event)
 {
     struct torch_state *state = export->state;
     FILE *stream = state->streams[event->host];
@@ -236,7 +236,7 @@ static void put_snapshot(const struct export *export, const struct torch_state *
     (void)fputs("],\"allocator_settings\":{},\"external_annotations\":[]}\n", export->stream);
 }
 
-static bool torch_end(struct export *export, const struct export_final *final)
+static bool end_torch(struct export *export, const struct export_final *final)
 {
     struct torch_state *state = export->state;
     bool is_good = state != NULL;
@@ -260,7 +260,7 @@ static bool torch_end(struct export *export, const struct export_final *final)
 const struct exporter exporter_torch_snapshot = {
     .name = "torch_snapshot",
     .summary = "a memory snapshot of PyTorch as JSON, for its memory viewer",
-    .begin = torch_begin,
-    .event = torch_event,
-    .end = torch_end,
+    .begin = begin_torch,
+    .event = put_torch_event,
+    .end = end_torch,
 };

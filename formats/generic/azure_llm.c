@@ -46,7 +46,7 @@ static bool take_header(struct cursor *cursor)
            (cursor->at == cursor->end || cursor_take_line_end(cursor));
 }
 
-static unsigned azure_llm_recognise(const char *text, size_t length)
+static unsigned recognise_azure_llm(const char *text, size_t length)
 {
     struct cursor cursor = cursor_make(text, length);
     return take_header(&cursor) ? 95 : 0;
@@ -76,7 +76,7 @@ CURSOR_INLINE bool take_digits(struct cursor *cursor, int count, uint64_t low, u
 
 /* Days since 1 March of year 0 in the calendar of Gregory, counted from March so that the leap day
  * is a year's last. */
-static uint64_t day_number(uint64_t year, uint64_t month, uint64_t day)
+static uint64_t count_days(uint64_t year, uint64_t month, uint64_t day)
 {
     const uint64_t from_march = (month + 9) % 12;
     const uint64_t y = year - (month <= 2);
@@ -92,7 +92,8 @@ CURSOR_INLINE uint64_t take_fraction(struct cursor *cursor)
     if (!cursor_take(cursor, '.')) {
         return 0;
     }
-    const unsigned count = cursor->end - cursor->at >= 8 ? digits_join(cursor->at, &ticks) : 0;
+    const unsigned count = cursor->end - cursor->at >= 8 ? cursor_join_digits(cursor->at, &ticks)
+                                                         : 0;
     if (count - 1 < 7) { /* 1 to 7 */
         cursor->at += count;
         return ticks * units[count];
@@ -112,8 +113,9 @@ CURSOR_INLINE bool take_date(struct cursor *cursor, struct date *last)
     uint64_t year, month, day;
     const char *text = cursor->at;
     if (last->text != NULL && cursor->end - text >= DATE_BYTES &&
-        cursor_eight(text) == cursor_eight(last->text) &&
-        cursor_eight(text + DATE_BYTES - 8) == cursor_eight(last->text + DATE_BYTES - 8)) {
+        cursor_read_eight(text) == cursor_read_eight(last->text) &&
+        cursor_read_eight(text + DATE_BYTES - 8) ==
+            cursor_read_eight(last->text + DATE_BYTES - 8)) {
         cursor->at += DATE_BYTES;
         return true;
     }
@@ -122,7 +124,7 @@ CURSOR_INLINE bool take_date(struct cursor *cursor, struct date *last)
         !take_digits(cursor, 2, 1, 31, &day) || !cursor_take(cursor, ' ')) {
         return false;
     }
-    *last = (struct date){.text = text, .second = day_number(year, month, day) * 24 * 3600};
+    *last = (struct date){.text = text, .second = count_days(year, month, day) * 24 * 3600};
     return true;
 }
 
@@ -157,7 +159,7 @@ CURSOR_INLINE bool take_time(struct cursor *cursor, struct date *last, uint64_t 
 
 /* --- requests --- */
 
-static enum import_result no_host_memory(const struct reader *reader)
+static enum import_result fail_no_host_memory(const struct reader *reader)
 {
     return import_fail(reader->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the requests");
 }
@@ -274,7 +276,7 @@ static enum import_result make_ops(struct reader *reader, const struct import_in
     size_t excess, line, column;
     if (!lifetimes_replay(lifetimes, granule_bytes == 0 ? 0 : granule_bytes - 1, &import->ops,
                           &excess)) {
-        return no_host_memory(reader);
+        return fail_no_host_memory(reader);
     }
     if (excess == lifetimes->count) {
         return IMPORT_OK;
@@ -284,8 +286,8 @@ static enum import_result make_ops(struct reader *reader, const struct import_in
                        "with this request more than 2^50 bytes are live");
 }
 
-static enum import_result convert(struct reader *reader, const struct import_input *input,
-                                  struct import *import)
+static enum import_result convert_requests(struct reader *reader, const struct import_input *input,
+                                           struct import *import)
 {
     if (!take_header(&reader->cursor)) {
         return import_fail(reader->error, IMPORT_INVALID, 1, 0, "the header is not '%s'", HEADER);
@@ -302,7 +304,7 @@ static enum import_result convert(struct reader *reader, const struct import_inp
                            import, reader->error);
 }
 
-static enum import_result azure_llm_import(const struct import_input *input, struct import *import,
+static enum import_result import_azure_llm(const struct import_input *input, struct import *import,
                                            struct import_error *error)
 {
     struct reader reader = {
@@ -317,8 +319,8 @@ static enum import_result azure_llm_import(const struct import_input *input, str
     const size_t row_count_max = input->length / ROW_BYTES_MIN + 1;
     const size_t room = row_count_max < REQUEST_COUNT_MAX ? row_count_max : REQUEST_COUNT_MAX;
     const enum import_result result = lifetimes_init(&reader.lifetimes, room)
-                                          ? convert(&reader, input, import)
-                                          : no_host_memory(&reader);
+                                          ? convert_requests(&reader, input, import)
+                                          : fail_no_host_memory(&reader);
     lifetimes_deinit(&reader.lifetimes);
     return result;
 }
@@ -326,6 +328,6 @@ static enum import_result azure_llm_import(const struct import_input *input, str
 const struct format format_azure_llm = {
     .name = "azure_llm",
     .summary = "request traces of Azure's LLM services, as lifetimes of their KV caches",
-    .recognise = azure_llm_recognise,
-    .import = azure_llm_import,
+    .recognise = recognise_azure_llm,
+    .import = import_azure_llm,
 };

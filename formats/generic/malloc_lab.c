@@ -33,7 +33,7 @@ struct reader {
     uint64_t null_free_count, realloc_count, empty_count;
 };
 
-static const char *behind_blanks(const char *at, const char *end)
+static const char *skip_blanks(const char *at, const char *end)
 {
     while (at < end && (*at == ' ' || *at == '\t' || *at == '\r')) {
         at++;
@@ -49,7 +49,7 @@ CURSOR_INLINE bool take_end(struct cursor *cursor, bool can_be_open)
         return true;
     }
     struct cursor behind = *cursor;
-    behind.at = behind_blanks(cursor->at, cursor->end);
+    behind.at = skip_blanks(cursor->at, cursor->end);
     if (!cursor_take_line_end(&behind) && !(can_be_open && behind.at == behind.end)) {
         return false;
     }
@@ -78,7 +78,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-static unsigned malloc_lab_recognise(const char *text, size_t length)
+static unsigned recognise_malloc_lab(const char *text, size_t length)
 {
     struct cursor cursor = cursor_make(text, length);
     uint64_t numbers[HEADER_COUNT];
@@ -95,8 +95,8 @@ static unsigned malloc_lab_recognise(const char *text, size_t length)
 
 /* --- ops --- */
 
-static enum import_result fail(const struct reader *reader, size_t line, const char *what,
-                               uint64_t id)
+static enum import_result fail_at_line(const struct reader *reader, size_t line, const char *what,
+                                       uint64_t id)
 {
     return import_fail(reader->error, IMPORT_INVALID, line, 0, "%s: %" PRIu64, what, id);
 }
@@ -112,8 +112,8 @@ static enum import_result make_block(struct reader *reader, size_t line, uint64_
     }
     const uint64_t rounded = (size_bytes + reader->granule_mask) & ~reader->granule_mask;
     if (size_bytes > CAPACITY_BYTES_MAX || reader->live_rounded + rounded > CAPACITY_BYTES_MAX) {
-        return fail(reader, line, "with this block more than 2^50 bytes are live; its size",
-                    size_bytes);
+        return fail_at_line(reader, line, "with this block more than 2^50 bytes are live; its size",
+                            size_bytes);
     }
     *id = (struct id){
         .size_bytes = size_bytes, .op = (uint32_t)reader->ops->count, .state = ID_LIVE};
@@ -193,23 +193,22 @@ CURSOR_INLINE const char *take_call(struct cursor *cursor, struct call *call)
     return has_size ? "something follows the size" : "something follows the id";
 }
 
-static enum import_result wrong_id(const struct reader *reader, size_t line,
-                                   const struct call *call)
+static enum import_result fail_id(const struct reader *reader, size_t line, const struct call *call)
 {
     return import_fail(reader->error, IMPORT_INVALID, line, 0,
                        "id %" PRIu64 ", though the header says %" PRIu64 " ids", call->id,
                        reader->id_count);
 }
 
-CURSOR_INLINE enum import_result do_call(struct reader *reader, const struct call *call,
-                                         size_t line)
+CURSOR_INLINE enum import_result run_call(struct reader *reader, const struct call *call,
+                                          size_t line)
 {
     if (call->is_null) {
         reader->null_free_count++;
         return IMPORT_OK;
     }
     if (call->id >= reader->id_count) {
-        return wrong_id(reader, line, call);
+        return fail_id(reader, line, call);
     }
     struct id *id = &reader->ids[call->id];
     if (call->kind == 'r') {
@@ -217,14 +216,14 @@ CURSOR_INLINE enum import_result do_call(struct reader *reader, const struct cal
     }
     if (call->kind == 'f') {
         if (id->state == ID_FREE) {
-            return fail(reader, line, "a free of an id that is not live", call->id);
+            return fail_at_line(reader, line, "a free of an id that is not live", call->id);
         }
         free_block(reader, id);
         id->state = ID_FREE;
         return IMPORT_OK;
     }
     if (id->state != ID_FREE) {
-        return fail(reader, line, "an allocation of an id that is live", call->id);
+        return fail_at_line(reader, line, "an allocation of an id that is live", call->id);
     }
     return make_block(reader, line, call->id, call->size_bytes);
 }
@@ -249,7 +248,7 @@ static enum import_result read_lines(struct reader *reader)
             reader->cursor = cursor;
             return cursor_fail(&reader->cursor, reader->error, wrong);
         }
-        const enum import_result result = do_call(reader, &call, line);
+        const enum import_result result = run_call(reader, &call, line);
         if (result != IMPORT_OK) {
             return result;
         }
@@ -321,8 +320,8 @@ static void add_notes(const struct reader *reader, struct import *import)
     }
 }
 
-static enum import_result convert(struct reader *reader, const struct import_input *input,
-                                  struct import *import)
+static enum import_result convert_calls(struct reader *reader, const struct import_input *input,
+                                        struct import *import)
 {
     enum import_result result = read_header(reader, import);
     if (result == IMPORT_OK) {
@@ -339,7 +338,7 @@ static enum import_result convert(struct reader *reader, const struct import_inp
     return capacity_choose(input, reader->size_bits, reader->peak_rounded, import, reader->error);
 }
 
-static enum import_result malloc_lab_import(const struct import_input *input, struct import *import,
+static enum import_result import_malloc_lab(const struct import_input *input, struct import *import,
                                             struct import_error *error)
 {
     struct reader reader = {
@@ -347,7 +346,7 @@ static enum import_result malloc_lab_import(const struct import_input *input, st
         .error = error,
         .ops = &import->ops,
         .granule_mask = input->fixed->granule_bytes == 0 ? 0 : input->fixed->granule_bytes - 1};
-    const enum import_result result = convert(&reader, input, import);
+    const enum import_result result = convert_calls(&reader, input, import);
     free(reader.ids);
     return result;
 }
@@ -355,6 +354,6 @@ static enum import_result malloc_lab_import(const struct import_input *input, st
 const struct format format_malloc_lab = {
     .name = "malloc_lab",
     .summary = "a .rep trace of the CS:APP malloc lab: requests to malloc, realloc and free, by id",
-    .recognise = malloc_lab_recognise,
-    .import = malloc_lab_import,
+    .recognise = recognise_malloc_lab,
+    .import = import_malloc_lab,
 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* The version line is the first line that is neither empty nor a comment. */
-static unsigned ops_recognise(const char *text, size_t length)
+static unsigned recognise_ops(const char *text, size_t length)
 {
     static const char head[] = "hbmstress-ops";
     size_t at = 0;
@@ -20,7 +20,7 @@ static unsigned ops_recognise(const char *text, size_t length)
                                                                                            : 0;
 }
 
-static enum import_result ops_import(const struct import_input *input, struct import *import,
+static enum import_result import_ops(const struct import_input *input, struct import *import,
                                      struct import_error *error)
 {
     struct ops_file_error wrong = {0};
@@ -37,6 +37,6 @@ static enum import_result ops_import(const struct import_input *input, struct im
 const struct format format_ops = {
     .name = "ops",
     .summary = "a recorded run of hbmstress as text",
-    .recognise = ops_recognise,
-    .import = ops_import,
+    .recognise = recognise_ops,
+    .import = import_ops,
 };

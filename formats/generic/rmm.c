@@ -37,7 +37,7 @@ static bool take_header(struct cursor *cursor)
            (cursor->at == cursor->end || cursor_take_line_end(cursor));
 }
 
-static unsigned rmm_recognise(const char *text, size_t length)
+static unsigned recognise_rmm(const char *text, size_t length)
 {
     struct cursor cursor = cursor_make(text, length);
     return take_header(&cursor) ? 95 : 0;
@@ -125,7 +125,7 @@ CURSOR_INLINE const char *take_row(struct cursor *cursor, struct row *row)
 /* A number for thread and stream together.  The first ones, as many as can be lanes and more, are
  * told apart exactly; of so many more two may get the same number by chance, and none becomes a
  * lane. */
-static uint64_t pair_number(struct reader *reader, const struct row *row)
+static uint64_t number_pair(struct reader *reader, const struct row *row)
 {
     const uint32_t last = reader->pair_last;
     if (reader->pair_count > 0 && reader->pairs[last].thread == row->thread &&
@@ -152,7 +152,7 @@ static enum import_result take_event(struct reader *reader, const struct row *ro
     const struct trace_event event = {.address = row->pointer,
                                       .size_bytes = row->size_bytes,
                                       .line = line,
-                                      .stream = pair_number(reader, row)};
+                                      .stream = number_pair(reader, row)};
     if (row->action == 'x') {
         return trace_failed(reader->trace, &event);
     }
@@ -208,7 +208,7 @@ static void add_notes(const struct reader *reader, struct import *import)
     }
 }
 
-static enum import_result rmm_import(const struct import_input *input, struct import *import,
+static enum import_result import_rmm(const struct import_input *input, struct import *import,
                                      struct import_error *error)
 {
     struct reader reader = {.cursor = cursor_make(input->text, input->length), .error = error};
@@ -232,6 +232,6 @@ static enum import_result rmm_import(const struct import_input *input, struct im
 const struct format format_rmm = {
     .name = "rmm",
     .summary = "CSV of allocations and frees, as RAPIDS RMM's logging adaptor writes it",
-    .recognise = rmm_recognise,
-    .import = rmm_import,
+    .recognise = recognise_rmm,
+    .import = import_rmm,
 };

@@ -82,7 +82,7 @@ struct instance {
     struct import_error *error;
 };
 
-static enum column column_find(const struct csv_field *field)
+static enum column find_column(const struct csv_field *field)
 {
     for (size_t i = 0; i < COLUMN_NAME_COUNT; i++) {
         if (csv_field_is(field, column_names[i].name)) {
@@ -93,14 +93,14 @@ static enum column column_find(const struct csv_field *field)
 }
 
 /* NULL, or what is wrong with the header; *column then says where (0 = the whole line). */
-static const char *header_read(const struct csv_row *row, struct header *header, size_t *column)
+static const char *read_columns(const struct csv_row *row, struct header *header, size_t *column)
 {
     *header = (struct header){.field_count = row->field_count};
     for (int i = 0; i < COLUMN_COUNT; i++) {
         header->fields[i] = COLUMN_ABSENT;
     }
     for (size_t i = 0; i < row->field_count; i++) {
-        const enum column found = column_find(&row->fields[i]);
+        const enum column found = find_column(&row->fields[i]);
         header->columns[i] = found;
         if (found == COLUMN_COUNT) {
             header->unknown_count++;
@@ -130,7 +130,7 @@ static const char *header_read(const struct csv_row *row, struct header *header,
     return header->fields[COLUMN_SIZE] == COLUMN_ABSENT ? "no column 'size'" : NULL;
 }
 
-static unsigned static_planning_recognise(const char *text, size_t length)
+static unsigned recognise_static_planning(const char *text, size_t length)
 {
     struct cursor cursor = cursor_make(text, length);
     struct csv_row row;
@@ -140,10 +140,10 @@ static unsigned static_planning_recognise(const char *text, size_t length)
     if (csv_next(&cursor, &row, &reason, &column) != CSV_ROW) {
         return 0;
     }
-    return header_read(&row, &header, &column) == NULL ? 90 : 0;
+    return read_columns(&row, &header, &column) == NULL ? 90 : 0;
 }
 
-static size_t line_of(const struct instance *instance, const char *row)
+static size_t find_line(const struct instance *instance, const char *row)
 {
     size_t line;
     size_t column;
@@ -153,15 +153,15 @@ static size_t line_of(const struct instance *instance, const char *row)
 
 /* --- rows, whatever they look like --- */
 
-static const struct csv_field *field_of(const struct instance *instance, const struct csv_row *row,
-                                        enum column column)
+static const struct csv_field *find_field(const struct instance *instance,
+                                          const struct csv_row *row, enum column column)
 {
     const int index = instance->header.fields[column];
     return index == COLUMN_ABSENT ? NULL : &row->fields[index];
 }
 
-static enum import_result wrong(struct instance *instance, const struct csv_row *row,
-                                const struct csv_field *field, const char *reason)
+static enum import_result fail_field(struct instance *instance, const struct csv_row *row,
+                                     const struct csv_field *field, const char *reason)
 {
     return import_fail(instance->error, IMPORT_INVALID, row->line, field->column, "%s: '%.*s'",
                        reason, (int)(field->length > 40 ? 40 : field->length), field->text);
@@ -170,21 +170,21 @@ static enum import_result wrong(struct instance *instance, const struct csv_row 
 static enum import_result read_lifetime(struct instance *instance, const struct csv_row *row,
                                         struct buffer *buffer)
 {
-    const struct csv_field *lower = field_of(instance, row, COLUMN_LOWER);
-    const struct csv_field *upper = field_of(instance, row, COLUMN_UPPER);
+    const struct csv_field *lower = find_field(instance, row, COLUMN_LOWER);
+    const struct csv_field *upper = find_field(instance, row, COLUMN_UPPER);
     const bool is_included = upper == NULL;
-    upper = is_included ? field_of(instance, row, COLUMN_END) : upper;
+    upper = is_included ? find_field(instance, row, COLUMN_END) : upper;
     if (!csv_field_integer(lower, &buffer->lower)) {
-        return wrong(instance, row, lower, "the first time is not a whole number below 2^63");
+        return fail_field(instance, row, lower, "the first time is not a whole number below 2^63");
     }
     if (!csv_field_integer(upper, &buffer->upper)) {
-        return wrong(instance, row, upper, "the last time is not a whole number below 2^63");
+        return fail_field(instance, row, upper, "the last time is not a whole number below 2^63");
     }
     if (is_included && __builtin_add_overflow(buffer->upper, 1, &buffer->upper)) {
-        return wrong(instance, row, upper, "the last time is not below 2^63 - 1");
+        return fail_field(instance, row, upper, "the last time is not below 2^63 - 1");
     }
     if (buffer->lower >= buffer->upper) {
-        return wrong(instance, row, upper, "the buffer ends before it begins");
+        return fail_field(instance, row, upper, "the buffer ends before it begins");
     }
     return IMPORT_OK;
 }
@@ -192,20 +192,21 @@ static enum import_result read_lifetime(struct instance *instance, const struct 
 static enum import_result read_size(struct instance *instance, const struct csv_row *row,
                                     struct buffer *buffer)
 {
-    const struct csv_field *field = field_of(instance, row, COLUMN_SIZE);
+    const struct csv_field *field = find_field(instance, row, COLUMN_SIZE);
     int64_t size = 0;
     if (!csv_field_integer(field, &size) || size < 0 || (uint64_t)size > CAPACITY_BYTES_MAX) {
-        return wrong(instance, row, field, "the size is not a whole number of bytes up to 2^50");
+        return fail_field(instance, row, field,
+                          "the size is not a whole number of bytes up to 2^50");
     }
     if (size == 0) {
-        return wrong(instance, row, field, "a buffer of size 0");
+        return fail_field(instance, row, field, "a buffer of size 0");
     }
     buffer->size_bytes = (uint64_t)size;
     return IMPORT_OK;
 }
 
 /* Of a power of two, or 0. */
-static uint8_t align_log2_of(uint64_t align)
+static uint8_t find_align_log2(uint64_t align)
 {
     return align == 0 ? 0 : (uint8_t)__builtin_ctzll(align);
 }
@@ -214,16 +215,16 @@ static uint8_t align_log2_of(uint64_t align)
 static enum import_result read_alignment(struct instance *instance, const struct csv_row *row,
                                          struct buffer *buffer)
 {
-    const struct csv_field *field = field_of(instance, row, COLUMN_ALIGNMENT);
+    const struct csv_field *field = find_field(instance, row, COLUMN_ALIGNMENT);
     int64_t align = 0;
     if (field == NULL || field->length == 0) {
         return IMPORT_OK;
     }
     if (!csv_field_integer(field, &align) || align < 0 || (align & (align - 1)) != 0 ||
         align > (int64_t)1 << OP_ALIGN_LOG2_MAX) {
-        return wrong(instance, row, field, "the alignment is not a power of two up to 2^21");
+        return fail_field(instance, row, field, "the alignment is not a power of two up to 2^21");
     }
-    buffer->align_log2 = align_log2_of((uint64_t)align);
+    buffer->align_log2 = find_align_log2((uint64_t)align);
     return IMPORT_OK;
 }
 
@@ -235,13 +236,13 @@ static enum import_result read_buffer(struct instance *instance, const struct cs
                            "%zu fields where the header has %zu (a cut file?)", row->field_count,
                            instance->header.field_count);
     }
-    const struct csv_field *id = field_of(instance, row, COLUMN_ID);
-    const struct csv_field *gaps = field_of(instance, row, COLUMN_GAPS);
+    const struct csv_field *id = find_field(instance, row, COLUMN_ID);
+    const struct csv_field *gaps = find_field(instance, row, COLUMN_GAPS);
     *buffer = (struct buffer){.row = row->fields[0].text + 1 - row->fields[0].column,
                               .id = {id->text, id->length},
                               .has_gaps = gaps != NULL && gaps->length > 0};
     if (id->length == 0) {
-        return wrong(instance, row, id, "the id is empty");
+        return fail_field(instance, row, id, "the id is empty");
     }
     enum import_result result = read_lifetime(instance, row, buffer);
     if (result == IMPORT_OK) {
@@ -252,7 +253,7 @@ static enum import_result read_buffer(struct instance *instance, const struct cs
 
 /* --- rows as they are usually --- */
 
-CURSOR_INLINE bool column_is_number(enum column column)
+CURSOR_INLINE bool is_number_column(enum column column)
 {
     return column >= COLUMN_LOWER && column <= COLUMN_ALIGNMENT;
 }
@@ -280,7 +281,7 @@ CURSOR_INLINE bool take_plain_buffer(struct cursor *cursor, const struct header 
         if (i > 0 && !cursor_take(cursor, ',')) {
             return false;
         }
-        if (column_is_number(column)) {
+        if (is_number_column(column)) {
             if (!cursor_take_number(cursor, &numbers[column])) {
                 return false;
             }
@@ -296,7 +297,7 @@ CURSOR_INLINE bool take_plain_buffer(struct cursor *cursor, const struct header 
     buffer->lower = (int64_t)numbers[COLUMN_LOWER];
     buffer->upper = (int64_t)upper;
     buffer->size_bytes = numbers[COLUMN_SIZE];
-    buffer->align_log2 = align_log2_of(align);
+    buffer->align_log2 = find_align_log2(align);
     return buffer->id.length > 0 && numbers[COLUMN_LOWER] < upper && upper <= INT64_MAX &&
            buffer->size_bytes - 1 < CAPACITY_BYTES_MAX && (align & (align - 1)) == 0 &&
            align <= UINT64_C(1) << OP_ALIGN_LOG2_MAX &&
@@ -336,12 +337,12 @@ CURSOR_INLINE enum import_result take_buffer(struct instance *instance, struct c
 }
 
 /* Times below 0 come first. */
-static uint64_t key_of_time(int64_t time)
+static uint64_t make_time_key(int64_t time)
 {
     return (uint64_t)time ^ UINT64_C(1) << 63;
 }
 
-static bool id_is_above(const struct double_name *id, const struct double_name *other)
+static bool is_id_above(const struct double_name *id, const struct double_name *other)
 {
     return id->length > other->length ||
            (id->length == other->length && memcmp(id->text, other->text, id->length) > 0);
@@ -349,12 +350,12 @@ static bool id_is_above(const struct double_name *id, const struct double_name *
 
 CURSOR_INLINE void add_buffer(struct instance *instance, const struct buffer *buffer)
 {
-    *lifetimes_add(&instance->lifetimes, key_of_time(buffer->lower), key_of_time(buffer->upper),
+    *lifetimes_add(&instance->lifetimes, make_time_key(buffer->lower), make_time_key(buffer->upper),
                    buffer->size_bytes) = (struct lifetime){
         .size_bytes = buffer->size_bytes,
         .align_log2 = buffer->align_log2,
         .offset = (size_t)(buffer->row - instance->text)};
-    instance->ids_rise = instance->ids_rise && id_is_above(&buffer->id, &instance->last_id);
+    instance->ids_rise = instance->ids_rise && is_id_above(&buffer->id, &instance->last_id);
     instance->last_id = buffer->id;
     instance->gap_count += buffer->has_gaps;
 }
@@ -373,7 +374,7 @@ static enum import_result read_rows(struct instance *instance)
             break;
         }
         if (instance->lifetimes.count == BUFFER_COUNT_MAX) {
-            return import_fail(instance->error, IMPORT_INVALID, line_of(instance, buffer.row), 0,
+            return import_fail(instance->error, IMPORT_INVALID, find_line(instance, buffer.row), 0,
                                "more than %d buffers", BUFFER_COUNT_MAX);
         }
         add_buffer(instance, &buffer);
@@ -395,7 +396,7 @@ static enum import_result read_header(struct instance *instance)
         return import_fail(instance->error, IMPORT_INCOMPLETE, 0, 0, "there is no header line");
     }
     if (got == CSV_ROW) {
-        reason = header_read(&row, &instance->header, &column);
+        reason = read_columns(&row, &instance->header, &column);
     }
     return reason == NULL
                ? IMPORT_OK
@@ -404,14 +405,14 @@ static enum import_result read_header(struct instance *instance)
 
 /* --- what needs all buffers --- */
 
-static enum import_result no_host_memory(const struct instance *instance)
+static enum import_result fail_no_host_memory(const struct instance *instance)
 {
     return import_fail(instance->error, IMPORT_UNREADABLE, 0, 0,
                        "no host memory to sort the buffers");
 }
 
 /* The buffer of that number, read once more: what is rarely needed is not kept. */
-static struct buffer buffer_at(struct instance *instance, size_t number)
+static struct buffer read_buffer_again(struct instance *instance, size_t number)
 {
     const size_t offset = instance->lifetimes.all[number].offset;
     struct cursor cursor = cursor_make(instance->text + offset, instance->length - offset);
@@ -428,18 +429,18 @@ static enum import_result refuse_doubles(struct instance *instance)
     size_t number = count;
     struct double_name *ids = instance->ids_rise ? NULL : malloc(count * sizeof *ids);
     for (size_t i = 0; ids != NULL && i < count; i++) {
-        ids[i] = buffer_at(instance, i).id;
+        ids[i] = read_buffer_again(instance, i).id;
     }
     const bool is_done = instance->ids_rise || (ids != NULL && doubles_find(ids, count, &number));
     free(ids);
     if (!is_done) {
-        return no_host_memory(instance);
+        return fail_no_host_memory(instance);
     }
     if (number == count) {
         return IMPORT_OK;
     }
-    const struct buffer twice = buffer_at(instance, number);
-    return import_fail(instance->error, IMPORT_INVALID, line_of(instance, twice.row), 0,
+    const struct buffer twice = read_buffer_again(instance, number);
+    return import_fail(instance->error, IMPORT_INVALID, find_line(instance, twice.row), 0,
                        "the id '%.*s' came before",
                        (int)(twice.id.length > 40 ? 40 : twice.id.length), twice.id.text);
 }
@@ -455,13 +456,13 @@ static enum import_result make_ops(struct instance *instance, const struct impor
     import_apply_fixed(input->fixed, setup);
     import_suggest_option(setup, "defrag", "repack");
     if (!lifetimes_replay(&instance->lifetimes, setup->granule_bytes - 1, &import->ops, &excess)) {
-        return no_host_memory(instance);
+        return fail_no_host_memory(instance);
     }
     if (excess == instance->lifetimes.count) {
         return IMPORT_OK;
     }
-    const struct buffer buffer = buffer_at(instance, excess);
-    return import_fail(instance->error, IMPORT_INVALID, line_of(instance, buffer.row), 0,
+    const struct buffer buffer = read_buffer_again(instance, excess);
+    return import_fail(instance->error, IMPORT_INVALID, find_line(instance, buffer.row), 0,
                        "with this buffer more than 2^50 bytes are live at time %" PRId64,
                        buffer.lower);
 }
@@ -487,8 +488,8 @@ static void add_notes(const struct instance *instance, struct import *import)
     }
 }
 
-static enum import_result convert(struct instance *instance, const struct import_input *input,
-                                  struct import *import)
+static enum import_result convert_buffers(struct instance *instance,
+                                          const struct import_input *input, struct import *import)
 {
     enum import_result result = read_header(instance);
     if (result == IMPORT_OK) {
@@ -511,7 +512,7 @@ static enum import_result convert(struct instance *instance, const struct import
     return IMPORT_OK;
 }
 
-static enum import_result static_planning_import(const struct import_input *input,
+static enum import_result import_static_planning(const struct import_input *input,
                                                  struct import *import, struct import_error *error)
 {
     struct instance instance = {.text = input->text,
@@ -522,8 +523,8 @@ static enum import_result static_planning_import(const struct import_input *inpu
     const size_t row_count_max = input->length / ROW_BYTES_MIN + 1;
     const size_t room = row_count_max < BUFFER_COUNT_MAX ? row_count_max : BUFFER_COUNT_MAX;
     const enum import_result result = lifetimes_init(&instance.lifetimes, room)
-                                          ? convert(&instance, input, import)
-                                          : no_host_memory(&instance);
+                                          ? convert_buffers(&instance, input, import)
+                                          : fail_no_host_memory(&instance);
     lifetimes_deinit(&instance.lifetimes);
     return result;
 }
@@ -532,6 +533,6 @@ const struct format format_static_planning = {
     .name = "static_planning",
     .summary =
         "CSV of buffers with sizes and lifetimes, as offline planners read it (minimalloc, IREE)",
-    .recognise = static_planning_recognise,
-    .import = static_planning_import,
+    .recognise = recognise_static_planning,
+    .import = import_static_planning,
 };

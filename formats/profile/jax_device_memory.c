@@ -14,7 +14,7 @@ enum { BLOCK_COUNT_MAX = 1 << 22, FILE_BYTES_EXAMINED = 4096, TAG_TEXT_BYTES = 5
 
 /* --- whose code it was --- */
 
-static bool contains(const struct protobuf *text, const char *word)
+static bool has_word(const struct protobuf *text, const char *word)
 {
     const size_t length = text->end - text->offset;
     const size_t examined = length < FILE_BYTES_EXAMINED ? length : FILE_BYTES_EXAMINED;
@@ -25,8 +25,8 @@ static bool contains(const struct protobuf *text, const char *word)
 static bool is_user_file(const struct protobuf *file)
 {
     return file->end > file->offset && file->text[file->offset] != '<' &&
-           !contains(file, "site-packages") && !contains(file, "dist-packages") &&
-           !contains(file, "/lib/python");
+           !has_word(file, "site-packages") && !has_word(file, "dist-packages") &&
+           !has_word(file, "/lib/python");
 }
 
 /* "function file.py:12", without the folders. */
@@ -49,7 +49,7 @@ static uint32_t name_frame(struct snapshot *snapshot, const struct pprof_frame *
     return name_table_add(&snapshot->tags, text, (size_t)length);
 }
 
-static enum import_result look_at(struct snapshot *snapshot, size_t location)
+static enum import_result resolve_location(struct snapshot *snapshot, size_t location)
 {
     struct place *place = &snapshot->places[location];
     struct protobuf reader = pprof_location(&snapshot->profile, location);
@@ -76,12 +76,12 @@ struct walk {
     uint32_t tag;
 };
 
-static enum import_result visit(void *context, size_t location, bool *is_over)
+static enum import_result visit_location(void *context, size_t location, bool *is_over)
 {
     struct walk *walk = context;
     const struct place *place = &walk->snapshot->places[location];
     if (!place->is_known) {
-        const enum import_result result = look_at(walk->snapshot, location);
+        const enum import_result result = resolve_location(walk->snapshot, location);
         if (result != IMPORT_OK) {
             return result;
         }
@@ -95,8 +95,9 @@ static enum import_result visit(void *context, size_t location, bool *is_over)
 
 /* --- samples --- */
 
-static enum import_result wrong(const struct snapshot *snapshot, const struct pprof_sample *sample,
-                                const char *reason, int64_t value)
+static enum import_result fail_sample(const struct snapshot *snapshot,
+                                      const struct pprof_sample *sample, const char *reason,
+                                      int64_t value)
 {
     char text[IMPORT_REASON_BYTES / 2];
     snprintf(text, sizeof text, reason, value);
@@ -134,11 +135,12 @@ static enum import_result add_group(struct snapshot *snapshot, const struct ppro
         group->device = name_table_add_whole(&snapshot->devices, device->text + device->offset,
                                              device->end - device->offset);
         if (group->device >= OP_HOST_COUNT_MAX) {
-            return wrong(snapshot, sample, "more than %" PRId64 " devices", OP_HOST_COUNT_MAX);
+            return fail_sample(snapshot, sample, "more than %" PRId64 " devices",
+                               OP_HOST_COUNT_MAX);
         }
         snapshot->device_bytes[group->device] += group->bytes;
     }
-    const enum import_result result = pprof_stack(&snapshot->profile, sample, visit, &walk,
+    const enum import_result result = pprof_stack(&snapshot->profile, sample, visit_location, &walk,
                                                   snapshot->error);
     if (result != IMPORT_OK) {
         return result;
@@ -163,27 +165,28 @@ static enum import_result check_values(struct snapshot *snapshot, const struct p
     const int needed = snapshot->count_value > snapshot->bytes_value ? snapshot->count_value
                                                                      : snapshot->bytes_value;
     if (sample->value_count <= (size_t)needed) {
-        return wrong(snapshot, sample, "%" PRId64 " values, fewer than the profile has types",
-                     (int64_t)sample->value_count);
+        return fail_sample(snapshot, sample, "%" PRId64 " values, fewer than the profile has types",
+                           (int64_t)sample->value_count);
     }
     if (count < 0) {
-        return wrong(snapshot, sample, "its number of blocks is %" PRId64, count);
+        return fail_sample(snapshot, sample, "its number of blocks is %" PRId64, count);
     }
     if (count == 0 && bytes != 0) {
-        return wrong(snapshot, sample, "no blocks, but %" PRId64 " bytes", bytes);
+        return fail_sample(snapshot, sample, "no blocks, but %" PRId64 " bytes", bytes);
     }
     if (bytes < 0 && bytes != -count) {
-        return wrong(snapshot, sample, "its size is %" PRId64, bytes);
+        return fail_sample(snapshot, sample, "its size is %" PRId64, bytes);
     }
     if (bytes > (int64_t)CAPACITY_BYTES_MAX ||
         snapshot->buffer_bytes + snapshot->program_bytes + (uint64_t)(bytes > 0 ? bytes : 0) >
             CAPACITY_BYTES_MAX) {
-        return wrong(snapshot, sample, "with it there are more than 2^50 bytes: %" PRId64, bytes);
+        return fail_sample(snapshot, sample, "with it there are more than 2^50 bytes: %" PRId64,
+                           bytes);
     }
     if (bytes > 0 &&
         (uint64_t)count > BLOCK_COUNT_MAX - snapshot->buffer_count - snapshot->program_count) {
-        return wrong(snapshot, sample, "with it there are more than 4194304 blocks: %" PRId64,
-                     count);
+        return fail_sample(snapshot, sample, "with it there are more than 4194304 blocks: %" PRId64,
+                           count);
     }
     return IMPORT_OK;
 }
@@ -245,8 +248,8 @@ static enum import_result read_samples(struct snapshot *snapshot)
 
 /* --- the file --- */
 
-static enum import_result convert(struct snapshot *snapshot, const struct import_input *input,
-                                  struct import *import)
+static enum import_result convert_samples(struct snapshot *snapshot,
+                                          const struct import_input *input, struct import *import)
 {
     const enum import_result result = read_samples(snapshot);
     if (result != IMPORT_OK) {
@@ -259,7 +262,7 @@ static enum import_result convert(struct snapshot *snapshot, const struct import
     return jax_device_memory_build(snapshot, input, import);
 }
 
-static enum import_result jax_device_memory_import(const struct import_input *input,
+static enum import_result import_jax_device_memory(const struct import_input *input,
                                                    struct import *import,
                                                    struct import_error *error)
 {
@@ -270,7 +273,7 @@ static enum import_result jax_device_memory_import(const struct import_input *in
     }
     snapshot.places = calloc(snapshot.profile.location_count + 1, sizeof *snapshot.places);
     CHECK(snapshot.places != NULL);
-    result = convert(&snapshot, input, import);
+    result = convert_samples(&snapshot, input, import);
     free(snapshot.places);
     free(snapshot.groups);
     name_table_deinit(&snapshot.devices);
@@ -323,7 +326,7 @@ static bool add_field(struct outline *outline, const struct protobuf_field *fiel
 
 /* Texts stand behind everything else: a file that is cut off before them is known by its beginning
  * only. */
-static unsigned jax_device_memory_recognise(const char *text, size_t length)
+static unsigned recognise_jax_device_memory(const char *text, size_t length)
 {
     struct protobuf reader = protobuf_of(text, length);
     struct protobuf_field field;
@@ -347,6 +350,6 @@ const struct format format_jax_device_memory = {
     .name = "jax_device_memory",
     .summary =
         "live buffers and executables by Python stack, from jax.profiler.save_device_memory_profile (pprof)",
-    .recognise = jax_device_memory_recognise,
-    .import = jax_device_memory_import,
+    .recognise = recognise_jax_device_memory,
+    .import = import_jax_device_memory,
 };

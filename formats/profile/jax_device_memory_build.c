@@ -11,7 +11,7 @@
 
 /* The first number in a device's name: 5 of "TPU_5(process=0,(0,1,0,1))" and of "gpu:5".
  * UINT64_MAX: it has none. */
-static uint64_t device_number(const char *name)
+static uint64_t parse_device_number(const char *name)
 {
     const char *digit = strpbrk(name, "_:");
     uint64_t number = 0;
@@ -31,10 +31,10 @@ static uint64_t device_number(const char *name)
 static void number_hosts(const struct name_table *devices, uint8_t hosts[OP_HOST_COUNT_MAX])
 {
     for (size_t i = 0; i < devices->count; i++) {
-        const uint64_t number = device_number(devices->names[i].text);
+        const uint64_t number = parse_device_number(devices->names[i].text);
         hosts[i] = 0;
         for (size_t j = 0; j < devices->count; j++) {
-            const uint64_t other = device_number(devices->names[j].text);
+            const uint64_t other = parse_device_number(devices->names[j].text);
             hosts[i] = (uint8_t)(hosts[i] + (other < number || (other == number && j < i)));
         }
     }
@@ -81,7 +81,7 @@ static void append_all(const struct snapshot *snapshot, const uint8_t *hosts, co
 }
 
 /* The most that a device holds in granules. */
-static uint64_t largest_device(const struct import *import)
+static uint64_t find_largest_device(const struct import *import)
 {
     uint64_t sums[OP_HOST_COUNT_MAX] = {0};
     uint64_t largest = 0;
@@ -103,7 +103,7 @@ static enum import_result choose_device(const struct snapshot *snapshot,
     if (import->setup.capacity_bytes != 0) {
         return IMPORT_OK;
     }
-    import->setup.capacity_bytes = largest_device(import);
+    import->setup.capacity_bytes = find_largest_device(import);
     if (import->setup.capacity_bytes > CAPACITY_BYTES_MAX) {
         return import_fail(snapshot->error, IMPORT_INVALID, 0, 0,
                            "in granules of %" PRIu64 " it is more than 2^50 "

@@ -29,7 +29,7 @@ static const char *const text_names[MEMORY_TEXT_COUNT] = {
     [MEMORY_SHAPE] = "shape",
 };
 
-static size_t find(const char *const *names, size_t count, const char *name, size_t length)
+static size_t find_word(const char *const *names, size_t count, const char *name, size_t length)
 {
     size_t i = 0;
     while (i < count && (strlen(names[i]) != length || memcmp(names[i], name, length) != 0)) {
@@ -47,8 +47,8 @@ static void set_fact(struct memory_event *event, size_t fact, uint64_t value)
 bool memory_event_take_number(struct memory_event *event, const char *name, size_t name_length,
                               uint64_t number, bool is_negative)
 {
-    const size_t fact = find(fact_names, MEMORY_FACT_COUNT, name, name_length);
-    const size_t which = find(text_names, MEMORY_TEXT_COUNT, name, name_length);
+    const size_t fact = find_word(fact_names, MEMORY_FACT_COUNT, name, name_length);
+    const size_t which = find_word(text_names, MEMORY_TEXT_COUNT, name, name_length);
     if (fact != MEMORY_FACT_COUNT) {
         set_fact(event, fact, number);
         return !is_negative || fact == MEMORY_ADDR;
@@ -81,8 +81,8 @@ static bool parse_digits(const char *text, size_t length, uint64_t *number)
 bool memory_event_take_text(struct memory_event *event, const char *name, size_t name_length,
                             const char *text, size_t length)
 {
-    const size_t fact = find(fact_names, MEMORY_FACT_COUNT, name, name_length);
-    const size_t which = find(text_names, MEMORY_TEXT_COUNT, name, name_length);
+    const size_t fact = find_word(fact_names, MEMORY_FACT_COUNT, name, name_length);
+    const size_t which = find_word(text_names, MEMORY_TEXT_COUNT, name, name_length);
     if (fact != MEMORY_FACT_COUNT) {
         const bool is_negative = fact == MEMORY_ADDR && length > 0 &&
                                  text[0] == '-'; /* pointers as signed numbers */
@@ -158,8 +158,8 @@ static enum import_result check_event(const struct memory_events *events,
     return IMPORT_OK;
 }
 
-static uint32_t device_of(struct memory_events *events, const struct memory_event *event,
-                          const char *device)
+static uint32_t name_device(struct memory_events *events, const struct memory_event *event,
+                            const char *device)
 {
     char name[MEMORY_TEXT_BYTES + 16];
     const char *given = event->texts[MEMORY_ALLOCATOR_NAME];
@@ -201,7 +201,7 @@ enum import_result memory_events_add(struct memory_events *events, const struct 
     if (result != IMPORT_OK) {
         return result;
     }
-    const uint32_t host = device_of(events, event, device);
+    const uint32_t host = name_device(events, event, device);
     if (host >= OP_HOST_COUNT_MAX) {
         return memory_fail(events, event->at, error, "more than %d allocators", OP_HOST_COUNT_MAX);
     }

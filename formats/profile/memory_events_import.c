@@ -76,7 +76,7 @@ static void make_tags(struct feed *feed)
     free(order);
 }
 
-static void say(const struct feed *feed, const struct kept_event *event)
+static void say_sums(const struct feed *feed, const struct kept_event *event)
 {
     const uint32_t op = (uint32_t)feed->import->ops.count - 1;
     if (memory_has(event, MEMORY_BYTES_ALLOCATED)) {
@@ -111,11 +111,11 @@ static enum import_result feed_one(struct feed *feed, const struct kept_event *e
         (void)memory_fail(feed->events, event->at, feed->error, "%s", inner.reason);
         return result;
     }
-    say(feed, event);
+    say_sums(feed, event);
     return IMPORT_OK;
 }
 
-static uint64_t rest_of(const struct allocator *allocator)
+static uint64_t find_rest(const struct allocator *allocator)
 {
     return allocator->says_in_use ? allocator->base_bytes - allocator->freed_start_bytes : 0;
 }
@@ -126,9 +126,9 @@ static enum import_result feed_rests(struct feed *feed, size_t host_count)
     enum import_result result = IMPORT_OK;
     for (size_t host = 0; host < host_count && result == IMPORT_OK; host++) {
         const struct allocator *allocator = &feed->events->allocators[host];
-        if (rest_of(allocator) > 0) {
+        if (find_rest(allocator) > 0) {
             const struct trace_event rest = {.address = allocator->unused_address,
-                                             .size_bytes = rest_of(allocator),
+                                             .size_bytes = find_rest(allocator),
                                              .host = (uint8_t)host,
                                              .tag = feed->before_tag};
             result = trace_was_there(feed->trace, &rest);
@@ -152,7 +152,7 @@ static enum import_result feed_all(struct feed *feed, size_t host_count)
 
 /* All bytes of an allocator, 0 where it does not say: what is in use and free, and reserved, where
  * that is what stays the same. */
-static uint64_t capacity_of(const struct allocator *allocator)
+static uint64_t find_capacity(const struct allocator *allocator)
 {
     const bool has_stack = allocator->reserved_max > 0;
     if (has_stack && allocator->heap_min != allocator->heap_max) {
@@ -163,13 +163,13 @@ static uint64_t capacity_of(const struct allocator *allocator)
 
 /* The largest; 0 where no allocator says, or one of those that do not does not say either what is
  * in use.  The others need as much as they had in use. */
-static uint64_t largest_capacity(const struct memory_events *events, size_t host_count)
+static uint64_t find_largest_capacity(const struct memory_events *events, size_t host_count)
 {
     uint64_t largest = 0;
     bool is_said = false;
     for (size_t host = 0; host < host_count; host++) {
         const struct allocator *allocator = &events->allocators[host];
-        const uint64_t bytes = capacity_of(allocator);
+        const uint64_t bytes = find_capacity(allocator);
         if (bytes == 0 && !allocator->says_in_use) {
             return 0;
         }
@@ -229,9 +229,9 @@ static void note_sums(const struct feed *feed, size_t host_count)
              stack_bytes = 0;
     for (size_t host = 0; host < host_count; host++) {
         const struct allocator *allocator = &feed->events->allocators[host];
-        rest_bytes += rest_of(allocator);
+        rest_bytes += find_rest(allocator);
         silent_count += !allocator->says_in_use;
-        unlimited_count += capacity_of(allocator) == 0;
+        unlimited_count += find_capacity(allocator) == 0;
         other_peaks += allocator->other_peak_count;
         stack_bytes = allocator->reserved_max > stack_bytes ? allocator->reserved_max : stack_bytes;
     }
@@ -297,7 +297,7 @@ static enum import_result make_ops(struct feed *feed, const struct import_input 
                                    const uint8_t *hosts, size_t host_count)
 {
     struct trace_totals totals = {0};
-    const uint64_t capacity_bytes = largest_capacity(feed->events, host_count);
+    const uint64_t capacity_bytes = find_largest_capacity(feed->events, host_count);
     feed->import->setup.capacity_bytes = capacity_bytes;
     feed->import->setup.host_count = (uint32_t)
         host_count; /* those whose events are left out, too */
@@ -306,7 +306,8 @@ static enum import_result make_ops(struct feed *feed, const struct import_input 
         return import_fail(feed->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the trace");
     }
     for (size_t host = 0; capacity_bytes != 0 && host < host_count; host++) {
-        trace_limit_host(feed->trace, (uint8_t)host, capacity_of(&feed->events->allocators[host]));
+        trace_limit_host(feed->trace, (uint8_t)host,
+                         find_capacity(&feed->events->allocators[host]));
     }
     enum import_result result = feed_all(feed, host_count);
     if (result != IMPORT_OK) {

@@ -94,7 +94,7 @@ enum import_result memory_events_link(struct memory_events *events, struct impor
 
 /* --- one event after the other --- */
 
-static void range_add(uint64_t value, bool is_first, uint64_t *min, uint64_t *max)
+static void extend_range(uint64_t value, bool is_first, uint64_t *min, uint64_t *max)
 {
     *min = is_first || value < *min ? value : *min;
     *max = is_first || value > *max ? value : *max;
@@ -114,9 +114,9 @@ static void sum_capacity(struct allocator *allocator, const struct kept_event *e
     const uint64_t heap = event->facts[MEMORY_BYTES_ALLOCATED] +
                           event->facts[MEMORY_BYTES_AVAILABLE];
     const uint64_t reserved = event->facts[MEMORY_BYTES_RESERVED];
-    range_add(heap, is_first, &allocator->heap_min, &allocator->heap_max);
-    range_add(heap + reserved, is_first, &allocator->total_min, &allocator->total_max);
-    range_add(reserved, is_first, &allocator->reserved_min, &allocator->reserved_max);
+    extend_range(heap, is_first, &allocator->heap_min, &allocator->heap_max);
+    extend_range(heap + reserved, is_first, &allocator->total_min, &allocator->total_max);
+    extend_range(reserved, is_first, &allocator->reserved_min, &allocator->reserved_max);
 }
 
 static void sum_peak(struct allocator *allocator, const struct kept_event *event)
@@ -136,7 +136,7 @@ static void sum_peak(struct allocator *allocator, const struct kept_event *event
 }
 
 /* The bytes in use by the blocks, before the event. */
-static int64_t in_use(const struct allocator *allocator)
+static int64_t count_in_use(const struct allocator *allocator)
 {
     return (int64_t)allocator->base_bytes + allocator->live_bytes;
 }
@@ -150,7 +150,7 @@ static void find_size(struct memory_events *events, const struct allocator *allo
         event->is_left_out = true;
         return;
     }
-    const int64_t taken = in_use(allocator) - (int64_t)event->facts[MEMORY_BYTES_ALLOCATED];
+    const int64_t taken = count_in_use(allocator) - (int64_t)event->facts[MEMORY_BYTES_ALLOCATED];
     event->size_bytes = taken > 0 ? (uint64_t)taken : 0;
     event->is_left_out = taken <= 0; /* an empty block, or the sums will differ */
     event->was_there = taken > 0;
@@ -175,12 +175,12 @@ static enum import_result check_in_use(const struct memory_events *events,
         allocator->says_in_use = true;
         return IMPORT_OK;
     }
-    if (said != in_use(allocator)) {
+    if (said != count_in_use(allocator)) {
         return memory_fail(
             events, event->at, error,
             "bytes_allocated is %" PRId64 ", and the events so far make it "
             "%" PRId64 ": some are missing%s",
-            said, in_use(allocator),
+            said, count_in_use(allocator),
             events->is_text ? " (a trace.json keeps a part only; the .xplane.pb has all)" : "");
     }
     return IMPORT_OK;
@@ -195,7 +195,7 @@ static enum import_result sum_one(struct memory_events *events, struct kept_even
         find_size(events, allocator, event);
     }
     const int64_t size = event->is_left_out ? 0 : (int64_t)event->size_bytes;
-    const int64_t before = in_use(allocator);
+    const int64_t before = count_in_use(allocator);
     const bool knew = allocator->says_in_use;
     allocator->live_bytes += event->is_allocation ? size : -size;
     allocator->freed_start_bytes += event->was_there ? (uint64_t)size : 0;
@@ -217,7 +217,8 @@ static enum import_result sum_one(struct memory_events *events, struct kept_even
                            " bytes, and %" PRIu64 " were in use then",
                            allocator->freed_start_bytes, allocator->base_bytes);
     }
-    const int64_t most = knew && before > in_use(allocator) ? before : in_use(allocator);
+    const int64_t most = knew && before > count_in_use(allocator) ? before
+                                                                  : count_in_use(allocator);
     allocator->in_use_max = (uint64_t)most > allocator->in_use_max ? (uint64_t)most
                                                                    : allocator->in_use_max;
     sum_peak(allocator, event);

@@ -24,7 +24,7 @@ enum {
 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
 
-static struct protobuf part(const struct pprof *profile, size_t at, size_t end)
+static struct protobuf make_part(const struct pprof *profile, size_t at, size_t end)
 {
     return (struct protobuf){.text = profile->text, .offset = at, .end = end};
 }
@@ -52,7 +52,7 @@ static int compare_locations(const void *a, const void *b)
 }
 
 /* The index of the first that is not below id. */
-static size_t function_find(const struct pprof *profile, uint64_t id)
+static size_t find_function(const struct pprof *profile, uint64_t id)
 {
     size_t low = 0;
     size_t high = profile->function_count;
@@ -67,7 +67,7 @@ static size_t function_find(const struct pprof *profile, uint64_t id)
     return low;
 }
 
-static size_t location_find(const struct pprof *profile, uint64_t id)
+static size_t find_location(const struct pprof *profile, uint64_t id)
 {
     size_t low = 0;
     size_t high = profile->location_count;
@@ -170,8 +170,8 @@ static enum import_result add_field(struct pprof *profile, const struct protobuf
 }
 
 /* Texts come last: where one is not there, the end of the file is missing most likely. */
-static enum import_result absent_text(const struct pprof *profile, uint64_t number,
-                                      struct import_error *error)
+static enum import_result fail_absent_text(const struct pprof *profile, uint64_t number,
+                                           struct import_error *error)
 {
     return import_fail(error, IMPORT_INCOMPLETE, 0, 0,
                        "text %" PRIu64 " is not in the profile, which has %zu: it "
@@ -185,14 +185,14 @@ static enum import_result check_texts(const struct pprof *profile, struct import
     for (size_t i = 0; i < 2 * profile->type_count; i++) {
         const uint64_t number = profile->types[i / 2][i % 2];
         if (number >= profile->string_count) {
-            return absent_text(profile, number, error);
+            return fail_absent_text(profile, number, error);
         }
     }
     for (size_t i = 0; i < profile->function_count; i++) {
         const struct pprof_function *function = &profile->functions[i];
         const uint64_t number = function->name > function->file ? function->name : function->file;
         if (number >= profile->string_count) {
-            return absent_text(profile, number, error);
+            return fail_absent_text(profile, number, error);
         }
     }
     return IMPORT_OK;
@@ -247,7 +247,7 @@ bool pprof_text(const struct pprof *profile, uint64_t number, struct protobuf *t
     if (number >= profile->string_count) {
         return false;
     }
-    struct protobuf reader = part(profile, profile->strings[number], profile->length);
+    struct protobuf reader = make_part(profile, profile->strings[number], profile->length);
     if (protobuf_next(&reader, &field, &ignored) != IMPORT_OK) {
         return false;
     }
@@ -270,8 +270,8 @@ int pprof_value_find(const struct pprof *profile, const char *type, const char *
 
 /* --- samples --- */
 
-static enum import_result absent(struct import_error *error, size_t at, const char *what,
-                                 uint64_t number)
+static enum import_result fail_absent(struct import_error *error, size_t at, const char *what,
+                                      uint64_t number)
 {
     return import_fail(error, IMPORT_INVALID, 0, 0,
                        "byte %zu: %s %" PRIu64 " is not in the profile", at, what, number);
@@ -324,10 +324,11 @@ static enum import_result add_label(const struct pprof *profile, struct pprof_sa
     }
     struct pprof_label *label = &sample->labels[sample->label_count++];
     if (!pprof_text(profile, numbers[0], &label->key)) {
-        return absent_text(profile, numbers[0], error);
+        return fail_absent_text(profile, numbers[0], error);
     }
-    return pprof_text(profile, numbers[1], &label->text) ? IMPORT_OK
-                                                         : absent_text(profile, numbers[1], error);
+    return pprof_text(profile, numbers[1], &label->text)
+               ? IMPORT_OK
+               : fail_absent_text(profile, numbers[1], error);
 }
 
 static enum import_result read_sample(const struct pprof *profile, struct pprof_sample *sample,
@@ -379,9 +380,9 @@ static enum import_result visit_location(const struct pprof *profile, size_t at,
                                          pprof_visit *visit, void *context, bool *is_over,
                                          struct import_error *error)
 {
-    const size_t location = location_find(profile, id);
+    const size_t location = find_location(profile, id);
     if (location == profile->location_count || profile->locations[location].id != id) {
-        return absent(error, at, "location", id);
+        return fail_absent(error, at, "location", id);
     }
     return visit(context, location, is_over);
 }
@@ -415,7 +416,7 @@ enum import_result pprof_stack(const struct pprof *profile, const struct pprof_s
 
 struct protobuf pprof_location(const struct pprof *profile, size_t location)
 {
-    return part(profile, profile->locations[location].at, profile->locations[location].end);
+    return make_part(profile, profile->locations[location].at, profile->locations[location].end);
 }
 
 static enum import_result read_frame(const struct pprof *profile,
@@ -429,9 +430,9 @@ static enum import_result read_frame(const struct pprof *profile,
     if (result != IMPORT_OK) {
         return result;
     }
-    const size_t number = function_find(profile, id);
+    const size_t number = find_function(profile, id);
     if (number == profile->function_count || profile->functions[number].id != id) {
-        return absent(error, field->at, "function", id);
+        return fail_absent(error, field->at, "function", id);
     }
     const struct pprof_function *function = &profile->functions[number];
     const bool are_there = pprof_text(profile, function->name, &frame->function) &&

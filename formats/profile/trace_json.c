@@ -22,7 +22,7 @@ struct reader {
     bool had_events; /* "traceEvents" was there */
 };
 
-static enum import_result wrong(const struct reader *reader, size_t at, const char *reason)
+static enum import_result fail_at(const struct reader *reader, size_t at, const char *reason)
 {
     size_t line = 0;
     size_t column = 0;
@@ -40,7 +40,7 @@ static bool is_blank(char letter)
 }
 
 /* The next character that is no blank; '\0' at the end of the text. */
-static char peek(struct reader *reader)
+static char peek_letter(struct reader *reader)
 {
     while (reader->offset < reader->length && is_blank(reader->text[reader->offset])) {
         reader->offset++;
@@ -48,12 +48,12 @@ static char peek(struct reader *reader)
     return reader->offset < reader->length ? reader->text[reader->offset] : '\0';
 }
 
-static enum import_result expect(struct reader *reader, char letter)
+static enum import_result expect_letter(struct reader *reader, char letter)
 {
-    if (peek(reader) != letter || reader->offset == reader->length) {
+    if (peek_letter(reader) != letter || reader->offset == reader->length) {
         char reason[32];
         snprintf(reason, sizeof reason, "'%c' is missing here", letter);
-        return wrong(reader, reader->offset, reason);
+        return fail_at(reader, reader->offset, reason);
     }
     reader->offset++;
     return IMPORT_OK;
@@ -67,7 +67,7 @@ static enum import_result skip_string(struct reader *reader)
         i += reader->text[i] == '\\' ? 2 : 1;
     }
     if (i >= reader->length) {
-        return wrong(reader, reader->length, "");
+        return fail_at(reader, reader->length, "");
     }
     reader->offset = i + 1;
     return IMPORT_OK;
@@ -79,7 +79,7 @@ static enum import_result skip_nested(struct reader *reader)
     size_t depth = 0;
     do {
         if (reader->offset >= reader->length) {
-            return wrong(reader, reader->length, "");
+            return fail_at(reader, reader->length, "");
         }
         const char letter = reader->text[reader->offset];
         if (letter == '"') {
@@ -98,7 +98,7 @@ static enum import_result skip_nested(struct reader *reader)
 
 static enum import_result skip_value(struct reader *reader)
 {
-    const char first = peek(reader);
+    const char first = peek_letter(reader);
     const size_t start = reader->offset;
     if (first == '{' || first == '[') {
         return skip_nested(reader);
@@ -110,7 +110,7 @@ static enum import_result skip_value(struct reader *reader)
            strchr(",]} \t\r\n", reader->text[reader->offset]) == NULL) {
         reader->offset++;
     }
-    return reader->offset > start ? IMPORT_OK : wrong(reader, start, "a value is missing here");
+    return reader->offset > start ? IMPORT_OK : fail_at(reader, start, "a value is missing here");
 }
 
 /* --- events --- */
@@ -152,7 +152,7 @@ static enum import_result take_event(struct reader *reader, size_t at, const jso
     }
     event.is_allocation = strcmp(name, "MemoryAllocation") == 0;
     if (!take_time(&event, json_object_get(value, "ts"))) {
-        return wrong(reader, at, "a memory event whose 'ts' is no time in microseconds");
+        return fail_at(reader, at, "a memory event whose 'ts' is no time in microseconds");
     }
     void *i = json_object_iter((json_t *)(uintptr_t)arguments);
     for (; i != NULL; i = json_object_iter_next((json_t *)(uintptr_t)arguments, i)) {
@@ -160,7 +160,7 @@ static enum import_result take_event(struct reader *reader, size_t at, const jso
             char reason[128];
             snprintf(reason, sizeof reason, "%.60s of a memory event is not a number from 0 on",
                      json_object_iter_key(i));
-            return wrong(reader, at, reason);
+            return fail_at(reader, at, reason);
         }
     }
     snprintf(device, sizeof device, "process %" JSON_INTEGER_FORMAT,
@@ -168,23 +168,23 @@ static enum import_result take_event(struct reader *reader, size_t at, const jso
     return memory_events_add(reader->events, &event, device, reader->error);
 }
 
-static bool contains(const char *text, size_t length, const char *word)
+static bool has_word(const char *text, size_t length, const char *word)
 {
     return memmem(text, length, word, strlen(word)) != NULL;
 }
 
 static enum import_result read_event(struct reader *reader)
 {
-    (void)peek(reader);
+    (void)peek_letter(reader);
     const size_t at = reader->offset;
     enum import_result result = skip_value(reader);
     const size_t length = reader->offset - at;
-    if (result != IMPORT_OK || !(contains(reader->text + at, length, "\"MemoryAllocation\"") ||
-                                 contains(reader->text + at, length, "\"MemoryDeallocation\""))) {
+    if (result != IMPORT_OK || !(has_word(reader->text + at, length, "\"MemoryAllocation\"") ||
+                                 has_word(reader->text + at, length, "\"MemoryDeallocation\""))) {
         return result;
     }
     if (length > EVENT_BYTES_MAX) {
-        return wrong(reader, at, "a memory event of more than 64 KiB");
+        return fail_at(reader, at, "a memory event of more than 64 KiB");
     }
     json_error_t error;
     json_t *value = json_loadb(reader->text + at, length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY,
@@ -196,7 +196,7 @@ static enum import_result read_event(struct reader *reader)
     if (value == NULL) {
         char reason[JSON_ERROR_TEXT_LENGTH + 32];
         snprintf(reason, sizeof reason, "not JSON: %s", error.text);
-        return wrong(reader, at, reason);
+        return fail_at(reader, at, reason);
     }
     result = take_event(reader, at, value);
     json_decref(value);
@@ -206,23 +206,23 @@ static enum import_result read_event(struct reader *reader)
 /* Past one separator of an object or array: ',' or the bracket that ends it. */
 static enum import_result read_separator(struct reader *reader, char bracket, bool *is_end)
 {
-    *is_end = peek(reader) == bracket;
+    *is_end = peek_letter(reader) == bracket;
     if (*is_end) {
         reader->offset++;
         return IMPORT_OK;
     }
-    return expect(reader, ',');
+    return expect_letter(reader, ',');
 }
 
 static enum import_result read_events(struct reader *reader)
 {
     bool is_end = false;
     if (reader->had_events) {
-        return wrong(reader, reader->offset, "'traceEvents' comes twice");
+        return fail_at(reader, reader->offset, "'traceEvents' comes twice");
     }
     reader->had_events = true;
-    enum import_result result = expect(reader, '[');
-    if (result == IMPORT_OK && peek(reader) == ']') {
+    enum import_result result = expect_letter(reader, '[');
+    if (result == IMPORT_OK && peek_letter(reader) == ']') {
         reader->offset++;
         return IMPORT_OK;
     }
@@ -239,21 +239,21 @@ static enum import_result read_events(struct reader *reader)
 
 static enum import_result read_member(struct reader *reader)
 {
-    if (peek(reader) != '"') {
-        return wrong(reader, reader->offset, "a name in quotes is missing here");
+    if (peek_letter(reader) != '"') {
+        return fail_at(reader, reader->offset, "a name in quotes is missing here");
     }
     const size_t at = reader->offset;
     enum import_result result = skip_string(reader);
     const size_t length = reader->offset - at;
     if (result == IMPORT_OK) {
-        result = expect(reader, ':');
+        result = expect_letter(reader, ':');
     }
     if (result != IMPORT_OK) {
         return result;
     }
     static const char events[] = "\"traceEvents\"";
     if (length == sizeof events - 1 && memcmp(reader->text + at, events, length) == 0) {
-        (void)peek(reader);
+        (void)peek_letter(reader);
         return read_events(reader);
     }
     return skip_value(reader);
@@ -262,20 +262,20 @@ static enum import_result read_member(struct reader *reader)
 static enum import_result read_object(struct reader *reader)
 {
     bool is_end = false;
-    enum import_result result = expect(reader, '{');
+    enum import_result result = expect_letter(reader, '{');
     while (result == IMPORT_OK && !is_end) {
         result = read_member(reader);
         if (result == IMPORT_OK) {
             result = read_separator(reader, '}', &is_end);
         }
     }
-    if (result == IMPORT_OK && (peek(reader) != '\0' || reader->offset < reader->length)) {
-        return wrong(reader, reader->offset, "something stands behind the end of the trace");
+    if (result == IMPORT_OK && (peek_letter(reader) != '\0' || reader->offset < reader->length)) {
+        return fail_at(reader, reader->offset, "something stands behind the end of the trace");
     }
     return result;
 }
 
-static enum import_result trace_json_import(const struct import_input *input, struct import *import,
+static enum import_result import_trace_json(const struct import_input *input, struct import *import,
                                             struct import_error *error)
 {
     struct reader reader = {.text = input->text, .length = input->length, .error = error};
@@ -288,14 +288,14 @@ static enum import_result trace_json_import(const struct import_input *input, st
     return result;
 }
 
-static unsigned trace_json_recognise(const char *text, size_t length)
+static unsigned recognise_trace_json(const char *text, size_t length)
 {
     struct reader reader = {.text = text, .length = length};
-    if (peek(&reader) != '{' || !contains(text, length, "\"traceEvents\"")) {
+    if (peek_letter(&reader) != '{' || !has_word(text, length, "\"traceEvents\"")) {
         return 0;
     }
-    return contains(text, length, "\"MemoryAllocation\"") ||
-                   contains(text, length, "\"MemoryDeallocation\"")
+    return has_word(text, length, "\"MemoryAllocation\"") ||
+                   has_word(text, length, "\"MemoryDeallocation\"")
                ? 85
                : 20;
 }
@@ -304,6 +304,6 @@ const struct format format_trace_json = {
     .name = "trace_json",
     .summary =
         "memory events of an XLA or TensorFlow profile in the trace viewer's form (trace.json)",
-    .recognise = trace_json_recognise,
-    .import = trace_json_import,
+    .recognise = recognise_trace_json,
+    .import = import_trace_json,
 };

@@ -65,7 +65,7 @@ static int compare_entries(const void *a, const void *b)
 }
 
 /* The name of that number, or NULL. */
-static const struct protobuf *entries_find(const struct entries *entries, uint64_t id)
+static const struct protobuf *find_entry(const struct entries *entries, uint64_t id)
 {
     size_t low = 0; /* the first entry above id */
     size_t high = entries->count;
@@ -115,7 +115,7 @@ static enum import_result read_entry(struct protobuf map, struct entry *entry,
     return result;
 }
 
-static void entries_add(struct entries *entries, const struct entry *entry)
+static void add_entry(struct entries *entries, const struct entry *entry)
 {
     entries->entries = array_grown(entries->entries, entries->count, &entries->room,
                                    sizeof *entries->entries);
@@ -136,9 +136,9 @@ static enum import_result add_name(struct plane *plane, const struct protobuf_fi
         return result;
     }
     if (field->number == PLANE_STAT_NAMES) {
-        entries_add(&plane->stat_names, &entry);
+        add_entry(&plane->stat_names, &entry);
     } else if (is_memory_event(&entry.name)) {
-        entries_add(&plane->event_names, &entry);
+        add_entry(&plane->event_names, &entry);
     }
     return IMPORT_OK;
 }
@@ -198,7 +198,7 @@ static void set_stat(const struct plane *plane, const struct protobuf_field *fie
         stat->text = field->bytes;
         stat->is_text = true;
     } else if (field->number == STAT_REF && field->type == PROTOBUF_VARINT) {
-        const struct protobuf *name = entries_find(&plane->stat_names, field->value);
+        const struct protobuf *name = find_entry(&plane->stat_names, field->value);
         stat->is_text = name != NULL;
         stat->text = name != NULL ? *name : stat->text;
     }
@@ -230,7 +230,7 @@ static enum import_result read_stat(const struct plane *plane, size_t at, struct
            field.number != 0) {
         set_stat(plane, &field, &stat);
     }
-    const struct protobuf *name = entries_find(&plane->stat_names, stat.metadata);
+    const struct protobuf *name = find_entry(&plane->stat_names, stat.metadata);
     if (result != IMPORT_OK || name == NULL || take_stat(name, &stat, event)) {
         return result;
     }
@@ -278,7 +278,7 @@ static enum import_result read_event(struct plane *plane, size_t at, int64_t lin
     uint64_t metadata = 0;
     int64_t offset_ps = 0;
     enum import_result result = read_head(plane, reader, &metadata, &offset_ps);
-    const struct protobuf *name = entries_find(&plane->event_names, metadata);
+    const struct protobuf *name = find_entry(&plane->event_names, metadata);
     if (result != IMPORT_OK || name == NULL) {
         return result;
     }
@@ -367,7 +367,7 @@ static enum import_result read_space(const struct import_input *input, struct me
     return result;
 }
 
-static enum import_result xplane_import(const struct import_input *input, struct import *import,
+static enum import_result import_xplane(const struct import_input *input, struct import *import,
                                         struct import_error *error)
 {
     struct memory_events *events = memory_events_create(input, false);
@@ -397,7 +397,7 @@ static bool is_plane(struct protobuf reader)
 
 /* Messages have no first bytes of their own: all fields of the file must be those of a space, and
  * the first a plane with a name. */
-static unsigned xplane_recognise(const char *text, size_t length)
+static unsigned recognise_xplane(const char *text, size_t length)
 {
     struct protobuf reader = protobuf_of(text, length);
     struct protobuf_field field;
@@ -425,6 +425,6 @@ static unsigned xplane_recognise(const char *text, size_t length)
 const struct format format_xplane = {
     .name = "xplane",
     .summary = "memory events of an XLA or TensorFlow profile (*.xplane.pb)",
-    .recognise = xplane_recognise,
-    .import = xplane_import,
+    .recognise = recognise_xplane,
+    .import = import_xplane,
 };

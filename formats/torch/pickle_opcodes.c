@@ -279,14 +279,14 @@ static enum import_result run_memoize(struct pickle_reader *reader)
     return pickle_memo_put(reader, reader->memo_count);
 }
 
-static enum import_result put(struct pickle_reader *reader, unsigned index_bytes)
+static enum import_result put_memo(struct pickle_reader *reader, unsigned index_bytes)
 {
     uint64_t index = 0;
     const enum import_result result = pickle_take_number(reader, index_bytes, &index);
     return result != IMPORT_OK ? result : pickle_memo_put(reader, index);
 }
 
-static enum import_result get(struct pickle_reader *reader, unsigned index_bytes)
+static enum import_result get_memo(struct pickle_reader *reader, unsigned index_bytes)
 {
     uint64_t index = 0;
     const enum import_result result = pickle_take_number(reader, index_bytes, &index);
@@ -295,22 +295,22 @@ static enum import_result get(struct pickle_reader *reader, unsigned index_bytes
 
 static enum import_result run_binput(struct pickle_reader *reader)
 {
-    return put(reader, 1);
+    return put_memo(reader, 1);
 }
 
 static enum import_result run_long_binput(struct pickle_reader *reader)
 {
-    return put(reader, 4);
+    return put_memo(reader, 4);
 }
 
 static enum import_result run_binget(struct pickle_reader *reader)
 {
-    return get(reader, 1);
+    return get_memo(reader, 1);
 }
 
 static enum import_result run_long_binget(struct pickle_reader *reader)
 {
-    return get(reader, 4);
+    return get_memo(reader, 4);
 }
 
 /* --- the table --- */

@@ -19,7 +19,7 @@ enum import_result pickle_fail(struct pickle_reader *reader, enum import_result 
                        text);
 }
 
-static enum import_result no_host_memory(struct pickle_reader *reader)
+static enum import_result fail_no_host_memory(struct pickle_reader *reader)
 {
     return pickle_fail(reader, IMPORT_UNREADABLE, "no host memory for its value");
 }
@@ -96,7 +96,7 @@ static enum import_result push_slot(struct pickle_reader *reader, struct pickle_
 enum import_result pickle_push(struct pickle_reader *reader, json_t *value)
 {
     if (value == NULL) {
-        return no_host_memory(reader);
+        return fail_no_host_memory(reader);
     }
     return push_slot(reader,
                      (struct pickle_slot){.value = value, .container = PICKLE_NO_CONTAINER});
@@ -161,7 +161,7 @@ enum import_result pickle_unmark(struct pickle_reader *reader, size_t *count)
 /* --- containers --- */
 
 /* The value of a slot with one reference for the caller. */
-static json_t *slot_value(const struct pickle_reader *reader, const struct pickle_slot *slot)
+static json_t *get_slot_value(const struct pickle_reader *reader, const struct pickle_slot *slot)
 {
     if (slot->container == PICKLE_NO_CONTAINER) {
         return json_incref(slot->value);
@@ -173,7 +173,7 @@ static json_t *slot_value(const struct pickle_reader *reader, const struct pickl
     return json_incref(container->is_list ? reader->empty_list : reader->empty_dict);
 }
 
-static unsigned slot_depth(const struct pickle_reader *reader, const struct pickle_slot *slot)
+static unsigned get_slot_depth(const struct pickle_reader *reader, const struct pickle_slot *slot)
 {
     return slot->container == PICKLE_NO_CONTAINER ? 0 : reader->containers[slot->container].depth;
 }
@@ -204,17 +204,18 @@ static enum import_result open_container(struct pickle_reader *reader, size_t co
     if (found->value == NULL && count > 0) {
         found->value = is_list ? json_array() : json_object();
         if (found->value == NULL) {
-            return no_host_memory(reader);
+            return fail_no_host_memory(reader);
         }
     }
     *container = found;
     return IMPORT_OK;
 }
 
-static enum import_result deepen(struct pickle_reader *reader, struct pickle_container *container,
-                                 const struct pickle_slot *slot)
+static enum import_result deepen_container(struct pickle_reader *reader,
+                                           struct pickle_container *container,
+                                           const struct pickle_slot *slot)
 {
-    const unsigned depth = slot_depth(reader, slot) + 1;
+    const unsigned depth = get_slot_depth(reader, slot) + 1;
     if (depth > PICKLE_DEPTH_MAX) {
         return pickle_fail(reader, IMPORT_INVALID, "containers lie more than %d deep in each other",
                            PICKLE_DEPTH_MAX);
@@ -229,12 +230,13 @@ enum import_result pickle_fill_list(struct pickle_reader *reader, size_t count)
     enum import_result result = open_container(reader, count, true, &container);
     for (size_t i = reader->stack_count - count; result == IMPORT_OK && i < reader->stack_count;
          i++) {
-        result = deepen(reader, container, &reader->stack[i]);
+        result = deepen_container(reader, container, &reader->stack[i]);
         if (result != IMPORT_OK) {
             break;
         }
-        if (json_array_append_new(container->value, slot_value(reader, &reader->stack[i])) != 0) {
-            result = no_host_memory(reader);
+        if (json_array_append_new(container->value, get_slot_value(reader, &reader->stack[i])) !=
+            0) {
+            result = fail_no_host_memory(reader);
         }
     }
     if (result == IMPORT_OK) {
@@ -253,10 +255,10 @@ static enum import_result set_item(struct pickle_reader *reader, struct pickle_c
     if (json_object_get(container->value, text) != NULL) {
         return pickle_fail(reader, IMPORT_INVALID, "the key '%.40s' is given twice", text);
     }
-    const enum import_result result = deepen(reader, container, value);
+    const enum import_result result = deepen_container(reader, container, value);
     if (result == IMPORT_OK &&
-        json_object_set_new(container->value, text, slot_value(reader, value)) != 0) {
-        return no_host_memory(reader);
+        json_object_set_new(container->value, text, get_slot_value(reader, value)) != 0) {
+        return fail_no_host_memory(reader);
     }
     return result;
 }
@@ -339,5 +341,5 @@ enum import_result pickle_memo_get(struct pickle_reader *reader, uint64_t index)
 
 json_t *pickle_top(const struct pickle_reader *reader)
 {
-    return slot_value(reader, &reader->stack[reader->stack_count - 1]);
+    return get_slot_value(reader, &reader->stack[reader->stack_count - 1]);
 }

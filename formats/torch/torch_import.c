@@ -41,9 +41,9 @@ static void note_unknown(const struct torch_snapshot *snapshot, struct import *i
     }
 }
 
-static enum import_result build(struct torch_snapshot *snapshot, bool is_state,
-                                const struct import_input *input, struct import *import,
-                                struct import_error *error)
+static enum import_result build_ops(struct torch_snapshot *snapshot, bool is_state,
+                                    const struct import_input *input, struct import *import,
+                                    struct import_error *error)
 {
     note_unknown(snapshot, import);
     const enum import_result result = torch_lives(snapshot, error);
@@ -71,7 +71,7 @@ enum import_result torch_import(const struct import_input *input, bool is_state,
     result = torch_read(root, input->length, &snapshot, error);
     json_decref(root); /* by far the most of the memory */
     if (result == IMPORT_OK) {
-        result = build(&snapshot, is_state, input, import, error);
+        result = build_ops(&snapshot, is_state, input, import, error);
     }
     torch_snapshot_deinit(&snapshot);
     return result;

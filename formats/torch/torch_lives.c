@@ -42,7 +42,7 @@ static int compare_uses(const void *a, const void *b)
 }
 
 /* By host, address and time; the caller frees. */
-static struct use *uses_sorted(const struct torch_snapshot *snapshot, size_t *count)
+static struct use *sort_uses(const struct torch_snapshot *snapshot, size_t *count)
 {
     struct use *uses = array_resized(NULL, (snapshot->event_count + 1) * sizeof *uses);
     *count = 0;
@@ -136,7 +136,7 @@ static enum import_result check_last(struct lives *lives, const struct torch_eve
 }
 
 /* All events of one address, uses[count]. */
-static enum import_result follow(struct lives *lives, const struct use *uses, size_t count)
+static enum import_result follow_block(struct lives *lives, const struct use *uses, size_t count)
 {
     lives->state = LIFE_UNSEEN;
     for (size_t i = 0; i < count; i++) {
@@ -157,13 +157,13 @@ static enum import_result follow_all(struct lives *lives)
 {
     size_t count = 0;
     enum import_result result = IMPORT_OK;
-    struct use *uses = uses_sorted(lives->snapshot, &count);
+    struct use *uses = sort_uses(lives->snapshot, &count);
     for (size_t i = 0, end = 0; result == IMPORT_OK && i < count; i = end) {
         while (end < count && uses[end].host == uses[i].host &&
                uses[end].address == uses[i].address) {
             end++;
         }
-        result = follow(lives, &uses[i], end - i);
+        result = follow_block(lives, &uses[i], end - i);
     }
     free(uses);
     return result;
@@ -172,7 +172,7 @@ static enum import_result follow_all(struct lives *lives)
 /* --- overlaps --- */
 
 /* begun: an event that begins a life. */
-static enum import_result put(struct lives *lives, struct span_map *map, uint32_t begun)
+static enum import_result put_life(struct lives *lives, struct span_map *map, uint32_t begun)
 {
     const struct torch_event *event = &lives->snapshot->events[begun];
     const struct span span = {
@@ -202,7 +202,7 @@ static enum import_result put_first(struct lives *lives, struct span_map *map, u
     enum import_result result = IMPORT_OK;
     for (size_t i = first; result == IMPORT_OK && i < end; i++) {
         if (snapshot->events[i].is_there_before) {
-            result = put(lives, map, (uint32_t)i);
+            result = put_life(lives, map, (uint32_t)i);
         }
     }
     return result;
@@ -222,7 +222,7 @@ static enum import_result refuse_overlaps(struct lives *lives, size_t first, siz
         }
         event->taken_bytes = lives->snapshot->events[event->life].taken_bytes;
         if (event->action == TORCH_ALLOC) {
-            result = put(lives, &map, (uint32_t)i);
+            result = put_life(lives, &map, (uint32_t)i);
         } else if (event->action == TORCH_FREE_COMPLETED) {
             span_map_erase(&map, event->address, event->address + event->taken_bytes);
         }
@@ -234,7 +234,7 @@ static enum import_result refuse_overlaps(struct lives *lives, size_t first, siz
 /* --- all of it --- */
 
 /* Sizes of events are those of requests, which need not be multiples. */
-static uint64_t granule_of(const struct torch_snapshot *snapshot)
+static uint64_t find_granule(const struct torch_snapshot *snapshot)
 {
     uint64_t bits = 0;
     for (size_t i = 0; i < snapshot->block_count; i++) {
@@ -250,7 +250,7 @@ static uint64_t granule_of(const struct torch_snapshot *snapshot)
 enum import_result torch_lives(struct torch_snapshot *snapshot, struct import_error *error)
 {
     struct lives lives = {.snapshot = snapshot, .error = error};
-    snapshot->granule_bytes = granule_of(snapshot);
+    snapshot->granule_bytes = find_granule(snapshot);
     enum import_result result = follow_all(&lives);
     for (size_t i = 0, end = 0; result == IMPORT_OK && i < snapshot->event_count; i = end) {
         while (end < snapshot->event_count &&

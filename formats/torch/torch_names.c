@@ -37,7 +37,7 @@ struct text {
     size_t length;
 };
 
-static struct text text_of(const json_t *frame, const char *key)
+static struct text get_text(const json_t *frame, const char *key)
 {
     const json_t *value = json_object_get(frame, key);
     return json_is_string(value)
@@ -45,12 +45,12 @@ static struct text text_of(const json_t *frame, const char *key)
                : (struct text){"", 0};
 }
 
-static bool begins_with(const struct text *text, const char *begin)
+static bool has_prefix(const struct text *text, const char *begin)
 {
     return strncmp(text->at, begin, strlen(begin)) == 0; /* a NUL stands behind */
 }
 
-static bool ends_with(const struct text *text, const char *end)
+static bool has_suffix(const struct text *text, const char *end)
 {
     return text->length >= strlen(end) && strcmp(text->at + text->length - strlen(end), end) == 0;
 }
@@ -60,9 +60,9 @@ static bool ends_with(const struct text *text, const char *end)
 static bool is_python(const struct text *file)
 {
     if (file->at[0] == '<') {
-        return !begins_with(file, "<frozen") && !begins_with(file, "<eval_with_key");
+        return !has_prefix(file, "<frozen") && !has_prefix(file, "<eval_with_key");
     }
-    return ends_with(file, ".py");
+    return has_suffix(file, ".py");
 }
 
 static bool is_separator(char letter)
@@ -90,13 +90,13 @@ static bool is_torch(const struct text *file)
 }
 
 /* The innermost frame of the user's own code, else of torch's own Python code, else NULL. */
-static const json_t *frame_choose(const json_t *frames)
+static const json_t *choose_frame(const json_t *frames)
 {
     const json_t *of_torch = NULL;
     const size_t count = json_array_size(frames);
     for (size_t i = 0; i < count && i < FRAME_COUNT_MAX; i++) {
         const json_t *frame = json_array_get(frames, i);
-        const struct text file = text_of(frame, "filename");
+        const struct text file = get_text(frame, "filename");
         if (!is_python(&file)) {
             continue;
         }
@@ -108,13 +108,13 @@ static const json_t *frame_choose(const json_t *frames)
     return of_torch;
 }
 
-static void frame_print(const json_t *frame, char text[SETUP_NAME_BYTES])
+static void print_frame(const json_t *frame, char text[SETUP_NAME_BYTES])
 {
     if (frame == NULL) {
         snprintf(text, SETUP_NAME_BYTES, "no Python frame");
         return;
     }
-    const struct text file = text_of(frame, "filename");
+    const struct text file = get_text(frame, "filename");
     const size_t looked_at = file.length < TEXT_BYTES_MAX ? file.length : TEXT_BYTES_MAX;
     const char *name = file.at + file.length;
     while (name > file.at + file.length - looked_at && !is_separator(name[-1])) {
@@ -123,13 +123,13 @@ static void frame_print(const json_t *frame, char text[SETUP_NAME_BYTES])
     char whole[2 * SETUP_NAME_BYTES + SIZE_TEXT_BYTES];
     snprintf(whole, sizeof whole, "%.*s:%" JSON_INTEGER_FORMAT " %.*s", SETUP_NAME_BYTES, name,
              json_integer_value(json_object_get(frame, "line")), SETUP_NAME_BYTES,
-             text_of(frame, "name").at);
+             get_text(frame, "name").at);
     snprintf(text, SETUP_NAME_BYTES, "%.*s", SETUP_NAME_BYTES - 1, whole);
 }
 
 /* Where the list stands, or belongs.  Its address decides the place, and so nothing but time: by a
  * list of which another one says the same, the same is found. */
-static struct torch_stack *stack_look(const struct torch_stack *stacks, size_t room,
+static struct torch_stack *find_stack(const struct torch_stack *stacks, size_t room,
                                       const json_t *frames)
 {
     const uint64_t hash = (uint64_t)(uintptr_t)frames * UINT64_C(0x9E3779B97F4A7C15);
@@ -141,7 +141,7 @@ static struct torch_stack *stack_look(const struct torch_stack *stacks, size_t r
 }
 
 /* Makes room for one more. */
-static void stacks_grow(struct torch_names *names)
+static void grow_stacks(struct torch_names *names)
 {
     if (names->stack_count < names->stack_room / 2) {
         return;
@@ -151,7 +151,7 @@ static void stacks_grow(struct torch_names *names)
     CHECK(stacks != NULL);
     for (size_t i = 0; i < names->stack_room; i++) {
         if (names->stacks[i].frames != NULL) {
-            *stack_look(stacks, room, names->stacks[i].frames) = names->stacks[i];
+            *find_stack(stacks, room, names->stacks[i].frames) = names->stacks[i];
         }
     }
     free(names->stacks);
@@ -162,7 +162,7 @@ static void stacks_grow(struct torch_names *names)
 static uint32_t name_by_frames(struct torch_names *names, const json_t *frames)
 {
     struct torch_name name = {.number = (uint32_t)names->count};
-    frame_print(frame_choose(frames), name.text);
+    print_frame(choose_frame(frames), name.text);
     const json_t *known = json_object_get(names->index, name.text);
     if (known != NULL) {
         return (uint32_t)json_integer_value(known);
@@ -180,8 +180,8 @@ uint32_t torch_name_of(struct torch_names *names, const json_t *frames)
     if (json_array_size(frames) == 0) {
         return TORCH_NO_NAME;
     }
-    stacks_grow(names);
-    struct torch_stack *stack = stack_look(names->stacks, names->stack_room, frames);
+    grow_stacks(names);
+    struct torch_stack *stack = find_stack(names->stacks, names->stack_room, frames);
     if (stack->frames == NULL) {
         *stack = (struct torch_stack){.frames = frames, .name = name_by_frames(names, frames)};
         names->stack_count++;

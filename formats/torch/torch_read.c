@@ -20,7 +20,7 @@ struct reader {
 };
 
 static enum import_result __attribute__((format(printf, 2, 3)))
-fail(struct reader *reader, const char *reason, ...)
+fail_at_place(struct reader *reader, const char *reason, ...)
 {
     char text[IMPORT_REASON_BYTES / 2];
     char path[96] = "";
@@ -48,15 +48,15 @@ fail(struct reader *reader, const char *reason, ...)
 }
 
 /* Every dict that is visited passes here; it counts with its keys, all of which are looked at. */
-static enum import_result enter(struct reader *reader, const json_t *value, enum place place)
+static enum import_result enter_place(struct reader *reader, const json_t *value, enum place place)
 {
     reader->place = place;
     if (!json_is_object(value)) {
-        return fail(reader, "it is no dict");
+        return fail_at_place(reader, "it is no dict");
     }
     reader->visit_count += 1 + json_object_size(value);
     if (reader->visit_count > reader->visit_count_max) {
-        return fail(
+        return fail_at_place(
             reader,
             "the values before it are shared so often that they are more than the file has bytes");
     }
@@ -87,18 +87,19 @@ static enum import_result read_number(struct reader *reader, const json_t *objec
 {
     const json_t *value = json_object_get(object, key);
     if (value == NULL && is_needed) {
-        return fail(reader, "there is no '%s'", key);
+        return fail_at_place(reader, "there is no '%s'", key);
     }
     if (value == NULL) {
         return IMPORT_OK;
     }
     if (!json_is_integer(value)) {
-        return fail(reader, "'%s' is not a whole number", key);
+        return fail_at_place(reader, "'%s' is not a whole number", key);
     }
     const json_int_t read = json_integer_value(value);
     if (read < 0 || (uint64_t)read > max) {
-        return fail(reader, "'%s' is %" JSON_INTEGER_FORMAT ", which is not in 0 to %" PRIu64, key,
-                    read, max);
+        return fail_at_place(reader,
+                             "'%s' is %" JSON_INTEGER_FORMAT ", which is not in 0 to %" PRIu64, key,
+                             read, max);
     }
     *number = (uint64_t)read;
     return IMPORT_OK;
@@ -133,7 +134,7 @@ static enum import_result read_state(struct reader *reader, const json_t *object
     };
     const char *name = json_string_value(json_object_get(object, "state"));
     if (name == NULL) {
-        return fail(reader, "there is no 'state' that is a text");
+        return fail_at_place(reader, "there is no 'state' that is a text");
     }
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         if (strcmp(states[i].name, name) == 0) {
@@ -141,11 +142,11 @@ static enum import_result read_state(struct reader *reader, const json_t *object
             return IMPORT_OK;
         }
     }
-    return fail(reader, "the state '%.40s' is not known", name);
+    return fail_at_place(reader, "the state '%.40s' is not known", name);
 }
 
 /* Torch 1.13 keeps what a block was used for, the last use first. */
-static const json_t *frames_of(const json_t *object)
+static const json_t *get_frames(const json_t *object)
 {
     const json_t *frames = json_object_get(object, "frames");
     return frames != NULL
@@ -163,8 +164,9 @@ static enum import_result read_requested(struct reader *reader, const json_t *ob
         return result; /* of a block that is not active it is what its last use had asked for */
     }
     if (block->requested_bytes == 0 || block->requested_bytes > block->size_bytes) {
-        return fail(reader, "%" PRIu64 " bytes were requested of a block that has %" PRIu64,
-                    block->requested_bytes, block->size_bytes);
+        return fail_at_place(reader,
+                             "%" PRIu64 " bytes were requested of a block that has %" PRIu64,
+                             block->requested_bytes, block->size_bytes);
     }
     return IMPORT_OK;
 }
@@ -175,21 +177,22 @@ static enum import_result read_block(struct reader *reader, const json_t *object
 {
     static const char *const known[] = {"address", "size", "requested_size", "state", "frames",
                                         "history", NULL};
-    enum import_result result = enter(reader, object, PLACE_BLOCK);
+    enum import_result result = enter_place(reader, object, PLACE_BLOCK);
     if (result == IMPORT_OK) {
         count_unknown(reader, object, known);
         block->address = at;
         result = read_number(reader, object, "address", false, TORCH_ADDRESS_MAX, &block->address);
     }
     if (result == IMPORT_OK && block->address != at) {
-        return fail(reader, "it begins at %" PRIu64 ", and what comes before it ends at %" PRIu64,
-                    block->address, at);
+        return fail_at_place(reader,
+                             "it begins at %" PRIu64 ", and what comes before it ends at %" PRIu64,
+                             block->address, at);
     }
     if (result == IMPORT_OK) {
         result = read_number(reader, object, "size", true, CAPACITY_BYTES_MAX, &block->size_bytes);
     }
     if (result == IMPORT_OK && block->size_bytes == 0) {
-        return fail(reader, "a block of 0 bytes");
+        return fail_at_place(reader, "a block of 0 bytes");
     }
     if (result == IMPORT_OK) {
         result = read_state(reader, object, &block->state);
@@ -203,7 +206,7 @@ static void add_block(struct torch_snapshot *snapshot, const json_t *object,
     block->name = TORCH_NO_NAME;
     sums->total += block->size_bytes;
     if (block->state != TORCH_INACTIVE) {
-        block->name = torch_name_of(&snapshot->names, frames_of(object));
+        block->name = torch_name_of(&snapshot->names, get_frames(object));
         torch_name_count(&snapshot->names, block->name, block->size_bytes);
         sums->active += block->size_bytes;
         sums->requested += block->requested_bytes;
@@ -221,7 +224,8 @@ static enum import_result check_sum(struct reader *reader, const json_t *object,
     const enum import_result result = read_number(reader, object, key, false, CAPACITY_BYTES_MAX,
                                                   &said);
     if (result == IMPORT_OK && said != sum) {
-        return fail(reader, "'%s' is %" PRIu64 ", and its blocks have %" PRIu64, key, said, sum);
+        return fail_at_place(reader, "'%s' is %" PRIu64 ", and its blocks have %" PRIu64, key, said,
+                             sum);
     }
     return result;
 }
@@ -258,8 +262,8 @@ static enum import_result read_blocks(struct reader *reader, const json_t *block
         add_block(reader->snapshot, object, &block, sums);
         reader->snapshot->segment_bytes[host] += block.size_bytes;
         if (reader->snapshot->segment_bytes[host] > CAPACITY_BYTES_MAX) {
-            return fail(reader, "with it the segments of device %u have more than 2^50 bytes",
-                        host);
+            return fail_at_place(
+                reader, "with it the segments of device %u have more than 2^50 bytes", host);
         }
     }
     return IMPORT_OK;
@@ -274,7 +278,7 @@ static enum import_result read_segment(struct reader *reader, const json_t *obje
     uint64_t address = 0;
     uint8_t host = 0;
     struct sums sums = {0};
-    enum import_result result = enter(reader, object, PLACE_SEGMENT);
+    enum import_result result = enter_place(reader, object, PLACE_SEGMENT);
     if (result == IMPORT_OK) {
         count_unknown(reader, object, known);
         result = read_host(reader, object, &host);
@@ -284,7 +288,7 @@ static enum import_result read_segment(struct reader *reader, const json_t *obje
     }
     const json_t *blocks = json_object_get(object, "blocks");
     if (result == IMPORT_OK && json_array_size(blocks) == 0) {
-        return fail(reader, "there are no 'blocks' in a list");
+        return fail_at_place(reader, "there are no 'blocks' in a list");
     }
     if (result == IMPORT_OK) {
         result = read_blocks(reader, blocks, address, host, &sums);
@@ -295,7 +299,7 @@ static enum import_result read_segment(struct reader *reader, const json_t *obje
 static enum import_result read_segments(struct reader *reader, const json_t *segments)
 {
     if (!json_is_array(segments)) {
-        return fail(reader, "there is no list 'segments'");
+        return fail_at_place(reader, "there is no list 'segments'");
     }
     for (size_t i = 0; i < json_array_size(segments); i++) {
         reader->outer = i;
@@ -331,7 +335,7 @@ static enum import_result read_action(struct reader *reader, const json_t *objec
     struct torch_snapshot *snapshot = reader->snapshot;
     const char *name = json_string_value(json_object_get(object, "action"));
     if (name == NULL) {
-        return fail(reader, "there is no 'action' that is a text");
+        return fail_at_place(reader, "there is no 'action' that is a text");
     }
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
         if (strcmp(actions[i].name, name) == 0) {
@@ -353,10 +357,10 @@ static enum import_result read_times(struct reader *reader, const json_t *object
     const json_t *stream = json_object_get(object, "stream");
     const json_t *time = json_object_get(object, "time_us");
     if (stream != NULL && !json_is_integer(stream)) {
-        return fail(reader, "'stream' is not a whole number");
+        return fail_at_place(reader, "'stream' is not a whole number");
     }
     if (time != NULL && !json_is_integer(time)) {
-        return fail(reader, "'time_us' is not a whole number");
+        return fail_at_place(reader, "'time_us' is not a whole number");
     }
     event->stream = (uint64_t)json_integer_value(
         stream); /* a pointer that the file prints with a sign */
@@ -373,7 +377,7 @@ static enum import_result read_place(struct reader *reader, const json_t *object
     const enum import_result result = read_number(
         reader, object, "size", true, is_oom ? INT64_MAX : CAPACITY_BYTES_MAX, &event->size_bytes);
     if (result == IMPORT_OK && event->size_bytes == 0) {
-        return fail(reader, "an event of 0 bytes");
+        return fail_at_place(reader, "an event of 0 bytes");
     }
     if (result == IMPORT_OK && is_oom) {
         event->free_bytes = UINT64_MAX;
@@ -391,7 +395,7 @@ static enum import_result read_event(struct reader *reader, const json_t *object
     static const char *const known[] = {"action",        "addr",   "size",        "stream",
                                         "time_us",       "frames", "device_free", "compile_context",
                                         "user_metadata", NULL};
-    enum import_result result = enter(reader, object, PLACE_EVENT);
+    enum import_result result = enter_place(reader, object, PLACE_EVENT);
     if (result == IMPORT_OK) {
         count_unknown(reader, object, known);
         result = read_action(reader, object, event);
@@ -423,7 +427,7 @@ static void add_event(struct torch_snapshot *snapshot, const json_t *object,
 static enum import_result read_trace(struct reader *reader, const json_t *events)
 {
     if (!json_is_array(events)) {
-        return fail(reader, "it is no list");
+        return fail_at_place(reader, "it is no list");
     }
     for (size_t i = 0; i < json_array_size(events); i++) {
         struct torch_event event = {
@@ -444,13 +448,13 @@ static enum import_result read_trace(struct reader *reader, const json_t *events
 static enum import_result read_traces(struct reader *reader, const json_t *traces)
 {
     if (traces != NULL && !json_is_array(traces)) {
-        return fail(reader, "'device_traces' is no list");
+        return fail_at_place(reader, "'device_traces' is no list");
     }
     for (size_t i = 0; i < json_array_size(traces); i++) {
         reader->place = PLACE_TRACE;
         reader->outer = i;
         if (i == OP_HOST_COUNT_MAX) {
-            return fail(reader, "more than %d devices", OP_HOST_COUNT_MAX);
+            return fail_at_place(reader, "more than %d devices", OP_HOST_COUNT_MAX);
         }
         const enum import_result result = read_trace(reader, json_array_get(traces, i));
         if (result != IMPORT_OK) {
@@ -468,7 +472,8 @@ enum import_result torch_read(const json_t *root, size_t visit_count_max,
     struct reader reader = {
         .snapshot = snapshot, .visit_count_max = visit_count_max, .error = error};
     if (!json_is_object(root) && !json_is_array(root)) {
-        return fail(&reader, "the file is neither a dict with 'segments' nor a list of segments");
+        return fail_at_place(&reader,
+                             "the file is neither a dict with 'segments' nor a list of segments");
     }
     if (json_is_object(root)) {
         count_unknown(&reader, root, known);

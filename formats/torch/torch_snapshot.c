@@ -11,7 +11,7 @@ enum {
     PICKLE_LOOKED_AT = 1 << 16
 };
 
-static bool has(const char *text, size_t length, const char *word)
+static bool has_word(const char *text, size_t length, const char *word)
 {
     return memmem(text, length, word, strlen(word)) != NULL;
 }
@@ -26,18 +26,20 @@ static bool is_json(const char *text, size_t length)
     if (at == length || (text[at] != '{' && text[at] != '[')) {
         return false;
     }
-    const bool has_blocks = has(text, length, "\"blocks\"") && has(text, length, "\"total_size\"");
+    const bool has_blocks = has_word(text, length, "\"blocks\"") &&
+                            has_word(text, length, "\"total_size\"");
     return text[at] == '[' ? has_blocks
-                           : has(text, length, "\"segments\"") &&
-                                 (has_blocks || has(text, length, "\"device_traces\""));
+                           : has_word(text, length, "\"segments\"") &&
+                                 (has_blocks || has_word(text, length, "\"device_traces\""));
 }
 
-static unsigned recognise(const char *text, size_t length)
+static unsigned recognise_snapshot(const char *text, size_t length)
 {
     if (pickle_recognise(text, length)) {
         const size_t looked_at = length < PICKLE_LOOKED_AT ? length : PICKLE_LOOKED_AT;
-        return has(text, looked_at, "segments") || has(text, looked_at, "total_size") ? SURE
-                                                                                      : LIKELY;
+        return has_word(text, looked_at, "segments") || has_word(text, looked_at, "total_size")
+                   ? SURE
+                   : LIKELY;
     }
     return is_json(text, length) ? SURE : 0;
 }
@@ -52,6 +54,6 @@ const struct format format_torch_snapshot = {
     .name = "torch_snapshot",
     .summary =
         "memory snapshots of PyTorch (CUDA), pickle or JSON: the events, or the final heap where there are none",
-    .recognise = recognise,
+    .recognise = recognise_snapshot,
     .import = import_snapshot,
 };

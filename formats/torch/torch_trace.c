@@ -38,7 +38,7 @@ struct device_bytes {
 };
 
 /* Seen from the end: its segments now, less what came, and with what went. */
-static struct device_bytes device_bytes_of(const struct torch_snapshot *snapshot, uint8_t host)
+static struct device_bytes measure_device(const struct torch_snapshot *snapshot, uint8_t host)
 {
     uint64_t segments = snapshot->segment_bytes[host];
     uint64_t most_segments = segments;
@@ -65,7 +65,7 @@ static struct device_bytes device_bytes_of(const struct torch_snapshot *snapshot
 }
 
 /* The largest of all; 0: no failure says what any of them had. */
-static uint64_t largest_device(const struct device_bytes devices[OP_HOST_COUNT_MAX])
+static uint64_t find_largest_device(const struct device_bytes devices[OP_HOST_COUNT_MAX])
 {
     uint64_t most = 0;
     bool is_said = false;
@@ -83,9 +83,9 @@ static void choose_capacity(const struct player *player, const struct import_inp
     const struct torch_snapshot *snapshot = player->snapshot;
     struct device_bytes devices[OP_HOST_COUNT_MAX];
     for (unsigned host = 0; host < OP_HOST_COUNT_MAX; host++) {
-        devices[host] = device_bytes_of(snapshot, (uint8_t)host);
+        devices[host] = measure_device(snapshot, (uint8_t)host);
     }
-    uint64_t most = largest_device(devices);
+    uint64_t most = find_largest_device(devices);
     const uint64_t granule = input->fixed->granule_bytes > snapshot->granule_bytes
                                  ? input->fixed->granule_bytes
                                  : snapshot->granule_bytes;
@@ -105,7 +105,7 @@ static void choose_capacity(const struct player *player, const struct import_inp
 
 /* --- events --- */
 
-static struct trace_event event_of(const struct player *player, const struct torch_event *event)
+static struct trace_event make_event(const struct player *player, const struct torch_event *event)
 {
     const bool is_request = event->action == TORCH_ALLOC || event->action == TORCH_OOM;
     struct trace_event made = {
@@ -125,8 +125,8 @@ static struct trace_event event_of(const struct player *player, const struct tor
     return made;
 }
 
-static struct trace_event event_of_block(const struct player *player,
-                                         const struct torch_block *block)
+static struct trace_event make_event_of_block(const struct player *player,
+                                              const struct torch_block *block)
 {
     return (struct trace_event){
         .address = block->address,
@@ -145,14 +145,14 @@ static enum import_result play_before(struct player *player)
     for (size_t i = 0; result == IMPORT_OK && i < snapshot->block_count; i++) {
         const struct torch_block *block = &snapshot->blocks[i];
         if (block->state == TORCH_AWAITING_FREE && !block->is_in_trace) {
-            const struct trace_event made = event_of_block(player, block);
+            const struct trace_event made = make_event_of_block(player, block);
             result = trace_free_requested(player->trace, &made);
         }
     }
     for (size_t i = 0; result == IMPORT_OK && i < snapshot->event_count; i++) {
         const struct torch_event *event = &snapshot->events[i];
         if (event->is_there_before && event->action == TORCH_FREE_COMPLETED) {
-            const struct trace_event made = event_of(player, event);
+            const struct trace_event made = make_event(player, event);
             result = trace_free_requested(player->trace, &made);
         }
     }
@@ -176,7 +176,7 @@ static enum import_result play_next(struct player *player, unsigned host)
 {
     const size_t i = player->at[host]++;
     const struct torch_event *event = &player->snapshot->events[i];
-    const struct trace_event made = event_of(player, event);
+    const struct trace_event made = make_event(player, event);
     switch ((enum torch_action)event->action) {
     case TORCH_ALLOC:
         return trace_alloc(player->trace, &made);
@@ -210,7 +210,7 @@ static void find_ends(struct player *player)
 
 /* The device whose next event is the earliest, the first of them when the file gives no times.
  * OP_HOST_COUNT_MAX: none has one. */
-static unsigned earliest(const struct player *player)
+static unsigned find_earliest(const struct player *player)
 {
     unsigned found = OP_HOST_COUNT_MAX;
     int64_t time_us = 0;
@@ -231,8 +231,8 @@ static enum import_result play_events(struct player *player)
 {
     enum import_result result = IMPORT_OK;
     find_ends(player);
-    for (unsigned host = earliest(player); result == IMPORT_OK && host < OP_HOST_COUNT_MAX;
-         host = earliest(player)) {
+    for (unsigned host = find_earliest(player); result == IMPORT_OK && host < OP_HOST_COUNT_MAX;
+         host = find_earliest(player)) {
         result = play_next(player, host);
     }
     return result;
@@ -246,7 +246,7 @@ static enum import_result play_silent(struct player *player)
     for (size_t i = 0; result == IMPORT_OK && i < snapshot->block_count; i++) {
         const struct torch_block *block = &snapshot->blocks[i];
         if (block->state == TORCH_ALLOCATED && !block->is_in_trace) {
-            const struct trace_event made = event_of_block(player, block);
+            const struct trace_event made = make_event_of_block(player, block);
             result = trace_was_there(player->trace, &made);
         }
     }

@@ -331,7 +331,7 @@ void hbm_allocations_deinit(struct hbm_allocations *allocations)
     *allocations = (struct hbm_allocations){0};
 }
 
-static unsigned hbm_allocations_recognise(const char *text, size_t length)
+static unsigned recognise_hbm_allocations(const char *text, size_t length)
 {
     size_t offset;
     return hbm_allocations_find(text, length, &offset) ? 82 : 0; /* above a message beside it */
@@ -388,7 +388,7 @@ static void note_others(const struct import_input *input, struct hbm_allocations
 }
 
 /* The first report that is whole; when none is, what the first lacks is told. */
-static enum import_result hbm_allocations_import(const struct import_input *input,
+static enum import_result import_hbm_allocations(const struct import_input *input,
                                                  struct import *import, struct import_error *error)
 {
     enum import_result first = IMPORT_OK;
@@ -422,6 +422,6 @@ static enum import_result hbm_allocations_import(const struct import_input *inpu
 const struct format format_hbm_allocations = {
     .name = "hbm_allocations",
     .summary = "the allocations report that libhbm prints on an out-of-memory, in any log",
-    .recognise = hbm_allocations_recognise,
-    .import = hbm_allocations_import,
+    .recognise = recognise_hbm_allocations,
+    .import = import_hbm_allocations,
 };

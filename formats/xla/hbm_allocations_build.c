@@ -66,7 +66,7 @@ static uint8_t make_tag(struct building *building, const struct hbm_row *row)
 /* --- the device --- */
 
 /* Bytes without padding that agree with both of what is printed, as far as any do. */
-static uint64_t unpadded_bytes(const struct hbm_row *row)
+static uint64_t choose_unpadded(const struct hbm_row *row)
 {
     const uint64_t low = row->size_bytes > row->padding.high ? row->size_bytes - row->padding.high
                                                              : 0;
@@ -160,7 +160,7 @@ static enum import_result add_blocks(struct building *building)
     enum import_result result = IMPORT_OK;
     for (size_t i = 0; i < building->allocations->row_count && result == IMPORT_OK; i++) {
         const struct hbm_row *row = &building->allocations->rows[i];
-        const uint64_t unpadded = unpadded_bytes(row);
+        const uint64_t unpadded = choose_unpadded(row);
         const struct heap_span span = {.address = row->address,
                                        .size_bytes = row->size_bytes,
                                        .requested_bytes = unpadded < row->size_bytes ? unpadded : 0,
@@ -308,7 +308,7 @@ static void add_notes(const struct building *building)
     }
 }
 
-static enum import_result build(struct building *building)
+static enum import_result build_ops(struct building *building)
 {
     enum import_result result = check_rows(building);
     if (result == IMPORT_OK) {
@@ -343,7 +343,7 @@ enum import_result hbm_allocations_build(const struct hbm_allocations *allocatio
     struct building building = {
         .allocations = allocations, .input = input, .import = import, .error = error};
     heap_image_init(&building.image);
-    const enum import_result result = build(&building);
+    const enum import_result result = build_ops(&building);
     heap_image_deinit(&building.image);
     return result;
 }

@@ -2,6 +2,7 @@
  * how many there were.
  */
 #include "formats/xla/private/hbm_report.h"
+#include "formats/common/phrase.h"
 
 #include <string.h>
 
@@ -15,7 +16,7 @@ enum { TAIL_BYTES_MAX = 256 };
 
 /* Sections without their beginning may stand under a message of the runtime, which says more, and
  * reports on a core's scratchpad anywhere before it. */
-static unsigned score_of(const struct hbm_report *report)
+static unsigned score_report(const struct hbm_report *report)
 {
     if (report->form == HBM_REPORT_ENTRIES) {
         return 30;
@@ -26,7 +27,7 @@ static unsigned score_of(const struct hbm_report *report)
     return report->form == HBM_REPORT_GPU || report->space[0] != '\0' ? 60 : 40;
 }
 
-static unsigned hbm_report_recognise(const char *text, size_t length)
+static unsigned recognise_hbm_report(const char *text, size_t length)
 {
     struct hbm_report report;
     size_t offset = 0;
@@ -34,7 +35,7 @@ static unsigned hbm_report_recognise(const char *text, size_t length)
     for (size_t i = 0; i < REPORT_COUNT_MAX && best < SCORE_MAX &&
                        hbm_report_next(text, length, &offset, &report);
          i++) {
-        best = score_of(&report) > best ? score_of(&report) : best;
+        best = score_report(&report) > best ? score_report(&report) : best;
     }
     return best;
 }
@@ -62,25 +63,23 @@ static void survey_log(const struct import_input *input, struct survey *survey)
     }
 }
 
-/* The first line of the report, or of what is said before its rows, with single blanks. */
-static void quote(const char *text, size_t length, char to[QUOTE_BYTES])
+/* The length of the first line of the report, or of what is said before its rows. */
+static size_t measure_first_line(const char *text, size_t length)
 {
-    size_t used = 0;
-    for (size_t i = 0; i < length && used < QUOTE_BYTES - 1 && text[i] != '\n' && text[i] != '\\';
-         i++) {
-        const bool is_blank = strchr(" \t\r", text[i]) != NULL; /* a NUL, too */
-        if (!is_blank || (used > 0 && to[used - 1] != ' ')) {
-            to[used++] = is_blank ? ' ' : text[i];
-        }
+    size_t i = 0;
+    while (i < length && text[i] != '\n' && text[i] != '\\') {
+        i++;
     }
-    to[used] = '\0';
+    return i;
 }
 
 static void note_report(const struct import_input *input, const struct survey *survey, size_t line,
                         struct import *import)
 {
     char quoted[QUOTE_BYTES];
-    quote(input->text + survey->first.begin, survey->first.end - survey->first.begin, quoted);
+    const char *text = input->text + survey->first.begin;
+    phrase_print(text, measure_first_line(text, survey->first.end - survey->first.begin), quoted,
+                 sizeof quoted);
     import_note(import, "line %zu: %s", line, quoted);
     if (survey->count > 1) {
         import_note(import,
@@ -101,7 +100,7 @@ static void note_report(const struct import_input *input, const struct survey *s
     }
 }
 
-static enum import_result hbm_report_import(const struct import_input *input, struct import *import,
+static enum import_result import_hbm_report(const struct import_input *input, struct import *import,
                                             struct import_error *error)
 {
     struct survey survey;
@@ -123,6 +122,6 @@ static enum import_result hbm_report_import(const struct import_input *input, st
 const struct format format_hbm_report = {
     .name = "hbm_report",
     .summary = "what XLA prints when a program needs more memory than the device has, in any log",
-    .recognise = hbm_report_recognise,
-    .import = hbm_report_import,
+    .recognise = recognise_hbm_report,
+    .import = import_hbm_report,
 };

@@ -33,7 +33,7 @@ struct building {
 
 /* --- what is missing --- */
 
-static const char *missing_gpu(const struct hbm_report *report, bool capacity_is_fixed)
+static const char *find_missing_gpu(const struct hbm_report *report, bool capacity_is_fixed)
 {
     if (!report->numbers[HBM_GPU_REQUEST].is_said && !report->numbers[HBM_GPU_TEMP].is_said) {
         return "the statistics are cut off: they do not say the preallocated temp allocation";
@@ -46,7 +46,7 @@ static const char *missing_gpu(const struct hbm_report *report, bool capacity_is
                : "the statistics do not say how large the device's memory is: give --capacity";
 }
 
-static const char *missing_space(const struct hbm_report *report)
+static const char *find_missing_space(const struct hbm_report *report)
 {
     static const struct {
         const char *space;
@@ -75,11 +75,11 @@ const char *hbm_report_missing(const struct hbm_report *report, bool capacity_is
                "cut off";
     }
     if (report->form == HBM_REPORT_GPU) {
-        return missing_gpu(report, capacity_is_fixed);
+        return find_missing_gpu(report, capacity_is_fixed);
     }
     if (report->form != HBM_REPORT_COMPILE || numbers[HBM_USED].is_said ||
         report->space[0] != '\0') {
-        const char *reason = missing_space(report);
+        const char *reason = find_missing_space(report);
         if (reason != NULL) {
             return reason;
         }
@@ -117,13 +117,7 @@ static uint8_t make_tag(struct building *building, const char *name)
     return known == 0 ? building->tag_count : known;
 }
 
-static uint32_t append(struct building *building, const struct op *op)
-{
-    op_list_append(&building->import->ops, op);
-    return (uint32_t)(building->import->ops.count - 1);
-}
-
-static bool fits(const struct building *building, uint64_t size_bytes)
+static bool can_fit(const struct building *building, uint64_t size_bytes)
 {
     return size_bytes <= building->plan.capacity_bytes - building->taken_bytes;
 }
@@ -136,8 +130,8 @@ static uint32_t append_block(struct building *building, uint64_t size_bytes,
     op.size_bytes = size_bytes;
     op.unpadded_bytes = unpadded_bytes < size_bytes ? unpadded_bytes : 0;
     op.tag = make_tag(building, name);
-    const uint32_t index = append(building, &op);
-    if (fits(building, size_bytes)) {
+    const uint32_t index = import_append(building->import, &op);
+    if (can_fit(building, size_bytes)) {
         building->taken_bytes += size_bytes;
     } else {
         building->is_over = true;
@@ -154,20 +148,20 @@ static void append_reserved(struct building *building)
     struct op op = op_make(OP_HOLD);
     op.ref = append_block(building, building->plan.reserved_bytes, 0, SETUP_RESERVED_NAME);
     if (!building->is_over) {
-        (void)append(building, &op);
+        (void)import_append(building->import, &op);
     }
 }
 
 /* --- entries --- */
 
 /* Its size without padding: of the shape, where that is known, to the byte. */
-static uint64_t entry_unpadded_bytes(const struct hbm_report_entry *entry)
+static uint64_t choose_entry_unpadded(const struct hbm_report_entry *entry)
 {
     return entry->shape_bytes != 0 ? entry->shape_bytes : entry->unpadded.range.nominal;
 }
 
 /* Its size: that of the shape when nothing is padded, else as printed, in granules. */
-static uint64_t entry_bytes(const struct hbm_report_entry *entry, uint64_t granule_bytes)
+static uint64_t round_entry(const struct hbm_report_entry *entry, uint64_t granule_bytes)
 {
     const uint64_t mask = granule_bytes - 1;
     struct size_range range = entry->size;
@@ -181,7 +175,7 @@ static uint64_t entry_bytes(const struct hbm_report_entry *entry, uint64_t granu
 
 /* What the entry says of itself: dimensions times element size is the unpadded size, and that with
  * the padding is the size. */
-static const char *entry_wrong(const struct hbm_report_entry *entry)
+static const char *find_entry_fault(const struct hbm_report_entry *entry)
 {
     const struct size_range *size = &entry->size;
     const struct size_range *unpadded = &entry->unpadded.range;
@@ -208,10 +202,10 @@ static void append_arguments(struct building *building)
     uint64_t left_bytes = building->plan.argument_bytes;
     for (size_t i = 0; i < report->entry_count && !building->is_over; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
-        const uint64_t size_bytes = entry_bytes(entry, building->plan.granule_bytes);
+        const uint64_t size_bytes = round_entry(entry, building->plan.granule_bytes);
         if (entry->is_argument && size_bytes > 0 && size_bytes <= left_bytes &&
-            fits(building, size_bytes)) {
-            (void)append_block(building, size_bytes, entry_unpadded_bytes(entry), entry->name);
+            can_fit(building, size_bytes)) {
+            (void)append_block(building, size_bytes, choose_entry_unpadded(entry), entry->name);
             left_bytes -= size_bytes;
             building->part_count++;
         }
@@ -232,7 +226,7 @@ static bool is_in_stack(const struct hbm_report_entry *entry)
 
 /* Whether all temporaries of the list can be there at once, as they are at the peak that the report
  * is about. */
-static bool list_is_of_peak(const struct building *building)
+static bool is_list_of_peak(const struct building *building)
 {
     const struct hbm_report *report = building->report;
     uint64_t sum_bytes = 0;
@@ -248,13 +242,13 @@ static void append_parts(struct building *building)
 {
     const struct hbm_report *report = building->report;
     struct hbm_report_plan *plan = &building->plan;
-    building->is_of_peak = list_is_of_peak(building);
+    building->is_of_peak = is_list_of_peak(building);
     for (size_t i = 0; i < report->entry_count && !building->is_over && building->is_of_peak; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
-        const uint64_t size_bytes = entry_bytes(entry, plan->granule_bytes);
+        const uint64_t size_bytes = round_entry(entry, plan->granule_bytes);
         if (is_in_stack(entry) && size_bytes > 0 && size_bytes <= plan->stack_bytes &&
-            fits(building, size_bytes)) {
-            (void)append_block(building, size_bytes, entry_unpadded_bytes(entry), entry->name);
+            can_fit(building, size_bytes)) {
+            (void)append_block(building, size_bytes, choose_entry_unpadded(entry), entry->name);
             plan->stack_bytes -= size_bytes;
             building->part_count++;
         }
@@ -270,7 +264,7 @@ static void append_program(struct building *building)
                                 : building->part_count > 0 ? "the rest of the program"
                                                            : "the program");
     if (op.size_bytes > 0 && !building->is_over) {
-        import_say(building->import, append(building, &op), SAID_FAILED, 0);
+        import_say(building->import, import_append(building->import, &op), SAID_FAILED, 0);
         building->is_over = true;
     }
 }
@@ -350,8 +344,8 @@ static void note_entries(const struct building *building)
     size_t padded_count = 0;
     for (size_t i = 0; i < report->entry_count; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
-        const uint64_t bytes = entry_bytes(entry, building->plan.granule_bytes);
-        const uint64_t unpadded_bytes = entry_unpadded_bytes(entry);
+        const uint64_t bytes = round_entry(entry, building->plan.granule_bytes);
+        const uint64_t unpadded_bytes = choose_entry_unpadded(entry);
         const bool is_padded = entry->padding.is_said && unpadded_bytes < bytes;
         padded_count += is_padded ? 1 : 0;
         padding_bytes += is_padded ? bytes - unpadded_bytes : 0;
@@ -390,12 +384,12 @@ static void append_allocation(struct building *building)
 {
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = building->report->numbers[HBM_USED].range.nominal;
-    import_say(building->import, append(building, &op), SAID_FAILED, 0);
+    import_say(building->import, import_append(building->import, &op), SAID_FAILED, 0);
 }
 
 /* What it is that found no place: the temporaries, one block, or a result, which then is not there
  * yet. */
-static const char *gpu_request_name(struct building *building, uint64_t *live_out_bytes)
+static const char *choose_gpu_request_name(struct building *building, uint64_t *live_out_bytes)
 {
     const struct hbm_report_size *numbers = building->report->numbers;
     const struct size_range *request = &numbers[HBM_GPU_REQUEST].range;
@@ -442,7 +436,7 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
         live_out_bytes = sum_bytes > without_bytes ? sum_bytes - without_bytes : 0;
         import_note(building->import, "results that are parameters, too, are counted once");
     }
-    const char *request_name = gpu_request_name(building, &live_out_bytes);
+    const char *request_name = choose_gpu_request_name(building, &live_out_bytes);
     building->plan.capacity_bytes = import_fixed_capacity(fixed, building->plan.granule_bytes);
     const struct {
         uint64_t bytes;
@@ -455,7 +449,7 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
     for (size_t i = 0; i < block_count; i++) {
         need_bytes += (blocks[i].bytes + mask) & ~mask;
     }
-    if (!fits(building, need_bytes)) {
+    if (!can_fit(building, need_bytes)) {
         snprintf(building->refusal, sizeof building->refusal,
                  "the capacity of %" PRIu64 " bytes is below the %" PRIu64
                  " bytes that the report needs",
@@ -476,15 +470,15 @@ static const char *build_gpu(struct building *building, const struct setup *fixe
                     "what was asked for is printed rounded: %" PRIu64 " bytes are assumed",
                     request_bytes);
     }
-    import_say(building->import, append(building, &op), SAID_FAILED, 0);
+    import_say(building->import, import_append(building->import, &op), SAID_FAILED, 0);
     import_note(
         building->import,
         "the capacity is as asked; what else was on the device is not said: nothing is assumed");
     return NULL;
 }
 
-static enum import_result invalid(const struct import_input *input, struct import_error *error,
-                                  size_t at, const char *reason)
+static enum import_result fail_invalid(const struct import_input *input, struct import_error *error,
+                                       size_t at, const char *reason)
 {
     size_t line = 0;
     size_t column = 0;
@@ -509,7 +503,7 @@ static const char *check_entries(const struct hbm_report *report, size_t *at)
     for (size_t i = 0; i < report->entry_count; i++) {
         const struct hbm_report_entry *entry = &report->entries[i];
         const char *reason = entry->size.high > CAPACITY_BYTES_MAX ? "a size above 1P"
-                                                                   : entry_wrong(entry);
+                                                                   : find_entry_fault(entry);
         *at = entry->begin;
         if (reason != NULL) {
             return reason;
@@ -530,7 +524,7 @@ static enum import_result build_gpu_report(struct building *building,
         reason = build_gpu(building, input->fixed);
     }
     if (reason != NULL) {
-        return invalid(input, error, at, reason);
+        return fail_invalid(input, error, at, reason);
     }
     fill_setup(building, input->fixed);
     return IMPORT_OK;
@@ -555,7 +549,7 @@ enum import_result hbm_report_build(const struct hbm_report *report,
         building.plan.reserved_bytes = 0;
     }
     if (reason != NULL) {
-        return invalid(input, error, at, reason);
+        return fail_invalid(input, error, at, reason);
     }
     if (report->form == HBM_REPORT_ALLOCATION) {
         append_allocation(&building);

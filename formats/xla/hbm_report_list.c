@@ -24,7 +24,7 @@ enum field {
     FIELD_COUNT
 };
 
-static enum field field_here(const struct phrase_cursor *cursor, struct phrase_cursor *behind)
+static enum field find_field_here(const struct phrase_cursor *cursor, struct phrase_cursor *behind)
 {
     for (int i = 0; i < FIELD_COUNT; i++) {
         *behind = *cursor;
@@ -37,10 +37,10 @@ static enum field field_here(const struct phrase_cursor *cursor, struct phrase_c
 
 /* Where the value that begins here ends: at the line's end, or where a line break as text ("\n") is
  * followed by a field; names of ops have such breaks, too. */
-static size_t value_end(const struct phrase_cursor *cursor)
+static size_t find_value_end(const struct phrase_cursor *cursor)
 {
     struct phrase_cursor ahead = *cursor;
-    for (; !phrase_at_end(&ahead) && phrase_peek(&ahead) != '\n' &&
+    for (; !phrase_is_at_end(&ahead) && phrase_peek(&ahead) != '\n' &&
            ahead.at - cursor->at < LINE_BYTES_MAX;
          ahead.at++) {
         const bool is_break = phrase_peek(&ahead) == '\\' && ahead.at + 1 < ahead.length &&
@@ -50,7 +50,7 @@ static size_t value_end(const struct phrase_cursor *cursor)
         }
         struct phrase_cursor gap = ahead;
         struct phrase_cursor behind;
-        if (phrase_skip_gap(&gap) || field_here(&gap, &behind) != FIELD_COUNT) {
+        if (phrase_skip_gap(&gap) || find_field_here(&gap, &behind) != FIELD_COUNT) {
             break;
         }
         ahead.at = gap.at - 1; /* all of the gap is passed at once: it may be long */
@@ -66,7 +66,7 @@ struct value {
 /* The rest of the line, without blanks around it. */
 static struct value take_value(struct phrase_cursor *cursor)
 {
-    const size_t end = value_end(cursor);
+    const size_t end = find_value_end(cursor);
     struct value value = {cursor->text + cursor->at, end - cursor->at};
     cursor->at = end;
     while (value.length > 0 && (*value.text == ' ' || *value.text == '\t')) {
@@ -87,7 +87,7 @@ static void copy_name(char *to, size_t room, const char *from, size_t length)
 }
 
 /* The text in quotes behind key in value; false when it is not there. */
-static bool quoted(const struct value *value, const char *key, struct value *found)
+static bool find_quoted(const struct value *value, const char *key, struct value *found)
 {
     const size_t key_length = strlen(key);
     for (size_t i = 0; i + key_length < value->length; i++) {
@@ -107,7 +107,7 @@ static void name_by_operator(struct hbm_report_entry *entry, const struct value 
     static const char *const keys[] = {"op_name=\"", "op_name=\\\"", "op_type=\"", "op_type=\\\""};
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         struct value name;
-        if (quoted(value, keys[i], &name)) {
+        if (find_quoted(value, keys[i], &name)) {
             name.length -= name.text[name.length - 1] == '\\' ? 1 : 0;
             copy_name(entry->name, sizeof entry->name, name.text, name.length);
             return;
@@ -151,7 +151,7 @@ static void skip_expansion(struct phrase_cursor *cursor)
     if (!phrase_take_character(&ahead, '(')) {
         return;
     }
-    while (!phrase_at_end(&ahead) && ahead.at - cursor->at < 64 && phrase_peek(&ahead) != '\n') {
+    while (!phrase_is_at_end(&ahead) && ahead.at - cursor->at < 64 && phrase_peek(&ahead) != '\n') {
         if (phrase_take_character(&ahead, ')')) {
             *cursor = ahead;
             return;
@@ -185,7 +185,7 @@ static bool take_field(struct phrase_cursor *cursor, enum field field,
         name_by_label(entry, &value);
     } else if (field == FIELD_TYPE) {
         copy_name(entry->type, sizeof entry->type, value.text, value.length);
-        entry->is_whole = !phrase_at_end(cursor); /* at the very end it may be cut */
+        entry->is_whole = !phrase_is_at_end(cursor); /* at the very end it may be cut */
     }
     return true;
 }
@@ -214,7 +214,7 @@ static void take_entry(struct phrase_cursor *cursor, struct hbm_report_entry *en
 {
     struct phrase_cursor behind;
     for (enum field field; !entry->is_whole || entry->type[0] != '\0';) {
-        field = field_here(cursor, &behind);
+        field = find_field_here(cursor, &behind);
         if (field == FIELD_COUNT || !take_field(&behind, field, entry)) {
             return;
         }
@@ -259,7 +259,7 @@ static bool find_entry(struct phrase_cursor *cursor, struct hbm_report_entry *en
             *cursor = ahead;
             return true;
         }
-        ahead.at += !phrase_at_end(&ahead) && phrase_peek(&ahead) == '\n' ? 1 : 0;
+        ahead.at += !phrase_is_at_end(&ahead) && phrase_peek(&ahead) == '\n' ? 1 : 0;
         const char *line = ahead.text + ahead.at;
         const size_t left = ahead.length - ahead.at;
         const char *end = memchr(line, '\n',

@@ -18,7 +18,7 @@ struct parsing {
     enum hbm_report_section section; /* the last one taken */
 };
 
-static bool begins_here(const struct phrase_cursor *cursor);
+static bool is_beginning_here(const struct phrase_cursor *cursor);
 
 static bool take_number(struct phrase_cursor *cursor, struct hbm_report *report,
                         enum hbm_report_number number)
@@ -120,7 +120,7 @@ static void skip_parentheses(struct phrase_cursor *cursor)
     if (phrase_peek(&ahead) != '(') {
         return;
     }
-    for (; !phrase_at_end(&ahead) && ahead.at - cursor->at < 256; ahead.at++) {
+    for (; !phrase_is_at_end(&ahead) && ahead.at - cursor->at < 256; ahead.at++) {
         depth += phrase_peek(&ahead) == '(' ? 1 : phrase_peek(&ahead) == ')' ? -1 : 0;
         if (depth == 0) {
             ahead.at++;
@@ -135,7 +135,7 @@ static bool skip_row(struct phrase_cursor *cursor)
 {
     struct phrase_cursor ahead = *cursor;
     struct size_range range;
-    if (!phrase_skip_gap(&ahead) || begins_here(&ahead)) {
+    if (!phrase_skip_gap(&ahead) || is_beginning_here(&ahead)) {
         return false;
     }
     const size_t begin = ahead.at;
@@ -307,7 +307,7 @@ static bool take_gpu_size(struct phrase_cursor *cursor, struct hbm_report_size *
     }
     used -= used > 3 && memcmp(text + used - 2, "iB", 2) == 0 ? 2 : 0;
     struct size_range range;
-    if (phrase_at_end(&ahead) || !printed_size_parse(text, used, &range)) {
+    if (phrase_is_at_end(&ahead) || !printed_size_parse(text, used, &range)) {
         return false;
     }
     *size = (struct hbm_report_size){.is_said = true, .range = range, .at = ahead.at - 1};
@@ -404,7 +404,7 @@ static bool is_word_start(const struct phrase_cursor *cursor)
            (cursor->at > 1 && cursor->text[cursor->at - 2] == '\\');
 }
 
-static const struct beginning *beginning_here(const struct phrase_cursor *cursor)
+static const struct beginning *find_beginning(const struct phrase_cursor *cursor)
 {
     if (cursor->length - cursor->at < BEGINNING_BYTES_MIN) {
         return NULL;
@@ -420,13 +420,13 @@ static const struct beginning *beginning_here(const struct phrase_cursor *cursor
     return NULL;
 }
 
-static bool begins_here(const struct phrase_cursor *cursor)
+static bool is_beginning_here(const struct phrase_cursor *cursor)
 {
-    return beginning_here(cursor) != NULL;
+    return find_beginning(cursor) != NULL;
 }
 
 /* Another memory space in a later section is another report. */
-static bool space_agrees(const struct hbm_report *report, const struct phrase_cursor *cursor)
+static bool is_same_space(const struct hbm_report *report, const struct phrase_cursor *cursor)
 {
     struct phrase_cursor ahead = *cursor;
     char space[HBM_REPORT_SPACE_BYTES];
@@ -451,7 +451,7 @@ static bool is_next(const struct parsing *parsing, const struct beginning *begin
                            parsing->section == HBM_SECTION_LIST);
     return report->form == HBM_REPORT_COMPILE && beginning->section != HBM_SECTION_NONE &&
            is_later && parsing->cursor.at - report->end <= SECTION_GAP_BYTES_MAX &&
-           space_agrees(report, &parsing->cursor);
+           is_same_space(report, &parsing->cursor);
 }
 
 static void take_section(struct parsing *parsing, const struct beginning *beginning,
@@ -477,14 +477,14 @@ static bool parse_here(struct parsing *parsing)
 {
     struct phrase_cursor *cursor = &parsing->cursor;
     cursor->at = phrase_next_beginning(cursor->text, cursor->length, cursor->at);
-    if (phrase_at_end(cursor)) {
+    if (phrase_is_at_end(cursor)) {
         return true;
     }
     if ((phrase_peek(cursor) == 'O' || phrase_peek(cursor) == 'F') &&
         parse_gpu_request(cursor, &parsing->request)) {
         return true;
     }
-    const struct beginning *beginning = beginning_here(cursor);
+    const struct beginning *beginning = find_beginning(cursor);
     const bool is_ours = beginning != NULL && is_next(parsing, beginning);
     struct hbm_report *report = is_ours ? parsing->report : &parsing->scratch;
     const enum hbm_report_form form = report->form;
@@ -505,7 +505,7 @@ bool hbm_report_next(const char *text, size_t length, size_t *offset, struct hbm
     struct parsing parsing = {.cursor = {.text = text, .length = length, .at = *offset},
                               .report = report};
     memset(report, 0, sizeof *report);
-    while (!phrase_at_end(&parsing.cursor) && parse_here(&parsing)) {
+    while (!phrase_is_at_end(&parsing.cursor) && parse_here(&parsing)) {
         continue;
     }
     *offset = parsing.cursor.at;

@@ -8,7 +8,7 @@ struct bounds {
     uint64_t low, high;
 };
 
-static struct bounds bounds_of(const struct hbm_report_size *size)
+static struct bounds get_bounds(const struct hbm_report_size *size)
 {
     return size->is_said ? (struct bounds){size->range.low, size->range.high}
                          : (struct bounds){0, CAPACITY_BYTES_MAX};
@@ -20,7 +20,8 @@ static bool is_within(uint64_t bytes, struct bounds bounds)
 }
 
 /* The multiple of the granule in the bounds that is nearest to wish; false: there is none. */
-static bool nearest(uint64_t wish, struct bounds bounds, uint64_t granule_bytes, uint64_t *bytes)
+static bool find_nearest(uint64_t wish, struct bounds bounds, uint64_t granule_bytes,
+                         uint64_t *bytes)
 {
     const uint64_t mask = granule_bytes - 1;
     const uint64_t low = (bounds.low + mask) & ~mask;
@@ -36,12 +37,12 @@ static bool nearest(uint64_t wish, struct bounds bounds, uint64_t granule_bytes,
 
 /* 0 where nothing is said; printed sizes are at most 2^63, and are held to CAPACITY_BYTES_MAX
  * before any sum. */
-static uint64_t nominal(const struct hbm_report *report, enum hbm_report_number number)
+static uint64_t get_nominal(const struct hbm_report *report, enum hbm_report_number number)
 {
     return report->numbers[number].range.nominal;
 }
 
-static bool prints_alike(const struct hbm_report_size *a, const struct hbm_report_size *b)
+static bool is_printed_alike(const struct hbm_report_size *a, const struct hbm_report_size *b)
 {
     return a->is_said && b->is_said && a->range.low == b->range.low &&
            a->range.high == b->range.high;
@@ -54,7 +55,7 @@ static bool prints_alike(const struct hbm_report_size *a, const struct hbm_repor
 static bool choose_used(const struct hbm_report *report, struct hbm_report_plan *plan)
 {
     const struct hbm_report_size *exceeded = &report->numbers[HBM_EXCEEDED];
-    struct bounds bounds = bounds_of(&report->numbers[HBM_USED]);
+    struct bounds bounds = get_bounds(&report->numbers[HBM_USED]);
     if (exceeded->is_said) {
         const uint64_t low = plan->capacity_bytes + exceeded->range.low;
         const uint64_t high = plan->capacity_bytes + exceeded->range.high;
@@ -64,7 +65,8 @@ static bool choose_used(const struct hbm_report *report, struct hbm_report_plan 
     if (bounds.low <= plan->capacity_bytes) {
         bounds.low = plan->capacity_bytes + 1;
     }
-    return nearest(nominal(report, HBM_USED), bounds, plan->granule_bytes, &plan->used_bytes);
+    return find_nearest(get_nominal(report, HBM_USED), bounds, plan->granule_bytes,
+                        &plan->used_bytes);
 }
 
 /* A chip that prints so, else what the text says, else the ends of what prints so. */
@@ -82,7 +84,7 @@ static bool choose_said_capacity(const struct hbm_report *report, struct hbm_rep
     }
     for (size_t i = 0; i < sizeof wishes / sizeof wishes[0]; i++) {
         plan->chip = NULL;
-        if (nearest(wishes[i], bounds, plan->granule_bytes, &plan->capacity_bytes) &&
+        if (find_nearest(wishes[i], bounds, plan->granule_bytes, &plan->capacity_bytes) &&
             plan->capacity_bytes > 0 && choose_used(report, plan)) {
             return true;
         }
@@ -91,11 +93,11 @@ static bool choose_said_capacity(const struct hbm_report *report, struct hbm_rep
 }
 
 /* "Used S of S hbm. Exceeded hbm capacity by S": whether the three can be true together. */
-static bool exceeded_agrees(const struct hbm_report *report)
+static bool is_exceeded_consistent(const struct hbm_report *report)
 {
     const struct hbm_report_size *exceeded = &report->numbers[HBM_EXCEEDED];
-    const struct bounds used = bounds_of(&report->numbers[HBM_USED]);
-    const struct bounds capacity = bounds_of(&report->numbers[HBM_CAPACITY]);
+    const struct bounds used = get_bounds(&report->numbers[HBM_USED]);
+    const struct bounds capacity = get_bounds(&report->numbers[HBM_CAPACITY]);
     return !exceeded->is_said ||
            (used.high >= capacity.low && used.high - capacity.low >= exceeded->range.low &&
             used.low <= capacity.high + exceeded->range.high);
@@ -104,9 +106,9 @@ static bool exceeded_agrees(const struct hbm_report *report)
 static const char *choose_capacity(const struct hbm_report *report, const struct setup *fixed,
                                    struct hbm_report_plan *plan, size_t *at)
 {
-    const struct bounds used = bounds_of(&report->numbers[HBM_USED]);
+    const struct bounds used = get_bounds(&report->numbers[HBM_USED]);
     *at = report->numbers[HBM_USED].at;
-    if (!exceeded_agrees(report)) {
+    if (!is_exceeded_consistent(report)) {
         *at = report->numbers[HBM_EXCEEDED].at;
         return "what is used less the capacity is not what exceeds it";
     }
@@ -115,7 +117,8 @@ static const char *choose_capacity(const struct hbm_report *report, const struct
         if (plan->capacity_bytes % plan->granule_bytes != 0) {
             return "the capacity is not a multiple of the granule";
         }
-        return nearest(nominal(report, HBM_USED), used, plan->granule_bytes, &plan->used_bytes)
+        return find_nearest(get_nominal(report, HBM_USED), used, plan->granule_bytes,
+                            &plan->used_bytes)
                    ? NULL
                    : "no multiple of the granule prints as what is used";
     }
@@ -131,7 +134,7 @@ static const char *choose_capacity(const struct hbm_report *report, const struct
 
 /* Whether "Used" has what is reserved in it: until 2020 it had, and the capacity was all of the
  * chip's memory. */
-static bool counts_reserved(const struct hbm_report *report, struct hbm_report_plan *plan)
+static bool is_reserved_counted(const struct hbm_report *report, struct hbm_report_plan *plan)
 {
     const struct hbm_report_size *total = &report->numbers[HBM_TOTAL];
     const struct hbm_report_size *used = &report->numbers[HBM_USED];
@@ -139,7 +142,7 @@ static bool counts_reserved(const struct hbm_report *report, struct hbm_report_p
     if (!total->is_said || !used->is_said || !reserved->is_said) {
         return false;
     }
-    if (prints_alike(total, used)) {
+    if (is_printed_alike(total, used)) {
         return true;
     }
     const struct bounds without = {used->range.low + reserved->range.low,
@@ -149,7 +152,7 @@ static bool counts_reserved(const struct hbm_report *report, struct hbm_report_p
 }
 
 /* What the program takes: of the section on the total, else of the section on the program. */
-static const struct hbm_report_size *program_of(const struct hbm_report *report)
+static const struct hbm_report_size *get_program(const struct hbm_report *report)
 {
     if (report->form == HBM_REPORT_CORES) {
         return &report->numbers[HBM_SPARSE_CORE];
@@ -158,14 +161,14 @@ static const struct hbm_report_size *program_of(const struct hbm_report *report)
     return program->is_said ? program : &report->numbers[HBM_REQUIREMENT];
 }
 
-static struct bounds argument_bounds(const struct hbm_report *report)
+static struct bounds get_argument_bounds(const struct hbm_report *report)
 {
     const struct hbm_report_size *arguments = &report->numbers[HBM_ARGUMENTS];
-    return arguments->is_said ? bounds_of(arguments) : (struct bounds){0, 0};
+    return arguments->is_said ? get_bounds(arguments) : (struct bounds){0, 0};
 }
 
 /* bytes - a - b, or 0. */
-static uint64_t less(uint64_t bytes, uint64_t a, uint64_t b)
+static uint64_t subtract_both(uint64_t bytes, uint64_t a, uint64_t b)
 {
     return bytes > a && bytes - a > b ? bytes - a - b : 0;
 }
@@ -176,22 +179,23 @@ static const char *choose_parts(const struct hbm_report *report, struct hbm_repo
                                 uint64_t *program_bytes)
 {
     const uint64_t granule_bytes = plan->granule_bytes;
-    const struct bounds program = bounds_of(program_of(report));
-    const struct bounds arguments = argument_bounds(report);
+    const struct bounds program = get_bounds(get_program(report));
+    const struct bounds arguments = get_argument_bounds(report);
     const struct bounds none = {0, 0};
-    const struct bounds reserved = counts_reserved(report, plan)
-                                       ? bounds_of(&report->numbers[HBM_RESERVED])
+    const struct bounds reserved = is_reserved_counted(report, plan)
+                                       ? get_bounds(&report->numbers[HBM_RESERVED])
                                        : none;
     const uint64_t used_bytes = plan->used_bytes;
-    if (!nearest(reserved.high == 0 ? 0 : nominal(report, HBM_RESERVED), reserved, granule_bytes,
-                 &plan->reserved_bytes) ||
-        !nearest(nominal(report, HBM_ARGUMENTS), arguments, granule_bytes, &plan->argument_bytes) ||
-        !nearest(less(used_bytes, plan->reserved_bytes, plan->argument_bytes), program,
-                 granule_bytes, program_bytes) ||
-        !nearest(less(used_bytes, plan->reserved_bytes, *program_bytes), arguments, granule_bytes,
-                 &plan->argument_bytes) ||
-        !nearest(less(used_bytes, plan->argument_bytes, *program_bytes), reserved, granule_bytes,
-                 &plan->reserved_bytes)) {
+    if (!find_nearest(reserved.high == 0 ? 0 : get_nominal(report, HBM_RESERVED), reserved,
+                      granule_bytes, &plan->reserved_bytes) ||
+        !find_nearest(get_nominal(report, HBM_ARGUMENTS), arguments, granule_bytes,
+                      &plan->argument_bytes) ||
+        !find_nearest(subtract_both(used_bytes, plan->reserved_bytes, plan->argument_bytes),
+                      program, granule_bytes, program_bytes) ||
+        !find_nearest(subtract_both(used_bytes, plan->reserved_bytes, *program_bytes), arguments,
+                      granule_bytes, &plan->argument_bytes) ||
+        !find_nearest(subtract_both(used_bytes, plan->argument_bytes, *program_bytes), reserved,
+                      granule_bytes, &plan->reserved_bytes)) {
         return "no multiples of the granule print as the parts of what is used";
     }
     const uint64_t sum_bytes = plan->reserved_bytes + plan->argument_bytes + *program_bytes;
@@ -233,10 +237,10 @@ static void choose_stack(const struct hbm_report *report, uint64_t program_bytes
 
 /* The whole report in one unit: where it does not say "Used", that is the program and the
  * arguments. */
-static void complete(struct hbm_report *report)
+static void complete_report(struct hbm_report *report)
 {
     struct hbm_report_size *used = &report->numbers[HBM_USED];
-    const struct hbm_report_size *program = program_of(report);
+    const struct hbm_report_size *program = get_program(report);
     if (report->form == HBM_REPORT_CORES) {
         report->numbers[HBM_ARGUMENTS] = *used; /* the TensorCore's */
     } else if (used->is_said) {
@@ -251,8 +255,8 @@ static void complete(struct hbm_report *report)
                   .nominal = program->range.nominal + arguments->range.nominal}};
 }
 
-static const char *choose(const struct hbm_report *report, const struct setup *fixed,
-                          struct hbm_report_plan *plan, size_t *at)
+static const char *choose_numbers(const struct hbm_report *report, const struct setup *fixed,
+                                  struct hbm_report_plan *plan, size_t *at)
 {
     uint64_t program_bytes = 0;
     const char *reason = choose_capacity(report, fixed, plan, at);
@@ -269,7 +273,7 @@ static const char *choose(const struct hbm_report *report, const struct setup *f
 }
 
 /* Whether each number is one that a device can have. */
-static bool sizes_are_possible(const struct hbm_report *report, size_t *at)
+static bool is_each_size_possible(const struct hbm_report *report, size_t *at)
 {
     for (int i = 0; i < HBM_NUMBER_COUNT; i++) {
         if (report->numbers[i].range.high > CAPACITY_BYTES_MAX) {
@@ -287,14 +291,14 @@ const char *hbm_report_choose(const struct hbm_report *said, const struct setup 
     const uint64_t last = fixed->granule_bytes != 0 ? fixed->granule_bytes : 1;
     const char *first_reason = NULL;
     struct hbm_report report = *said;
-    if (!sizes_are_possible(said, at)) {
+    if (!is_each_size_possible(said, at)) {
         return "a size above 1P";
     }
-    complete(&report);
+    complete_report(&report);
     for (uint64_t granule_bytes = first; granule_bytes >= last; granule_bytes /= 2) {
         size_t where = said->begin;
         *plan = (struct hbm_report_plan){.granule_bytes = granule_bytes};
-        const char *reason = choose(&report, fixed, plan, &where);
+        const char *reason = choose_numbers(&report, fixed, plan, &where);
         if (reason == NULL) {
             return NULL;
         }

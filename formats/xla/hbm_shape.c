@@ -16,7 +16,7 @@ static const struct {
     {"c64", 8}, {"c128", 16}, {"f8e4m3fn", 1}, {"f8e5m2", 1},
 };
 
-static uint64_t element_bytes(const char *name, size_t length)
+static uint64_t find_element_bytes(const char *name, size_t length)
 {
     for (size_t i = 0; i < sizeof elements / sizeof elements[0]; i++) {
         if (strlen(elements[i].name) == length && memcmp(elements[i].name, name, length) == 0) {
@@ -33,7 +33,7 @@ uint64_t hbm_shape_bytes(const char *text, size_t length)
     if (open == NULL) {
         return 0;
     }
-    uint64_t bytes = element_bytes(text, (size_t)(open - text));
+    uint64_t bytes = find_element_bytes(text, (size_t)(open - text));
     const char *at = open + 1;
     while (bytes != 0 && at < end && *at != ']') {
         const char *begin = at;

@@ -1,10 +1,11 @@
 /* The format: finds the messages of a log, takes the first complete one, and says how many there
  * were. */
 #include "formats/xla/private/tpu_message.h"
+#include "formats/common/phrase.h"
 
 #include <string.h>
 
-static unsigned tpu_message_recognise(const char *text, size_t length)
+static unsigned recognise_tpu_message(const char *text, size_t length)
 {
     struct tpu_message message;
     size_t offset = 0;
@@ -37,26 +38,13 @@ static void survey_log(const char *text, size_t length, struct survey *survey)
 
 enum { QUOTE_BYTES = 400 };
 
-/* The message on one line: each run of blanks and line breaks becomes one blank. */
-static void quote(const char *text, size_t length, char to[QUOTE_BYTES])
-{
-    size_t used = 0;
-    for (size_t i = 0; i < length && used < QUOTE_BYTES - 1; i++) {
-        const bool is_blank = strchr(" \t\r\n", text[i]) != NULL; /* a NUL, too */
-        if (!is_blank) {
-            to[used++] = text[i];
-        } else if (used > 0 && to[used - 1] != ' ') {
-            to[used++] = ' ';
-        }
-    }
-    to[used] = '\0';
-}
-
 static void note_message(const struct import_input *input, const struct survey *survey, size_t line,
                          struct import *import)
 {
     char quoted[QUOTE_BYTES];
-    quote(input->text + survey->first.begin, survey->first.end - survey->first.begin, quoted);
+    /* The message on one line. */
+    phrase_print(input->text + survey->first.begin, survey->first.end - survey->first.begin, quoted,
+                 sizeof quoted);
     import_note(import, "line %zu: %s", line, quoted);
     if (survey->complete_count > 1) {
         import_note(import, "%zu messages in the log; this is the first", survey->complete_count);
@@ -66,7 +54,7 @@ static void note_message(const struct import_input *input, const struct survey *
     }
 }
 
-static enum import_result tpu_message_import(const struct import_input *input,
+static enum import_result import_tpu_message(const struct import_input *input,
                                              struct import *import, struct import_error *error)
 {
     struct survey survey;
@@ -85,6 +73,6 @@ static enum import_result tpu_message_import(const struct import_input *input,
 const struct format format_tpu_message = {
     .name = "tpu_message",
     .summary = "an out-of-memory message of the XLA:TPU runtime in any log",
-    .recognise = tpu_message_recognise,
-    .import = tpu_message_import,
+    .recognise = recognise_tpu_message,
+    .import = import_tpu_message,
 };

@@ -8,6 +8,7 @@
  * stack ]   0 */
 #include "formats/common/capacity.h"
 #include "formats/xla/private/tpu_message.h"
+#include "harness/base/align.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 
@@ -43,14 +44,9 @@ struct plan {
     char refusal[REFUSAL_BYTES]; /* a reason with numbers in it */
 };
 
-static uint64_t round_up(uint64_t bytes, uint64_t granule_bytes)
-{
-    return (bytes + granule_bytes - 1) & ~(granule_bytes - 1);
-}
-
 /* Candidates of a range, in the order in which they are tried. */
 enum { CANDIDATE_COUNT = 3 };
-static uint64_t candidate(const struct size_range *range, int index)
+static uint64_t make_candidate(const struct size_range *range, int index)
 {
     return index == 0 ? range->nominal : index == 1 ? range->low : range->high;
 }
@@ -62,8 +58,8 @@ static bool choose_plain(struct plan *plan, const struct size_range *requested,
                          const struct size_range *free)
 {
     for (int i = 0; i < CANDIDATE_COUNT * CANDIDATE_COUNT; i++) {
-        plan->requested_bytes = candidate(requested, i % CANDIDATE_COUNT);
-        plan->free_bytes = candidate(free, i / CANDIDATE_COUNT);
+        plan->requested_bytes = make_candidate(requested, i % CANDIDATE_COUNT);
+        plan->free_bytes = make_candidate(free, i / CANDIDATE_COUNT);
         if (plan->requested_bytes > plan->free_bytes) {
             plan->bottom_bytes = plan->free_bytes;
             plan->piece_bytes = 0;
@@ -74,7 +70,7 @@ static bool choose_plain(struct plan *plan, const struct size_range *requested,
 }
 
 /* Pieces above the one at the bottom. */
-static uint64_t piece_count(const struct plan *plan)
+static uint64_t count_pieces(const struct plan *plan)
 {
     const uint64_t above_bytes = plan->free_bytes - plan->bottom_bytes;
     return above_bytes == 0 ? 0 : (above_bytes - 1) / plan->piece_bytes + 1;
@@ -89,13 +85,13 @@ static bool choose_pieces(struct plan *plan, const struct size_range *requested,
     struct plan try = *plan;
     bool is_found = false;
     for (int i = 0; i < count; i++) {
-        try.requested_bytes = candidate(requested, i % CANDIDATE_COUNT);
-        try.free_bytes = candidate(free, i / CANDIDATE_COUNT % CANDIDATE_COUNT);
-        try.piece_bytes = candidate(largest, i / CANDIDATE_COUNT / CANDIDATE_COUNT);
+        try.requested_bytes = make_candidate(requested, i % CANDIDATE_COUNT);
+        try.free_bytes = make_candidate(free, i / CANDIDATE_COUNT % CANDIDATE_COUNT);
+        try.piece_bytes = make_candidate(largest, i / CANDIDATE_COUNT / CANDIDATE_COUNT);
         try.bottom_bytes = try.piece_bytes;
         const bool is_possible = try.requested_bytes > try.piece_bytes &&
                                  try.requested_bytes <= try.free_bytes && try.piece_bytes > 0;
-        if (is_possible && (!is_found || piece_count(&try) < piece_count(plan))) {
+        if (is_possible && (!is_found || count_pieces(&try) < count_pieces(plan))) {
             *plan = try;
             is_found = true;
         }
@@ -120,7 +116,7 @@ static const char *choose_allocate(const struct tpu_message *message, struct pla
         return "the request is not above the largest contiguous region";
     }
     /* It must have been in pieces; the largest is put just below the request. */
-    const uint64_t rounded_bytes = round_up(requested->nominal, plan->granule_bytes);
+    const uint64_t rounded_bytes = align_up(requested->nominal, plan->granule_bytes);
     plan->is_piece_assumed = true;
     if (rounded_bytes > plan->granule_bytes) {
         const struct size_range below = printed_size_exact(rounded_bytes - plan->granule_bytes);
@@ -133,7 +129,7 @@ static const char *choose_allocate(const struct tpu_message *message, struct pla
 
 /* Whether these numbers can be built: the piece at the bottom is what could be reserved beyond what
  * is. */
-static bool reserve_is_possible(struct plan *plan, uint64_t reservable_bytes)
+static bool is_possible_reserve(struct plan *plan, uint64_t reservable_bytes)
 {
     if (reservable_bytes < plan->reserved_bytes ||
         reservable_bytes - plan->reserved_bytes > plan->free_bytes) {
@@ -148,7 +144,7 @@ static bool reserve_is_possible(struct plan *plan, uint64_t reservable_bytes)
     }
     /* The stack alone would fit: the image must have been in the way, and must have had a place
      * itself. */
-    const uint64_t rounded_bytes = round_up(plan->requested_bytes, plan->granule_bytes);
+    const uint64_t rounded_bytes = align_up(plan->requested_bytes, plan->granule_bytes);
     if (plan->piece_bytes != 0 || rounded_bytes < plan->reserved_bytes + plan->granule_bytes) {
         return false;
     }
@@ -171,14 +167,14 @@ static const char *choose_reserve(const struct tpu_message *message, struct plan
         const bool is_whole = pass % 2 == 0;
         const bool is_too_large = pass / 2 == 0;
         for (int i = 0; i < 3 * 3 * 3 * 3; i++) {
-            plan->requested_bytes = candidate(requested, i % 3);
-            plan->free_bytes = candidate(free, i / 3 % 3);
-            plan->reserved_bytes = candidate(&reserved, i / 9 % 3);
+            plan->requested_bytes = make_candidate(requested, i % 3);
+            plan->free_bytes = make_candidate(free, i / 3 % 3);
+            plan->reserved_bytes = make_candidate(&reserved, i / 9 % 3);
             const uint64_t reservable_bytes = is_whole ? plan->free_bytes + plan->reserved_bytes
-                                                       : candidate(&reservable, i / 27);
+                                                       : make_candidate(&reservable, i / 27);
             if (reservable_bytes >= reservable.low && reservable_bytes <= reservable.high &&
                 (plan->requested_bytes > reservable_bytes) == is_too_large &&
-                reserve_is_possible(plan, reservable_bytes)) {
+                is_possible_reserve(plan, reservable_bytes)) {
                 return NULL;
             }
         }
@@ -187,12 +183,12 @@ static const char *choose_reserve(const struct tpu_message *message, struct plan
 }
 
 /* Bytes that must be in use beside what is free and reserved. */
-static uint64_t in_use_bytes_min(const struct plan *plan)
+static uint64_t find_in_use_min(const struct plan *plan)
 {
     uint64_t granules = plan->reserved_bytes > 0 ? 1 : 0; /* the image of the busy program */
     granules += plan->is_loaded_first ? 1 : 0;
     if (plan->piece_bytes > 0) {
-        granules += piece_count(plan); /* separators */
+        granules += count_pieces(plan); /* separators */
     }
     return granules * plan->granule_bytes;
 }
@@ -200,9 +196,9 @@ static uint64_t in_use_bytes_min(const struct plan *plan)
 static const char *choose_capacity(const struct tpu_message *message, const struct setup *fixed,
                                    struct plan *plan)
 {
-    uint64_t need_bytes = plan->free_bytes + plan->reserved_bytes + in_use_bytes_min(plan);
+    uint64_t need_bytes = plan->free_bytes + plan->reserved_bytes + find_in_use_min(plan);
     if (plan->is_loaded_first && need_bytes < plan->requested_bytes + plan->granule_bytes) {
-        need_bytes = round_up(plan->requested_bytes + plan->granule_bytes, plan->granule_bytes);
+        need_bytes = align_up(plan->requested_bytes + plan->granule_bytes, plan->granule_bytes);
     }
     if (need_bytes > CAPACITY_BYTES_MAX - MEBIBYTE ||
         (message->has_capacity && message->capacity.nominal > CAPACITY_BYTES_MAX)) {
@@ -237,13 +233,13 @@ static const char *choose_capacity(const struct tpu_message *message, const stru
         }
     }
     if (plan->chip == NULL) {
-        plan->capacity_bytes = round_up(need_bytes, MEBIBYTE);
+        plan->capacity_bytes = align_up(need_bytes, MEBIBYTE);
     }
     return NULL;
 }
 
-static const char *choose(const struct tpu_message *message, const struct setup *fixed,
-                          struct plan *plan)
+static const char *choose_numbers(const struct tpu_message *message, const struct setup *fixed,
+                                  struct plan *plan)
 {
     struct size_range requested = message->requested;
     struct size_range free = message->free;
@@ -265,7 +261,7 @@ static const char *choose(const struct tpu_message *message, const struct setup 
         plan->reserved_bytes > CAPACITY_BYTES_MAX / 4) {
         return "more than 256T are free or reserved";
     }
-    if (plan->piece_bytes > 0 && piece_count(plan) > PIECE_COUNT_MAX) {
+    if (plan->piece_bytes > 0 && count_pieces(plan) > PIECE_COUNT_MAX) {
         return "the free bytes are in more than 100000 pieces";
     }
     return choose_capacity(message, fixed, plan);
@@ -280,7 +276,7 @@ static bool choose_granule(const struct tpu_message *message, const struct setup
     const uint64_t last = fixed->granule_bytes != 0 ? fixed->granule_bytes : 1;
     for (uint64_t granule_bytes = first; granule_bytes >= last; granule_bytes /= 2) {
         *plan = (struct plan){.granule_bytes = granule_bytes};
-        const char *refusal = choose(message, fixed, plan);
+        const char *refusal = choose_numbers(message, fixed, plan);
         if (refusal == NULL) {
             return true;
         }
@@ -293,18 +289,12 @@ static bool choose_granule(const struct tpu_message *message, const struct setup
 
 /* --- making ops --- */
 
-static uint32_t append(struct import *import, const struct op *op)
-{
-    op_list_append(&import->ops, op);
-    return (uint32_t)(import->ops.count - 1);
-}
-
 static uint32_t append_alloc(struct import *import, uint64_t size_bytes, uint8_t tag)
 {
     struct op op = op_make(OP_ALLOC);
     op.size_bytes = size_bytes;
     op.tag = tag;
-    return append(import, &op);
+    return import_append(import, &op);
 }
 
 static uint32_t append_load(struct import *import, uint64_t image_bytes, uint64_t stack_bytes,
@@ -314,7 +304,7 @@ static uint32_t append_load(struct import *import, uint64_t image_bytes, uint64_
     op.size_bytes = image_bytes;
     op.stack_bytes = stack_bytes;
     op.tag = tag;
-    return append(import, &op);
+    return import_append(import, &op);
 }
 
 static void append_execute(struct import *import, uint32_t program, uint64_t delay_ns)
@@ -322,7 +312,7 @@ static void append_execute(struct import *import, uint32_t program, uint64_t del
     struct op op = op_make(OP_EXECUTE);
     op.ref = program;
     op.delay_ns = delay_ns;
-    (void)append(import, &op);
+    (void)import_append(import, &op);
 }
 
 /* A program that executes for ever keeps its stack reserved. */
@@ -360,7 +350,7 @@ static void append_contents(struct import *import, const struct plan *plan)
         if (import->ops.ops[i].tag == TAG_PIECE) {
             struct op op = op_make(OP_FREE);
             op.ref = (uint32_t)i;
-            (void)append(import, &op);
+            (void)import_append(import, &op);
         }
     }
 }
@@ -389,7 +379,8 @@ static void append_ops(const struct tpu_message *message, const struct plan *pla
 }
 
 /* What a run is held against: the bytes that were chosen for what the message prints. */
-static void say(const struct tpu_message *message, const struct plan *plan, struct import *import)
+static void say_results(const struct tpu_message *message, const struct plan *plan,
+                        struct import *import)
 {
     const uint32_t request = (uint32_t)(import->ops.count - 1);
     import_say(import, request, SAID_FAILED, 0);
@@ -401,7 +392,7 @@ static void say(const struct tpu_message *message, const struct plan *plan, stru
 
 /* --- setup and notes --- */
 
-static bool tag_is_used(const struct import *import, uint8_t tag)
+static bool is_tag_used(const struct import *import, uint8_t tag)
 {
     for (size_t i = 0; i < import->ops.count; i++) {
         const struct op *op = &import->ops.ops[i];
@@ -422,7 +413,7 @@ static void name_tags(const struct tpu_message *message, struct import *import)
                  {TAG_PIECE, SETUP_FILLER_NAME},
                  {TAG_BUSY, "busy program"}};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (tag_is_used(import, names[i].tag)) {
+        if (is_tag_used(import, names[i].tag)) {
             setup_set_tag(&import->setup, names[i].tag, names[i].name);
         }
     }
@@ -521,7 +512,7 @@ enum import_result tpu_message_build(const struct tpu_message *message, const st
         return import_fail(error, IMPORT_INVALID, error->line, error->column, "%s", reason);
     }
     append_ops(message, &plan, import);
-    say(message, &plan, import);
+    say_results(message, &plan, import);
     fill_setup(message, fixed, &plan, import);
     name_tags(message, import);
     add_notes(message, fixed, &plan, import);

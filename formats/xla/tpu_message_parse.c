@@ -41,7 +41,7 @@ static bool is_cut_within(const struct phrase_cursor *cursor, const char *phrase
     struct phrase_cursor ahead = *cursor;
     phrase_skip_gap(&ahead);
     const size_t begin = ahead.at;
-    while (*phrase != '\0' && !phrase_at_end(&ahead)) {
+    while (*phrase != '\0' && !phrase_is_at_end(&ahead)) {
         if (*phrase == ' ') {
             phrase_skip_gap(&ahead);
             phrase++;
@@ -53,7 +53,7 @@ static bool is_cut_within(const struct phrase_cursor *cursor, const char *phrase
         ahead.at++;
         phrase++;
     }
-    return phrase_at_end(&ahead) && ahead.at > begin && *phrase != '\0';
+    return phrase_is_at_end(&ahead) && ahead.at > begin && *phrase != '\0';
 }
 
 static void parse_tail_coordinate(struct phrase_cursor *cursor, struct tpu_message *message)
@@ -76,7 +76,7 @@ static void parse_tail_coordinate(struct phrase_cursor *cursor, struct tpu_messa
         ahead.at++;
     }
     message->has_cut_coordinate = message->has_cut_coordinate &&
-                                  (phrase_at_end(&ahead) || phrase_peek(&ahead) == 'x');
+                                  (phrase_is_at_end(&ahead) || phrase_peek(&ahead) == 'x');
 }
 
 /* " Due to fragmentation, ... is S." */
@@ -140,7 +140,7 @@ static bool take_table_row(struct phrase_cursor *cursor, const char *label,
                            struct size_range *printed, uint64_t *count)
 {
     struct phrase_cursor ahead = *cursor;
-    for (; !phrase_at_end(&ahead); ahead.at++) {
+    for (; !phrase_is_at_end(&ahead); ahead.at++) {
         struct phrase_cursor row = ahead;
         if (phrase_word_is_here(&row, label, strcspn(label, " ")) && phrase_take(&row, label) &&
             phrase_take_character(&row, ':') && phrase_take_size(&row, printed) &&
@@ -154,7 +154,7 @@ static bool take_table_row(struct phrase_cursor *cursor, const char *label,
 }
 
 /* Where the table at the cursor is over at the latest: the next message may have one, too. */
-static size_t table_end(const struct phrase_cursor *cursor)
+static size_t find_table_end(const struct phrase_cursor *cursor)
 {
     static const char next[] = "Attempting";
     const size_t left = cursor->length - cursor->at;
@@ -175,7 +175,7 @@ static void parse_table(struct phrase_cursor *cursor, struct tpu_message *messag
     }
     message->has_capacity = true;
     *cursor = table;
-    table.length = table_end(&table);
+    table.length = find_table_end(&table);
     struct size_range printed;
     uint64_t count = 0;
     if (take_table_row(&table, "Currently allocated", &printed, &count) &&
@@ -237,11 +237,11 @@ static void parse_program_name(struct phrase_cursor *cursor, struct tpu_message 
     phrase_skip_gap(&ahead);
     if (phrase_take_character(&ahead, '\'')) {
         const size_t begin = ahead.at;
-        while (!phrase_at_end(&ahead) && phrase_peek(&ahead) != '\'' &&
+        while (!phrase_is_at_end(&ahead) && phrase_peek(&ahead) != '\'' &&
                phrase_peek(&ahead) != '\n') {
             ahead.at++;
         }
-        if (phrase_peek(&ahead) == '\'' && !phrase_at_end(&ahead)) {
+        if (phrase_peek(&ahead) == '\'' && !phrase_is_at_end(&ahead)) {
             const size_t length = ahead.at - begin;
             const size_t kept = length < sizeof message->name ? length : sizeof message->name - 1;
             memcpy(message->name, ahead.text + begin, kept);
