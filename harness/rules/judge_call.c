@@ -13,7 +13,7 @@
 
 /* What ends with the op is ended first: nobody may be asked about it any more, and others may have
  * taken its place. */
-static bool ends_a_block(const struct call *call)
+static bool is_end_of_block(const struct call *call)
 {
     const uint8_t kind = call->op.kind;
     return call->result == TARGET_OK &&
@@ -28,7 +28,7 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
         return false;
     }
     const bool failed = call->result != TARGET_OK;
-    const bool ends = ends_a_block(call);
+    const bool ends = is_end_of_block(call);
     if (ends && !judge_take_success(judge, host, call)) {
         return false;
     }
@@ -47,7 +47,7 @@ static bool judge_answer(struct judge *judge, struct host *host, const struct ca
                       &(const struct evidence){.judge = judge, .host = host, .call = call});
 }
 
-static bool had_fault(const struct host *host)
+static bool has_fault(const struct host *host)
 {
     return device_faults_fired(host->device) != 0 || device_faults_struck(host->device) != 0;
 }
@@ -63,7 +63,7 @@ void judge_call(struct judge *judge, struct host *host, const struct call *call)
     judge->spent = (struct regret_spent){0};
     judge->regret = (struct regret){0};
     judge->is_spending = judge->has_second_opinion = false;
-    judge->hosts_differ = judge->hosts_differ || had_fault(host);
+    judge->hosts_differ = judge->hosts_differ || has_fault(host);
     if (!judge_answer(judge, host, call)) {
         return;
     }

@@ -51,7 +51,7 @@ bool judge_lost(struct judge *judge, const struct host *host, uint32_t slot)
 /* --- every block --- */
 
 /* The moved ones and those they may have been written over. */
-static bool all_have_contents(struct judge *judge, const struct host *host)
+static bool judge_each_block(struct judge *judge, const struct host *host)
 {
     struct span_cursor cursor;
     struct span span;
@@ -80,7 +80,7 @@ bool judge_contents(struct judge *judge, const struct host *host)
     struct span_cursor cursor;
     struct span span;
     const struct span_map *map = model_map(host->model);
-    if (!all_have_contents(judge, host)) {
+    if (!judge_each_block(judge, host)) {
         return false;
     }
     device_settle(host->device);

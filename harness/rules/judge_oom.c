@@ -12,7 +12,7 @@ enum { SECOND_OPINION_PERIOD = 8 };
 
 /* Asks a judge that shares nothing with the oracle, if it is its turn.  True: it comes to another
  * verdict, and *verdict says so. */
-static bool second_judge_disagrees(struct judge *judge)
+static bool is_disputed(struct judge *judge)
 {
     struct verdict *verdict = judge->verdict;
     const bool is_asked = judge->oom_count++ % SECOND_OPINION_PERIOD == 0 ||
@@ -56,7 +56,7 @@ bool judge_no_memory(struct judge *judge, struct host *host, const struct call *
         return judge_text(judge, host, call);
     }
     oracle_judge(judge->oracle, &judge->oom, judge->nodes_max, verdict);
-    if (second_judge_disagrees(judge)) {
+    if (is_disputed(judge)) {
         return false;
     }
     if (verdict->kind == VERDICT_PREMATURE) {

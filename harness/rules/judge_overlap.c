@@ -18,7 +18,7 @@
 
 /* Something changed: whoever can take effect does, and every out-of-memory under way is held
  * against what is now. */
-static bool look_again(struct pass *pass)
+static bool update_calls(struct pass *pass)
 {
     if (!overlap_effects_take(pass)) {
         return false;
@@ -38,7 +38,7 @@ static bool complete_until(struct pass *pass, uint64_t completed_count)
             model_complete(judge->hosts[i].model, event);
             judge_clear_gone(&judge->hosts[i]);
         }
-        if (!look_again(pass)) {
+        if (!update_calls(pass)) {
             return false;
         }
     }
@@ -58,7 +58,7 @@ static bool may_evict(const struct pass *pass, const struct host *host)
     return false;
 }
 
-static bool evict(struct pass *pass, struct host *host, const struct device_call *unload)
+static bool take_eviction(struct pass *pass, struct host *host, const struct device_call *unload)
 {
     if (!judge_eviction(pass->judge, host, unload, may_evict(pass, host))) {
         return false;
@@ -73,7 +73,7 @@ static bool take_copy(struct pass *pass, struct host *host, const struct device_
     if (made->kind != DEVICE_CALL_STAGE_OUT) {
         overlap_effects_give_way(pass, host, made);
     }
-    return overlap_moves_take(&pass->moves, pass->judge, host, made) && look_again(pass);
+    return overlap_moves_take(&pass->moves, pass->judge, host, made) && update_calls(pass);
 }
 
 static bool take_device_call(struct pass *pass, struct host *host, const struct device_call *made)
@@ -89,7 +89,7 @@ static bool take_device_call(struct pass *pass, struct host *host, const struct 
     }
     switch (made->kind) {
     case DEVICE_CALL_UNLOAD:
-        return evict(pass, host, made) && look_again(pass);
+        return take_eviction(pass, host, made) && update_calls(pass);
     case DEVICE_CALL_COPY:
     case DEVICE_CALL_STAGE_OUT:
     case DEVICE_CALL_STAGE_IN:
@@ -117,7 +117,7 @@ static bool take_log(struct pass *pass, const struct overlap_mark *mark)
 /* --- returns --- */
 
 /* Which other call was under way: of several the one that began last. */
-static const struct overlap_call *other_call(const struct pass *pass, uint32_t number)
+static const struct overlap_call *find_other_call(const struct pass *pass, uint32_t number)
 {
     const struct overlap_call *other = NULL;
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
@@ -131,7 +131,7 @@ static const struct overlap_call *other_call(const struct pass *pass, uint32_t n
 static void name_other(struct pass *pass, uint32_t number)
 {
     char *reason = pass->judge->verdict->reason;
-    const struct overlap_call *other = other_call(pass, number);
+    const struct overlap_call *other = find_other_call(pass, number);
     const size_t used = strlen(reason);
     const size_t room = sizeof pass->judge->verdict->reason;
     if (other != NULL && used + 1 < room) {
@@ -221,7 +221,7 @@ static bool look_at_hosts(struct pass *pass)
 
 static bool take_return(struct pass *pass, uint32_t number, bool is_last)
 {
-    return finish_call(pass, number) && look_again(pass) && (!is_last || look_at_hosts(pass));
+    return finish_call(pass, number) && update_calls(pass) && (!is_last || look_at_hosts(pass));
 }
 
 static bool take_mark(struct pass *pass, const struct overlap_mark *mark, bool is_last)
@@ -234,10 +234,10 @@ static bool take_mark(struct pass *pass, const struct overlap_mark *mark, bool i
         return take_return(pass, mark->call, is_last);
     }
     pass->pending[mark->call].is_under_way = true;
-    return look_again(pass);
+    return update_calls(pass);
 }
 
-static bool tell(const struct pass *pass, const struct overlap_teller *teller)
+static bool tell_verdict(const struct pass *pass, const struct overlap_teller *teller)
 {
     const struct overlap_call *over = call_at(pass, pass->current);
     pass->judge->verdict->op = over->call.number;
@@ -250,7 +250,7 @@ static bool run_pass(struct pass *pass, const struct overlap_teller *teller)
     for (size_t i = 0; i < overlap->mark_count; i++) {
         const struct overlap_mark *mark = &overlap->marks[i];
         const bool is_good = take_mark(pass, mark, i + 1 == overlap->mark_count);
-        const bool goes_on = (is_good && !mark->is_return) || tell(pass, teller);
+        const bool goes_on = (is_good && !mark->is_return) || tell_verdict(pass, teller);
         if (!is_good || !goes_on) {
             return false;
         }

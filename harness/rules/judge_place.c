@@ -8,7 +8,7 @@ bool judge_ended_handle(const struct call *call, uint32_t slot)
 }
 
 /* By which the target can be asked where the block is; 0 = by none. */
-static uint64_t handle_now(const struct host *host, const struct call *call, uint32_t slot)
+static uint64_t find_handle(const struct host *host, const struct call *call, uint32_t slot)
 {
     const struct block *block = model_block(host->model, slot);
     if (!block->is_known || host->target->locate == NULL || judge_ended_handle(call, slot)) {
@@ -20,8 +20,8 @@ static uint64_t handle_now(const struct host *host, const struct call *call, uin
 }
 
 /* For a block of which the target cannot be asked: it goes where its bytes go. */
-static enum place follow(const struct judge *judge, const struct host *host,
-                         const struct call *call, uint32_t slot, uint64_t *address)
+static enum place follow_bytes(const struct judge *judge, const struct host *host,
+                               const struct call *call, uint32_t slot, uint64_t *address)
 {
     const struct block *block = model_block(host->model, slot);
     bool is_absent = block->is_absent;
@@ -58,7 +58,7 @@ enum place judge_find_place(const struct judge *judge, const struct host *host,
                             const struct call *call, uint32_t slot, uint64_t *address)
 {
     const struct block *block = model_block(host->model, slot);
-    const uint64_t handle = handle_now(host, call, slot);
+    const uint64_t handle = find_handle(host, call, slot);
     struct target_block at = {0};
     if (handle != 0 && host->target->locate(host->instance, handle, &at) == TARGET_OK) {
         *address = at.address;
@@ -69,7 +69,7 @@ enum place judge_find_place(const struct judge *judge, const struct host *host,
                                                                              : PLACE_NONE;
     }
     if (block->is_absent || judge_ended_handle(call, slot)) {
-        return follow(judge, host, call, slot, address);
+        return follow_bytes(judge, host, call, slot, address);
     }
     *address = block->address;
     return PLACE_DEVICE;

@@ -12,14 +12,14 @@ struct reader {
     size_t reason_bytes;
 };
 
-static bool wrong(struct reader *reader, const char *what, const char *want)
+static bool report_missing(struct reader *reader, const char *what, const char *want)
 {
     snprintf(reader->reason, reader->reason_bytes, "the error text lacks %s '%s' at '%.60s'", what,
              want, reader->at);
     return false;
 }
 
-static bool take_if(struct reader *reader, const char *text)
+static bool skip_if(struct reader *reader, const char *text)
 {
     const char *at = reader->at;
     while (*text != '\0' && *at == *text) {
@@ -33,20 +33,20 @@ static bool take_if(struct reader *reader, const char *text)
     return true;
 }
 
-static bool take(struct reader *reader, const char *text)
+static bool skip_words(struct reader *reader, const char *text)
 {
-    return take_if(reader, text) || wrong(reader, "the words", text);
+    return skip_if(reader, text) || report_missing(reader, "the words", text);
 }
 
-static bool take_size(struct reader *reader, const char *name, uint64_t size_bytes)
+static bool skip_size(struct reader *reader, const char *name, uint64_t size_bytes)
 {
     char text[SIZE_TEXT_BYTES];
     size_print_field(size_bytes, text);
-    return take_if(reader, text) || wrong(reader, name, text);
+    return skip_if(reader, text) || report_missing(reader, name, text);
 }
 
 /* A printed size as bytes, in 1/100 of its unit: enough to hold it against bounds. */
-static bool take_size_between(struct reader *reader, uint64_t low_bytes, uint64_t high_bytes)
+static bool skip_size_between(struct reader *reader, uint64_t low_bytes, uint64_t high_bytes)
 {
     const char *units = "BKMGTPE";
     /* strtod alone would take signs, spaces, exponents, "nan". */
@@ -58,7 +58,7 @@ static bool take_size_between(struct reader *reader, uint64_t low_bytes, uint64_
     const char *end = reader->at + length;
     const char *unit = *end != '\0' ? strchr(units, *end) : NULL;
     if (digits == 0 || unit == NULL) {
-        return wrong(reader, "a size of", "reservable");
+        return report_missing(reader, "a size of", "reservable");
     }
     const double value = strtod(reader->at, NULL);
     double scale = 1;
@@ -68,7 +68,7 @@ static bool take_size_between(struct reader *reader, uint64_t low_bytes, uint64_
     const double rounding = scale * (*end == 'K' ? 0.06 : 0.006) + 1024;
     if (value * scale < (double)low_bytes - rounding ||
         value * scale > (double)high_bytes + rounding) {
-        return wrong(reader, "the right size of", "reservable");
+        return report_missing(reader, "the right size of", "reservable");
     }
     reader->at = end + 1;
     return true;
@@ -76,39 +76,41 @@ static bool take_size_between(struct reader *reader, uint64_t low_bytes, uint64_
 
 static bool read_allocate(struct reader *reader, const struct message_expected *expected)
 {
-    if (!take_size(reader, "the requested size", expected->requested_bytes) ||
-        !take(reader, ". That was not possible. There are ") ||
-        !take_size(reader, "the free size", expected->free_bytes) || !take(reader, " free.")) {
+    if (!skip_size(reader, "the requested size", expected->requested_bytes) ||
+        !skip_words(reader, ". That was not possible. There are ") ||
+        !skip_size(reader, "the free size", expected->free_bytes) ||
+        !skip_words(reader, " free.")) {
         return false;
     }
-    const bool says = take_if(
+    const bool says = skip_if(
         reader, " Due to fragmentation, the largest contiguous region of free memory is ");
     if (!says) {
         return !expected->says_fragmentation ||
-               wrong(reader, "the sentence that begins with", "Due to fragmentation");
+               report_missing(reader, "the sentence that begins with", "Due to fragmentation");
     }
-    return take_size(reader, "the largest region", expected->largest_hole_bytes) &&
-           take(reader, ".");
+    return skip_size(reader, "the largest region", expected->largest_hole_bytes) &&
+           skip_words(reader, ".");
 }
 
 static bool read_reserve(struct reader *reader, const struct message_expected *expected)
 {
-    if (!take_size(reader, "the requested size", expected->stack_bytes) ||
-        !take(reader, " at the bottom of memory. That was not possible. There are ") ||
-        !take_size(reader, "the free size", expected->free_bytes) || !take(reader, " free, ") ||
-        !take_size(reader, "the reserved size", expected->reserved_bytes) ||
-        !take(reader, " reserved, and ")) {
+    if (!skip_size(reader, "the requested size", expected->stack_bytes) ||
+        !skip_words(reader, " at the bottom of memory. That was not possible. There are ") ||
+        !skip_size(reader, "the free size", expected->free_bytes) ||
+        !skip_words(reader, " free, ") ||
+        !skip_size(reader, "the reserved size", expected->reserved_bytes) ||
+        !skip_words(reader, " reserved, and ")) {
         return false;
     }
     const bool is_exact = expected->reservable_low_bytes == expected->reservable_high_bytes;
-    const bool is_right = is_exact ? take_size(reader, "the reservable size",
+    const bool is_right = is_exact ? skip_size(reader, "the reservable size",
                                                expected->reservable_low_bytes)
-                                   : take_size_between(reader, expected->reservable_low_bytes,
+                                   : skip_size_between(reader, expected->reservable_low_bytes,
                                                        expected->reservable_high_bytes);
-    return is_right && take(reader, " reservable.");
+    return is_right && skip_words(reader, " reservable.");
 }
 
-static bool take_number(struct reader *reader)
+static bool skip_number(struct reader *reader)
 {
     const size_t digits = strspn(reader->at, "0123456789");
     reader->at += digits;
@@ -118,44 +120,46 @@ static bool take_number(struct reader *reader)
 /* "; (0x0x1_HBM0)" or nothing. */
 static bool read_end(struct reader *reader)
 {
-    if (take_if(reader, "; (") &&
-        !(take_number(reader) && take_if(reader, "x") && take_number(reader) &&
-          take_if(reader, "x") && take_number(reader) && take_if(reader, "_HBM") &&
-          take_number(reader) && take_if(reader, ")"))) {
-        return wrong(reader, "a coordinate like", "(0x0x0_HBM0)");
+    if (skip_if(reader, "; (") &&
+        !(skip_number(reader) && skip_if(reader, "x") && skip_number(reader) &&
+          skip_if(reader, "x") && skip_number(reader) && skip_if(reader, "_HBM") &&
+          skip_number(reader) && skip_if(reader, ")"))) {
+        return report_missing(reader, "a coordinate like", "(0x0x0_HBM0)");
     }
-    return *reader->at == '\0' || wrong(reader, "its end after", "free. or the coordinate");
+    return *reader->at == '\0' ||
+           report_missing(reader, "its end after", "free. or the coordinate");
 }
 
 bool message_is_right(const char *text, const struct message_expected *expected, char *reason,
                       size_t reason_bytes)
 {
     struct reader reader = {text, reason, reason_bytes};
-    if (!take(&reader, "RESOURCE_EXHAUSTED: ")) {
+    if (!skip_words(&reader, "RESOURCE_EXHAUSTED: ")) {
         return false;
     }
-    take_if(&reader, expected->is_program ? "E0101: RuntimeProgramAllocationFailure:\n"
+    skip_if(&reader, expected->is_program ? "E0101: RuntimeProgramAllocationFailure:\n"
                                           : "E0100: RuntimeBufferAllocationFailure:\n");
     if (!expected->is_program) {
-        take_if(&reader, "Error allocating device buffer: ");
-        return take(&reader, "Attempting to allocate ") && read_allocate(&reader, expected) &&
+        skip_if(&reader, "Error allocating device buffer: ");
+        return skip_words(&reader, "Attempting to allocate ") && read_allocate(&reader, expected) &&
                read_end(&reader);
     }
-    if (!take(&reader, "Error loading program")) {
+    if (!skip_words(&reader, "Error loading program")) {
         return false;
     }
-    const char *attempt = take_if(&reader, " '") ? "': Attempting to " : ": Attempting to ";
+    const char *attempt = skip_if(&reader, " '") ? "': Attempting to " : ": Attempting to ";
     const char *after_name = strstr(reader.at, attempt);
     if (after_name == NULL || (attempt[0] == ':' && after_name != reader.at)) {
-        return wrong(&reader, "the words", attempt);
+        return report_missing(&reader, "the words", attempt);
     }
     reader.at = after_name + strlen(attempt);
-    if (take_if(&reader, "allocate ")) {
+    if (skip_if(&reader, "allocate ")) {
         return (expected->requested_bytes > 0 ||
-                wrong(&reader, "a block to allocate, only", "reserve")) &&
+                report_missing(&reader, "a block to allocate, only", "reserve")) &&
                read_allocate(&reader, expected) && read_end(&reader);
     }
-    return take(&reader, "reserve ") &&
-           (expected->stack_bytes > 0 || wrong(&reader, "a stack to reserve, only", "allocate")) &&
+    return skip_words(&reader, "reserve ") &&
+           (expected->stack_bytes > 0 ||
+            report_missing(&reader, "a stack to reserve, only", "allocate")) &&
            read_reserve(&reader, expected) && read_end(&reader);
 }

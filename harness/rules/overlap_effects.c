@@ -8,14 +8,14 @@ static bool is_granted(const struct call *call)
     return call->result == TARGET_OK && !call->skipped;
 }
 
-static bool takes_memory(const struct call *call)
+static bool is_taking_memory(const struct call *call)
 {
     const uint8_t kind = call->op.kind;
     return is_granted(call) &&
            (kind == OP_ALLOC || kind == OP_OUTPUT || kind == OP_LOAD || kind == OP_EXECUTE);
 }
 
-static bool gives_back(const struct call *call)
+static bool is_giving_back(const struct call *call)
 {
     const uint8_t kind = call->op.kind;
     return is_granted(call) &&
@@ -23,7 +23,7 @@ static bool gives_back(const struct call *call)
 }
 
 /* Only an execution of a program that was evicted needs a range. */
-static bool needs_range(const struct host *host, const struct call *call)
+static bool has_new_range(const struct host *host, const struct call *call)
 {
     const uint32_t slot = slot_named(host, call);
     return call->op.kind != OP_EXECUTE ||
@@ -50,7 +50,7 @@ static bool take_success(struct pass *pass, const struct overlap_call *over)
     const struct call *call = &over->call;
     struct host *host = over->host;
     model_begin_op(host->model, call->number);
-    const bool needs = takes_memory(call) && needs_range(host, call);
+    const bool needs = is_taking_memory(call) && has_new_range(host, call);
     if (!judge_take_success(pass->judge, host, call)) {
         return false;
     }
@@ -91,11 +91,11 @@ static bool take_effect(struct pass *pass, uint32_t number)
 /* --- giving back --- */
 
 /* Calls under way that give back what the op made do so now. */
-static void give_back(struct pass *pass, const struct host *host, uint32_t op)
+static void give_back_block(struct pass *pass, const struct host *host, uint32_t op)
 {
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
         const struct overlap_call *over = call_at(pass, i);
-        if (is_open(pass, i) && over->host == host && gives_back(&over->call) &&
+        if (is_open(pass, i) && over->host == host && is_giving_back(&over->call) &&
             over->call.op.ref == op) {
             (void)take_effect(pass, i);
         }
@@ -116,8 +116,8 @@ static bool is_source(const struct pass *pass, const struct host *host,
 /* Calls under way that give back what lies in the range do so now: the others' answers say that
  * they did.  But not what is itself copied there (copy; NULL: nothing is), or may have gone from
  * there to host memory. */
-static void give_back_in(struct pass *pass, const struct host *host, const struct span *range,
-                         const struct device_call *copy)
+static void give_back_range(struct pass *pass, const struct host *host, const struct span *range,
+                            const struct device_call *copy)
 {
     const uint64_t end = range->end;
     struct span span;
@@ -126,7 +126,7 @@ static void give_back_in(struct pass *pass, const struct host *host, const struc
         if (copy == NULL ||
             !(is_source(pass, host, copy, &span) ||
               overlap_stages_hold(&pass->moves.stages, host, (uint32_t)span.owner))) {
-            give_back(pass, host, model_block(host->model, (uint32_t)span.owner)->op);
+            give_back_block(pass, host, model_block(host->model, (uint32_t)span.owner)->op);
         }
     }
 }
@@ -134,24 +134,24 @@ static void give_back_in(struct pass *pass, const struct host *host, const struc
 void overlap_effects_give_way(struct pass *pass, const struct host *host,
                               const struct device_call *made)
 {
-    give_back_in(pass, host, &(struct span){.start = made->to, .end = made->to + made->bytes},
-                 made);
+    give_back_range(pass, host, &(struct span){.start = made->to, .end = made->to + made->bytes},
+                    made);
 }
 
 /* --- as soon as nothing speaks against it --- */
 
-static bool meets(const struct target_block *block, uint64_t start, uint64_t end)
+static bool is_on_range(const struct target_block *block, uint64_t start, uint64_t end)
 {
     return block->address < end && start < block->address + block->size_bytes;
 }
 
 /* Whether the other call, which takes memory, got part of the block, or the stack there. */
-static bool shares_range(const struct pass *pass, const struct target_block *block,
-                         const struct overlap_call *other)
+static bool has_same_range(const struct pass *pass, const struct target_block *block,
+                           const struct overlap_call *other)
 {
     const struct target_block *theirs = &other->call.block;
-    return meets(block, theirs->address, theirs->address + theirs->size_bytes) ||
-           meets(block, 0, stack_of(pass, other));
+    return is_on_range(block, theirs->address, theirs->address + theirs->size_bytes) ||
+           is_on_range(block, 0, stack_of(pass, other));
 }
 
 /* Whether another call that has not had its effect yet, but returns before this one, got the same
@@ -162,26 +162,26 @@ static bool is_rivalled(const struct pass *pass, uint32_t number)
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
         const struct overlap_call *other = call_at(pass, i);
         if (i != number && !pass->pending[i].is_done && other->host == over->host &&
-            takes_memory(&other->call) &&
+            is_taking_memory(&other->call) &&
             pass->pending[i].return_index <= pass->pending[number].return_index &&
-            shares_range(pass, &over->call.block, other)) {
+            has_same_range(pass, &over->call.block, other)) {
             return true;
         }
     }
     return false;
 }
 
-static bool leaves(const struct target_block *block, const struct device_call *made)
+static bool is_leaving(const struct target_block *block, const struct device_call *made)
 {
     return (made->kind == DEVICE_CALL_COPY || made->kind == DEVICE_CALL_STAGE_OUT) &&
            block->address >= made->from &&
            block->address + block->size_bytes <= made->from + made->bytes;
 }
 
-static bool overwrites(const struct target_block *block, const struct device_call *made)
+static bool is_overwriting(const struct target_block *block, const struct device_call *made)
 {
     return (made->kind == DEVICE_CALL_COPY || made->kind == DEVICE_CALL_STAGE_IN) &&
-           meets(block, made->to, made->to + made->bytes);
+           is_on_range(block, made->to, made->to + made->bytes);
 }
 
 /* Whether something is copied to its range before it returns, and it is not the block itself that
@@ -199,8 +199,8 @@ static bool is_overwritten(const struct pass *pass, uint32_t number)
         if (calls[i].result != DEVICE_OK) {
             continue;
         }
-        has_left = has_left || leaves(block, &calls[i]);
-        if (overwrites(block, &calls[i])) {
+        has_left = has_left || is_leaving(block, &calls[i]);
+        if (is_overwriting(block, &calls[i])) {
             return !has_left ||
                    !overlap_moves_ends_elsewhere(over->host, over->call.number, block->address);
         }
@@ -213,9 +213,9 @@ static bool is_overwritten(const struct pass *pass, uint32_t number)
 static bool may_take_now(const struct pass *pass, uint32_t number)
 {
     const struct overlap_call *over = call_at(pass, number);
-    return is_open(pass, number) && takes_memory(&over->call) && over->call.op.kind != OP_EXECUTE &&
-           is_range_free(over->host, &over->call.block) && !is_rivalled(pass, number) &&
-           !is_overwritten(pass, number);
+    return is_open(pass, number) && is_taking_memory(&over->call) &&
+           over->call.op.kind != OP_EXECUTE && is_range_free(over->host, &over->call.block) &&
+           !is_rivalled(pass, number) && !is_overwritten(pass, number);
 }
 
 bool overlap_effects_take(struct pass *pass)
@@ -236,11 +236,11 @@ static void make_room(struct pass *pass, const struct overlap_call *over)
 {
     struct host *host = over->host;
     const struct target_block *block = &over->call.block;
-    if (!needs_range(host, &over->call) || is_range_free(host, block)) {
+    if (!has_new_range(host, &over->call) || is_range_free(host, block)) {
         return;
     }
     const struct span range = {.start = block->address, .end = block->address + block->size_bytes};
-    give_back_in(pass, host, &range, NULL);
+    give_back_range(pass, host, &range, NULL);
     overlap_stages_strand_in(&pass->moves.stages, host, range.start, range.end);
 }
 
@@ -250,7 +250,7 @@ static void make_room_for_stack(struct pass *pass, const struct overlap_call *ov
     const uint64_t stack = slot == SLOT_NONE ? 0
                                              : model_block(over->host->model, slot)->stack_bytes;
     if (stack > 0) {
-        give_back_in(pass, over->host, &(struct span){.start = 0, .end = stack}, NULL);
+        give_back_range(pass, over->host, &(struct span){.start = 0, .end = stack}, NULL);
     }
 }
 
@@ -260,10 +260,10 @@ bool overlap_effects_finish(struct pass *pass, uint32_t number)
     if (pass->pending[number].is_done) {
         return true;
     }
-    if (takes_memory(&over->call)) {
+    if (is_taking_memory(&over->call)) {
         make_room(pass, over);
     }
-    if (takes_memory(&over->call) && over->call.op.kind == OP_EXECUTE) {
+    if (is_taking_memory(&over->call) && over->call.op.kind == OP_EXECUTE) {
         make_room_for_stack(pass, over);
     }
     return take_effect(pass, number);

@@ -85,8 +85,8 @@ static bool follow_call(struct whereabouts *at, const struct device_call *call,
 }
 
 /* Whether calls from `made` on can bring the block from address to where it is in the end. */
-static bool leads_to(const struct host *host, const struct device_call *made, uint32_t slot,
-                     uint64_t address, uint64_t final)
+static bool has_path_to(const struct host *host, const struct device_call *made, uint32_t slot,
+                        uint64_t address, uint64_t final)
 {
     size_t count = 0;
     const struct device_call *calls = device_calls(host->device, &count);
@@ -149,7 +149,7 @@ struct taking {
 };
 
 /* What was in host memory alone when it was held had no place to keep. */
-static bool had_no_place(const struct taking *taking)
+static bool has_no_place(const struct taking *taking)
 {
     const struct device_call *made = taking->made;
     const struct staged *staged = made->kind == DEVICE_CALL_STAGE_IN
@@ -173,12 +173,12 @@ static bool is_move(const struct taking *taking, uint32_t slot, uint64_t *to)
     *to = at.address;
     if (!find_final(taking->host, block->op, &final)) {
         return block->state == BLOCK_LIVE ||
-               had_no_place(taking); /* what was freed since went where its bytes went */
+               has_no_place(taking); /* what was freed since went where its bytes went */
     }
-    return leads_to(taking->host, made + 1, slot, *to, final);
+    return has_path_to(taking->host, made + 1, slot, *to, final);
 }
 
-static bool move(const struct taking *taking, uint32_t slot, uint64_t to)
+static bool move_block(const struct taking *taking, uint32_t slot, uint64_t to)
 {
     struct host *host = taking->host;
     const struct block *block = model_block(host->model, slot);
@@ -188,7 +188,7 @@ static bool move(const struct taking *taking, uint32_t slot, uint64_t to)
                                       .sight = SIGHT_MOVE,
                                       .slot = slot,
                                       .address = to,
-                                      .may_be_absent = had_no_place(taking)};
+                                      .may_be_absent = has_no_place(taking)};
     uint32_t other = SLOT_NONE;
     if (!rule_judge(RULE_HELD_MOVED, &evidence)) {
         return false;
@@ -210,7 +210,8 @@ static bool take_stage_in(const struct taking *taking)
     if (staged == NULL || model_block(taking->host->model, staged->slot)->state == BLOCK_GONE) {
         return true;
     }
-    const bool is_good = !is_move(taking, staged->slot, &to) || move(taking, staged->slot, to);
+    const bool is_good = !is_move(taking, staged->slot, &to) ||
+                         move_block(taking, staged->slot, to);
     staged->is_back = true;
     staged->may_stay = false;
     return is_good;
@@ -233,7 +234,7 @@ static bool take_copy(const struct taking *taking)
     for (size_t i = 0; i < count; i++) {
         const uint32_t slot = slots[made->to > made->from ? count - 1 - i : i];
         uint64_t to = 0;
-        if (is_move(taking, slot, &to) && !move(taking, slot, to)) {
+        if (is_move(taking, slot, &to) && !move_block(taking, slot, to)) {
             return false;
         }
     }

@@ -78,7 +78,7 @@ static bool may_be_felt(const struct pass *pass, uint32_t number, uint32_t i)
 }
 
 /* Effects that calls under way may have had already, and that leave less room. */
-static void blur(const struct pass *pass, uint32_t number, struct oom *oom)
+static void blur_state(const struct pass *pass, uint32_t number, struct oom *oom)
 {
     for (uint32_t i = 0; i < pass->overlap->call_count; i++) {
         if (may_be_felt(pass, number, i)) {
@@ -102,7 +102,7 @@ static bool may_be_blurred(const struct pass *pass, uint32_t number)
 /* --- one instant --- */
 
 /* Keeps the state that was just judged, and the verdict on it, for the call's return. */
-static void keep(struct pass *pass, uint32_t number, const struct verdict *verdict)
+static void keep_state(struct pass *pass, uint32_t number, const struct verdict *verdict)
 {
     struct pending *pending = &pass->pending[number];
     const struct oom kept = pass->oom;
@@ -122,12 +122,12 @@ static void take_verdict(struct pass *pass, uint32_t number, const struct verdic
     pending->is_excused = verdict->kind == VERDICT_JUSTIFIED;
     pending->is_unknown = pending->is_unknown || verdict->kind == VERDICT_UNKNOWN;
     if (verdict->kind != VERDICT_PREMATURE || !pending->is_unknown) {
-        keep(pass, number, verdict);
+        keep_state(pass, number, verdict);
     }
 }
 
 /* Holds the out-of-memory against this instant: as the model has it, then as it may be felt. */
-static void ask_now(struct pass *pass, uint32_t number)
+static void judge_instant(struct pass *pass, uint32_t number)
 {
     const struct judge *judge = pass->judge;
     struct overlap_call *over = call_at(pass, number);
@@ -138,7 +138,7 @@ static void ask_now(struct pass *pass, uint32_t number)
         struct verdict verdict = {.op = over->call.number};
         oom_take(&pass->oom, over->host->model, &request, device_faults_fired(over->host->device));
         if (with_blur != 0) {
-            blur(pass, number, &pass->oom);
+            blur_state(pass, number, &pass->oom);
         }
         oracle_judge(judge->oracle, &pass->oom, judge->nodes_max, &verdict);
         take_verdict(pass, number, &verdict);
@@ -155,7 +155,7 @@ void overlap_oom_ask(struct pass *pass)
         if (model_absent_count(call_at(pass, i)->host->model) > 0) {
             pending->was_blind = true;
         } else {
-            ask_now(pass, i);
+            judge_instant(pass, i);
         }
     }
 }
@@ -163,7 +163,7 @@ void overlap_oom_ask(struct pass *pass)
 /* --- the return --- */
 
 /* The state that decided is the judge's again, for who asks for a certificate. */
-static void take_kept(struct pass *pass, uint32_t number)
+static void restore_state(struct pass *pass, uint32_t number)
 {
     struct pending *pending = &pass->pending[number];
     struct judge *judge = pass->judge;
@@ -201,7 +201,7 @@ bool overlap_oom_finish(struct pass *pass, uint32_t number)
     if (!pending->has_oom || (pending->was_blind && !pending->is_excused)) {
         return true; /* not judged: that instant may have been the one */
     }
-    take_kept(pass, number);
+    restore_state(pass, number);
     if (judge->verdict->kind != VERDICT_PREMATURE) {
         return true;
     }

@@ -79,7 +79,7 @@ static void lose_place(const struct overlap_stages *stages, const struct host *h
     }
 }
 
-static void add(struct overlap_stages *stages, const struct staged *staged)
+static void add_stage(struct overlap_stages *stages, const struct staged *staged)
 {
     stages->staged = array_grown(stages->staged, stages->count, &stages->capacity,
                                  sizeof *stages->staged);
@@ -93,8 +93,8 @@ void overlap_stages_take_out(struct overlap_stages *stages, const struct host *h
     struct span span;
     if (span_map_intersects(model_map(host->model), made->from, made->from + 1, &span) &&
         span.start == made->from) {
-        add(stages,
-            &(struct staged){.host = host, .stage = made->to, .slot = (uint32_t)span.owner});
+        add_stage(stages,
+                  &(struct staged){.host = host, .stage = made->to, .slot = (uint32_t)span.owner});
     }
 }
 
@@ -103,8 +103,9 @@ void overlap_stages_take_in(struct overlap_stages *stages, const struct host *ho
 {
     if (made->owner != UINT32_MAX && overlap_stages_find(stages, host, made->from) == NULL &&
         model_block(host->model, made->owner)->is_absent) {
-        add(stages, &(struct staged){
-                        .host = host, .stage = made->from, .slot = made->owner, .may_stay = true});
+        add_stage(stages,
+                  &(struct staged){
+                      .host = host, .stage = made->from, .slot = made->owner, .may_stay = true});
     }
 }
 

@@ -20,7 +20,7 @@ static bool is_invalid_request(const struct op *op)
 }
 
 /* The op names a block whose contents are in host memory, and still are. */
-static bool lacks_its_block(const struct host *host, const struct call *call)
+static bool is_block_absent(const struct host *host, const struct call *call)
 {
     const uint8_t kind = call->op.kind;
     const struct block *block = call->slot == SLOT_NONE ? NULL
@@ -33,7 +33,7 @@ static bool may_fail(const struct host *host, const struct call *call)
 {
     /* To take note of memory that went bad needs nothing of the device. */
     const uint32_t excuses = call->op.kind == OP_RETIRE ? 1u << FAULT_HOST_MEMORY : UINT32_MAX;
-    return (device_faults_fired(host->device) & excuses) != 0 || lacks_its_block(host, call);
+    return (device_faults_fired(host->device) & excuses) != 0 || is_block_absent(host, call);
 }
 
 static bool judge_result(const struct evidence *evidence)

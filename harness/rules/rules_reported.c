@@ -84,7 +84,7 @@ struct report_check {
     bool is_good;
 };
 
-static bool row_is_of(const struct target_row *row, const struct block *block)
+static bool is_row_of(const struct target_row *row, const struct block *block)
 {
     return block->size_bytes == row->size_bytes && (enum block_kind)block->kind == row->kind &&
            (row->kind == BLOCK_PROGRAM || row->kind == BLOCK_RETIRED || /* neither is told a tag */
@@ -98,7 +98,7 @@ static bool check_absent_row(struct report_check *check, const struct target_row
     const struct model *model = check->host->model;
     for (size_t i = 0; i < model_absent_count(model); i++) {
         if (!check->is_reported[i] &&
-            row_is_of(row, model_block(model, model_absent_slot(model, i)))) {
+            is_row_of(row, model_block(model, model_absent_slot(model, i)))) {
             return check->is_reported[i] = true;
         }
     }
@@ -137,7 +137,7 @@ static void check_row(void *context, const struct target_row *row)
     if (block == NULL || block->address != row->address) {
         check->is_good = evidence_break(check->evidence, RULE_REPORT,
                                         "no block begins at the row's 0x%" PRIx64, row->address);
-    } else if (!row_is_of(row, block)) {
+    } else if (!is_row_of(row, block)) {
         check->is_good = evidence_break(check->evidence, RULE_REPORT,
                                         "block %" PRIu32 " is reported with size %" PRIu64
                                         ", kind %u, tag %" PRIu32 ", but has %" PRIu64 ", %u, %u",

@@ -18,7 +18,7 @@ static bool is_own(const struct call *call, const struct oom_request *request,
 }
 
 /* Adds up what stays on the host.  False: sums do not decide. */
-static bool add_up(const struct reach *reach, const struct call *call, uint64_t *sum_bytes)
+static bool add_sizes(const struct reach *reach, const struct call *call, uint64_t *sum_bytes)
 {
     const struct oom *oom = reach->oom;
     for (size_t i = 0; i < reach->range_count; i++) {
@@ -34,8 +34,8 @@ static bool add_up(const struct reach *reach, const struct call *call, uint64_t 
     return true;
 }
 
-static enum judge_sums sums_of(struct judge *judge, const struct host *host,
-                               const struct call *call)
+static enum judge_sums find_sums(struct judge *judge, const struct host *host,
+                                 const struct call *call)
 {
     if (!judge_is_request(&call->op)) {
         return JUDGE_SUMS_FIT; /* whatever the state, it is granted */
@@ -55,7 +55,7 @@ static enum judge_sums sums_of(struct judge *judge, const struct host *host,
     judge->reservable.program_evicts_program = contract->program_evicts_program;
     reach_decide_fully(&judge->reach, &judge->reservable);
     uint64_t sum_bytes = judge->reach.bottom;
-    if (contract->defrag == DEFRAG_NONE || !add_up(&judge->reach, call, &sum_bytes)) {
+    if (contract->defrag == DEFRAG_NONE || !add_sizes(&judge->reach, call, &sum_bytes)) {
         return JUDGE_SUMS_DO_NOT_DECIDE;
     }
     const uint64_t capacity = model_capacity_bytes(host->model);
@@ -65,7 +65,7 @@ static enum judge_sums sums_of(struct judge *judge, const struct host *host,
 }
 
 /* The rounds of the group; those of an earlier run count as none. */
-static struct judge_group *group_of(struct judge *judge, uint16_t number)
+static struct judge_group *find_group(struct judge *judge, uint16_t number)
 {
     if (judge->groups == NULL) {
         judge->groups = calloc((size_t)UINT16_MAX + 1, sizeof *judge->groups);
@@ -79,8 +79,8 @@ static struct judge_group *group_of(struct judge *judge, uint16_t number)
 }
 
 /* A host's second turn and a different request begin a new round. */
-static bool begins_a_round(const struct judge *judge, const struct judge_group *group,
-                           const struct host *host, const struct op *op)
+static bool is_new_round(const struct judge *judge, const struct judge_group *group,
+                         const struct host *host, const struct op *op)
 {
     const struct op *first = &judge->ops
                                   ->ops[group->first_op < judge->ops->count ? group->first_op : 0];
@@ -102,9 +102,9 @@ bool rules_judge_spmd(const struct evidence *evidence)
     if ((op->flags & OP_SPMD) == 0 || judge->hosts_differ) {
         return true;
     }
-    struct judge_group *group = group_of(judge, op->group);
-    const enum judge_sums sums = sums_of(judge, host, call);
-    if (begins_a_round(judge, group, host, op)) {
+    struct judge_group *group = find_group(judge, op->group);
+    const enum judge_sums sums = find_sums(judge, host, call);
+    if (is_new_round(judge, group, host, op)) {
         group->hosts_seen = 0;
         group->sums = JUDGE_SUMS_DO_NOT_DECIDE;
     }
