@@ -1,8 +1,8 @@
-#include "allocator/aligned.h"
+#include "allocator/private/aligned.h"
 
 #include <string.h>
 
-#include "allocator/sort.h"
+#include "allocator/private/sort.h"
 
 #define STEP_CLOSE UINT32_MAX
 /* A node looks at every type; so many of them count as one more node. */

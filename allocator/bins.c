@@ -1,6 +1,6 @@
-#include "allocator/bins.h"
+#include "allocator/private/bins.h"
 
-#include "allocator/check.h"
+#include "allocator/private/check.h"
 
 /* Row 0 has one bin for each size below 2^HBM_BIN_SHIFT granules, row 1 one for each size up to
  * twice that; row r+1 covers the sizes whose highest bit is HBM_BIN_SHIFT + r. */

@@ -1,5 +1,5 @@
-#include "allocator/check.h"
-#include "allocator/state.h"
+#include "allocator/private/check.h"
+#include "allocator/private/state.h"
 
 /* ---- requests ---- */
 

@@ -1,4 +1,4 @@
-#include "allocator/check.h"
+#include "allocator/private/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

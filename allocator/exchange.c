@@ -1,7 +1,7 @@
-#include "allocator/exchange.h"
+#include "allocator/private/exchange.h"
 
-#include "allocator/check.h"
-#include "allocator/sort.h"
+#include "allocator/private/check.h"
+#include "allocator/private/sort.h"
 
 #define NO_ITEM UINT32_MAX
 /* After so many exchanges another start is worth more. */

@@ -1,4 +1,4 @@
-#include "allocator/state.h"
+#include "allocator/private/state.h"
 
 /* The last failure of each thread, and the device it was on. */
 static _Thread_local struct hbm_failure last_failure;

@@ -1,5 +1,5 @@
-#include "allocator/gaps.h"
-#include "allocator/sort.h"
+#include "allocator/private/gaps.h"
+#include "allocator/private/sort.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "allocator/check.h"
-#include "allocator/state.h"
+#include "allocator/private/check.h"
+#include "allocator/private/state.h"
 
 /* ---- create and destroy ---- */
 

@@ -1,9 +1,9 @@
-#include "allocator/heap.h"
+#include "allocator/private/heap.h"
 
 #include <string.h>
 
-#include "allocator/bins.h"
-#include "allocator/check.h"
+#include "allocator/private/bins.h"
+#include "allocator/private/check.h"
 
 /* 1024 blocks of one line each: 64 KiB a slab. */
 #define BLOCK_SLAB_SHIFT 10u

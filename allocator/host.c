@@ -1,4 +1,4 @@
-#include "allocator/host.h"
+#include "allocator/private/host.h"
 
 void *hbm_host_array(struct hbm_host *host, size_t count, size_t element_bytes)
 {

@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "allocator/check.h"
-#include "allocator/state.h"
+#include "allocator/private/check.h"
+#include "allocator/private/state.h"
 
 /* A launch on its way.  Everything that can fail comes first; donations are carried out last,
  * because they alone cannot be undone. */

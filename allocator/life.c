@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "allocator/check.h"
-#include "allocator/state.h"
+#include "allocator/private/check.h"
+#include "allocator/private/state.h"
 
 /* ---- ends of blocks ---- */
 

@@ -1,4 +1,4 @@
-#include "allocator/lock.h"
+#include "allocator/private/lock.h"
 
 #include <sched.h>
 #include <time.h>

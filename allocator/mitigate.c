@@ -1,5 +1,5 @@
-#include "allocator/check.h"
-#include "allocator/state.h"
+#include "allocator/private/check.h"
+#include "allocator/private/state.h"
 
 /* Each round either places the demand, or changes something (an event completed, a program was
  * evicted), or is the last.  The bound is a guard against other threads that keep undoing it. */

@@ -1,8 +1,8 @@
 #include <string.h>
 
-#include "allocator/check.h"
-#include "allocator/sort.h"
-#include "allocator/state.h"
+#include "allocator/private/check.h"
+#include "allocator/private/sort.h"
+#include "allocator/private/state.h"
 
 /* In general a move may start once every other block has left its destination.  Each block counts
  * those in its way; a block that leaves tells the ones that wait for its place.  When all wait for

@@ -1,8 +1,8 @@
-#include "allocator/pending.h"
+#include "allocator/private/pending.h"
 
 #include <string.h>
 
-#include "allocator/check.h"
+#include "allocator/private/check.h"
 
 #define BUCKETS_FIRST 64u
 #define SLAB_SHIFT 8u

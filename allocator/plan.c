@@ -1,8 +1,8 @@
-#include "allocator/plan.h"
+#include "allocator/private/plan.h"
 
 #include <string.h>
 
-#include "allocator/check.h"
+#include "allocator/private/check.h"
 
 bool hbm_plan_spans(const struct hbm_plan *plan, struct hbm_span *spans, size_t *span_count)
 {

@@ -1,8 +1,8 @@
-#include "allocator/pool.h"
+#include "allocator/private/pool.h"
 
 #include <string.h>
 
-#include "allocator/check.h"
+#include "allocator/private/check.h"
 
 #define CACHE_LINE_BYTES 64u
 #define SLAB_TABLE_FIRST 8u

@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "allocator/check.h"
-#include "allocator/state.h"
+#include "allocator/private/check.h"
+#include "allocator/private/state.h"
 
 #define NAME_BYTES_MAX 511u
 /* Each place after the first is looked for because events completed: the bound is a guard against

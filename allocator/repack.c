@@ -1,10 +1,10 @@
-#include "allocator/aligned.h"
-#include "allocator/check.h"
-#include "allocator/exchange.h"
-#include "allocator/gaps.h"
-#include "allocator/repack_parts.h"
-#include "allocator/search.h"
-#include "allocator/sort.h"
+#include "allocator/private/aligned.h"
+#include "allocator/private/check.h"
+#include "allocator/private/exchange.h"
+#include "allocator/private/gaps.h"
+#include "allocator/private/packing.h"
+#include "allocator/private/search.h"
+#include "allocator/private/sort.h"
 
 /* Repacking decides in which span each movable block and the demanded one go; within a span they
  * then lie one against the other, so that only sums matter unless some want more than granule

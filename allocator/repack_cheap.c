@@ -1,4 +1,4 @@
-#include "allocator/repack_parts.h"
+#include "allocator/private/packing.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "allocator/repack_parts.h"
+#include "allocator/private/packing.h"
 
 static bool place_below(const struct packing *packing, const struct hbm_span *span, uint32_t item,
                         uint64_t *limit)

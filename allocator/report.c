@@ -1,8 +1,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "allocator/sort.h"
-#include "allocator/state.h"
+#include "allocator/private/sort.h"
+#include "allocator/private/state.h"
 
 #define LINE_BYTES_MAX 512
 

@@ -1,4 +1,4 @@
-#include "allocator/resume.h"
+#include "allocator/private/resume.h"
 
 /* Whether a call is to be made again; a device that never ends counts as one that refused. */
 static bool goes_on(enum hbm_service_result result, unsigned *calls)

@@ -1,4 +1,4 @@
-#include "allocator/search.h"
+#include "allocator/private/search.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
-#include "allocator/shapes.h"
+#include "allocator/private/shapes.h"
 
 #include <string.h>
 
-#include "allocator/check.h"
+#include "allocator/private/check.h"
 
 #define BUCKETS_FIRST 64u
 #define SLAB_SHIFT 6u

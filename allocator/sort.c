@@ -1,4 +1,4 @@
-#include "allocator/sort.h"
+#include "allocator/private/sort.h"
 
 typedef int comparison(const void *context, uint32_t left, uint32_t right);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "allocator/search.h"
+#include "allocator/private/search.h"
 #include "tests/allocator/hbm_device.h"
 #include "tests/helpers/suite.h"
 

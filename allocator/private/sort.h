@@ -1,7 +1,7 @@
 /* Heapsort of 32-bit numbers: the C library's qsort may take host memory behind the caller's back.
  */
-#ifndef HBM_SORT_H
-#define HBM_SORT_H
+#ifndef ALLOCATOR_PRIVATE_SORT_H
+#define ALLOCATOR_PRIVATE_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /* The parts of repacking: what they all work on, the layout of a span, and the cheap attempts. */
-#ifndef HBM_REPACK_PARTS_H
-#define HBM_REPACK_PARTS_H
+#ifndef ALLOCATOR_PRIVATE_PACKING_H
+#define ALLOCATOR_PRIVATE_PACKING_H
 
-#include "allocator/plan.h"
+#include "allocator/private/plan.h"
 
 #define NOWHERE UINT32_MAX
 /* Bounds the cheap attempts, which are quadratic in spans, to a few milliseconds. */

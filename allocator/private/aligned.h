@@ -12,11 +12,11 @@
  * (end of the block, minus its type), ends of later spans being higher.  Whatever is pruned can be
  * replaced by a layout that reads lower at or behind the place of the pruning, and equal or lower
  * behind that; so the layout that reads lowest of all is never pruned. */
-#ifndef HBM_ALIGNED_H
-#define HBM_ALIGNED_H
+#ifndef ALLOCATOR_PRIVATE_ALIGNED_H
+#define ALLOCATOR_PRIVATE_ALIGNED_H
 
-#include "allocator/plan.h"
-#include "allocator/search.h"
+#include "allocator/private/plan.h"
+#include "allocator/private/search.h"
 
 /* Input: items sorted by size and alignment, so that equal ones are neighbours; spans in the order
  * in which they are filled, smallest first.  Output, when found: an address for each item. */

@@ -1,9 +1,9 @@
 /* Which blocks to move where, so that a demand fits: decided on a snapshot, before anything moves.
  */
-#ifndef HBM_PLAN_H
-#define HBM_PLAN_H
+#ifndef ALLOCATOR_PRIVATE_PLAN_H
+#define ALLOCATOR_PRIVATE_PLAN_H
 
-#include "allocator/heap.h"
+#include "allocator/private/heap.h"
 
 /* One block in the snapshot. */
 struct hbm_item {

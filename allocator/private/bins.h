@@ -1,8 +1,8 @@
 /* Holes by size: insertion, removal and search in the bins of a heap. */
-#ifndef HBM_BINS_H
-#define HBM_BINS_H
+#ifndef ALLOCATOR_PRIVATE_BINS_H
+#define ALLOCATOR_PRIVATE_BINS_H
 
-#include "allocator/heap.h"
+#include "allocator/private/heap.h"
 
 void hbm_bins_insert(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole);
 void hbm_bins_remove(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole);

@@ -1,6 +1,6 @@
 /* Device calls that may be done in part: each is made again until it is done or refused. */
-#ifndef HBM_RESUME_H
-#define HBM_RESUME_H
+#ifndef ALLOCATOR_PRIVATE_RESUME_H
+#define ALLOCATOR_PRIVATE_RESUME_H
 
 #include "allocator/hbm.h"
 

@@ -1,7 +1,7 @@
 /* Host memory by way of the caller's services, with a running sum, so that a leak of libhbm's own
  * is visible as a number. */
-#ifndef HBM_HOST_H
-#define HBM_HOST_H
+#ifndef ALLOCATOR_PRIVATE_HOST_H
+#define ALLOCATOR_PRIVATE_HOST_H
 
 #include "allocator/hbm.h"
 

@@ -1,13 +1,13 @@
 /* The body of struct hbm and what its parts know of each other. */
-#ifndef HBM_STATE_H
-#define HBM_STATE_H
+#ifndef ALLOCATOR_PRIVATE_STATE_H
+#define ALLOCATOR_PRIVATE_STATE_H
 
-#include "allocator/heap.h"
-#include "allocator/lock.h"
-#include "allocator/pending.h"
-#include "allocator/plan.h"
-#include "allocator/resume.h"
-#include "allocator/shapes.h"
+#include "allocator/private/heap.h"
+#include "allocator/private/lock.h"
+#include "allocator/private/pending.h"
+#include "allocator/private/plan.h"
+#include "allocator/private/resume.h"
+#include "allocator/private/shapes.h"
 
 /* One program.  Invariant: block is 0 exactly when it is evicted; it is busy exactly when its block
  * has uses. */

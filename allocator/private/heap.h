@@ -5,12 +5,12 @@
  * at once.  Within a bin the first holes are in a list and, once that is long, further ones in a
  * bitwise trie on size: when only the request's own bin is left, the search there is exact and
  * bounded, so a request that fits some hole is never refused. */
-#ifndef HBM_HEAP_H
-#define HBM_HEAP_H
+#ifndef ALLOCATOR_PRIVATE_HEAP_H
+#define ALLOCATOR_PRIVATE_HEAP_H
 
 #include <assert.h>
 
-#include "allocator/pool.h"
+#include "allocator/private/pool.h"
 
 struct hbm_program;
 

@@ -1,8 +1,8 @@
 /* A lock for sections of some ten nanoseconds: one atomic exchange to take, one store to give back,
  * half of what a mutex costs.  A thread that does not get it spins a little, then yields, then
  * sleeps, because a section that plans a defragmentation is long. */
-#ifndef HBM_LOCK_H
-#define HBM_LOCK_H
+#ifndef ALLOCATOR_PRIVATE_LOCK_H
+#define ALLOCATOR_PRIVATE_LOCK_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

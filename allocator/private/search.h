@@ -5,10 +5,10 @@
  * left would still fit in it; what was tried in vain once is not tried again: the same items left
  * over for the next bins, or the same way to go on filling a bin too little.  Each loses no
  * solution, the last up to chance: states are remembered by 64-bit hashes. */
-#ifndef HBM_SEARCH_H
-#define HBM_SEARCH_H
+#ifndef ALLOCATOR_PRIVATE_SEARCH_H
+#define ALLOCATOR_PRIVATE_SEARCH_H
 
-#include "allocator/host.h"
+#include "allocator/private/host.h"
 
 enum hbm_search_result {
     HBM_SEARCH_FOUND,

@@ -1,9 +1,9 @@
 /* Small records of one size, numbered from 1, in slabs that never move: a record is reached by a
  * 32-bit number, which is what lets a block fit in one cache line. */
-#ifndef HBM_POOL_H
-#define HBM_POOL_H
+#ifndef ALLOCATOR_PRIVATE_POOL_H
+#define ALLOCATOR_PRIVATE_POOL_H
 
-#include "allocator/host.h"
+#include "allocator/private/host.h"
 
 #define HBM_POOL_NONE 0u
 

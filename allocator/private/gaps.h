@@ -2,10 +2,10 @@
  * prove nothing: each block goes to one end of the gap that suits it best, and the small ones fill
  * what alignment leaves between the large ones.  Where most of the room is in such gaps, an exact
  * search from the bottom up is long lost among the orders of the small blocks. */
-#ifndef HBM_GAPS_H
-#define HBM_GAPS_H
+#ifndef ALLOCATOR_PRIVATE_GAPS_H
+#define ALLOCATOR_PRIVATE_GAPS_H
 
-#include "allocator/aligned.h"
+#include "allocator/private/aligned.h"
 
 /* Where the blocks of such a search are now: items number places[0 .. count - 1] in address order,
  * the others nowhere yet. */

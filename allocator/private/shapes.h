@@ -1,9 +1,9 @@
 /* The shapes that blocks carry for reports, each kept once and counted. */
-#ifndef HBM_SHAPES_H
-#define HBM_SHAPES_H
+#ifndef ALLOCATOR_PRIVATE_SHAPES_H
+#define ALLOCATOR_PRIVATE_SHAPES_H
 
 #include "allocator/hbm_shape.h"
-#include "allocator/pool.h"
+#include "allocator/private/pool.h"
 
 /* Invariant: equal shapes have one record; references is the number of blocks that carry it. */
 struct hbm_shapes {

@@ -4,8 +4,8 @@
  * most off what is too much.  With many sizes there are so many differences between their sums that
  * even heaps with a ten-thousandth to spare are packed within some hundred thousand steps, where an
  * exact search, which fills bin by bin, is left with the wrong items for its last bins. */
-#ifndef HBM_EXCHANGE_H
-#define HBM_EXCHANGE_H
+#ifndef ALLOCATOR_PRIVATE_EXCHANGE_H
+#define ALLOCATOR_PRIVATE_EXCHANGE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* The events that blocks wait for: which block each unfinished event keeps in use. */
-#ifndef HBM_PENDING_H
-#define HBM_PENDING_H
+#ifndef ALLOCATOR_PRIVATE_PENDING_H
+#define ALLOCATOR_PRIVATE_PENDING_H
 
-#include "allocator/pool.h"
+#include "allocator/private/pool.h"
 
 /* One unfinished event.  Linked in the order of first use, and by hash of its id. */
 struct hbm_event {

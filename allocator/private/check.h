@@ -1,7 +1,7 @@
 /* CHECK aborts with a place when an invariant of libhbm itself is broken: our own bug, never an
  * answer to the caller.  It is always on. */
-#ifndef HBM_CHECK_H
-#define HBM_CHECK_H
+#ifndef ALLOCATOR_PRIVATE_CHECK_H
+#define ALLOCATOR_PRIVATE_CHECK_H
 
 #define HBM_CHECK(condition) \
     (__builtin_expect(!(condition), 0) ? hbm_check_failed(#condition, __FILE__, __LINE__) : (void)0)
