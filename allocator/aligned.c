@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "allocator/private/check.h"
+#include "allocator/private/hash.h"
 #include "allocator/private/sort.h"
 
 #define STEP_CLOSE UINT32_MAX
@@ -57,13 +59,6 @@ struct state {
     uint64_t nodes;
 };
 
-static uint64_t mixed(uint64_t value)
-{
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9u;
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EBu;
-    return value ^ (value >> 31);
-}
-
 static void types_make(struct state *state)
 {
     const struct hbm_aligned *search = state->search;
@@ -75,7 +70,7 @@ static void types_make(struct state *state)
             *last = (struct type){.size_bytes = search->sizes[i],
                                   .align_shift = search->shifts[i],
                                   .first = i,
-                                  .hash = mixed(0x9E3779B97F4A7C15u * state->type_count)};
+                                  .hash = hbm_hash_mix(0x9E3779B97F4A7C15u * state->type_count)};
         }
         last->total++;
         last->left++;
@@ -115,7 +110,7 @@ static uint64_t end_with(const struct type *type, uint64_t end)
 
 static uint64_t key_now(const struct state *state)
 {
-    return mixed(state->hash + 0xD1B54A32D192ED03u * (state->span + 1));
+    return hbm_hash_mix(state->hash + 0xD1B54A32D192ED03u * (state->span + 1));
 }
 
 static bool was_in_vain(const struct state *state)

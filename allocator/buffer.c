@@ -1,5 +1,11 @@
+#include "allocator/private/buffer.h"
+
 #include "allocator/private/check.h"
-#include "allocator/private/state.h"
+#include "allocator/private/counters.h"
+#include "allocator/private/failure.h"
+#include "allocator/private/heap.h"
+#include "allocator/private/life.h"
+#include "allocator/private/mitigate.h"
 
 /* ---- requests ---- */
 
@@ -116,11 +122,6 @@ void hbm_buffer_untake(struct hbm *hbm, uint32_t number)
     hbm_block_free(hbm, number);
 }
 
-static inline struct hbm_block *block_of(const struct hbm_buffer *buffer)
-{
-    return (struct hbm_block *)(void *)(uintptr_t)buffer;
-}
-
 /* ---- public ---- */
 
 enum hbm_result hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
@@ -136,9 +137,7 @@ enum hbm_result hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
     result = hbm_buffer_take(hbm, request, &number);
     if (result == HBM_OK) {
         struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
-        if (block->size_bytes > hbm->totals.largest_alloc_size) {
-            hbm->totals.largest_alloc_size = block->size_bytes;
-        }
+        hbm_largest_note(hbm, block->size_bytes);
         hbm_peaks_note(hbm);
         *out = (struct hbm_buffer *)block;
     }
@@ -148,7 +147,7 @@ enum hbm_result hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
 
 void hbm_free(struct hbm *hbm, struct hbm_buffer *buffer)
 {
-    struct hbm_block *block = block_of(buffer);
+    struct hbm_block *block = hbm_block_of(buffer);
     hbm_lock_take(&hbm->lock);
     HBM_CHECK(block->role == HBM_ROLE_BUFFER || block->role == HBM_ROLE_OUTPUT);
     HBM_CHECK(!block->dying);
@@ -184,7 +183,7 @@ static void collect_in_place(struct hbm *hbm, struct hbm_block *block)
 
 enum hbm_result hbm_use(struct hbm *hbm, struct hbm_buffer *buffer, uint64_t event)
 {
-    struct hbm_block *block = block_of(buffer);
+    struct hbm_block *block = hbm_block_of(buffer);
     enum hbm_result result;
     hbm_lock_take(&hbm->lock);
     collect_in_place(hbm, block);
@@ -199,7 +198,7 @@ enum hbm_result hbm_use(struct hbm *hbm, struct hbm_buffer *buffer, uint64_t eve
 
 enum hbm_result hbm_free_after(struct hbm *hbm, struct hbm_buffer *buffer, uint64_t event)
 {
-    struct hbm_block *block = block_of(buffer);
+    struct hbm_block *block = hbm_block_of(buffer);
     hbm_lock_take(&hbm->lock);
     collect_in_place(hbm, block);
     HBM_CHECK(!block->dying);
@@ -213,7 +212,7 @@ enum hbm_result hbm_free_after(struct hbm *hbm, struct hbm_buffer *buffer, uint6
 
 enum hbm_result hbm_hold(struct hbm *hbm, struct hbm_buffer *buffer)
 {
-    struct hbm_block *block = block_of(buffer);
+    struct hbm_block *block = hbm_block_of(buffer);
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
     bool full = block->used.hold_count == UINT32_MAX;
@@ -224,7 +223,7 @@ enum hbm_result hbm_hold(struct hbm *hbm, struct hbm_buffer *buffer)
 
 enum hbm_result hbm_release(struct hbm *hbm, struct hbm_buffer *buffer)
 {
-    struct hbm_block *block = block_of(buffer);
+    struct hbm_block *block = hbm_block_of(buffer);
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
     bool held = block->used.hold_count != 0;
@@ -274,7 +273,7 @@ void hbm_buffer_become(struct hbm *hbm, struct hbm_block *block, const struct hb
 enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buffer,
                            const struct hbm_request *request, struct hbm_buffer **out)
 {
-    struct hbm_block *block = block_of(buffer);
+    struct hbm_block *block = hbm_block_of(buffer);
     uint32_t shape;
     enum hbm_result result = hbm_request_check(hbm, request);
     if (result != HBM_OK) {
@@ -298,7 +297,7 @@ uint64_t hbm_buffer_address(struct hbm *hbm, const struct hbm_buffer *buffer)
 {
     hbm_lock_take(&hbm->lock);
     hbm_collect_events(hbm);
-    uint64_t address = hbm_block_address(block_of(buffer));
+    uint64_t address = hbm_block_address(hbm_block_of(buffer));
     hbm_lock_give(&hbm->lock);
     return address;
 }
@@ -306,7 +305,7 @@ uint64_t hbm_buffer_address(struct hbm *hbm, const struct hbm_buffer *buffer)
 uint64_t hbm_buffer_size(struct hbm *hbm, const struct hbm_buffer *buffer)
 {
     hbm_lock_take(&hbm->lock);
-    uint64_t size_bytes = block_of(buffer)->size_bytes;
+    uint64_t size_bytes = hbm_block_of(buffer)->size_bytes;
     hbm_lock_give(&hbm->lock);
     return size_bytes;
 }

@@ -5,19 +5,20 @@
  * and all host memory go through a table of services that the caller supplies.
  *
  * Words.  A *granule* is the unit of placement.  A *block* is one allocated range.  A block is
- *   movable   live, nobody uses it;
- *   held      an unfinished event uses it, or somebody has an external reference: it keeps its
- * place; dying     freed while held (a queued free): it keeps its place until it is no longer held;
- *   program   the image of a loaded program: idle (movable and evictable) or busy (neither);
- *   retired   memory that went bad: it keeps its place for ever.
+ *   movable  live, nobody uses it;
+ *   held     an unfinished event uses it, or somebody has an external reference: it stays in place;
+ *   dying    freed while held (a queued free): it stays in place until it is no longer held;
+ *   program  the image of a loaded program: idle (movable and evictable) or busy (neither);
+ *   retired  memory that went bad: it keeps its place for ever.
  *
  * Mitigations.  A request that finds no hole is tried again after, in the configured order,
- *   drain       unless drains is off: wait for the events of dying blocks, the earliest queued
- * first; defragment  move movable blocks, only as many as the request needs (see enum hbm_defrag);
+ *   drain       unless drains is off: wait for the events of dying blocks, earliest queued first;
+ *   defragment  move movable blocks, only as many as the request needs (see enum hbm_defrag);
  *   evict       for a buffer or output unless evicts is off (for a program if
- * program_evicts_program): unload idle programs, least recently used first, one at a time, until
- * the request fits. Nothing is moved or evicted unless the request is known to fit afterwards.  A
- * full round that changed nothing ends in HBM_NO_MEMORY.
+ *               program_evicts_program): unload idle programs, least recently used first, one at a
+ *               time, until the request fits.
+ * Nothing is moved or evicted unless the request is known to fit afterwards.  A full round that
+ * changed nothing ends in HBM_NO_MEMORY.
  *
  * Failure.  A call that does not return HBM_OK leaves the set of blocks, their sizes and all
  * counters as they were.  What a mitigation did before the failure stays done: queued frees that

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "allocator/private/align.h"
 #include "allocator/private/bins.h"
 #include "allocator/private/check.h"
 
@@ -89,11 +90,6 @@ static uint32_t hole_make(struct hbm_heap *heap, uint64_t address, uint64_t size
 
 /* ---- take ---- */
 
-static inline uint64_t align_down(uint64_t value, uint32_t shift)
-{
-    return value >> shift << shift;
-}
-
 struct fit {
     uint64_t size_bytes;
     uint32_t align_shift;
@@ -102,7 +98,7 @@ struct fit {
 static bool hole_fits(const struct hbm_block *hole, const void *context)
 {
     const struct fit *fit = context;
-    return align_down(hole->address + hole->size_bytes - fit->size_bytes, fit->align_shift) >=
+    return hbm_align_down(hole->address + hole->size_bytes - fit->size_bytes, fit->align_shift) >=
            hole->address;
 }
 
@@ -169,7 +165,7 @@ uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t alig
         return HBM_POOL_NONE;
     }
     const struct hbm_block *hole = hbm_heap_at(heap, hole_number);
-    uint64_t address = align_down(hole->address + hole->size_bytes - size_bytes, align_shift);
+    uint64_t address = hbm_align_down(hole->address + hole->size_bytes - size_bytes, align_shift);
     uint32_t number = carve(heap, hole_number, address, size_bytes);
     hbm_heap_at(heap, number)->align_shift = (uint8_t)align_shift;
     return number;

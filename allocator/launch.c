@@ -1,7 +1,10 @@
-#include <string.h>
-
+#include "allocator/private/buffer.h"
 #include "allocator/private/check.h"
-#include "allocator/private/state.h"
+#include "allocator/private/counters.h"
+#include "allocator/private/failure.h"
+#include "allocator/private/heap.h"
+#include "allocator/private/life.h"
+#include "allocator/private/load.h"
 
 /* A launch on its way.  Everything that can fail comes first; donations are carried out last,
  * because they alone cannot be undone. */
@@ -13,11 +16,6 @@ struct launching {
     size_t ready_count; /* outputs allocated, or prepared for donation */
     size_t held_count;  /* inputs held */
 };
-
-static struct hbm_block *block_of(const struct hbm_buffer *buffer)
-{
-    return (struct hbm_block *)(void *)(uintptr_t)buffer;
-}
 
 static size_t donation_of(const struct hbm_launch *launch, size_t output)
 {
@@ -67,8 +65,8 @@ static enum hbm_result donations_check(const struct launching *launching)
         if (input == HBM_NOT_DONATED) {
             continue;
         }
-        enum hbm_result result = hbm_donation_check(launching->hbm, block_of(launch->inputs[input]),
-                                                    &launch->outputs[i]);
+        enum hbm_result result = hbm_donation_check(
+            launching->hbm, hbm_block_of(launch->inputs[input]), &launch->outputs[i]);
         if (result != HBM_OK) {
             return result;
         }
@@ -80,7 +78,7 @@ static enum hbm_result inputs_hold(struct launching *launching)
 {
     const struct hbm_launch *launch = launching->launch;
     for (; launching->held_count < launch->input_count; launching->held_count++) {
-        struct hbm_block *block = block_of(launch->inputs[launching->held_count]);
+        struct hbm_block *block = hbm_block_of(launch->inputs[launching->held_count]);
         if (block->dying || block->used.hold_count == UINT32_MAX) {
             return hbm_fail_invalid(launching->hbm,
                                     "an input is freed, or has too many references");
@@ -98,7 +96,7 @@ static void inputs_release(struct launching *launching)
 {
     struct hbm *hbm = launching->hbm;
     while (launching->held_count != 0) {
-        struct hbm_block *block = block_of(launching->launch->inputs[--launching->held_count]);
+        struct hbm_block *block = hbm_block_of(launching->launch->inputs[--launching->held_count]);
         block->used.hold_count--;
         hbm_block_settle(hbm, hbm_heap_number(&hbm->heap, block));
     }
@@ -120,7 +118,7 @@ static enum hbm_result output_ready(struct launching *launching, size_t output)
         return result;
     }
     launching->numbers[output] = hbm_heap_number(&hbm->heap,
-                                                 block_of(launching->launch->inputs[input]));
+                                                 hbm_block_of(launching->launch->inputs[input]));
     if (request->shape == NULL) {
         return HBM_OK;
     }
@@ -171,8 +169,8 @@ static void launching_commit(struct launching *launching, struct hbm_buffer **ou
     const struct hbm_services *services = &hbm->host.services;
     bool done = services->event_done(services->context, launch->event);
     for (size_t i = 0; i < launch->input_count; i++) {
-        block_start(hbm, hbm_heap_number(&hbm->heap, block_of(launch->inputs[i])), launch->event,
-                    done);
+        block_start(hbm, hbm_heap_number(&hbm->heap, hbm_block_of(launch->inputs[i])),
+                    launch->event, done);
     }
     inputs_release(launching);
     for (size_t i = 0; i < launch->output_count; i++) {
@@ -184,9 +182,7 @@ static void launching_commit(struct launching *launching, struct hbm_buffer **ou
         }
         block->used.hold_count = 0;
         block_start(hbm, launching->numbers[i], launch->event, done);
-        if (block->size_bytes > hbm->totals.largest_alloc_size) {
-            hbm->totals.largest_alloc_size = block->size_bytes;
-        }
+        hbm_largest_note(hbm, block->size_bytes);
     }
     hbm_program_start(hbm, launch->program, launch->event);
 }

@@ -1,44 +1,25 @@
+#include "allocator/private/mitigate.h"
+
 #include "allocator/private/check.h"
-#include "allocator/private/state.h"
+#include "allocator/private/heap.h"
+#include "allocator/private/life.h"
+#include "allocator/private/moves.h"
+#include "allocator/private/resume.h"
+#include "allocator/private/room.h"
+#include "allocator/private/snapshot.h"
 
 /* Each round either places the demand, or changes something (an event completed, a program was
  * evicted), or is the last.  The bound is a guard against other threads that keep undoing it. */
 #define ROUNDS_MAX 1000
 #define WAITS_MAX 1000000
 
-struct hbm_call hbm_call_begin(struct hbm *hbm, struct hbm_program *program)
-{
-    return (struct hbm_call){.hbm = hbm, .serial = ++hbm->call_count, .program = program};
-}
-
-/* While the lock was released the program may have been loaded or evicted by others. */
-static void demand_refresh(struct hbm_call *call)
-{
-    const struct hbm_program *program = call->program;
-    if (program == NULL) {
-        return;
-    }
-    uint32_t shift = call->hbm->heap.granule_shift;
-    call->demand.align_shift = shift;
-    call->demand.size_bytes = program->block == HBM_POOL_NONE
-                                  ? hbm_align_up(program->image_bytes, shift)
-                                  : 0;
-    call->demand.stack_bytes = call->image_only ? 0 : hbm_align_up(program->stack_bytes, shift);
-}
-
-static uint64_t stack_wanted(const struct hbm_call *call)
-{
-    uint64_t reserved_bytes = hbm_heap_reserved(&call->hbm->heap);
-    return call->demand.stack_bytes > reserved_bytes ? call->demand.stack_bytes : reserved_bytes;
-}
-
 /* Without any mitigation. */
 static bool place_direct(struct hbm_call *call, uint32_t *number)
 {
     struct hbm_heap *heap = &call->hbm->heap;
     uint64_t reserved_bytes = hbm_heap_reserved(heap);
-    demand_refresh(call);
-    if (!hbm_heap_stack_set(heap, stack_wanted(call))) {
+    hbm_call_refresh(call);
+    if (!hbm_heap_stack_set(heap, hbm_call_stack_wanted(call))) {
         return false;
     }
     *number = HBM_POOL_NONE;
@@ -54,99 +35,15 @@ static bool place_direct(struct hbm_call *call, uint32_t *number)
     return false;
 }
 
-/* ---- plans ---- */
-
-static bool plan_begin(struct hbm_call *call, bool without_idle, struct hbm_plan *plan)
-{
-    const struct hbm *hbm = call->hbm;
-    demand_refresh(call);
-    *plan = (struct hbm_plan){
-        .capacity_bytes = hbm->options.capacity_bytes,
-        .granule_shift = hbm->heap.granule_shift,
-        .demand = call->demand,
-        .search_nodes_max = hbm->options.search_nodes_max,
-        .host = &call->hbm->host,
-    };
-    plan->demand.stack_bytes = stack_wanted(call);
-    if (hbm_snapshot(call->hbm, without_idle ? call : NULL, plan)) {
-        return true;
-    }
-    call->refused = true;
-    return false;
-}
-
-/* The sizes alone rule most hopeless demands out before anything is planned. */
-static bool sums_allow(const struct hbm_plan *plan)
-{
-    uint64_t room = plan->capacity_bytes - plan->demand.stack_bytes;
-    if (plan->demand.stack_bytes > plan->capacity_bytes || plan->demand.size_bytes > room) {
-        return false;
-    }
-    room -= plan->demand.size_bytes;
-    if (plan->absent_bytes > room) {
-        return false;
-    }
-    room -= plan->absent_bytes;
-    for (size_t i = 0; i < plan->item_count; i++) {
-        if (plan->items[i].size_bytes > room) {
-            return false;
-        }
-        room -= plan->items[i].size_bytes;
-    }
-    return true;
-}
-
-/* The cheapest plan that the contract allows. */
-static bool plan_make(const struct hbm *hbm, struct hbm_plan *plan)
-{
-    enum hbm_defrag defrag = hbm->options.defrag;
-    if (defrag == HBM_DEFRAG_NONE || !sums_allow(plan)) {
-        return false;
-    }
-    return hbm_plan_slide(plan) || (defrag == HBM_DEFRAG_REPACK && hbm_plan_repack(plan));
-}
-
-bool hbm_call_could_fit(struct hbm_call *call, bool without_idle)
-{
-    struct hbm_plan plan;
-    if (!plan_begin(call, without_idle, &plan)) {
-        return false;
-    }
-    bool fits = sums_allow(&plan) && (hbm_plan_direct(&plan) || plan_make(call->hbm, &plan));
-    call->refused |= plan.host_refused;
-    hbm_snapshot_free(call->hbm, &plan);
-    return fits;
-}
-
-enum hbm_result hbm_room_make(struct hbm *hbm, uint32_t number)
-{
-    const struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
-    struct hbm_call call = {
-        .hbm = hbm, .demand = {.size_bytes = block->size_bytes, .align_shift = block->align_shift}};
-    struct hbm_plan plan;
-    if (!plan_begin(&call, false, &plan)) {
-        return HBM_UNAVAILABLE;
-    }
-    plan.absent_bytes -= block->size_bytes;
-    enum hbm_result result = HBM_NO_MEMORY;
-    if (plan_make(hbm, &plan)) {
-        result = hbm_moves_run(hbm, &plan) ? HBM_OK : HBM_UNAVAILABLE;
-    } else if (plan.host_refused) {
-        result = HBM_UNAVAILABLE;
-    }
-    hbm_snapshot_free(hbm, &plan);
-    return result;
-}
-
 /* ---- the three mitigations: each true when the demand is placed ---- */
 
 static bool defragment(struct hbm_call *call, uint32_t *number)
 {
     struct hbm_plan plan;
-    if (call->hbm->options.defrag == HBM_DEFRAG_NONE || !plan_begin(call, false, &plan)) {
+    if (call->hbm->options.defrag == HBM_DEFRAG_NONE || !hbm_room_begin(call, false, &plan)) {
         return false;
     }
-    bool moved = plan_make(call->hbm, &plan);
+    bool moved = hbm_room_plan(call->hbm, &plan);
     call->refused |= plan.host_refused;
     if (moved && !hbm_moves_run(call->hbm, &plan)) {
         call->refused = true;
@@ -251,18 +148,6 @@ static bool drain(struct hbm_call *call, uint32_t *number, bool *changed)
         }
     }
     return false;
-}
-
-bool hbm_call_may_evict(const struct hbm_call *call, const struct hbm_program *program)
-{
-    if (program->block == HBM_POOL_NONE || program->pin_count != 0 || program->unloading) {
-        return false;
-    }
-    if (program->refused_in_call == call->serial) {
-        return false;
-    }
-    const struct hbm_block *block = hbm_heap_at(&call->hbm->heap, program->block);
-    return hbm_block_is_movable(block);
 }
 
 /* Evicts the least recently used program; one whose eviction is refused is passed over. */

@@ -3,14 +3,14 @@
 #include <string.h>
 
 #include "allocator/private/check.h"
+#include "allocator/private/hash.h"
 
 #define BUCKETS_FIRST 64u
 #define SLAB_SHIFT 8u
 
 static uint32_t bucket_of(const struct hbm_pending *pending, uint64_t event)
 {
-    /* Fibonacci hashing: consecutive ids, the usual case, spread over all buckets. */
-    return (uint32_t)((event * 0x9E3779B97F4A7C15u) >> 32) & (pending->bucket_count - 1u);
+    return hbm_hash_id(event) & (pending->bucket_count - 1u);
 }
 
 static bool buckets_make(struct hbm_pending *pending, uint32_t count)

@@ -1,16 +1,12 @@
+#include "allocator/private/program.h"
+
 #include <string.h>
 
+#include "allocator/private/align.h"
 #include "allocator/private/check.h"
-#include "allocator/private/state.h"
+#include "allocator/private/heap.h"
 
-#define NAME_BYTES_MAX 511u
-/* Each place after the first is looked for because events completed: the bound is a guard against
- * other threads. */
-#define PLACES_MAX 1000
-
-/* ---- the list, least recently used first ---- */
-
-void hbm_program_list_remove(struct hbm *hbm, struct hbm_program *program)
+static void remove_from_list(struct hbm *hbm, struct hbm_program *program)
 {
     if (program->previous == NULL) {
         hbm->program_first = program->next;
@@ -24,7 +20,7 @@ void hbm_program_list_remove(struct hbm *hbm, struct hbm_program *program)
     }
 }
 
-static void list_append(struct hbm *hbm, struct hbm_program *program)
+static void append_to_list(struct hbm *hbm, struct hbm_program *program)
 {
     program->previous = hbm->program_last;
     program->next = NULL;
@@ -36,8 +32,7 @@ static void list_append(struct hbm *hbm, struct hbm_program *program)
     hbm->program_last = program;
 }
 
-static struct hbm_program *program_create(struct hbm *hbm,
-                                          const struct hbm_program_request *request)
+struct hbm_program *hbm_program_create(struct hbm *hbm, const struct hbm_program_request *request)
 {
     const char *name = request->name == NULL ? "" : request->name;
     size_t name_bytes = strlen(name) + 1;
@@ -49,92 +44,14 @@ static struct hbm_program *program_create(struct hbm *hbm,
                                     .image_bytes = request->image_bytes,
                                     .stack_bytes = request->stack_bytes};
     memcpy(program->name, name, name_bytes);
-    list_append(hbm, program);
+    append_to_list(hbm, program);
     return program;
 }
 
 void hbm_program_destroy(struct hbm *hbm, struct hbm_program *program)
 {
-    hbm_program_list_remove(hbm, program);
+    remove_from_list(hbm, program);
     hbm_host_free(&hbm->host, program, 1, sizeof *program + strlen(program->name) + 1);
-}
-
-/* ---- loading ---- */
-
-static void image_describe(struct hbm *hbm, struct hbm_program *program, uint32_t number)
-{
-    struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
-    block->role = HBM_ROLE_PROGRAM;
-    block->dying = false;
-    block->used.unpadded_bytes = program->image_bytes;
-    block->used.program = program;
-    block->used.shape = HBM_POOL_NONE;
-    block->used.tag = 0;
-    block->used.hold_count = 0;
-    block->used.use_count = 0;
-    program->block = number;
-}
-
-/* Could the image alone have been placed?  Without a stack nothing but the image is asked for. */
-static bool image_fits_alone(struct hbm_call *call)
-{
-    if (call->program->block != HBM_POOL_NONE) {
-        return true;
-    }
-    if (call->program->stack_bytes == 0) {
-        return false;
-    }
-    call->image_only = true;
-    bool fits = hbm_call_could_fit(call, call->hbm->options.program_evicts_program);
-    call->image_only = false;
-    return fits;
-}
-
-/* Which of the two texts says so. */
-static enum hbm_result place_fail(const struct hbm_call *call, bool image_fits)
-{
-    struct hbm *hbm = call->hbm;
-    const struct hbm_program *program = call->program;
-    if (image_fits) {
-        return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_STACK, program->stack_bytes, program->name);
-    }
-    return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_IMAGE, program->image_bytes, program->name);
-}
-
-static bool capacity_allows(const struct hbm *hbm, uint64_t image_bytes, uint64_t stack_bytes)
-{
-    uint64_t capacity_bytes = hbm->options.capacity_bytes;
-    uint64_t image = hbm_align_up(image_bytes, hbm->heap.granule_shift);
-    uint64_t stack = hbm_align_up(stack_bytes, hbm->heap.granule_shift);
-    return image <= capacity_bytes && stack <= capacity_bytes - image;
-}
-
-static enum hbm_result program_place(struct hbm *hbm, struct hbm_program *program)
-{
-    uint32_t number;
-    if (!capacity_allows(hbm, program->image_bytes, 0)) {
-        return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_IMAGE, program->image_bytes, program->name);
-    }
-    if (!capacity_allows(hbm, program->image_bytes, program->stack_bytes)) {
-        return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_STACK, program->stack_bytes, program->name);
-    }
-    struct hbm_call call = hbm_call_begin(hbm, program);
-    enum hbm_result result = hbm_place(&call, &number);
-    for (int i = 0; i < PLACES_MAX && result == HBM_NO_MEMORY; i++) {
-        uint64_t seen = hbm->pending.completed_seen;
-        bool image_fits = image_fits_alone(&call);
-        if (!hbm_completed_since(hbm, seen) && !call.refused) {
-            return place_fail(&call, image_fits);
-        }
-        result = call.refused ? HBM_UNAVAILABLE : hbm_place(&call, &number);
-    }
-    if (result != HBM_OK) {
-        return hbm_fail_unavailable(hbm, "a service refused what the program needed");
-    }
-    if (number != HBM_POOL_NONE) {
-        image_describe(hbm, program, number);
-    }
-    return HBM_OK;
 }
 
 void hbm_stack_settle(struct hbm *hbm)
@@ -143,169 +60,23 @@ void hbm_stack_settle(struct hbm *hbm)
     HBM_CHECK(set);
 }
 
-/* After a success: counters, and the program is the most recently used. */
-static void program_note(struct hbm *hbm, struct hbm_program *program)
+uint64_t hbm_stack_needed(const struct hbm *hbm)
 {
-    uint64_t size_bytes = hbm_heap_at(&hbm->heap, program->block)->size_bytes;
-    if (size_bytes > hbm->totals.largest_alloc_size) {
-        hbm->totals.largest_alloc_size = size_bytes;
+    uint64_t needed_bytes = 0;
+    for (const struct hbm_program *program = hbm->program_first; program != NULL;
+         program = program->next) {
+        if (program->block == HBM_POOL_NONE || program->stack_bytes <= needed_bytes) {
+            continue;
+        }
+        if (hbm_heap_at(&hbm->heap, program->block)->used.use_count != 0) {
+            needed_bytes = program->stack_bytes;
+        }
     }
-    hbm_peaks_note(hbm);
-    hbm_stack_settle(hbm);
-    hbm->totals.bytes_reservable_limit = hbm_reservable(hbm);
-    hbm_program_list_remove(hbm, program);
-    list_append(hbm, program);
+    return hbm_align_up(needed_bytes, hbm->heap.granule_shift);
 }
 
-static enum hbm_result program_check(const struct hbm *hbm,
-                                     const struct hbm_program_request *request)
+void hbm_program_touch(struct hbm *hbm, struct hbm_program *program)
 {
-    if (request->image_bytes - 1 >= HBM_SIZE_BYTES_MAX ||
-        request->stack_bytes > HBM_SIZE_BYTES_MAX) {
-        return hbm_fail_invalid(hbm, "an image must be 1 to 2^63 bytes, a stack up to 2^63");
-    }
-    if (request->name != NULL && strnlen(request->name, NAME_BYTES_MAX + 1) > NAME_BYTES_MAX) {
-        return hbm_fail_invalid(hbm, "a program's name must not be longer than 511 bytes");
-    }
-    return HBM_OK;
-}
-
-static enum hbm_result load_locked(struct hbm *hbm, const struct hbm_program_request *request,
-                                   struct hbm_program **out)
-{
-    struct hbm_program *program = program_create(hbm, request);
-    if (program == NULL) {
-        return hbm_fail_unavailable(hbm, "no host memory for a program");
-    }
-    program->pin_count = 1;
-    enum hbm_result result = program_place(hbm, program);
-    program->pin_count = 0;
-    hbm->room_count++;
-    if (result != HBM_OK) {
-        hbm_program_destroy(hbm, program);
-        return result;
-    }
-    program_note(hbm, program);
-    *out = program;
-    return HBM_OK;
-}
-
-enum hbm_result hbm_program_load(struct hbm *hbm, const struct hbm_program_request *request,
-                                 struct hbm_program **out)
-{
-    enum hbm_result result = program_check(hbm, request);
-    if (result != HBM_OK) {
-        return result;
-    }
-    hbm_lock_take(&hbm->lock);
-    hbm_collect(hbm);
-    result = load_locked(hbm, request, out);
-    hbm_lock_give(&hbm->lock);
-    return result;
-}
-
-void hbm_program_unload(struct hbm *hbm, struct hbm_program *program)
-{
-    hbm_lock_take(&hbm->lock);
-    hbm_collect(hbm);
-    HBM_CHECK(!program->unloading);
-    program->unloading = true;
-    if (program->block == HBM_POOL_NONE) {
-        hbm_program_destroy(hbm, program);
-    } else {
-        hbm_block_free(hbm, program->block);
-    }
-    hbm_lock_give(&hbm->lock);
-}
-
-/* ---- executing ---- */
-
-void hbm_program_start(struct hbm *hbm, struct hbm_program *program, uint64_t event)
-{
-    const struct hbm_services *services = &hbm->host.services;
-    if (!services->event_done(services->context, event)) {
-        hbm_pending_add(&hbm->pending, event, program->block);
-        hbm_heap_at(&hbm->heap, program->block)->used.use_count++;
-    }
-    program_note(hbm, program);
-}
-
-static bool program_is_stranded(const struct hbm *hbm, const struct hbm_program *program)
-{
-    return program->block != HBM_POOL_NONE &&
-           hbm_block_is_stranded(hbm_heap_at(&hbm->heap, program->block));
-}
-
-enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program,
-                                    uint32_t use_count)
-{
-    bool was_loaded = program->block != HBM_POOL_NONE;
-    if (program_is_stranded(hbm, program)) {
-        return hbm_fail_unavailable(hbm, "the image is stranded on the host");
-    }
-    if (!hbm_pending_reserve(&hbm->pending, use_count)) {
-        return hbm_fail_unavailable(hbm, "no host memory to remember an event");
-    }
-    program->pin_count++;
-    enum hbm_result result = program_place(hbm, program);
-    program->pin_count--;
-    hbm->room_count++;
-    if (result != HBM_OK) {
-        return result;
-    }
-    /* Asked again, because other threads may have used up the room during a wait. */
-    if (!program_is_stranded(hbm, program) && hbm_pending_reserve(&hbm->pending, use_count)) {
-        return HBM_OK;
-    }
-    hbm_stack_settle(hbm);
-    if (!was_loaded && hbm_block_is_movable(hbm_heap_at(&hbm->heap, program->block))) {
-        hbm_block_free(hbm, program->block);
-    }
-    return hbm_fail_unavailable(hbm, "no host memory to remember an event");
-}
-
-static enum hbm_result execute_locked(struct hbm *hbm, struct hbm_program *program, uint64_t event)
-{
-    enum hbm_result result = hbm_program_prepare(hbm, program, 1);
-    if (result == HBM_OK) {
-        hbm_program_start(hbm, program, event);
-    }
-    return result;
-}
-
-enum hbm_result hbm_execute(struct hbm *hbm, struct hbm_program *program, uint64_t event)
-{
-    hbm_lock_take(&hbm->lock);
-    hbm_collect(hbm);
-    enum hbm_result result = execute_locked(hbm, program, event);
-    hbm_lock_give(&hbm->lock);
-    return result;
-}
-
-/* ---- reading ---- */
-
-bool hbm_program_is_loaded(struct hbm *hbm, const struct hbm_program *program)
-{
-    hbm_lock_take(&hbm->lock);
-    hbm_collect_events(hbm);
-    bool loaded = program->block != HBM_POOL_NONE;
-    hbm_lock_give(&hbm->lock);
-    return loaded;
-}
-
-uint64_t hbm_program_address(struct hbm *hbm, const struct hbm_program *program)
-{
-    hbm_lock_take(&hbm->lock);
-    hbm_collect_events(hbm);
-    uint64_t address = HBM_ADDRESS_NONE;
-    if (program->block != HBM_POOL_NONE) {
-        address = hbm_block_address(hbm_heap_at(&hbm->heap, program->block));
-    }
-    hbm_lock_give(&hbm->lock);
-    return address;
-}
-
-uint64_t hbm_program_size(struct hbm *hbm, const struct hbm_program *program)
-{
-    return hbm_align_up(program->image_bytes, hbm->heap.granule_shift);
+    remove_from_list(hbm, program);
+    append_to_list(hbm, program);
 }

@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "allocator/private/check.h"
+#include "allocator/private/hash.h"
+
 #define STEP_CLOSE UINT32_MAX
 /* So many classes passed over count as one more node. */
 #define CLASSES_PER_NODE 16
@@ -53,13 +56,6 @@ struct state {
     uint64_t nodes;
 };
 
-static uint64_t mixed(uint64_t value)
-{
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9u;
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EBu;
-    return value ^ (value >> 31);
-}
-
 static void classes_make(struct state *state)
 {
     const struct hbm_search *search = state->search;
@@ -72,7 +68,7 @@ static void classes_make(struct state *state)
             *last = (struct class_of_items){
                 .size_bytes = search->sizes[i],
                 .first = i,
-                .hash = mixed(0x9E3779B97F4A7C15u * state->class_count)};
+                .hash = hbm_hash_mix(0x9E3779B97F4A7C15u * state->class_count)};
         }
         last->total++;
         last->left++;
@@ -84,15 +80,16 @@ static void classes_make(struct state *state)
 /* Everything that the rest of the search depends on when a bin has just been begun. */
 static uint64_t key_of_bin(const struct state *state, uint32_t from)
 {
-    return mixed(mixed(state->hash + 0xD1B54A32D192ED03u * (state->bin + 1)) + from);
+    return hbm_hash_mix(hbm_hash_mix(state->hash + 0xD1B54A32D192ED03u * (state->bin + 1)) + from);
 }
 
 /* Everything that decides whether the current bin can still be made full enough, after a step. */
 static uint64_t key_of_fill(const struct state *state)
 {
-    uint64_t key = mixed(state->bin_hash + 0xD1B54A32D192ED03u * (state->bin + 1)) ^
+    uint64_t key = hbm_hash_mix(state->bin_hash + 0xD1B54A32D192ED03u * (state->bin + 1)) ^
                    state->residual;
-    return mixed(mixed(key) + ((uint64_t)state->from << 32 | state->classes[state->from].left) + 1);
+    return hbm_hash_mix(hbm_hash_mix(key) +
+                        ((uint64_t)state->from << 32 | state->classes[state->from].left) + 1);
 }
 
 static bool was_in_vain(const struct state *state, uint64_t key)

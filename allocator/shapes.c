@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "allocator/private/check.h"
+#include "allocator/private/hash.h"
 
 #define BUCKETS_FIRST 64u
 #define SLAB_SHIFT 6u
@@ -18,20 +19,10 @@ static struct record *record_at(const struct hbm_shapes *shapes, uint32_t number
     return hbm_pool_at(&shapes->pool, number);
 }
 
-/* FNV-1a over the bytes: a shape has no padding and its unused elements are 0. */
-static uint32_t shape_hash(const struct hbm_shape *shape)
-{
-    const unsigned char *bytes = (const unsigned char *)shape;
-    uint32_t hash = 2166136261u;
-    for (size_t i = 0; i < sizeof *shape; i++) {
-        hash = (hash ^ bytes[i]) * 16777619u;
-    }
-    return hash;
-}
-
+/* Over the bytes: a shape has no padding and its unused elements are 0. */
 static uint32_t *bucket_of(const struct hbm_shapes *shapes, const struct hbm_shape *shape)
 {
-    return &shapes->buckets[shape_hash(shape) & (shapes->bucket_count - 1u)];
+    return &shapes->buckets[hbm_hash_bytes(shape, sizeof *shape) & (shapes->bucket_count - 1u)];
 }
 
 static bool buckets_make(struct hbm_shapes *shapes, uint32_t count)

@@ -2,7 +2,7 @@
 #ifndef ALLOCATOR_PRIVATE_BINS_H
 #define ALLOCATOR_PRIVATE_BINS_H
 
-#include "allocator/private/heap.h"
+#include "allocator/private/block.h"
 
 void hbm_bins_insert(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole);
 void hbm_bins_remove(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole);

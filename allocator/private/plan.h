@@ -3,7 +3,8 @@
 #ifndef ALLOCATOR_PRIVATE_PLAN_H
 #define ALLOCATOR_PRIVATE_PLAN_H
 
-#include "allocator/private/heap.h"
+#include "allocator/private/align.h"
+#include "allocator/private/host.h"
 
 /* One block in the snapshot. */
 struct hbm_item {
@@ -66,16 +67,5 @@ struct hbm_span {
  * spans (low == high) are left out.  False: an unmovable block is in the demanded stack.
  * spans has room for item_count + 1. */
 bool hbm_plan_spans(const struct hbm_plan *plan, struct hbm_span *spans, size_t *span_count);
-
-static inline uint64_t hbm_align_up(uint64_t value, uint32_t shift)
-{
-    uint64_t mask = ((uint64_t)1 << shift) - 1;
-    return (value + mask) & ~mask;
-}
-
-static inline uint64_t hbm_align_down(uint64_t value, uint32_t shift)
-{
-    return value >> shift << shift;
-}
 
 #endif

@@ -1,0 +1,34 @@
+#include "allocator/private/check.h"
+#include "allocator/private/failure.h"
+#include "allocator/private/life.h"
+#include "allocator/private/moves.h"
+#include "allocator/private/snapshot.h"
+
+static enum hbm_result defragment_locked(struct hbm *hbm)
+{
+    struct hbm_plan plan = {
+        .capacity_bytes = hbm->options.capacity_bytes,
+        .granule_shift = hbm->heap.granule_shift,
+        .demand = {.stack_bytes = hbm_heap_reserved(&hbm->heap)},
+        .host = &hbm->host,
+    };
+    if (!hbm_snapshot(hbm, NULL, &plan)) {
+        return hbm_fail_unavailable(hbm, "no host memory to plan in");
+    }
+    hbm_plan_compact(&plan, hbm->options.defrag == HBM_DEFRAG_REPACK);
+    bool done = !plan.host_refused && hbm_moves_run(hbm, &plan);
+    hbm_snapshot_free(hbm, &plan);
+    return done ? HBM_OK : hbm_fail_unavailable(hbm, "a service refused a move");
+}
+
+enum hbm_result hbm_defragment(struct hbm *hbm)
+{
+    if (hbm->options.defrag == HBM_DEFRAG_NONE) {
+        return hbm_fail_invalid(hbm, "the contract is that nothing moves");
+    }
+    hbm_lock_take(&hbm->lock);
+    hbm_collect(hbm);
+    enum hbm_result result = defragment_locked(hbm);
+    hbm_lock_give(&hbm->lock);
+    return result;
+}

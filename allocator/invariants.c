@@ -1,0 +1,99 @@
+#include "allocator/private/heap.h"
+#include "allocator/private/program.h"
+#include "allocator/private/stranded.h"
+
+static bool stranded_hold(const struct hbm *hbm)
+{
+    for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL;
+         stranded = stranded->next) {
+        if (!hbm_block_is_stranded(hbm_heap_at(&hbm->heap, stranded->block))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool program_holds(const struct hbm *hbm, const struct hbm_program *program)
+{
+    if (program->next == NULL ? hbm->program_last != program : program->next->previous != program) {
+        return false;
+    }
+    if (program->block == HBM_POOL_NONE) {
+        return !program->unloading;
+    }
+    const struct hbm_block *block = hbm_heap_at(&hbm->heap, program->block);
+    return block->role == HBM_ROLE_PROGRAM && block->used.program == program &&
+           block->dying == program->unloading;
+}
+
+static bool programs_hold(const struct hbm *hbm)
+{
+    for (const struct hbm_program *program = hbm->program_first; program != NULL;
+         program = program->next) {
+        if (!program_holds(hbm, program)) {
+            return false;
+        }
+    }
+    return hbm_heap_reserved(&hbm->heap) == hbm_stack_needed(hbm);
+}
+
+/* Every use names a used block, and the blocks' own counts add up to the same number. */
+static bool uses_hold(const struct hbm *hbm, uint64_t use_sum)
+{
+    uint64_t count = 0;
+    for (uint32_t number = hbm->pending.first; number != HBM_POOL_NONE;) {
+        const struct hbm_event *event = hbm_pending_event(&hbm->pending, number);
+        if (event->uses == HBM_POOL_NONE || hbm_pending_find(&hbm->pending, event->id) != event) {
+            return false;
+        }
+        for (uint32_t use = event->uses; use != HBM_POOL_NONE; count++) {
+            const struct hbm_use *record = hbm_pending_use(&hbm->pending, use);
+            if (hbm_heap_at(&hbm->heap, record->block)->role < HBM_ROLE_BUFFER) {
+                return false;
+            }
+            use = record->next;
+        }
+        number = event->next;
+    }
+    return count == use_sum && count == hbm->pending.uses.used_count;
+}
+
+static bool blocks_hold(const struct hbm *hbm)
+{
+    uint64_t bytes = 0, count = 0, use_sum = 0, dying = 0;
+    const struct hbm_stranded *absent = hbm_stranded_absent(hbm, hbm->stranded);
+    for (; absent != NULL; absent = hbm_stranded_absent(hbm, absent->next)) {
+        const struct hbm_block *block = hbm_heap_at(&hbm->heap, absent->block);
+        count++;
+        bytes += block->size_bytes;
+        use_sum += block->used.use_count;
+        dying += block->dying;
+    }
+    const struct hbm_block *block = hbm_heap_at(&hbm->heap, hbm->heap.stack);
+    while (block->next != HBM_POOL_NONE) {
+        block = hbm_heap_at(&hbm->heap, block->next);
+        if (block->role == HBM_ROLE_HOLE) {
+            continue;
+        }
+        count++;
+        bytes += block->size_bytes;
+        use_sum += block->used.use_count;
+        dying += block->dying;
+        if (block->dying && block->used.use_count == 0 && block->used.hold_count == 0) {
+            return false;
+        }
+    }
+    return count == hbm->heap.used_count && bytes == hbm->heap.used_bytes &&
+           dying == hbm->dying_count && uses_hold(hbm, use_sum);
+}
+
+bool hbm_invariants_hold(const struct hbm *hbm)
+{
+    struct hbm *locked = (struct hbm *)(uintptr_t)hbm;
+    hbm_lock_take(&locked->lock);
+    bool hold = hbm_heap_invariants_hold(&hbm->heap) && blocks_hold(hbm) && stranded_hold(hbm) &&
+                programs_hold(hbm) &&
+                hbm->heap.used_bytes + hbm_heap_reserved(&hbm->heap) <= hbm->options.capacity_bytes;
+    hbm_lock_give(&locked->lock);
+    return hold;
+}

@@ -1,0 +1,34 @@
+/* The end of blocks: freed at once, or when the events and references that keep them are gone. */
+#ifndef ALLOCATOR_PRIVATE_LIFE_H
+#define ALLOCATOR_PRIVATE_LIFE_H
+
+#include "allocator/private/stranded.h"
+
+void hbm_collect_completed(struct hbm *hbm);
+
+/* Collects completed events; called first in every public call that only reads, with the lock held.
+ */
+static inline void hbm_collect_events(struct hbm *hbm)
+{
+    if (hbm->pending.first != HBM_POOL_NONE) {
+        hbm_collect_completed(hbm);
+    }
+}
+
+/* The same in every other public call, which brings stranded blocks back, too. */
+static inline void hbm_collect(struct hbm *hbm)
+{
+    hbm_collect_events(hbm);
+    hbm->return_refused = false;
+    if (__builtin_expect(hbm->stranded != NULL, 0)) {
+        hbm_stranded_retry(hbm);
+    }
+}
+
+/* Frees a live block: at once, or when it is no longer held. */
+void hbm_block_free(struct hbm *hbm, uint32_t number);
+
+/* Ends a dying block that nothing holds any more. */
+void hbm_block_settle(struct hbm *hbm, uint32_t number);
+
+#endif

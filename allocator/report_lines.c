@@ -1,0 +1,200 @@
+#include "allocator/private/report_lines.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "allocator/private/check.h"
+#include "allocator/private/counters.h"
+#include "allocator/private/program.h"
+#include "allocator/private/sort.h"
+
+#define LINE_BYTES_MAX 512
+
+static enum hbm_state state_of(const struct hbm_block *block)
+{
+    if (block->role == HBM_ROLE_RETIRED) {
+        return HBM_STATE_RETIRED;
+    }
+    if (block->dying) {
+        return HBM_STATE_DYING;
+    }
+    bool held = block->used.hold_count != 0 || block->used.use_count != 0;
+    if (block->role == HBM_ROLE_PROGRAM) {
+        return held ? HBM_STATE_PROGRAM_BUSY : HBM_STATE_PROGRAM_IDLE;
+    }
+    return held ? HBM_STATE_HELD : HBM_STATE_MOVABLE;
+}
+
+static struct hbm_report_entry entry_of(const struct hbm *hbm, const struct hbm_block *block)
+{
+    struct hbm_report_entry entry = {
+        .address = hbm_block_address(block),
+        .size_bytes = block->size_bytes,
+        .unpadded_bytes = block->used.unpadded_bytes,
+        .align_bytes = (uint64_t)1 << block->align_shift,
+        .kind = (enum hbm_kind)(block->role - HBM_ROLE_BUFFER),
+        .state = state_of(block),
+        .hold_count = block->used.hold_count,
+        .use_count = block->used.use_count,
+        .tag = block->used.tag,
+        .shape = hbm_shapes_at(&hbm->shapes, block->used.shape),
+        .handle = block->role == HBM_ROLE_RETIRED ? NULL : block,
+    };
+    if (entry.unpadded_bytes < entry.size_bytes) {
+        entry.padding_bytes = entry.size_bytes - entry.unpadded_bytes;
+    }
+    if (block->role != HBM_ROLE_PROGRAM) {
+        entry.tag_name = block->used.tag_name;
+        return entry;
+    }
+    entry.program_id = block->used.program->id;
+    entry.handle = block->used.program;
+    entry.tag_name = block->used.program->name[0] != '\0' ? block->used.program->name : NULL;
+    return entry;
+}
+
+static int reported_before(const void *context, uint32_t left, uint32_t right)
+{
+    const struct hbm_block *a = hbm_heap_at(context, left), *b = hbm_heap_at(context, right);
+    return a->size_bytes != b->size_bytes ? a->size_bytes > b->size_bytes : a->address > b->address;
+}
+
+static void number_visit(const struct hbm *hbm, uint32_t number, hbm_report_visitor *visit,
+                         void *context)
+{
+    struct hbm_report_entry entry = entry_of(hbm, hbm_heap_at(&hbm->heap, number));
+    visit(context, &entry);
+}
+
+/* Writes the number of every block, those without a range first; numbers has room for used_count.
+ */
+static size_t numbers_list(const struct hbm *hbm, uint32_t *numbers)
+{
+    size_t count = 0;
+    for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL;
+         stranded = stranded->next) {
+        if (hbm_heap_at(&hbm->heap, stranded->block)->address == HBM_ADDRESS_NONE) {
+            numbers[count++] = stranded->block;
+        }
+    }
+    for (uint32_t number = hbm_heap_at(&hbm->heap, hbm->heap.stack)->next; number != HBM_POOL_NONE;
+         number = hbm_heap_at(&hbm->heap, number)->next) {
+        if (hbm_heap_at(&hbm->heap, number)->role != HBM_ROLE_HOLE) {
+            numbers[count++] = number;
+        }
+    }
+    return count;
+}
+
+static void visit_unsorted(const struct hbm *hbm, hbm_report_visitor *visit, void *context)
+{
+    for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL;
+         stranded = stranded->next) {
+        if (hbm_heap_at(&hbm->heap, stranded->block)->address == HBM_ADDRESS_NONE) {
+            number_visit(hbm, stranded->block, visit, context);
+        }
+    }
+    for (uint32_t number = hbm_heap_at(&hbm->heap, hbm->heap.stack)->next; number != HBM_POOL_NONE;
+         number = hbm_heap_at(&hbm->heap, number)->next) {
+        if (hbm_heap_at(&hbm->heap, number)->role != HBM_ROLE_HOLE) {
+            number_visit(hbm, number, visit, context);
+        }
+    }
+}
+
+bool hbm_report_visit_locked(struct hbm *hbm, hbm_report_visitor *visit, void *context)
+{
+    size_t room = hbm->heap.used_count;
+    if (room == 0) {
+        return true;
+    }
+    uint32_t *numbers = hbm_host_array(&hbm->host, room, sizeof *numbers);
+    if (numbers == NULL) {
+        return false;
+    }
+    size_t count = numbers_list(hbm, numbers);
+    hbm_sort(numbers, count, reported_before, &hbm->heap);
+    for (size_t i = 0; i < count; i++) {
+        number_visit(hbm, numbers[i], visit, context);
+    }
+    hbm_host_free(&hbm->host, numbers, room, sizeof *numbers);
+    return true;
+}
+
+static char *size_text(uint64_t bytes, char *text)
+{
+    return hbm_size_print(bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes, text,
+                          HBM_SIZE_TEXT_BYTES);
+}
+
+struct sums {
+    uint64_t bytes[HBM_STATE_COUNT];
+    uint64_t count[HBM_STATE_COUNT];
+    uint64_t padding_bytes;
+};
+
+static void sums_add(void *context, const struct hbm_report_entry *entry)
+{
+    struct sums *sums = context;
+    sums->bytes[entry->state] += entry->size_bytes;
+    sums->count[entry->state]++;
+    sums->padding_bytes += entry->padding_bytes;
+}
+
+static void header_print(struct hbm *hbm, const struct hbm_sink *sink)
+{
+    char line[LINE_BYTES_MAX], text[5][HBM_SIZE_TEXT_BYTES];
+    struct sums sums = {.padding_bytes = 0};
+    visit_unsorted(hbm, sums_add, &sums);
+    (void)snprintf(
+        line, sizeof line,
+        "HBM allocations: %" PRIu64 " blocks, %s in use (%" PRIu64
+        " bytes), %s of it padding, %s reserved, "
+        "%s free, %s limit",
+        hbm->heap.used_count, size_text(hbm->heap.used_bytes, text[0]), hbm->heap.used_bytes,
+        size_text(sums.padding_bytes, text[1]), size_text(hbm_heap_reserved(&hbm->heap), text[2]),
+        size_text(hbm_free_bytes(hbm), text[3]), size_text(hbm->options.capacity_bytes, text[4]));
+    sink->line(sink->context, line);
+    for (enum hbm_state state = 0; state < HBM_STATE_COUNT; state++) {
+        if (sums.count[state] == 0) {
+            continue;
+        }
+        (void)snprintf(line, sizeof line, "  %s: %" PRIu64 " blocks, %s (%" PRIu64 " bytes)",
+                       hbm_state_name(state), sums.count[state],
+                       size_text(sums.bytes[state], text[0]), sums.bytes[state]);
+        sink->line(sink->context, line);
+    }
+}
+
+static void entry_print(void *context, const struct hbm_report_entry *entry)
+{
+    const struct hbm_sink *sink = context;
+    char line[LINE_BYTES_MAX + HBM_SHAPE_TEXT_BYTES], text[3][HBM_SIZE_TEXT_BYTES], place[32];
+    char shape[HBM_SHAPE_TEXT_BYTES] = "-";
+    if (entry->shape != NULL) {
+        (void)hbm_shape_print(entry->shape, shape, sizeof shape);
+    }
+    if (entry->address == HBM_ADDRESS_NONE) {
+        (void)snprintf(place, sizeof place, "on the host");
+    } else {
+        (void)snprintf(place, sizeof place, "0x%" PRIx64, entry->address);
+    }
+    (void)snprintf(line, sizeof line,
+                   "  %s at %s: %s, %s, tag %" PRId32
+                   " %.200s, shape %s, unpadded %s, padding %s, %" PRIu64 " bytes",
+                   size_text(entry->size_bytes, text[0]), place, hbm_kind_name(entry->kind),
+                   hbm_state_name(entry->state), entry->tag,
+                   entry->tag_name == NULL ? "-" : entry->tag_name, shape,
+                   size_text(entry->unpadded_bytes, text[1]),
+                   size_text(entry->padding_bytes, text[2]), entry->size_bytes);
+    sink->line(sink->context, line);
+}
+
+void hbm_report_print_locked(struct hbm *hbm, const struct hbm_sink *sink)
+{
+    struct hbm_sink copy = *sink;
+    header_print(hbm, sink);
+    if (!hbm_report_visit_locked(hbm, entry_print, &copy)) {
+        visit_unsorted(hbm, entry_print, &copy);
+    }
+}
