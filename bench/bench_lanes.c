@@ -16,7 +16,7 @@
  * to say. */
 #include "bench/bare_services.h"
 #include "explore/chance.h"
-#include "explore/strategies.h"
+#include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"

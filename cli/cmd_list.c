@@ -2,7 +2,7 @@
 #include "campaign/engine/output.h"
 #include "campaign/plan/lookup.h"
 #include "cli/subcommands.h"
-#include "explore/strategies.h"
+#include "explore/strategies/strategies.h"
 #include "formats/formats.h"
 #include "harness/oracle/rule.h"
 #include "harness/run/probe.h"

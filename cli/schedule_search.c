@@ -7,7 +7,7 @@
 #include "campaign/process/shrink_process.h"
 #include "campaign/trials/trial_result.h"
 #include "cli/repeat.h"
-#include "explore/strategies.h"
+#include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
 #include "harness/run/trial.h"
 #include "reports/json_lines.h"

@@ -1,5 +1,5 @@
 # Targets whose atomic operations are steps of the scheduler and whose plain accesses are checked for races: compiled
-# for the thread sanitizer, but linked to explore/instrumented.h.  With the real one they are built like all others.
+# for the thread sanitizer, but linked to explore/private/instrumented.h.  With the real one they are built like all others.
 
 # What such code calls by name and explore/ wants to see; see explore/instrumented_memory.c.
 set(HBMSTRESS_EXPLORED_CALLS memcpy memmove memset malloc calloc realloc aligned_alloc posix_memalign free)

@@ -1,6 +1,6 @@
-#include "explore/baton.h"
+#include "explore/private/baton.h"
 
-#include "explore/check.h"
+#include "explore/private/check.h"
 
 #include <linux/futex.h>
 #include <sched.h>

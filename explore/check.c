@@ -1,4 +1,4 @@
-#include "explore/check.h"
+#include "explore/private/check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "explore/check.h"
+#include "explore/private/check.h"
 #include "explore/strategy.h"
 
 const char *step_kind_name(enum step_kind kind)

@@ -1,6 +1,6 @@
-#include "explore/fiber.h"
+#include "explore/private/fiber.h"
 
-#include "explore/check.h"
+#include "explore/private/check.h"
 
 #include <stdint.h>
 #include <sys/mman.h>

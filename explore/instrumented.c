@@ -1,10 +1,10 @@
 /* Plain accesses.  The names and types of the entry points are those that gcc and clang call. */
-#include "explore/instrumented.h"
+#include "explore/private/instrumented.h"
 
-#include "explore/instrumented_lane.h"
-#include "explore/order_atomic.h"
-#include "explore/place.h"
-#include "explore/scheduler_state.h"
+#include "explore/private/instrumented_lane.h"
+#include "explore/private/order_atomic.h"
+#include "explore/private/place.h"
+#include "explore/private/scheduler_state.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* In a build with the real thread sanitizer the entry points are the sanitizer's. */
-#include "explore/instrumented.h"
+#include "explore/private/instrumented.h"
 
 void instrumented_link(void)
 {

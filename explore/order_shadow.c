@@ -1,6 +1,6 @@
-#include "explore/order_shadow.h"
+#include "explore/private/order_shadow.h"
 
-#include "explore/check.h"
+#include "explore/private/check.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-#include "explore/participants.h"
+#include "explore/private/participants.h"
 
-#include "explore/check.h"
+#include "explore/private/check.h"
 
 /* Rare, for a time-out that comes early is often no more than slow; not so rare that a run has
  * none. */

@@ -1,6 +1,6 @@
 /* Who stands where, in words. */
-#include "explore/place.h"
-#include "explore/scheduler_state.h"
+#include "explore/private/place.h"
+#include "explore/private/scheduler_state.h"
 
 #include <stdarg.h>
 #include <stdio.h>

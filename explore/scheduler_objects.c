@@ -1,6 +1,6 @@
-#include "explore/scheduler_objects.h"
+#include "explore/private/scheduler_objects.h"
 
-#include "explore/check.h"
+#include "explore/private/check.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Lanes that reach no step: the scheduler can only wait, so a thread of its own looks at the clock,
  * and a signal finds out where the lane is. */
-#include "explore/check.h"
-#include "explore/place.h"
-#include "explore/scheduler_state.h"
+#include "explore/private/check.h"
+#include "explore/private/place.h"
+#include "explore/private/scheduler_state.h"
 
 #include <linux/futex.h>
 #include <signal.h>

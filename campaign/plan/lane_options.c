@@ -1,8 +1,8 @@
 #include "campaign/plan/lane_options.h"
 
 #include "campaign/base/message.h"
-#include "explore/strategies.h"
-#include "explore/strategy_replay.h"
+#include "explore/strategies/strategies.h"
+#include "explore/strategies/strategy_replay.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"
 #include "harness/lanes/lanes.h"

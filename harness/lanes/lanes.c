@@ -1,8 +1,8 @@
 #include "harness/lanes/lanes.h"
 
 #include "explore/order.h"
-#include "explore/pthreads.h"
-#include "explore/strategy_replay.h"
+#include "explore/pthreads/pthreads.h"
+#include "explore/strategies/strategy_replay.h"
 #include "harness/base/check.h"
 #include "harness/lanes/private/lanes_state.h"
 #include "harness/run/trial.h"

@@ -1,7 +1,7 @@
 #include "harness/lanes/private/lanes_state.h"
 
 #include "explore/order.h"
-#include "explore/pthreads.h"
+#include "explore/pthreads/pthreads.h"
 #include "harness/call/driver.h"
 #include "harness/call/progress.h"
 #include "harness/lanes/lanes.h"

@@ -1,7 +1,7 @@
 #include "harness/lanes/lanes_search.h"
 
 #include "explore/order.h"
-#include "explore/strategies.h"
+#include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
 #include "harness/run/trial.h"
 

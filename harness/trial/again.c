@@ -1,7 +1,7 @@
 #include "harness/trial/again.h"
 
 #include "explore/order.h"
-#include "explore/strategies.h"
+#include "explore/strategies/strategies.h"
 #include "harness/base/check.h"
 #include "harness/device/host_memory.h"
 #include "harness/lanes/lanes.h"

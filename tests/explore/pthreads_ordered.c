@@ -1,6 +1,6 @@
 /* Two lanes that share numbers, each guarded by another sort of object; a thread sanitizer must
  * find nothing.  With an argument they share one that nothing guards, and it must find that. */
-#include "explore/pthreads.h"
+#include "explore/pthreads/pthreads.h"
 #include "tests/explore/pthreads_rig.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "explore/place.h"
+#include "explore/private/place.h"
 #include "tests/helpers/suite.h"
 
 #include <check.h>

@@ -1,5 +1,5 @@
 /* What waits for who holds something: mutexes, read-write locks, spin locks, and their misuse. */
-#include "explore/pthreads.h"
+#include "explore/pthreads/pthreads.h"
 #include "tests/explore/pthreads_rig.h"
 #include "tests/helpers/suite.h"
 

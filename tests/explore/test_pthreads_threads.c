@@ -1,6 +1,6 @@
 /* Threads that are lanes: their life, their ids, their keys, their time; and calls from outside of
  * lanes. */
-#include "explore/pthreads.h"
+#include "explore/pthreads/pthreads.h"
 #include "tests/explore/pthreads_rig.h"
 #include "tests/helpers/suite.h"
 

@@ -1,5 +1,5 @@
 /* What waits until others do something: condition variables, semaphores, barriers, once. */
-#include "explore/pthreads.h"
+#include "explore/pthreads/pthreads.h"
 #include "tests/explore/pthreads_rig.h"
 #include "tests/helpers/suite.h"
 

@@ -3,7 +3,7 @@
 #define TESTS_HELPERS_SIMULATED_LANES_H
 
 #include "explore/scheduler.h"
-#include "explore/strategies.h"
+#include "explore/strategies/strategies.h"
 
 enum {
     SIMULATED_LANE_COUNT_MAX = 4,

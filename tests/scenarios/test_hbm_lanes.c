@@ -1,6 +1,6 @@
 /* The reference allocator called by several lanes at once, under every scenario and a portfolio of
  * schedules: no promise broken.  HBMSTRESS_SEEDS (5 by default) says how many lists of each. */
-#include "explore/strategies.h"
+#include "explore/strategies/strategies.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/trial.h"

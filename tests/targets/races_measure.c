@@ -3,7 +3,7 @@
  *
  *     build/release/tests/targets/races_measure [SECONDS that the threads get for each race;
  * default 1] */
-#include "explore/strategies.h"
+#include "explore/strategies/strategies.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/trial.h"

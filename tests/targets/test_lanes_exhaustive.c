@@ -4,7 +4,7 @@
  *
  * HBMSTRESS_EXHAUSTIVE=1: no bound, for as many lists as complete in 20 minutes.  Under a sanitizer
  * every LIST_STRIDE-th list only, unless that is set. */
-#include "explore/strategies.h"
+#include "explore/strategies/strategies.h"
 #include "harness/base/random.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"

@@ -1,6 +1,6 @@
 /* Each planted race is found by the strategies, by the rule that it breaks; shrinks; and repeats.
  * The right target keeps its promises on the same lists. */
-#include "explore/strategies.h"
+#include "explore/strategies/strategies.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"
 #include "harness/shrink/shrink.h"

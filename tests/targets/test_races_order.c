@@ -1,6 +1,6 @@
 /* The plug-ins of targets/explored/, whose plain accesses are seen: a planted data race that no
  * switch shows is found, and where none was planted none is. */
-#include "explore/strategies.h"
+#include "explore/strategies/strategies.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/trial.h"

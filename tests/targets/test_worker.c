@@ -1,8 +1,8 @@
 /* targets/example/reaper.c, compiled apart from this tree by a plain compiler and loaded: a plug-in
  * with a thread of its own is explored as it is.  The folder with reaper.so and reaper_lossy.so is
  * the program's argument. */
-#include "explore/strategies.h"
-#include "explore/strategy_replay.h"
+#include "explore/strategies/strategies.h"
+#include "explore/strategies/strategy_replay.h"
 #include "harness/lanes/lanes_search.h"
 #include "harness/op/ops_file.h"
 #include "harness/run/trial.h"

@@ -1,0 +1,334 @@
+#include "explore/order.h"
+
+#include "explore/private/check.h"
+#include "explore/private/order_atomic.h"
+#include "explore/private/order_shadow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* By lane: up to which of its clocks its acts have been seen; 0 from count on. */
+struct clocks {
+    uint32_t count;
+    uint32_t at[LANE_COUNT_MAX];
+};
+
+struct lane_order {
+    struct clocks seen; /* all of at[] is defined: 0 from count on.  seen.at[own] is the lane's
+                           clock, from 1 */
+    /* released by what the lane read relaxed: seen from its next acquire fence on */
+    struct clocks awaited;
+    struct clocks fenced; /* what the lane had seen at its last release fence: its relaxed stores
+                             release that */
+};
+
+enum { OWNER_NONE = LANE_COUNT_MAX };
+
+/* What acquires of an address see. */
+struct meeting {
+    const void *address;
+    uint32_t generation; /* another one than the order's: a free place */
+    uint32_t owner;      /* the only lane that released here, or OWNER_NONE */
+    struct clocks released;
+};
+
+struct order {
+    uint32_t lane_count; /* lanes [0, lane_count) are defined */
+    struct lane_order lanes[LANE_COUNT_MAX];
+    /* meeting_capacity of them, a power of two; at most half are in use */
+    struct meeting *meetings;
+    uint32_t meeting_capacity, meeting_count, generation;
+    struct shadow shadow;
+};
+
+enum { MEETING_CAPACITY_FIRST = 256 };
+
+static struct meeting *meetings_create(uint32_t capacity)
+{
+    struct meeting *meetings = calloc(capacity, sizeof *meetings);
+    EXPLORE_CHECK(meetings != NULL);
+    return meetings;
+}
+
+struct order *order_create(void)
+{
+    struct order *order = calloc(1, sizeof *order);
+    EXPLORE_CHECK(order != NULL);
+    order->meetings = meetings_create(MEETING_CAPACITY_FIRST);
+    order->meeting_capacity = MEETING_CAPACITY_FIRST;
+    shadow_init(&order->shadow);
+    order_reset(order);
+    return order;
+}
+
+void order_destroy(struct order *order)
+{
+    if (order != NULL) {
+        shadow_deinit(&order->shadow);
+        free(order->meetings);
+        free(order);
+    }
+}
+
+void order_reset(struct order *order)
+{
+    if (++order->generation == 0) {
+        memset(order->meetings, 0, order->meeting_capacity * sizeof *order->meetings);
+        order->generation = 1;
+    }
+    order->meeting_count = 0;
+    order->lane_count = 0;
+    shadow_reset(&order->shadow);
+}
+
+/* --- clocks --- */
+
+static void clocks_join(struct clocks *to, const struct clocks *from)
+{
+    for (uint32_t i = 0; i < from->count; i++) {
+        to->at[i] = i < to->count && to->at[i] > from->at[i] ? to->at[i] : from->at[i];
+    }
+    to->count = to->count > from->count ? to->count : from->count;
+}
+
+static void clocks_copy(struct clocks *to, const struct clocks *from)
+{
+    to->count = from->count;
+    memcpy(to->at, from->at, from->count * sizeof from->at[0]);
+}
+
+static void lane_init(struct lane_order *lane, uint32_t number)
+{
+    memset(&lane->seen, 0, sizeof lane->seen);
+    lane->seen.at[number] = 1;
+    lane->seen.count = number + 1;
+    lane->awaited.count = lane->fenced.count = 0;
+}
+
+static struct lane_order *lane_find(struct order *order, uint8_t lane)
+{
+    EXPLORE_CHECK(lane < LANE_COUNT_MAX);
+    while (order->lane_count <= lane) {
+        lane_init(&order->lanes[order->lane_count], order->lane_count);
+        order->lane_count++;
+    }
+    return &order->lanes[lane];
+}
+
+/* What the lane does from here on is not part of what it released. */
+static void lane_advance(struct lane_order *lane, uint8_t number)
+{
+    EXPLORE_CHECK(lane->seen.at[number] < UINT32_MAX);
+    lane->seen.at[number]++;
+}
+
+void order_start(struct order *order, uint8_t parent, uint8_t child)
+{
+    EXPLORE_CHECK(parent != child);
+    struct lane_order *from = lane_find(order, parent);
+    clocks_join(&lane_find(order, child)->seen, &from->seen);
+    lane_advance(from, parent);
+}
+
+void order_join(struct order *order, uint8_t lane, uint8_t joined)
+{
+    EXPLORE_CHECK(lane != joined);
+    struct lane_order *from = lane_find(order, joined);
+    clocks_join(&lane_find(order, lane)->seen, &from->seen);
+    /* Should it not be over, what it does next is not ordered. */
+    lane_advance(from, joined);
+}
+
+/* --- meetings --- */
+
+static struct meeting *meeting_place(const struct order *order, const void *address)
+{
+    uint64_t at = (uint64_t)(uintptr_t)address * UINT64_C(0x9E3779B97F4A7C15) >> 32;
+    for (;; at++) {
+        struct meeting *meeting = &order->meetings[at & (order->meeting_capacity - 1)];
+        if (meeting->generation != order->generation || meeting->address == address) {
+            return meeting;
+        }
+    }
+}
+
+static void meetings_grow(struct order *order)
+{
+    struct meeting *const old = order->meetings;
+    const uint32_t old_capacity = order->meeting_capacity;
+    EXPLORE_CHECK(old_capacity <= UINT32_MAX / 2);
+    order->meeting_capacity = old_capacity * 2;
+    order->meetings = meetings_create(order->meeting_capacity);
+    for (uint32_t i = 0; i < old_capacity; i++) {
+        if (old[i].generation == order->generation) {
+            *meeting_place(order, old[i].address) = old[i];
+        }
+    }
+    free(old);
+}
+
+/* NULL: nothing was ever released there. */
+static const struct meeting *meeting_known(const struct order *order, const void *address)
+{
+    const struct meeting *meeting = meeting_place(order, address);
+    return meeting->generation == order->generation ? meeting : NULL;
+}
+
+static struct meeting *meeting_find(struct order *order, const void *address)
+{
+    struct meeting *meeting = meeting_place(order, address);
+    if (meeting->generation == order->generation) {
+        return meeting;
+    }
+    if (order->meeting_count >= order->meeting_capacity / 2) {
+        meetings_grow(order);
+        meeting = meeting_place(order, address);
+    }
+    meeting->address = address;
+    meeting->generation = order->generation;
+    meeting->owner = OWNER_NONE;
+    meeting->released.count = 0;
+    order->meeting_count++;
+    return meeting;
+}
+
+static void meeting_add(struct meeting *meeting, uint8_t lane, const struct clocks *released)
+{
+    meeting->owner = meeting->released.count == 0 || meeting->owner == lane ? lane : OWNER_NONE;
+    clocks_join(&meeting->released, released);
+}
+
+static void meeting_empty(struct meeting *meeting)
+{
+    meeting->owner = OWNER_NONE;
+    meeting->released.count = 0;
+}
+
+static void meetings_forget(struct order *order, uintptr_t address, size_t size_bytes)
+{
+    if (size_bytes < order->meeting_capacity) {
+        for (size_t i = 0; i < size_bytes; i++) {
+            struct meeting *meeting = meeting_place(order, (const void *)(address + i));
+            if (meeting->generation == order->generation) {
+                meeting_empty(meeting);
+            }
+        }
+        return;
+    }
+    for (uint32_t i = 0; i < order->meeting_capacity; i++) {
+        struct meeting *meeting = &order->meetings[i];
+        if (meeting->generation == order->generation &&
+            (uintptr_t)meeting->address - address < size_bytes) {
+            meeting_empty(meeting);
+        }
+    }
+}
+
+void order_release(struct order *order, uint8_t lane, const void *object)
+{
+    struct lane_order *from = lane_find(order, lane);
+    meeting_add(meeting_find(order, object), lane, &from->seen);
+    lane_advance(from, lane);
+}
+
+void order_acquire(struct order *order, uint8_t lane, const void *object)
+{
+    const struct meeting *meeting = meeting_known(order, object);
+    if (meeting != NULL) {
+        clocks_join(&lane_find(order, lane)->seen, &meeting->released);
+    }
+}
+
+/* --- atomic operations --- */
+
+void order_atomic_load(struct order *order, uint8_t lane, const void *object, bool acquires)
+{
+    const struct meeting *meeting = meeting_known(order, object);
+    if (meeting != NULL) {
+        struct lane_order *reader = lane_find(order, lane);
+        clocks_join(acquires ? &reader->seen : &reader->awaited, &meeting->released);
+    }
+}
+
+void order_atomic_store(struct order *order, uint8_t lane, const void *object, bool releases)
+{
+    struct lane_order *writer = lane_find(order, lane);
+    if (!releases && writer->fenced.count == 0 && meeting_known(order, object) == NULL) {
+        return;
+    }
+    struct meeting *meeting = meeting_find(order, object);
+    /* A release sequence goes on with the stores of the lane that began it (C17 5.1.2.4, paragraph
+     * 10). */
+    if (releases || meeting->owner != lane) {
+        meeting_empty(meeting);
+    }
+    if (releases) {
+        order_release(order, lane, object);
+    } else if (writer->fenced.count != 0) {
+        meeting_add(meeting, lane, &writer->fenced);
+    }
+}
+
+void order_atomic_update(struct order *order, uint8_t lane, const void *object, bool releases)
+{
+    const struct lane_order *writer = lane_find(order, lane);
+    if (releases) {
+        order_release(order, lane, object);
+    } else if (writer->fenced.count != 0) {
+        meeting_add(meeting_find(order, object), lane, &writer->fenced);
+    }
+}
+
+void order_atomic_fence(struct order *order, uint8_t lane, bool acquires, bool releases)
+{
+    struct lane_order *self = lane_find(order, lane);
+    if (acquires) {
+        clocks_join(&self->seen, &self->awaited);
+        self->awaited.count = 0;
+    }
+    if (releases) {
+        clocks_copy(&self->fenced, &self->seen);
+        lane_advance(self, lane);
+    }
+}
+
+/* --- memory --- */
+
+void order_forget(struct order *order, const void *address, size_t size_bytes)
+{
+    shadow_forget(&order->shadow, (uintptr_t)address, size_bytes);
+    meetings_forget(order, (uintptr_t)address, size_bytes);
+}
+
+/* A block of bytes that one access touches. */
+struct block {
+    uintptr_t start, end;
+};
+
+static bool touch_block(struct order *order, const struct shadow_access *touch, struct block block,
+                        struct race *race)
+{
+    for (uintptr_t at = block.start & ~(uintptr_t)7; at < block.end; at += 8) {
+        if (shadow_touch(&order->shadow, at, shadow_mask(at, block.start, block.end), touch,
+                         race)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool order_access(struct order *order, const struct access *access, const void *address,
+                  size_t size_bytes, struct race *race)
+{
+    const struct shadow_access touch = {access, false, lane_find(order, access->lane)->seen.at};
+    return touch_block(order, &touch,
+                       (struct block){(uintptr_t)address, (uintptr_t)address + size_bytes}, race);
+}
+
+bool order_atomic_access(struct order *order, const struct access *access, const void *address,
+                         size_t size_bytes, struct race *race)
+{
+    const struct shadow_access touch = {access, true, lane_find(order, access->lane)->seen.at};
+    return touch_block(order, &touch,
+                       (struct block){(uintptr_t)address, (uintptr_t)address + size_bytes}, race);
+}

@@ -1,0 +1,47 @@
+/* How the scheduler hands the turn from one lane to another: between fibers, or between threads. */
+#ifndef EXPLORE_PRIVATE_BATON_H
+#define EXPLORE_PRIVATE_BATON_H
+
+#include "explore/private/fiber.h"
+#include "explore/scheduler.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+
+/* What carries one lane, or (carrier 0 of none) who called scheduler_run(). */
+struct carrier {
+    struct fiber fiber;
+    pthread_t thread;
+    bool has_thread, is_main;
+    _Atomic uint32_t turn;   /* 1: it may go on; a futex */
+    _Atomic uint32_t parked; /* the thread stands at its top, with no body under way; a futex */
+    bool is_under_way;       /* the thread had a turn since it was started */
+    bool gives_up;           /* on its next turn it forgets the body */
+    bool quits;              /* on its next turn it ends */
+    jmp_buf top;
+    struct scheduler *scheduler;
+    void (*body)(void *context);
+    void *context;
+};
+
+/* The caller of scheduler_run(). */
+void carrier_init_main(struct carrier *carrier, struct scheduler *scheduler);
+void carrier_init(struct carrier *carrier, struct scheduler *scheduler,
+                  enum scheduler_backend backend);
+void carrier_deinit(struct carrier *carrier, enum scheduler_backend backend);
+/* On its next turn it runs body(context), which must not return: it hands the turn on with
+ * carrier_end(). */
+void carrier_start(struct carrier *carrier, enum scheduler_backend backend,
+                   void (*body)(void *context), void *context);
+/* Hands the turn to `to`; returns when `from` has it again. */
+void carrier_switch(struct carrier *from, struct carrier *to, enum scheduler_backend backend);
+/* The same for a lane that is over. */
+_Noreturn void carrier_end(struct carrier *from, struct carrier *to,
+                           enum scheduler_backend backend);
+/* From the main carrier: a lane that stopped half-way is forgotten. */
+void carrier_give_up(struct carrier *carrier, enum scheduler_backend backend);
+/* The threads of lanes share the processor on which the caller runs now. */
+void carrier_pin(const struct carrier *carrier, int processor);
+
+#endif

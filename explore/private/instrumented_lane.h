@@ -1,0 +1,21 @@
+/* What the entry points for instrumented code have in common: the lane that calls them, and what it
+ * does. */
+#ifndef EXPLORE_PRIVATE_INSTRUMENTED_LANE_H
+#define EXPLORE_PRIVATE_INSTRUMENTED_LANE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A plain access of the calling lane; ends the run when it races.  place: the code that does it. */
+void instrumented_touch(const void *address, size_t size_bytes, bool is_write, const void *place);
+/* The same for the access that an atomic operation is. */
+void instrumented_touch_atomic(const void *address, size_t size_bytes, bool is_write,
+                               const void *place);
+/* Memory that is new to whoever has it now. */
+void instrumented_forget(const void *address, size_t size_bytes);
+
+/* They hold the other files, so that who asks for one has them all. */
+void instrumented_link_atomic(void);
+void instrumented_link_memory(void);
+
+#endif

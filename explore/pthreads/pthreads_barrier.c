@@ -1,0 +1,132 @@
+/* Barriers and pthread_once. */
+#include "explore/private/check.h"
+#include "explore/pthreads/private/pthreads_link.h"
+#include "explore/pthreads/private/pthreads_real.h"
+#include "explore/pthreads/private/pthreads_run.h"
+
+#include <errno.h>
+#include <string.h>
+
+const char pthreads_link_barrier = 1;
+
+/* --- barriers: count = lanes that have arrived in this round --- */
+
+/* glibc's third word is how many have to arrive.  A barrier may have been made before the run. */
+static uint32_t size_of(const pthread_barrier_t *barrier)
+{
+    uint32_t words[3];
+    memcpy(words, barrier, sizeof words);
+    return words[2];
+}
+
+static struct object *object_of(struct scheduler *scheduler, const pthread_barrier_t *barrier)
+{
+    return scheduler_object(scheduler, barrier, "barrier");
+}
+
+static int arrive_last(struct scheduler *scheduler, struct object *object,
+                       const pthread_barrier_t *barrier)
+{
+    while (waiter_wake(scheduler, barrier)) {
+    }
+    object->count = 0;
+    pthreads_acquire(scheduler, barrier);
+    return PTHREAD_BARRIER_SERIAL_THREAD;
+}
+
+static int arrive(struct scheduler *scheduler, const pthread_barrier_t *barrier, const void *place)
+{
+    struct object *object = object_of(scheduler, barrier);
+    pthreads_step(scheduler, object,
+                  &(struct step){.kind = STEP_WAIT, .object = barrier, .place = place});
+    pthreads_release(scheduler, barrier);
+    if (++object->count >= size_of(barrier)) {
+        return arrive_last(scheduler, object, barrier);
+    }
+    struct waiter *waiter = waiter_begin(scheduler, barrier);
+    scheduler_step(scheduler, &(struct step){.kind = STEP_WAIT,
+                                             .object = barrier,
+                                             .gate = &waiter->gate,
+                                             .place = place});
+    EXPLORE_CHECK(waiter_end(waiter));
+    pthreads_acquire(scheduler, barrier);
+    return 0;
+}
+
+INTERPOSED int pthread_barrier_init(pthread_barrier_t *barrier,
+                                    const pthread_barrierattr_t *attributes, unsigned count)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        const struct object *object = object_of(scheduler, barrier);
+        if (object->detail != 0 || object->count != 0) {
+            pthreads_misuse(scheduler, object, "initialises, while another lane waits at it,",
+                            __builtin_return_address(0));
+        }
+    }
+    const int error = REAL(pthread_barrier_init)(barrier, attributes, count);
+    EXPLORE_CHECK(error != 0 || size_of(barrier) == count);
+    return error;
+}
+
+INTERPOSED int pthread_barrier_destroy(pthread_barrier_t *barrier)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        const struct ending ending = {.place = __builtin_return_address(0), .is_counted = true};
+        const struct object *object = object_of(scheduler, barrier);
+        scheduler_step(
+            scheduler,
+            &(struct step){.kind = STEP_ATOMIC, .object = barrier, .place = ending.place});
+        pthreads_check_unused(scheduler, object, &ending);
+        scheduler_object_forget(scheduler, barrier);
+    }
+    return REAL(pthread_barrier_destroy)(barrier);
+}
+
+INTERPOSED int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_barrier_wait)(barrier);
+    }
+    return arrive(scheduler, barrier, __builtin_return_address(0));
+}
+
+/* --- once: the holder runs the routine --- */
+
+static void do_nothing(void)
+{
+}
+
+/* What was done once is done for the process, as without us: the real object remembers it. */
+static int once(struct scheduler *scheduler, pthread_once_t *control, void (*routine)(void),
+                const void *place)
+{
+    struct object *object = scheduler_object(scheduler, control, "once");
+    pthreads_step(
+        scheduler, object,
+        &(struct step){
+            .kind = STEP_WAIT, .object = control, .gate = &object->holder, .place = place});
+    if (*(const volatile pthread_once_t *)control != PTHREAD_ONCE_INIT) {
+        pthreads_acquire(scheduler, control);
+        return 0;
+    }
+    object->holder = self_holder(scheduler);
+    object->held_since = place;
+    routine();
+    REAL(pthread_once)(control, do_nothing);
+    pthreads_release(scheduler, control);
+    object->held_since = NULL;
+    object->holder = 0;
+    return 0;
+}
+
+INTERPOSED int pthread_once(pthread_once_t *control, void (*routine)(void))
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_once)(control, routine);
+    }
+    return once(scheduler, control, routine, __builtin_return_address(0));
+}

@@ -1,0 +1,158 @@
+#include "explore/pthreads/private/pthreads_link.h"
+#include "explore/pthreads/private/pthreads_mutex.h"
+#include "explore/pthreads/private/pthreads_real.h"
+#include "explore/pthreads/private/pthreads_run.h"
+
+#include <errno.h>
+
+const char pthreads_link_condition = 1;
+
+/* The object's count: lanes that wait and were not woken. */
+static struct object *object_of(struct scheduler *scheduler, const pthread_cond_t *condition)
+{
+    return scheduler_object(scheduler, condition, "condition variable");
+}
+
+struct wait {
+    pthread_cond_t *condition;
+    pthread_mutex_t *mutex;
+    uint64_t deadline_ns; /* 0: none */
+    const void *place;
+};
+
+/* From giving the mutex back until woken is one step: nobody comes between.  Who is woken for no
+ * reason, or by the time-out, is no waiter any more. */
+static int await(struct scheduler *scheduler, const struct wait *wait)
+{
+    struct object *object = object_of(scheduler, wait->condition);
+    struct waiter *waiter = waiter_begin(scheduler, wait->condition);
+    object->count++;
+    const enum step_result result = scheduler_step(scheduler,
+                                                   &(struct step){.kind = STEP_COND_WAIT,
+                                                                  .object = wait->condition,
+                                                                  .gate = &waiter->gate,
+                                                                  .deadline_ns = wait->deadline_ns,
+                                                                  .place = wait->place});
+    if (waiter_end(waiter)) {
+        pthreads_acquire(scheduler, wait->condition);
+    } else {
+        object->count--;
+    }
+    return result == STEP_TIMED_OUT ? ETIMEDOUT : 0;
+}
+
+static int wait_on(struct scheduler *scheduler, const struct wait *wait)
+{
+    pthreads_step(
+        scheduler, object_of(scheduler, wait->condition),
+        &(struct step){.kind = STEP_COND_WAIT, .object = wait->condition, .place = wait->place});
+    const int error = mutex_leave(scheduler, wait->mutex, wait->place);
+    if (error != 0) {
+        return error;
+    }
+    const int result = await(scheduler, wait);
+    const int lock_error = mutex_enter(scheduler, wait->mutex, wait->place);
+    return lock_error != 0 ? lock_error : result;
+}
+
+static int wait_until(struct scheduler *scheduler, struct wait *wait, const struct timespec *time)
+{
+    if (!time_parse(time, &wait->deadline_ns)) {
+        return EINVAL;
+    }
+    return wait_on(scheduler, wait);
+}
+
+/* wake_count: at most so many. */
+static int wake(struct scheduler *scheduler, pthread_cond_t *condition, uint32_t wake_count,
+                const void *place)
+{
+    struct object *object = object_of(scheduler, condition);
+    pthreads_step(scheduler, object,
+                  &(struct step){.kind = STEP_SIGNAL, .object = condition, .place = place});
+    pthreads_release(scheduler, condition);
+    while (wake_count-- > 0 && waiter_wake(scheduler, condition)) {
+        object->count--;
+    }
+    return 0;
+}
+
+/* --- what the code under test calls --- */
+
+INTERPOSED int pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attributes)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        const struct object *object = object_of(scheduler, condition);
+        if (object->detail != 0 || object->count != 0) {
+            pthreads_misuse(scheduler, object,
+                            "initialises, while another lane is in a call on it,",
+                            __builtin_return_address(0));
+        }
+    }
+    return REAL(pthread_cond_init)(condition, attributes);
+}
+
+INTERPOSED int pthread_cond_destroy(pthread_cond_t *condition)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        const struct ending ending = {.place = __builtin_return_address(0), .is_counted = true};
+        const struct object *object = object_of(scheduler, condition);
+        scheduler_step(
+            scheduler,
+            &(struct step){.kind = STEP_ATOMIC, .object = condition, .place = ending.place});
+        pthreads_check_unused(scheduler, object, &ending);
+        scheduler_object_forget(scheduler, condition);
+    }
+    return REAL(pthread_cond_destroy)(condition);
+}
+
+INTERPOSED int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_cond_wait)(condition, mutex);
+    }
+    return wait_on(scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)});
+}
+
+INTERPOSED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                      const struct timespec *time)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_cond_timedwait)(condition, mutex, time);
+    }
+    return wait_until(scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)},
+                      time);
+}
+
+INTERPOSED int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                      clockid_t clock, const struct timespec *time)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_cond_clockwait)(condition, mutex, clock, time);
+    }
+    return wait_until(scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)},
+                      time);
+}
+
+INTERPOSED int pthread_cond_signal(pthread_cond_t *condition)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_cond_signal)(condition);
+    }
+    return wake(scheduler, condition, 1, __builtin_return_address(0));
+}
+
+INTERPOSED int pthread_cond_broadcast(pthread_cond_t *condition)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_cond_broadcast)(condition);
+    }
+    return wake(scheduler, condition, LANE_COUNT_MAX, __builtin_return_address(0));
+}

@@ -1,0 +1,237 @@
+#include "explore/pthreads/private/pthreads_mutex.h"
+
+#include "explore/pthreads/private/pthreads_link.h"
+#include "explore/pthreads/private/pthreads_real.h"
+#include "explore/pthreads/private/pthreads_run.h"
+
+#include <errno.h>
+
+const char pthreads_link_mutex = 1;
+
+/* glibc keeps the type of a mutex in these bits of `kind`, and makes it negative when the mutex is
+ * destroyed. */
+enum { TYPE_MASK = 3 };
+
+static int type_of(const pthread_mutex_t *mutex)
+{
+    return mutex->__data.__kind & TYPE_MASK;
+}
+
+static bool is_normal(const pthread_mutex_t *mutex)
+{
+    return type_of(mutex) != PTHREAD_MUTEX_RECURSIVE && type_of(mutex) != PTHREAD_MUTEX_ERRORCHECK;
+}
+
+static struct object *object_of(struct scheduler *scheduler, const pthread_mutex_t *mutex,
+                                const void *place)
+{
+    struct object *object = scheduler_object(scheduler, mutex, "mutex");
+    if (mutex->__data.__kind < 0) {
+        pthreads_misuse(scheduler, object, "uses, after it was destroyed,", place);
+    }
+    return object;
+}
+
+/* The sanitizer of threads knows locks by the real mutex, which is free when the model says so; but
+ * a run that was given up may have left it locked: then this run does without it (`gate` is 1). */
+static void real_lock(struct object *object, pthread_mutex_t *mutex)
+{
+#ifdef EXPLORE_REAL_LOCKS
+    object->gate |= object->gate != 0 || REAL(pthread_mutex_trylock)(mutex) != 0;
+#else
+    (void)object;
+    (void)mutex;
+#endif
+}
+
+static void real_unlock(const struct object *object, pthread_mutex_t *mutex)
+{
+#ifdef EXPLORE_REAL_LOCKS
+    if (object->gate == 0) {
+        REAL(pthread_mutex_unlock)(mutex);
+    }
+#else
+    (void)object;
+    (void)mutex;
+#endif
+}
+
+static void take(struct scheduler *scheduler, struct object *object, pthread_mutex_t *mutex,
+                 const void *place)
+{
+    real_lock(object, mutex);
+    if (object->holder != 0) {
+        object->count++;
+        return;
+    }
+    object->holder = self_holder(scheduler);
+    object->held_since = place;
+    object->count = 1;
+    pthreads_acquire(scheduler, mutex);
+}
+
+/* deadline_ns 0: waits for ever.
+ *
+ * A step that may find the mutex held and go on all the same depends on each release of it.  One
+ * kind of release, that of a wait, is a step on the condition variable; so this step says that it
+ * may touch anything. */
+static int lock(struct scheduler *scheduler, pthread_mutex_t *mutex, uint64_t deadline_ns,
+                const void *place)
+{
+    struct object *object = object_of(scheduler, mutex, place);
+    const bool is_mine = object->holder == self_holder(scheduler);
+    const bool may_relock = is_mine && !is_normal(mutex);
+    const struct step step = {.kind = STEP_LOCK,
+                              .object = deadline_ns == 0 ? mutex : NULL,
+                              .gate = may_relock ? NULL : &object->holder,
+                              .deadline_ns = deadline_ns,
+                              .place = place};
+    if (pthreads_step(scheduler, object, &step) == STEP_TIMED_OUT) {
+        return ETIMEDOUT;
+    }
+    if (is_mine && type_of(mutex) == PTHREAD_MUTEX_ERRORCHECK) {
+        return EDEADLK;
+    }
+    take(scheduler, object, mutex, place);
+    return 0;
+}
+
+int mutex_enter(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
+{
+    return lock(scheduler, mutex, 0, place);
+}
+
+static int try_lock(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
+{
+    struct object *object = object_of(scheduler, mutex, place);
+    pthreads_step(scheduler, object, &(struct step){.kind = STEP_TRY_LOCK, .place = place});
+    const bool is_mine = object->holder == self_holder(scheduler);
+    if (object->holder != 0 && !(is_mine && type_of(mutex) == PTHREAD_MUTEX_RECURSIVE)) {
+        return EBUSY;
+    }
+    take(scheduler, object, mutex, place);
+    return 0;
+}
+
+static int lock_until(struct scheduler *scheduler, pthread_mutex_t *mutex,
+                      const struct timespec *time, const void *place)
+{
+    uint64_t deadline_ns;
+    if (!time_parse(time, &deadline_ns)) {
+        const int result = try_lock(scheduler, mutex,
+                                    place); /* who need not wait does not look at the time */
+        return result == EBUSY ? EINVAL : result;
+    }
+    return lock(scheduler, mutex, deadline_ns, place);
+}
+
+int mutex_leave(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
+{
+    struct object *object = object_of(scheduler, mutex, place);
+    if (object->holder != self_holder(scheduler)) {
+        if (!is_normal(mutex)) {
+            return EPERM;
+        }
+        pthreads_misuse(scheduler, object, "unlocks, without holding it,", place);
+    }
+    real_unlock(object, mutex);
+    if (--object->count == 0) {
+        pthreads_release(scheduler, mutex);
+        object->held_since = NULL;
+        object->holder = 0;
+    }
+    return 0;
+}
+
+static int unlock(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
+{
+    object_of(scheduler, mutex, place);
+    scheduler_step(scheduler, &(struct step){.kind = STEP_UNLOCK, .object = mutex, .place = place});
+    return mutex_leave(scheduler, mutex, place);
+}
+
+static int destroy(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
+{
+    struct object *object = object_of(scheduler, mutex, place);
+    scheduler_step(scheduler, &(struct step){.kind = STEP_ATOMIC, .object = mutex, .place = place});
+    pthreads_check_unused(scheduler, object, &(struct ending){.place = place});
+    scheduler_object_forget(scheduler, mutex);
+    return REAL(pthread_mutex_destroy)(mutex);
+}
+
+/* Memory that was a mutex before, and was never destroyed, is another one now. */
+static void begin(struct scheduler *scheduler, const pthread_mutex_t *mutex, const void *place)
+{
+    struct object *object = scheduler_object(scheduler, mutex, "mutex");
+    if (object->detail != 0) {
+        pthreads_misuse(scheduler, object, "initialises, while another lane is in a call on it,",
+                        place);
+    }
+    object->holder = object->count = object->gate = 0;
+}
+
+/* --- what the code under test calls --- */
+
+INTERPOSED int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        begin(scheduler, mutex, __builtin_return_address(0));
+    }
+    return REAL(pthread_mutex_init)(mutex, attributes);
+}
+
+INTERPOSED int pthread_mutex_destroy(pthread_mutex_t *mutex)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_mutex_destroy)(mutex);
+    }
+    return destroy(scheduler, mutex, __builtin_return_address(0));
+}
+
+INTERPOSED int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_mutex_lock)(mutex);
+    }
+    return mutex_enter(scheduler, mutex, __builtin_return_address(0));
+}
+
+INTERPOSED int pthread_mutex_trylock(pthread_mutex_t *mutex)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_mutex_trylock)(mutex);
+    }
+    return try_lock(scheduler, mutex, __builtin_return_address(0));
+}
+
+INTERPOSED int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *time)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_mutex_timedlock)(mutex, time);
+    }
+    return lock_until(scheduler, mutex, time, __builtin_return_address(0));
+}
+
+INTERPOSED int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+                                       const struct timespec *time)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_mutex_clocklock)(mutex, clock, time);
+    }
+    return lock_until(scheduler, mutex, time, __builtin_return_address(0));
+}
+
+INTERPOSED int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_mutex_unlock)(mutex);
+    }
+    return unlock(scheduler, mutex, __builtin_return_address(0));
+}

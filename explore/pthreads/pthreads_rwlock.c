@@ -1,0 +1,302 @@
+/* Two objects: the lock at its address, with the writer as holder and a gate that is open while
+ * nobody holds it; and its readers one byte on.  What a reader did comes before the next writer,
+ * not before the next reader. */
+#include "explore/pthreads/private/pthreads_link.h"
+#include "explore/pthreads/private/pthreads_real.h"
+#include "explore/pthreads/private/pthreads_run.h"
+
+#include <errno.h>
+
+const char pthreads_link_rwlock = 1;
+
+/* lock->gate: holds of either sort.  readers->detail: bit per lane that reads; readers->count: a
+ * lane reads more than once, so from now on, until nobody reads, it is not known which lane holds
+ * how many. */
+struct rwlock {
+    pthread_rwlock_t *real;
+    struct object *lock, *readers;
+    const void *readers_address, *place;
+};
+
+static struct rwlock rwlock_of(struct scheduler *scheduler, pthread_rwlock_t *real,
+                               const void *place)
+{
+    const void *readers_address = (const char *)real + 1;
+    return (struct rwlock){
+        .real = real,
+        .lock = scheduler_object(scheduler, real, "rwlock"),
+        .readers = scheduler_object(scheduler, readers_address, "readers of a rwlock"),
+        .readers_address = readers_address,
+        .place = place};
+}
+
+/* For the sanitizer of threads.  The real lock is free when the model says so, unless a run that
+ * was given up left it taken: then this run does without it (the gate of the readers is 1). */
+static void real_take(const struct rwlock *rwlock, bool is_write)
+{
+#ifdef EXPLORE_REAL_LOCKS
+    struct object *readers = rwlock->readers;
+    readers->gate |= readers->gate != 0 ||
+                     (is_write ? REAL(pthread_rwlock_trywrlock)(rwlock->real)
+                               : REAL(pthread_rwlock_tryrdlock)(rwlock->real)) != 0;
+#else
+    (void)rwlock;
+    (void)is_write;
+#endif
+}
+
+static void real_leave(const struct rwlock *rwlock)
+{
+#ifdef EXPLORE_REAL_LOCKS
+    if (rwlock->readers->gate == 0) {
+        REAL(pthread_rwlock_unlock)(rwlock->real);
+    }
+#else
+    (void)rwlock;
+#endif
+}
+
+static void take_read(struct scheduler *scheduler, const struct rwlock *rwlock)
+{
+    const uint32_t bit = UINT32_C(1) << scheduler_lane(scheduler);
+    real_take(rwlock, false);
+    rwlock->readers->count |= (rwlock->readers->detail & bit) != 0;
+    rwlock->readers->detail |= bit;
+    rwlock->lock->gate++;
+    pthreads_acquire(scheduler, rwlock->real);
+}
+
+static void take_write(struct scheduler *scheduler, const struct rwlock *rwlock)
+{
+    real_take(rwlock, true);
+    rwlock->lock->gate++;
+    rwlock->lock->holder = self_holder(scheduler);
+    rwlock->lock->held_since = rwlock->place;
+    pthreads_acquire(scheduler, rwlock->real);
+    pthreads_acquire(scheduler, rwlock->readers_address);
+}
+
+static int take(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write)
+{
+    if (is_write) {
+        take_write(scheduler, rwlock);
+    } else {
+        take_read(scheduler, rwlock);
+    }
+    return 0;
+}
+
+/* deadline_ns 0: waits for ever.  Reads among themselves may come in any order. */
+static int lock(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write,
+                uint64_t deadline_ns)
+{
+    if (rwlock->lock->holder == self_holder(scheduler)) {
+        scheduler_step(
+            scheduler,
+            &(struct step){.kind = STEP_LOCK, .object = rwlock->real, .place = rwlock->place});
+        return EDEADLK;
+    }
+    const struct step step = {.kind = STEP_LOCK,
+                              .object = rwlock->real,
+                              .reads_only = !is_write,
+                              .gate = is_write ? &rwlock->lock->gate : &rwlock->lock->holder,
+                              .deadline_ns = deadline_ns,
+                              .place = rwlock->place};
+    if (pthreads_step(scheduler, rwlock->lock, &step) == STEP_TIMED_OUT) {
+        return ETIMEDOUT;
+    }
+    return take(scheduler, rwlock, is_write);
+}
+
+static int try_lock(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write)
+{
+    pthreads_step(scheduler, rwlock->lock,
+                  &(struct step){.kind = STEP_TRY_LOCK,
+                                 .object = rwlock->real,
+                                 .reads_only = !is_write,
+                                 .place = rwlock->place});
+    if (rwlock->lock->holder != 0 || (is_write && rwlock->lock->gate != 0)) {
+        return EBUSY;
+    }
+    return take(scheduler, rwlock, is_write);
+}
+
+static int lock_until(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write,
+                      const struct timespec *time)
+{
+    uint64_t deadline_ns;
+    if (!time_parse(time, &deadline_ns)) {
+        return EINVAL;
+    }
+    return lock(scheduler, rwlock, is_write, deadline_ns);
+}
+
+static void leave_write(struct scheduler *scheduler, const struct rwlock *rwlock)
+{
+    pthreads_release(scheduler, rwlock->real);
+    rwlock->lock->holder = rwlock->lock->gate = 0;
+    rwlock->lock->held_since = NULL;
+}
+
+static void leave_read(struct scheduler *scheduler, const struct rwlock *rwlock)
+{
+    const uint32_t bit = UINT32_C(1) << scheduler_lane(scheduler);
+    if ((rwlock->readers->detail & bit) == 0) {
+        pthreads_misuse(scheduler, rwlock->lock, "unlocks, without holding it,", rwlock->place);
+    }
+    pthreads_release(scheduler, rwlock->readers_address);
+    if (rwlock->readers->count == 0) {
+        rwlock->readers->detail &= ~bit;
+    }
+    if (--rwlock->lock->gate == 0) {
+        rwlock->readers->count = rwlock->readers->detail = 0;
+    }
+}
+
+static int unlock(struct scheduler *scheduler, const struct rwlock *rwlock)
+{
+    scheduler_step(
+        scheduler,
+        &(struct step){.kind = STEP_UNLOCK, .object = rwlock->real, .place = rwlock->place});
+    if (rwlock->lock->holder == self_holder(scheduler)) {
+        real_leave(rwlock);
+        leave_write(scheduler, rwlock);
+    } else {
+        leave_read(scheduler, rwlock);
+        real_leave(rwlock);
+    }
+    return 0;
+}
+
+static int destroy(struct scheduler *scheduler, const struct rwlock *rwlock)
+{
+    scheduler_step(
+        scheduler,
+        &(struct step){.kind = STEP_ATOMIC, .object = rwlock->real, .place = rwlock->place});
+    pthreads_check_unused(scheduler, rwlock->lock, &(struct ending){.place = rwlock->place});
+    if (rwlock->lock->gate != 0) {
+        pthreads_misuse(scheduler, rwlock->lock, "destroys, while it is read,", rwlock->place);
+    }
+    scheduler_object_forget(scheduler, rwlock->real);
+    scheduler_object_forget(scheduler, rwlock->readers_address);
+    return REAL(pthread_rwlock_destroy)(rwlock->real);
+}
+
+/* --- what the code under test calls --- */
+
+INTERPOSED int pthread_rwlock_init(pthread_rwlock_t *real, const pthread_rwlockattr_t *attributes)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
+        if (rwlock.lock->detail != 0) {
+            pthreads_misuse(scheduler, rwlock.lock,
+                            "initialises, while another lane is in a call on it,", rwlock.place);
+        }
+        rwlock.lock->holder = rwlock.lock->gate = 0;
+        rwlock.readers->count = rwlock.readers->detail = rwlock.readers->gate = 0;
+    }
+    return REAL(pthread_rwlock_init)(real, attributes);
+}
+
+INTERPOSED int pthread_rwlock_destroy(pthread_rwlock_t *real)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_rwlock_destroy)(real);
+    }
+    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
+    return destroy(scheduler, &rwlock);
+}
+
+INTERPOSED int pthread_rwlock_rdlock(pthread_rwlock_t *real)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_rwlock_rdlock)(real);
+    }
+    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
+    return lock(scheduler, &rwlock, false, 0);
+}
+
+INTERPOSED int pthread_rwlock_tryrdlock(pthread_rwlock_t *real)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_rwlock_tryrdlock)(real);
+    }
+    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
+    return try_lock(scheduler, &rwlock, false);
+}
+
+INTERPOSED int pthread_rwlock_timedrdlock(pthread_rwlock_t *real, const struct timespec *time)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_rwlock_timedrdlock)(real, time);
+    }
+    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
+    return lock_until(scheduler, &rwlock, false, time);
+}
+
+INTERPOSED int pthread_rwlock_clockrdlock(pthread_rwlock_t *real, clockid_t clock,
+                                          const struct timespec *time)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_rwlock_clockrdlock)(real, clock, time);
+    }
+    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
+    return lock_until(scheduler, &rwlock, false, time);
+}
+
+INTERPOSED int pthread_rwlock_wrlock(pthread_rwlock_t *real)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_rwlock_wrlock)(real);
+    }
+    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
+    return lock(scheduler, &rwlock, true, 0);
+}
+
+INTERPOSED int pthread_rwlock_trywrlock(pthread_rwlock_t *real)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_rwlock_trywrlock)(real);
+    }
+    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
+    return try_lock(scheduler, &rwlock, true);
+}
+
+INTERPOSED int pthread_rwlock_timedwrlock(pthread_rwlock_t *real, const struct timespec *time)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_rwlock_timedwrlock)(real, time);
+    }
+    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
+    return lock_until(scheduler, &rwlock, true, time);
+}
+
+INTERPOSED int pthread_rwlock_clockwrlock(pthread_rwlock_t *real, clockid_t clock,
+                                          const struct timespec *time)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_rwlock_clockwrlock)(real, clock, time);
+    }
+    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
+    return lock_until(scheduler, &rwlock, true, time);
+}
+
+INTERPOSED int pthread_rwlock_unlock(pthread_rwlock_t *real)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_rwlock_unlock)(real);
+    }
+    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
+    return unlock(scheduler, &rwlock);
+}

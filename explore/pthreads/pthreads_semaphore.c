@@ -1,0 +1,173 @@
+/* The value of a semaphore is what its memory says: the real functions count, and only waiting is
+ * the model's. */
+#include "explore/pthreads/private/pthreads_link.h"
+#include "explore/pthreads/private/pthreads_real.h"
+#include "explore/pthreads/private/pthreads_run.h"
+
+#include <errno.h>
+
+const char pthreads_link_semaphore = 1;
+
+/* The gate is open while the value is above zero. */
+static void gate_set(struct object *object, sem_t *semaphore)
+{
+    int value = 0;
+    REAL(sem_getvalue)(semaphore, &value);
+    object->gate = value <= 0;
+}
+
+static struct object *object_of(struct scheduler *scheduler, sem_t *semaphore)
+{
+    struct object *object = scheduler_object(scheduler, semaphore, "semaphore");
+    gate_set(object, semaphore);
+    return object;
+}
+
+/* 0, or -1 with EAGAIN: the value is zero. */
+static int take(struct scheduler *scheduler, struct object *object, sem_t *semaphore)
+{
+    if (REAL(sem_trywait)(semaphore) != 0) {
+        return -1;
+    }
+    gate_set(object, semaphore);
+    pthreads_acquire(scheduler, semaphore);
+    return 0;
+}
+
+/* deadline_ns 0: waits for ever. */
+static int await(struct scheduler *scheduler, sem_t *semaphore, uint64_t deadline_ns,
+                 const void *place)
+{
+    struct object *object = object_of(scheduler, semaphore);
+    const struct step step = {.kind = STEP_WAIT,
+                              .object = semaphore,
+                              .gate = &object->gate,
+                              .deadline_ns = deadline_ns,
+                              .place = place};
+    do {
+        if (pthreads_step(scheduler, object, &step) == STEP_TIMED_OUT) {
+            errno = ETIMEDOUT;
+            return -1;
+        }
+        gate_set(object, semaphore);
+    } while (take(scheduler, object, semaphore) != 0);
+    return 0;
+}
+
+static int await_until(struct scheduler *scheduler, sem_t *semaphore, const struct timespec *time,
+                       const void *place)
+{
+    uint64_t deadline_ns;
+    if (!time_parse(time, &deadline_ns)) {
+        errno = EINVAL;
+        return -1;
+    }
+    return await(scheduler, semaphore, deadline_ns, place);
+}
+
+static int try_wait(struct scheduler *scheduler, sem_t *semaphore, const void *place)
+{
+    struct object *object = object_of(scheduler, semaphore);
+    pthreads_step(scheduler, object,
+                  &(struct step){.kind = STEP_TRY_LOCK, .object = semaphore, .place = place});
+    return take(scheduler, object, semaphore);
+}
+
+static int post(struct scheduler *scheduler, sem_t *semaphore, const void *place)
+{
+    struct object *object = object_of(scheduler, semaphore);
+    pthreads_step(scheduler, object,
+                  &(struct step){.kind = STEP_POST, .object = semaphore, .place = place});
+    pthreads_release(scheduler, semaphore);
+    const int result = REAL(sem_post)(semaphore);
+    gate_set(object, semaphore);
+    return result;
+}
+
+/* --- what the code under test calls --- */
+
+INTERPOSED int sem_init(sem_t *semaphore, int shared, unsigned value)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        const struct object *object = scheduler_object(scheduler, semaphore, "semaphore");
+        if (object->detail != 0) {
+            pthreads_misuse(scheduler, object,
+                            "initialises, while another lane is in a call on it,",
+                            __builtin_return_address(0));
+        }
+    }
+    return REAL(sem_init)(semaphore, shared, value);
+}
+
+INTERPOSED int sem_destroy(sem_t *semaphore)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        const struct ending ending = {.place = __builtin_return_address(0)};
+        const struct object *object = object_of(scheduler, semaphore);
+        scheduler_step(
+            scheduler,
+            &(struct step){.kind = STEP_ATOMIC, .object = semaphore, .place = ending.place});
+        pthreads_check_unused(scheduler, object, &ending);
+        scheduler_object_forget(scheduler, semaphore);
+    }
+    return REAL(sem_destroy)(semaphore);
+}
+
+INTERPOSED int sem_wait(sem_t *semaphore)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(sem_wait)(semaphore);
+    }
+    return await(scheduler, semaphore, 0, __builtin_return_address(0));
+}
+
+INTERPOSED int sem_trywait(sem_t *semaphore)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(sem_trywait)(semaphore);
+    }
+    return try_wait(scheduler, semaphore, __builtin_return_address(0));
+}
+
+INTERPOSED int sem_timedwait(sem_t *semaphore, const struct timespec *time)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(sem_timedwait)(semaphore, time);
+    }
+    return await_until(scheduler, semaphore, time, __builtin_return_address(0));
+}
+
+INTERPOSED int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *time)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(sem_clockwait)(semaphore, clock, time);
+    }
+    return await_until(scheduler, semaphore, time, __builtin_return_address(0));
+}
+
+INTERPOSED int sem_post(sem_t *semaphore)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(sem_post)(semaphore);
+    }
+    return post(scheduler, semaphore, __builtin_return_address(0));
+}
+
+INTERPOSED int sem_getvalue(sem_t *semaphore, int *value)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        scheduler_step(scheduler, &(struct step){.kind = STEP_ATOMIC,
+                                                 .object = semaphore,
+                                                 .reads_only = true,
+                                                 .place = __builtin_return_address(0)});
+    }
+    return REAL(sem_getvalue)(semaphore, value);
+}

@@ -1,0 +1,128 @@
+/* Spin locks: a lane that cannot get one waits at its gate, and does not spin. */
+#include "explore/pthreads/private/pthreads_link.h"
+#include "explore/pthreads/private/pthreads_real.h"
+#include "explore/pthreads/private/pthreads_run.h"
+
+#include <errno.h>
+
+const char pthreads_link_spin = 1;
+
+static struct object *object_of(struct scheduler *scheduler, pthread_spinlock_t *spinlock)
+{
+    return scheduler_object(scheduler, (const void *)(uintptr_t)spinlock, "spin lock");
+}
+
+static void take(struct scheduler *scheduler, struct object *object, pthread_spinlock_t *spinlock,
+                 const void *place)
+{
+#ifdef EXPLORE_REAL_LOCKS
+    /* A run that was given up may have left it taken: then this run does without it. */
+    object->gate |= object->gate != 0 || REAL(pthread_spin_trylock)(spinlock) != 0;
+#else
+    (void)spinlock;
+#endif
+    object->holder = self_holder(scheduler);
+    object->held_since = place;
+    pthreads_acquire(scheduler, object->address);
+}
+
+static int lock(struct scheduler *scheduler, pthread_spinlock_t *spinlock, const void *place)
+{
+    struct object *object = object_of(scheduler, spinlock);
+    pthreads_step(
+        scheduler, object,
+        &(struct step){
+            .kind = STEP_LOCK, .object = object->address, .gate = &object->holder, .place = place});
+    take(scheduler, object, spinlock, place);
+    return 0;
+}
+
+static int try_lock(struct scheduler *scheduler, pthread_spinlock_t *spinlock, const void *place)
+{
+    struct object *object = object_of(scheduler, spinlock);
+    pthreads_step(scheduler, object,
+                  &(struct step){.kind = STEP_TRY_LOCK, .object = object->address, .place = place});
+    if (object->holder != 0) {
+        return EBUSY;
+    }
+    take(scheduler, object, spinlock, place);
+    return 0;
+}
+
+static int unlock(struct scheduler *scheduler, pthread_spinlock_t *spinlock, const void *place)
+{
+    struct object *object = object_of(scheduler, spinlock);
+    scheduler_step(scheduler,
+                   &(struct step){.kind = STEP_UNLOCK, .object = object->address, .place = place});
+    if (object->holder != self_holder(scheduler)) {
+        pthreads_misuse(scheduler, object, "unlocks, without holding it,", place);
+    }
+#ifdef EXPLORE_REAL_LOCKS
+    if (object->gate == 0) {
+        REAL(pthread_spin_unlock)(spinlock);
+    }
+#endif
+    pthreads_release(scheduler, object->address);
+    object->held_since = NULL;
+    object->holder = 0;
+    return 0;
+}
+
+/* --- what the code under test calls --- */
+
+INTERPOSED int pthread_spin_init(pthread_spinlock_t *spinlock, int shared)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        struct object *object = object_of(scheduler, spinlock);
+        if (object->detail != 0) {
+            pthreads_misuse(scheduler, object,
+                            "initialises, while another lane is in a call on it,",
+                            __builtin_return_address(0));
+        }
+        object->holder = object->gate = 0;
+    }
+    return REAL(pthread_spin_init)(spinlock, shared);
+}
+
+INTERPOSED int pthread_spin_destroy(pthread_spinlock_t *spinlock)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler != NULL) {
+        const struct ending ending = {.place = __builtin_return_address(0)};
+        const struct object *object = object_of(scheduler, spinlock);
+        scheduler_step(
+            scheduler,
+            &(struct step){.kind = STEP_ATOMIC, .object = object->address, .place = ending.place});
+        pthreads_check_unused(scheduler, object, &ending);
+        scheduler_object_forget(scheduler, (const void *)(uintptr_t)spinlock);
+    }
+    return REAL(pthread_spin_destroy)(spinlock);
+}
+
+INTERPOSED int pthread_spin_lock(pthread_spinlock_t *spinlock)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_spin_lock)(spinlock);
+    }
+    return lock(scheduler, spinlock, __builtin_return_address(0));
+}
+
+INTERPOSED int pthread_spin_trylock(pthread_spinlock_t *spinlock)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_spin_trylock)(spinlock);
+    }
+    return try_lock(scheduler, spinlock, __builtin_return_address(0));
+}
+
+INTERPOSED int pthread_spin_unlock(pthread_spinlock_t *spinlock)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_spin_unlock)(spinlock);
+    }
+    return unlock(scheduler, spinlock, __builtin_return_address(0));
+}

@@ -1,0 +1,241 @@
+#include "explore/pthreads/private/pthreads_thread.h"
+
+#include "explore/order.h"
+#include "explore/private/check.h"
+#include "explore/pthreads/private/pthreads_link.h"
+#include "explore/pthreads/private/pthreads_real.h"
+#include "explore/pthreads/private/pthreads_run.h"
+#include "explore/pthreads/pthreads.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+const char pthreads_link_thread = 1;
+
+/* --- create and exit --- */
+
+_Noreturn static void end(struct scheduler *scheduler, void *result)
+{
+    struct thread *thread = &pthreads_run_of(scheduler)->threads[scheduler_lane(scheduler)];
+    pthreads_lane_end();
+    thread->result = result;
+    pthreads_release(scheduler, thread);
+    scheduler_lane_exit(scheduler);
+}
+
+static void run_thread(void *context)
+{
+    const struct thread *thread = context;
+    struct scheduler *scheduler = scheduler_current();
+    pthreads_acquire(scheduler, thread);
+    end(scheduler, thread->routine(thread->argument));
+}
+
+static bool starts_detached(const pthread_attr_t *attributes)
+{
+    int state = PTHREAD_CREATE_JOINABLE;
+    if (attributes != NULL) {
+        pthread_attr_getdetachstate(attributes, &state);
+    }
+    return state == PTHREAD_CREATE_DETACHED;
+}
+
+/* The order of creations gives the lanes their numbers, so they do not commute: all touch the same
+ * object. */
+static int create(struct scheduler *scheduler, pthread_t *id, const struct thread *thread,
+                  const void *place)
+{
+    static const char creation;
+    scheduler_object(scheduler, &creation, "creation of threads");
+    scheduler_step(scheduler,
+                   &(struct step){.kind = STEP_CREATE, .object = &creation, .place = place});
+    const uint8_t lane = scheduler_lane_count(scheduler);
+    if (lane == LANE_COUNT_MAX) {
+        return EAGAIN;
+    }
+    struct thread *own = &pthreads_run_of(scheduler)->threads[lane];
+    *own = *thread;
+    pthreads_release(scheduler, own);
+    const uint8_t parent = scheduler_lane(scheduler);
+    EXPLORE_CHECK(scheduler_lane_start(scheduler, false, run_thread, own) == lane);
+    if (scheduler_order(scheduler) != NULL) {
+        order_start(scheduler_order(scheduler), parent, lane);
+    }
+    *id = thread_id(lane);
+    return 0;
+}
+
+/* --- join --- */
+
+struct join {
+    uint8_t lane;
+    void **result;
+    uint64_t deadline_ns; /* 0: none */
+    const void *place;
+};
+
+static int join_error(struct scheduler *scheduler, const struct join *join)
+{
+    const struct thread *thread = &pthreads_run_of(scheduler)->threads[join->lane];
+    if (join->lane == scheduler_lane(scheduler)) {
+        return EDEADLK;
+    }
+    return thread->is_detached || thread->is_joined ? EINVAL : 0;
+}
+
+static int join_ended(struct scheduler *scheduler, const struct join *join)
+{
+    struct thread *thread = &pthreads_run_of(scheduler)->threads[join->lane];
+    if (thread->is_detached || thread->is_joined) {
+        return EINVAL; /* by another lane, meanwhile */
+    }
+    thread->is_joined = true;
+    pthreads_acquire(scheduler, thread);
+    if (scheduler_order(scheduler) != NULL) {
+        order_join(scheduler_order(scheduler), scheduler_lane(scheduler), join->lane);
+    }
+    if (join->result != NULL) {
+        *join->result = thread->result;
+    }
+    return 0;
+}
+
+/* With a time-out it depends on how far the other lane is, so it says that it may touch anything.
+ */
+static int join(struct scheduler *scheduler, const struct join *join)
+{
+    const int error = join_error(scheduler, join);
+    if (error != 0) {
+        return error;
+    }
+    const struct thread *thread = &pthreads_run_of(scheduler)->threads[join->lane];
+    scheduler_object(scheduler, thread, "end of thread");
+    const struct step step = {.kind = STEP_WAIT,
+                              .object = join->deadline_ns == 0 ? thread : NULL,
+                              .gate = scheduler_lane_gate(scheduler, join->lane),
+                              .deadline_ns = join->deadline_ns,
+                              .place = join->place};
+    if (scheduler_step(scheduler, &step) == STEP_TIMED_OUT) {
+        return ETIMEDOUT;
+    }
+    return join_ended(scheduler, join);
+}
+
+static int try_join(struct scheduler *scheduler, const struct join *join)
+{
+    const int error = join_error(scheduler, join);
+    if (error != 0) {
+        return error;
+    }
+    scheduler_step(scheduler, &(struct step){.kind = STEP_TRY_LOCK, .place = join->place});
+    return *scheduler_lane_gate(scheduler, join->lane) != 0 ? EBUSY : join_ended(scheduler, join);
+}
+
+static int join_until(struct scheduler *scheduler, struct join *attempt,
+                      const struct timespec *time)
+{
+    if (!time_parse(time, &attempt->deadline_ns)) {
+        return EINVAL;
+    }
+    return join(scheduler, attempt);
+}
+
+static int detach(struct scheduler *scheduler, uint8_t lane)
+{
+    struct thread *thread = &pthreads_run_of(scheduler)->threads[lane];
+    if (thread->is_detached || thread->is_joined) {
+        return EINVAL;
+    }
+    thread->is_detached = true;
+    return 0;
+}
+
+/* --- what the code under test calls --- */
+
+INTERPOSED int pthread_create(pthread_t *id, const pthread_attr_t *attributes,
+                              void *(*routine)(void *argument), void *argument)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        return REAL(pthread_create)(id, attributes, routine, argument);
+    }
+    const struct thread thread = {
+        .routine = routine, .argument = argument, .is_detached = starts_detached(attributes)};
+    return create(scheduler, id, &thread, __builtin_return_address(0));
+}
+
+INTERPOSED int pthread_join(pthread_t id, void **result)
+{
+    struct join attempt = {.result = result, .place = __builtin_return_address(0)};
+    struct scheduler *scheduler = scheduler_current();
+    if (!thread_id_is_lane(id)) {
+        return REAL(pthread_join)(id, result);
+    }
+    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
+               ? join(scheduler, &attempt)
+               : ESRCH;
+}
+
+INTERPOSED int pthread_tryjoin_np(pthread_t id, void **result)
+{
+    struct join attempt = {.result = result, .place = __builtin_return_address(0)};
+    struct scheduler *scheduler = scheduler_current();
+    if (!thread_id_is_lane(id)) {
+        return REAL(pthread_tryjoin_np)(id, result);
+    }
+    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
+               ? try_join(scheduler, &attempt)
+               : ESRCH;
+}
+
+INTERPOSED int pthread_timedjoin_np(pthread_t id, void **result, const struct timespec *time)
+{
+    struct join attempt = {.result = result, .place = __builtin_return_address(0)};
+    struct scheduler *scheduler = scheduler_current();
+    if (!thread_id_is_lane(id)) {
+        return REAL(pthread_timedjoin_np)(id, result, time);
+    }
+    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
+               ? join_until(scheduler, &attempt, time)
+               : ESRCH;
+}
+
+INTERPOSED int pthread_clockjoin_np(pthread_t id, void **result, clockid_t clock,
+                                    const struct timespec *time)
+{
+    struct join attempt = {.result = result, .place = __builtin_return_address(0)};
+    struct scheduler *scheduler = scheduler_current();
+    if (!thread_id_is_lane(id)) {
+        return REAL(pthread_clockjoin_np)(id, result, clock, time);
+    }
+    return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
+               ? join_until(scheduler, &attempt, time)
+               : ESRCH;
+}
+
+INTERPOSED int pthread_detach(pthread_t id)
+{
+    uint8_t lane;
+    struct scheduler *scheduler = scheduler_current();
+    if (!thread_id_is_lane(id)) {
+        return REAL(pthread_detach)(id);
+    }
+    return scheduler != NULL && thread_id_find(scheduler, id, &lane) ? detach(scheduler, lane)
+                                                                     : ESRCH;
+}
+
+INTERPOSED _Noreturn void pthread_exit(void *result)
+{
+    struct scheduler *scheduler = scheduler_current();
+    if (scheduler == NULL) {
+        REAL(pthread_exit)(result);
+        abort();
+    }
+    end(scheduler, result);
+}
+
+INTERPOSED pthread_t pthread_self(void)
+{
+    struct scheduler *scheduler = scheduler_current();
+    return scheduler == NULL ? REAL(pthread_self)() : thread_id(scheduler_lane(scheduler));
+}
