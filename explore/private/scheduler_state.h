@@ -1,4 +1,4 @@
-/* The body of struct scheduler.  Only the scheduler's own files include it. */
+/* The body of struct scheduler, and what its files know of each other. */
 #ifndef EXPLORE_PRIVATE_SCHEDULER_STATE_H
 #define EXPLORE_PRIVATE_SCHEDULER_STATE_H
 
@@ -53,6 +53,39 @@ struct scheduler {
 
 /* Ends the run from within a lane: never returns. */
 _Noreturn void scheduler_leave(struct scheduler *scheduler, enum scheduler_outcome outcome);
+
+static inline struct carrier *scheduler_carrier_of(struct scheduler *scheduler, uint8_t number)
+{
+    return &scheduler->lanes[number].carrier;
+}
+
+/* --- decisions (scheduler_decide.c) --- */
+
+/* Whose turn it is next.  Events complete meanwhile.  Ends the run when nobody can go on. */
+uint8_t scheduler_decide(struct scheduler *scheduler);
+
+/* Where the lane that runs stands. */
+struct point scheduler_point_now(const struct scheduler *scheduler);
+
+/* A lane was woken for no reason: ends the run if its next step shows that its condition held. */
+void scheduler_check_probed(struct scheduler *scheduler, const struct step *step);
+
+/* Something was achieved: waiters may be woken again to see whether their condition holds. */
+void scheduler_forget_probes(struct scheduler *scheduler);
+
+/* --- turns and lanes (scheduler_turns.c) --- */
+
+/* Lane `number` runs body(context) from its first turn on. */
+void scheduler_begin_lane(struct scheduler *scheduler, uint8_t number, void (*body)(void *context),
+                          void *context);
+
+/* The lane's thread runs where the others do. */
+void scheduler_pin_lane(const struct scheduler *scheduler, const struct lane *lane);
+
+/* For the watch: which thread to look at. */
+void scheduler_note_thread(struct scheduler *scheduler);
+
+/* --- the rest --- */
 
 /* Who stands where, into report->text. */
 void scheduler_describe(struct scheduler *scheduler);

@@ -1,0 +1,230 @@
+/* What can happen next, and which of it does. */
+#include "explore/private/check.h"
+#include "explore/private/scheduler_state.h"
+
+#include <stdlib.h>
+
+static bool is_open(const struct lane *lane)
+{
+    return lane->step.gate == NULL || *lane->step.gate == 0;
+}
+
+static bool has_deadline(const struct lane *lane)
+{
+    return lane->step.deadline_ns != 0 && lane->step.deadline_ns != STEP_NO_DEADLINE;
+}
+
+/* Lanes that can go on, and those whose time-out may fire. */
+static void find_lanes(const struct scheduler *scheduler, uint64_t *ready, uint64_t *sleepers)
+{
+    *ready = *sleepers = 0;
+    for (uint64_t left = scheduler->living; left != 0; left &= left - 1) {
+        const unsigned i = (unsigned)__builtin_ctzll(left);
+        if (is_open(&scheduler->lanes[i])) {
+            *ready |= UINT64_C(1) << i;
+        } else if (has_deadline(&scheduler->lanes[i])) {
+            *sleepers |= UINT64_C(1) << i;
+        }
+    }
+    if (scheduler->is_alone) {
+        const uint64_t allowed = ~scheduler->clients | UINT64_C(1) << scheduler->alone_lane;
+        *ready &= allowed;
+        *sleepers &= allowed;
+    }
+}
+
+static void find_events(struct scheduler *scheduler)
+{
+    const struct scheduler_plan *plan = scheduler->plan;
+    if (scheduler->events_changed) {
+        scheduler->events_changed = false;
+        scheduler->event_count = plan->events == NULL
+                                     ? 0
+                                     : plan->events(plan->context, scheduler->events,
+                                                    EVENT_COUNT_MAX);
+    }
+}
+
+/* --- lost wakeups --- */
+
+/* When nothing can happen, who waits for a condition is woken for no reason, as POSIX allows: when
+ * it comes back to the same wait its condition does not hold, and if it goes anywhere else it does,
+ * and nobody had told it. */
+static bool probe_next(struct scheduler *scheduler, uint8_t *lane)
+{
+    for (uint8_t i = 0; i < scheduler->lane_count; i++) {
+        struct lane *waiter = &scheduler->lanes[i];
+        if ((scheduler->living >> i & 1) != 0 && waiter->step.kind == STEP_COND_WAIT &&
+            !is_open(waiter) && !waiter->was_probed) {
+            waiter->was_probed = true;
+            scheduler->probed_lane = i;
+            scheduler->probed_object = waiter->step.object;
+            *lane = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void scheduler_forget_probes(struct scheduler *scheduler)
+{
+    for (uint8_t i = 0; i < scheduler->lane_count; i++) {
+        scheduler->lanes[i].was_probed = false;
+    }
+}
+
+void scheduler_check_probed(struct scheduler *scheduler, const struct step *step)
+{
+    if (scheduler->current != scheduler->probed_lane || step->kind == STEP_LOCK) {
+        return;
+    }
+    const void *object = scheduler->probed_object;
+    if (step->kind == STEP_COND_WAIT && step->object == object) {
+        if (step->gate != NULL) { /* it waits again */
+            scheduler->probed_lane = LANE_COUNT_MAX;
+        }
+        return;
+    }
+    scheduler_fail(
+        scheduler, SCHEDULER_LOST_WAKEUP,
+        "lane %u (op %d) waited on condition variable #%u though its condition held: nobody was left to wake it",
+        scheduler->current, (int)scheduler->lanes[scheduler->current].op,
+        scheduler_object(scheduler, object, NULL)->number);
+}
+
+/* --- decisions --- */
+
+struct point scheduler_point_now(const struct scheduler *scheduler)
+{
+    const struct lane *lane = &scheduler->lanes[scheduler->current];
+    return (struct point){.lane = scheduler->current,
+                          .kind = (uint8_t)lane->step.kind,
+                          .op = lane->op,
+                          .number = lane->number};
+}
+
+static void record_switch(struct scheduler *scheduler, const struct point *at,
+                          const struct decision *decision)
+{
+    if (scheduler->switch_count == scheduler->switch_capacity) {
+        scheduler->switch_capacity = scheduler->switch_capacity * 2 + 64;
+        scheduler->switches = realloc(scheduler->switches,
+                                      scheduler->switch_capacity * sizeof *scheduler->switches);
+        EXPLORE_CHECK(scheduler->switches != NULL);
+    }
+    scheduler->switches[scheduler->switch_count++] = (struct schedule_switch){
+        .lane = at->lane,
+        .op = at->op,
+        .number = at->number,
+        .completes = decision->completes,
+        .to = decision->lane,
+        .event = decision->event};
+}
+
+static bool is_allowed(const struct choice *choice, const struct decision *decision)
+{
+    if (!decision->completes) {
+        return decision->lane < LANE_COUNT_MAX &&
+               ((choice->lanes | choice->sleepers) >> decision->lane & 1) != 0;
+    }
+    for (uint32_t i = 0; i < choice->event_count; i++) {
+        if (choice->events[i] == decision->event) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct decision ask_strategy(struct scheduler *scheduler, const struct choice *choice)
+{
+    const struct decision otherwise = decision_default(choice);
+    const uint64_t able = choice->lanes | choice->sleepers;
+    const bool is_choice = (able & (able - 1)) != 0 || (able != 0) + choice->event_count > 1;
+    struct decision decision = otherwise;
+    if (!scheduler->is_alone && is_choice) {
+        scheduler->decision_count++;
+        decision = scheduler->plan->strategy->choose(scheduler->plan->strategy_state, choice);
+        EXPLORE_CHECK(is_allowed(choice, &decision));
+    }
+    if (!decision_equal(&decision, &otherwise)) {
+        record_switch(scheduler, &choice->at, &decision);
+        scheduler->kept_count = scheduler->switch_count;
+    } else if (decision.completes) {
+        record_switch(scheduler, &choice->at,
+                      &decision); /* kept only if a deviation follows at the same point */
+    }
+    return decision;
+}
+
+/* Who yields goes on only when somebody else has, or nobody else can. */
+static uint64_t without_yielded(struct scheduler *scheduler, uint64_t ready, uint64_t sleepers)
+{
+    if ((ready & ~scheduler->yielded) != 0) {
+        return ready & ~scheduler->yielded;
+    }
+    /* Nobody who goes on does anything: it takes an event, or time. */
+    return scheduler->event_count > 0 || sleepers != 0 ? 0 : ready;
+}
+
+static void wake_by_time(struct scheduler *scheduler, uint8_t number)
+{
+    struct lane *lane = &scheduler->lanes[number];
+    lane->timed_out = true;
+    scheduler->now_ns = scheduler->now_ns > lane->step.deadline_ns ? scheduler->now_ns
+                                                                   : lane->step.deadline_ns;
+}
+
+_Noreturn static void end_stuck(struct scheduler *scheduler)
+{
+    scheduler_describe(scheduler);
+    scheduler_leave(scheduler, SCHEDULER_DEADLOCK);
+}
+
+static uint8_t decide_lane(struct scheduler *scheduler)
+{
+    while (scheduler->living != 0) {
+        uint64_t ready, sleepers;
+        find_lanes(scheduler, &ready, &sleepers);
+        find_events(scheduler);
+        const uint64_t fresh = without_yielded(scheduler, ready, sleepers);
+        const bool is_quiet = fresh == 0 && scheduler->event_count == 0;
+        uint8_t probed = 0;
+        if (is_quiet && probe_next(scheduler, &probed)) {
+            return probed;
+        }
+        if (is_quiet && sleepers == 0) {
+            end_stuck(scheduler);
+        }
+        const struct choice choice = {.at = scheduler_point_now(scheduler),
+                                      .lanes = fresh,
+                                      .sleepers = sleepers,
+                                      .event_count = scheduler->event_count,
+                                      .events = scheduler->events,
+                                      .next = scheduler->next,
+                                      .index = scheduler->decision_count,
+                                      .step_count = scheduler->taken_count,
+                                      .client_lanes = scheduler->clients};
+        const struct decision decision = ask_strategy(scheduler, &choice);
+        if (!decision.completes) {
+            if ((sleepers >> decision.lane & 1) != 0) {
+                wake_by_time(scheduler, decision.lane);
+                scheduler->yielded = 0;
+            }
+            return decision.lane;
+        }
+        scheduler->yielded = 0;
+        scheduler->events_changed = true;
+        scheduler->taken_count++;
+        scheduler->plan->complete(scheduler->plan->context, decision.event);
+        scheduler_progress(scheduler);
+    }
+    scheduler_leave(scheduler, SCHEDULER_FINISHED);
+}
+
+uint8_t scheduler_decide(struct scheduler *scheduler)
+{
+    scheduler->kept_count = scheduler->switch_count;
+    const uint8_t next = decide_lane(scheduler);
+    scheduler->switch_count = scheduler->kept_count;
+    return next;
+}
