@@ -59,7 +59,7 @@ struct state {
     uint64_t nodes;
 };
 
-static void types_make(struct state *state)
+static void make_types(struct state *state)
 {
     const struct hbm_aligned *search = state->search;
     for (size_t i = 0; i < search->item_count; i++) {
@@ -77,7 +77,7 @@ static void types_make(struct state *state)
     }
 }
 
-static int aligned_comes_first(const void *context, uint32_t left, uint32_t right)
+static bool is_more_aligned(const void *context, uint32_t left, uint32_t right)
 {
     const struct type *types = context;
     if (types[left].align_shift != types[right].align_shift) {
@@ -86,49 +86,49 @@ static int aligned_comes_first(const void *context, uint32_t left, uint32_t righ
     return left < right;
 }
 
-static void orders_make(struct state *state)
+static void make_orders(struct state *state)
 {
     for (int k = 0; k < ORDER_COUNT; k++) {
         for (uint32_t i = 0; i < state->type_count; i++) {
             state->orders[k][i] = i;
         }
     }
-    hbm_sort(state->orders[0], state->type_count, aligned_comes_first, state->types);
+    hbm_sort(state->orders[0], state->type_count, is_more_aligned, state->types);
 }
 
-static const struct hbm_span *span_now(const struct state *state)
+static const struct hbm_span *get_span(const struct state *state)
 {
     return &state->search->spans[state->search->span_order[state->span]];
 }
 
-static uint64_t end_with(const struct type *type, uint64_t end)
+static uint64_t end_after_type(const struct type *type, uint64_t end)
 {
     return hbm_align_up(end, type->align_shift) + type->size_bytes;
 }
 
 /* ---- what was tried in vain ---- */
 
-static uint64_t key_now(const struct state *state)
+static uint64_t make_layout_key(const struct state *state)
 {
     return hbm_hash_mix(state->hash + 0xD1B54A32D192ED03u * (state->span + 1));
 }
 
-static bool was_in_vain(const struct state *state)
+static bool is_layout_in_vain(const struct state *state)
 {
     if (state->seen == NULL) {
         return false;
     }
-    uint64_t key = key_now(state);
+    uint64_t key = make_layout_key(state);
     const struct seen *seen = &state->seen[key % SEEN_COUNT];
     return seen->key == key && seen->end <= state->end;
 }
 
-static void note_in_vain(struct state *state)
+static void note_layout_in_vain(struct state *state)
 {
     if (state->seen == NULL) {
         return;
     }
-    uint64_t key = key_now(state);
+    uint64_t key = make_layout_key(state);
     struct seen *seen = &state->seen[key % SEEN_COUNT];
     if (seen->key != key || seen->end > state->end) {
         *seen = (struct seen){key, state->end};
@@ -136,7 +136,7 @@ static void note_in_vain(struct state *state)
 }
 
 /* Without host memory for it the search is slower, not wrong. */
-static void seen_start(struct state *state)
+static void start_seen_layouts(struct state *state)
 {
     state->seen_asked = true;
     state->seen = hbm_host_array(state->search->host, SEEN_COUNT, sizeof *state->seen);
@@ -148,7 +148,7 @@ static void seen_start(struct state *state)
 /* ---- steps ---- */
 
 /* Whether the other order of the last block and a next one of this type makes this one needless. */
-static bool other_order_is_better(const struct state *state, uint32_t type)
+static bool is_other_order_better(const struct state *state, uint32_t type)
 {
     if (state->step_count == 0 || state->steps[state->step_count - 1].type == STEP_CLOSE) {
         return false;
@@ -157,18 +157,18 @@ static bool other_order_is_better(const struct state *state, uint32_t type)
     if (last->type == type) {
         return false;
     }
-    uint64_t this_end = end_with(&state->types[type], state->end);
-    uint64_t other_end = end_with(&state->types[last->type],
-                                  end_with(&state->types[type], last->end));
+    uint64_t this_end = end_after_type(&state->types[type], state->end);
+    uint64_t other_end = end_after_type(&state->types[last->type],
+                                        end_after_type(&state->types[type], last->end));
     return other_end < this_end || (other_end == this_end && type < last->type);
 }
 
-static void step_take(struct state *state, uint32_t type)
+static void place_type(struct state *state, uint32_t type)
 {
     struct type *taken = &state->types[type];
     state->steps[state->step_count++] = (struct step){type, state->position + 1, state->end};
     state->spare -= hbm_align_up(state->end, taken->align_shift) - state->end;
-    state->end = end_with(taken, state->end);
+    state->end = end_after_type(taken, state->end);
     state->hash += taken->hash;
     state->items_left--;
     taken->left--;
@@ -176,9 +176,9 @@ static void step_take(struct state *state, uint32_t type)
 }
 
 /* Puts the next block in the order of trying at the end; false when there is none. */
-static bool step_forward(struct state *state)
+static bool place_next_type(struct state *state)
 {
-    uint64_t room = span_now(state)->high - state->end;
+    uint64_t room = get_span(state)->high - state->end;
     uint32_t count = (uint32_t)state->type_count;
     uint32_t start = state->position;
     for (; state->position < 2 * count; state->position++) {
@@ -192,57 +192,57 @@ static bool step_forward(struct state *state)
         if (gap > room - type->size_bytes) {
             continue;
         }
-        if ((gap != 0) != gap_turn || gap > state->spare || other_order_is_better(state, number)) {
+        if ((gap != 0) != gap_turn || gap > state->spare || is_other_order_better(state, number)) {
             continue;
         }
         state->nodes += (state->position - start) / TYPES_PER_NODE;
-        step_take(state, number);
+        place_type(state, number);
         return true;
     }
     state->nodes += (2 * count - start) / TYPES_PER_NODE;
     return false;
 }
 
-static bool anything_fits(const struct state *state)
+static bool has_fitting_type(const struct state *state)
 {
-    uint64_t high = span_now(state)->high;
+    uint64_t high = get_span(state)->high;
     for (size_t i = 0; i < state->type_count; i++) {
         const struct type *type = &state->types[i];
         if (type->left != 0 && type->size_bytes <= high - state->end &&
-            end_with(type, state->end) <= high) {
+            end_after_type(type, state->end) <= high) {
             return true;
         }
     }
     return false;
 }
 
-static bool step_close(struct state *state)
+static bool close_span(struct state *state)
 {
-    uint64_t lost = span_now(state)->high - state->end;
+    uint64_t lost = get_span(state)->high - state->end;
     if (state->span + 1 >= state->search->span_count || lost > state->spare ||
-        anything_fits(state)) {
+        has_fitting_type(state)) {
         return false;
     }
     state->steps[state->step_count++] = (struct step){STEP_CLOSE, 0, state->end};
     state->spare -= lost;
     state->span++;
-    state->end = span_now(state)->low;
+    state->end = get_span(state)->low;
     state->position = 0;
     return true;
 }
 
 /* Takes back decisions up to and with the last block; false when there is none. */
-static bool step_back(struct state *state, bool in_vain)
+static bool undo_layout_steps(struct state *state, bool in_vain)
 {
     while (state->step_count != 0) {
         if (in_vain) {
-            note_in_vain(state);
+            note_layout_in_vain(state);
         }
         struct step step = state->steps[--state->step_count];
         state->end = step.end;
         if (step.type == STEP_CLOSE) {
             state->span--;
-            state->spare += span_now(state)->high - state->end;
+            state->spare += get_span(state)->high - state->end;
             continue;
         }
         struct type *taken = &state->types[step.type];
@@ -256,7 +256,7 @@ static bool step_back(struct state *state, bool in_vain)
     return false;
 }
 
-static void solution_write(struct state *state)
+static void write_addresses(struct state *state)
 {
     for (size_t i = 0; i < state->type_count; i++) {
         state->types[i].left = state->types[i].total;
@@ -274,49 +274,49 @@ static void solution_write(struct state *state)
 /* ---- all ---- */
 
 /* One turn with one order of trying, from the start. */
-static enum hbm_search_result turn_run(struct state *state, uint64_t nodes_end)
+static enum hbm_search_result run_turn(struct state *state, uint64_t nodes_end)
 {
     state->position = 0;
     while (state->nodes++ < nodes_end) {
         if (!state->seen_asked && state->nodes >= SEEN_AFTER_NODES) {
-            seen_start(state);
+            start_seen_layouts(state);
         }
-        if (step_forward(state)) {
+        if (place_next_type(state)) {
             if (state->items_left == 0) {
-                solution_write(state);
+                write_addresses(state);
                 return HBM_SEARCH_FOUND;
             }
-            if (was_in_vain(state) && !step_back(state, false)) {
+            if (is_layout_in_vain(state) && !undo_layout_steps(state, false)) {
                 return HBM_SEARCH_NONE;
             }
             continue;
         }
-        if (!step_close(state) && !step_back(state, true)) {
+        if (!close_span(state) && !undo_layout_steps(state, true)) {
             return HBM_SEARCH_NONE;
         }
     }
     return HBM_SEARCH_UNKNOWN;
 }
 
-static enum hbm_search_result turns_run(struct state *state)
+static enum hbm_search_result run_turns(struct state *state)
 {
     uint64_t nodes_max = state->search->nodes_max, turn_nodes = TURN_NODES;
     for (int turn = 0; state->nodes < nodes_max; turn++) {
         uint64_t left = nodes_max - state->nodes;
         state->order = state->orders[turn % ORDER_COUNT];
-        enum hbm_search_result result = turn_run(
+        enum hbm_search_result result = run_turn(
             state, state->nodes + (turn_nodes < left ? turn_nodes : left));
         if (result != HBM_SEARCH_UNKNOWN) {
             return result;
         }
-        while (step_back(state, false)) {
+        while (undo_layout_steps(state, false)) {
         }
         turn_nodes *= turn % ORDER_COUNT == ORDER_COUNT - 1 ? TURN_GROWTH : 1;
     }
     return HBM_SEARCH_UNKNOWN;
 }
 
-static bool spare_bytes(const struct hbm_aligned *search, uint64_t *spare)
+static bool count_spare_bytes(const struct hbm_aligned *search, uint64_t *spare)
 {
     uint64_t room = 0, need = 0;
     for (size_t i = 0; i < search->span_count; i++) {
@@ -333,7 +333,8 @@ static bool spare_bytes(const struct hbm_aligned *search, uint64_t *spare)
 enum hbm_search_result hbm_aligned_run(const struct hbm_aligned *search)
 {
     struct state state = {.search = search, .items_left = search->item_count};
-    if (search->item_count == 0 || search->span_count == 0 || !spare_bytes(search, &state.spare)) {
+    if (search->item_count == 0 || search->span_count == 0 ||
+        !count_spare_bytes(search, &state.spare)) {
         return HBM_SEARCH_NONE;
     }
     size_t step_max = search->item_count + search->span_count,
@@ -346,10 +347,10 @@ enum hbm_search_result hbm_aligned_run(const struct hbm_aligned *search)
         for (size_t k = 0; k < ORDER_COUNT; k++) {
             state.orders[k] = orders + k * search->item_count;
         }
-        types_make(&state);
-        orders_make(&state);
-        state.end = span_now(&state)->low;
-        result = turns_run(&state);
+        make_types(&state);
+        make_orders(&state);
+        state.end = get_span(&state)->low;
+        result = run_turns(&state);
     }
     hbm_host_free(search->host, state.seen, SEEN_COUNT, sizeof *state.seen);
     hbm_host_free(search->host, orders, order_max, sizeof *orders);

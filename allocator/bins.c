@@ -7,38 +7,38 @@
 #define BIN_COLUMNS (1u << HBM_BIN_SHIFT)
 #define EXACT_GRANULES ((uint64_t)2 << HBM_BIN_SHIFT)
 
-static inline uint64_t granules(const struct hbm_heap *heap, const struct hbm_block *hole)
+static inline uint64_t count_granules(const struct hbm_heap *heap, const struct hbm_block *hole)
 {
     return hole->size_bytes >> heap->granule_shift;
 }
 
-static inline uint32_t highest_bit(uint64_t value)
+static inline uint32_t find_highest_bit(uint64_t value)
 {
     return 63u - (uint32_t)__builtin_clzll(value);
 }
 
-static inline uint32_t bin_of(uint64_t size)
+static inline uint32_t find_bin_index(uint64_t size)
 {
     if (size < BIN_COLUMNS) {
         return (uint32_t)size;
     }
-    uint32_t shift = highest_bit(size) - HBM_BIN_SHIFT;
+    uint32_t shift = find_highest_bit(size) - HBM_BIN_SHIFT;
     return ((shift + 1u) << HBM_BIN_SHIFT) + ((uint32_t)(size >> shift) & (BIN_COLUMNS - 1u));
 }
 
 /* The bit of the size that the trie's root branches on: the highest one that a bin leaves open. */
-static inline uint32_t root_bit(uint64_t size)
+static inline uint32_t find_root_bit(uint64_t size)
 {
-    return highest_bit(size) - HBM_BIN_SHIFT - 1u;
+    return find_highest_bit(size) - HBM_BIN_SHIFT - 1u;
 }
 
-static inline void bin_mark(struct hbm_heap *heap, uint32_t bin)
+static inline void mark_bin(struct hbm_heap *heap, uint32_t bin)
 {
     heap->columns[bin >> HBM_BIN_SHIFT] |= 1u << (bin & (BIN_COLUMNS - 1u));
     heap->rows |= (uint64_t)1 << (bin >> HBM_BIN_SHIFT);
 }
 
-static inline void bin_unmark(struct hbm_heap *heap, uint32_t bin)
+static inline void unmark_bin(struct hbm_heap *heap, uint32_t bin)
 {
     uint32_t row = bin >> HBM_BIN_SHIFT;
     heap->columns[row] &= ~(1u << (bin & (BIN_COLUMNS - 1u)));
@@ -48,7 +48,7 @@ static inline void bin_unmark(struct hbm_heap *heap, uint32_t bin)
 }
 
 /* The first bin from `bin` on that has a hole, or UINT32_MAX. */
-static inline uint32_t bin_next(const struct hbm_heap *heap, uint32_t bin)
+static inline uint32_t find_next_bin(const struct hbm_heap *heap, uint32_t bin)
 {
     uint32_t row = bin >> HBM_BIN_SHIFT;
     if (row >= heap->row_count) {
@@ -68,7 +68,7 @@ static inline uint32_t bin_next(const struct hbm_heap *heap, uint32_t bin)
 
 /* ---- the trie ---- */
 
-static void ring_join(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole,
+static void join_ring(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole,
                       uint32_t member)
 {
     struct hbm_block *before = hbm_heap_at(heap, member);
@@ -79,17 +79,17 @@ static void ring_join(struct hbm_heap *heap, uint32_t number, struct hbm_block *
     before->hole.next = number;
 }
 
-static void trie_insert(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number,
-                        struct hbm_block *hole)
+static void insert_in_trie(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number,
+                           struct hbm_block *hole)
 {
-    uint64_t size = granules(heap, hole);
-    uint32_t bit = size < EXACT_GRANULES ? 0 : root_bit(size);
+    uint64_t size = count_granules(heap, hole);
+    uint32_t bit = size < EXACT_GRANULES ? 0 : find_root_bit(size);
     uint32_t parent = HBM_POOL_NONE;
     uint32_t *link = &bin->root;
     while (*link != HBM_POOL_NONE) {
         struct hbm_block *node = hbm_heap_at(heap, *link);
         if (node->size_bytes == hole->size_bytes) {
-            ring_join(heap, number, hole, *link);
+            join_ring(heap, number, hole, *link);
             return;
         }
         parent = *link;
@@ -103,7 +103,7 @@ static void trie_insert(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t num
     hole->hole.previous = hole->hole.next = number;
 }
 
-static void parent_point(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t parent, uint32_t from,
+static void point_parent(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t parent, uint32_t from,
                          uint32_t to)
 {
     if (parent == HBM_POOL_NONE) {
@@ -115,13 +115,13 @@ static void parent_point(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t pa
 }
 
 /* Lets `heir` stand where the tree node `number` stood. */
-static void node_replace(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number, uint32_t heir)
+static void replace_node(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number, uint32_t heir)
 {
     struct hbm_block *node = hbm_heap_at(heap, number);
     struct hbm_block *next = hbm_heap_at(heap, heir);
     next->place = HBM_PLACE_TREE;
     next->hole.parent = node->hole.parent;
-    parent_point(heap, bin, node->hole.parent, number, heir);
+    point_parent(heap, bin, node->hole.parent, number, heir);
     for (int i = 0; i < 2; i++) {
         next->hole.child[i] = node->hole.child[i];
         if (next->hole.child[i] != HBM_POOL_NONE) {
@@ -130,14 +130,14 @@ static void node_replace(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t nu
     }
 }
 
-static void ring_leave(struct hbm_heap *heap, const struct hbm_block *hole)
+static void leave_ring(struct hbm_heap *heap, const struct hbm_block *hole)
 {
     hbm_heap_at(heap, hole->hole.previous)->hole.next = hole->hole.next;
     hbm_heap_at(heap, hole->hole.next)->hole.previous = hole->hole.previous;
 }
 
 /* Any leaf below a node keeps the prefix of the node's place, so it can take that place. */
-static uint32_t leaf_below(const struct hbm_heap *heap, uint32_t number)
+static uint32_t find_leaf_below(const struct hbm_heap *heap, uint32_t number)
 {
     for (;;) {
         const struct hbm_block *node = hbm_heap_at(heap, number);
@@ -150,33 +150,33 @@ static uint32_t leaf_below(const struct hbm_heap *heap, uint32_t number)
     }
 }
 
-static void trie_remove(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number,
-                        struct hbm_block *hole)
+static void remove_from_trie(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number,
+                             struct hbm_block *hole)
 {
     if (hole->place == HBM_PLACE_TREE) {
         if (hole->hole.next != number) {
-            node_replace(heap, bin, number, hole->hole.next);
+            replace_node(heap, bin, number, hole->hole.next);
         } else {
-            uint32_t leaf = leaf_below(heap, number);
-            parent_point(heap, bin, hbm_heap_at(heap, leaf)->hole.parent, leaf, HBM_POOL_NONE);
+            uint32_t leaf = find_leaf_below(heap, number);
+            point_parent(heap, bin, hbm_heap_at(heap, leaf)->hole.parent, leaf, HBM_POOL_NONE);
             if (leaf != number) {
-                node_replace(heap, bin, number, leaf);
+                replace_node(heap, bin, number, leaf);
             }
             return;
         }
     }
-    ring_leave(heap, hole);
+    leave_ring(heap, hole);
 }
 
 /* The smallest hole of the trie of at least `size` granules. */
-static uint32_t trie_find(const struct hbm_heap *heap, uint32_t root, uint64_t size)
+static uint32_t find_in_trie(const struct hbm_heap *heap, uint32_t root, uint64_t size)
 {
     uint32_t best = HBM_POOL_NONE, rest = HBM_POOL_NONE;
     uint64_t best_size = UINT64_MAX;
-    uint32_t bit = size < EXACT_GRANULES ? 0 : root_bit(size);
+    uint32_t bit = size < EXACT_GRANULES ? 0 : find_root_bit(size);
     for (uint32_t number = root; number != HBM_POOL_NONE; bit--) {
         const struct hbm_block *node = hbm_heap_at(heap, number);
-        uint64_t found = granules(heap, node);
+        uint64_t found = count_granules(heap, node);
         if (found >= size && found < best_size) {
             best = number;
             best_size = found;
@@ -192,9 +192,9 @@ static uint32_t trie_find(const struct hbm_heap *heap, uint32_t root, uint64_t s
     }
     for (uint32_t number = rest; number != HBM_POOL_NONE;) {
         const struct hbm_block *node = hbm_heap_at(heap, number);
-        if (granules(heap, node) < best_size) {
+        if (count_granules(heap, node) < best_size) {
             best = number;
-            best_size = granules(heap, node);
+            best_size = count_granules(heap, node);
         }
         number = node->hole.child[0] != HBM_POOL_NONE ? node->hole.child[0] : node->hole.child[1];
     }
@@ -205,11 +205,11 @@ static uint32_t trie_find(const struct hbm_heap *heap, uint32_t root, uint64_t s
 
 void hbm_bins_insert(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole)
 {
-    uint32_t index = bin_of(granules(heap, hole));
+    uint32_t index = find_bin_index(count_granules(heap, hole));
     struct hbm_bin *bin = &heap->bins[index];
-    bin_mark(heap, index);
+    mark_bin(heap, index);
     if (bin->count >= HBM_BIN_LIST_MAX) {
-        trie_insert(heap, bin, number, hole);
+        insert_in_trie(heap, bin, number, hole);
         return;
     }
     bin->count++;
@@ -222,7 +222,8 @@ void hbm_bins_insert(struct hbm_heap *heap, uint32_t number, struct hbm_block *h
     bin->head = number;
 }
 
-static void list_remove(struct hbm_heap *heap, struct hbm_bin *bin, const struct hbm_block *hole)
+static void remove_from_list(struct hbm_heap *heap, struct hbm_bin *bin,
+                             const struct hbm_block *hole)
 {
     bin->count--;
     if (hole->hole.previous == HBM_POOL_NONE) {
@@ -237,43 +238,44 @@ static void list_remove(struct hbm_heap *heap, struct hbm_bin *bin, const struct
 
 void hbm_bins_remove(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole)
 {
-    uint32_t index = bin_of(granules(heap, hole));
+    uint32_t index = find_bin_index(count_granules(heap, hole));
     struct hbm_bin *bin = &heap->bins[index];
     if (hole->place == HBM_PLACE_LIST) {
-        list_remove(heap, bin, hole);
+        remove_from_list(heap, bin, hole);
     } else {
-        trie_remove(heap, bin, number, hole);
+        remove_from_trie(heap, bin, number, hole);
     }
     if (bin->head == HBM_POOL_NONE && bin->root == HBM_POOL_NONE) {
-        bin_unmark(heap, index);
+        unmark_bin(heap, index);
     }
 }
 
-static uint32_t own_bin_find(const struct hbm_heap *heap, const struct hbm_bin *bin, uint64_t size)
+static uint32_t find_in_own_bin(const struct hbm_heap *heap, const struct hbm_bin *bin,
+                                uint64_t size)
 {
     for (uint32_t number = bin->head; number != HBM_POOL_NONE;) {
         const struct hbm_block *hole = hbm_heap_at(heap, number);
-        if (granules(heap, hole) >= size) {
+        if (count_granules(heap, hole) >= size) {
             return number;
         }
         number = hole->hole.next;
     }
-    return trie_find(heap, bin->root, size);
+    return find_in_trie(heap, bin->root, size);
 }
 
 uint32_t hbm_bins_find(const struct hbm_heap *heap, uint64_t size_bytes)
 {
     uint64_t size = size_bytes >> heap->granule_shift;
-    uint32_t own = bin_of(size);
+    uint32_t own = find_bin_index(size);
     if (own >> HBM_BIN_SHIFT >= heap->row_count) {
         return HBM_POOL_NONE;
     }
     /* A hole of the request's own bin wastes least; every hole of a later one is large enough. */
-    uint32_t near = own_bin_find(heap, &heap->bins[own], size);
+    uint32_t near = find_in_own_bin(heap, &heap->bins[own], size);
     if (near != HBM_POOL_NONE) {
         return near;
     }
-    uint32_t found = bin_next(heap, own + 1);
+    uint32_t found = find_next_bin(heap, own + 1);
     if (found == UINT32_MAX) {
         return HBM_POOL_NONE;
     }
@@ -288,14 +290,14 @@ struct scan {
     const void *context;
 };
 
-static bool scan_accepts(const struct scan *scan, const struct hbm_block *hole)
+static bool is_accepted(const struct scan *scan, const struct hbm_block *hole)
 {
     return hole->size_bytes >= scan->size_bytes && hole->size_bytes < scan->limit_bytes &&
            scan->accepts(hole, scan->context);
 }
 
 /* The trie is at most 64 deep, and so is this recursion. */
-static uint32_t trie_scan(const struct hbm_heap *heap, uint32_t root, const struct scan *scan)
+static uint32_t scan_trie(const struct hbm_heap *heap, uint32_t root, const struct scan *scan)
 {
     if (root == HBM_POOL_NONE) {
         return HBM_POOL_NONE;
@@ -304,27 +306,27 @@ static uint32_t trie_scan(const struct hbm_heap *heap, uint32_t root, const stru
     const struct hbm_block *node;
     do {
         node = hbm_heap_at(heap, number);
-        if (scan_accepts(scan, node)) {
+        if (is_accepted(scan, node)) {
             return number;
         }
         number = node->hole.next;
     } while (number != root);
     node = hbm_heap_at(heap, root);
-    uint32_t found = trie_scan(heap, node->hole.child[0], scan);
-    return found != HBM_POOL_NONE ? found : trie_scan(heap, node->hole.child[1], scan);
+    uint32_t found = scan_trie(heap, node->hole.child[0], scan);
+    return found != HBM_POOL_NONE ? found : scan_trie(heap, node->hole.child[1], scan);
 }
 
-static uint32_t bin_scan(const struct hbm_heap *heap, const struct hbm_bin *bin,
+static uint32_t scan_bin(const struct hbm_heap *heap, const struct hbm_bin *bin,
                          const struct scan *scan)
 {
     for (uint32_t number = bin->head; number != HBM_POOL_NONE;) {
         const struct hbm_block *hole = hbm_heap_at(heap, number);
-        if (scan_accepts(scan, hole)) {
+        if (is_accepted(scan, hole)) {
             return number;
         }
         number = hole->hole.next;
     }
-    return trie_scan(heap, bin->root, scan);
+    return scan_trie(heap, bin->root, scan);
 }
 
 uint32_t hbm_bins_scan(const struct hbm_heap *heap, uint64_t size_bytes, uint64_t limit_bytes,
@@ -332,10 +334,10 @@ uint32_t hbm_bins_scan(const struct hbm_heap *heap, uint64_t size_bytes, uint64_
                        const void *context)
 {
     struct scan scan = {size_bytes, limit_bytes, accepts, context};
-    uint32_t last = bin_of((limit_bytes - 1) >> heap->granule_shift);
-    for (uint32_t bin = bin_next(heap, bin_of(size_bytes >> heap->granule_shift)); bin <= last;
-         bin = bin_next(heap, bin + 1)) {
-        uint32_t found = bin_scan(heap, &heap->bins[bin], &scan);
+    uint32_t last = find_bin_index((limit_bytes - 1) >> heap->granule_shift);
+    for (uint32_t bin = find_next_bin(heap, find_bin_index(size_bytes >> heap->granule_shift));
+         bin <= last; bin = find_next_bin(heap, bin + 1)) {
+        uint32_t found = scan_bin(heap, &heap->bins[bin], &scan);
         if (found != HBM_POOL_NONE) {
             return found;
         }
@@ -348,9 +350,9 @@ uint32_t hbm_bins_largest(const struct hbm_heap *heap)
     if (heap->rows == 0) {
         return HBM_POOL_NONE;
     }
-    uint32_t row = highest_bit(heap->rows);
+    uint32_t row = find_highest_bit(heap->rows);
     const struct hbm_bin
-        *bin = &heap->bins[(row << HBM_BIN_SHIFT) + highest_bit(heap->columns[row])];
+        *bin = &heap->bins[(row << HBM_BIN_SHIFT) + find_highest_bit(heap->columns[row])];
     uint32_t best = bin->head != HBM_POOL_NONE ? bin->head : bin->root;
     uint64_t best_bytes = hbm_heap_at(heap, best)->size_bytes;
     for (int pass = 0; pass < 2; pass++) {
@@ -370,33 +372,33 @@ uint32_t hbm_bins_largest(const struct hbm_heap *heap)
 
 /* ---- invariants ---- */
 
-struct census {
+struct hole_audit {
     const struct hbm_heap *heap;
     uint32_t bin;
     uint64_t count;
     bool right;
 };
 
-static bool census_visit(const struct hbm_block *hole, const void *context)
+static bool count_hole(const struct hbm_block *hole, const void *context)
 {
-    struct census *census = *(struct census *const *)context;
-    census->count++;
-    census->right &= hole->role == HBM_ROLE_HOLE &&
-                     bin_of(granules(census->heap, hole)) == census->bin;
+    struct hole_audit *audit = *(struct hole_audit *const *)context;
+    audit->count++;
+    audit->right &= hole->role == HBM_ROLE_HOLE &&
+                    find_bin_index(count_granules(audit->heap, hole)) == audit->bin;
     return false;
 }
 
 bool hbm_bins_invariants_hold(const struct hbm_heap *heap, uint64_t hole_count)
 {
-    struct census census = {heap, 0, 0, true};
-    struct census *pointer = &census;
-    struct scan scan = {0, UINT64_MAX, census_visit, &pointer};
+    struct hole_audit audit = {heap, 0, 0, true};
+    struct hole_audit *pointer = &audit;
+    struct scan scan = {0, UINT64_MAX, count_hole, &pointer};
     for (uint32_t bin = 0; bin < heap->row_count << HBM_BIN_SHIFT; bin++) {
-        uint64_t before = census.count;
-        census.bin = bin;
-        (void)bin_scan(heap, &heap->bins[bin], &scan);
+        uint64_t before = audit.count;
+        audit.bin = bin;
+        (void)scan_bin(heap, &heap->bins[bin], &scan);
         bool marked = (heap->columns[bin >> HBM_BIN_SHIFT] >> (bin & (BIN_COLUMNS - 1u))) & 1u;
-        census.right &= marked == (census.count != before);
+        audit.right &= marked == (audit.count != before);
     }
-    return census.right && census.count == hole_count;
+    return audit.right && audit.count == hole_count;
 }

@@ -9,17 +9,17 @@
 
 /* ---- requests ---- */
 
-static inline bool align_is_valid(uint64_t align_bytes)
+static inline bool is_align_valid(uint64_t align_bytes)
 {
     return (align_bytes & (align_bytes - 1)) == 0 && align_bytes <= HBM_ALIGN_BYTES_MAX;
 }
 
-static enum hbm_result request_refuse(const struct hbm *hbm, const struct hbm_request *request)
+static enum hbm_result refuse_request(const struct hbm *hbm, const struct hbm_request *request)
 {
     if (request->size_bytes - 1 >= HBM_SIZE_BYTES_MAX) {
         return hbm_fail_invalid(hbm, "a size must be 1 to 2^63 bytes");
     }
-    if (!align_is_valid(request->align_bytes)) {
+    if (!is_align_valid(request->align_bytes)) {
         return hbm_fail_invalid(hbm, "an alignment must be a power of two up to 2^21");
     }
     if (request->kind > HBM_KIND_OUTPUT) {
@@ -31,12 +31,12 @@ static enum hbm_result request_refuse(const struct hbm *hbm, const struct hbm_re
 enum hbm_result hbm_request_check(const struct hbm *hbm, const struct hbm_request *request)
 {
     bool valid = request->size_bytes - 1 < HBM_SIZE_BYTES_MAX &&
-                 align_is_valid(request->align_bytes) && request->kind <= HBM_KIND_OUTPUT &&
+                 is_align_valid(request->align_bytes) && request->kind <= HBM_KIND_OUTPUT &&
                  (request->shape == NULL || hbm_shape_is_valid(request->shape));
-    return __builtin_expect(valid, 1) ? HBM_OK : request_refuse(hbm, request);
+    return __builtin_expect(valid, 1) ? HBM_OK : refuse_request(hbm, request);
 }
 
-static inline uint32_t request_align_shift(const struct hbm *hbm, const struct hbm_request *request)
+static inline uint32_t find_align_shift(const struct hbm *hbm, const struct hbm_request *request)
 {
     if (request->align_bytes <= hbm->options.granule_bytes) {
         return hbm->heap.granule_shift;
@@ -46,8 +46,8 @@ static inline uint32_t request_align_shift(const struct hbm *hbm, const struct h
 
 /* ---- taking ---- */
 
-static enum hbm_result shape_take(struct hbm *hbm, const struct hbm_request *request,
-                                  uint32_t *shape)
+static enum hbm_result intern_shape(struct hbm *hbm, const struct hbm_request *request,
+                                    uint32_t *shape)
 {
     *shape = HBM_POOL_NONE;
     if (request->shape == NULL) {
@@ -58,7 +58,7 @@ static enum hbm_result shape_take(struct hbm *hbm, const struct hbm_request *req
                                    : hbm_fail_unavailable(hbm, "no host memory for a shape");
 }
 
-static inline void block_describe(struct hbm_block *block, const struct hbm_request *request,
+static inline void describe_block(struct hbm_block *block, const struct hbm_request *request,
                                   uint32_t shape)
 {
     block->role = request->kind == HBM_KIND_OUTPUT ? HBM_ROLE_OUTPUT : HBM_ROLE_BUFFER;
@@ -69,15 +69,15 @@ static inline void block_describe(struct hbm_block *block, const struct hbm_requ
     block->used.shape = shape;
 }
 
-static enum hbm_result mitigated_take(struct hbm *hbm, const struct hbm_request *request,
-                                      uint64_t size_bytes, uint32_t *number)
+static enum hbm_result take_after_mitigation(struct hbm *hbm, const struct hbm_request *request,
+                                             uint64_t size_bytes, uint32_t *number)
 {
     if (size_bytes > hbm->options.capacity_bytes) {
         return hbm_fail_memory(hbm, HBM_FAILURE_BUFFER, request->size_bytes, NULL);
     }
     struct hbm_call call = hbm_call_begin(hbm, NULL);
     call.demand.size_bytes = size_bytes;
-    call.demand.align_shift = request_align_shift(hbm, request);
+    call.demand.align_shift = find_align_shift(hbm, request);
     enum hbm_result result = hbm_place(&call, number);
     if (result == HBM_NO_MEMORY) {
         return hbm_fail_memory(hbm, HBM_FAILURE_BUFFER, request->size_bytes, NULL);
@@ -93,15 +93,14 @@ enum hbm_result hbm_buffer_take(struct hbm *hbm, const struct hbm_request *reque
 {
     uint32_t shape;
     bool host_refused = false;
-    enum hbm_result result = shape_take(hbm, request, &shape);
+    enum hbm_result result = intern_shape(hbm, request, &shape);
     if (result != HBM_OK) {
         return result;
     }
     uint64_t size_bytes = hbm_align_up(request->size_bytes, hbm->heap.granule_shift);
-    *number = hbm_heap_take(&hbm->heap, size_bytes, request_align_shift(hbm, request),
-                            &host_refused);
+    *number = hbm_heap_take(&hbm->heap, size_bytes, find_align_shift(hbm, request), &host_refused);
     if (*number == HBM_POOL_NONE) {
-        result = mitigated_take(hbm, request, size_bytes, number);
+        result = take_after_mitigation(hbm, request, size_bytes, number);
         if (result != HBM_OK) {
             hbm_shapes_give(&hbm->shapes, shape);
             return result;
@@ -111,7 +110,7 @@ enum hbm_result hbm_buffer_take(struct hbm *hbm, const struct hbm_request *reque
     block->dying = false;
     block->used.hold_count = 0;
     block->used.use_count = 0;
-    block_describe(block, request, shape);
+    describe_block(block, request, shape);
     return HBM_OK;
 }
 
@@ -157,7 +156,7 @@ void hbm_free(struct hbm *hbm, struct hbm_buffer *buffer)
 }
 
 /* Adds a use until the event, unless it has completed. */
-static enum hbm_result block_use(struct hbm *hbm, struct hbm_block *block, uint64_t event)
+static enum hbm_result add_block_use(struct hbm *hbm, struct hbm_block *block, uint64_t event)
 {
     const struct hbm_services *services = &hbm->host.services;
     if (services->event_done(services->context, event)) {
@@ -190,7 +189,7 @@ enum hbm_result hbm_use(struct hbm *hbm, struct hbm_buffer *buffer, uint64_t eve
     if (hbm_block_is_stranded(block)) {
         result = hbm_fail_unavailable(hbm, "the contents are stranded on the host");
     } else {
-        result = block_use(hbm, block, event);
+        result = add_block_use(hbm, block, event);
     }
     hbm_lock_give(&hbm->lock);
     return result;
@@ -202,7 +201,7 @@ enum hbm_result hbm_free_after(struct hbm *hbm, struct hbm_buffer *buffer, uint6
     hbm_lock_take(&hbm->lock);
     collect_in_place(hbm, block);
     HBM_CHECK(!block->dying);
-    enum hbm_result result = block_use(hbm, block, event);
+    enum hbm_result result = add_block_use(hbm, block, event);
     if (result == HBM_OK) {
         hbm_block_free(hbm, hbm_heap_number(&hbm->heap, block));
     }
@@ -238,7 +237,7 @@ enum hbm_result hbm_release(struct hbm *hbm, struct hbm_buffer *buffer)
 
 /* ---- donation ---- */
 
-static bool donation_fits(const struct hbm_block *block, const struct hbm_request *request)
+static bool can_donate(const struct hbm_block *block, const struct hbm_request *request)
 {
     if (block->dying || block->role == HBM_ROLE_PROGRAM) {
         return false;
@@ -256,7 +255,7 @@ enum hbm_result hbm_donation_check(const struct hbm *hbm, const struct hbm_block
         return hbm_fail_unavailable(hbm,
                                     "the contents of what is donated are stranded on the host");
     }
-    if (!donation_fits(block, request)) {
+    if (!can_donate(block, request)) {
         return hbm_fail_invalid(hbm, "a donated block is too small, unaligned, or externally held");
     }
     return HBM_OK;
@@ -266,8 +265,8 @@ void hbm_buffer_become(struct hbm *hbm, struct hbm_block *block, const struct hb
                        uint32_t shape)
 {
     hbm_shapes_give(&hbm->shapes, block->used.shape);
-    block_describe(block, request, shape);
-    block->align_shift = (uint8_t)request_align_shift(hbm, request);
+    describe_block(block, request, shape);
+    block->align_shift = (uint8_t)find_align_shift(hbm, request);
 }
 
 enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buffer,
@@ -283,7 +282,7 @@ enum hbm_result hbm_donate(struct hbm *hbm, struct hbm_buffer *buffer,
     hbm_collect(hbm);
     result = hbm_donation_check(hbm, block, request);
     if (result == HBM_OK) {
-        result = shape_take(hbm, request, &shape);
+        result = intern_shape(hbm, request, &shape);
     }
     if (result == HBM_OK) {
         hbm_buffer_become(hbm, block, request, shape);

@@ -10,7 +10,7 @@
 
 /* ---- create and destroy ---- */
 
-static bool services_are_complete(const struct hbm_services *services)
+static bool are_services_complete(const struct hbm_services *services)
 {
     return services->copy != NULL && services->stage_out != NULL && services->stage_in != NULL &&
            services->stage_drop != NULL && services->completed_count != NULL &&
@@ -19,7 +19,7 @@ static bool services_are_complete(const struct hbm_services *services)
            services->host_free != NULL;
 }
 
-static bool order_is_permutation(const enum hbm_mitigation *order)
+static bool is_order_permutation(const enum hbm_mitigation *order)
 {
     unsigned seen = 0;
     for (int i = 0; i < HBM_MITIGATION_COUNT; i++) {
@@ -32,7 +32,7 @@ static bool order_is_permutation(const enum hbm_mitigation *order)
 }
 
 /* 0 when the options name no valid capacity. */
-static uint64_t capacity_of(const struct hbm_options *options)
+static uint64_t choose_capacity(const struct hbm_options *options)
 {
     uint64_t mask = options->granule_bytes - 1u;
     if (options->chip != HBM_CHIP_NONE) {
@@ -45,7 +45,7 @@ static uint64_t capacity_of(const struct hbm_options *options)
     return options->capacity_bytes;
 }
 
-static bool options_are_valid(const struct hbm_options *options)
+static bool are_options_valid(const struct hbm_options *options)
 {
     uint32_t granule = options->granule_bytes;
     if (granule == 0 || (granule & (granule - 1)) != 0 || granule > HBM_GRANULE_BYTES_MAX) {
@@ -54,11 +54,11 @@ static bool options_are_valid(const struct hbm_options *options)
     if (options->log_allocations_on_oom && options->sink.line == NULL) {
         return false;
     }
-    return capacity_of(options) != 0 && options->defrag <= HBM_DEFRAG_REPACK &&
-           order_is_permutation(options->order);
+    return choose_capacity(options) != 0 && options->defrag <= HBM_DEFRAG_REPACK &&
+           is_order_permutation(options->order);
 }
 
-static bool parts_init(struct hbm *hbm)
+static bool init_parts(struct hbm *hbm)
 {
     uint32_t granule_shift = (uint32_t)__builtin_ctz(hbm->options.granule_bytes);
     if (!hbm_heap_init(&hbm->heap, &hbm->host, hbm->options.capacity_bytes, granule_shift)) {
@@ -77,7 +77,7 @@ static bool parts_init(struct hbm *hbm)
 enum hbm_result hbm_create(const struct hbm_services *services, const struct hbm_options *options,
                            struct hbm **out)
 {
-    if (!services_are_complete(services) || !options_are_valid(options)) {
+    if (!are_services_complete(services) || !are_options_valid(options)) {
         return HBM_INVALID;
     }
     struct hbm_host host = {.services = *services};
@@ -88,9 +88,9 @@ enum hbm_result hbm_create(const struct hbm_services *services, const struct hbm
     memset(hbm, 0, sizeof *hbm);
     hbm->host = host;
     hbm->options = *options;
-    hbm->options.capacity_bytes = capacity_of(options);
+    hbm->options.capacity_bytes = choose_capacity(options);
     hbm->totals.bytes_reservable_limit = hbm->options.capacity_bytes;
-    if (!parts_init(hbm)) {
+    if (!init_parts(hbm)) {
         services->host_free(services->context, hbm, sizeof *hbm);
         return HBM_UNAVAILABLE;
     }

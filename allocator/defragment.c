@@ -4,7 +4,7 @@
 #include "allocator/private/moves.h"
 #include "allocator/private/snapshot.h"
 
-static enum hbm_result defragment_locked(struct hbm *hbm)
+static enum hbm_result defragment_with_lock(struct hbm *hbm)
 {
     struct hbm_plan plan = {
         .capacity_bytes = hbm->options.capacity_bytes,
@@ -28,7 +28,7 @@ enum hbm_result hbm_defragment(struct hbm *hbm)
     }
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    enum hbm_result result = defragment_locked(hbm);
+    enum hbm_result result = defragment_with_lock(hbm);
     hbm_lock_give(&hbm->lock);
     return result;
 }

@@ -20,36 +20,36 @@ struct trade {
     int64_t gain; /* less bytes that are too much */
 };
 
-static uint32_t draw(struct hbm_exchange *exchange, size_t below)
+static uint32_t draw_below(struct hbm_exchange *exchange, size_t below)
 {
     exchange->lot = exchange->lot * 1664525u + 1013904223u;
     return (exchange->lot >> 8) % (uint32_t)below;
 }
 
-static bool is_over(const struct hbm_exchange *exchange)
+static bool has_used_steps(const struct hbm_exchange *exchange)
 {
     return exchange->steps >= exchange->steps_max;
 }
 
-static int64_t excess(int64_t room)
+static int64_t find_excess(int64_t room)
 {
     return room < 0 ? -room : 0;
 }
 
-static int64_t size_of(const struct hbm_exchange *exchange, uint32_t item)
+static int64_t size_of_item(const struct hbm_exchange *exchange, uint32_t item)
 {
     return item == NO_ITEM ? 0 : (int64_t)exchange->sizes[item];
 }
 
-static void put(struct hbm_exchange *exchange, uint32_t item, uint32_t bin)
+static void put_item(struct hbm_exchange *exchange, uint32_t item, uint32_t bin)
 {
     exchange->bins[item] = bin;
-    exchange->room[bin] -= size_of(exchange, item);
+    exchange->room[bin] -= size_of_item(exchange, item);
     exchange->next[item] = exchange->first[bin];
     exchange->first[bin] = item;
 }
 
-static void take(struct hbm_exchange *exchange, uint32_t item)
+static void take_item(struct hbm_exchange *exchange, uint32_t item)
 {
     uint32_t bin = exchange->bins[item];
     uint32_t *link = &exchange->first[bin];
@@ -57,7 +57,7 @@ static void take(struct hbm_exchange *exchange, uint32_t item)
         link = &exchange->next[*link];
     }
     *link = exchange->next[item];
-    exchange->room[bin] += size_of(exchange, item);
+    exchange->room[bin] += size_of_item(exchange, item);
 }
 
 /* ---- the start ---- */
@@ -66,7 +66,7 @@ static void take(struct hbm_exchange *exchange, uint32_t item)
 enum rule { RULE_TIGHTEST, RULE_ROOMIEST, RULE_LARGEST, RULE_COUNT };
 
 /* Where no bin has room, the roomiest. */
-static uint32_t bin_choose(const struct hbm_exchange *exchange, int64_t size, enum rule rule)
+static uint32_t choose_bin(const struct hbm_exchange *exchange, int64_t size, enum rule rule)
 {
     uint32_t chosen = NO_ITEM, roomiest = 0;
     for (uint32_t bin = 0; bin < exchange->bin_count; bin++) {
@@ -85,7 +85,7 @@ static uint32_t bin_choose(const struct hbm_exchange *exchange, int64_t size, en
 
 /* Largest first: by one rule after the other, then with strays.  False: the steps ended before the
  * items. */
-static bool start(struct hbm_exchange *exchange)
+static bool start_attempt(struct hbm_exchange *exchange)
 {
     enum rule rule = (enum rule)(exchange->attempt % RULE_COUNT);
     bool strays = exchange->attempt++ >= RULE_COUNT;
@@ -94,13 +94,13 @@ static bool start(struct hbm_exchange *exchange)
         exchange->first[bin] = NO_ITEM;
     }
     uint32_t item = 0;
-    for (; item < exchange->item_count && !is_over(exchange); item++) {
-        uint32_t bin = bin_choose(exchange, size_of(exchange, item), rule);
-        if (strays && draw(exchange, STRAYS) == 0) {
-            uint32_t stray = draw(exchange, exchange->bin_count);
-            bin = exchange->room[stray] >= size_of(exchange, item) ? stray : bin;
+    for (; item < exchange->item_count && !has_used_steps(exchange); item++) {
+        uint32_t bin = choose_bin(exchange, size_of_item(exchange, item), rule);
+        if (strays && draw_below(exchange, STRAYS) == 0) {
+            uint32_t stray = draw_below(exchange, exchange->bin_count);
+            bin = exchange->room[stray] >= size_of_item(exchange, item) ? stray : bin;
         }
-        put(exchange, item, bin);
+        put_item(exchange, item, bin);
         exchange->steps += exchange->bin_count;
     }
     return item == exchange->item_count;
@@ -108,75 +108,77 @@ static bool start(struct hbm_exchange *exchange)
 
 /* ---- exchanges ---- */
 
-static int sum_is_smaller(const void *context, uint32_t left, uint32_t right)
+static bool is_sum_smaller(const void *context, uint32_t left, uint32_t right)
 {
     const struct hbm_exchange_list *list = context;
     uint64_t left_bytes = list->sums[left].bytes, right_bytes = list->sums[right].bytes;
     return left_bytes != right_bytes ? left_bytes < right_bytes : left < right;
 }
 
-static struct hbm_exchange_sum sum_of(const struct hbm_exchange *exchange, uint32_t one,
-                                      uint32_t two, uint32_t three)
+static struct hbm_exchange_sum make_sum(const struct hbm_exchange *exchange, uint32_t one,
+                                        uint32_t two, uint32_t three)
 {
-    int64_t bytes = size_of(exchange, one) + size_of(exchange, two) + size_of(exchange, three);
+    int64_t bytes = size_of_item(exchange, one) + size_of_item(exchange, two) +
+                    size_of_item(exchange, three);
     return (struct hbm_exchange_sum){(uint64_t)bytes, {one, two, three}};
 }
 
-static void list_add(const struct hbm_exchange *exchange, struct hbm_exchange_list *list,
-                     uint32_t one, uint32_t two, uint32_t three)
+static void add_sum(const struct hbm_exchange *exchange, struct hbm_exchange_list *list,
+                    uint32_t one, uint32_t two, uint32_t three)
 {
     if (list->count < HBM_EXCHANGE_SUMS) {
-        list->sums[list->count++] = sum_of(exchange, one, two, three);
+        list->sums[list->count++] = make_sum(exchange, one, two, three);
     }
 }
 
-static uint32_t item_after(const struct hbm_exchange *exchange,
-                           const struct hbm_exchange_list *list, uint32_t item)
+static uint32_t find_item_after(const struct hbm_exchange *exchange,
+                                const struct hbm_exchange_list *list, uint32_t item)
 {
     return list->count < HBM_EXCHANGE_SUMS ? exchange->next[item] : NO_ITEM;
 }
 
-static void list_fill(struct hbm_exchange *exchange, struct hbm_exchange_list *list, uint32_t bin)
+static void fill_list(struct hbm_exchange *exchange, struct hbm_exchange_list *list, uint32_t bin)
 {
     uint32_t first = exchange->first[bin];
     list->count = 0;
-    list_add(exchange, list, NO_ITEM, NO_ITEM, NO_ITEM);
-    for (uint32_t one = first; one != NO_ITEM; one = item_after(exchange, list, one)) {
-        list_add(exchange, list, one, NO_ITEM, NO_ITEM);
+    add_sum(exchange, list, NO_ITEM, NO_ITEM, NO_ITEM);
+    for (uint32_t one = first; one != NO_ITEM; one = find_item_after(exchange, list, one)) {
+        add_sum(exchange, list, one, NO_ITEM, NO_ITEM);
     }
-    for (uint32_t one = first; one != NO_ITEM; one = item_after(exchange, list, one)) {
+    for (uint32_t one = first; one != NO_ITEM; one = find_item_after(exchange, list, one)) {
         for (uint32_t two = exchange->next[one]; two != NO_ITEM;
-             two = item_after(exchange, list, two)) {
-            list_add(exchange, list, one, two, NO_ITEM);
+             two = find_item_after(exchange, list, two)) {
+            add_sum(exchange, list, one, two, NO_ITEM);
         }
     }
-    for (uint32_t one = first; one != NO_ITEM; one = item_after(exchange, list, one)) {
+    for (uint32_t one = first; one != NO_ITEM; one = find_item_after(exchange, list, one)) {
         for (uint32_t two = exchange->next[one]; two != NO_ITEM;
-             two = item_after(exchange, list, two)) {
+             two = find_item_after(exchange, list, two)) {
             for (uint32_t three = exchange->next[two]; three != NO_ITEM;
-                 three = item_after(exchange, list, three)) {
-                list_add(exchange, list, one, two, three);
+                 three = find_item_after(exchange, list, three)) {
+                add_sum(exchange, list, one, two, three);
             }
         }
     }
     for (uint32_t i = 0; i < list->count; i++) {
         list->order[i] = i;
     }
-    hbm_sort(list->order, list->count, sum_is_smaller, list);
+    hbm_sort(list->order, list->count, is_sum_smaller, list);
     exchange->steps += STEPS_PER_SUM * list->count;
 }
 
-static const struct hbm_exchange_sum *sum_at(const struct hbm_exchange_list *list, size_t i)
+static const struct hbm_exchange_sum *get_sum(const struct hbm_exchange_list *list, size_t i)
 {
     return &list->sums[list->order[i]];
 }
 
-static void consider(struct hbm_exchange *exchange, struct trade *best,
-                     const struct hbm_exchange_sum *out, const struct hbm_exchange_sum *in)
+static void consider_trade(struct hbm_exchange *exchange, struct trade *best,
+                           const struct hbm_exchange_sum *out, const struct hbm_exchange_sum *in)
 {
     int64_t bytes = (int64_t)out->bytes - (int64_t)in->bytes;
     int64_t from = exchange->room[best->from], to = exchange->room[best->to];
-    int64_t gain = excess(from) + excess(to) - excess(from + bytes) - excess(to - bytes);
+    int64_t gain = find_excess(from) + find_excess(to) - find_excess(from + bytes) -
+                   find_excess(to - bytes);
     exchange->steps++;
     if (gain > best->gain) {
         best->out = *out;
@@ -188,84 +190,85 @@ static void consider(struct hbm_exchange *exchange, struct trade *best,
 /* What bin `from` is to be rid of is too much in it, or what bin `to` has room for, if that is
  * less.  Of the exchanges that come to so much those that come to least are considered, and of the
  * others those that come to most. */
-static struct trade trade_with(struct hbm_exchange *exchange, uint32_t from, uint32_t to)
+static struct trade find_trade_with(struct hbm_exchange *exchange, uint32_t from, uint32_t to)
 {
     const struct hbm_exchange_list *outs = &exchange->lists[0], *ins = &exchange->lists[1];
     struct trade best = {.from = from, .to = to};
-    int64_t too_much = excess(exchange->room[from]), room = exchange->room[to];
+    int64_t too_much = find_excess(exchange->room[from]), room = exchange->room[to];
     uint64_t wanted = (uint64_t)(too_much < room ? too_much : room);
-    list_fill(exchange, &exchange->lists[1], to);
+    fill_list(exchange, &exchange->lists[1], to);
     size_t in = 0; /* those before it are small enough */
-    for (size_t out = 0; out < outs->count && !is_over(exchange) && best.gain < too_much; out++) {
-        while (in < ins->count && sum_at(ins, in)->bytes + wanted <= sum_at(outs, out)->bytes) {
+    for (size_t out = 0; out < outs->count && !has_used_steps(exchange) && best.gain < too_much;
+         out++) {
+        while (in < ins->count && get_sum(ins, in)->bytes + wanted <= get_sum(outs, out)->bytes) {
             in++;
         }
         if (in > 0) {
-            consider(exchange, &best, sum_at(outs, out), sum_at(ins, in - 1));
+            consider_trade(exchange, &best, get_sum(outs, out), get_sum(ins, in - 1));
         }
         if (in < ins->count) {
-            consider(exchange, &best, sum_at(outs, out), sum_at(ins, in));
+            consider_trade(exchange, &best, get_sum(outs, out), get_sum(ins, in));
         }
     }
     return best;
 }
 
-static struct trade trade_best(struct hbm_exchange *exchange, uint32_t from)
+static struct trade find_best_trade(struct hbm_exchange *exchange, uint32_t from)
 {
     struct trade best = {.gain = 0};
-    int64_t too_much = excess(exchange->room[from]);
-    list_fill(exchange, &exchange->lists[0], from);
-    for (uint32_t to = 0; to < exchange->bin_count && best.gain < too_much && !is_over(exchange);
-         to++) {
+    int64_t too_much = find_excess(exchange->room[from]);
+    fill_list(exchange, &exchange->lists[0], from);
+    for (uint32_t to = 0;
+         to < exchange->bin_count && best.gain < too_much && !has_used_steps(exchange); to++) {
         if (exchange->room[to] <= best.gain) {
             continue; /* it can take no more than it has room for */
         }
-        struct trade trade = trade_with(exchange, from, to);
+        struct trade trade = find_trade_with(exchange, from, to);
         best = trade.gain > best.gain ? trade : best;
     }
     exchange->steps += exchange->bin_count;
     return best;
 }
 
-static void trade_make(struct hbm_exchange *exchange, const struct trade *trade)
+static void make_trade(struct hbm_exchange *exchange, const struct trade *trade)
 {
     for (unsigned i = 0; i < HBM_EXCHANGE_ITEMS; i++) {
         uint32_t out = trade->out.items[i], in = trade->in.items[i];
         if (out != NO_ITEM) {
-            take(exchange, out);
-            put(exchange, out, trade->to);
+            take_item(exchange, out);
+            put_item(exchange, out, trade->to);
         }
         if (in != NO_ITEM) {
-            take(exchange, in);
-            put(exchange, in, trade->from);
+            take_item(exchange, in);
+            put_item(exchange, in, trade->from);
         }
     }
 }
 
 /* Some pairs of items change places, whatever comes of it. */
-static void kick(struct hbm_exchange *exchange)
+static void make_random_trades(struct hbm_exchange *exchange)
 {
     for (unsigned i = 0; i < KICKS; i++) {
-        uint32_t item = draw(exchange, exchange->item_count),
-                 other = draw(exchange, exchange->item_count);
+        uint32_t item = draw_below(exchange, exchange->item_count),
+                 other = draw_below(exchange, exchange->item_count);
         uint32_t bin = exchange->bins[item], other_bin = exchange->bins[other];
         if (bin == other_bin || exchange->sizes[item] > exchange->capacities[other_bin] ||
             exchange->sizes[other] > exchange->capacities[bin]) {
             continue;
         }
-        trade_make(exchange, &(struct trade){.from = bin,
+        make_trade(exchange, &(struct trade){.from = bin,
                                              .to = other_bin,
-                                             .out = sum_of(exchange, item, NO_ITEM, NO_ITEM),
-                                             .in = sum_of(exchange, other, NO_ITEM, NO_ITEM)});
+                                             .out = make_sum(exchange, item, NO_ITEM, NO_ITEM),
+                                             .in = make_sum(exchange, other, NO_ITEM, NO_ITEM)});
     }
 }
 
 /* Some bin that holds too much; NO_ITEM when there is none. */
-static uint32_t bin_overfull(struct hbm_exchange *exchange)
+static uint32_t draw_overfull_bin(struct hbm_exchange *exchange)
 {
     uint32_t found = NO_ITEM, count = 0;
     for (uint32_t bin = 0; bin < exchange->bin_count; bin++) {
-        if (exchange->room[bin] < 0 && draw(exchange, ++count) == 0) {
+        if (exchange->room[bin] < 0 && draw_below(exchange, ++count) == 0) {
             found = bin;
         }
     }
@@ -273,28 +276,28 @@ static uint32_t bin_overfull(struct hbm_exchange *exchange)
 }
 
 /* False: this start leads nowhere. */
-static bool improve(struct hbm_exchange *exchange)
+static bool improve_packing(struct hbm_exchange *exchange)
 {
-    for (unsigned round = 0; round < ROUNDS_MAX && !is_over(exchange); round++) {
-        uint32_t from = bin_overfull(exchange);
+    for (unsigned round = 0; round < ROUNDS_MAX && !has_used_steps(exchange); round++) {
+        uint32_t from = draw_overfull_bin(exchange);
         if (from == NO_ITEM) {
             return true;
         }
-        struct trade best = trade_best(exchange, from);
+        struct trade best = find_best_trade(exchange, from);
         if (best.gain > 0) {
-            trade_make(exchange, &best);
+            make_trade(exchange, &best);
         } else {
-            kick(exchange);
+            make_random_trades(exchange);
         }
     }
-    return bin_overfull(exchange) == NO_ITEM;
+    return draw_overfull_bin(exchange) == NO_ITEM;
 }
 
 bool hbm_exchange_next(struct hbm_exchange *exchange)
 {
     HBM_CHECK(exchange->bin_count != 0);
-    while (!is_over(exchange)) {
-        if (start(exchange) && improve(exchange)) {
+    while (!has_used_steps(exchange)) {
+        if (start_attempt(exchange) && improve_packing(exchange)) {
             return true;
         }
     }

@@ -15,13 +15,13 @@ struct text {
     char *start, *at, *end; /* end: where the final NUL goes at the latest */
 };
 
-static struct text text_begin(char *start, size_t capacity)
+static struct text begin_text(char *start, size_t capacity)
 {
     *start = '\0';
     return (struct text){start, start, start + capacity - 1};
 }
 
-static void text_add(struct text *text, const char *piece)
+static void add_text(struct text *text, const char *piece)
 {
     while (*piece != '\0' && text->at < text->end) {
         *text->at++ = *piece++;
@@ -29,7 +29,7 @@ static void text_add(struct text *text, const char *piece)
     *text->at = '\0';
 }
 
-static void text_add_number(struct text *text, uint64_t number)
+static void add_number(struct text *text, uint64_t number)
 {
     char digits[21];
     char *first = digits + sizeof digits - 1;
@@ -38,18 +38,18 @@ static void text_add_number(struct text *text, uint64_t number)
         *--first = (char)('0' + number % 10);
         number /= 10;
     } while (number != 0);
-    text_add(text, first);
+    add_text(text, first);
 }
 
 /* Hundredths of 1024ths, rounded as printf does, half to even: both are exact.  Tenths where the
  * unit is K. */
-static void text_add_size(struct text *text, uint64_t bytes)
+static void add_size(struct text *text, uint64_t bytes)
 {
     static const char units[][2] = {"K", "M", "G", "T", "P", "E"};
     unsigned unit = 0;
     if (bytes < 1024) {
-        text_add_number(text, bytes);
-        text_add(text, "B");
+        add_number(text, bytes);
+        add_text(text, "B");
         return;
     }
     for (; bytes >= 1024 * 1024; unit++) {
@@ -58,13 +58,13 @@ static void text_add_size(struct text *text, uint64_t bytes)
     uint64_t scale = unit == 0 ? 10 : 100;
     uint64_t number = bytes * scale / 1024, rest = bytes * scale % 1024;
     number += rest > 512 || (rest == 512 && (number & 1) != 0);
-    text_add_number(text, number / scale);
-    text_add(text, ".");
+    add_number(text, number / scale);
+    add_text(text, ".");
     if (scale == 100) {
-        text_add_number(text, number % 100 / 10);
+        add_number(text, number % 100 / 10);
     }
-    text_add_number(text, number % 10);
-    text_add(text, units[unit]);
+    add_number(text, number % 10);
+    add_text(text, units[unit]);
 }
 
 char *hbm_size_print(int64_t bytes, char *text, size_t capacity)
@@ -72,9 +72,9 @@ char *hbm_size_print(int64_t bytes, char *text, size_t capacity)
     if (capacity == 0) {
         return text;
     }
-    struct text out = text_begin(text, capacity);
-    text_add(&out, bytes < 0 ? "-" : "");
-    text_add_size(&out, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
+    struct text out = begin_text(text, capacity);
+    add_text(&out, bytes < 0 ? "-" : "");
+    add_size(&out, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
     return text;
 }
 
@@ -82,69 +82,69 @@ static void add_head(const struct hbm *hbm, const struct hbm_failure *failure, s
                      const char *name)
 {
     bool buffer = failure->form == HBM_FAILURE_BUFFER;
-    text_add(text, "RESOURCE_EXHAUSTED: ");
+    add_text(text, "RESOURCE_EXHAUSTED: ");
     if (hbm->options.code_shown) {
-        text_add(text, buffer ? "E0100: RuntimeBufferAllocationFailure:\n"
+        add_text(text, buffer ? "E0100: RuntimeBufferAllocationFailure:\n"
                               : "E0101: RuntimeProgramAllocationFailure:\n");
     }
-    text_add(text, buffer ? "Error allocating device buffer" : "Error loading program");
+    add_text(text, buffer ? "Error allocating device buffer" : "Error loading program");
     if (!buffer && name != NULL && name[0] != '\0') {
-        text_add(text, " '");
-        text_add(text, name);
-        text_add(text, "'");
+        add_text(text, " '");
+        add_text(text, name);
+        add_text(text, "'");
     }
-    text_add(text, ": ");
+    add_text(text, ": ");
 }
 
 static void add_coordinate(const struct hbm_coordinate *at, struct text *text)
 {
-    text_add(text, "; (");
-    text_add_number(text, at->x);
-    text_add(text, "x");
-    text_add_number(text, at->y);
-    text_add(text, "x");
-    text_add_number(text, at->z);
-    text_add(text, "_HBM");
-    text_add_number(text, at->n);
-    text_add(text, ")");
+    add_text(text, "; (");
+    add_number(text, at->x);
+    add_text(text, "x");
+    add_number(text, at->y);
+    add_text(text, "x");
+    add_number(text, at->z);
+    add_text(text, "_HBM");
+    add_number(text, at->n);
+    add_text(text, ")");
 }
 
-static void add_allocate(const struct hbm *hbm, const struct hbm_failure *failure,
-                         struct text *text)
+static void add_allocation(const struct hbm *hbm, const struct hbm_failure *failure,
+                           struct text *text)
 {
-    text_add(text, "Attempting to allocate ");
-    text_add_size(text, failure->requested_bytes);
-    text_add(text, ". That was not possible. There are ");
-    text_add_size(text, failure->free_bytes);
-    text_add(text, " free.");
+    add_text(text, "Attempting to allocate ");
+    add_size(text, failure->requested_bytes);
+    add_text(text, ". That was not possible. There are ");
+    add_size(text, failure->free_bytes);
+    add_text(text, " free.");
     if (failure->fragmentation_shown) {
-        text_add(text, " Due to fragmentation, the largest contiguous region of free memory is ");
-        text_add_size(text, failure->largest_bytes);
-        text_add(text, ".");
+        add_text(text, " Due to fragmentation, the largest contiguous region of free memory is ");
+        add_size(text, failure->largest_bytes);
+        add_text(text, ".");
     }
     if (hbm->options.coordinate.shown) {
         add_coordinate(&hbm->options.coordinate, text);
     }
 }
 
-static void add_reserve(const struct hbm_failure *failure, struct text *text)
+static void add_reservation(const struct hbm_failure *failure, struct text *text)
 {
-    text_add(text, "Attempting to reserve ");
-    text_add_size(text, failure->requested_bytes);
-    text_add(text, " at the bottom of memory. That was not possible. There are ");
-    text_add_size(text, failure->free_bytes);
-    text_add(text, " free, ");
-    text_add_size(text, failure->reserved_bytes);
-    text_add(text, " reserved, and ");
-    text_add_size(text, failure->reservable_bytes);
-    text_add(text, " reservable.");
+    add_text(text, "Attempting to reserve ");
+    add_size(text, failure->requested_bytes);
+    add_text(text, " at the bottom of memory. That was not possible. There are ");
+    add_size(text, failure->free_bytes);
+    add_text(text, " free, ");
+    add_size(text, failure->reserved_bytes);
+    add_text(text, " reserved, and ");
+    add_size(text, failure->reservable_bytes);
+    add_text(text, " reservable.");
 }
 
 enum hbm_result hbm_fail_memory(struct hbm *hbm, enum hbm_failure_form form,
                                 uint64_t requested_bytes, const char *name)
 {
     struct hbm_failure *failure = &last_failure;
-    struct text text = text_begin(failure->text, sizeof failure->text);
+    struct text text = begin_text(failure->text, sizeof failure->text);
     failure->form = form;
     failure->requested_bytes = requested_bytes;
     failure->free_bytes = hbm_free_bytes(hbm);
@@ -157,9 +157,9 @@ enum hbm_result hbm_fail_memory(struct hbm *hbm, enum hbm_failure_form form,
     last_device = hbm;
     add_head(hbm, failure, &text, name);
     if (form == HBM_FAILURE_PROGRAM_STACK) {
-        add_reserve(failure, &text);
+        add_reservation(failure, &text);
     } else {
-        add_allocate(hbm, failure, &text);
+        add_allocation(hbm, failure, &text);
     }
     if (hbm->options.log_allocations_on_oom) {
         hbm_report_print_locked(hbm, &hbm->options.sink);
@@ -167,26 +167,26 @@ enum hbm_result hbm_fail_memory(struct hbm *hbm, enum hbm_failure_form form,
     return HBM_NO_MEMORY;
 }
 
-static void fail_text(const struct hbm *hbm, enum hbm_failure_form form, const char *head,
-                      const char *sentence)
+static void set_failure_text(const struct hbm *hbm, enum hbm_failure_form form, const char *head,
+                             const char *sentence)
 {
     last_failure = (struct hbm_failure){.form = form};
     last_device = hbm;
-    struct text text = text_begin(last_failure.text, sizeof last_failure.text);
-    text_add(&text, head);
-    text_add(&text, sentence);
-    text_add(&text, ".");
+    struct text text = begin_text(last_failure.text, sizeof last_failure.text);
+    add_text(&text, head);
+    add_text(&text, sentence);
+    add_text(&text, ".");
 }
 
 enum hbm_result hbm_fail_invalid(const struct hbm *hbm, const char *text)
 {
-    fail_text(hbm, HBM_FAILURE_INVALID, "INVALID_ARGUMENT: ", text);
+    set_failure_text(hbm, HBM_FAILURE_INVALID, "INVALID_ARGUMENT: ", text);
     return HBM_INVALID;
 }
 
 enum hbm_result hbm_fail_unavailable(const struct hbm *hbm, const char *text)
 {
-    fail_text(hbm, HBM_FAILURE_UNAVAILABLE, "UNAVAILABLE: ", text);
+    set_failure_text(hbm, HBM_FAILURE_UNAVAILABLE, "UNAVAILABLE: ", text);
     return HBM_UNAVAILABLE;
 }
 

@@ -34,8 +34,8 @@ struct state {
 /* ---- gaps ---- */
 
 /* A place in a gap: at its low end or at its high one, whichever wastes less by alignment. */
-static bool place_in(const struct gap *gap, uint64_t size_bytes, uint8_t shift, uint64_t *address,
-                     uint64_t *waste_bytes)
+static bool find_place_in_gap(const struct gap *gap, uint64_t size_bytes, uint8_t shift,
+                              uint64_t *address, uint64_t *waste_bytes)
 {
     if (gap->high - gap->low < size_bytes) {
         return false;
@@ -51,7 +51,7 @@ static bool place_in(const struct gap *gap, uint64_t size_bytes, uint8_t shift, 
     return true;
 }
 
-static size_t gap_choose(struct state *state, uint32_t item, uint64_t *address)
+static size_t choose_gap(struct state *state, uint32_t item, uint64_t *address)
 {
     const struct hbm_aligned *search = state->search;
     uint64_t best_bytes = UINT64_MAX, best_waste = UINT64_MAX, place, waste;
@@ -60,7 +60,7 @@ static size_t gap_choose(struct state *state, uint32_t item, uint64_t *address)
     for (size_t i = 0; i < state->gap_count; i++) {
         const struct gap *gap = &state->gaps[i];
         uint64_t bytes = gap->high - gap->low;
-        if (!place_in(gap, search->sizes[item], search->shifts[item], &place, &waste)) {
+        if (!find_place_in_gap(gap, search->sizes[item], search->shifts[item], &place, &waste)) {
             continue;
         }
         uint64_t counted = state->rule == GAP_LEAST_WASTE ? waste : 0;
@@ -75,7 +75,7 @@ static size_t gap_choose(struct state *state, uint32_t item, uint64_t *address)
     return best;
 }
 
-static void gap_add(struct state *state, uint64_t low, uint64_t high)
+static void add_gap(struct state *state, uint64_t low, uint64_t high)
 {
     if (low < high) {
         state->gaps[state->gap_count++] = (struct gap){low, high};
@@ -84,21 +84,21 @@ static void gap_add(struct state *state, uint64_t low, uint64_t high)
 
 /* Places one item after the other; count when all have a place, else the position in the order that
  * had none. */
-static size_t order_place(struct state *state, size_t count)
+static size_t place_in_order(struct state *state, size_t count)
 {
     for (size_t k = 0; k < count; k++) {
         if (state->steps / ORDER_OVERRUN > state->search->nodes_max) {
             return k;
         }
         uint32_t item = state->order[k];
-        size_t number = gap_choose(state, item, &state->places[item]);
+        size_t number = choose_gap(state, item, &state->places[item]);
         if (number == NO_GAP) {
             return k;
         }
         struct gap gap = state->gaps[number];
         state->gaps[number] = state->gaps[--state->gap_count];
-        gap_add(state, gap.low, state->places[item]);
-        gap_add(state, state->places[item] + state->search->sizes[item], gap.high);
+        add_gap(state, gap.low, state->places[item]);
+        add_gap(state, state->places[item] + state->search->sizes[item], gap.high);
     }
     return count;
 }
@@ -107,7 +107,7 @@ static size_t order_place(struct state *state, size_t count)
 
 /* The item comes earlier next time: half as late, so that many that fail do not push each other
  * from the first place. */
-static void order_advance(struct state *state, size_t position)
+static void advance_in_order(struct state *state, size_t position)
 {
     uint32_t item = state->order[position];
     memmove(&state->order[position / 2 + 1], &state->order[position / 2],
@@ -115,7 +115,7 @@ static void order_advance(struct state *state, size_t position)
     state->order[position / 2] = item;
 }
 
-static enum hbm_search_result fill(struct state *state)
+static enum hbm_search_result fill_gaps(struct state *state)
 {
     const struct hbm_aligned *search = state->search;
     for (uint32_t i = 0; i < search->item_count; i++) {
@@ -125,15 +125,15 @@ static enum hbm_search_result fill(struct state *state)
         state->rule = (enum gap_rule)(round % GAP_RULE_COUNT);
         state->gap_count = 0;
         for (size_t s = 0; s < search->span_count; s++) {
-            gap_add(state, search->spans[s].low, search->spans[s].high);
+            add_gap(state, search->spans[s].low, search->spans[s].high);
         }
-        size_t failed = order_place(state, search->item_count);
+        size_t failed = place_in_order(state, search->item_count);
         if (failed == search->item_count) {
             memcpy(search->addresses, state->places, search->item_count * sizeof *state->places);
             return HBM_SEARCH_FOUND;
         }
         if (state->rule == GAP_RULE_COUNT - 1) {
-            order_advance(state, failed);
+            advance_in_order(state, failed);
         }
     }
     return HBM_SEARCH_UNKNOWN;
@@ -150,24 +150,24 @@ struct clearing {
     uint64_t best_bytes; /* of the blocks that move, in the best window so far */
 };
 
-static bool overlaps(uint64_t low, uint64_t high, const struct gap *window)
+static bool is_overlapping(uint64_t low, uint64_t high, const struct gap *window)
 {
     return low < window->high && window->low < high;
 }
 
 /* Free memory of one span with the window taken out. */
-static void free_add(struct clearing *clearing, uint64_t low, uint64_t high)
+static void add_free_range(struct clearing *clearing, uint64_t low, uint64_t high)
 {
     const struct gap *window = &clearing->window;
-    if (!overlaps(low, high, window)) {
-        gap_add(clearing->state, low, high);
+    if (!is_overlapping(low, high, window)) {
+        add_gap(clearing->state, low, high);
         return;
     }
-    gap_add(clearing->state, low, window->low < low ? low : window->low);
-    gap_add(clearing->state, window->high > high ? high : window->high, high);
+    add_gap(clearing->state, low, window->low < low ? low : window->low);
+    add_gap(clearing->state, window->high > high ? high : window->high, high);
 }
 
-static int item_comes_first(const void *context, uint32_t left, uint32_t right)
+static bool is_item_first(const void *context, uint32_t left, uint32_t right)
 {
     const struct clearing *clearing = context;
     const uint64_t *sizes = clearing->state->search->sizes, *addresses = clearing->now->addresses;
@@ -177,7 +177,7 @@ static int item_comes_first(const void *context, uint32_t left, uint32_t right)
 
 /* Puts what must move into the order, by descending size, and what is free outside the window into
  * the gaps.  Returns how many must move. */
-static size_t clearing_start(struct clearing *clearing, uint64_t *moved_bytes)
+static size_t start_clearing(struct clearing *clearing, uint64_t *moved_bytes)
 {
     struct state *state = clearing->state;
     const struct hbm_aligned *search = state->search;
@@ -189,29 +189,29 @@ static size_t clearing_start(struct clearing *clearing, uint64_t *moved_bytes)
         uint32_t item = clearing->now->places[i];
         uint64_t low = clearing->now->addresses[item], high = low + search->sizes[item];
         while (low >= search->spans[s].high) {
-            free_add(clearing, end, search->spans[s].high);
+            add_free_range(clearing, end, search->spans[s].high);
             end = search->spans[++s].low;
         }
-        if (low < search->spans[s].low || overlaps(low, high, &clearing->window)) {
+        if (low < search->spans[s].low || is_overlapping(low, high, &clearing->window)) {
             state->order[moving++] = item;
             state->steps += moving;
             *moved_bytes += search->sizes[item];
             continue;
         }
-        free_add(clearing, end, low);
+        add_free_range(clearing, end, low);
         end = high;
         state->places[item] = low;
     }
     for (; s < search->span_count; s++) {
-        free_add(clearing, end, search->spans[s].high);
+        add_free_range(clearing, end, search->spans[s].high);
         end = s + 1 < search->span_count ? search->spans[s + 1].low : 0;
     }
     state->steps += clearing->now->count + search->span_count;
-    hbm_sort(state->order, moving, item_comes_first, clearing);
+    hbm_sort(state->order, moving, is_item_first, clearing);
     return moving;
 }
 
-static void window_try(struct clearing *clearing, uint64_t address)
+static void try_window(struct clearing *clearing, uint64_t address)
 {
     struct state *state = clearing->state;
     const struct hbm_aligned *search = state->search;
@@ -219,9 +219,9 @@ static void window_try(struct clearing *clearing, uint64_t address)
         size_bytes = clearing->demand < search->item_count ? search->sizes[clearing->demand] : 0;
     clearing->window = (struct gap){address, address + size_bytes};
     for (int rule = 0; rule < GAP_RULE_COUNT && state->steps < search->nodes_max; rule++) {
-        size_t moving = clearing_start(clearing, &moved_bytes);
+        size_t moving = start_clearing(clearing, &moved_bytes);
         state->rule = (enum gap_rule)rule;
-        if (moved_bytes >= clearing->best_bytes || order_place(state, moving) < moving) {
+        if (moved_bytes >= clearing->best_bytes || place_in_order(state, moving) < moving) {
             continue;
         }
         clearing->best_bytes = moved_bytes;
@@ -233,42 +233,42 @@ static void window_try(struct clearing *clearing, uint64_t address)
 }
 
 /* A window that begins or ends at this border, inside the span. */
-static void border_try(struct clearing *clearing, const struct hbm_span *span, uint64_t border)
+static void try_border(struct clearing *clearing, const struct hbm_span *span, uint64_t border)
 {
     const struct hbm_aligned *search = clearing->state->search;
     uint64_t size_bytes = search->sizes[clearing->demand];
     uint8_t shift = search->shifts[clearing->demand];
     uint64_t above = hbm_align_up(border, shift);
     if (above >= span->low && above < span->high && size_bytes <= span->high - above) {
-        window_try(clearing, above);
+        try_window(clearing, above);
     }
     if (border < span->low || border > span->high || border - span->low < size_bytes) {
         return;
     }
     uint64_t below = hbm_align_down(border - size_bytes, shift);
     if (below >= span->low && below != above) {
-        window_try(clearing, below);
+        try_window(clearing, below);
     }
 }
 
 /* Windows begin or end at a border of a span or a block. */
-static enum hbm_search_result clear(struct clearing *clearing)
+static enum hbm_search_result clear_window(struct clearing *clearing)
 {
     const struct hbm_aligned *search = clearing->state->search;
     const struct hbm_gaps_now *now = clearing->now;
     clearing->best_bytes = UINT64_MAX;
     if (clearing->demand == search->item_count) {
-        window_try(clearing, 0);
+        try_window(clearing, 0);
     }
     size_t i = 0;
     for (size_t s = 0; s < search->span_count && clearing->demand < search->item_count; s++) {
         const struct hbm_span *span = &search->spans[s];
-        border_try(clearing, span, span->low);
-        border_try(clearing, span, span->high);
+        try_border(clearing, span, span->low);
+        try_border(clearing, span, span->high);
         for (; i < now->count && now->addresses[now->places[i]] < span->high; i++) {
             uint64_t low = now->addresses[now->places[i]];
-            border_try(clearing, span, low);
-            border_try(clearing, span, low + search->sizes[now->places[i]]);
+            try_border(clearing, span, low);
+            try_border(clearing, span, low + search->sizes[now->places[i]]);
         }
     }
     return clearing->best_bytes == UINT64_MAX ? HBM_SEARCH_UNKNOWN : HBM_SEARCH_FOUND;
@@ -276,7 +276,8 @@ static enum hbm_search_result clear(struct clearing *clearing)
 
 /* ---- all ---- */
 
-static enum hbm_search_result run(const struct hbm_aligned *search, const struct hbm_gaps_now *now)
+static enum hbm_search_result run_gap_search(const struct hbm_aligned *search,
+                                             const struct hbm_gaps_now *now)
 {
     struct state state = {.search = search};
     /* Between and beside the blocks of each span; a window and a block that is placed add one each.
@@ -292,7 +293,7 @@ static enum hbm_search_result run(const struct hbm_aligned *search, const struct
     }
     enum hbm_search_result result = HBM_SEARCH_REFUSED;
     if (state.gaps != NULL && state.order != NULL && state.places != NULL) {
-        result = now == NULL ? fill(&state) : clear(&clearing);
+        result = now == NULL ? fill_gaps(&state) : clear_window(&clearing);
     }
     hbm_host_free(search->host, state.places, search->item_count, sizeof *state.places);
     hbm_host_free(search->host, state.order, search->item_count, sizeof *state.order);
@@ -303,10 +304,10 @@ static enum hbm_search_result run(const struct hbm_aligned *search, const struct
 enum hbm_search_result hbm_gaps_clear(const struct hbm_aligned *search,
                                       const struct hbm_gaps_now *now)
 {
-    return run(search, now);
+    return run_gap_search(search, now);
 }
 
 enum hbm_search_result hbm_gaps_fill(const struct hbm_aligned *search)
 {
-    return run(search, NULL);
+    return run_gap_search(search, NULL);
 }

@@ -12,13 +12,13 @@
  * always kept free beyond those that a call needs itself. */
 #define SPARE_RECORDS 1u
 
-static uint32_t rows_needed(uint64_t granule_count)
+static uint32_t count_rows(uint64_t granule_count)
 {
     uint32_t bits = 64u - (uint32_t)__builtin_clzll(granule_count);
     return bits <= HBM_BIN_SHIFT ? 1u : bits - HBM_BIN_SHIFT + 1u;
 }
 
-static void heap_empty(struct hbm_heap *heap, uint64_t stack_bytes)
+static void make_heap_empty(struct hbm_heap *heap, uint64_t stack_bytes)
 {
     heap->stack = hbm_pool_take(&heap->pool);
     *hbm_heap_at(heap, heap->stack) = (struct hbm_block){.size_bytes = stack_bytes,
@@ -30,7 +30,7 @@ bool hbm_heap_init(struct hbm_heap *heap, struct hbm_host *host, uint64_t capaci
                    uint32_t granule_shift)
 {
     *heap = (struct hbm_heap){.capacity_bytes = capacity_bytes, .granule_shift = granule_shift};
-    heap->row_count = rows_needed(capacity_bytes >> granule_shift);
+    heap->row_count = count_rows(capacity_bytes >> granule_shift);
     HBM_CHECK(heap->row_count <= HBM_BIN_ROWS);
     size_t bin_count = (size_t)heap->row_count << HBM_BIN_SHIFT;
     heap->bins = hbm_host_array(host, bin_count, sizeof *heap->bins);
@@ -41,7 +41,7 @@ bool hbm_heap_init(struct hbm_heap *heap, struct hbm_host *host, uint64_t capaci
         hbm_host_free(host, heap->bins, bin_count, sizeof *heap->bins);
         return false;
     }
-    heap_empty(heap, 0);
+    make_heap_empty(heap, 0);
     return true;
 }
 
@@ -55,8 +55,8 @@ void hbm_heap_deinit(struct hbm_heap *heap)
 
 /* ---- links ---- */
 
-static inline void link_after(struct hbm_heap *heap, uint32_t number, struct hbm_block *block,
-                              uint32_t before)
+static inline void link_block_after(struct hbm_heap *heap, uint32_t number, struct hbm_block *block,
+                                    uint32_t before)
 {
     struct hbm_block *previous = hbm_heap_at(heap, before);
     block->previous = before;
@@ -75,7 +75,7 @@ static inline void unlink_block(struct hbm_heap *heap, const struct hbm_block *b
     }
 }
 
-static uint32_t hole_make(struct hbm_heap *heap, uint64_t address, uint64_t size_bytes,
+static uint32_t make_hole(struct hbm_heap *heap, uint64_t address, uint64_t size_bytes,
                           uint32_t before)
 {
     uint32_t number = hbm_pool_take(&heap->pool);
@@ -83,7 +83,7 @@ static uint32_t hole_make(struct hbm_heap *heap, uint64_t address, uint64_t size
     hole->address = address;
     hole->size_bytes = size_bytes;
     hole->role = HBM_ROLE_HOLE;
-    link_after(heap, number, hole, before);
+    link_block_after(heap, number, hole, before);
     hbm_bins_insert(heap, number, hole);
     return number;
 }
@@ -95,7 +95,7 @@ struct fit {
     uint32_t align_shift;
 };
 
-static bool hole_fits(const struct hbm_block *hole, const void *context)
+static bool has_room_aligned(const struct hbm_block *hole, const void *context)
 {
     const struct fit *fit = context;
     return hbm_align_down(hole->address + hole->size_bytes - fit->size_bytes, fit->align_shift) >=
@@ -104,7 +104,8 @@ static bool hole_fits(const struct hbm_block *hole, const void *context)
 
 /* A hole with room for the worst shift is found at once; only if there is none must the smaller
  * ones be tried one by one. */
-static uint32_t aligned_find(const struct hbm_heap *heap, uint64_t size_bytes, uint32_t align_shift)
+static uint32_t find_aligned_hole(const struct hbm_heap *heap, uint64_t size_bytes,
+                                  uint32_t align_shift)
 {
     uint64_t slack = ((uint64_t)1 << align_shift) - ((uint64_t)1 << heap->granule_shift);
     uint64_t enough = size_bytes + slack;
@@ -113,12 +114,12 @@ static uint32_t aligned_find(const struct hbm_heap *heap, uint64_t size_bytes, u
         return number;
     }
     struct fit fit = {size_bytes, align_shift};
-    return hbm_bins_scan(heap, size_bytes, enough, hole_fits, &fit);
+    return hbm_bins_scan(heap, size_bytes, enough, has_room_aligned, &fit);
 }
 
 /* Takes [address, address + size_bytes) out of a hole; the hole keeps what is below. */
-static uint32_t carve(struct hbm_heap *heap, uint32_t hole_number, uint64_t address,
-                      uint64_t size_bytes)
+static uint32_t carve_block(struct hbm_heap *heap, uint32_t hole_number, uint64_t address,
+                            uint64_t size_bytes)
 {
     struct hbm_block *hole = hbm_heap_at(heap, hole_number);
     uint64_t hole_end = hole->address + hole->size_bytes;
@@ -131,13 +132,13 @@ static uint32_t carve(struct hbm_heap *heap, uint32_t hole_number, uint64_t addr
         hbm_bins_insert(heap, hole_number, hole);
         number = hbm_pool_take(&heap->pool);
         block = hbm_heap_at(heap, number);
-        link_after(heap, number, block, hole_number);
+        link_block_after(heap, number, block, hole_number);
     }
     block->address = address;
     block->size_bytes = size_bytes;
     block->place = HBM_PLACE_DEVICE;
     if (address + size_bytes != hole_end) {
-        (void)hole_make(heap, address + size_bytes, hole_end - address - size_bytes, number);
+        (void)make_hole(heap, address + size_bytes, hole_end - address - size_bytes, number);
     }
     heap->used_bytes += size_bytes;
     heap->used_count++;
@@ -156,7 +157,7 @@ uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t alig
     }
     uint32_t hole_number = align_shift == heap->granule_shift
                                ? hbm_bins_find(heap, size_bytes)
-                               : aligned_find(heap, size_bytes, align_shift);
+                               : find_aligned_hole(heap, size_bytes, align_shift);
     if (hole_number == HBM_POOL_NONE) {
         return HBM_POOL_NONE;
     }
@@ -166,7 +167,7 @@ uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t alig
     }
     const struct hbm_block *hole = hbm_heap_at(heap, hole_number);
     uint64_t address = hbm_align_down(hole->address + hole->size_bytes - size_bytes, align_shift);
-    uint32_t number = carve(heap, hole_number, address, size_bytes);
+    uint32_t number = carve_block(heap, hole_number, address, size_bytes);
     hbm_heap_at(heap, number)->align_shift = (uint8_t)align_shift;
     return number;
 }
@@ -190,7 +191,7 @@ uint32_t hbm_heap_take_at(struct hbm_heap *heap, uint32_t hole_number, uint64_t 
     if (!hbm_pool_reserve(&heap->pool, 2 + SPARE_RECORDS)) {
         return HBM_POOL_NONE;
     }
-    uint32_t number = carve(heap, hole_number, address, size_bytes);
+    uint32_t number = carve_block(heap, hole_number, address, size_bytes);
     hbm_heap_at(heap, number)->align_shift = (uint8_t)heap->granule_shift;
     return number;
 }
@@ -226,19 +227,19 @@ void hbm_heap_give(struct hbm_heap *heap, uint32_t number)
     if (heap->used_count == 0 && heap->pool.slab_count > 1) {
         uint64_t stack_bytes = hbm_heap_reserved(heap);
         hbm_pool_reset(&heap->pool);
-        heap_empty(heap, stack_bytes);
+        make_heap_empty(heap, stack_bytes);
     }
 }
 
 /* ---- the stack ---- */
 
-static void stack_shrink(struct hbm_heap *heap, struct hbm_block *stack, uint64_t size_bytes)
+static void shrink_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_t size_bytes)
 {
     uint64_t freed_bytes = stack->size_bytes - size_bytes;
     struct hbm_block *above = stack->next == HBM_POOL_NONE ? NULL : hbm_heap_at(heap, stack->next);
     stack->size_bytes = size_bytes;
     if (above == NULL || above->role != HBM_ROLE_HOLE) {
-        (void)hole_make(heap, size_bytes, freed_bytes, heap->stack);
+        (void)make_hole(heap, size_bytes, freed_bytes, heap->stack);
         return;
     }
     hbm_bins_remove(heap, stack->next, above);
@@ -247,7 +248,7 @@ static void stack_shrink(struct hbm_heap *heap, struct hbm_block *stack, uint64_
     hbm_bins_insert(heap, stack->next, above);
 }
 
-static bool stack_grow(struct hbm_heap *heap, struct hbm_block *stack, uint64_t size_bytes)
+static bool grow_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_t size_bytes)
 {
     uint64_t more_bytes = size_bytes - stack->size_bytes;
     uint32_t number = stack->next;
@@ -278,9 +279,9 @@ bool hbm_heap_stack_set(struct hbm_heap *heap, uint64_t size_bytes)
         return true;
     }
     if (size_bytes > stack->size_bytes) {
-        return stack_grow(heap, stack, size_bytes);
+        return grow_stack(heap, stack, size_bytes);
     }
-    stack_shrink(heap, stack, size_bytes);
+    shrink_stack(heap, stack, size_bytes);
     return true;
 }
 
@@ -292,7 +293,7 @@ uint64_t hbm_heap_largest(const struct hbm_heap *heap)
 
 /* ---- relinking after moves ---- */
 
-static void holes_drop(struct hbm_heap *heap)
+static void drop_holes(struct hbm_heap *heap)
 {
     uint32_t next;
     for (uint32_t number = hbm_heap_at(heap, heap->stack)->next; number != HBM_POOL_NONE;
@@ -310,7 +311,7 @@ static void holes_drop(struct hbm_heap *heap)
 
 void hbm_heap_relink(struct hbm_heap *heap, const uint32_t *numbers, size_t count)
 {
-    holes_drop(heap);
+    drop_holes(heap);
     struct hbm_block *stack = hbm_heap_at(heap, heap->stack);
     stack->next = HBM_POOL_NONE;
     uint32_t last = heap->stack;
@@ -319,15 +320,15 @@ void hbm_heap_relink(struct hbm_heap *heap, const uint32_t *numbers, size_t coun
         struct hbm_block *block = hbm_heap_at(heap, numbers[i]);
         HBM_CHECK(block->address >= end);
         if (block->address != end) {
-            last = hole_make(heap, end, block->address - end, last);
+            last = make_hole(heap, end, block->address - end, last);
         }
-        link_after(heap, numbers[i], block, last);
+        link_block_after(heap, numbers[i], block, last);
         last = numbers[i];
         end = block->address + block->size_bytes;
     }
     HBM_CHECK(end <= heap->capacity_bytes);
     if (end != heap->capacity_bytes) {
-        (void)hole_make(heap, end, heap->capacity_bytes - end, last);
+        (void)make_hole(heap, end, heap->capacity_bytes - end, last);
     }
 }
 
@@ -365,7 +366,7 @@ bool hbm_heap_return(struct hbm_heap *heap, uint32_t number)
     block->address = taken->address;
     unlink_block(heap, taken);
     hbm_pool_give(&heap->pool, taken_number);
-    link_after(heap, number, block, before);
+    link_block_after(heap, number, block, before);
     return true;
 }
 
@@ -378,8 +379,8 @@ void hbm_heap_stranded_give(struct hbm_heap *heap, uint32_t number)
 
 /* ---- invariants ---- */
 
-static bool range_holds(const struct hbm_heap *heap, uint32_t number, const struct hbm_block *block,
-                        const struct hbm_block *previous)
+static bool is_range_sound(const struct hbm_heap *heap, uint32_t number,
+                           const struct hbm_block *block, const struct hbm_block *previous)
 {
     uint64_t granule_mask = ((uint64_t)1 << heap->granule_shift) - 1;
     if (block->address != previous->address + previous->size_bytes ||
@@ -405,7 +406,7 @@ bool hbm_heap_invariants_hold(const struct hbm_heap *heap)
     }
     for (uint32_t number = previous->next; number != HBM_POOL_NONE;) {
         const struct hbm_block *block = hbm_heap_at(heap, number);
-        if (!range_holds(heap, number, block, previous)) {
+        if (!is_range_sound(heap, number, block, previous)) {
             return false;
         }
         if (block->role == HBM_ROLE_HOLE) {

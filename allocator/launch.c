@@ -17,17 +17,17 @@ struct launching {
     size_t held_count;  /* inputs held */
 };
 
-static size_t donation_of(const struct hbm_launch *launch, size_t output)
+static size_t find_donated_input(const struct hbm_launch *launch, size_t output)
 {
     return launch->donations == NULL ? HBM_NOT_DONATED : launch->donations[output];
 }
 
 /* A donated input must appear once: what else it is read for would see the output. */
-static bool donation_is_single(const struct hbm_launch *launch, size_t output)
+static bool is_donation_single(const struct hbm_launch *launch, size_t output)
 {
-    size_t input = donation_of(launch, output);
+    size_t input = find_donated_input(launch, output);
     for (size_t i = 0; i < output; i++) {
-        if (donation_of(launch, i) == input) {
+        if (find_donated_input(launch, i) == input) {
             return false;
         }
     }
@@ -39,29 +39,29 @@ static bool donation_is_single(const struct hbm_launch *launch, size_t output)
     return true;
 }
 
-static enum hbm_result outputs_check(const struct hbm *hbm, const struct hbm_launch *launch)
+static enum hbm_result check_outputs(const struct hbm *hbm, const struct hbm_launch *launch)
 {
     for (size_t i = 0; i < launch->output_count; i++) {
         enum hbm_result result = hbm_request_check(hbm, &launch->outputs[i]);
         if (result != HBM_OK) {
             return result;
         }
-        size_t input = donation_of(launch, i);
+        size_t input = find_donated_input(launch, i);
         if (input == HBM_NOT_DONATED) {
             continue;
         }
-        if (input >= launch->input_count || !donation_is_single(launch, i)) {
+        if (input >= launch->input_count || !is_donation_single(launch, i)) {
             return hbm_fail_invalid(hbm, "a donation names no input, or one that is used twice");
         }
     }
     return HBM_OK;
 }
 
-static enum hbm_result donations_check(const struct launching *launching)
+static enum hbm_result check_donations(const struct launching *launching)
 {
     const struct hbm_launch *launch = launching->launch;
     for (size_t i = 0; i < launch->output_count; i++) {
-        size_t input = donation_of(launch, i);
+        size_t input = find_donated_input(launch, i);
         if (input == HBM_NOT_DONATED) {
             continue;
         }
@@ -74,7 +74,7 @@ static enum hbm_result donations_check(const struct launching *launching)
     return HBM_OK;
 }
 
-static enum hbm_result inputs_hold(struct launching *launching)
+static enum hbm_result hold_inputs(struct launching *launching)
 {
     const struct hbm_launch *launch = launching->launch;
     for (; launching->held_count < launch->input_count; launching->held_count++) {
@@ -92,7 +92,7 @@ static enum hbm_result inputs_hold(struct launching *launching)
     return HBM_OK;
 }
 
-static void inputs_release(struct launching *launching)
+static void release_inputs(struct launching *launching)
 {
     struct hbm *hbm = launching->hbm;
     while (launching->held_count != 0) {
@@ -104,11 +104,11 @@ static void inputs_release(struct launching *launching)
 
 /* Outputs are held until the event is theirs, so that making room for the next does not move them.
  */
-static enum hbm_result output_ready(struct launching *launching, size_t output)
+static enum hbm_result prepare_output(struct launching *launching, size_t output)
 {
     struct hbm *hbm = launching->hbm;
     const struct hbm_request *request = &launching->launch->outputs[output];
-    size_t input = donation_of(launching->launch, output);
+    size_t input = find_donated_input(launching->launch, output);
     launching->shapes[output] = HBM_POOL_NONE;
     if (input == HBM_NOT_DONATED) {
         enum hbm_result result = hbm_buffer_take(hbm, request, &launching->numbers[output]);
@@ -128,10 +128,10 @@ static enum hbm_result output_ready(struct launching *launching, size_t output)
                : hbm_fail_unavailable(hbm, "no host memory for a shape");
 }
 
-static enum hbm_result outputs_ready(struct launching *launching)
+static enum hbm_result prepare_outputs(struct launching *launching)
 {
     for (; launching->ready_count < launching->launch->output_count; launching->ready_count++) {
-        enum hbm_result result = output_ready(launching, launching->ready_count);
+        enum hbm_result result = prepare_output(launching, launching->ready_count);
         if (result != HBM_OK) {
             return result;
         }
@@ -139,20 +139,20 @@ static enum hbm_result outputs_ready(struct launching *launching)
     return HBM_OK;
 }
 
-static void launching_undo(struct launching *launching)
+static void undo_launch(struct launching *launching)
 {
     while (launching->ready_count != 0) {
         size_t output = --launching->ready_count;
-        if (donation_of(launching->launch, output) == HBM_NOT_DONATED) {
+        if (find_donated_input(launching->launch, output) == HBM_NOT_DONATED) {
             hbm_buffer_untake(launching->hbm, launching->numbers[output]);
         } else {
             hbm_shapes_give(&launching->hbm->shapes, launching->shapes[output]);
         }
     }
-    inputs_release(launching);
+    release_inputs(launching);
 }
 
-static void block_start(struct hbm *hbm, uint32_t number, uint64_t event, bool done)
+static void start_block_use(struct hbm *hbm, uint32_t number, uint64_t event, bool done)
 {
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     if (done) {
@@ -162,26 +162,26 @@ static void block_start(struct hbm *hbm, uint32_t number, uint64_t event, bool d
     block->used.use_count++;
 }
 
-static void launching_commit(struct launching *launching, struct hbm_buffer **outputs)
+static void commit_launch(struct launching *launching, struct hbm_buffer **outputs)
 {
     struct hbm *hbm = launching->hbm;
     const struct hbm_launch *launch = launching->launch;
     const struct hbm_services *services = &hbm->host.services;
     bool done = services->event_done(services->context, launch->event);
     for (size_t i = 0; i < launch->input_count; i++) {
-        block_start(hbm, hbm_heap_number(&hbm->heap, hbm_block_of(launch->inputs[i])),
-                    launch->event, done);
+        start_block_use(hbm, hbm_heap_number(&hbm->heap, hbm_block_of(launch->inputs[i])),
+                        launch->event, done);
     }
-    inputs_release(launching);
+    release_inputs(launching);
     for (size_t i = 0; i < launch->output_count; i++) {
         struct hbm_block *block = hbm_heap_at(&hbm->heap, launching->numbers[i]);
         outputs[i] = (struct hbm_buffer *)block;
-        if (donation_of(launch, i) != HBM_NOT_DONATED) {
+        if (find_donated_input(launch, i) != HBM_NOT_DONATED) {
             hbm_buffer_become(hbm, block, &launch->outputs[i], launching->shapes[i]);
             continue;
         }
         block->used.hold_count = 0;
-        block_start(hbm, launching->numbers[i], launch->event, done);
+        start_block_use(hbm, launching->numbers[i], launch->event, done);
         hbm_largest_note(hbm, block->size_bytes);
     }
     hbm_program_start(hbm, launch->program, launch->event);
@@ -189,17 +189,17 @@ static void launching_commit(struct launching *launching, struct hbm_buffer **ou
 
 /* While the outputs are made, the program must not be evicted for them: it would only be loaded
  * again. */
-static enum hbm_result launching_run(struct launching *launching, struct hbm_buffer **outputs)
+static enum hbm_result run_launch(struct launching *launching, struct hbm_buffer **outputs)
 {
     const struct hbm_launch *launch = launching->launch;
-    enum hbm_result result = donations_check(launching);
+    enum hbm_result result = check_donations(launching);
     if (result != HBM_OK) {
         return result;
     }
     launch->program->pin_count++;
-    result = inputs_hold(launching);
+    result = hold_inputs(launching);
     if (result == HBM_OK) {
-        result = outputs_ready(launching);
+        result = prepare_outputs(launching);
     }
     if (result == HBM_OK) {
         result = hbm_program_prepare(launching->hbm, launch->program,
@@ -208,15 +208,15 @@ static enum hbm_result launching_run(struct launching *launching, struct hbm_buf
     launch->program->pin_count--;
     launching->hbm->room_count++;
     if (result == HBM_OK) {
-        launching_commit(launching, outputs);
+        commit_launch(launching, outputs);
     } else {
-        launching_undo(launching);
+        undo_launch(launching);
     }
     return result;
 }
 
-static enum hbm_result launch_locked(struct hbm *hbm, const struct hbm_launch *launch,
-                                     struct hbm_buffer **outputs)
+static enum hbm_result launch_with_lock(struct hbm *hbm, const struct hbm_launch *launch,
+                                        struct hbm_buffer **outputs)
 {
     struct launching launching = {.hbm = hbm, .launch = launch};
     size_t count = launch->output_count;
@@ -227,7 +227,7 @@ static enum hbm_result launch_locked(struct hbm *hbm, const struct hbm_launch *l
         }
         launching.shapes = launching.numbers + count;
     }
-    enum hbm_result result = launching_run(&launching, outputs);
+    enum hbm_result result = run_launch(&launching, outputs);
     hbm_host_free(&hbm->host, launching.numbers, count, 2 * sizeof(uint32_t));
     return result;
 }
@@ -241,13 +241,13 @@ enum hbm_result hbm_launch(struct hbm *hbm, const struct hbm_launch *launch,
     if (launch->input_count >= UINT32_MAX / 4 || launch->output_count >= UINT32_MAX / 4) {
         return hbm_fail_invalid(hbm, "too many inputs or outputs");
     }
-    enum hbm_result result = outputs_check(hbm, launch);
+    enum hbm_result result = check_outputs(hbm, launch);
     if (result != HBM_OK) {
         return result;
     }
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    result = launch_locked(hbm, launch, outputs);
+    result = launch_with_lock(hbm, launch, outputs);
     hbm_lock_give(&hbm->lock);
     return result;
 }

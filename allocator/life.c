@@ -6,7 +6,7 @@
 
 /* ---- ends of blocks ---- */
 
-static void block_end(struct hbm *hbm, uint32_t number)
+static void end_block(struct hbm *hbm, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     struct hbm_program *program = block->role == HBM_ROLE_PROGRAM ? block->used.program : NULL;
@@ -38,7 +38,7 @@ void hbm_block_free(struct hbm *hbm, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     if (block->used.use_count == 0 && block->used.hold_count == 0) {
-        block_end(hbm, number);
+        end_block(hbm, number);
         return;
     }
     block->dying = true;
@@ -50,13 +50,13 @@ void hbm_block_settle(struct hbm *hbm, uint32_t number)
 {
     const struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     if (block->dying && block->used.use_count == 0 && block->used.hold_count == 0) {
-        block_end(hbm, number);
+        end_block(hbm, number);
     }
 }
 
 /* ---- completed events ---- */
 
-static void event_finish(struct hbm *hbm, uint32_t number)
+static void finish_event(struct hbm *hbm, uint32_t number)
 {
     uint32_t use = hbm_pending_remove(&hbm->pending, number);
     while (use != HBM_POOL_NONE) {
@@ -69,7 +69,7 @@ static void event_finish(struct hbm *hbm, uint32_t number)
     }
 }
 
-static void events_poll(struct hbm *hbm)
+static void poll_events(struct hbm *hbm)
 {
     const struct hbm_services *services = &hbm->host.services;
     uint32_t next;
@@ -77,7 +77,7 @@ static void events_poll(struct hbm *hbm)
         const struct hbm_event *event = hbm_pending_event(&hbm->pending, number);
         next = event->next;
         if (services->event_done(services->context, event->id)) {
-            event_finish(hbm, number);
+            finish_event(hbm, number);
         }
     }
     hbm_pending_trim(&hbm->pending);
@@ -93,5 +93,5 @@ void hbm_collect_completed(struct hbm *hbm)
     }
     hbm->pending.completed_seen = completed;
     hbm->pending.poll_due = false;
-    events_poll(hbm);
+    poll_events(hbm);
 }

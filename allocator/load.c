@@ -15,7 +15,7 @@
  * other threads. */
 #define PLACES_MAX 1000
 
-static void image_describe(struct hbm *hbm, struct hbm_program *program, uint32_t number)
+static void describe_image(struct hbm *hbm, struct hbm_program *program, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     block->role = HBM_ROLE_PROGRAM;
@@ -30,7 +30,7 @@ static void image_describe(struct hbm *hbm, struct hbm_program *program, uint32_
 }
 
 /* Could the image alone have been placed?  Without a stack nothing but the image is asked for. */
-static bool image_fits_alone(struct hbm_call *call)
+static bool can_image_fit_alone(struct hbm_call *call)
 {
     if (call->program->block != HBM_POOL_NONE) {
         return true;
@@ -45,7 +45,7 @@ static bool image_fits_alone(struct hbm_call *call)
 }
 
 /* Which of the two texts says so. */
-static enum hbm_result place_fail(const struct hbm_call *call, bool image_fits)
+static enum hbm_result fail_to_place(const struct hbm_call *call, bool image_fits)
 {
     struct hbm *hbm = call->hbm;
     const struct hbm_program *program = call->program;
@@ -55,7 +55,7 @@ static enum hbm_result place_fail(const struct hbm_call *call, bool image_fits)
     return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_IMAGE, program->image_bytes, program->name);
 }
 
-static bool capacity_allows(const struct hbm *hbm, uint64_t image_bytes, uint64_t stack_bytes)
+static bool is_within_capacity(const struct hbm *hbm, uint64_t image_bytes, uint64_t stack_bytes)
 {
     uint64_t capacity_bytes = hbm->options.capacity_bytes;
     uint64_t image = hbm_align_up(image_bytes, hbm->heap.granule_shift);
@@ -63,22 +63,22 @@ static bool capacity_allows(const struct hbm *hbm, uint64_t image_bytes, uint64_
     return image <= capacity_bytes && stack <= capacity_bytes - image;
 }
 
-static enum hbm_result program_place(struct hbm *hbm, struct hbm_program *program)
+static enum hbm_result place_program(struct hbm *hbm, struct hbm_program *program)
 {
     uint32_t number;
-    if (!capacity_allows(hbm, program->image_bytes, 0)) {
+    if (!is_within_capacity(hbm, program->image_bytes, 0)) {
         return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_IMAGE, program->image_bytes, program->name);
     }
-    if (!capacity_allows(hbm, program->image_bytes, program->stack_bytes)) {
+    if (!is_within_capacity(hbm, program->image_bytes, program->stack_bytes)) {
         return hbm_fail_memory(hbm, HBM_FAILURE_PROGRAM_STACK, program->stack_bytes, program->name);
     }
     struct hbm_call call = hbm_call_begin(hbm, program);
     enum hbm_result result = hbm_place(&call, &number);
     for (int i = 0; i < PLACES_MAX && result == HBM_NO_MEMORY; i++) {
         uint64_t seen = hbm->pending.completed_seen;
-        bool image_fits = image_fits_alone(&call);
+        bool image_fits = can_image_fit_alone(&call);
         if (!hbm_completed_since(hbm, seen) && !call.refused) {
-            return place_fail(&call, image_fits);
+            return fail_to_place(&call, image_fits);
         }
         result = call.refused ? HBM_UNAVAILABLE : hbm_place(&call, &number);
     }
@@ -86,13 +86,13 @@ static enum hbm_result program_place(struct hbm *hbm, struct hbm_program *progra
         return hbm_fail_unavailable(hbm, "a service refused what the program needed");
     }
     if (number != HBM_POOL_NONE) {
-        image_describe(hbm, program, number);
+        describe_image(hbm, program, number);
     }
     return HBM_OK;
 }
 
 /* After a success: counters, and the program is the most recently used. */
-static void program_note(struct hbm *hbm, struct hbm_program *program)
+static void note_program(struct hbm *hbm, struct hbm_program *program)
 {
     uint64_t size_bytes = hbm_heap_at(&hbm->heap, program->block)->size_bytes;
     hbm_largest_note(hbm, size_bytes);
@@ -102,8 +102,8 @@ static void program_note(struct hbm *hbm, struct hbm_program *program)
     hbm_program_touch(hbm, program);
 }
 
-static enum hbm_result program_check(const struct hbm *hbm,
-                                     const struct hbm_program_request *request)
+static enum hbm_result check_program_request(const struct hbm *hbm,
+                                             const struct hbm_program_request *request)
 {
     if (request->image_bytes - 1 >= HBM_SIZE_BYTES_MAX ||
         request->stack_bytes > HBM_SIZE_BYTES_MAX) {
@@ -115,22 +115,22 @@ static enum hbm_result program_check(const struct hbm *hbm,
     return HBM_OK;
 }
 
-static enum hbm_result load_locked(struct hbm *hbm, const struct hbm_program_request *request,
-                                   struct hbm_program **out)
+static enum hbm_result load_with_lock(struct hbm *hbm, const struct hbm_program_request *request,
+                                      struct hbm_program **out)
 {
     struct hbm_program *program = hbm_program_create(hbm, request);
     if (program == NULL) {
         return hbm_fail_unavailable(hbm, "no host memory for a program");
     }
     program->pin_count = 1;
-    enum hbm_result result = program_place(hbm, program);
+    enum hbm_result result = place_program(hbm, program);
     program->pin_count = 0;
     hbm->room_count++;
     if (result != HBM_OK) {
         hbm_program_destroy(hbm, program);
         return result;
     }
-    program_note(hbm, program);
+    note_program(hbm, program);
     *out = program;
     return HBM_OK;
 }
@@ -138,13 +138,13 @@ static enum hbm_result load_locked(struct hbm *hbm, const struct hbm_program_req
 enum hbm_result hbm_program_load(struct hbm *hbm, const struct hbm_program_request *request,
                                  struct hbm_program **out)
 {
-    enum hbm_result result = program_check(hbm, request);
+    enum hbm_result result = check_program_request(hbm, request);
     if (result != HBM_OK) {
         return result;
     }
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    result = load_locked(hbm, request, out);
+    result = load_with_lock(hbm, request, out);
     hbm_lock_give(&hbm->lock);
     return result;
 }
@@ -170,10 +170,10 @@ void hbm_program_start(struct hbm *hbm, struct hbm_program *program, uint64_t ev
         hbm_pending_add(&hbm->pending, event, program->block);
         hbm_heap_at(&hbm->heap, program->block)->used.use_count++;
     }
-    program_note(hbm, program);
+    note_program(hbm, program);
 }
 
-static bool program_is_stranded(const struct hbm *hbm, const struct hbm_program *program)
+static bool is_program_stranded(const struct hbm *hbm, const struct hbm_program *program)
 {
     return program->block != HBM_POOL_NONE &&
            hbm_block_is_stranded(hbm_heap_at(&hbm->heap, program->block));
@@ -183,21 +183,21 @@ enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program
                                     uint32_t use_count)
 {
     bool was_loaded = program->block != HBM_POOL_NONE;
-    if (program_is_stranded(hbm, program)) {
+    if (is_program_stranded(hbm, program)) {
         return hbm_fail_unavailable(hbm, "the image is stranded on the host");
     }
     if (!hbm_pending_reserve(&hbm->pending, use_count)) {
         return hbm_fail_unavailable(hbm, "no host memory to remember an event");
     }
     program->pin_count++;
-    enum hbm_result result = program_place(hbm, program);
+    enum hbm_result result = place_program(hbm, program);
     program->pin_count--;
     hbm->room_count++;
     if (result != HBM_OK) {
         return result;
     }
     /* Asked again, because other threads may have used up the room during a wait. */
-    if (!program_is_stranded(hbm, program) && hbm_pending_reserve(&hbm->pending, use_count)) {
+    if (!is_program_stranded(hbm, program) && hbm_pending_reserve(&hbm->pending, use_count)) {
         return HBM_OK;
     }
     hbm_stack_settle(hbm);
@@ -207,7 +207,8 @@ enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program
     return hbm_fail_unavailable(hbm, "no host memory to remember an event");
 }
 
-static enum hbm_result execute_locked(struct hbm *hbm, struct hbm_program *program, uint64_t event)
+static enum hbm_result execute_with_lock(struct hbm *hbm, struct hbm_program *program,
+                                         uint64_t event)
 {
     enum hbm_result result = hbm_program_prepare(hbm, program, 1);
     if (result == HBM_OK) {
@@ -220,7 +221,7 @@ enum hbm_result hbm_execute(struct hbm *hbm, struct hbm_program *program, uint64
 {
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    enum hbm_result result = execute_locked(hbm, program, event);
+    enum hbm_result result = execute_with_lock(hbm, program, event);
     hbm_lock_give(&hbm->lock);
     return result;
 }

@@ -7,7 +7,7 @@
 #define YIELDS 100
 #define SLEEP_NS 50000
 
-static void lock_pause(unsigned long attempt)
+static void pause_attempt(unsigned long attempt)
 {
     if (attempt < SPINS) {
         return;
@@ -28,6 +28,6 @@ void hbm_lock_wait(struct hbm_lock *lock)
             !atomic_exchange_explicit(&lock->taken, true, memory_order_acquire)) {
             return;
         }
-        lock_pause(attempt);
+        pause_attempt(attempt);
     }
 }

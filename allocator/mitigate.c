@@ -14,7 +14,7 @@
 #define WAITS_MAX 1000000
 
 /* Without any mitigation. */
-static bool place_direct(struct hbm_call *call, uint32_t *number)
+static bool place_without_mitigation(struct hbm_call *call, uint32_t *number)
 {
     struct hbm_heap *heap = &call->hbm->heap;
     uint64_t reserved_bytes = hbm_heap_reserved(heap);
@@ -37,7 +37,7 @@ static bool place_direct(struct hbm_call *call, uint32_t *number)
 
 /* ---- the three mitigations: each true when the demand is placed ---- */
 
-static bool defragment(struct hbm_call *call, uint32_t *number)
+static bool try_defragment(struct hbm_call *call, uint32_t *number)
 {
     struct hbm_plan plan;
     if (call->hbm->options.defrag == HBM_DEFRAG_NONE || !hbm_room_begin(call, false, &plan)) {
@@ -50,12 +50,12 @@ static bool defragment(struct hbm_call *call, uint32_t *number)
         moved = false;
     }
     hbm_snapshot_free(call->hbm, &plan);
-    return moved && place_direct(call, number);
+    return moved && place_without_mitigation(call, number);
 }
 
 /* The earliest freed block that `event` keeps, as a distance from the oldest possible; UINT32_MAX
  * when it keeps no block whose free could end by waiting. */
-static uint32_t earliest_dying(const struct hbm *hbm, const struct hbm_event *event)
+static uint32_t find_earliest_dying(const struct hbm *hbm, const struct hbm_event *event)
 {
     uint32_t earliest = UINT32_MAX;
     for (uint32_t use = event->uses; use != HBM_POOL_NONE;) {
@@ -73,7 +73,7 @@ static uint32_t earliest_dying(const struct hbm *hbm, const struct hbm_event *ev
 /* What another call was told meanwhile holds for this one, too: two calls that each asked for
  * themselves would make each other forget.  Where a service refused it this one has not waited for
  * all it might. */
-static bool event_is_vain(struct hbm_call *call, const struct hbm_event *event)
+static bool is_event_vain(struct hbm_call *call, const struct hbm_event *event)
 {
     if (event->lost_in_call < call->serial) {
         return false;
@@ -82,7 +82,7 @@ static bool event_is_vain(struct hbm_call *call, const struct hbm_event *event)
     return true;
 }
 
-static const struct hbm_event *event_to_await(struct hbm_call *call)
+static const struct hbm_event *choose_event_to_await(struct hbm_call *call)
 {
     const struct hbm *hbm = call->hbm;
     const struct hbm_event *chosen = NULL;
@@ -90,10 +90,10 @@ static const struct hbm_event *event_to_await(struct hbm_call *call)
     for (uint32_t number = hbm->pending.first; number != HBM_POOL_NONE;) {
         const struct hbm_event *event = hbm_pending_event(&hbm->pending, number);
         number = event->next;
-        if (event_is_vain(call, event)) {
+        if (is_event_vain(call, event)) {
             continue;
         }
-        uint32_t distance = earliest_dying(hbm, event);
+        uint32_t distance = find_earliest_dying(hbm, event);
         if (distance < earliest) {
             earliest = distance;
             chosen = event;
@@ -110,7 +110,7 @@ bool hbm_completed_since(struct hbm *hbm, uint64_t seen)
 
 /* Waits without the lock; everything may be different afterwards.  True: this or another event
  * completed, or another call made room, or made blocks movable. */
-static bool event_await(struct hbm_call *call, uint64_t id)
+static bool await_event(struct hbm_call *call, uint64_t id)
 {
     struct hbm *hbm = call->hbm;
     struct hbm_services services = hbm->host.services;
@@ -131,19 +131,19 @@ static bool event_await(struct hbm_call *call, uint64_t id)
     return completed || event == NULL || hbm->room_count != room_before;
 }
 
-static bool drain(struct hbm_call *call, uint32_t *number, bool *changed)
+static bool try_drain(struct hbm_call *call, uint32_t *number, bool *changed)
 {
     for (int waits = 0;
          waits < WAITS_MAX && call->hbm->options.drains && call->hbm->dying_count != 0; waits++) {
-        const struct hbm_event *event = event_to_await(call);
+        const struct hbm_event *event = choose_event_to_await(call);
         if (event == NULL) {
             return false;
         }
-        if (!event_await(call, event->id)) {
+        if (!await_event(call, event->id)) {
             continue;
         }
         *changed = true;
-        if (place_direct(call, number)) {
+        if (place_without_mitigation(call, number)) {
             return true;
         }
     }
@@ -151,7 +151,7 @@ static bool drain(struct hbm_call *call, uint32_t *number, bool *changed)
 }
 
 /* Evicts the least recently used program; one whose eviction is refused is passed over. */
-static bool program_evict(struct hbm_call *call)
+static bool evict_program(struct hbm_call *call)
 {
     struct hbm *hbm = call->hbm;
     for (struct hbm_program *program = hbm->program_first; program != NULL;
@@ -171,7 +171,7 @@ static bool program_evict(struct hbm_call *call)
     return false;
 }
 
-static bool any_evictable(const struct hbm_call *call)
+static bool has_evictable_program(const struct hbm_call *call)
 {
     for (const struct hbm_program *program = call->hbm->program_first; program != NULL;
          program = program->next) {
@@ -183,41 +183,41 @@ static bool any_evictable(const struct hbm_call *call)
 }
 
 /* After a refusal it must be asked anew whether the rest would do. */
-static bool evict(struct hbm_call *call, uint32_t *number, bool *changed)
+static bool try_evict(struct hbm_call *call, uint32_t *number, bool *changed)
 {
     const struct hbm_options *options = &call->hbm->options;
     if (call->program != NULL ? !options->program_evicts_program : !options->evicts) {
         return false;
     }
     bool could_fit = false;
-    while (any_evictable(call)) {
+    while (has_evictable_program(call)) {
         could_fit = could_fit || hbm_call_could_fit(call, true);
         if (!could_fit) {
             return false;
         }
-        if (!program_evict(call)) {
+        if (!evict_program(call)) {
             could_fit = false;
             continue;
         }
         *changed = true;
-        if (place_direct(call, number) || defragment(call, number)) {
+        if (place_without_mitigation(call, number) || try_defragment(call, number)) {
             return true;
         }
     }
     return false;
 }
 
-static bool mitigate(struct hbm_call *call, uint32_t *number, bool *changed)
+static bool try_mitigations(struct hbm_call *call, uint32_t *number, bool *changed)
 {
     for (int i = 0; i < HBM_MITIGATION_COUNT; i++) {
         enum hbm_mitigation mitigation = call->hbm->options.order[i];
-        if (mitigation == HBM_DRAIN && drain(call, number, changed)) {
+        if (mitigation == HBM_DRAIN && try_drain(call, number, changed)) {
             return true;
         }
-        if (mitigation == HBM_DEFRAGMENT && defragment(call, number)) {
+        if (mitigation == HBM_DEFRAGMENT && try_defragment(call, number)) {
             return true;
         }
-        if (mitigation == HBM_EVICT && evict(call, number, changed)) {
+        if (mitigation == HBM_EVICT && try_evict(call, number, changed)) {
             return true;
         }
     }
@@ -227,13 +227,13 @@ static bool mitigate(struct hbm_call *call, uint32_t *number, bool *changed)
 /* A refusal counts to the end, because what was refused is not asked for again.  Events may
  * complete during any service, and what they free or make movable is looked at in a further round.
  */
-static enum hbm_result rounds_run(struct hbm_call *call, uint32_t *number)
+static enum hbm_result run_rounds(struct hbm_call *call, uint32_t *number)
 {
     bool changed = true;
     for (int round = 0; round < ROUNDS_MAX && changed; round++) {
         uint64_t seen = call->hbm->pending.completed_seen;
         changed = false;
-        if (mitigate(call, number, &changed)) {
+        if (try_mitigations(call, number, &changed)) {
             return HBM_OK;
         }
         changed |= hbm_completed_since(call->hbm, seen);
@@ -245,7 +245,7 @@ static enum hbm_result rounds_run(struct hbm_call *call, uint32_t *number)
 
 enum hbm_result hbm_place(struct hbm_call *call, uint32_t *number)
 {
-    if (place_direct(call, number)) {
+    if (place_without_mitigation(call, number)) {
         return HBM_OK;
     }
     /* A hole is there, but no host memory for its record: no mitigation can help. */
@@ -254,7 +254,7 @@ enum hbm_result hbm_place(struct hbm_call *call, uint32_t *number)
     }
     const struct hbm_services *services = &call->hbm->host.services;
     uint64_t start_ns = services->clock_ns(services->context);
-    enum hbm_result result = rounds_run(call, number);
+    enum hbm_result result = run_rounds(call, number);
     call->hbm->totals.mitigation_ns += services->clock_ns(services->context) - start_ns;
     return result;
 }

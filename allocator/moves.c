@@ -45,20 +45,20 @@ struct moving {
     size_t staged_count;
 };
 
-static int target_is_lower(const void *context, uint32_t left, uint32_t right)
+static bool is_target_lower(const void *context, uint32_t left, uint32_t right)
 {
     const struct move *moves = context;
     return moves[left].to < moves[right].to;
 }
 
-static int address_is_lower(const void *context, uint32_t left, uint32_t right)
+static bool is_address_lower(const void *context, uint32_t left, uint32_t right)
 {
     const struct hbm_heap *heap = context;
     return hbm_heap_at(heap, left)->address < hbm_heap_at(heap, right)->address;
 }
 
 /* The first move that ends above `address`, in order of from (by_target false) or of to. */
-static size_t first_above(const struct moving *moving, uint64_t address, bool by_target)
+static size_t find_first_above(const struct moving *moving, uint64_t address, bool by_target)
 {
     size_t low = 0, high = moving->count;
     while (low < high) {
@@ -73,12 +73,12 @@ static size_t first_above(const struct moving *moving, uint64_t address, bool by
     return low;
 }
 
-static void ways_count(struct moving *moving)
+static void count_blocks_in_way(struct moving *moving)
 {
     for (uint32_t i = 0; i < moving->count; i++) {
         struct move *move = &moving->moves[i];
         uint64_t end = move->to + move->size_bytes;
-        for (size_t k = first_above(moving, move->to, false);
+        for (size_t k = find_first_above(moving, move->to, false);
              k < moving->count && moving->moves[k].from < end; k++) {
             move->in_way += k != i;
         }
@@ -88,11 +88,11 @@ static void ways_count(struct moving *moving)
     }
 }
 
-static void place_left(struct moving *moving, uint32_t index)
+static void note_place_left(struct moving *moving, uint32_t index)
 {
     const struct move *left = &moving->moves[index];
     uint64_t end = left->from + left->size_bytes;
-    for (size_t k = first_above(moving, left->from, true); k < moving->count; k++) {
+    for (size_t k = find_first_above(moving, left->from, true); k < moving->count; k++) {
         struct move *move = &moving->moves[moving->by_target[k]];
         if (move->to >= end) {
             break;
@@ -107,7 +107,7 @@ static void place_left(struct moving *moving, uint32_t index)
     }
 }
 
-static bool move_copy(struct moving *moving, const struct move *move, uint64_t to)
+static bool copy_block(struct moving *moving, const struct move *move, uint64_t to)
 {
     struct hbm_stats *totals = &moving->hbm->totals;
     if (!hbm_resume_copy(&moving->hbm->host.services, move->from, to, move->size_bytes)) {
@@ -119,7 +119,7 @@ static bool move_copy(struct moving *moving, const struct move *move, uint64_t t
 }
 
 /* Ends what staging began: the contents are at `address` again. */
-static void move_unstage(struct moving *moving, struct move *move, uint64_t address)
+static void unstage_move(struct moving *moving, struct move *move, uint64_t address)
 {
     hbm_host_free(&moving->hbm->host, move->stranded, 1, sizeof *move->stranded);
     moving->staged_count--;
@@ -127,7 +127,7 @@ static void move_unstage(struct moving *moving, struct move *move, uint64_t addr
     move->state = MOVE_WAITING;
 }
 
-static bool move_stage_in(struct moving *moving, struct move *move, uint64_t address)
+static bool stage_block_in(struct moving *moving, struct move *move, uint64_t address)
 {
     const struct hbm_services *services = &moving->hbm->host.services;
     if (!hbm_resume_stage_in(services, move->stranded->token, address, move->size_bytes)) {
@@ -135,15 +135,15 @@ static bool move_stage_in(struct moving *moving, struct move *move, uint64_t add
     }
     moving->hbm->totals.blocks_moved++;
     moving->hbm->totals.bytes_moved += move->size_bytes;
-    move_unstage(moving, move, address);
+    unstage_move(moving, move, address);
     return true;
 }
 
-static bool move_finish(struct moving *moving, uint32_t index)
+static bool finish_move(struct moving *moving, uint32_t index)
 {
     struct move *move = &moving->moves[index];
-    bool moved = move->state == MOVE_STAGED ? move_stage_in(moving, move, move->to)
-                                            : move_copy(moving, move, move->to);
+    bool moved = move->state == MOVE_STAGED ? stage_block_in(moving, move, move->to)
+                                            : copy_block(moving, move, move->to);
     if (!moved) {
         return false;
     }
@@ -154,8 +154,8 @@ static bool move_finish(struct moving *moving, uint32_t index)
 
 /* ---- where all wait for each other ---- */
 
-static bool gap_parks(const struct moving *moving, const struct move *move, uint64_t low,
-                      uint64_t high, uint64_t *address)
+static bool can_park_in_gap(const struct moving *moving, const struct move *move, uint64_t low,
+                            uint64_t high, uint64_t *address)
 {
     if (high < low || high - low < move->size_bytes) {
         return false;
@@ -174,7 +174,7 @@ static bool gap_parks(const struct moving *moving, const struct move *move, uint
 }
 
 /* A place for the block where the plan finds nothing, leaves nothing, and puts nothing. */
-static bool parking_find(const struct moving *moving, const struct move *move, uint64_t *address)
+static bool find_parking(const struct moving *moving, const struct move *move, uint64_t *address)
 {
     const struct hbm_plan *plan = moving->plan;
     uint64_t low = plan->demand.stack_bytes;
@@ -184,17 +184,17 @@ static bool parking_find(const struct moving *moving, const struct move *move, u
         bool item_first = target == NULL || (item != NULL && item->address <= target->to);
         uint64_t start = item_first ? item->address : target->to;
         uint64_t end = start + (item_first ? item->size_bytes : target->size_bytes);
-        if (gap_parks(moving, move, low, start, address)) {
+        if (can_park_in_gap(moving, move, low, start, address)) {
             return true;
         }
         low = end > low ? end : low;
         i += item_first;
         k += !item_first;
     }
-    return gap_parks(moving, move, low, plan->capacity_bytes, address);
+    return can_park_in_gap(moving, move, low, plan->capacity_bytes, address);
 }
 
-static bool move_stage(struct moving *moving, struct move *move)
+static bool stage_block_out(struct moving *moving, struct move *move)
 {
     const struct hbm_services *services = &moving->hbm->host.services;
     struct hbm_stranded *stranded = hbm_host_array(&moving->hbm->host, 1, sizeof *stranded);
@@ -213,7 +213,7 @@ static bool move_stage(struct moving *moving, struct move *move)
     return true;
 }
 
-static bool smallest_leave(struct moving *moving)
+static bool make_smallest_leave(struct moving *moving)
 {
     struct move *smallest = NULL;
     uint64_t address;
@@ -225,11 +225,11 @@ static bool smallest_leave(struct moving *moving)
         }
     }
     HBM_CHECK(smallest != NULL);
-    bool parks = parking_find(moving, smallest, &address);
-    if (!(parks ? move_copy(moving, smallest, address) : move_stage(moving, smallest))) {
+    bool parks = find_parking(moving, smallest, &address);
+    if (!(parks ? copy_block(moving, smallest, address) : stage_block_out(moving, smallest))) {
         return false;
     }
-    place_left(moving, (uint32_t)(smallest - moving->moves));
+    note_place_left(moving, (uint32_t)(smallest - moving->moves));
     if (!parks) {
         return true;
     }
@@ -241,22 +241,22 @@ static bool smallest_leave(struct moving *moving)
 /* When the plan keeps the order of all blocks, so does each moment on the way, and nothing is ever
  * in the way: what goes up goes from the top one down, then what goes down from the bottom one up.
  */
-static bool moves_in_order(struct moving *moving)
+static bool run_moves_in_order(struct moving *moving)
 {
     for (size_t i = moving->count; i-- > 0;) {
-        if (moving->moves[i].to > moving->moves[i].from && !move_finish(moving, (uint32_t)i)) {
+        if (moving->moves[i].to > moving->moves[i].from && !finish_move(moving, (uint32_t)i)) {
             return false;
         }
     }
     for (size_t i = 0; i < moving->count; i++) {
-        if (moving->moves[i].to < moving->moves[i].from && !move_finish(moving, (uint32_t)i)) {
+        if (moving->moves[i].to < moving->moves[i].from && !finish_move(moving, (uint32_t)i)) {
             return false;
         }
     }
     return true;
 }
 
-static bool order_is_kept(const struct hbm_plan *plan)
+static bool is_order_kept(const struct hbm_plan *plan)
 {
     for (size_t i = 1; i < plan->item_count; i++) {
         if (plan->items[i].target <= plan->items[i - 1].target) {
@@ -266,29 +266,29 @@ static bool order_is_kept(const struct hbm_plan *plan)
     return true;
 }
 
-static bool move_next(struct moving *moving)
+static bool run_next_move(struct moving *moving)
 {
     if (moving->ready_count == 0) {
-        return smallest_leave(moving);
+        return make_smallest_leave(moving);
     }
     uint32_t index = moving->ready[moving->ready_count - 1];
     bool in_place = moving->moves[index].state == MOVE_WAITING;
-    if (!move_finish(moving, index)) {
+    if (!finish_move(moving, index)) {
         return false;
     }
     moving->ready_count--;
     if (in_place) {
-        place_left(moving, index);
+        note_place_left(moving, index);
     }
     return true;
 }
 
-static bool moves_any_order(struct moving *moving)
+static bool run_moves_any_order(struct moving *moving)
 {
-    hbm_sort(moving->by_target, moving->count, target_is_lower, moving->moves);
-    ways_count(moving);
+    hbm_sort(moving->by_target, moving->count, is_target_lower, moving->moves);
+    count_blocks_in_way(moving);
     for (unsigned tries = 0; moving->done_count < moving->count;) {
-        tries = move_next(moving) ? 0 : tries + 1;
+        tries = run_next_move(moving) ? 0 : tries + 1;
         if (tries == TRIES_MAX || (tries != 0 && moving->staged_count == 0)) {
             return false;
         }
@@ -297,7 +297,7 @@ static bool moves_any_order(struct moving *moving)
 }
 
 /* Whether no other block of the plan lies there now; blocks that keep their place never do. */
-static bool place_is_free(const struct moving *moving, const struct move *returning,
+static bool is_place_free(const struct moving *moving, const struct move *returning,
                           uint64_t address)
 {
     for (size_t i = 0; i < moving->count; i++) {
@@ -315,7 +315,7 @@ static bool place_is_free(const struct moving *moving, const struct move *return
 /* Moves that stopped half-way leave blocks on the host.  Where nothing was written over the old
  * place the contents are still there; else they go to where they should: any other hole might be
  * the only one that suits another of them. */
-static void staged_return(struct moving *moving)
+static void return_staged_blocks(struct moving *moving)
 {
     const struct hbm_services *services = &moving->hbm->host.services;
     for (size_t i = 0; i < moving->count; i++) {
@@ -323,19 +323,19 @@ static void staged_return(struct moving *moving)
         if (move->state != MOVE_STAGED) {
             continue;
         }
-        if (place_is_free(moving, move, move->from)) {
+        if (is_place_free(moving, move, move->from)) {
             services->stage_drop(services->context, move->stranded->token);
-            move_unstage(moving, move, move->from);
-        } else if (place_is_free(moving, move, move->to)) {
+            unstage_move(moving, move, move->from);
+        } else if (is_place_free(moving, move, move->to)) {
             move->from = move->to;
             move->has_range = true;
-            (void)move_stage_in(moving, move, move->to);
+            (void)stage_block_in(moving, move, move->to);
         }
     }
 }
 
 /* A block that could not come back from the host: whatever range it has is kept for it. */
-static void move_strand(struct moving *moving, struct move *move)
+static void strand_block(struct moving *moving, struct move *move)
 {
     struct hbm_block *block = hbm_heap_at(&moving->hbm->heap, move->block);
     move->stranded->next = moving->hbm->stranded;
@@ -347,7 +347,7 @@ static void move_strand(struct moving *moving, struct move *move)
 }
 
 /* Writes the new addresses into the blocks, and links all ranges anew. */
-static void moves_commit(struct moving *moving)
+static void commit_moves(struct moving *moving)
 {
     const struct hbm_plan *plan = moving->plan;
     struct hbm_heap *heap = &moving->hbm->heap;
@@ -356,7 +356,7 @@ static void moves_commit(struct moving *moving)
         struct move *move = &moving->moves[i];
         hbm_heap_at(heap, move->block)->address = move->state == MOVE_DONE ? move->to : move->from;
         if (move->state == MOVE_STAGED) {
-            move_strand(moving, move);
+            strand_block(moving, move);
         }
     }
     for (size_t i = 0; i < plan->item_count; i++) {
@@ -364,7 +364,7 @@ static void moves_commit(struct moving *moving)
             moving->blocks[placed_count++] = plan->items[i].block;
         }
     }
-    hbm_sort(moving->blocks, placed_count, address_is_lower, heap);
+    hbm_sort(moving->blocks, placed_count, is_address_lower, heap);
     hbm_heap_relink(heap, moving->blocks, placed_count);
     for (size_t i = 0; i < moving->count; i++) {
         const struct move *move = &moving->moves[i];
@@ -376,7 +376,7 @@ static void moves_commit(struct moving *moving)
     }
 }
 
-static bool moving_run(struct moving *moving)
+static bool run_moving(struct moving *moving)
 {
     const struct hbm_plan *plan = moving->plan;
     for (size_t i = 0; i < plan->item_count; i++) {
@@ -394,9 +394,9 @@ static bool moving_run(struct moving *moving)
     if (moving->count == 0) {
         return true;
     }
-    bool all = order_is_kept(plan) ? moves_in_order(moving) : moves_any_order(moving);
-    staged_return(moving);
-    moves_commit(moving);
+    bool all = is_order_kept(plan) ? run_moves_in_order(moving) : run_moves_any_order(moving);
+    return_staged_blocks(moving);
+    commit_moves(moving);
     return all;
 }
 
@@ -418,7 +418,7 @@ bool hbm_moves_run(struct hbm *hbm, const struct hbm_plan *plan)
     moving.by_target = (void *)(memory + count * sizeof(struct move));
     moving.ready = moving.by_target + count;
     moving.blocks = moving.ready + count;
-    bool all = moving_run(&moving);
+    bool all = run_moving(&moving);
     hbm->room_count++;
     hbm_host_free(&hbm->host, memory, count, element_bytes);
     return all;

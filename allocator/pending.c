@@ -8,12 +8,12 @@
 #define BUCKETS_FIRST 64u
 #define SLAB_SHIFT 8u
 
-static uint32_t bucket_of(const struct hbm_pending *pending, uint64_t event)
+static uint32_t find_event_bucket(const struct hbm_pending *pending, uint64_t event)
 {
     return hbm_hash_id(event) & (pending->bucket_count - 1u);
 }
 
-static bool buckets_make(struct hbm_pending *pending, uint32_t count)
+static bool make_event_buckets(struct hbm_pending *pending, uint32_t count)
 {
     struct hbm_host *host = pending->events.host;
     uint32_t *buckets = hbm_host_array(host, count, sizeof *buckets);
@@ -26,7 +26,7 @@ static bool buckets_make(struct hbm_pending *pending, uint32_t count)
     pending->bucket_count = count;
     for (uint32_t number = pending->first; number != HBM_POOL_NONE;) {
         struct hbm_event *event = hbm_pending_event(pending, number);
-        uint32_t *bucket = &buckets[bucket_of(pending, event->id)];
+        uint32_t *bucket = &buckets[find_event_bucket(pending, event->id)];
         event->hash_next = *bucket;
         *bucket = number;
         number = event->next;
@@ -41,7 +41,7 @@ bool hbm_pending_init(struct hbm_pending *pending, struct hbm_host *host)
         return false;
     }
     if (hbm_pool_init(&pending->uses, host, sizeof(struct hbm_use), SLAB_SHIFT)) {
-        if (buckets_make(pending, BUCKETS_FIRST)) {
+        if (make_event_buckets(pending, BUCKETS_FIRST)) {
             return true;
         }
         hbm_pool_deinit(&pending->uses);
@@ -66,14 +66,15 @@ bool hbm_pending_reserve(struct hbm_pending *pending, uint32_t count)
     /* Longer chains are only slower, so a refusal here is no failure. */
     if (pending->events.used_count + count > pending->bucket_count &&
         pending->bucket_count < 1u << 30) {
-        (void)buckets_make(pending, pending->bucket_count * 2);
+        (void)make_event_buckets(pending, pending->bucket_count * 2);
     }
     return true;
 }
 
 struct hbm_event *hbm_pending_find(const struct hbm_pending *pending, uint64_t id)
 {
-    for (uint32_t number = pending->buckets[bucket_of(pending, id)]; number != HBM_POOL_NONE;) {
+    for (uint32_t number = pending->buckets[find_event_bucket(pending, id)];
+         number != HBM_POOL_NONE;) {
         struct hbm_event *event = hbm_pending_event(pending, number);
         if (event->id == id) {
             return event;
@@ -83,11 +84,11 @@ struct hbm_event *hbm_pending_find(const struct hbm_pending *pending, uint64_t i
     return NULL;
 }
 
-static struct hbm_event *event_append(struct hbm_pending *pending, uint64_t id)
+static struct hbm_event *append_event(struct hbm_pending *pending, uint64_t id)
 {
     uint32_t number = hbm_pool_take(&pending->events);
     struct hbm_event *event = hbm_pending_event(pending, number);
-    uint32_t *bucket = &pending->buckets[bucket_of(pending, id)];
+    uint32_t *bucket = &pending->buckets[find_event_bucket(pending, id)];
     *event = (struct hbm_event){.id = id, .hash_next = *bucket, .previous = pending->last};
     *bucket = number;
     if (pending->last == HBM_POOL_NONE) {
@@ -103,7 +104,7 @@ void hbm_pending_add(struct hbm_pending *pending, uint64_t id, uint32_t block)
 {
     struct hbm_event *event = hbm_pending_find(pending, id);
     if (event == NULL) {
-        event = event_append(pending, id);
+        event = append_event(pending, id);
     }
     uint32_t number = hbm_pool_take(&pending->uses);
     *hbm_pending_use(pending, number) = (struct hbm_use){.block = block, .next = event->uses};
@@ -113,7 +114,7 @@ void hbm_pending_add(struct hbm_pending *pending, uint64_t id, uint32_t block)
 uint32_t hbm_pending_remove(struct hbm_pending *pending, uint32_t number)
 {
     struct hbm_event *event = hbm_pending_event(pending, number);
-    uint32_t *link = &pending->buckets[bucket_of(pending, event->id)];
+    uint32_t *link = &pending->buckets[find_event_bucket(pending, event->id)];
     while (*link != number) {
         HBM_CHECK(*link != HBM_POOL_NONE);
         link = &hbm_pending_event(pending, *link)->hash_next;
@@ -154,6 +155,6 @@ void hbm_pending_trim(struct hbm_pending *pending)
         hbm_pool_reset(&pending->uses);
     }
     if (pending->bucket_count > BUCKETS_FIRST) {
-        (void)buckets_make(pending, BUCKETS_FIRST);
+        (void)make_event_buckets(pending, BUCKETS_FIRST);
     }
 }

@@ -27,7 +27,7 @@ bool hbm_plan_spans(const struct hbm_plan *plan, struct hbm_span *spans, size_t 
     return true;
 }
 
-static bool gap_fits(const struct hbm_demand *demand, uint64_t low, uint64_t high)
+static bool can_gap_fit(const struct hbm_demand *demand, uint64_t low, uint64_t high)
 {
     if (high < low || high - low < demand->size_bytes) {
         return false;
@@ -43,10 +43,10 @@ bool hbm_plan_direct(const struct hbm_plan *plan)
         if (plan->items[i].address < plan->demand.stack_bytes) {
             return false;
         }
-        found = found || gap_fits(&plan->demand, low, plan->items[i].address);
+        found = found || can_gap_fit(&plan->demand, low, plan->items[i].address);
         low = plan->items[i].address + plan->items[i].size_bytes;
     }
-    return found || gap_fits(&plan->demand, low, plan->capacity_bytes);
+    return found || can_gap_fit(&plan->demand, low, plan->capacity_bytes);
 }
 
 /* ---- slide ---- */
@@ -63,8 +63,8 @@ struct choice {
 /* Pushes items first..end-1 up until none is below `limit` or under another.  The caller knows that
  * they have room.  Returns the bytes moved relative to the current targets, and stops counting
  * once `cost_max` is passed.  Only with `apply` are targets changed. */
-static uint64_t push_up(struct hbm_plan *plan, size_t first, size_t end, uint64_t limit,
-                        uint64_t cost_max, bool apply)
+static uint64_t push_items_up(struct hbm_plan *plan, size_t first, size_t end, uint64_t limit,
+                              uint64_t cost_max, bool apply)
 {
     uint64_t cost_bytes = 0;
     for (size_t i = first; i < end && cost_bytes <= cost_max; i++) {
@@ -83,8 +83,8 @@ static uint64_t push_up(struct hbm_plan *plan, size_t first, size_t end, uint64_
 }
 
 /* The same downwards: items end-1 .. first, none above `limit`. */
-static uint64_t push_down(struct hbm_plan *plan, size_t first, size_t end, uint64_t limit,
-                          uint64_t cost_max, bool apply)
+static uint64_t push_items_down(struct hbm_plan *plan, size_t first, size_t end, uint64_t limit,
+                                uint64_t cost_max, bool apply)
 {
     uint64_t cost_bytes = 0;
     for (size_t i = end; i-- > first && cost_bytes <= cost_max;) {
@@ -104,7 +104,8 @@ static uint64_t push_down(struct hbm_plan *plan, size_t first, size_t end, uint6
 
 /* starts[i]: where item i begins when all items from i on are packed against the top of the span.
  * False when they do not even fit so. */
-static bool pack_high(const struct hbm_plan *plan, const struct hbm_span *span, uint64_t *starts)
+static bool pack_items_high(const struct hbm_plan *plan, const struct hbm_span *span,
+                            uint64_t *starts)
 {
     uint64_t limit = span->high;
     for (size_t i = span->end; i-- > span->first;) {
@@ -118,14 +119,14 @@ static bool pack_high(const struct hbm_plan *plan, const struct hbm_span *span, 
     return limit >= span->low;
 }
 
-static void choice_try(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
+static void try_choice(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
                        size_t position, uint64_t address)
 {
     uint64_t max = best->found ? best->cost_bytes : UINT64_MAX;
     uint64_t end = address + plan->demand.size_bytes;
-    uint64_t cost_bytes = push_down(plan, span->first, position, address, max, false);
+    uint64_t cost_bytes = push_items_down(plan, span->first, position, address, max, false);
     if (cost_bytes <= max) {
-        cost_bytes += push_up(plan, position, span->end, end, max - cost_bytes, false);
+        cost_bytes += push_items_up(plan, position, span->end, end, max - cost_bytes, false);
     }
     if (best->found && cost_bytes >= best->cost_bytes) {
         return;
@@ -133,7 +134,7 @@ static void choice_try(struct hbm_plan *plan, struct choice *best, const struct 
     *best = (struct choice){true, *span, position, address, cost_bytes};
 }
 
-static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
+static uint64_t clamp_address(uint64_t value, uint64_t low, uint64_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
@@ -141,7 +142,7 @@ static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
 /* Tries the block before item `position`, when packed_end is the lowest end of all items before it
  * and packed_start the highest start of those from it on.  Of all addresses between, those next to
  * a neighbour that then stays cost least. */
-static void position_try(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
+static void try_position(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
                          size_t position, uint64_t packed_end, uint64_t packed_start)
 {
     const struct hbm_demand *demand = &plan->demand;
@@ -159,11 +160,11 @@ static void position_try(struct hbm_plan *plan, struct choice *best, const struc
                              ? 0
                              : hbm_align_down(above - demand->size_bytes, demand->align_shift);
     uint64_t hug_below = hbm_align_up(below, demand->align_shift);
-    choice_try(plan, best, span, position, clamp(hug_above, lowest, highest));
-    choice_try(plan, best, span, position, clamp(hug_below, lowest, highest));
+    try_choice(plan, best, span, position, clamp_address(hug_above, lowest, highest));
+    try_choice(plan, best, span, position, clamp_address(hug_below, lowest, highest));
 }
 
-static void span_try(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
+static void try_span(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
                      const uint64_t *starts)
 {
     if (span->high - span->low < plan->demand.size_bytes) {
@@ -171,7 +172,7 @@ static void span_try(struct hbm_plan *plan, struct choice *best, const struct hb
     }
     uint64_t packed_end = span->low;
     for (size_t i = span->first; i <= span->end; i++) {
-        position_try(plan, best, span, i, packed_end, i == span->end ? span->high : starts[i]);
+        try_position(plan, best, span, i, packed_end, i == span->end ? span->high : starts[i]);
         if (i < span->end) {
             packed_end = hbm_align_up(packed_end, plan->items[i].align_shift) +
                          plan->items[i].size_bytes;
@@ -182,7 +183,7 @@ static void span_try(struct hbm_plan *plan, struct choice *best, const struct hb
 /* When nothing wants more than the granule, the cheapest place is the window with the fewest bytes
  * of blocks among those with enough bytes of holes: all its blocks go down and the demanded one
  * lies at its top.  Both ends of the window only ever move up, so one pass is enough. */
-static void span_try_windows(const struct hbm_plan *plan, struct choice *best,
+static void try_span_windows(const struct hbm_plan *plan, struct choice *best,
                              const struct hbm_span *span)
 {
     uint64_t inside_bytes = 0, low = span->low, size_bytes = plan->demand.size_bytes;
@@ -208,7 +209,7 @@ static void span_try_windows(const struct hbm_plan *plan, struct choice *best,
     }
 }
 
-static bool only_granule_aligned(const struct hbm_plan *plan)
+static bool has_only_granule_aligned(const struct hbm_plan *plan)
 {
     for (size_t i = 0; i < plan->item_count; i++) {
         if (plan->items[i].align_shift > plan->granule_shift) {
@@ -226,32 +227,32 @@ static bool slide_spans(struct hbm_plan *plan, struct hbm_span *spans, uint64_t 
         return false;
     }
     for (size_t i = 0; i < span_count; i++) {
-        if (!pack_high(plan, &spans[i], starts)) {
+        if (!pack_items_high(plan, &spans[i], starts)) {
             return false;
         }
-        (void)push_up(plan, spans[i].first, spans[i].end, spans[i].low, UINT64_MAX, true);
+        (void)push_items_up(plan, spans[i].first, spans[i].end, spans[i].low, UINT64_MAX, true);
     }
     if (plan->demand.size_bytes == 0) {
         return true;
     }
-    bool simple = only_granule_aligned(plan);
+    bool simple = has_only_granule_aligned(plan);
     for (size_t i = 0; i < span_count; i++) {
         if (simple) {
-            span_try_windows(plan, &best, &spans[i]);
+            try_span_windows(plan, &best, &spans[i]);
         } else {
-            span_try(plan, &best, &spans[i], starts);
+            try_span(plan, &best, &spans[i], starts);
         }
     }
     if (!best.found) {
         return false;
     }
-    (void)push_down(plan, best.span.first, best.position, best.address, UINT64_MAX, true);
-    (void)push_up(plan, best.position, best.span.end, best.address + plan->demand.size_bytes,
-                  UINT64_MAX, true);
+    (void)push_items_down(plan, best.span.first, best.position, best.address, UINT64_MAX, true);
+    (void)push_items_up(plan, best.position, best.span.end, best.address + plan->demand.size_bytes,
+                        UINT64_MAX, true);
     return true;
 }
 
-static void targets_reset(struct hbm_plan *plan)
+static void reset_targets(struct hbm_plan *plan)
 {
     for (size_t i = 0; i < plan->item_count; i++) {
         plan->items[i].target = plan->items[i].address;
@@ -263,7 +264,7 @@ bool hbm_plan_slide(struct hbm_plan *plan)
     size_t count = plan->item_count + 1;
     struct hbm_span *spans = hbm_host_array(plan->host, count, sizeof *spans);
     uint64_t *starts = hbm_host_array(plan->host, count, sizeof *starts);
-    targets_reset(plan);
+    reset_targets(plan);
     bool fits = false;
     if (spans == NULL || starts == NULL) {
         plan->host_refused = true;
@@ -277,7 +278,7 @@ bool hbm_plan_slide(struct hbm_plan *plan)
 
 /* ---- explicit compaction ---- */
 
-static void span_compact(struct hbm_plan *plan, const struct hbm_span *span)
+static void compact_span(struct hbm_plan *plan, const struct hbm_span *span)
 {
     uint64_t limit = span->high;
     for (size_t i = span->end; i-- > span->first;) {
@@ -290,8 +291,8 @@ static void span_compact(struct hbm_plan *plan, const struct hbm_span *span)
 
 /* Moves what fits of the lowest spans' blocks into the space that compaction leaves at the bottom
  * of higher ones; free_low[s]..free_high[s] is that space. */
-static void spans_lift(struct hbm_plan *plan, const struct hbm_span *spans, size_t span_count,
-                       uint64_t *free_high)
+static void lift_between_spans(struct hbm_plan *plan, const struct hbm_span *spans,
+                               size_t span_count, uint64_t *free_high)
 {
     for (size_t s = 0; s < span_count; s++) {
         free_high[s] = spans[s].first == spans[s].end ? spans[s].high
@@ -321,15 +322,15 @@ void hbm_plan_compact(struct hbm_plan *plan, bool anywhere)
     size_t count = plan->item_count + 1, span_count;
     struct hbm_span *spans = hbm_host_array(plan->host, count, sizeof *spans);
     uint64_t *free_high = hbm_host_array(plan->host, count, sizeof *free_high);
-    targets_reset(plan);
+    reset_targets(plan);
     if (spans == NULL || free_high == NULL) {
         plan->host_refused = true;
     } else if (hbm_plan_spans(plan, spans, &span_count)) {
         for (size_t s = 0; s < span_count; s++) {
-            span_compact(plan, &spans[s]);
+            compact_span(plan, &spans[s]);
         }
         if (anywhere) {
-            spans_lift(plan, spans, span_count, free_high);
+            lift_between_spans(plan, spans, span_count, free_high);
         }
     }
     hbm_host_free(plan->host, free_high, count, sizeof *free_high);

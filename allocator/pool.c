@@ -9,14 +9,14 @@
 
 /* Each slab is over-allocated by one line so that records can start on a line; the word before the
  * first record remembers how far. */
-static size_t slab_bytes(const struct hbm_pool *pool)
+static size_t count_slab_bytes(const struct hbm_pool *pool)
 {
     return ((size_t)pool->record_bytes << pool->slab_shift) + 2 * CACHE_LINE_BYTES;
 }
 
-static char *slab_create(struct hbm_pool *pool)
+static char *create_slab(struct hbm_pool *pool)
 {
-    char *raw = hbm_host_array(pool->host, 1, slab_bytes(pool));
+    char *raw = hbm_host_array(pool->host, 1, count_slab_bytes(pool));
     if (raw == NULL) {
         return NULL;
     }
@@ -27,14 +27,14 @@ static char *slab_create(struct hbm_pool *pool)
     return slab;
 }
 
-static void slab_destroy(struct hbm_pool *pool, char *slab)
+static void destroy_slab(struct hbm_pool *pool, char *slab)
 {
     char *raw;
     memcpy(&raw, slab - sizeof raw, sizeof raw);
-    hbm_host_free(pool->host, raw, 1, slab_bytes(pool));
+    hbm_host_free(pool->host, raw, 1, count_slab_bytes(pool));
 }
 
-static bool table_grow(struct hbm_pool *pool)
+static bool grow_slab_table(struct hbm_pool *pool)
 {
     uint32_t capacity = pool->slab_capacity == 0 ? SLAB_TABLE_FIRST : pool->slab_capacity * 2;
     char **slabs = hbm_host_array(pool->host, capacity, sizeof *slabs);
@@ -56,10 +56,10 @@ bool hbm_pool_grow(struct hbm_pool *pool, uint32_t count)
         if (pool->slab_count >= (UINT32_MAX >> pool->slab_shift)) {
             return false;
         }
-        if (pool->slab_count == pool->slab_capacity && !table_grow(pool)) {
+        if (pool->slab_count == pool->slab_capacity && !grow_slab_table(pool)) {
             return false;
         }
-        char *slab = slab_create(pool);
+        char *slab = create_slab(pool);
         if (slab == NULL) {
             return false;
         }
@@ -95,14 +95,14 @@ bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record
 void hbm_pool_deinit(struct hbm_pool *pool)
 {
     for (uint32_t i = 0; i < pool->slab_count; i++) {
-        slab_destroy(pool, pool->slabs[i]);
+        destroy_slab(pool, pool->slabs[i]);
     }
     hbm_host_free(pool->host, pool->slabs, pool->slab_capacity, sizeof *pool->slabs);
     *pool = (struct hbm_pool){.host = pool->host};
 }
 
 /* A larger slab table than the first goes too, if a small one is to be had; else it is kept. */
-static void table_shrink(struct hbm_pool *pool)
+static void shrink_slab_table(struct hbm_pool *pool)
 {
     if (pool->slab_capacity == SLAB_TABLE_FIRST) {
         return;
@@ -120,8 +120,8 @@ static void table_shrink(struct hbm_pool *pool)
 void hbm_pool_reset(struct hbm_pool *pool)
 {
     while (pool->slab_count > 1) {
-        slab_destroy(pool, pool->slabs[--pool->slab_count]);
+        destroy_slab(pool, pool->slabs[--pool->slab_count]);
     }
-    table_shrink(pool);
+    shrink_slab_table(pool);
     forget_records(pool);
 }

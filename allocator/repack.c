@@ -15,7 +15,7 @@
 
 /* ---- exact ---- */
 
-static void search_found(void *context, const uint32_t *bins)
+static void note_found_packing(void *context, const uint32_t *bins)
 {
     struct packing *packing = context;
     for (size_t k = 0; k < packing->count; k++) {
@@ -27,10 +27,11 @@ static void search_found(void *context, const uint32_t *bins)
 
 /* By sums: a proof that nothing fits whatever the alignments, and the answer when there are none.
  */
-static enum hbm_search_result packing_by_sums(struct packing *packing, uint64_t nodes_max)
+static enum hbm_search_result pack_by_sums(struct packing *packing, uint64_t nodes_max)
 {
     size_t first = 0;
-    while (span_bytes(packing, packing->bin_spans[first]) < packing->sizes[packing->count - 1]) {
+    while (packing_span_bytes(packing, packing->bin_spans[first]) <
+           packing->sizes[packing->count - 1]) {
         first++;
     }
     packing->bin_first = first;
@@ -40,14 +41,14 @@ static enum hbm_search_result packing_by_sums(struct packing *packing, uint64_t 
         .capacities = packing->capacities + first,
         .bin_count = packing->span_count - first,
         .nodes_max = nodes_max,
-        .found = search_found,
+        .found = note_found_packing,
         .context = packing,
         .host = packing->plan->host,
     };
     return hbm_search_run(&search);
 }
 
-static struct hbm_aligned places_search(const struct packing *packing, uint64_t nodes_max)
+static struct hbm_aligned make_place_search(const struct packing *packing, uint64_t nodes_max)
 {
     return (struct hbm_aligned){
         .sizes = packing->sizes,
@@ -62,7 +63,7 @@ static struct hbm_aligned places_search(const struct packing *packing, uint64_t 
     };
 }
 
-static void places_take(struct packing *packing)
+static void take_found_places(struct packing *packing)
 {
     struct hbm_plan *plan = packing->plan;
     for (size_t k = 0; k < packing->count; k++) {
@@ -72,22 +73,22 @@ static void places_take(struct packing *packing)
     }
 }
 
-static enum hbm_search_result packing_by_places(struct packing *packing, uint64_t nodes_max)
+static enum hbm_search_result pack_by_places(struct packing *packing, uint64_t nodes_max)
 {
-    struct hbm_aligned search = places_search(packing, nodes_max);
+    struct hbm_aligned search = make_place_search(packing, nodes_max);
     enum hbm_search_result result = hbm_aligned_run(&search);
     if (result == HBM_SEARCH_FOUND) {
-        places_take(packing);
+        take_found_places(packing);
     }
     return result;
 }
 
-static enum hbm_search_result packing_exact(struct packing *packing, uint64_t nodes_max)
+static enum hbm_search_result pack_exactly(struct packing *packing, uint64_t nodes_max)
 {
-    enum hbm_search_result result = packing_by_sums(packing, nodes_max);
+    enum hbm_search_result result = pack_by_sums(packing, nodes_max);
     if (packing->aligned && !packing->laid_out && result != HBM_SEARCH_NONE &&
         result != HBM_SEARCH_REFUSED) {
-        result = packing_by_places(packing, nodes_max);
+        result = pack_by_places(packing, nodes_max);
     }
     packing->plan->host_refused |= result == HBM_SEARCH_REFUSED;
     return result;
@@ -99,7 +100,7 @@ static enum hbm_search_result packing_exact(struct packing *packing, uint64_t no
 #define GAPS_PER_NODE 16
 
 /* Where the items are now, in address order: uses room, assigned and arrival_next. */
-static struct hbm_gaps_now gaps_now(struct packing *packing)
+static struct hbm_gaps_now find_present_places(struct packing *packing)
 {
     const struct hbm_plan *plan = packing->plan;
     uint32_t *number = packing->arrival_next;
@@ -121,44 +122,44 @@ static struct hbm_gaps_now gaps_now(struct packing *packing)
     return now;
 }
 
-static struct hbm_aligned gaps_search(struct packing *packing, uint64_t nodes_max)
+static struct hbm_aligned make_gap_search(struct packing *packing, uint64_t nodes_max)
 {
     bool many = nodes_max > GREEDY_STEPS_MAX / GAPS_PER_NODE;
-    return places_search(packing, many ? GREEDY_STEPS_MAX : nodes_max * GAPS_PER_NODE);
+    return make_place_search(packing, many ? GREEDY_STEPS_MAX : nodes_max * GAPS_PER_NODE);
 }
 
-static bool gaps_end(struct packing *packing, enum hbm_search_result result)
+static bool end_gap_search(struct packing *packing, enum hbm_search_result result)
 {
     packing->plan->host_refused |= result == HBM_SEARCH_REFUSED;
     if (result == HBM_SEARCH_FOUND) {
-        places_take(packing);
+        take_found_places(packing);
     }
     return result == HBM_SEARCH_FOUND;
 }
 
 /* Where no block wants more than the granule, moving few is what hbm_packing_keep_most() does. */
-static bool packing_clear(struct packing *packing)
+static bool pack_by_clearing(struct packing *packing)
 {
     if (!packing->aligned) {
         return false;
     }
-    struct hbm_aligned search = gaps_search(packing, packing->plan->search_nodes_max);
-    struct hbm_gaps_now now = gaps_now(packing);
-    return gaps_end(packing, hbm_gaps_clear(&search, &now));
+    struct hbm_aligned search = make_gap_search(packing, packing->plan->search_nodes_max);
+    struct hbm_gaps_now now = find_present_places(packing);
+    return end_gap_search(packing, hbm_gaps_clear(&search, &now));
 }
 
-static bool packing_fill(struct packing *packing, uint64_t nodes_max)
+static bool pack_by_filling(struct packing *packing, uint64_t nodes_max)
 {
     if (!packing->aligned) {
         return false;
     }
-    struct hbm_aligned search = gaps_search(packing, nodes_max);
-    return gaps_end(packing, hbm_gaps_fill(&search));
+    struct hbm_aligned search = make_gap_search(packing, nodes_max);
+    return end_gap_search(packing, hbm_gaps_fill(&search));
 }
 
 /* ---- by exchange ---- */
 
-static bool packing_by_exchange(struct packing *packing, uint64_t steps_max)
+static bool pack_by_exchange(struct packing *packing, uint64_t steps_max)
 {
     /* One span has nothing to change places with, and is the only one that can be of 2^63 bytes. */
     if (packing->span_count == 1) {
@@ -196,23 +197,26 @@ static bool packing_by_exchange(struct packing *packing, uint64_t steps_max)
 
 /* ---- all ---- */
 
-static int span_is_smaller(const void *context, uint32_t left, uint32_t right)
+static bool is_span_smaller(const void *context, uint32_t left, uint32_t right)
 {
-    uint64_t left_bytes = span_bytes(context, left), right_bytes = span_bytes(context, right);
+    uint64_t left_bytes = packing_span_bytes(context, left),
+             right_bytes = packing_span_bytes(context, right);
     return left_bytes != right_bytes ? left_bytes < right_bytes : left < right;
 }
 
-static int item_is_larger(const void *context, uint32_t left, uint32_t right)
+static bool is_item_larger(const void *context, uint32_t left, uint32_t right)
 {
-    uint64_t left_bytes = size_of(context, left), right_bytes = size_of(context, right);
+    uint64_t left_bytes = packing_item_bytes(context, left),
+             right_bytes = packing_item_bytes(context, right);
     if (left_bytes != right_bytes) {
         return left_bytes > right_bytes;
     }
-    uint8_t left_shift = align_of(context, left), right_shift = align_of(context, right);
+    uint8_t left_shift = packing_item_shift(context, left),
+            right_shift = packing_item_shift(context, right);
     return left_shift != right_shift ? left_shift > right_shift : left < right;
 }
 
-static void homes_find(struct packing *packing)
+static void find_homes(struct packing *packing)
 {
     const struct hbm_plan *plan = packing->plan;
     for (size_t i = 0; i <= plan->item_count; i++) {
@@ -230,18 +234,18 @@ static void homes_find(struct packing *packing)
     if (plan->demand.size_bytes != 0) {
         packing->items[packing->count++] = (uint32_t)plan->item_count;
     }
-    hbm_sort(packing->items, packing->count, item_is_larger, packing);
+    hbm_sort(packing->items, packing->count, is_item_larger, packing);
     for (size_t k = 0; k < packing->count; k++) {
-        packing->sizes[k] = size_of(packing, packing->items[k]);
-        packing->shifts[k] = align_of(packing, packing->items[k]);
+        packing->sizes[k] = packing_item_bytes(packing, packing->items[k]);
+        packing->shifts[k] = packing_item_shift(packing, packing->items[k]);
         packing->aligned = packing->aligned || packing->shifts[k] > plan->granule_shift;
     }
     for (uint32_t s = 0; s < packing->span_count; s++) {
         packing->bin_spans[s] = s;
     }
-    hbm_sort(packing->bin_spans, packing->span_count, span_is_smaller, packing);
+    hbm_sort(packing->bin_spans, packing->span_count, is_span_smaller, packing);
     for (size_t i = 0; i < packing->span_count; i++) {
-        packing->capacities[i] = span_bytes(packing, packing->bin_spans[i]);
+        packing->capacities[i] = packing_span_bytes(packing, packing->bin_spans[i]);
     }
 }
 
@@ -250,7 +254,7 @@ static void homes_find(struct packing *packing)
 #define COUNTED_SIZES_MAX 32
 
 /* Whether `count` items of at least `size_bytes` each could have places, seen alone. */
-static bool count_allows(const struct packing *packing, size_t count, uint64_t size_bytes)
+static bool has_enough_places(const struct packing *packing, size_t count, uint64_t size_bytes)
 {
     uint64_t places = 0;
     for (size_t i = packing->span_count; i-- > 0 && places < count;) {
@@ -261,7 +265,7 @@ static bool count_allows(const struct packing *packing, size_t count, uint64_t s
 
 /* Items of at least some size can only be in spans of at least that size: their sum and their
  * number must have room there.  This proves most hopeless cases without a search. */
-static bool bounds_allow(const struct packing *packing)
+static bool may_fit_by_bounds(const struct packing *packing)
 {
     uint64_t room = 0, need = 0;
     size_t spans_left = packing->span_count;
@@ -277,23 +281,23 @@ static bool bounds_allow(const struct packing *packing)
         }
         bool last_of_size = k + 1 == packing->count || packing->sizes[k + 1] != size_bytes;
         if (last_of_size && counted++ < COUNTED_SIZES_MAX &&
-            !count_allows(packing, k + 1, size_bytes)) {
+            !has_enough_places(packing, k + 1, size_bytes)) {
             return false;
         }
     }
     return true;
 }
 
-static bool packing_solve(struct packing *packing)
+static bool solve_packing(struct packing *packing)
 {
-    homes_find(packing);
+    find_homes(packing);
     if (packing->count == 0) {
         return true;
     }
-    if (!bounds_allow(packing)) {
+    if (!may_fit_by_bounds(packing)) {
         return false;
     }
-    if (hbm_packing_keep_most(packing) || packing_clear(packing)) {
+    if (hbm_packing_keep_most(packing) || pack_by_clearing(packing)) {
         return true;
     }
     for (int rule = 0; rule < SPAN_RULE_COUNT; rule++) {
@@ -311,11 +315,11 @@ static bool packing_solve(struct packing *packing)
     const uint64_t steps_max[] = {most / 2, most > UINT64_MAX / 2 ? UINT64_MAX : most * 2};
     enum hbm_search_result result = HBM_SEARCH_UNKNOWN;
     for (unsigned i = 0; i < 2 && result == HBM_SEARCH_UNKNOWN; i++) {
-        result = packing_exact(packing, nodes_max[i]);
-        if (result == HBM_SEARCH_UNKNOWN && packing_fill(packing, nodes_max[i])) {
+        result = pack_exactly(packing, nodes_max[i]);
+        if (result == HBM_SEARCH_UNKNOWN && pack_by_filling(packing, nodes_max[i])) {
             return true;
         }
-        if (result == HBM_SEARCH_UNKNOWN && packing_by_exchange(packing, steps_max[i])) {
+        if (result == HBM_SEARCH_UNKNOWN && pack_by_exchange(packing, steps_max[i])) {
             return true;
         }
     }
@@ -323,7 +327,7 @@ static bool packing_solve(struct packing *packing)
 }
 
 /* One allocation for all arrays: 8-byte ones first, so that each is aligned. */
-static void *arrays_split(struct packing *packing, size_t count, char *memory)
+static void *split_arrays(struct packing *packing, size_t count, char *memory)
 {
     packing->spans = (void *)memory, memory += count * sizeof *packing->spans;
     packing->room = (void *)memory, memory += count * sizeof *packing->room;
@@ -352,10 +356,10 @@ bool hbm_plan_repack(struct hbm_plan *plan)
         plan->host_refused = true;
         return false;
     }
-    void *end = arrays_split(&packing, count, memory);
+    void *end = split_arrays(&packing, count, memory);
     HBM_CHECK((char *)end <= memory + count * element_bytes);
     bool fits = hbm_plan_spans(plan, packing.spans, &packing.span_count) &&
-                packing.span_count != 0 && packing_solve(&packing);
+                packing.span_count != 0 && solve_packing(&packing);
     hbm_host_free(plan->host, memory, count, element_bytes);
     return fits;
 }

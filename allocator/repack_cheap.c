@@ -5,7 +5,7 @@
 /* ---- cheap: make room in one span ---- */
 
 /* The span with the least sufficient room, except `not_here`; NOWHERE if there is none. */
-static uint32_t span_tightest(struct packing *packing, uint64_t size_bytes, uint32_t not_here)
+static uint32_t find_tightest_span(struct packing *packing, uint64_t size_bytes, uint32_t not_here)
 {
     uint32_t best = NOWHERE;
     packing->steps += packing->span_count;
@@ -20,29 +20,29 @@ static uint32_t span_tightest(struct packing *packing, uint64_t size_bytes, uint
     return best;
 }
 
-static void item_move(struct packing *packing, uint32_t item, uint32_t to)
+static void move_item_to_span(struct packing *packing, uint32_t item, uint32_t to)
 {
     uint32_t from = packing->assigned[item];
     if (from != NOWHERE) {
-        packing->room[from] += size_of(packing, item);
+        packing->room[from] += packing_item_bytes(packing, item);
     }
-    packing->room[to] -= size_of(packing, item);
+    packing->room[to] -= packing_item_bytes(packing, item);
     packing->assigned[item] = to;
 }
 
-static int64_t room_lacking(const struct packing *packing, uint32_t s, uint64_t want_bytes)
+static int64_t count_room_lacking(const struct packing *packing, uint32_t s, uint64_t want_bytes)
 {
     return (int64_t)(want_bytes - packing->room[s]);
 }
 
 /* Sends blocks of span s elsewhere until it has want_bytes of room: first the smallest block that
  * is enough alone, else the largest that has a place.  Returns false when it cannot. */
-static bool room_make(struct packing *packing, uint32_t s, uint64_t want_bytes,
-                      uint64_t *cost_bytes)
+static bool make_room_in_span(struct packing *packing, uint32_t s, uint64_t want_bytes,
+                              uint64_t *cost_bytes)
 {
     const struct hbm_span *span = &packing->spans[s];
-    while (room_lacking(packing, s, want_bytes) > 0) {
-        uint64_t lacking = (uint64_t)room_lacking(packing, s, want_bytes), chosen_bytes = 0;
+    while (count_room_lacking(packing, s, want_bytes) > 0) {
+        uint64_t lacking = (uint64_t)count_room_lacking(packing, s, want_bytes), chosen_bytes = 0;
         uint32_t chosen = NOWHERE, to = NOWHERE;
         for (size_t i = span->first; i < span->end; i++) {
             uint64_t size_bytes = packing->plan->items[i].size_bytes;
@@ -52,7 +52,7 @@ static bool room_make(struct packing *packing, uint32_t s, uint64_t want_bytes,
             if (packing->assigned[i] != s || !better || packing->steps > GREEDY_STEPS_MAX) {
                 continue;
             }
-            uint32_t place = span_tightest(packing, size_bytes, s);
+            uint32_t place = find_tightest_span(packing, size_bytes, s);
             if (place == NOWHERE) {
                 continue;
             }
@@ -64,13 +64,13 @@ static bool room_make(struct packing *packing, uint32_t s, uint64_t want_bytes,
             return false;
         }
         packing->steps += span->end - span->first;
-        item_move(packing, chosen, to);
+        move_item_to_span(packing, chosen, to);
         *cost_bytes += chosen_bytes;
     }
     return true;
 }
 
-static void packing_restart(struct packing *packing)
+static void restart_packing(struct packing *packing)
 {
     memcpy(packing->assigned, packing->home,
            (packing->plan->item_count + 1) * sizeof *packing->home);
@@ -78,20 +78,20 @@ static void packing_restart(struct packing *packing)
     packing->steps += packing->span_count;
 }
 
-static bool host_span_try(struct packing *packing, uint32_t s, uint64_t *cost_bytes)
+static bool try_host_span(struct packing *packing, uint32_t s, uint64_t *cost_bytes)
 {
     uint64_t want_bytes = packing->plan->demand.size_bytes;
-    packing_restart(packing);
+    restart_packing(packing);
     *cost_bytes = 0;
     /* Only the first span can be overfull: by the stack that the demand raises. */
-    if ((int64_t)packing->room[0] < 0 && s != 0 && !room_make(packing, 0, 0, cost_bytes)) {
+    if ((int64_t)packing->room[0] < 0 && s != 0 && !make_room_in_span(packing, 0, 0, cost_bytes)) {
         return false;
     }
-    if (!room_make(packing, s, want_bytes, cost_bytes)) {
+    if (!make_room_in_span(packing, s, want_bytes, cost_bytes)) {
         return false;
     }
     if (want_bytes != 0) {
-        item_move(packing, (uint32_t)packing->plan->item_count, s);
+        move_item_to_span(packing, (uint32_t)packing->plan->item_count, s);
     }
     return true;
 }
@@ -103,7 +103,7 @@ bool hbm_packing_keep_most(struct packing *packing)
     for (uint32_t s = 0; s < packing->span_count && packing->steps < GREEDY_STEPS_MAX; s++) {
         bool large = packing->spans[s].high - packing->spans[s].low >=
                      packing->plan->demand.size_bytes;
-        if (!large || !host_span_try(packing, s, &cost_bytes) || cost_bytes >= best_bytes) {
+        if (!large || !try_host_span(packing, s, &cost_bytes) || cost_bytes >= best_bytes) {
             continue;
         }
         best_bytes = cost_bytes;
@@ -118,10 +118,10 @@ bool hbm_packing_keep_most(struct packing *packing)
 
 /* ---- cheap: largest first ---- */
 
-static uint32_t span_choose(struct packing *packing, uint64_t size_bytes, enum span_rule rule)
+static uint32_t choose_span(struct packing *packing, uint64_t size_bytes, enum span_rule rule)
 {
     if (rule == SPAN_TIGHTEST) {
-        return span_tightest(packing, size_bytes, NOWHERE);
+        return find_tightest_span(packing, size_bytes, NOWHERE);
     }
     uint32_t best = NOWHERE;
     packing->steps += packing->span_count;
@@ -150,11 +150,11 @@ bool hbm_packing_largest_first(struct packing *packing, enum span_rule rule)
         packing->assigned[packing->items[k]] = NOWHERE;
     }
     for (size_t k = 0; k < packing->count; k++) {
-        uint32_t s = span_choose(packing, size_of(packing, packing->items[k]), rule);
+        uint32_t s = choose_span(packing, packing_item_bytes(packing, packing->items[k]), rule);
         if (s == NOWHERE || packing->steps > 16u * GREEDY_STEPS_MAX) {
             return false;
         }
-        item_move(packing, packing->items[k], s);
+        move_item_to_span(packing, packing->items[k], s);
     }
     return hbm_packing_layout(packing);
 }
@@ -164,7 +164,7 @@ bool hbm_packing_largest_first(struct packing *packing, enum span_rule rule)
 #define SPANS_PER_STEP 64
 
 /* Room in spans that even the smallest item cannot use is lost. */
-static bool loses_too_much(const struct packing *packing, uint64_t spare_bytes)
+static bool has_lost_too_much(const struct packing *packing, uint64_t spare_bytes)
 {
     uint64_t smallest = packing->sizes[packing->count - 1], lost = 0;
     for (size_t s = 0; s < packing->span_count; s++) {
@@ -175,7 +175,7 @@ static bool loses_too_much(const struct packing *packing, uint64_t spare_bytes)
 
 /* The next place in bin_spans, from `from` on, whose span takes the item; spans of equal room are
  * the same to it.  span_count when there is none. */
-static uint32_t place_next(const struct packing *packing, uint32_t from, uint64_t size_bytes)
+static uint32_t find_next_place(const struct packing *packing, uint32_t from, uint64_t size_bytes)
 {
     for (uint32_t i = from; i < packing->span_count; i++) {
         uint64_t room = packing->room[packing->bin_spans[i]];
@@ -207,7 +207,7 @@ bool hbm_packing_item_by_item(struct packing *packing)
     /* Each step looks at all spans: with thousands of them it counts for more. */
     for (uint64_t cost = 1 + packing->span_count / SPANS_PER_STEP; steps >= cost; steps -= cost) {
         uint64_t size_bytes = packing->sizes[k];
-        uint32_t place = place_next(packing, packing->best[k], size_bytes);
+        uint32_t place = find_next_place(packing, packing->best[k], size_bytes);
         bool placed = place != packing->span_count;
         if (placed) {
             packing->best[k] = place + 1;
@@ -217,7 +217,7 @@ bool hbm_packing_item_by_item(struct packing *packing)
         if (placed && k + 1 == packing->count) {
             return hbm_packing_layout(packing);
         }
-        if (placed && !loses_too_much(packing, spare_bytes)) {
+        if (placed && !has_lost_too_much(packing, spare_bytes)) {
             bool repeats = packing->sizes[k + 1] == size_bytes;
             packing->best[++k] = repeats ? place : 0;
             continue;

@@ -1,13 +1,13 @@
 #include "allocator/private/packing.h"
 
-static bool place_below(const struct packing *packing, const struct hbm_span *span, uint32_t item,
-                        uint64_t *limit)
+static bool place_item_below(const struct packing *packing, const struct hbm_span *span,
+                             uint32_t item, uint64_t *limit)
 {
-    uint64_t size_bytes = size_of(packing, item);
+    uint64_t size_bytes = packing_item_bytes(packing, item);
     if (*limit < span->low || *limit - span->low < size_bytes) {
         return false;
     }
-    uint64_t address = hbm_align_down(*limit - size_bytes, align_of(packing, item));
+    uint64_t address = hbm_align_down(*limit - size_bytes, packing_item_shift(packing, item));
     if (address < span->low) {
         return false;
     }
@@ -20,18 +20,19 @@ static bool place_below(const struct packing *packing, const struct hbm_span *sp
 
 /* Blocks that stay keep their order at the top; arrivals lie below them, largest alignment first.
  */
-static bool span_layout_in_order(struct packing *packing, uint32_t s)
+static bool lay_span_out_in_order(struct packing *packing, uint32_t s)
 {
     const struct hbm_span *span = &packing->spans[s];
     uint64_t limit = span->high;
     for (size_t i = span->end; i-- > span->first;) {
-        if (packing->assigned[i] == s && !place_below(packing, span, (uint32_t)i, &limit)) {
+        if (packing->assigned[i] == s && !place_item_below(packing, span, (uint32_t)i, &limit)) {
             return false;
         }
     }
     for (int shift = 63; shift >= 0; shift--) {
         for (uint32_t i = packing->arrival_first[s]; i != NOWHERE; i = packing->arrival_next[i]) {
-            if (align_of(packing, i) == shift && !place_below(packing, span, i, &limit)) {
+            if (packing_item_shift(packing, i) == shift &&
+                !place_item_below(packing, span, i, &limit)) {
                 return false;
             }
         }
@@ -40,19 +41,21 @@ static bool span_layout_in_order(struct packing *packing, uint32_t s)
 }
 
 /* The same with blocks that stay also sorted by alignment, which wastes least between them. */
-static bool span_layout_by_align(struct packing *packing, uint32_t s)
+static bool lay_span_out_by_align(struct packing *packing, uint32_t s)
 {
     const struct hbm_span *span = &packing->spans[s];
     uint64_t limit = span->high;
     for (int shift = 63; shift >= 0; shift--) {
         for (size_t i = span->first; i < span->end; i++) {
-            bool here = packing->assigned[i] == s && align_of(packing, (uint32_t)i) == shift;
-            if (here && !place_below(packing, span, (uint32_t)i, &limit)) {
+            bool here = packing->assigned[i] == s &&
+                        packing_item_shift(packing, (uint32_t)i) == shift;
+            if (here && !place_item_below(packing, span, (uint32_t)i, &limit)) {
                 return false;
             }
         }
         for (uint32_t i = packing->arrival_first[s]; i != NOWHERE; i = packing->arrival_next[i]) {
-            if (align_of(packing, i) == shift && !place_below(packing, span, i, &limit)) {
+            if (packing_item_shift(packing, i) == shift &&
+                !place_item_below(packing, span, i, &limit)) {
                 return false;
             }
         }
@@ -60,7 +63,7 @@ static bool span_layout_by_align(struct packing *packing, uint32_t s)
     return true;
 }
 
-static bool span_is_untouched(const struct packing *packing, uint32_t s)
+static bool is_span_untouched(const struct packing *packing, uint32_t s)
 {
     const struct hbm_span *span = &packing->spans[s];
     if (packing->arrival_first[s] != NOWHERE) {
@@ -74,7 +77,7 @@ static bool span_is_untouched(const struct packing *packing, uint32_t s)
     return true;
 }
 
-static void arrivals_find(struct packing *packing)
+static void find_arrivals(struct packing *packing)
 {
     for (size_t s = 0; s < packing->span_count; s++) {
         packing->arrival_first[s] = NOWHERE;
@@ -95,12 +98,12 @@ bool hbm_packing_layout(struct packing *packing)
     for (size_t i = 0; i < plan->item_count; i++) {
         plan->items[i].target = plan->items[i].address;
     }
-    arrivals_find(packing);
+    find_arrivals(packing);
     for (uint32_t s = 0; s < packing->span_count; s++) {
-        if (span_is_untouched(packing, s) || span_layout_in_order(packing, s)) {
+        if (is_span_untouched(packing, s) || lay_span_out_in_order(packing, s)) {
             continue;
         }
-        if (!span_layout_by_align(packing, s)) {
+        if (!lay_span_out_by_align(packing, s)) {
             return false;
         }
     }

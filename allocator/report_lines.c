@@ -10,7 +10,7 @@
 
 #define LINE_BYTES_MAX 512
 
-static enum hbm_state state_of(const struct hbm_block *block)
+static enum hbm_state find_block_state(const struct hbm_block *block)
 {
     if (block->role == HBM_ROLE_RETIRED) {
         return HBM_STATE_RETIRED;
@@ -25,7 +25,8 @@ static enum hbm_state state_of(const struct hbm_block *block)
     return held ? HBM_STATE_HELD : HBM_STATE_MOVABLE;
 }
 
-static struct hbm_report_entry entry_of(const struct hbm *hbm, const struct hbm_block *block)
+static struct hbm_report_entry make_report_entry(const struct hbm *hbm,
+                                                 const struct hbm_block *block)
 {
     struct hbm_report_entry entry = {
         .address = hbm_block_address(block),
@@ -33,7 +34,7 @@ static struct hbm_report_entry entry_of(const struct hbm *hbm, const struct hbm_
         .unpadded_bytes = block->used.unpadded_bytes,
         .align_bytes = (uint64_t)1 << block->align_shift,
         .kind = (enum hbm_kind)(block->role - HBM_ROLE_BUFFER),
-        .state = state_of(block),
+        .state = find_block_state(block),
         .hold_count = block->used.hold_count,
         .use_count = block->used.use_count,
         .tag = block->used.tag,
@@ -53,22 +54,22 @@ static struct hbm_report_entry entry_of(const struct hbm *hbm, const struct hbm_
     return entry;
 }
 
-static int reported_before(const void *context, uint32_t left, uint32_t right)
+static bool is_reported_before(const void *context, uint32_t left, uint32_t right)
 {
     const struct hbm_block *a = hbm_heap_at(context, left), *b = hbm_heap_at(context, right);
     return a->size_bytes != b->size_bytes ? a->size_bytes > b->size_bytes : a->address > b->address;
 }
 
-static void number_visit(const struct hbm *hbm, uint32_t number, hbm_report_visitor *visit,
+static void visit_number(const struct hbm *hbm, uint32_t number, hbm_report_visitor *visit,
                          void *context)
 {
-    struct hbm_report_entry entry = entry_of(hbm, hbm_heap_at(&hbm->heap, number));
+    struct hbm_report_entry entry = make_report_entry(hbm, hbm_heap_at(&hbm->heap, number));
     visit(context, &entry);
 }
 
 /* Writes the number of every block, those without a range first; numbers has room for used_count.
  */
-static size_t numbers_list(const struct hbm *hbm, uint32_t *numbers)
+static size_t list_numbers(const struct hbm *hbm, uint32_t *numbers)
 {
     size_t count = 0;
     for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL;
@@ -86,18 +87,18 @@ static size_t numbers_list(const struct hbm *hbm, uint32_t *numbers)
     return count;
 }
 
-static void visit_unsorted(const struct hbm *hbm, hbm_report_visitor *visit, void *context)
+static void visit_blocks_unsorted(const struct hbm *hbm, hbm_report_visitor *visit, void *context)
 {
     for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL;
          stranded = stranded->next) {
         if (hbm_heap_at(&hbm->heap, stranded->block)->address == HBM_ADDRESS_NONE) {
-            number_visit(hbm, stranded->block, visit, context);
+            visit_number(hbm, stranded->block, visit, context);
         }
     }
     for (uint32_t number = hbm_heap_at(&hbm->heap, hbm->heap.stack)->next; number != HBM_POOL_NONE;
          number = hbm_heap_at(&hbm->heap, number)->next) {
         if (hbm_heap_at(&hbm->heap, number)->role != HBM_ROLE_HOLE) {
-            number_visit(hbm, number, visit, context);
+            visit_number(hbm, number, visit, context);
         }
     }
 }
@@ -112,16 +113,16 @@ bool hbm_report_visit_locked(struct hbm *hbm, hbm_report_visitor *visit, void *c
     if (numbers == NULL) {
         return false;
     }
-    size_t count = numbers_list(hbm, numbers);
-    hbm_sort(numbers, count, reported_before, &hbm->heap);
+    size_t count = list_numbers(hbm, numbers);
+    hbm_sort(numbers, count, is_reported_before, &hbm->heap);
     for (size_t i = 0; i < count; i++) {
-        number_visit(hbm, numbers[i], visit, context);
+        visit_number(hbm, numbers[i], visit, context);
     }
     hbm_host_free(&hbm->host, numbers, room, sizeof *numbers);
     return true;
 }
 
-static char *size_text(uint64_t bytes, char *text)
+static char *print_size(uint64_t bytes, char *text)
 {
     return hbm_size_print(bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes, text,
                           HBM_SIZE_TEXT_BYTES);
@@ -133,7 +134,7 @@ struct sums {
     uint64_t padding_bytes;
 };
 
-static void sums_add(void *context, const struct hbm_report_entry *entry)
+static void add_to_sums(void *context, const struct hbm_report_entry *entry)
 {
     struct sums *sums = context;
     sums->bytes[entry->state] += entry->size_bytes;
@@ -141,19 +142,19 @@ static void sums_add(void *context, const struct hbm_report_entry *entry)
     sums->padding_bytes += entry->padding_bytes;
 }
 
-static void header_print(struct hbm *hbm, const struct hbm_sink *sink)
+static void print_header(struct hbm *hbm, const struct hbm_sink *sink)
 {
     char line[LINE_BYTES_MAX], text[5][HBM_SIZE_TEXT_BYTES];
     struct sums sums = {.padding_bytes = 0};
-    visit_unsorted(hbm, sums_add, &sums);
+    visit_blocks_unsorted(hbm, add_to_sums, &sums);
     (void)snprintf(
         line, sizeof line,
         "HBM allocations: %" PRIu64 " blocks, %s in use (%" PRIu64
         " bytes), %s of it padding, %s reserved, "
         "%s free, %s limit",
-        hbm->heap.used_count, size_text(hbm->heap.used_bytes, text[0]), hbm->heap.used_bytes,
-        size_text(sums.padding_bytes, text[1]), size_text(hbm_heap_reserved(&hbm->heap), text[2]),
-        size_text(hbm_free_bytes(hbm), text[3]), size_text(hbm->options.capacity_bytes, text[4]));
+        hbm->heap.used_count, print_size(hbm->heap.used_bytes, text[0]), hbm->heap.used_bytes,
+        print_size(sums.padding_bytes, text[1]), print_size(hbm_heap_reserved(&hbm->heap), text[2]),
+        print_size(hbm_free_bytes(hbm), text[3]), print_size(hbm->options.capacity_bytes, text[4]));
     sink->line(sink->context, line);
     for (enum hbm_state state = 0; state < HBM_STATE_COUNT; state++) {
         if (sums.count[state] == 0) {
@@ -161,12 +162,12 @@ static void header_print(struct hbm *hbm, const struct hbm_sink *sink)
         }
         (void)snprintf(line, sizeof line, "  %s: %" PRIu64 " blocks, %s (%" PRIu64 " bytes)",
                        hbm_state_name(state), sums.count[state],
-                       size_text(sums.bytes[state], text[0]), sums.bytes[state]);
+                       print_size(sums.bytes[state], text[0]), sums.bytes[state]);
         sink->line(sink->context, line);
     }
 }
 
-static void entry_print(void *context, const struct hbm_report_entry *entry)
+static void print_entry(void *context, const struct hbm_report_entry *entry)
 {
     const struct hbm_sink *sink = context;
     char line[LINE_BYTES_MAX + HBM_SHAPE_TEXT_BYTES], text[3][HBM_SIZE_TEXT_BYTES], place[32];
@@ -182,19 +183,19 @@ static void entry_print(void *context, const struct hbm_report_entry *entry)
     (void)snprintf(line, sizeof line,
                    "  %s at %s: %s, %s, tag %" PRId32
                    " %.200s, shape %s, unpadded %s, padding %s, %" PRIu64 " bytes",
-                   size_text(entry->size_bytes, text[0]), place, hbm_kind_name(entry->kind),
+                   print_size(entry->size_bytes, text[0]), place, hbm_kind_name(entry->kind),
                    hbm_state_name(entry->state), entry->tag,
                    entry->tag_name == NULL ? "-" : entry->tag_name, shape,
-                   size_text(entry->unpadded_bytes, text[1]),
-                   size_text(entry->padding_bytes, text[2]), entry->size_bytes);
+                   print_size(entry->unpadded_bytes, text[1]),
+                   print_size(entry->padding_bytes, text[2]), entry->size_bytes);
     sink->line(sink->context, line);
 }
 
 void hbm_report_print_locked(struct hbm *hbm, const struct hbm_sink *sink)
 {
     struct hbm_sink copy = *sink;
-    header_print(hbm, sink);
-    if (!hbm_report_visit_locked(hbm, entry_print, &copy)) {
-        visit_unsorted(hbm, entry_print, &copy);
+    print_header(hbm, sink);
+    if (!hbm_report_visit_locked(hbm, print_entry, &copy)) {
+        visit_blocks_unsorted(hbm, print_entry, &copy);
     }
 }

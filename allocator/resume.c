@@ -1,7 +1,7 @@
 #include "allocator/private/resume.h"
 
 /* Whether a call is to be made again; a device that never ends counts as one that refused. */
-static bool goes_on(enum hbm_service_result result, unsigned *calls)
+static bool is_call_repeated(enum hbm_service_result result, unsigned *calls)
 {
     return result == HBM_SERVICE_PARTIAL && ++*calls < HBM_PARTIAL_CALLS_MAX;
 }
@@ -13,7 +13,7 @@ bool hbm_resume_copy(const struct hbm_services *services, uint64_t from, uint64_
     unsigned calls = 0;
     do {
         result = services->copy(services->context, from, to, bytes);
-    } while (goes_on(result, &calls));
+    } while (is_call_repeated(result, &calls));
     return result == HBM_SERVICE_OK;
 }
 
@@ -24,7 +24,7 @@ bool hbm_resume_stage_in(const struct hbm_services *services, uint64_t token, ui
     unsigned calls = 0;
     do {
         result = services->stage_in(services->context, token, to, bytes);
-    } while (goes_on(result, &calls));
+    } while (is_call_repeated(result, &calls));
     return result == HBM_SERVICE_OK;
 }
 
@@ -34,6 +34,6 @@ bool hbm_resume_unload(const struct hbm_services *services, uint64_t program_id)
     unsigned calls = 0;
     do {
         result = services->unload(services->context, program_id);
-    } while (goes_on(result, &calls));
+    } while (is_call_repeated(result, &calls));
     return result == HBM_SERVICE_OK;
 }

@@ -6,14 +6,14 @@
 #include "allocator/private/heap.h"
 #include "allocator/private/life.h"
 
-static bool range_is_valid(const struct hbm *hbm, uint64_t address, uint64_t size_bytes)
+static bool is_range_valid(const struct hbm *hbm, uint64_t address, uint64_t size_bytes)
 {
     uint64_t mask = hbm->options.granule_bytes - 1u, capacity_bytes = hbm->options.capacity_bytes;
     return size_bytes != 0 && ((address | size_bytes) & mask) == 0 &&
            size_bytes <= capacity_bytes && address <= capacity_bytes - size_bytes;
 }
 
-static enum hbm_result retire_locked(struct hbm *hbm, uint64_t address, uint64_t size_bytes)
+static enum hbm_result retire_with_lock(struct hbm *hbm, uint64_t address, uint64_t size_bytes)
 {
     uint32_t hole = hbm_heap_hole_around(&hbm->heap, address, size_bytes);
     if (hole == HBM_POOL_NONE) {
@@ -39,12 +39,12 @@ static enum hbm_result retire_locked(struct hbm *hbm, uint64_t address, uint64_t
 
 enum hbm_result hbm_retire(struct hbm *hbm, uint64_t address, uint64_t size_bytes)
 {
-    if (!range_is_valid(hbm, address, size_bytes)) {
+    if (!is_range_valid(hbm, address, size_bytes)) {
         return hbm_fail_invalid(hbm, "what is retired must be whole granules inside the device");
     }
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    enum hbm_result result = retire_locked(hbm, address, size_bytes);
+    enum hbm_result result = retire_with_lock(hbm, address, size_bytes);
     hbm_lock_give(&hbm->lock);
     return result;
 }

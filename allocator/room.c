@@ -24,7 +24,7 @@ bool hbm_room_begin(struct hbm_call *call, bool without_idle, struct hbm_plan *p
 }
 
 /* The sizes alone rule most hopeless demands out before anything is planned. */
-static bool sums_allow(const struct hbm_plan *plan)
+static bool may_fit_by_sums(const struct hbm_plan *plan)
 {
     uint64_t room = plan->capacity_bytes - plan->demand.stack_bytes;
     if (plan->demand.stack_bytes > plan->capacity_bytes || plan->demand.size_bytes > room) {
@@ -47,7 +47,7 @@ static bool sums_allow(const struct hbm_plan *plan)
 bool hbm_room_plan(const struct hbm *hbm, struct hbm_plan *plan)
 {
     enum hbm_defrag defrag = hbm->options.defrag;
-    if (defrag == HBM_DEFRAG_NONE || !sums_allow(plan)) {
+    if (defrag == HBM_DEFRAG_NONE || !may_fit_by_sums(plan)) {
         return false;
     }
     return hbm_plan_slide(plan) || (defrag == HBM_DEFRAG_REPACK && hbm_plan_repack(plan));
@@ -59,7 +59,8 @@ bool hbm_call_could_fit(struct hbm_call *call, bool without_idle)
     if (!hbm_room_begin(call, without_idle, &plan)) {
         return false;
     }
-    bool fits = sums_allow(&plan) && (hbm_plan_direct(&plan) || hbm_room_plan(call->hbm, &plan));
+    bool fits = may_fit_by_sums(&plan) &&
+                (hbm_plan_direct(&plan) || hbm_room_plan(call->hbm, &plan));
     call->refused |= plan.host_refused;
     hbm_snapshot_free(call->hbm, &plan);
     return fits;

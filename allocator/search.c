@@ -56,7 +56,7 @@ struct state {
     uint64_t nodes;
 };
 
-static void classes_make(struct state *state)
+static void make_classes(struct state *state)
 {
     const struct hbm_search *search = state->search;
     for (size_t i = 0; i < search->item_count; i++) {
@@ -78,13 +78,13 @@ static void classes_make(struct state *state)
 /* ---- what was tried in vain ---- */
 
 /* Everything that the rest of the search depends on when a bin has just been begun. */
-static uint64_t key_of_bin(const struct state *state, uint32_t from)
+static uint64_t make_bin_key(const struct state *state, uint32_t from)
 {
     return hbm_hash_mix(hbm_hash_mix(state->hash + 0xD1B54A32D192ED03u * (state->bin + 1)) + from);
 }
 
 /* Everything that decides whether the current bin can still be made full enough, after a step. */
-static uint64_t key_of_fill(const struct state *state)
+static uint64_t make_fill_key(const struct state *state)
 {
     uint64_t key = hbm_hash_mix(state->bin_hash + 0xD1B54A32D192ED03u * (state->bin + 1)) ^
                    state->residual;
@@ -92,12 +92,12 @@ static uint64_t key_of_fill(const struct state *state)
                         ((uint64_t)state->from << 32 | state->classes[state->from].left) + 1);
 }
 
-static bool was_in_vain(const struct state *state, uint64_t key)
+static bool is_key_in_vain(const struct state *state, uint64_t key)
 {
     return state->seen != NULL && state->seen[key % SEEN_COUNT] == key;
 }
 
-static void note_in_vain(struct state *state, uint64_t key)
+static void note_key_in_vain(struct state *state, uint64_t key)
 {
     if (state->seen != NULL) {
         state->seen[key % SEEN_COUNT] = key;
@@ -105,7 +105,7 @@ static void note_in_vain(struct state *state, uint64_t key)
 }
 
 /* Without host memory for it the search is slower, not wrong. */
-static void seen_start(struct state *state)
+static void start_seen_keys(struct state *state)
 {
     state->seen_asked = true;
     state->seen = hbm_host_array(state->search->host, SEEN_COUNT, sizeof *state->seen);
@@ -117,7 +117,7 @@ static void seen_start(struct state *state)
 /* ---- steps ---- */
 
 /* Goes on to the first class that has an item left and fits, or to class_count. */
-static void class_advance(struct state *state)
+static void advance_class(struct state *state)
 {
     uint32_t start = state->from;
     while (state->from < state->class_count) {
@@ -132,7 +132,7 @@ static void class_advance(struct state *state)
 }
 
 /* Whether any item left fits in the bin. */
-static bool anything_fits(const struct state *state)
+static bool has_fitting_class(const struct state *state)
 {
     for (size_t i = state->class_count;
          i-- > 0 && state->classes[i].size_bytes <= state->residual;) {
@@ -143,7 +143,7 @@ static bool anything_fits(const struct state *state)
     return false;
 }
 
-static struct step step_now(const struct state *state, uint32_t class_index)
+static struct step make_step(const struct state *state, uint32_t class_index)
 {
     return (struct step){.class_index = class_index,
                          .bin_first = state->bin_first,
@@ -153,10 +153,10 @@ static struct step step_now(const struct state *state, uint32_t class_index)
                          .closable = state->closable};
 }
 
-static void step_take(struct state *state, uint32_t class_index)
+static void place_item_of_class(struct state *state, uint32_t class_index)
 {
     struct class_of_items *taken = &state->classes[class_index];
-    state->steps[state->step_count++] = step_now(state, class_index);
+    state->steps[state->step_count++] = make_step(state, class_index);
     if (state->bin_first == state->class_count) {
         state->bin_first = class_index;
     }
@@ -169,7 +169,7 @@ static void step_take(struct state *state, uint32_t class_index)
     state->closable = false;
 }
 
-static void bin_begin(struct state *state, uint32_t from)
+static void begin_bin(struct state *state, uint32_t from)
 {
     state->residual = state->search->capacities[state->bin];
     state->bin_first = (uint32_t)state->class_count;
@@ -181,35 +181,35 @@ static void bin_begin(struct state *state, uint32_t from)
     }
 }
 
-static bool step_back(struct state *state);
+static bool undo_search_steps(struct state *state);
 
 /* True when a step was taken, be it this one or, for what was tried before, one back. */
-static bool step_close(struct state *state)
+static bool close_bin(struct state *state)
 {
     const struct hbm_search *search = state->search;
     if (state->bin + 1 >= search->bin_count || state->residual > state->spare) {
         return false;
     }
     state->closable = true;
-    if (anything_fits(state)) {
+    if (has_fitting_class(state)) {
         return false;
     }
     bool equal = search->capacities[state->bin] == search->capacities[state->bin + 1];
     uint32_t from = equal && state->bin_first != state->class_count ? state->bin_first : 0;
-    state->steps[state->step_count] = step_now(state, STEP_CLOSE);
+    state->steps[state->step_count] = make_step(state, STEP_CLOSE);
     state->steps[state->step_count++].from = from;
     state->spare -= state->residual;
     state->bin++;
-    bin_begin(state, from);
-    return !was_in_vain(state, key_of_bin(state, from)) || step_back(state);
+    begin_bin(state, from);
+    return !is_key_in_vain(state, make_bin_key(state, from)) || undo_search_steps(state);
 }
 
-static void take_undo(struct state *state, const struct step *step)
+static void undo_item(struct state *state, const struct step *step)
 {
     struct class_of_items *taken = &state->classes[step->class_index];
     state->from = step->class_index;
     if (!state->closable) {
-        note_in_vain(state, key_of_fill(state));
+        note_key_in_vain(state, make_fill_key(state));
     }
     taken->left++;
     state->items_left++;
@@ -222,17 +222,17 @@ static void take_undo(struct state *state, const struct step *step)
 }
 
 /* Undoes decisions up to and with the last item put; false when there is none. */
-static bool step_back(struct state *state)
+static bool undo_search_steps(struct state *state)
 {
     while (state->step_count != 0) {
         struct step step = state->steps[--state->step_count];
         if (step.class_index == STEP_CLOSE) {
-            note_in_vain(state, key_of_bin(state, step.from));
+            note_key_in_vain(state, make_bin_key(state, step.from));
             state->bin--;
             state->spare += step.residual;
             state->closable = true;
         } else {
-            take_undo(state, &step);
+            undo_item(state, &step);
         }
         state->residual = step.residual;
         state->bin_first = step.bin_first;
@@ -244,7 +244,7 @@ static bool step_back(struct state *state)
     return false;
 }
 
-static void solution_tell(struct state *state)
+static void report_solution(struct state *state)
 {
     uint32_t bin = 0;
     for (size_t i = 0; i < state->class_count; i++) {
@@ -262,41 +262,41 @@ static void solution_tell(struct state *state)
 }
 
 /* One step forward, or one back; false when there is none left. */
-static bool step_any(struct state *state)
+static bool run_step(struct state *state)
 {
-    class_advance(state);
+    advance_class(state);
     /* Even with all that may still come the bin would stay too empty. */
     if (state->residual > state->rest && state->residual - state->rest > state->spare) {
-        return step_back(state);
+        return undo_search_steps(state);
     }
     if (state->from == state->class_count) {
-        return step_close(state) || step_back(state);
+        return close_bin(state) || undo_search_steps(state);
     }
-    step_take(state, state->from);
-    if (state->items_left != 0 && was_in_vain(state, key_of_fill(state))) {
-        return step_back(state);
+    place_item_of_class(state, state->from);
+    if (state->items_left != 0 && is_key_in_vain(state, make_fill_key(state))) {
+        return undo_search_steps(state);
     }
     return true;
 }
 
-static enum hbm_search_result state_run(struct state *state)
+static enum hbm_search_result run_steps(struct state *state)
 {
     while (state->nodes++ < state->search->nodes_max) {
         if (!state->seen_asked && state->nodes >= SEEN_AFTER_NODES) {
-            seen_start(state);
+            start_seen_keys(state);
         }
-        if (!step_any(state)) {
+        if (!run_step(state)) {
             return HBM_SEARCH_NONE;
         }
         if (state->items_left == 0) {
-            solution_tell(state);
+            report_solution(state);
             return HBM_SEARCH_FOUND;
         }
     }
     return HBM_SEARCH_UNKNOWN;
 }
 
-static bool spare_bytes(const struct hbm_search *search, uint64_t *spare)
+static bool count_spare_of_bins(const struct hbm_search *search, uint64_t *spare)
 {
     uint64_t room = 0, need = 0;
     for (size_t i = 0; i < search->bin_count; i++) {
@@ -312,7 +312,7 @@ static bool spare_bytes(const struct hbm_search *search, uint64_t *spare)
 enum hbm_search_result hbm_search_run(const struct hbm_search *search)
 {
     uint64_t spare;
-    if (search->item_count == 0 || search->bin_count == 0 || !spare_bytes(search, &spare)) {
+    if (search->item_count == 0 || search->bin_count == 0 || !count_spare_of_bins(search, &spare)) {
         return HBM_SEARCH_NONE;
     }
     size_t step_max = search->item_count + search->bin_count;
@@ -326,12 +326,12 @@ enum hbm_search_result hbm_search_run(const struct hbm_search *search)
     };
     enum hbm_search_result result = HBM_SEARCH_REFUSED;
     if (state.classes != NULL && state.steps != NULL && state.bins != NULL) {
-        classes_make(&state);
+        make_classes(&state);
         for (size_t i = 0; i < search->item_count; i++) {
             state.left_bytes += search->sizes[i];
         }
-        bin_begin(&state, 0);
-        result = state_run(&state);
+        begin_bin(&state, 0);
+        result = run_steps(&state);
     }
     hbm_host_free(search->host, state.seen, SEEN_COUNT, sizeof *state.seen);
     hbm_host_free(search->host, state.bins, search->item_count, sizeof *state.bins);

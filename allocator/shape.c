@@ -46,7 +46,7 @@ void hbm_shape_init(struct hbm_shape *shape, enum hbm_element_type type, const u
     hbm_shape_tile_default(shape);
 }
 
-static uint32_t rank_one_tile(uint64_t dimension)
+static uint32_t choose_rank_one_tile(uint64_t dimension)
 {
     uint32_t tile = 256;
     while (tile < 1024 && tile < dimension) {
@@ -60,7 +60,7 @@ void hbm_shape_tile_default(struct hbm_shape *shape)
     memset(shape->tile, 0, sizeof shape->tile);
     if (shape->rank <= 1) {
         shape->tile_rank = 1;
-        shape->tile[0] = rank_one_tile(shape->rank == 0 ? 1 : shape->dimensions[0]);
+        shape->tile[0] = choose_rank_one_tile(shape->rank == 0 ? 1 : shape->dimensions[0]);
         return;
     }
     uint64_t second_minor = shape->dimensions[shape->minor_to_major[1]];
@@ -92,7 +92,7 @@ bool hbm_shape_is_valid(const struct hbm_shape *shape)
     return seen == (1u << shape->rank) - 1u;
 }
 
-static enum hbm_shape_result bytes_of(uint64_t count, uint32_t bits, uint64_t *bytes)
+static enum hbm_shape_result count_element_bytes(uint64_t count, uint32_t bits, uint64_t *bytes)
 {
     uint64_t product;
     if (bits >= 8) {
@@ -109,7 +109,8 @@ static enum hbm_shape_result bytes_of(uint64_t count, uint32_t bits, uint64_t *b
 }
 
 /* Multiplies dimensions; a 0 anywhere means no elements, whatever would overflow beside it. */
-static enum hbm_shape_result count_of(const uint64_t *dimensions, size_t rank, uint64_t *count)
+static enum hbm_shape_result count_elements(const uint64_t *dimensions, size_t rank,
+                                            uint64_t *count)
 {
     uint64_t product = 1;
     for (size_t i = 0; i < rank; i++) {
@@ -130,10 +131,10 @@ static enum hbm_shape_result count_of(const uint64_t *dimensions, size_t rank, u
 enum hbm_shape_result hbm_shape_unpadded_bytes(const struct hbm_shape *shape, uint64_t *bytes)
 {
     uint64_t count;
-    if (count_of(shape->dimensions, shape->rank, &count) != HBM_SHAPE_OK) {
+    if (count_elements(shape->dimensions, shape->rank, &count) != HBM_SHAPE_OK) {
         return HBM_SHAPE_OVERFLOW;
     }
-    return bytes_of(count, hbm_element_bits(shape->element_type), bytes);
+    return count_element_bytes(count, hbm_element_bits(shape->element_type), bytes);
 }
 
 enum hbm_shape_result hbm_shape_padded_bytes(const struct hbm_shape *shape, uint64_t *bytes)
@@ -152,9 +153,9 @@ enum hbm_shape_result hbm_shape_padded_bytes(const struct hbm_shape *shape, uint
         padded[i] = more / tile * tile;
     }
     uint64_t count;
-    if (count_of(padded, rank, &count) != HBM_SHAPE_OK) {
+    if (count_elements(padded, rank, &count) != HBM_SHAPE_OK) {
         return HBM_SHAPE_OVERFLOW;
     }
     bool wide = shape->element_type == HBM_PRED && shape->tile_rank != 0;
-    return bytes_of(count, wide ? 32 : hbm_element_bits(shape->element_type), bytes);
+    return count_element_bytes(count, wide ? 32 : hbm_element_bits(shape->element_type), bytes);
 }

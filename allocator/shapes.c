@@ -14,18 +14,18 @@ struct record {
     struct hbm_shape shape;
 };
 
-static struct record *record_at(const struct hbm_shapes *shapes, uint32_t number)
+static struct record *get_shape_record(const struct hbm_shapes *shapes, uint32_t number)
 {
     return hbm_pool_at(&shapes->pool, number);
 }
 
 /* Over the bytes: a shape has no padding and its unused elements are 0. */
-static uint32_t *bucket_of(const struct hbm_shapes *shapes, const struct hbm_shape *shape)
+static uint32_t *find_shape_bucket(const struct hbm_shapes *shapes, const struct hbm_shape *shape)
 {
     return &shapes->buckets[hbm_hash_bytes(shape, sizeof *shape) & (shapes->bucket_count - 1u)];
 }
 
-static bool buckets_make(struct hbm_shapes *shapes, uint32_t count)
+static bool make_shape_buckets(struct hbm_shapes *shapes, uint32_t count)
 {
     uint32_t *buckets = hbm_host_array(shapes->pool.host, count, sizeof *buckets);
     if (buckets == NULL) {
@@ -37,9 +37,9 @@ static bool buckets_make(struct hbm_shapes *shapes, uint32_t count)
     shapes->bucket_count = count;
     for (uint32_t i = 0; i < old.bucket_count; i++) {
         for (uint32_t number = old.buckets[i], next; number != HBM_POOL_NONE; number = next) {
-            struct record *record = record_at(shapes, number);
+            struct record *record = get_shape_record(shapes, number);
             next = record->hash_next;
-            uint32_t *bucket = bucket_of(shapes, &record->shape);
+            uint32_t *bucket = find_shape_bucket(shapes, &record->shape);
             record->hash_next = *bucket;
             *bucket = number;
         }
@@ -54,7 +54,7 @@ bool hbm_shapes_init(struct hbm_shapes *shapes, struct hbm_host *host)
     if (!hbm_pool_init(&shapes->pool, host, sizeof(struct record), SLAB_SHIFT)) {
         return false;
     }
-    if (buckets_make(shapes, BUCKETS_FIRST)) {
+    if (make_shape_buckets(shapes, BUCKETS_FIRST)) {
         return true;
     }
     hbm_pool_deinit(&shapes->pool);
@@ -70,8 +70,8 @@ void hbm_shapes_deinit(struct hbm_shapes *shapes)
 
 uint32_t hbm_shapes_take(struct hbm_shapes *shapes, const struct hbm_shape *shape)
 {
-    for (uint32_t number = *bucket_of(shapes, shape); number != HBM_POOL_NONE;) {
-        struct record *record = record_at(shapes, number);
+    for (uint32_t number = *find_shape_bucket(shapes, shape); number != HBM_POOL_NONE;) {
+        struct record *record = get_shape_record(shapes, number);
         if (memcmp(&record->shape, shape, sizeof *shape) == 0) {
             record->references++;
             return number;
@@ -82,12 +82,12 @@ uint32_t hbm_shapes_take(struct hbm_shapes *shapes, const struct hbm_shape *shap
         return HBM_POOL_NONE;
     }
     if (shapes->pool.used_count >= shapes->bucket_count && shapes->bucket_count < 1u << 30) {
-        (void)buckets_make(shapes, shapes->bucket_count * 2);
+        (void)make_shape_buckets(shapes, shapes->bucket_count * 2);
     }
     uint32_t number = hbm_pool_take(&shapes->pool);
-    uint32_t *bucket = bucket_of(shapes, shape);
-    *record_at(shapes,
-               number) = (struct record){.hash_next = *bucket, .references = 1, .shape = *shape};
+    uint32_t *bucket = find_shape_bucket(shapes, shape);
+    *get_shape_record(shapes, number) = (struct record){
+        .hash_next = *bucket, .references = 1, .shape = *shape};
     *bucket = number;
     return number;
 }
@@ -97,14 +97,14 @@ void hbm_shapes_give(struct hbm_shapes *shapes, uint32_t number)
     if (number == HBM_POOL_NONE) {
         return;
     }
-    struct record *record = record_at(shapes, number);
+    struct record *record = get_shape_record(shapes, number);
     HBM_CHECK(record->references != 0);
     if (--record->references != 0) {
         return;
     }
-    uint32_t *link = bucket_of(shapes, &record->shape);
+    uint32_t *link = find_shape_bucket(shapes, &record->shape);
     while (*link != number) {
-        link = &record_at(shapes, *link)->hash_next;
+        link = &get_shape_record(shapes, *link)->hash_next;
     }
     *link = record->hash_next;
     hbm_pool_give(&shapes->pool, number);
@@ -113,12 +113,12 @@ void hbm_shapes_give(struct hbm_shapes *shapes, uint32_t number)
             hbm_pool_reset(&shapes->pool);
         }
         if (shapes->bucket_count > BUCKETS_FIRST) {
-            (void)buckets_make(shapes, BUCKETS_FIRST);
+            (void)make_shape_buckets(shapes, BUCKETS_FIRST);
         }
     }
 }
 
 const struct hbm_shape *hbm_shapes_at(const struct hbm_shapes *shapes, uint32_t number)
 {
-    return number == HBM_POOL_NONE ? NULL : &record_at(shapes, number)->shape;
+    return number == HBM_POOL_NONE ? NULL : &get_shape_record(shapes, number)->shape;
 }

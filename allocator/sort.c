@@ -1,6 +1,6 @@
 #include "allocator/private/sort.h"
 
-typedef int comparison(const void *context, uint32_t left, uint32_t right);
+typedef bool comparison(const void *context, uint32_t left, uint32_t right);
 
 static void sift_down(uint32_t *numbers, size_t root, size_t count, comparison *comes_before,
                       const void *context)

@@ -29,7 +29,7 @@ void hbm_stranded_drop(struct hbm *hbm, uint32_t number)
 
 /* Brings all back that have a range and are granted.  The block number of the first that has none;
  * 0: each has. */
-static uint32_t stranded_all_return(struct hbm *hbm)
+static uint32_t return_all_stranded(struct hbm *hbm)
 {
     uint32_t lacking = HBM_POOL_NONE;
     for (struct hbm_stranded **link = &hbm->stranded; *link != NULL;) {
@@ -55,14 +55,14 @@ static uint32_t stranded_all_return(struct hbm *hbm)
 
 void hbm_stranded_retry(struct hbm *hbm)
 {
-    uint32_t lacking = stranded_all_return(hbm);
+    uint32_t lacking = return_all_stranded(hbm);
     if (lacking == HBM_POOL_NONE) {
         return;
     }
     enum hbm_result result = hbm_room_make(hbm, lacking);
     hbm->return_refused |= result == HBM_UNAVAILABLE;
     if (result == HBM_OK) {
-        (void)stranded_all_return(hbm);
+        (void)return_all_stranded(hbm);
     }
 }
 

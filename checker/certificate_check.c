@@ -38,8 +38,8 @@ struct check {
 };
 
 /* Returns is_true.  The first time that it is false decides the result and the reason. */
-__attribute__((format(printf, 3, 4))) static bool must(struct check *check, bool is_true,
-                                                       const char *format, ...)
+__attribute__((format(printf, 3, 4))) static bool require_that(struct check *check, bool is_true,
+                                                               const char *format, ...)
 {
     va_list arguments;
     if (!is_true && check->result == CERTIFICATE_VALID) {
@@ -52,14 +52,16 @@ __attribute__((format(printf, 3, 4))) static bool must(struct check *check, bool
 }
 
 /* The members of an object by jansson's format; no other member may be there. */
-static bool unpack(struct check *check, json_t *json, const char *what, const char *format, ...)
+static bool unpack_members(struct check *check, json_t *json, const char *what, const char *format,
+                           ...)
 {
     json_error_t error;
     va_list arguments;
     va_start(arguments, format);
     const bool is_read = json_vunpack_ex(json, &error, JSON_STRICT, format, arguments) == 0;
     va_end(arguments);
-    if (!must(check, is_read, "%s: a member is missing, of another type, or not known", what)) {
+    if (!require_that(check, is_read, "%s: a member is missing, of another type, or not known",
+                      what)) {
         check->result = CERTIFICATE_UNREADABLE;
     }
     return is_read;
@@ -70,18 +72,19 @@ static json_int_t round_up(json_int_t value, json_int_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-static bool in_range(json_int_t value, json_int_t low, json_int_t high, json_int_t unit)
+static bool is_in_range(json_int_t value, json_int_t low, json_int_t high, json_int_t unit)
 {
     return value >= low && value <= high && value % unit == 0;
 }
 
-static bool is_align(const struct check *check, json_int_t value)
+static bool is_valid_align(const struct check *check, json_int_t value)
 {
-    return in_range(value, check->granule, align_max, 1) && (value & (value - 1)) == 0;
+    return is_in_range(value, check->granule, align_max, 1) && (value & (value - 1)) == 0;
 }
 
 /* The index of the text in words, which are separated by |. */
-static size_t word(struct check *check, const char *what, const char *text, const char *words)
+static size_t find_word_index(struct check *check, const char *what, const char *text,
+                              const char *words)
 {
     size_t index = 0, length;
     for (const char *at = words; *at != '\0'; at += length + (at[length] == '|'), index++) {
@@ -90,7 +93,7 @@ static size_t word(struct check *check, const char *what, const char *text, cons
             return index;
         }
     }
-    must(check, false, "%s is none of %s", what, words);
+    require_that(check, false, "%s is none of %s", what, words);
     return 0;
 }
 
@@ -106,24 +109,25 @@ static void read_block(struct check *check, size_t i, json_t *json)
     const char *kind, *state;
     char what[32];
     snprintf(what, sizeof what, "blocks[%zu]", i);
-    if (!unpack(check, json, what, "{s:I,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "op", &block->op,
-                "kind", &kind, "state", &state, "address", &block->address, "size", &block->size,
-                "align", &block->align, "stack", &block->stack, "holds", &block->holds,
-                "used_until", &block->used_until, "freed_at", &block->freed_at)) {
+    if (!unpack_members(check, json, what, "{s:I,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "op",
+                        &block->op, "kind", &kind, "state", &state, "address", &block->address,
+                        "size", &block->size, "align", &block->align, "stack", &block->stack,
+                        "holds", &block->holds, "used_until", &block->used_until, "freed_at",
+                        &block->freed_at)) {
         return;
     }
-    block->is_program = word(check, what, kind, "buffer|output|program|retired") == 2;
-    block->is_live = word(check, what, state, "dying|live") == 1;
-    must(check,
-         is_align(check, block->align) &&
-             in_range(block->address, floor, check->capacity, block->align) &&
-             in_range(block->size, 1, check->capacity - block->address, check->granule),
-         "%s: it is not aligned, overlaps the one before, or is outside", what);
-    must(check,
-         in_range(block->stack, 0, block->is_program ? size_max : 0, check->granule) &&
-             block->holds >= 0 && block->used_until >= NEVER && block->freed_at >= NEVER &&
-             (block->freed_at == 0 || !block->is_live),
-         "%s: stack, holds, used_until or freed_at is out of range", what);
+    block->is_program = find_word_index(check, what, kind, "buffer|output|program|retired") == 2;
+    block->is_live = find_word_index(check, what, state, "dying|live") == 1;
+    require_that(check,
+                 is_valid_align(check, block->align) &&
+                     is_in_range(block->address, floor, check->capacity, block->align) &&
+                     is_in_range(block->size, 1, check->capacity - block->address, check->granule),
+                 "%s: it is not aligned, overlaps the one before, or is outside", what);
+    require_that(check,
+                 is_in_range(block->stack, 0, block->is_program ? size_max : 0, check->granule) &&
+                     block->holds >= 0 && block->used_until >= NEVER && block->freed_at >= NEVER &&
+                     (block->freed_at == 0 || !block->is_live),
+                 "%s: stack, holds, used_until or freed_at is out of range", what);
     if (check->drains && !block->is_live && block->holds == 0 && block->freed_at > check->time) {
         check->time = block->freed_at;
     }
@@ -135,43 +139,45 @@ static void read_document(struct check *check, json_t *root)
     json_int_t version, bytes;
     json_t *blocks, *about;
     int drains, evicts[2], copy, wait, unload, host_memory;
-    if (!unpack(check, root, "certificate",
-                "{s:s,s:I,s:s,s:{s:I,s:I},s:{s:s,s:b,s:b,s:b},s:{s:b,s:b,s:b,s:b},"
-                "s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o}",
-                "format", &format, "version", &version, "claim", &check->claim, "device",
-                "capacity", &check->capacity, "granule", &check->granule, "contract", "defrag",
-                &defrag, "drains", &drains, "evicts", &evicts[0], "program_evicts_program",
-                &evicts[1], "refused", "copy", &copy, "wait", &wait, "unload", &unload,
-                "host_memory", &host_memory, "request", "class", &class, "bytes", &bytes, "align",
-                &check->align, "stack", &check->stack, "program", &check->own_program, "blocks",
-                &blocks, "proof", &check->proof, "about", &about) ||
-        !must(check, strcmp(format, "hbmstress-certificate") == 0 && version == 1,
-              "format or version") ||
-        !must(check,
-              check->granule > 0 && is_align(check, check->granule) &&
-                  in_range(check->capacity, 1, capacity_max, check->granule),
-              "device: capacity or granule")) {
+    if (!unpack_members(check, root, "certificate",
+                        "{s:s,s:I,s:s,s:{s:I,s:I},s:{s:s,s:b,s:b,s:b},s:{s:b,s:b,s:b,s:b},"
+                        "s:{s:s,s:I,s:I,s:I,s:I},s:o,s:o,s?o}",
+                        "format", &format, "version", &version, "claim", &check->claim, "device",
+                        "capacity", &check->capacity, "granule", &check->granule, "contract",
+                        "defrag", &defrag, "drains", &drains, "evicts", &evicts[0],
+                        "program_evicts_program", &evicts[1], "refused", "copy", &copy, "wait",
+                        &wait, "unload", &unload, "host_memory", &host_memory, "request", "class",
+                        &class, "bytes", &bytes, "align", &check->align, "stack", &check->stack,
+                        "program", &check->own_program, "blocks", &blocks, "proof", &check->proof,
+                        "about", &about) ||
+        !require_that(check, strcmp(format, "hbmstress-certificate") == 0 && version == 1,
+                      "format or version") ||
+        !require_that(check,
+                      check->granule > 0 && is_valid_align(check, check->granule) &&
+                          is_in_range(check->capacity, 1, capacity_max, check->granule),
+                      "device: capacity or granule")) {
         return;
     }
-    const bool is_program = word(check, "request.class", class, "buffer|program") == 1;
+    const bool is_program = find_word_index(check, "request.class", class, "buffer|program") == 1;
     check->block_count = json_array_size(blocks);
-    must(check,
-         in_range(bytes, !is_program, size_max, 1) && is_align(check, check->align) &&
-             json_is_array(blocks) &&
-             in_range(check->stack, 0, is_program ? size_max : 0, check->granule),
-         "request: out of range");
-    must(check,
-         in_range(check->own_program, -1, bytes > 0 ? -1 : (json_int_t)check->block_count - 1, 1),
-         "request");
+    require_that(check,
+                 is_in_range(bytes, !is_program, size_max, 1) &&
+                     is_valid_align(check, check->align) && json_is_array(blocks) &&
+                     is_in_range(check->stack, 0, is_program ? size_max : 0, check->granule),
+                 "request: out of range");
+    require_that(
+        check,
+        is_in_range(check->own_program, -1, bytes > 0 ? -1 : (json_int_t)check->block_count - 1, 1),
+        "request");
     check->need = bytes > check->capacity ? check->capacity + check->granule
                                           : round_up(bytes, check->granule);
-    check->defrag = word(check, "contract.defrag", defrag, "none|slide|repack");
+    check->defrag = find_word_index(check, "contract.defrag", defrag, "none|slide|repack");
     check->defrag = copy || host_memory ? NONE : check->defrag;
     check->drains = drains && !wait && !host_memory;
     check->evicts = evicts[is_program] && !unload && !host_memory;
     check->blocks = calloc(check->block_count + 1, sizeof *check->blocks);
     check->items = calloc(2 * check->block_count + 2, sizeof *check->items);
-    if (!must(check, check->blocks != NULL && check->items != NULL, "no memory")) {
+    if (!require_that(check, check->blocks != NULL && check->items != NULL, "no memory")) {
         check->result = CERTIFICATE_UNREADABLE;
     }
     for (size_t i = 0; i < check->block_count && check->result == CERTIFICATE_VALID; i++) {
@@ -236,7 +242,7 @@ static bool find_spans(struct check *check)
 
 /* Pushes all movable blocks down, in order, with the request before block `before`: does every one
  * end where it may? */
-static bool slides(const struct check *check, size_t before)
+static bool can_slide(const struct check *check, size_t before)
 {
     json_int_t low = check->bottom;
     for (size_t i = 0; i <= check->block_count; i++) {
@@ -255,7 +261,7 @@ static bool slides(const struct check *check, size_t before)
     return true;
 }
 
-static json_int_t sum_of(const struct piece *pieces, size_t count, json_int_t unit)
+static json_int_t sum_sizes(const struct piece *pieces, size_t count, json_int_t unit)
 {
     json_int_t sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -277,15 +283,15 @@ struct node {
     json_int_t at, slack, passed, spare;
 };
 
-static void walk(struct check *check, struct node node)
+static void walk_node(struct check *check, struct node node)
 {
     while (check->result == CERTIFICATE_VALID) {
         struct piece *span = &check->spans[node.spans_left - 1], *type = check->items;
         const json_int_t end = span->key + span->size, room = end - node.at;
         json_int_t start = 0, sum = 0;
-        if (!must(check, node.items_left > 0 && check->log[check->letter] != '\0',
-                  "log[%zu]: everything is placed here, or the log ends before the walk",
-                  check->letter)) {
+        if (!require_that(check, node.items_left > 0 && check->log[check->letter] != '\0',
+                          "log[%zu]: everything is placed here, or the log ends before the walk",
+                          check->letter)) {
             return;
         }
         for (; node.t < check->item_count; node.t++) {
@@ -311,7 +317,7 @@ static void walk(struct check *check, struct node node)
                                               : child.slack;
             }
             type->count--;
-            walk(check, child);
+            walk_node(check, child);
             type->count++;
             node.t++;
             node.passed = type->size;
@@ -326,10 +332,10 @@ static void walk(struct check *check, struct node node)
             for (size_t i = node.t; i < check->item_count; i++) {
                 sum += check->items[i].size * check->items[i].count;
             }
-            must(check,
-                 letter == 'f' && room > node.spare && room - node.spare > sum &&
-                     (check->is_plain || !has_type),
-                 "log[%zu] is not true", check->letter - 1);
+            require_that(check,
+                         letter == 'f' && room > node.spare && room - node.spare > sum &&
+                             (check->is_plain || !has_type),
+                         "log[%zu] is not true", check->letter - 1);
             return;
         }
     }
@@ -339,8 +345,8 @@ static void check_search(struct check *check)
 {
     size_t count = check->item_count;
     json_int_t least;
-    if (!unpack(check, check->proof, "proof", "{s:s,s:I,s:b,s:s}", "kind", &check->kind, "least",
-                &least, "plain", &check->is_plain, "log", &check->log)) {
+    if (!unpack_members(check, check->proof, "proof", "{s:s,s:I,s:b,s:s}", "kind", &check->kind,
+                        "least", &least, "plain", &check->is_plain, "log", &check->log)) {
         return;
     }
     for (size_t i = 0; check->is_plain && i < count; i++) {
@@ -351,10 +357,10 @@ static void check_search(struct check *check)
     while (count > 0 && check->items[count - 1].size < least) {
         count--;
     }
-    const json_int_t slack = sum_of(check->spans, check->span_count, 1) -
-                             sum_of(check->items, count, 1);
-    if (!must(check, slack >= 0 && check->span_count > 0 && count <= WALK_ITEMS_MAX,
-              "proof: too little or too much")) {
+    const json_int_t slack = sum_sizes(check->spans, check->span_count, 1) -
+                             sum_sizes(check->items, count, 1);
+    if (!require_that(check, slack >= 0 && check->span_count > 0 && count <= WALK_ITEMS_MAX,
+                      "proof: too little or too much")) {
         return;
     }
     check->item_count = 0;
@@ -363,32 +369,32 @@ static void check_search(struct check *check)
             check->items[check->item_count++] = check->items[i];
         }
     }
-    walk(check, (struct node){.spans_left = check->span_count,
-                              .items_left = count,
-                              .at = check->spans[check->span_count - 1].key,
-                              .slack = slack,
-                              .spare = slack});
-    must(check, check->log[check->letter] == '\0', "log[%zu]: the walk ends before the log",
-         check->letter);
+    walk_node(check, (struct node){.spans_left = check->span_count,
+                                   .items_left = count,
+                                   .at = check->spans[check->span_count - 1].key,
+                                   .slack = slack,
+                                   .spare = slack});
+    require_that(check, check->log[check->letter] == '\0', "log[%zu]: the walk ends before the log",
+                 check->letter);
 }
 
 /* A place above bottom, on no block but own (NULL: the request); under slide a block must not pass
  * another. */
-static void is_place(struct check *check, const char *what, const struct block *own,
-                     json_int_t start, json_int_t size, json_int_t align)
+static void check_place(struct check *check, const char *what, const struct block *own,
+                        json_int_t start, json_int_t size, json_int_t align)
 {
-    must(check, in_range(start, check->bottom, check->capacity - size, align),
-         "%s: it is below bottom, outside, or not aligned", what);
+    require_that(check, is_in_range(start, check->bottom, check->capacity - size, align),
+                 "%s: it is below bottom, outside, or not aligned", what);
     for (size_t i = 0; i < check->block_count && check->result == CERTIFICATE_VALID; i++) {
         const struct block *block = &check->blocks[i];
         const bool is_above = start >= block->address + block->size,
                    is_below = start + size <= block->address;
         const bool keeps_order = own == NULL || check->defrag != SLIDE ||
                                  (block < own ? is_above : is_below);
-        must(check,
-             ((is_above || is_below) && keeps_order) || block == own || block->fate == GONE ||
-                 block->address == IN_HOST_MEMORY,
-             "%s: blocks[%zu] is in the way", what, i);
+        require_that(check,
+                     ((is_above || is_below) && keeps_order) || block == own ||
+                         block->fate == GONE || block->address == IN_HOST_MEMORY,
+                     "%s: blocks[%zu] is in the way", what, i);
     }
 }
 
@@ -397,18 +403,18 @@ static void check_move(struct check *check, size_t i, json_t *json)
     json_int_t index, from, to, bytes;
     char what[32];
     snprintf(what, sizeof what, "moves[%zu]", i);
-    if (!unpack(check, json, what, "{s:I,s:I,s:I,s:I}", "block", &index, "from", &from, "to", &to,
-                "bytes", &bytes) ||
-        !must(check, in_range(index, 0, (json_int_t)check->block_count - 1, 1),
-              "%s: there is no such block", what)) {
+    if (!unpack_members(check, json, what, "{s:I,s:I,s:I,s:I}", "block", &index, "from", &from,
+                        "to", &to, "bytes", &bytes) ||
+        !require_that(check, is_in_range(index, 0, (json_int_t)check->block_count - 1, 1),
+                      "%s: there is no such block", what)) {
         return;
     }
     struct block *block = &check->blocks[index];
-    if (must(check, block->fate == MOVABLE, "%s: the block may not move", what) &&
-        must(check, block->size == bytes && block->address == from,
-             "%s: it is elsewhere, or not so large", what) &&
+    if (require_that(check, block->fate == MOVABLE, "%s: the block may not move", what) &&
+        require_that(check, block->size == bytes && block->address == from,
+                     "%s: it is elsewhere, or not so large", what) &&
         to != IN_HOST_MEMORY) {
-        is_place(check, what, block, to, block->size, block->align);
+        check_place(check, what, block, to, block->size, block->align);
     }
     block->address = to;
 }
@@ -417,19 +423,21 @@ static void check_plan(struct check *check)
 {
     json_int_t until, address, index;
     json_t *evict, *moves;
-    if (!unpack(check, check->proof, "proof", "{s:s,s:I,s:I,s:o,s:o}", "kind", &check->kind,
-                "until", &until, "address", &address, "evict", &evict, "moves", &moves)) {
+    if (!unpack_members(check, check->proof, "proof", "{s:s,s:I,s:I,s:o,s:o}", "kind", &check->kind,
+                        "until", &until, "address", &address, "evict", &evict, "moves", &moves)) {
         return;
     }
-    must(check, in_range(until, 0, check->time, 1) && json_is_array(evict) && json_is_array(moves),
-         "proof: until is too late, or evict or moves is not an array");
+    require_that(check,
+                 is_in_range(until, 0, check->time, 1) && json_is_array(evict) &&
+                     json_is_array(moves),
+                 "proof: until is too late, or evict or moves is not an array");
     set_time(check, until);
     for (size_t i = 0; i < json_array_size(evict) && check->result == CERTIFICATE_VALID; i++) {
-        if (unpack(check, json_array_get(evict, i), "evict", "I", &index) &&
-            must(check,
-                 in_range(index, 0, (json_int_t)check->block_count - 1, 1) &&
-                     is_evictable(check, &check->blocks[index]),
-                 "evict[%zu] may not go", i)) {
+        if (unpack_members(check, json_array_get(evict, i), "evict", "I", &index) &&
+            require_that(check,
+                         is_in_range(index, 0, (json_int_t)check->block_count - 1, 1) &&
+                             is_evictable(check, &check->blocks[index]),
+                         "evict[%zu] may not go", i)) {
             check->blocks[index].fate = GONE;
         }
     }
@@ -437,13 +445,15 @@ static void check_plan(struct check *check)
         check_move(check, i, json_array_get(moves, i));
     }
     for (size_t i = 0; i < check->block_count; i++) {
-        must(check, check->blocks[i].fate == GONE || check->blocks[i].address >= check->bottom,
-             "at the end blocks[%zu] is in host memory or below bottom", i);
+        require_that(check,
+                     check->blocks[i].fate == GONE || check->blocks[i].address >= check->bottom,
+                     "at the end blocks[%zu] is in host memory or below bottom", i);
     }
-    must(check, check->bottom <= check->capacity && (address == NOWHERE) == (check->need == 0),
-         "address: the stack is too large, or what needs no block has an address");
+    require_that(check,
+                 check->bottom <= check->capacity && (address == NOWHERE) == (check->need == 0),
+                 "address: the stack is too large, or what needs no block has an address");
     if (check->need > 0 && check->result == CERTIFICATE_VALID) {
-        is_place(check, "address", NULL, address, check->need, check->align);
+        check_place(check, "address", NULL, address, check->need, check->align);
     }
 }
 
@@ -451,35 +461,38 @@ static void check_plan(struct check *check)
 static void check_sums(struct check *check, bool is_rounding)
 {
     json_int_t unit = 1, nodes = 0, need, have;
-    if (unpack(check, check->proof, "proof", "{s:s,s:I,s:I,s:I}", "kind", &check->kind,
-               is_rounding ? "unit" : "nodes", is_rounding ? &unit : &nodes, "need", &need, "have",
-               &have)) {
-        must(check,
-             nodes >= 0 && in_range(unit, 1, INT64_MAX, is_rounding ? check->granule : 1) &&
-                 sum_of(check->items, check->item_count, unit) == need &&
-                 (need > have) == is_rounding &&
-                 sum_of(check->spans, check->span_count, unit) == have,
-             "unit, nodes, need and have are not so");
+    if (unpack_members(check, check->proof, "proof", "{s:s,s:I,s:I,s:I}", "kind", &check->kind,
+                       is_rounding ? "unit" : "nodes", is_rounding ? &unit : &nodes, "need", &need,
+                       "have", &have)) {
+        require_that(check,
+                     nodes >= 0 &&
+                         is_in_range(unit, 1, INT64_MAX, is_rounding ? check->granule : 1) &&
+                         sum_sizes(check->items, check->item_count, unit) == need &&
+                         (need > have) == is_rounding &&
+                         sum_sizes(check->spans, check->span_count, unit) == have,
+                     "unit, nodes, need and have are not so");
     }
 }
 
 static void check_proof(struct check *check)
 {
     enum { PLAN, BUDGET, STACK, SPANS, ROUNDING, SEARCH };
-    if (!unpack(check, check->proof, "proof", "{s:s*}", "kind", &check->kind)) {
+    if (!unpack_members(check, check->proof, "proof", "{s:s*}", "kind", &check->kind)) {
         return;
     }
-    const size_t kind = word(check, "proof.kind", check->kind,
-                             "plan|budget|stack|spans|rounding|search");
+    const size_t kind = find_word_index(check, "proof.kind", check->kind,
+                                        "plan|budget|stack|spans|rounding|search");
     check->blocks[check->block_count].address = check->capacity;
     set_time(check, check->time);
-    must(check,
-         word(check, "claim", check->claim, "premature|unknown|justified") == LEAST(kind, STACK),
-         "proof: not for this claim");
-    must(check, kind == PLAN || find_spans(check) == (kind != STACK),
-         "proof: the stack fits, or it does not");
-    must(check, kind == PLAN || kind == STACK || (check->defrag == REPACK) == (kind != SPANS),
-         "proof: not for this contract");
+    require_that(check,
+                 find_word_index(check, "claim", check->claim, "premature|unknown|justified") ==
+                     LEAST(kind, STACK),
+                 "proof: not for this claim");
+    require_that(check, kind == PLAN || find_spans(check) == (kind != STACK),
+                 "proof: the stack fits, or it does not");
+    require_that(check,
+                 kind == PLAN || kind == STACK || (check->defrag == REPACK) == (kind != SPANS),
+                 "proof: not for this contract");
     if (check->result != CERTIFICATE_VALID) {
         return;
     }
@@ -489,10 +502,11 @@ static void check_proof(struct check *check)
         check_search(check);
     } else if (kind == ROUNDING || kind == BUDGET) {
         check_sums(check, kind == ROUNDING);
-    } else if (unpack(check, check->proof, "proof", "{s:s}", "kind", &check->kind) &&
+    } else if (unpack_members(check, check->proof, "proof", "{s:s}", "kind", &check->kind) &&
                kind == SPANS) {
         for (size_t i = 0; i <= check->block_count && check->result == CERTIFICATE_VALID; i++) {
-            must(check, !slides(check, i), "proof: the request fits before blocks[%zu]", i);
+            require_that(check, !can_slide(check, i), "proof: the request fits before blocks[%zu]",
+                         i);
         }
     }
 }
@@ -503,7 +517,8 @@ enum certificate_result certificate_check(const char *text, size_t length,
     struct check check = {.result = CERTIFICATE_VALID, .reason = reason};
     json_error_t error;
     json_t *root = json_loadb(text, length, JSON_REJECT_DUPLICATES, &error);
-    must(&check, root != NULL, "line %d, column %d: this is not JSON", error.line, error.column);
+    require_that(&check, root != NULL, "line %d, column %d: this is not JSON", error.line,
+                 error.column);
     read_document(&check, root);
     if (check.result == CERTIFICATE_VALID) {
         check_proof(&check);

@@ -13,7 +13,7 @@
 /* The kernel is called only where somebody sleeps. */
 enum futex_state { FUTEX_CLEAR = 0, FUTEX_SET, FUTEX_AWAITED };
 
-static void futex_await(_Atomic uint32_t *word)
+static void await_futex(_Atomic uint32_t *word)
 {
     uint32_t state = FUTEX_CLEAR;
     if (!atomic_compare_exchange_strong_explicit(word, &state, FUTEX_AWAITED, memory_order_acquire,
@@ -25,7 +25,7 @@ static void futex_await(_Atomic uint32_t *word)
     }
 }
 
-static void futex_set(_Atomic uint32_t *word)
+static void set_futex(_Atomic uint32_t *word)
 {
     if (atomic_exchange_explicit(word, FUTEX_SET, memory_order_acq_rel) == FUTEX_AWAITED) {
         syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
@@ -34,22 +34,22 @@ static void futex_set(_Atomic uint32_t *word)
 
 /* --- threads --- */
 
-static void park(struct carrier *carrier)
+static void park_thread(struct carrier *carrier)
 {
-    futex_set(&carrier->parked);
-    futex_await(&carrier->turn);
+    set_futex(&carrier->parked);
+    await_futex(&carrier->turn);
     atomic_store_explicit(&carrier->turn, FUTEX_CLEAR, memory_order_relaxed);
     atomic_store_explicit(&carrier->parked, FUTEX_CLEAR, memory_order_relaxed);
 }
 
 /* Comes back to its top after each body, and when a body is given up. */
-static void *carry(void *context)
+static void *carry_lanes(void *context)
 {
     struct carrier *carrier = context;
     (void)_setjmp(carrier->top);
     for (;;) {
         scheduler_of_thread = NULL;
-        park(carrier);
+        park_thread(carrier);
         if (carrier->quits) {
             return NULL;
         }
@@ -62,7 +62,7 @@ static void *carry(void *context)
 
 static void await_turn(struct carrier *carrier)
 {
-    futex_await(&carrier->turn);
+    await_futex(&carrier->turn);
     atomic_store_explicit(&carrier->turn, FUTEX_CLEAR, memory_order_relaxed);
     if (carrier->gives_up) {
         carrier->gives_up = false;
@@ -74,7 +74,7 @@ static void start_thread(struct carrier *carrier)
 {
     struct scheduler *outer = scheduler_of_thread;
     scheduler_of_thread = NULL; /* this one is a real thread, whoever asks for it */
-    EXPLORE_CHECK(pthread_create(&carrier->thread, NULL, carry, carrier) == 0);
+    EXPLORE_CHECK(pthread_create(&carrier->thread, NULL, carry_lanes, carrier) == 0);
     scheduler_of_thread = outer;
     carrier->has_thread = true;
 }
@@ -114,8 +114,8 @@ void carrier_deinit(struct carrier *carrier, enum scheduler_backend backend)
         fiber_deinit(&carrier->fiber);
     } else if (carrier->has_thread) {
         carrier->quits = true;
-        futex_await(&carrier->parked);
-        futex_set(&carrier->turn);
+        await_futex(&carrier->parked);
+        set_futex(&carrier->turn);
         EXPLORE_CHECK(pthread_join(carrier->thread, NULL) == 0);
     }
 }
@@ -139,7 +139,7 @@ void carrier_switch(struct carrier *from, struct carrier *to, enum scheduler_bac
         fiber_switch(&from->fiber, &to->fiber);
         return;
     }
-    futex_set(&to->turn);
+    set_futex(&to->turn);
     await_turn(from);
 }
 
@@ -149,7 +149,7 @@ _Noreturn void carrier_end(struct carrier *from, struct carrier *to, enum schedu
         fiber_switch(&from->fiber, &to->fiber);
         EXPLORE_CHECK(false);
     }
-    futex_set(&to->turn);
+    set_futex(&to->turn);
     _longjmp(from->top, 1);
 }
 
@@ -159,6 +159,6 @@ void carrier_give_up(struct carrier *carrier, enum scheduler_backend backend)
         return; /* its stack is used anew; or it had no turn, and stands at its top */
     }
     carrier->gives_up = true;
-    futex_set(&carrier->turn);
-    futex_await(&carrier->parked);
+    set_futex(&carrier->turn);
+    await_futex(&carrier->parked);
 }

@@ -25,7 +25,7 @@ const char *step_kind_name(enum step_kind kind)
 }
 
 /* The first lane of the mask after `lane`, round and round. */
-static uint8_t next_lane(uint64_t lanes, uint8_t lane)
+static uint8_t find_next_lane(uint64_t lanes, uint8_t lane)
 {
     const uint64_t above = lanes & ~((UINT64_C(2) << lane) - 1);
     return (uint8_t)__builtin_ctzll(above != 0 ? above : lanes);
@@ -37,13 +37,13 @@ struct decision decision_default(const struct choice *choice)
         return (struct decision){.lane = choice->at.lane};
     }
     if (choice->lanes != 0) {
-        return (struct decision){.lane = next_lane(choice->lanes, choice->at.lane)};
+        return (struct decision){.lane = find_next_lane(choice->lanes, choice->at.lane)};
     }
     if (choice->event_count > 0) {
         return (struct decision){.completes = true, .event = choice->events[0]};
     }
     EXPLORE_CHECK(choice->sleepers != 0);
-    return (struct decision){.lane = next_lane(choice->sleepers, choice->at.lane)};
+    return (struct decision){.lane = find_next_lane(choice->sleepers, choice->at.lane)};
 }
 
 bool decision_equal(const struct decision *a, const struct decision *b)

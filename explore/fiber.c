@@ -104,7 +104,7 @@ enum {
     WORD_COUNT
 };
 
-static void prepare(struct fiber *fiber)
+static void prepare_stack(struct fiber *fiber)
 {
     uint64_t *words = (uint64_t *)(void *)(fiber->stack + fiber->stack_bytes) - WORD_COUNT - 1;
     uint32_t control[2] = {0, 0};
@@ -117,7 +117,7 @@ static void prepare(struct fiber *fiber)
     fiber->saved = words;
 }
 
-static void go(struct fiber *from, struct fiber *to)
+static void switch_stack(struct fiber *from, struct fiber *to)
 {
     explore_context_switch(&from->saved, to->saved);
 }
@@ -130,12 +130,12 @@ static void go(struct fiber *from, struct fiber *to)
 void explore_fiber_begin(struct fiber *fiber);
 
 /* A pointer goes through two ints, which is all that makecontext passes on. */
-static void enter(unsigned high, unsigned low)
+static void enter_body(unsigned high, unsigned low)
 {
     explore_fiber_begin((struct fiber *)((uintptr_t)high << 32 | low));
 }
 
-static ucontext_t *ucontext_of(struct fiber *fiber)
+static ucontext_t *context_of_fiber(struct fiber *fiber)
 {
     if (fiber->saved == NULL) {
         fiber->saved = calloc(1, sizeof(ucontext_t));
@@ -144,19 +144,19 @@ static ucontext_t *ucontext_of(struct fiber *fiber)
     return fiber->saved;
 }
 
-static void prepare(struct fiber *fiber)
+static void prepare_stack(struct fiber *fiber)
 {
-    ucontext_t *at = ucontext_of(fiber);
+    ucontext_t *at = context_of_fiber(fiber);
     const uint64_t self = (uint64_t)(uintptr_t)fiber;
     EXPLORE_CHECK(getcontext(at) == 0);
     at->uc_stack.ss_sp = fiber->stack;
     at->uc_stack.ss_size = fiber->stack_bytes;
-    makecontext(at, (void (*)(void))enter, 2, (unsigned)(self >> 32), (unsigned)self);
+    makecontext(at, (void (*)(void))enter_body, 2, (unsigned)(self >> 32), (unsigned)self);
 }
 
-static void go(struct fiber *from, struct fiber *to)
+static void switch_stack(struct fiber *from, struct fiber *to)
 {
-    EXPLORE_CHECK(swapcontext(ucontext_of(from), ucontext_of(to)) == 0);
+    EXPLORE_CHECK(swapcontext(context_of_fiber(from), context_of_fiber(to)) == 0);
 }
 
 #endif
@@ -166,14 +166,14 @@ static void go(struct fiber *from, struct fiber *to)
 #ifdef FIBER_IN_ASAN
 static struct fiber *switched_from;
 
-static void tell_begin(struct fiber *from, const struct fiber *to)
+static void report_switch_begin(struct fiber *from, const struct fiber *to)
 {
     switched_from = from;
     __sanitizer_start_switch_fiber(&from->shadow, to->stack, to->stack_bytes);
 }
 
 /* The bounds of a thread's own stack are told to whoever came from it. */
-static void tell_end(const struct fiber *self)
+static void report_switch_end(const struct fiber *self)
 {
     const void *bottom = NULL;
     size_t bytes = 0;
@@ -189,12 +189,12 @@ static void forget_frames(const struct fiber *fiber)
     __asan_unpoison_memory_region(fiber->stack, fiber->stack_bytes);
 }
 #else
-static void tell_begin(struct fiber *from, const struct fiber *to)
+static void report_switch_begin(struct fiber *from, const struct fiber *to)
 {
     (void)from;
     (void)to;
 }
-static void tell_end(const struct fiber *self)
+static void report_switch_end(const struct fiber *self)
 {
     (void)self;
 }
@@ -206,7 +206,7 @@ static void forget_frames(const struct fiber *fiber)
 
 void explore_fiber_begin(struct fiber *fiber)
 {
-    tell_end(fiber);
+    report_switch_end(fiber);
     fiber->body(fiber->context);
     EXPLORE_CHECK(false);
 }
@@ -218,12 +218,12 @@ void fiber_start(struct fiber *fiber, void (*body)(void *context), void *context
     fiber->context = context;
     fiber->shadow = NULL;
     forget_frames(fiber);
-    prepare(fiber);
+    prepare_stack(fiber);
 }
 
 void fiber_switch(struct fiber *from, struct fiber *to)
 {
-    tell_begin(from, to);
-    go(from, to);
-    tell_end(from);
+    report_switch_begin(from, to);
+    switch_stack(from, to);
+    report_switch_end(from);
 }

@@ -24,7 +24,7 @@ struct thread_stack {
 };
 static _Thread_local struct thread_stack thread_stack;
 
-static struct thread_stack stack_of_thread(void)
+static struct thread_stack find_own_stack(void)
 {
     pthread_attr_t attributes;
     if (thread_stack.size_bytes == 0 && pthread_getattr_np(pthread_self(), &attributes) == 0) {
@@ -44,13 +44,13 @@ static bool is_on_own_stack(const struct scheduler *scheduler, const void *addre
         const struct fiber *fiber = &scheduler->lanes[scheduler->current].carrier.fiber;
         return (uintptr_t)address - (uintptr_t)fiber->stack < fiber->stack_bytes;
     }
-    const struct thread_stack stack = stack_of_thread();
+    const struct thread_stack stack = find_own_stack();
     return (uintptr_t)address - stack.start < stack.size_bytes;
 }
 
 enum { WHO_BYTES = 40 };
 
-static const char *who_print(const struct access *access, char text[WHO_BYTES])
+static const char *print_access(const struct access *access, char text[WHO_BYTES])
 {
     if (access->op == STEP_OP_NONE) {
         (void)snprintf(text, WHO_BYTES, "lane %u", access->lane);
@@ -65,9 +65,9 @@ _Noreturn static void end_raced(struct scheduler *scheduler, const struct race *
     char who[2][WHO_BYTES], place[2][PLACE_TEXT_BYTES];
     scheduler_fail(
         scheduler, SCHEDULER_RACE, "%s %s %zu byte%s at %s; %s %s at %s; nothing orders the two",
-        who_print(&race->earlier, who[0]), race->earlier.is_write ? "wrote" : "read",
+        print_access(&race->earlier, who[0]), race->earlier.is_write ? "wrote" : "read",
         race->size_bytes, race->size_bytes == 1 ? "" : "s",
-        place_print(race->earlier.place, place[0]), who_print(&race->later, who[1]),
+        place_print(race->earlier.place, place[0]), print_access(&race->later, who[1]),
         race->later.is_write ? "writes" : "reads", place_print(race->later.place, place[1]));
 }
 
@@ -75,8 +75,8 @@ _Noreturn static void end_raced(struct scheduler *scheduler, const struct race *
 typedef bool compare(struct order *order, const struct access *access, const void *address,
                      size_t size_bytes, struct race *race);
 
-static void touch(compare *with_others, const void *address, size_t size_bytes,
-                  struct access access)
+static void touch_bytes(compare *with_others, const void *address, size_t size_bytes,
+                        struct access access)
 {
     struct scheduler *scheduler = scheduler_current();
     struct order *order = scheduler == NULL ? NULL : scheduler_order(scheduler);
@@ -93,14 +93,15 @@ static void touch(compare *with_others, const void *address, size_t size_bytes,
 
 void instrumented_touch(const void *address, size_t size_bytes, bool is_write, const void *place)
 {
-    touch(order_access, address, size_bytes, (struct access){.is_write = is_write, .place = place});
+    touch_bytes(order_access, address, size_bytes,
+                (struct access){.is_write = is_write, .place = place});
 }
 
 void instrumented_touch_atomic(const void *address, size_t size_bytes, bool is_write,
                                const void *place)
 {
-    touch(order_atomic_access, address, size_bytes,
-          (struct access){.is_write = is_write, .place = place});
+    touch_bytes(order_atomic_access, address, size_bytes,
+                (struct access){.is_write = is_write, .place = place});
 }
 
 void instrumented_forget(const void *address, size_t size_bytes)

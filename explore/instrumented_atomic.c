@@ -15,13 +15,13 @@ void instrumented_link_atomic(void)
 enum { MEMORY_ORDER_MASK = 7 };
 
 /* memory_order_consume is memory_order_acquire, as in every compiler. */
-static bool acquires(int memory_order)
+static bool is_acquiring(int memory_order)
 {
     const int asked = memory_order & MEMORY_ORDER_MASK;
     return asked != __ATOMIC_RELAXED && asked != __ATOMIC_RELEASE;
 }
 
-static bool releases(int memory_order)
+static bool is_releasing(int memory_order)
 {
     const int asked = memory_order & MEMORY_ORDER_MASK;
     return asked == __ATOMIC_RELEASE || asked == __ATOMIC_ACQ_REL || asked == __ATOMIC_SEQ_CST;
@@ -38,7 +38,7 @@ struct atomic_act {
     const void *place;
 };
 
-static void step(const volatile void *address, bool reads_only, const void *place)
+static void step_at_atomic(const volatile void *address, bool reads_only, const void *place)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
@@ -59,13 +59,13 @@ static void take_order(struct scheduler *scheduler, const struct atomic_act *act
         return;
     }
     if (act->loads) {
-        order_atomic_load(order, lane, object, acquires(act->memory_order));
+        order_atomic_load(order, lane, object, is_acquiring(act->memory_order));
     }
     instrumented_touch_atomic(object, act->size_bytes, act->stores, act->place);
     if (act->stores && act->loads) {
-        order_atomic_update(order, lane, object, releases(act->memory_order));
+        order_atomic_update(order, lane, object, is_releasing(act->memory_order));
     } else if (act->stores) {
-        order_atomic_store(order, lane, object, releases(act->memory_order));
+        order_atomic_store(order, lane, object, is_releasing(act->memory_order));
     }
 }
 
@@ -86,7 +86,7 @@ static void count_looks(struct scheduler *scheduler, const struct atomic_act *ac
     }
 }
 
-static void finish(const struct atomic_act *act)
+static void finish_atomic(const struct atomic_act *act)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
@@ -140,14 +140,14 @@ static uint128 load128(const volatile uint128 *address)
     type __tsan_atomic##bits##_load(const volatile type *address, int memory_order)  \
     {                                                                                \
         const void *place = __builtin_return_address(0);                             \
-        step(address, true, place);                                                  \
+        step_at_atomic(address, true, place);                                        \
         const type value = load##bits(address);                                      \
-        finish(&(struct atomic_act){.address = address,                              \
-                                    .size_bytes = sizeof(type),                      \
-                                    .loads = true,                                   \
-                                    .is_look = true,                                 \
-                                    .memory_order = memory_order,                    \
-                                    .place = place});                                \
+        finish_atomic(&(struct atomic_act){.address = address,                       \
+                                           .size_bytes = sizeof(type),               \
+                                           .loads = true,                            \
+                                           .is_look = true,                          \
+                                           .memory_order = memory_order,             \
+                                           .place = place});                         \
         return value;                                                                \
     }
 
@@ -165,13 +165,13 @@ static uint128 load128(const volatile uint128 *address)
     void __tsan_atomic##bits##_store(volatile type *address, type operand, int memory_order)  \
     {                                                                                         \
         const void *place = __builtin_return_address(0);                                      \
-        step(address, false, place);                                                          \
+        step_at_atomic(address, false, place);                                                \
         CHANGE(bits, type, operand)                                                           \
-        finish(&(struct atomic_act){.address = address,                                       \
-                                    .size_bytes = sizeof(type),                               \
-                                    .stores = true,                                           \
-                                    .memory_order = memory_order,                             \
-                                    .place = place});                                         \
+        finish_atomic(&(struct atomic_act){.address = address,                                \
+                                           .size_bytes = sizeof(type),                        \
+                                           .stores = true,                                    \
+                                           .memory_order = memory_order,                      \
+                                           .place = place});                                  \
     }
 
 #define DEFINE_UPDATE(bits, type, name, expression)                                            \
@@ -179,15 +179,15 @@ static uint128 load128(const volatile uint128 *address)
     type __tsan_atomic##bits##_##name(volatile type *address, type operand, int memory_order)  \
     {                                                                                          \
         const void *place = __builtin_return_address(0);                                       \
-        step(address, false, place);                                                           \
+        step_at_atomic(address, false, place);                                                 \
         CHANGE(bits, type, expression)                                                         \
-        finish(&(struct atomic_act){.address = address,                                        \
-                                    .size_bytes = sizeof(type),                                \
-                                    .loads = true,                                             \
-                                    .stores = true,                                            \
-                                    .is_look = desired == value,                               \
-                                    .memory_order = memory_order,                              \
-                                    .place = place});                                          \
+        finish_atomic(&(struct atomic_act){.address = address,                                 \
+                                           .size_bytes = sizeof(type),                         \
+                                           .loads = true,                                      \
+                                           .stores = true,                                     \
+                                           .is_look = desired == value,                        \
+                                           .memory_order = memory_order,                       \
+                                           .place = place});                                   \
         return value;                                                                          \
     }
 
@@ -197,7 +197,7 @@ static uint128 load128(const volatile uint128 *address)
     static type compare_exchange##bits(volatile type *address, type expected, type desired,        \
                                        struct atomic_act act, int failure_order)                   \
     {                                                                                              \
-        step(address, false, act.place);                                                           \
+        step_at_atomic(address, false, act.place);                                                 \
         const type found = swap##bits(address, expected, desired);                                 \
         act.address = address;                                                                     \
         act.size_bytes = sizeof(type);                                                             \
@@ -205,7 +205,7 @@ static uint128 load128(const volatile uint128 *address)
         act.stores = found == expected;                                                            \
         act.is_look = !act.stores || desired == expected;                                          \
         act.memory_order = act.stores ? act.memory_order : failure_order;                          \
-        finish(&act);                                                                              \
+        finish_atomic(&act);                                                                       \
         return found;                                                                              \
     }                                                                                              \
     type __tsan_atomic##bits##_compare_exchange_val(                                               \
@@ -263,7 +263,7 @@ void __tsan_atomic_thread_fence(int memory_order)
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL && scheduler_order(scheduler) != NULL) {
         order_atomic_fence(scheduler_order(scheduler), scheduler_lane(scheduler),
-                           acquires(memory_order), releases(memory_order));
+                           is_acquiring(memory_order), is_releasing(memory_order));
     }
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
@@ -283,7 +283,7 @@ static void touch_volatile(const volatile void *address, bool is_write, const vo
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
-        step(address, !is_write, place);
+        step_at_atomic(address, !is_write, place);
         count_looks(scheduler,
                     &(struct atomic_act){.address = address, .is_look = !is_write, .place = place});
     }

@@ -50,7 +50,7 @@ void *__wrap_memset(void *to, int value, size_t size_bytes) __attribute__((alias
 
 /* The C library orders what was done before a block was freed with what is done after it is given
  * again, and nobody else can say where it will be. */
-static void *take_new(void *block)
+static void *forget_new_memory(void *block)
 {
     if (block != NULL) {
         instrumented_forget(block, malloc_usable_size(block));
@@ -59,7 +59,7 @@ static void *take_new(void *block)
 }
 
 /* Whoever still uses it races with that. */
-static void give_back(void *block, const void *place)
+static void forget_freed_memory(void *block, const void *place)
 {
     if (block != NULL) {
         instrumented_touch(block, malloc_usable_size(block), true, place);
@@ -70,19 +70,19 @@ static void give_back(void *block, const void *place)
 void *__wrap_malloc(size_t size_bytes);
 void *__wrap_malloc(size_t size_bytes)
 {
-    return take_new(malloc(size_bytes));
+    return forget_new_memory(malloc(size_bytes));
 }
 
 void *__wrap_calloc(size_t count, size_t size_bytes);
 void *__wrap_calloc(size_t count, size_t size_bytes)
 {
-    return take_new(calloc(count, size_bytes));
+    return forget_new_memory(calloc(count, size_bytes));
 }
 
 void *__wrap_aligned_alloc(size_t align_bytes, size_t size_bytes);
 void *__wrap_aligned_alloc(size_t align_bytes, size_t size_bytes)
 {
-    return take_new(aligned_alloc(align_bytes, size_bytes));
+    return forget_new_memory(aligned_alloc(align_bytes, size_bytes));
 }
 
 int __wrap_posix_memalign(void **block, size_t align_bytes, size_t size_bytes);
@@ -90,7 +90,7 @@ int __wrap_posix_memalign(void **block, size_t align_bytes, size_t size_bytes)
 {
     const int error = posix_memalign(block, align_bytes, size_bytes);
     if (error == 0) {
-        (void)take_new(*block);
+        (void)forget_new_memory(*block);
     }
     return error;
 }
@@ -103,12 +103,12 @@ void *__wrap_realloc(void *block, size_t size_bytes)
     if (block != NULL) {
         instrumented_touch(block, malloc_usable_size(block), true, __builtin_return_address(0));
     }
-    return take_new(realloc(block, size_bytes));
+    return forget_new_memory(realloc(block, size_bytes));
 }
 
 void __wrap_free(void *block);
 void __wrap_free(void *block)
 {
-    give_back(block, __builtin_return_address(0));
+    forget_freed_memory(block, __builtin_return_address(0));
     free(block);
 }

@@ -43,7 +43,7 @@ struct order {
 
 enum { MEETING_CAPACITY_FIRST = 256 };
 
-static struct meeting *meetings_create(uint32_t capacity)
+static struct meeting *create_meetings(uint32_t capacity)
 {
     struct meeting *meetings = calloc(capacity, sizeof *meetings);
     EXPLORE_CHECK(meetings != NULL);
@@ -54,7 +54,7 @@ struct order *order_create(void)
 {
     struct order *order = calloc(1, sizeof *order);
     EXPLORE_CHECK(order != NULL);
-    order->meetings = meetings_create(MEETING_CAPACITY_FIRST);
+    order->meetings = create_meetings(MEETING_CAPACITY_FIRST);
     order->meeting_capacity = MEETING_CAPACITY_FIRST;
     shadow_init(&order->shadow);
     order_reset(order);
@@ -83,7 +83,7 @@ void order_reset(struct order *order)
 
 /* --- clocks --- */
 
-static void clocks_join(struct clocks *to, const struct clocks *from)
+static void join_clocks(struct clocks *to, const struct clocks *from)
 {
     for (uint32_t i = 0; i < from->count; i++) {
         to->at[i] = i < to->count && to->at[i] > from->at[i] ? to->at[i] : from->at[i];
@@ -91,13 +91,13 @@ static void clocks_join(struct clocks *to, const struct clocks *from)
     to->count = to->count > from->count ? to->count : from->count;
 }
 
-static void clocks_copy(struct clocks *to, const struct clocks *from)
+static void copy_clocks(struct clocks *to, const struct clocks *from)
 {
     to->count = from->count;
     memcpy(to->at, from->at, from->count * sizeof from->at[0]);
 }
 
-static void lane_init(struct lane_order *lane, uint32_t number)
+static void init_lane(struct lane_order *lane, uint32_t number)
 {
     memset(&lane->seen, 0, sizeof lane->seen);
     lane->seen.at[number] = 1;
@@ -105,18 +105,18 @@ static void lane_init(struct lane_order *lane, uint32_t number)
     lane->awaited.count = lane->fenced.count = 0;
 }
 
-static struct lane_order *lane_find(struct order *order, uint8_t lane)
+static struct lane_order *find_lane(struct order *order, uint8_t lane)
 {
     EXPLORE_CHECK(lane < LANE_COUNT_MAX);
     while (order->lane_count <= lane) {
-        lane_init(&order->lanes[order->lane_count], order->lane_count);
+        init_lane(&order->lanes[order->lane_count], order->lane_count);
         order->lane_count++;
     }
     return &order->lanes[lane];
 }
 
 /* What the lane does from here on is not part of what it released. */
-static void lane_advance(struct lane_order *lane, uint8_t number)
+static void advance_lane(struct lane_order *lane, uint8_t number)
 {
     EXPLORE_CHECK(lane->seen.at[number] < UINT32_MAX);
     lane->seen.at[number]++;
@@ -125,23 +125,23 @@ static void lane_advance(struct lane_order *lane, uint8_t number)
 void order_start(struct order *order, uint8_t parent, uint8_t child)
 {
     EXPLORE_CHECK(parent != child);
-    struct lane_order *from = lane_find(order, parent);
-    clocks_join(&lane_find(order, child)->seen, &from->seen);
-    lane_advance(from, parent);
+    struct lane_order *from = find_lane(order, parent);
+    join_clocks(&find_lane(order, child)->seen, &from->seen);
+    advance_lane(from, parent);
 }
 
 void order_join(struct order *order, uint8_t lane, uint8_t joined)
 {
     EXPLORE_CHECK(lane != joined);
-    struct lane_order *from = lane_find(order, joined);
-    clocks_join(&lane_find(order, lane)->seen, &from->seen);
+    struct lane_order *from = find_lane(order, joined);
+    join_clocks(&find_lane(order, lane)->seen, &from->seen);
     /* Should it not be over, what it does next is not ordered. */
-    lane_advance(from, joined);
+    advance_lane(from, joined);
 }
 
 /* --- meetings --- */
 
-static struct meeting *meeting_place(const struct order *order, const void *address)
+static struct meeting *find_meeting_place(const struct order *order, const void *address)
 {
     uint64_t at = (uint64_t)(uintptr_t)address * UINT64_C(0x9E3779B97F4A7C15) >> 32;
     for (;; at++) {
@@ -152,37 +152,37 @@ static struct meeting *meeting_place(const struct order *order, const void *addr
     }
 }
 
-static void meetings_grow(struct order *order)
+static void grow_meetings(struct order *order)
 {
     struct meeting *const old = order->meetings;
     const uint32_t old_capacity = order->meeting_capacity;
     EXPLORE_CHECK(old_capacity <= UINT32_MAX / 2);
     order->meeting_capacity = old_capacity * 2;
-    order->meetings = meetings_create(order->meeting_capacity);
+    order->meetings = create_meetings(order->meeting_capacity);
     for (uint32_t i = 0; i < old_capacity; i++) {
         if (old[i].generation == order->generation) {
-            *meeting_place(order, old[i].address) = old[i];
+            *find_meeting_place(order, old[i].address) = old[i];
         }
     }
     free(old);
 }
 
 /* NULL: nothing was ever released there. */
-static const struct meeting *meeting_known(const struct order *order, const void *address)
+static const struct meeting *find_known_meeting(const struct order *order, const void *address)
 {
-    const struct meeting *meeting = meeting_place(order, address);
+    const struct meeting *meeting = find_meeting_place(order, address);
     return meeting->generation == order->generation ? meeting : NULL;
 }
 
-static struct meeting *meeting_find(struct order *order, const void *address)
+static struct meeting *find_meeting(struct order *order, const void *address)
 {
-    struct meeting *meeting = meeting_place(order, address);
+    struct meeting *meeting = find_meeting_place(order, address);
     if (meeting->generation == order->generation) {
         return meeting;
     }
     if (order->meeting_count >= order->meeting_capacity / 2) {
-        meetings_grow(order);
-        meeting = meeting_place(order, address);
+        grow_meetings(order);
+        meeting = find_meeting_place(order, address);
     }
     meeting->address = address;
     meeting->generation = order->generation;
@@ -192,25 +192,25 @@ static struct meeting *meeting_find(struct order *order, const void *address)
     return meeting;
 }
 
-static void meeting_add(struct meeting *meeting, uint8_t lane, const struct clocks *released)
+static void add_to_meeting(struct meeting *meeting, uint8_t lane, const struct clocks *released)
 {
     meeting->owner = meeting->released.count == 0 || meeting->owner == lane ? lane : OWNER_NONE;
-    clocks_join(&meeting->released, released);
+    join_clocks(&meeting->released, released);
 }
 
-static void meeting_empty(struct meeting *meeting)
+static void empty_meeting(struct meeting *meeting)
 {
     meeting->owner = OWNER_NONE;
     meeting->released.count = 0;
 }
 
-static void meetings_forget(struct order *order, uintptr_t address, size_t size_bytes)
+static void forget_meetings(struct order *order, uintptr_t address, size_t size_bytes)
 {
     if (size_bytes < order->meeting_capacity) {
         for (size_t i = 0; i < size_bytes; i++) {
-            struct meeting *meeting = meeting_place(order, (const void *)(address + i));
+            struct meeting *meeting = find_meeting_place(order, (const void *)(address + i));
             if (meeting->generation == order->generation) {
-                meeting_empty(meeting);
+                empty_meeting(meeting);
             }
         }
         return;
@@ -219,23 +219,23 @@ static void meetings_forget(struct order *order, uintptr_t address, size_t size_
         struct meeting *meeting = &order->meetings[i];
         if (meeting->generation == order->generation &&
             (uintptr_t)meeting->address - address < size_bytes) {
-            meeting_empty(meeting);
+            empty_meeting(meeting);
         }
     }
 }
 
 void order_release(struct order *order, uint8_t lane, const void *object)
 {
-    struct lane_order *from = lane_find(order, lane);
-    meeting_add(meeting_find(order, object), lane, &from->seen);
-    lane_advance(from, lane);
+    struct lane_order *from = find_lane(order, lane);
+    add_to_meeting(find_meeting(order, object), lane, &from->seen);
+    advance_lane(from, lane);
 }
 
 void order_acquire(struct order *order, uint8_t lane, const void *object)
 {
-    const struct meeting *meeting = meeting_known(order, object);
+    const struct meeting *meeting = find_known_meeting(order, object);
     if (meeting != NULL) {
-        clocks_join(&lane_find(order, lane)->seen, &meeting->released);
+        join_clocks(&find_lane(order, lane)->seen, &meeting->released);
     }
 }
 
@@ -243,52 +243,52 @@ void order_acquire(struct order *order, uint8_t lane, const void *object)
 
 void order_atomic_load(struct order *order, uint8_t lane, const void *object, bool acquires)
 {
-    const struct meeting *meeting = meeting_known(order, object);
+    const struct meeting *meeting = find_known_meeting(order, object);
     if (meeting != NULL) {
-        struct lane_order *reader = lane_find(order, lane);
-        clocks_join(acquires ? &reader->seen : &reader->awaited, &meeting->released);
+        struct lane_order *reader = find_lane(order, lane);
+        join_clocks(acquires ? &reader->seen : &reader->awaited, &meeting->released);
     }
 }
 
 void order_atomic_store(struct order *order, uint8_t lane, const void *object, bool releases)
 {
-    struct lane_order *writer = lane_find(order, lane);
-    if (!releases && writer->fenced.count == 0 && meeting_known(order, object) == NULL) {
+    struct lane_order *writer = find_lane(order, lane);
+    if (!releases && writer->fenced.count == 0 && find_known_meeting(order, object) == NULL) {
         return;
     }
-    struct meeting *meeting = meeting_find(order, object);
+    struct meeting *meeting = find_meeting(order, object);
     /* A release sequence goes on with the stores of the lane that began it (C17 5.1.2.4, paragraph
      * 10). */
     if (releases || meeting->owner != lane) {
-        meeting_empty(meeting);
+        empty_meeting(meeting);
     }
     if (releases) {
         order_release(order, lane, object);
     } else if (writer->fenced.count != 0) {
-        meeting_add(meeting, lane, &writer->fenced);
+        add_to_meeting(meeting, lane, &writer->fenced);
     }
 }
 
 void order_atomic_update(struct order *order, uint8_t lane, const void *object, bool releases)
 {
-    const struct lane_order *writer = lane_find(order, lane);
+    const struct lane_order *writer = find_lane(order, lane);
     if (releases) {
         order_release(order, lane, object);
     } else if (writer->fenced.count != 0) {
-        meeting_add(meeting_find(order, object), lane, &writer->fenced);
+        add_to_meeting(find_meeting(order, object), lane, &writer->fenced);
     }
 }
 
 void order_atomic_fence(struct order *order, uint8_t lane, bool acquires, bool releases)
 {
-    struct lane_order *self = lane_find(order, lane);
+    struct lane_order *self = find_lane(order, lane);
     if (acquires) {
-        clocks_join(&self->seen, &self->awaited);
+        join_clocks(&self->seen, &self->awaited);
         self->awaited.count = 0;
     }
     if (releases) {
-        clocks_copy(&self->fenced, &self->seen);
-        lane_advance(self, lane);
+        copy_clocks(&self->fenced, &self->seen);
+        advance_lane(self, lane);
     }
 }
 
@@ -297,7 +297,7 @@ void order_atomic_fence(struct order *order, uint8_t lane, bool acquires, bool r
 void order_forget(struct order *order, const void *address, size_t size_bytes)
 {
     shadow_forget(&order->shadow, (uintptr_t)address, size_bytes);
-    meetings_forget(order, (uintptr_t)address, size_bytes);
+    forget_meetings(order, (uintptr_t)address, size_bytes);
 }
 
 /* A block of bytes that one access touches. */
@@ -320,7 +320,7 @@ static bool touch_block(struct order *order, const struct shadow_access *touch, 
 bool order_access(struct order *order, const struct access *access, const void *address,
                   size_t size_bytes, struct race *race)
 {
-    const struct shadow_access touch = {access, false, lane_find(order, access->lane)->seen.at};
+    const struct shadow_access touch = {access, false, find_lane(order, access->lane)->seen.at};
     return touch_block(order, &touch,
                        (struct block){(uintptr_t)address, (uintptr_t)address + size_bytes}, race);
 }
@@ -328,7 +328,7 @@ bool order_access(struct order *order, const struct access *access, const void *
 bool order_atomic_access(struct order *order, const struct access *access, const void *address,
                          size_t size_bytes, struct race *race)
 {
-    const struct shadow_access touch = {access, true, lane_find(order, access->lane)->seen.at};
+    const struct shadow_access touch = {access, true, find_lane(order, access->lane)->seen.at};
     return touch_block(order, &touch,
                        (struct block){(uintptr_t)address, (uintptr_t)address + size_bytes}, race);
 }

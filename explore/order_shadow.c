@@ -7,7 +7,7 @@
 
 enum { WORD_CAPACITY_FIRST = 1 << 12, CELL_CAPACITY_FIRST = 1 << 12 };
 
-static struct shadow_word *words_create(uint32_t capacity)
+static struct shadow_word *create_words(uint32_t capacity)
 {
     struct shadow_word *words = calloc(capacity, sizeof *words);
     EXPLORE_CHECK(words != NULL);
@@ -16,7 +16,7 @@ static struct shadow_word *words_create(uint32_t capacity)
 
 void shadow_init(struct shadow *shadow)
 {
-    *shadow = (struct shadow){.words = words_create(WORD_CAPACITY_FIRST),
+    *shadow = (struct shadow){.words = create_words(WORD_CAPACITY_FIRST),
                               .word_capacity = WORD_CAPACITY_FIRST,
                               .cells = calloc(CELL_CAPACITY_FIRST, sizeof *shadow->cells),
                               .cell_capacity = CELL_CAPACITY_FIRST};
@@ -45,7 +45,7 @@ void shadow_reset(struct shadow *shadow)
 /* --- words --- */
 
 /* Where the word is, or would be. */
-static struct shadow_word *word_place(const struct shadow *shadow, uintptr_t address)
+static struct shadow_word *find_word_place(const struct shadow *shadow, uintptr_t address)
 {
     uint64_t at = (uint64_t)(address >> 3) * UINT64_C(0x9E3779B97F4A7C15) >> 32;
     for (;; at++) {
@@ -57,7 +57,7 @@ static struct shadow_word *word_place(const struct shadow *shadow, uintptr_t add
 }
 
 /* Words without cells stay behind; where they are most, no more room is needed. */
-static void words_grow(struct shadow *shadow)
+static void grow_words(struct shadow *shadow)
 {
     struct shadow_word *const old = shadow->words;
     const uint32_t old_capacity = shadow->word_capacity;
@@ -67,25 +67,25 @@ static void words_grow(struct shadow *shadow)
     }
     EXPLORE_CHECK(old_capacity <= UINT32_MAX / 2);
     shadow->word_capacity = kept > old_capacity / 4 ? old_capacity * 2 : old_capacity;
-    shadow->words = words_create(shadow->word_capacity);
+    shadow->words = create_words(shadow->word_capacity);
     shadow->word_count = kept;
     for (uint32_t i = 0; i < old_capacity; i++) {
         if (old[i].generation == shadow->generation && old[i].cells != 0) {
-            *word_place(shadow, old[i].address) = old[i];
+            *find_word_place(shadow, old[i].address) = old[i];
         }
     }
     free(old);
 }
 
-static struct shadow_word *word_find(struct shadow *shadow, uintptr_t address)
+static struct shadow_word *find_word(struct shadow *shadow, uintptr_t address)
 {
-    struct shadow_word *word = word_place(shadow, address);
+    struct shadow_word *word = find_word_place(shadow, address);
     if (word->generation == shadow->generation) {
         return word;
     }
     if (shadow->word_count >= shadow->word_capacity / 2) {
-        words_grow(shadow);
-        word = word_place(shadow, address);
+        grow_words(shadow);
+        word = find_word_place(shadow, address);
     }
     *word = (struct shadow_word){.address = address, .generation = shadow->generation};
     shadow->word_count++;
@@ -94,7 +94,7 @@ static struct shadow_word *word_find(struct shadow *shadow, uintptr_t address)
 
 /* --- cells --- */
 
-static uint32_t cell_take(struct shadow *shadow)
+static uint32_t take_cell(struct shadow *shadow)
 {
     const uint32_t unused = shadow->unused;
     if (unused != 0) {
@@ -112,7 +112,7 @@ static uint32_t cell_take(struct shadow *shadow)
 
 /* Takes the bytes of mask out of the cell that *link names; *link then names the one to look at
  * next. */
-static uint32_t *cell_clear(struct shadow *shadow, uint32_t *link, uint8_t mask)
+static uint32_t *clear_cell(struct shadow *shadow, uint32_t *link, uint8_t mask)
 {
     const uint32_t index = *link;
     struct shadow_cell *cell = &shadow->cells[index];
@@ -136,8 +136,8 @@ static bool is_stronger(bool is_write, bool is_atomic, bool other_is_write, bool
 
 /* The lane did at least as much to these bytes since its last release: whoever touched them
  * meanwhile was compared with that. */
-static bool is_known(const struct shadow *shadow, const struct shadow_word *word, uint8_t mask,
-                     const struct shadow_access *touch)
+static bool is_access_known(const struct shadow *shadow, const struct shadow_word *word,
+                            uint8_t mask, const struct shadow_access *touch)
 {
     const struct access *access = touch->access;
     for (uint32_t i = word->cells; i != 0; i = shadow->cells[i].next) {
@@ -151,8 +151,8 @@ static bool is_known(const struct shadow *shadow, const struct shadow_word *word
     return false;
 }
 
-static void describe(const struct shadow_cell *cell, uintptr_t word, uint8_t both,
-                     const struct access *later, struct race *race)
+static void describe_race(const struct shadow_cell *cell, uintptr_t word, uint8_t both,
+                          const struct access *later, struct race *race)
 {
     const unsigned first = (unsigned)__builtin_ctz(both);
     const unsigned stop = 32 - (unsigned)__builtin_clz(both);
@@ -175,7 +175,7 @@ static bool find_race(const struct shadow *shadow, const struct shadow_word *wor
         if ((cell->mask & mask) != 0 && (cell->is_write || touch->access->is_write) &&
             !(cell->is_atomic && touch->is_atomic) && cell->lane != touch->access->lane &&
             cell->clock > touch->seen[cell->lane]) {
-            describe(cell, word->address, cell->mask & mask, touch->access, race);
+            describe_race(cell, word->address, cell->mask & mask, touch->access, race);
             return true;
         }
     }
@@ -190,29 +190,29 @@ static bool is_replaced(const struct shadow_cell *cell, const struct shadow_acce
            is_stronger(touch->access->is_write, touch->is_atomic, cell->is_write, cell->is_atomic);
 }
 
-static void replace(struct shadow *shadow, struct shadow_word *word, uint8_t mask,
-                    const struct shadow_access *touch)
+static void replace_cells(struct shadow *shadow, struct shadow_word *word, uint8_t mask,
+                          const struct shadow_access *touch)
 {
     for (uint32_t *link = &word->cells; *link != 0;) {
         struct shadow_cell *cell = &shadow->cells[*link];
         const bool is_cleared = (cell->mask & mask) != 0 && is_replaced(cell, touch);
-        link = is_cleared ? cell_clear(shadow, link, mask) : &cell->next;
+        link = is_cleared ? clear_cell(shadow, link, mask) : &cell->next;
     }
 }
 
 bool shadow_touch(struct shadow *shadow, uintptr_t address, uint8_t mask,
                   const struct shadow_access *touch, struct race *race)
 {
-    struct shadow_word *word = word_find(shadow, address);
-    if (is_known(shadow, word, mask, touch)) {
+    struct shadow_word *word = find_word(shadow, address);
+    if (is_access_known(shadow, word, mask, touch)) {
         return false;
     }
     if (find_race(shadow, word, mask, touch, race)) {
         return true;
     }
-    replace(shadow, word, mask, touch);
+    replace_cells(shadow, word, mask, touch);
     const struct access *access = touch->access;
-    const uint32_t index = cell_take(shadow);
+    const uint32_t index = take_cell(shadow);
     shadow->cells[index] = (struct shadow_cell){.place = access->place,
                                                 .op = access->op,
                                                 .clock = touch->seen[access->lane],
@@ -227,10 +227,10 @@ bool shadow_touch(struct shadow *shadow, uintptr_t address, uint8_t mask,
 
 /* --- memory that was given back --- */
 
-static void word_forget(struct shadow *shadow, struct shadow_word *word, uint8_t mask)
+static void forget_word(struct shadow *shadow, struct shadow_word *word, uint8_t mask)
 {
     for (uint32_t *link = &word->cells; *link != 0;) {
-        link = cell_clear(shadow, link, mask);
+        link = clear_cell(shadow, link, mask);
     }
 }
 
@@ -239,9 +239,9 @@ void shadow_forget(struct shadow *shadow, uintptr_t address, size_t size_bytes)
     const uintptr_t end = address + size_bytes;
     if (size_bytes / 8 < shadow->word_capacity) {
         for (uintptr_t at = address & ~(uintptr_t)7; at < end; at += 8) {
-            struct shadow_word *word = word_place(shadow, at);
+            struct shadow_word *word = find_word_place(shadow, at);
             if (word->generation == shadow->generation) {
-                word_forget(shadow, word, shadow_mask(at, address, end));
+                forget_word(shadow, word, shadow_mask(at, address, end));
             }
         }
         return;
@@ -250,7 +250,7 @@ void shadow_forget(struct shadow *shadow, uintptr_t address, size_t size_bytes)
         struct shadow_word *word = &shadow->words[i];
         if (word->generation == shadow->generation && word->address + 8 > address &&
             word->address < end) {
-            word_forget(shadow, word, shadow_mask(word->address, address, end));
+            forget_word(shadow, word, shadow_mask(word->address, address, end));
         }
     }
 }

@@ -24,7 +24,7 @@ struct function {
     uintptr_t start;  /* address in the image */
 };
 
-static bool image_open(struct image *image, const char *path)
+static bool open_image(struct image *image, const char *path)
 {
     struct stat status;
     void *bytes = MAP_FAILED;
@@ -43,7 +43,7 @@ static bool image_open(struct image *image, const char *path)
     return true;
 }
 
-static void image_close(const struct image *image)
+static void close_image(const struct image *image)
 {
     (void)munmap((void *)(uintptr_t)image->bytes, image->size_bytes);
 }
@@ -73,7 +73,7 @@ static bool table_find(const struct image *image, const ElfW(Shdr) * table,
 
 /* at: an address in the image.  A loaded file is a sound one; only its table of sections may have
  * been cut off. */
-static bool image_find(const struct image *image, uintptr_t at, struct function *found)
+static bool find_image(const struct image *image, uintptr_t at, struct function *found)
 {
     const ElfW(Ehdr) *head = (const void *)image->bytes;
     if (head->e_shoff > image->size_bytes || head->e_shentsize != sizeof(ElfW(Shdr)) ||
@@ -98,7 +98,7 @@ struct words {
     const char *file;
 };
 
-static void words_print(const struct words *words, char text[PLACE_TEXT_BYTES])
+static void print_words(const struct words *words, char text[PLACE_TEXT_BYTES])
 {
     (void)snprintf(text, PLACE_TEXT_BYTES, "%.80s+0x%zx (%.60s)", words->name, words->offset,
                    words->file);
@@ -120,16 +120,16 @@ const char *place_print(const void *place, char text[PLACE_TEXT_BYTES])
     struct words words = {info.dli_sname != NULL ? info.dli_sname : "",
                           (size_t)((const char *)place - (const char *)base),
                           slash == NULL ? info.dli_fname : slash + 1};
-    if (!image_open(&image, map->l_name[0] == '\0' ? "/proc/self/exe" : map->l_name)) {
-        words_print(&words, text);
+    if (!open_image(&image, map->l_name[0] == '\0' ? "/proc/self/exe" : map->l_name)) {
+        print_words(&words, text);
         return text;
     }
     const uintptr_t at = (uintptr_t)place - map->l_addr;
-    if (image_find(&image, at, &function)) {
+    if (find_image(&image, at, &function)) {
         words.name = function.name;
         words.offset = at - function.start;
     }
-    words_print(&words, text);
-    image_close(&image);
+    print_words(&words, text);
+    close_image(&image);
     return text;
 }

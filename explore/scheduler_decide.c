@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static bool is_open(const struct lane *lane)
+static bool is_gate_open(const struct lane *lane)
 {
     return lane->step.gate == NULL || *lane->step.gate == 0;
 }
@@ -20,7 +20,7 @@ static void find_lanes(const struct scheduler *scheduler, uint64_t *ready, uint6
     *ready = *sleepers = 0;
     for (uint64_t left = scheduler->living; left != 0; left &= left - 1) {
         const unsigned i = (unsigned)__builtin_ctzll(left);
-        if (is_open(&scheduler->lanes[i])) {
+        if (is_gate_open(&scheduler->lanes[i])) {
             *ready |= UINT64_C(1) << i;
         } else if (has_deadline(&scheduler->lanes[i])) {
             *sleepers |= UINT64_C(1) << i;
@@ -50,12 +50,12 @@ static void find_events(struct scheduler *scheduler)
 /* When nothing can happen, who waits for a condition is woken for no reason, as POSIX allows: when
  * it comes back to the same wait its condition does not hold, and if it goes anywhere else it does,
  * and nobody had told it. */
-static bool probe_next(struct scheduler *scheduler, uint8_t *lane)
+static bool has_woken_waiter(struct scheduler *scheduler, uint8_t *lane)
 {
     for (uint8_t i = 0; i < scheduler->lane_count; i++) {
         struct lane *waiter = &scheduler->lanes[i];
         if ((scheduler->living >> i & 1) != 0 && waiter->step.kind == STEP_COND_WAIT &&
-            !is_open(waiter) && !waiter->was_probed) {
+            !is_gate_open(waiter) && !waiter->was_probed) {
             waiter->was_probed = true;
             scheduler->probed_lane = i;
             scheduler->probed_object = waiter->step.object;
@@ -121,7 +121,7 @@ static void record_switch(struct scheduler *scheduler, const struct point *at,
         .event = decision->event};
 }
 
-static bool is_allowed(const struct choice *choice, const struct decision *decision)
+static bool is_decision_allowed(const struct choice *choice, const struct decision *decision)
 {
     if (!decision->completes) {
         return decision->lane < LANE_COUNT_MAX &&
@@ -144,7 +144,7 @@ static struct decision ask_strategy(struct scheduler *scheduler, const struct ch
     if (!scheduler->is_alone && is_choice) {
         scheduler->decision_count++;
         decision = scheduler->plan->strategy->choose(scheduler->plan->strategy_state, choice);
-        EXPLORE_CHECK(is_allowed(choice, &decision));
+        EXPLORE_CHECK(is_decision_allowed(choice, &decision));
     }
     if (!decision_equal(&decision, &otherwise)) {
         record_switch(scheduler, &choice->at, &decision);
@@ -157,7 +157,7 @@ static struct decision ask_strategy(struct scheduler *scheduler, const struct ch
 }
 
 /* Who yields goes on only when somebody else has, or nobody else can. */
-static uint64_t without_yielded(struct scheduler *scheduler, uint64_t ready, uint64_t sleepers)
+static uint64_t leave_out_yielded(struct scheduler *scheduler, uint64_t ready, uint64_t sleepers)
 {
     if ((ready & ~scheduler->yielded) != 0) {
         return ready & ~scheduler->yielded;
@@ -174,7 +174,7 @@ static void wake_by_time(struct scheduler *scheduler, uint8_t number)
                                                                    : lane->step.deadline_ns;
 }
 
-_Noreturn static void end_stuck(struct scheduler *scheduler)
+_Noreturn static void end_in_deadlock(struct scheduler *scheduler)
 {
     scheduler_describe(scheduler);
     scheduler_leave(scheduler, SCHEDULER_DEADLOCK);
@@ -186,14 +186,14 @@ static uint8_t decide_lane(struct scheduler *scheduler)
         uint64_t ready, sleepers;
         find_lanes(scheduler, &ready, &sleepers);
         find_events(scheduler);
-        const uint64_t fresh = without_yielded(scheduler, ready, sleepers);
+        const uint64_t fresh = leave_out_yielded(scheduler, ready, sleepers);
         const bool is_quiet = fresh == 0 && scheduler->event_count == 0;
         uint8_t probed = 0;
-        if (is_quiet && probe_next(scheduler, &probed)) {
+        if (is_quiet && has_woken_waiter(scheduler, &probed)) {
             return probed;
         }
         if (is_quiet && sleepers == 0) {
-            end_stuck(scheduler);
+            end_in_deadlock(scheduler);
         }
         const struct choice choice = {.at = scheduler_point_now(scheduler),
                                       .lanes = fresh,

@@ -10,7 +10,8 @@ struct words {
     size_t used, capacity;
 };
 
-__attribute__((format(printf, 2, 3))) static void say(struct words *words, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add_words(struct words *words, const char *format,
+                                                            ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -21,36 +22,37 @@ __attribute__((format(printf, 2, 3))) static void say(struct words *words, const
     words->used = words->used < words->capacity ? words->used : words->capacity - 1;
 }
 
-static void say_who(struct words *words, const struct lane *lane, unsigned number)
+static void add_lane_name(struct words *words, const struct lane *lane, unsigned number)
 {
     if (lane->op == STEP_OP_NONE) {
-        say(words, "%slane %u", words->used == 0 ? "" : "; ", number);
+        add_words(words, "%slane %u", words->used == 0 ? "" : "; ", number);
     } else {
-        say(words, "%slane %u (op %u)", words->used == 0 ? "" : "; ", number, lane->op);
+        add_words(words, "%slane %u (op %u)", words->used == 0 ? "" : "; ", number, lane->op);
     }
 }
 
-static void say_what(struct scheduler *scheduler, struct words *words, const struct lane *lane)
+static void add_lane_state(struct scheduler *scheduler, struct words *words,
+                           const struct lane *lane)
 {
     char place[PLACE_TEXT_BYTES];
     const struct step *step = &lane->step;
     if (step->gate == NULL || *step->gate == 0) {
-        say(words, " is at a %s", step_kind_name(step->kind));
+        add_words(words, " is at a %s", step_kind_name(step->kind));
         return;
     }
     if (step->object == NULL) {
-        say(words, " awaits other lanes");
+        add_words(words, " awaits other lanes");
     } else {
         const struct object *object = scheduler_object(scheduler, step->object, NULL);
-        say(words, " awaits %s #%u",
-            object->kind == NULL ? step_kind_name(step->kind) : object->kind, object->number);
+        add_words(words, " awaits %s #%u",
+                  object->kind == NULL ? step_kind_name(step->kind) : object->kind, object->number);
         if (object->holder != 0 && step->gate == &object->holder) {
-            say(words, ", which lane %u holds since %s", object->holder - 1,
-                place_print(object->held_since, place));
+            add_words(words, ", which lane %u holds since %s", object->holder - 1,
+                      place_print(object->held_since, place));
         }
     }
     if (step->place != NULL) {
-        say(words, " at %s", place_print(step->place, place));
+        add_words(words, " at %s", place_print(step->place, place));
     }
 }
 
@@ -60,7 +62,7 @@ void scheduler_describe(struct scheduler *scheduler)
                           .capacity = sizeof scheduler->report->text};
     for (uint64_t left = scheduler->living; left != 0; left &= left - 1) {
         const unsigned number = (unsigned)__builtin_ctzll(left);
-        say_who(&words, &scheduler->lanes[number], number);
-        say_what(scheduler, &words, &scheduler->lanes[number]);
+        add_lane_name(&words, &scheduler->lanes[number], number);
+        add_lane_state(scheduler, &words, &scheduler->lanes[number]);
     }
 }

@@ -7,7 +7,7 @@
 
 enum { PLACE_COUNT_FIRST = 1024 };
 
-static uint32_t place_of(const struct object_table *table, const void *address)
+static uint32_t find_object_place(const struct object_table *table, const void *address)
 {
     const uint64_t mixed = (uint64_t)(uintptr_t)address * UINT64_C(0x9E3779B97F4A7C15);
     return (uint32_t)(mixed >> 32) & (table->place_count - 1);
@@ -21,9 +21,9 @@ struct object *object_table_at(const struct object_table *table, uint32_t number
     return &table->chunks[index / OBJECT_CHUNK_COUNT][index % OBJECT_CHUNK_COUNT];
 }
 
-static void put(struct object_table *table, const void *address, uint32_t number)
+static void put_object(struct object_table *table, const void *address, uint32_t number)
 {
-    uint32_t place = place_of(table, address);
+    uint32_t place = find_object_place(table, address);
     while (table->generations[place] == table->generation) {
         place = (place + 1) & (table->place_count - 1);
     }
@@ -32,7 +32,7 @@ static void put(struct object_table *table, const void *address, uint32_t number
 }
 
 /* At most half of the places are taken. */
-static void grow(struct object_table *table)
+static void grow_table(struct object_table *table)
 {
     if (table->place_count > table->count * 2) {
         return;
@@ -48,14 +48,14 @@ static void grow(struct object_table *table)
     for (uint32_t number = 1; number <= table->count; number++) {
         const struct object *object = object_table_at(table, number);
         if (object->address != NULL) {
-            put(table, object->address, number);
+            put_object(table, object->address, number);
         }
     }
 }
 
-static struct object *add(struct object_table *table, const void *address, const char *kind)
+static struct object *add_object(struct object_table *table, const void *address, const char *kind)
 {
-    grow(table);
+    grow_table(table);
     const uint32_t chunk = table->count / OBJECT_CHUNK_COUNT;
     EXPLORE_CHECK(chunk < OBJECT_CHUNK_COUNT_MAX);
     if (table->chunks[chunk] == NULL) {
@@ -65,16 +65,17 @@ static struct object *add(struct object_table *table, const void *address, const
     const uint32_t number = ++table->count;
     struct object *object = object_table_at(table, number);
     *object = (struct object){.address = address, .number = number, .kind = kind};
-    put(table, address, number);
+    put_object(table, address, number);
     return object;
 }
 
-static struct object *find(const struct object_table *table, const void *address)
+static struct object *find_object(const struct object_table *table, const void *address)
 {
     if (table->place_count == 0) {
         return NULL;
     }
-    for (uint32_t place = place_of(table, address); table->generations[place] == table->generation;
+    for (uint32_t place = find_object_place(table, address);
+         table->generations[place] == table->generation;
          place = (place + 1) & (table->place_count - 1)) {
         struct object *object = object_table_at(table, table->places[place]);
         if (object->address == address) {
@@ -86,9 +87,9 @@ static struct object *find(const struct object_table *table, const void *address
 
 struct object *object_table_find(struct object_table *table, const void *address, const char *kind)
 {
-    struct object *object = find(table, address);
+    struct object *object = find_object(table, address);
     if (object == NULL) {
-        return add(table, address, kind);
+        return add_object(table, address, kind);
     }
     object->kind = object->kind == NULL ? kind : object->kind;
     return object;
@@ -96,7 +97,7 @@ struct object *object_table_find(struct object_table *table, const void *address
 
 void object_table_forget(struct object_table *table, const void *address)
 {
-    struct object *object = find(table, address);
+    struct object *object = find_object(table, address);
     if (object != NULL) {
         object->address = NULL;
     }

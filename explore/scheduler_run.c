@@ -116,8 +116,8 @@ static void choose_processor(struct scheduler *scheduler)
     }
 }
 
-static void reset(struct scheduler *scheduler, const struct scheduler_plan *plan,
-                  struct scheduler_report *report)
+static void reset_run(struct scheduler *scheduler, const struct scheduler_plan *plan,
+                      struct scheduler_report *report)
 {
     scheduler->plan = plan;
     scheduler->report = report;
@@ -136,7 +136,7 @@ static void reset(struct scheduler *scheduler, const struct scheduler_plan *plan
     }
 }
 
-static void give_up_rest(struct scheduler *scheduler)
+static void give_up_lanes(struct scheduler *scheduler)
 {
     for (uint64_t left = scheduler->living; left != 0; left &= left - 1) {
         carrier_give_up(scheduler_carrier_of(scheduler, (uint8_t)__builtin_ctzll(left)),
@@ -153,7 +153,7 @@ void scheduler_run(struct scheduler *scheduler, const struct scheduler_plan *pla
     for (uint8_t i = 0; i < scheduler->lane_count; i++) {
         scheduler->lanes[i].lives = 0; /* of the run before */
     }
-    reset(scheduler, plan, report);
+    reset_run(scheduler, plan, report);
     choose_processor(scheduler);
     scheduler->clients = 1;
     scheduler->lane_count = plan->client_count == 0 ? 1 : plan->client_count;
@@ -168,7 +168,7 @@ void scheduler_run(struct scheduler *scheduler, const struct scheduler_plan *pla
     carrier_switch(&scheduler->main, &scheduler->lanes[0].carrier, scheduler->backend);
     scheduler_of_thread = NULL;
     scheduler_watch_end(scheduler);
-    give_up_rest(scheduler);
+    give_up_lanes(scheduler);
     report->summary = (struct run_summary){.decision_count = scheduler->decision_count,
                                            .lane_count = scheduler->lane_count,
                                            .is_cut = report->outcome != SCHEDULER_FINISHED};

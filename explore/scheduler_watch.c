@@ -16,7 +16,7 @@
 /* A search of a hard packing, which reaches no point either, takes some seconds. */
 enum { STUCK_AFTER_MS = 10000, LOOK_MS = 500, IDLE_MS_PER_LOOK = 5 };
 
-static const void *place_of_signal(const void *context)
+static const void *find_signal_place(const void *context)
 {
     const ucontext_t *machine = context;
 #if defined(__x86_64__)
@@ -30,7 +30,7 @@ static const void *place_of_signal(const void *context)
 }
 
 /* Runs in the lane that is stuck, wherever it is, and never goes back there. */
-static void leave_stuck(int signal_number, siginfo_t *info, void *context)
+static void leave_stuck_lane(int signal_number, siginfo_t *info, void *context)
 {
     (void)signal_number;
     (void)info;
@@ -44,19 +44,19 @@ static void leave_stuck(int signal_number, siginfo_t *info, void *context)
         scheduler, SCHEDULER_STUCK,
         "lane %u (op %d) reached no point for too long: it waits for, or spins on, what no pthread call "
         "shows (a raw futex, a plain variable), at %s; its last point was '%s'",
-        scheduler->current, (int)lane->op, place_print(place_of_signal(context), place),
+        scheduler->current, (int)lane->op, place_print(find_signal_place(context), place),
         step_kind_name(lane->step.kind));
 }
 
 /* Ends early when the watch is to end. */
-static void pause_ms(struct scheduler *scheduler, uint32_t ms)
+static void pause_watch(struct scheduler *scheduler, uint32_t ms)
 {
     const struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
     syscall(SYS_futex, &scheduler->watch_ends, FUTEX_WAIT_PRIVATE, 0, &left, NULL, 0);
 }
 
 /* Processor time of the lanes' thread, in milliseconds. */
-static uint64_t spent_ms(const struct scheduler *scheduler)
+static uint64_t measure_spent_ms(const struct scheduler *scheduler)
 {
     clockid_t clock;
     struct timespec spent = {0};
@@ -74,7 +74,7 @@ struct quiet {
     uint64_t began_ms, spent_ms; /* of processor time: at the first look, and at the last */
 };
 
-static void look(struct quiet *quiet, bool is_quiet, uint64_t spent)
+static void note_look(struct quiet *quiet, bool is_quiet, uint64_t spent)
 {
     const bool is_idle = is_quiet && quiet->looks > 0 && spent - quiet->spent_ms < IDLE_MS_PER_LOOK;
     quiet->looks = is_quiet ? quiet->looks + 1 : 0;
@@ -85,23 +85,24 @@ static void look(struct quiet *quiet, bool is_quiet, uint64_t spent)
 
 /* A lane that spins spends processor time, and one that computes as long is taken for it; one that
  * waits spends none. One that a busy machine does not let run spends little: it gets longer. */
-static bool is_stuck(const struct quiet *quiet)
+static bool is_lane_stuck(const struct quiet *quiet)
 {
     return quiet->spent_ms - quiet->began_ms >= STUCK_AFTER_MS ||
            quiet->idle_looks >= STUCK_AFTER_MS / LOOK_MS;
 }
 
-static void *watch(void *context)
+static void *watch_lanes(void *context)
 {
     struct scheduler *scheduler = context;
     uint64_t seen = 0;
     struct quiet quiet = {0};
     while (!atomic_load(&scheduler->watch_ends)) {
-        pause_ms(scheduler, LOOK_MS);
+        pause_watch(scheduler, LOOK_MS);
         const uint64_t steps = atomic_load_explicit(&scheduler->step_total, memory_order_relaxed);
-        look(&quiet, steps == seen && atomic_load(&scheduler->is_watched), spent_ms(scheduler));
+        note_look(&quiet, steps == seen && atomic_load(&scheduler->is_watched),
+                  measure_spent_ms(scheduler));
         seen = steps;
-        if (is_stuck(&quiet)) {
+        if (is_lane_stuck(&quiet)) {
             (void)pthread_kill(scheduler->running_thread, SIGURG);
             quiet = (struct quiet){0};
         }
@@ -112,13 +113,13 @@ static void *watch(void *context)
 void scheduler_watch_begin(struct scheduler *scheduler)
 {
     if (!scheduler->has_watch) {
-        struct sigaction action = {.sa_sigaction = leave_stuck,
+        struct sigaction action = {.sa_sigaction = leave_stuck_lane,
                                    .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
         EXPLORE_CHECK(sigaction(SIGURG, &action, NULL) == 0);
         sigset_t all, old;
         sigfillset(&all);
         pthread_sigmask(SIG_BLOCK, &all, &old); /* signals are for the others */
-        EXPLORE_CHECK(pthread_create(&scheduler->watch, NULL, watch, scheduler) == 0);
+        EXPLORE_CHECK(pthread_create(&scheduler->watch, NULL, watch_lanes, scheduler) == 0);
         pthread_sigmask(SIG_SETMASK, &old, NULL);
         scheduler->has_watch = true;
     }

@@ -35,20 +35,20 @@ struct packing {
     uint64_t steps;
 };
 
-static inline uint64_t size_of(const struct packing *packing, uint32_t item)
+static inline uint64_t packing_item_bytes(const struct packing *packing, uint32_t item)
 {
     const struct hbm_plan *plan = packing->plan;
     return item == plan->item_count ? plan->demand.size_bytes : plan->items[item].size_bytes;
 }
 
-static inline uint8_t align_of(const struct packing *packing, uint32_t item)
+static inline uint8_t packing_item_shift(const struct packing *packing, uint32_t item)
 {
     const struct hbm_plan *plan = packing->plan;
     return item == plan->item_count ? (uint8_t)plan->demand.align_shift
                                     : plan->items[item].align_shift;
 }
 
-static inline uint64_t span_bytes(const struct packing *packing, uint32_t s)
+static inline uint64_t packing_span_bytes(const struct packing *packing, uint32_t s)
 {
     return packing->spans[s].high - packing->spans[s].low;
 }

@@ -3,12 +3,13 @@
 #ifndef ALLOCATOR_PRIVATE_SORT_H
 #define ALLOCATOR_PRIVATE_SORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* Sorts so that comes_before(a, b) never holds for a number b that stands earlier than a. */
 void hbm_sort(uint32_t *numbers, size_t count,
-              int (*comes_before)(const void *context, uint32_t left, uint32_t right),
+              bool (*comes_before)(const void *context, uint32_t left, uint32_t right),
               const void *context);
 
 #endif

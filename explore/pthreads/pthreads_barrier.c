@@ -12,20 +12,20 @@ const char pthreads_link_barrier = 1;
 /* --- barriers: count = lanes that have arrived in this round --- */
 
 /* glibc's third word is how many have to arrive.  A barrier may have been made before the run. */
-static uint32_t size_of(const pthread_barrier_t *barrier)
+static uint32_t read_barrier_size(const pthread_barrier_t *barrier)
 {
     uint32_t words[3];
     memcpy(words, barrier, sizeof words);
     return words[2];
 }
 
-static struct object *object_of(struct scheduler *scheduler, const pthread_barrier_t *barrier)
+static struct object *find_barrier(struct scheduler *scheduler, const pthread_barrier_t *barrier)
 {
     return scheduler_object(scheduler, barrier, "barrier");
 }
 
-static int arrive_last(struct scheduler *scheduler, struct object *object,
-                       const pthread_barrier_t *barrier)
+static int arrive_last_at_barrier(struct scheduler *scheduler, struct object *object,
+                                  const pthread_barrier_t *barrier)
 {
     while (waiter_wake(scheduler, barrier)) {
     }
@@ -34,14 +34,15 @@ static int arrive_last(struct scheduler *scheduler, struct object *object,
     return PTHREAD_BARRIER_SERIAL_THREAD;
 }
 
-static int arrive(struct scheduler *scheduler, const pthread_barrier_t *barrier, const void *place)
+static int arrive_at_barrier(struct scheduler *scheduler, const pthread_barrier_t *barrier,
+                             const void *place)
 {
-    struct object *object = object_of(scheduler, barrier);
+    struct object *object = find_barrier(scheduler, barrier);
     pthreads_step(scheduler, object,
                   &(struct step){.kind = STEP_WAIT, .object = barrier, .place = place});
     pthreads_release(scheduler, barrier);
-    if (++object->count >= size_of(barrier)) {
-        return arrive_last(scheduler, object, barrier);
+    if (++object->count >= read_barrier_size(barrier)) {
+        return arrive_last_at_barrier(scheduler, object, barrier);
     }
     struct waiter *waiter = waiter_begin(scheduler, barrier);
     scheduler_step(scheduler, &(struct step){.kind = STEP_WAIT,
@@ -58,14 +59,14 @@ INTERPOSED int pthread_barrier_init(pthread_barrier_t *barrier,
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
-        const struct object *object = object_of(scheduler, barrier);
+        const struct object *object = find_barrier(scheduler, barrier);
         if (object->detail != 0 || object->count != 0) {
             pthreads_misuse(scheduler, object, "initialises, while another lane waits at it,",
                             __builtin_return_address(0));
         }
     }
     const int error = REAL(pthread_barrier_init)(barrier, attributes, count);
-    EXPLORE_CHECK(error != 0 || size_of(barrier) == count);
+    EXPLORE_CHECK(error != 0 || read_barrier_size(barrier) == count);
     return error;
 }
 
@@ -74,7 +75,7 @@ INTERPOSED int pthread_barrier_destroy(pthread_barrier_t *barrier)
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
         const struct ending ending = {.place = __builtin_return_address(0), .is_counted = true};
-        const struct object *object = object_of(scheduler, barrier);
+        const struct object *object = find_barrier(scheduler, barrier);
         scheduler_step(
             scheduler,
             &(struct step){.kind = STEP_ATOMIC, .object = barrier, .place = ending.place});
@@ -90,7 +91,7 @@ INTERPOSED int pthread_barrier_wait(pthread_barrier_t *barrier)
     if (scheduler == NULL) {
         return REAL(pthread_barrier_wait)(barrier);
     }
-    return arrive(scheduler, barrier, __builtin_return_address(0));
+    return arrive_at_barrier(scheduler, barrier, __builtin_return_address(0));
 }
 
 /* --- once: the holder runs the routine --- */

@@ -8,7 +8,7 @@
 const char pthreads_link_condition = 1;
 
 /* The object's count: lanes that wait and were not woken. */
-static struct object *object_of(struct scheduler *scheduler, const pthread_cond_t *condition)
+static struct object *find_condition(struct scheduler *scheduler, const pthread_cond_t *condition)
 {
     return scheduler_object(scheduler, condition, "condition variable");
 }
@@ -22,9 +22,9 @@ struct wait {
 
 /* From giving the mutex back until woken is one step: nobody comes between.  Who is woken for no
  * reason, or by the time-out, is no waiter any more. */
-static int await(struct scheduler *scheduler, const struct wait *wait)
+static int await_signal(struct scheduler *scheduler, const struct wait *wait)
 {
-    struct object *object = object_of(scheduler, wait->condition);
+    struct object *object = find_condition(scheduler, wait->condition);
     struct waiter *waiter = waiter_begin(scheduler, wait->condition);
     object->count++;
     const enum step_result result = scheduler_step(scheduler,
@@ -41,33 +41,34 @@ static int await(struct scheduler *scheduler, const struct wait *wait)
     return result == STEP_TIMED_OUT ? ETIMEDOUT : 0;
 }
 
-static int wait_on(struct scheduler *scheduler, const struct wait *wait)
+static int wait_on_condition(struct scheduler *scheduler, const struct wait *wait)
 {
     pthreads_step(
-        scheduler, object_of(scheduler, wait->condition),
+        scheduler, find_condition(scheduler, wait->condition),
         &(struct step){.kind = STEP_COND_WAIT, .object = wait->condition, .place = wait->place});
     const int error = mutex_leave(scheduler, wait->mutex, wait->place);
     if (error != 0) {
         return error;
     }
-    const int result = await(scheduler, wait);
+    const int result = await_signal(scheduler, wait);
     const int lock_error = mutex_enter(scheduler, wait->mutex, wait->place);
     return lock_error != 0 ? lock_error : result;
 }
 
-static int wait_until(struct scheduler *scheduler, struct wait *wait, const struct timespec *time)
+static int wait_on_condition_until(struct scheduler *scheduler, struct wait *wait,
+                                   const struct timespec *time)
 {
     if (!time_parse(time, &wait->deadline_ns)) {
         return EINVAL;
     }
-    return wait_on(scheduler, wait);
+    return wait_on_condition(scheduler, wait);
 }
 
 /* wake_count: at most so many. */
-static int wake(struct scheduler *scheduler, pthread_cond_t *condition, uint32_t wake_count,
-                const void *place)
+static int wake_waiters(struct scheduler *scheduler, pthread_cond_t *condition, uint32_t wake_count,
+                        const void *place)
 {
-    struct object *object = object_of(scheduler, condition);
+    struct object *object = find_condition(scheduler, condition);
     pthreads_step(scheduler, object,
                   &(struct step){.kind = STEP_SIGNAL, .object = condition, .place = place});
     pthreads_release(scheduler, condition);
@@ -83,7 +84,7 @@ INTERPOSED int pthread_cond_init(pthread_cond_t *condition, const pthread_condat
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
-        const struct object *object = object_of(scheduler, condition);
+        const struct object *object = find_condition(scheduler, condition);
         if (object->detail != 0 || object->count != 0) {
             pthreads_misuse(scheduler, object,
                             "initialises, while another lane is in a call on it,",
@@ -98,7 +99,7 @@ INTERPOSED int pthread_cond_destroy(pthread_cond_t *condition)
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
         const struct ending ending = {.place = __builtin_return_address(0), .is_counted = true};
-        const struct object *object = object_of(scheduler, condition);
+        const struct object *object = find_condition(scheduler, condition);
         scheduler_step(
             scheduler,
             &(struct step){.kind = STEP_ATOMIC, .object = condition, .place = ending.place});
@@ -114,7 +115,8 @@ INTERPOSED int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mut
     if (scheduler == NULL) {
         return REAL(pthread_cond_wait)(condition, mutex);
     }
-    return wait_on(scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)});
+    return wait_on_condition(scheduler,
+                             &(struct wait){condition, mutex, 0, __builtin_return_address(0)});
 }
 
 INTERPOSED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
@@ -124,8 +126,8 @@ INTERPOSED int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t
     if (scheduler == NULL) {
         return REAL(pthread_cond_timedwait)(condition, mutex, time);
     }
-    return wait_until(scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)},
-                      time);
+    return wait_on_condition_until(
+        scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)}, time);
 }
 
 INTERPOSED int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
@@ -135,8 +137,8 @@ INTERPOSED int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t
     if (scheduler == NULL) {
         return REAL(pthread_cond_clockwait)(condition, mutex, clock, time);
     }
-    return wait_until(scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)},
-                      time);
+    return wait_on_condition_until(
+        scheduler, &(struct wait){condition, mutex, 0, __builtin_return_address(0)}, time);
 }
 
 INTERPOSED int pthread_cond_signal(pthread_cond_t *condition)
@@ -145,7 +147,7 @@ INTERPOSED int pthread_cond_signal(pthread_cond_t *condition)
     if (scheduler == NULL) {
         return REAL(pthread_cond_signal)(condition);
     }
-    return wake(scheduler, condition, 1, __builtin_return_address(0));
+    return wake_waiters(scheduler, condition, 1, __builtin_return_address(0));
 }
 
 INTERPOSED int pthread_cond_broadcast(pthread_cond_t *condition)
@@ -154,5 +156,5 @@ INTERPOSED int pthread_cond_broadcast(pthread_cond_t *condition)
     if (scheduler == NULL) {
         return REAL(pthread_cond_broadcast)(condition);
     }
-    return wake(scheduler, condition, LANE_COUNT_MAX, __builtin_return_address(0));
+    return wake_waiters(scheduler, condition, LANE_COUNT_MAX, __builtin_return_address(0));
 }

@@ -9,7 +9,7 @@
 const char pthreads_link_identity = 1;
 
 /* Who really runs. */
-static pthread_t carrier_of(pthread_t id)
+static pthread_t find_carrier(pthread_t id)
 {
     return thread_id_is_lane(id) ? REAL(pthread_self)() : id;
 }
@@ -30,7 +30,7 @@ INTERPOSED int pthread_getname_np(pthread_t id, char *name, size_t name_bytes)
 
 INTERPOSED int pthread_getattr_np(pthread_t id, pthread_attr_t *attributes)
 {
-    return REAL(pthread_getattr_np)(carrier_of(id), attributes);
+    return REAL(pthread_getattr_np)(find_carrier(id), attributes);
 }
 
 INTERPOSED int pthread_setaffinity_np(pthread_t id, size_t set_bytes, const cpu_set_t *set)
@@ -40,7 +40,7 @@ INTERPOSED int pthread_setaffinity_np(pthread_t id, size_t set_bytes, const cpu_
 
 INTERPOSED int pthread_getaffinity_np(pthread_t id, size_t set_bytes, cpu_set_t *set)
 {
-    return REAL(pthread_getaffinity_np)(carrier_of(id), set_bytes, set);
+    return REAL(pthread_getaffinity_np)(find_carrier(id), set_bytes, set);
 }
 
 INTERPOSED int pthread_setschedparam(pthread_t id, int policy, const struct sched_param *parameters)
@@ -50,7 +50,7 @@ INTERPOSED int pthread_setschedparam(pthread_t id, int policy, const struct sche
 
 INTERPOSED int pthread_getschedparam(pthread_t id, int *policy, struct sched_param *parameters)
 {
-    return REAL(pthread_getschedparam)(carrier_of(id), policy, parameters);
+    return REAL(pthread_getschedparam)(find_carrier(id), policy, parameters);
 }
 
 INTERPOSED int pthread_setschedprio(pthread_t id, int priority)

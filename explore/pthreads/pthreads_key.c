@@ -16,34 +16,34 @@ struct key {
 static struct key keys[PTHREAD_KEYS_MAX];
 static _Atomic uint32_t key_count;
 
-static uint32_t number_of(pthread_key_t key)
+static uint32_t find_key_number(pthread_key_t key)
 {
     return key < PTHREAD_KEYS_MAX ? atomic_load_explicit(&keys[key].number, memory_order_acquire)
                                   : 0;
 }
 
-static struct key_value *value_of(struct scheduler *scheduler, pthread_key_t key)
+static struct key_value *find_key_value(struct scheduler *scheduler, pthread_key_t key)
 {
     return &pthreads_run_of(scheduler)->values[scheduler_lane(scheduler)][key];
 }
 
 /* NULL where nothing is set. */
-static void *get(struct scheduler *scheduler, pthread_key_t key)
+static void *get_value(struct scheduler *scheduler, pthread_key_t key)
 {
-    const struct key_value *value = value_of(scheduler, key);
+    const struct key_value *value = find_key_value(scheduler, key);
     const bool is_set = value->run == pthreads_run_of(scheduler)->number &&
-                        value->key == number_of(key);
+                        value->key == find_key_number(key);
     return is_set ? value->value : NULL;
 }
 
 /* A number, because a value may be an address of nothing. */
-static void set(struct scheduler *scheduler, pthread_key_t key, uintptr_t value)
+static void set_value(struct scheduler *scheduler, pthread_key_t key, uintptr_t value)
 {
     struct pthreads_run *run = pthreads_run_of(scheduler);
     uint32_t *end = &run->key_ends[scheduler_lane(scheduler)];
     *end = *end > key ? *end : key + 1;
-    *value_of(scheduler, key) = (struct key_value){
-        .value = (void *)value, .run = run->number, .key = number_of(key)};
+    *find_key_value(scheduler, key) = (struct key_value){
+        .value = (void *)value, .run = run->number, .key = find_key_number(key)};
 }
 
 static void remember(pthread_key_t key, void (*destructor)(void *value))
@@ -57,27 +57,27 @@ static void remember(pthread_key_t key, void (*destructor)(void *value))
 /* --- the end of a lane --- */
 
 /* True: there was a value and its destructor ran. */
-static bool destruct(struct scheduler *scheduler, pthread_key_t key)
+static bool destruct_value(struct scheduler *scheduler, pthread_key_t key)
 {
-    if (number_of(key) == 0) {
+    if (find_key_number(key) == 0) {
         return false;
     }
     void (*destructor)(void *) = atomic_load_explicit(&keys[key].destructor, memory_order_relaxed);
-    void *value = get(scheduler, key);
+    void *value = get_value(scheduler, key);
     if (destructor == NULL || value == NULL) {
         return false;
     }
-    set(scheduler, key, 0);
+    set_value(scheduler, key, 0);
     destructor(value);
     return true;
 }
 
-static bool destruct_all(struct scheduler *scheduler)
+static bool destruct_values(struct scheduler *scheduler)
 {
     const uint32_t *end = &pthreads_run_of(scheduler)->key_ends[scheduler_lane(scheduler)];
     bool ran = false;
     for (pthread_key_t key = 0; key < *end; key++) {
-        ran |= destruct(scheduler, key);
+        ran |= destruct_value(scheduler, key);
     }
     return ran;
 }
@@ -88,7 +88,8 @@ void pthreads_lane_end(void)
     if (scheduler == NULL) {
         return;
     }
-    for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS && destruct_all(scheduler); round++) {
+    for (int round = 0; round < PTHREAD_DESTRUCTOR_ITERATIONS && destruct_values(scheduler);
+         round++) {
     }
 }
 
@@ -114,18 +115,18 @@ INTERPOSED int pthread_key_delete(pthread_key_t key)
 INTERPOSED void *pthread_getspecific(pthread_key_t key)
 {
     struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL || number_of(key) == 0) {
+    if (scheduler == NULL || find_key_number(key) == 0) {
         return REAL(pthread_getspecific)(key);
     }
-    return get(scheduler, key);
+    return get_value(scheduler, key);
 }
 
 INTERPOSED int pthread_setspecific(pthread_key_t key, const void *value)
 {
     struct scheduler *scheduler = scheduler_current();
-    if (scheduler == NULL || number_of(key) == 0) {
+    if (scheduler == NULL || find_key_number(key) == 0) {
         return REAL(pthread_setspecific)(key, value);
     }
-    set(scheduler, key, (uintptr_t)value);
+    set_value(scheduler, key, (uintptr_t)value);
     return 0;
 }

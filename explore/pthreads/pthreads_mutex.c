@@ -12,18 +12,19 @@ const char pthreads_link_mutex = 1;
  * destroyed. */
 enum { TYPE_MASK = 3 };
 
-static int type_of(const pthread_mutex_t *mutex)
+static int read_mutex_type(const pthread_mutex_t *mutex)
 {
     return mutex->__data.__kind & TYPE_MASK;
 }
 
-static bool is_normal(const pthread_mutex_t *mutex)
+static bool is_mutex_normal(const pthread_mutex_t *mutex)
 {
-    return type_of(mutex) != PTHREAD_MUTEX_RECURSIVE && type_of(mutex) != PTHREAD_MUTEX_ERRORCHECK;
+    return read_mutex_type(mutex) != PTHREAD_MUTEX_RECURSIVE &&
+           read_mutex_type(mutex) != PTHREAD_MUTEX_ERRORCHECK;
 }
 
-static struct object *object_of(struct scheduler *scheduler, const pthread_mutex_t *mutex,
-                                const void *place)
+static struct object *find_mutex(struct scheduler *scheduler, const pthread_mutex_t *mutex,
+                                 const void *place)
 {
     struct object *object = scheduler_object(scheduler, mutex, "mutex");
     if (mutex->__data.__kind < 0) {
@@ -34,7 +35,7 @@ static struct object *object_of(struct scheduler *scheduler, const pthread_mutex
 
 /* The sanitizer of threads knows locks by the real mutex, which is free when the model says so; but
  * a run that was given up may have left it locked: then this run does without it (`gate` is 1). */
-static void real_lock(struct object *object, pthread_mutex_t *mutex)
+static void lock_real_mutex(struct object *object, pthread_mutex_t *mutex)
 {
 #ifdef EXPLORE_REAL_LOCKS
     object->gate |= object->gate != 0 || REAL(pthread_mutex_trylock)(mutex) != 0;
@@ -44,7 +45,7 @@ static void real_lock(struct object *object, pthread_mutex_t *mutex)
 #endif
 }
 
-static void real_unlock(const struct object *object, pthread_mutex_t *mutex)
+static void unlock_real_mutex(const struct object *object, pthread_mutex_t *mutex)
 {
 #ifdef EXPLORE_REAL_LOCKS
     if (object->gate == 0) {
@@ -56,10 +57,10 @@ static void real_unlock(const struct object *object, pthread_mutex_t *mutex)
 #endif
 }
 
-static void take(struct scheduler *scheduler, struct object *object, pthread_mutex_t *mutex,
-                 const void *place)
+static void take_mutex(struct scheduler *scheduler, struct object *object, pthread_mutex_t *mutex,
+                       const void *place)
 {
-    real_lock(object, mutex);
+    lock_real_mutex(object, mutex);
     if (object->holder != 0) {
         object->count++;
         return;
@@ -75,12 +76,12 @@ static void take(struct scheduler *scheduler, struct object *object, pthread_mut
  * A step that may find the mutex held and go on all the same depends on each release of it.  One
  * kind of release, that of a wait, is a step on the condition variable; so this step says that it
  * may touch anything. */
-static int lock(struct scheduler *scheduler, pthread_mutex_t *mutex, uint64_t deadline_ns,
-                const void *place)
+static int lock_mutex(struct scheduler *scheduler, pthread_mutex_t *mutex, uint64_t deadline_ns,
+                      const void *place)
 {
-    struct object *object = object_of(scheduler, mutex, place);
+    struct object *object = find_mutex(scheduler, mutex, place);
     const bool is_mine = object->holder == self_holder(scheduler);
-    const bool may_relock = is_mine && !is_normal(mutex);
+    const bool may_relock = is_mine && !is_mutex_normal(mutex);
     const struct step step = {.kind = STEP_LOCK,
                               .object = deadline_ns == 0 ? mutex : NULL,
                               .gate = may_relock ? NULL : &object->holder,
@@ -89,52 +90,52 @@ static int lock(struct scheduler *scheduler, pthread_mutex_t *mutex, uint64_t de
     if (pthreads_step(scheduler, object, &step) == STEP_TIMED_OUT) {
         return ETIMEDOUT;
     }
-    if (is_mine && type_of(mutex) == PTHREAD_MUTEX_ERRORCHECK) {
+    if (is_mine && read_mutex_type(mutex) == PTHREAD_MUTEX_ERRORCHECK) {
         return EDEADLK;
     }
-    take(scheduler, object, mutex, place);
+    take_mutex(scheduler, object, mutex, place);
     return 0;
 }
 
 int mutex_enter(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
 {
-    return lock(scheduler, mutex, 0, place);
+    return lock_mutex(scheduler, mutex, 0, place);
 }
 
-static int try_lock(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
+static int try_lock_mutex(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
 {
-    struct object *object = object_of(scheduler, mutex, place);
+    struct object *object = find_mutex(scheduler, mutex, place);
     pthreads_step(scheduler, object, &(struct step){.kind = STEP_TRY_LOCK, .place = place});
     const bool is_mine = object->holder == self_holder(scheduler);
-    if (object->holder != 0 && !(is_mine && type_of(mutex) == PTHREAD_MUTEX_RECURSIVE)) {
+    if (object->holder != 0 && !(is_mine && read_mutex_type(mutex) == PTHREAD_MUTEX_RECURSIVE)) {
         return EBUSY;
     }
-    take(scheduler, object, mutex, place);
+    take_mutex(scheduler, object, mutex, place);
     return 0;
 }
 
-static int lock_until(struct scheduler *scheduler, pthread_mutex_t *mutex,
-                      const struct timespec *time, const void *place)
+static int lock_mutex_until(struct scheduler *scheduler, pthread_mutex_t *mutex,
+                            const struct timespec *time, const void *place)
 {
     uint64_t deadline_ns;
     if (!time_parse(time, &deadline_ns)) {
-        const int result = try_lock(scheduler, mutex,
-                                    place); /* who need not wait does not look at the time */
+        const int result = try_lock_mutex(scheduler, mutex,
+                                          place); /* who need not wait does not look at the time */
         return result == EBUSY ? EINVAL : result;
     }
-    return lock(scheduler, mutex, deadline_ns, place);
+    return lock_mutex(scheduler, mutex, deadline_ns, place);
 }
 
 int mutex_leave(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
 {
-    struct object *object = object_of(scheduler, mutex, place);
+    struct object *object = find_mutex(scheduler, mutex, place);
     if (object->holder != self_holder(scheduler)) {
-        if (!is_normal(mutex)) {
+        if (!is_mutex_normal(mutex)) {
             return EPERM;
         }
         pthreads_misuse(scheduler, object, "unlocks, without holding it,", place);
     }
-    real_unlock(object, mutex);
+    unlock_real_mutex(object, mutex);
     if (--object->count == 0) {
         pthreads_release(scheduler, mutex);
         object->held_since = NULL;
@@ -143,16 +144,16 @@ int mutex_leave(struct scheduler *scheduler, pthread_mutex_t *mutex, const void 
     return 0;
 }
 
-static int unlock(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
+static int unlock_mutex(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
 {
-    object_of(scheduler, mutex, place);
+    find_mutex(scheduler, mutex, place);
     scheduler_step(scheduler, &(struct step){.kind = STEP_UNLOCK, .object = mutex, .place = place});
     return mutex_leave(scheduler, mutex, place);
 }
 
-static int destroy(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
+static int destroy_mutex(struct scheduler *scheduler, pthread_mutex_t *mutex, const void *place)
 {
-    struct object *object = object_of(scheduler, mutex, place);
+    struct object *object = find_mutex(scheduler, mutex, place);
     scheduler_step(scheduler, &(struct step){.kind = STEP_ATOMIC, .object = mutex, .place = place});
     pthreads_check_unused(scheduler, object, &(struct ending){.place = place});
     scheduler_object_forget(scheduler, mutex);
@@ -160,7 +161,8 @@ static int destroy(struct scheduler *scheduler, pthread_mutex_t *mutex, const vo
 }
 
 /* Memory that was a mutex before, and was never destroyed, is another one now. */
-static void begin(struct scheduler *scheduler, const pthread_mutex_t *mutex, const void *place)
+static void begin_mutex_step(struct scheduler *scheduler, const pthread_mutex_t *mutex,
+                             const void *place)
 {
     struct object *object = scheduler_object(scheduler, mutex, "mutex");
     if (object->detail != 0) {
@@ -176,7 +178,7 @@ INTERPOSED int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexatt
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
-        begin(scheduler, mutex, __builtin_return_address(0));
+        begin_mutex_step(scheduler, mutex, __builtin_return_address(0));
     }
     return REAL(pthread_mutex_init)(mutex, attributes);
 }
@@ -187,7 +189,7 @@ INTERPOSED int pthread_mutex_destroy(pthread_mutex_t *mutex)
     if (scheduler == NULL) {
         return REAL(pthread_mutex_destroy)(mutex);
     }
-    return destroy(scheduler, mutex, __builtin_return_address(0));
+    return destroy_mutex(scheduler, mutex, __builtin_return_address(0));
 }
 
 INTERPOSED int pthread_mutex_lock(pthread_mutex_t *mutex)
@@ -205,7 +207,7 @@ INTERPOSED int pthread_mutex_trylock(pthread_mutex_t *mutex)
     if (scheduler == NULL) {
         return REAL(pthread_mutex_trylock)(mutex);
     }
-    return try_lock(scheduler, mutex, __builtin_return_address(0));
+    return try_lock_mutex(scheduler, mutex, __builtin_return_address(0));
 }
 
 INTERPOSED int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *time)
@@ -214,7 +216,7 @@ INTERPOSED int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct time
     if (scheduler == NULL) {
         return REAL(pthread_mutex_timedlock)(mutex, time);
     }
-    return lock_until(scheduler, mutex, time, __builtin_return_address(0));
+    return lock_mutex_until(scheduler, mutex, time, __builtin_return_address(0));
 }
 
 INTERPOSED int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
@@ -224,7 +226,7 @@ INTERPOSED int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
     if (scheduler == NULL) {
         return REAL(pthread_mutex_clocklock)(mutex, clock, time);
     }
-    return lock_until(scheduler, mutex, time, __builtin_return_address(0));
+    return lock_mutex_until(scheduler, mutex, time, __builtin_return_address(0));
 }
 
 INTERPOSED int pthread_mutex_unlock(pthread_mutex_t *mutex)
@@ -233,5 +235,5 @@ INTERPOSED int pthread_mutex_unlock(pthread_mutex_t *mutex)
     if (scheduler == NULL) {
         return REAL(pthread_mutex_unlock)(mutex);
     }
-    return unlock(scheduler, mutex, __builtin_return_address(0));
+    return unlock_mutex(scheduler, mutex, __builtin_return_address(0));
 }

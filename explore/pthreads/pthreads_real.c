@@ -89,7 +89,7 @@ _Atomic(void *) real_table[REAL_COUNT];
 extern int __interceptor_pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *),
                                         void *) __attribute__((weak));
 
-static void *find(enum real_name name)
+static void *find_real_function(enum real_name name)
 {
     if (name == REAL_pthread_create && __interceptor_pthread_create != NULL) {
         return (void *)__interceptor_pthread_create;
@@ -109,7 +109,7 @@ static void *find(enum real_name name)
 
 void *real_resolve(enum real_name name)
 {
-    void *function = find(name);
+    void *function = find_real_function(name);
     EXPLORE_CHECK(function != NULL);
     atomic_store_explicit(&real_table[name], function, memory_order_relaxed);
     return function;

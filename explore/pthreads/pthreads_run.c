@@ -15,7 +15,7 @@ extern void __tsan_release(void *address) __attribute__((weak));
 
 /* --- the run --- */
 
-static struct pthreads_run *run_find(struct scheduler *scheduler)
+static struct pthreads_run *find_run(struct scheduler *scheduler)
 {
     if (scheduler->threads == NULL) {
         scheduler->threads = calloc(1, sizeof *scheduler->threads);
@@ -31,7 +31,7 @@ struct pthreads_run *pthreads_run_of(struct scheduler *scheduler)
     static const char anchor;
     struct object *object = scheduler_object(scheduler, &anchor, "threads");
     if (object->held_since == NULL) {
-        struct pthreads_run *run = run_find(scheduler);
+        struct pthreads_run *run = find_run(scheduler);
         run->number++;
         run->ticket_count = 0;
         memset(run->threads, 0, sizeof run->threads);

@@ -18,8 +18,8 @@ struct rwlock {
     const void *readers_address, *place;
 };
 
-static struct rwlock rwlock_of(struct scheduler *scheduler, pthread_rwlock_t *real,
-                               const void *place)
+static struct rwlock find_rwlock(struct scheduler *scheduler, pthread_rwlock_t *real,
+                                 const void *place)
 {
     const void *readers_address = (const char *)real + 1;
     return (struct rwlock){
@@ -32,7 +32,7 @@ static struct rwlock rwlock_of(struct scheduler *scheduler, pthread_rwlock_t *re
 
 /* For the sanitizer of threads.  The real lock is free when the model says so, unless a run that
  * was given up left it taken: then this run does without it (the gate of the readers is 1). */
-static void real_take(const struct rwlock *rwlock, bool is_write)
+static void take_real_rwlock(const struct rwlock *rwlock, bool is_write)
 {
 #ifdef EXPLORE_REAL_LOCKS
     struct object *readers = rwlock->readers;
@@ -45,7 +45,7 @@ static void real_take(const struct rwlock *rwlock, bool is_write)
 #endif
 }
 
-static void real_leave(const struct rwlock *rwlock)
+static void leave_real_rwlock(const struct rwlock *rwlock)
 {
 #ifdef EXPLORE_REAL_LOCKS
     if (rwlock->readers->gate == 0) {
@@ -56,19 +56,19 @@ static void real_leave(const struct rwlock *rwlock)
 #endif
 }
 
-static void take_read(struct scheduler *scheduler, const struct rwlock *rwlock)
+static void take_rwlock_to_read(struct scheduler *scheduler, const struct rwlock *rwlock)
 {
     const uint32_t bit = UINT32_C(1) << scheduler_lane(scheduler);
-    real_take(rwlock, false);
+    take_real_rwlock(rwlock, false);
     rwlock->readers->count |= (rwlock->readers->detail & bit) != 0;
     rwlock->readers->detail |= bit;
     rwlock->lock->gate++;
     pthreads_acquire(scheduler, rwlock->real);
 }
 
-static void take_write(struct scheduler *scheduler, const struct rwlock *rwlock)
+static void take_rwlock_to_write(struct scheduler *scheduler, const struct rwlock *rwlock)
 {
-    real_take(rwlock, true);
+    take_real_rwlock(rwlock, true);
     rwlock->lock->gate++;
     rwlock->lock->holder = self_holder(scheduler);
     rwlock->lock->held_since = rwlock->place;
@@ -76,19 +76,19 @@ static void take_write(struct scheduler *scheduler, const struct rwlock *rwlock)
     pthreads_acquire(scheduler, rwlock->readers_address);
 }
 
-static int take(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write)
+static int take_rwlock(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write)
 {
     if (is_write) {
-        take_write(scheduler, rwlock);
+        take_rwlock_to_write(scheduler, rwlock);
     } else {
-        take_read(scheduler, rwlock);
+        take_rwlock_to_read(scheduler, rwlock);
     }
     return 0;
 }
 
 /* deadline_ns 0: waits for ever.  Reads among themselves may come in any order. */
-static int lock(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write,
-                uint64_t deadline_ns)
+static int lock_rwlock(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write,
+                       uint64_t deadline_ns)
 {
     if (rwlock->lock->holder == self_holder(scheduler)) {
         scheduler_step(
@@ -105,10 +105,10 @@ static int lock(struct scheduler *scheduler, const struct rwlock *rwlock, bool i
     if (pthreads_step(scheduler, rwlock->lock, &step) == STEP_TIMED_OUT) {
         return ETIMEDOUT;
     }
-    return take(scheduler, rwlock, is_write);
+    return take_rwlock(scheduler, rwlock, is_write);
 }
 
-static int try_lock(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write)
+static int try_lock_rwlock(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write)
 {
     pthreads_step(scheduler, rwlock->lock,
                   &(struct step){.kind = STEP_TRY_LOCK,
@@ -118,27 +118,27 @@ static int try_lock(struct scheduler *scheduler, const struct rwlock *rwlock, bo
     if (rwlock->lock->holder != 0 || (is_write && rwlock->lock->gate != 0)) {
         return EBUSY;
     }
-    return take(scheduler, rwlock, is_write);
+    return take_rwlock(scheduler, rwlock, is_write);
 }
 
-static int lock_until(struct scheduler *scheduler, const struct rwlock *rwlock, bool is_write,
-                      const struct timespec *time)
+static int lock_rwlock_until(struct scheduler *scheduler, const struct rwlock *rwlock,
+                             bool is_write, const struct timespec *time)
 {
     uint64_t deadline_ns;
     if (!time_parse(time, &deadline_ns)) {
         return EINVAL;
     }
-    return lock(scheduler, rwlock, is_write, deadline_ns);
+    return lock_rwlock(scheduler, rwlock, is_write, deadline_ns);
 }
 
-static void leave_write(struct scheduler *scheduler, const struct rwlock *rwlock)
+static void leave_rwlock_written(struct scheduler *scheduler, const struct rwlock *rwlock)
 {
     pthreads_release(scheduler, rwlock->real);
     rwlock->lock->holder = rwlock->lock->gate = 0;
     rwlock->lock->held_since = NULL;
 }
 
-static void leave_read(struct scheduler *scheduler, const struct rwlock *rwlock)
+static void leave_rwlock_read(struct scheduler *scheduler, const struct rwlock *rwlock)
 {
     const uint32_t bit = UINT32_C(1) << scheduler_lane(scheduler);
     if ((rwlock->readers->detail & bit) == 0) {
@@ -153,22 +153,22 @@ static void leave_read(struct scheduler *scheduler, const struct rwlock *rwlock)
     }
 }
 
-static int unlock(struct scheduler *scheduler, const struct rwlock *rwlock)
+static int unlock_rwlock(struct scheduler *scheduler, const struct rwlock *rwlock)
 {
     scheduler_step(
         scheduler,
         &(struct step){.kind = STEP_UNLOCK, .object = rwlock->real, .place = rwlock->place});
     if (rwlock->lock->holder == self_holder(scheduler)) {
-        real_leave(rwlock);
-        leave_write(scheduler, rwlock);
+        leave_real_rwlock(rwlock);
+        leave_rwlock_written(scheduler, rwlock);
     } else {
-        leave_read(scheduler, rwlock);
-        real_leave(rwlock);
+        leave_rwlock_read(scheduler, rwlock);
+        leave_real_rwlock(rwlock);
     }
     return 0;
 }
 
-static int destroy(struct scheduler *scheduler, const struct rwlock *rwlock)
+static int destroy_rwlock(struct scheduler *scheduler, const struct rwlock *rwlock)
 {
     scheduler_step(
         scheduler,
@@ -188,7 +188,7 @@ INTERPOSED int pthread_rwlock_init(pthread_rwlock_t *real, const pthread_rwlocka
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
-        const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
+        const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
         if (rwlock.lock->detail != 0) {
             pthreads_misuse(scheduler, rwlock.lock,
                             "initialises, while another lane is in a call on it,", rwlock.place);
@@ -205,8 +205,8 @@ INTERPOSED int pthread_rwlock_destroy(pthread_rwlock_t *real)
     if (scheduler == NULL) {
         return REAL(pthread_rwlock_destroy)(real);
     }
-    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
-    return destroy(scheduler, &rwlock);
+    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
+    return destroy_rwlock(scheduler, &rwlock);
 }
 
 INTERPOSED int pthread_rwlock_rdlock(pthread_rwlock_t *real)
@@ -215,8 +215,8 @@ INTERPOSED int pthread_rwlock_rdlock(pthread_rwlock_t *real)
     if (scheduler == NULL) {
         return REAL(pthread_rwlock_rdlock)(real);
     }
-    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
-    return lock(scheduler, &rwlock, false, 0);
+    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
+    return lock_rwlock(scheduler, &rwlock, false, 0);
 }
 
 INTERPOSED int pthread_rwlock_tryrdlock(pthread_rwlock_t *real)
@@ -225,8 +225,8 @@ INTERPOSED int pthread_rwlock_tryrdlock(pthread_rwlock_t *real)
     if (scheduler == NULL) {
         return REAL(pthread_rwlock_tryrdlock)(real);
     }
-    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
-    return try_lock(scheduler, &rwlock, false);
+    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
+    return try_lock_rwlock(scheduler, &rwlock, false);
 }
 
 INTERPOSED int pthread_rwlock_timedrdlock(pthread_rwlock_t *real, const struct timespec *time)
@@ -235,8 +235,8 @@ INTERPOSED int pthread_rwlock_timedrdlock(pthread_rwlock_t *real, const struct t
     if (scheduler == NULL) {
         return REAL(pthread_rwlock_timedrdlock)(real, time);
     }
-    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
-    return lock_until(scheduler, &rwlock, false, time);
+    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
+    return lock_rwlock_until(scheduler, &rwlock, false, time);
 }
 
 INTERPOSED int pthread_rwlock_clockrdlock(pthread_rwlock_t *real, clockid_t clock,
@@ -246,8 +246,8 @@ INTERPOSED int pthread_rwlock_clockrdlock(pthread_rwlock_t *real, clockid_t cloc
     if (scheduler == NULL) {
         return REAL(pthread_rwlock_clockrdlock)(real, clock, time);
     }
-    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
-    return lock_until(scheduler, &rwlock, false, time);
+    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
+    return lock_rwlock_until(scheduler, &rwlock, false, time);
 }
 
 INTERPOSED int pthread_rwlock_wrlock(pthread_rwlock_t *real)
@@ -256,8 +256,8 @@ INTERPOSED int pthread_rwlock_wrlock(pthread_rwlock_t *real)
     if (scheduler == NULL) {
         return REAL(pthread_rwlock_wrlock)(real);
     }
-    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
-    return lock(scheduler, &rwlock, true, 0);
+    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
+    return lock_rwlock(scheduler, &rwlock, true, 0);
 }
 
 INTERPOSED int pthread_rwlock_trywrlock(pthread_rwlock_t *real)
@@ -266,8 +266,8 @@ INTERPOSED int pthread_rwlock_trywrlock(pthread_rwlock_t *real)
     if (scheduler == NULL) {
         return REAL(pthread_rwlock_trywrlock)(real);
     }
-    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
-    return try_lock(scheduler, &rwlock, true);
+    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
+    return try_lock_rwlock(scheduler, &rwlock, true);
 }
 
 INTERPOSED int pthread_rwlock_timedwrlock(pthread_rwlock_t *real, const struct timespec *time)
@@ -276,8 +276,8 @@ INTERPOSED int pthread_rwlock_timedwrlock(pthread_rwlock_t *real, const struct t
     if (scheduler == NULL) {
         return REAL(pthread_rwlock_timedwrlock)(real, time);
     }
-    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
-    return lock_until(scheduler, &rwlock, true, time);
+    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
+    return lock_rwlock_until(scheduler, &rwlock, true, time);
 }
 
 INTERPOSED int pthread_rwlock_clockwrlock(pthread_rwlock_t *real, clockid_t clock,
@@ -287,8 +287,8 @@ INTERPOSED int pthread_rwlock_clockwrlock(pthread_rwlock_t *real, clockid_t cloc
     if (scheduler == NULL) {
         return REAL(pthread_rwlock_clockwrlock)(real, clock, time);
     }
-    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
-    return lock_until(scheduler, &rwlock, true, time);
+    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
+    return lock_rwlock_until(scheduler, &rwlock, true, time);
 }
 
 INTERPOSED int pthread_rwlock_unlock(pthread_rwlock_t *real)
@@ -297,6 +297,6 @@ INTERPOSED int pthread_rwlock_unlock(pthread_rwlock_t *real)
     if (scheduler == NULL) {
         return REAL(pthread_rwlock_unlock)(real);
     }
-    const struct rwlock rwlock = rwlock_of(scheduler, real, __builtin_return_address(0));
-    return unlock(scheduler, &rwlock);
+    const struct rwlock rwlock = find_rwlock(scheduler, real, __builtin_return_address(0));
+    return unlock_rwlock(scheduler, &rwlock);
 }

@@ -9,36 +9,36 @@
 const char pthreads_link_semaphore = 1;
 
 /* The gate is open while the value is above zero. */
-static void gate_set(struct object *object, sem_t *semaphore)
+static void set_semaphore_gate(struct object *object, sem_t *semaphore)
 {
     int value = 0;
     REAL(sem_getvalue)(semaphore, &value);
     object->gate = value <= 0;
 }
 
-static struct object *object_of(struct scheduler *scheduler, sem_t *semaphore)
+static struct object *find_semaphore(struct scheduler *scheduler, sem_t *semaphore)
 {
     struct object *object = scheduler_object(scheduler, semaphore, "semaphore");
-    gate_set(object, semaphore);
+    set_semaphore_gate(object, semaphore);
     return object;
 }
 
 /* 0, or -1 with EAGAIN: the value is zero. */
-static int take(struct scheduler *scheduler, struct object *object, sem_t *semaphore)
+static int take_semaphore(struct scheduler *scheduler, struct object *object, sem_t *semaphore)
 {
     if (REAL(sem_trywait)(semaphore) != 0) {
         return -1;
     }
-    gate_set(object, semaphore);
+    set_semaphore_gate(object, semaphore);
     pthreads_acquire(scheduler, semaphore);
     return 0;
 }
 
 /* deadline_ns 0: waits for ever. */
-static int await(struct scheduler *scheduler, sem_t *semaphore, uint64_t deadline_ns,
-                 const void *place)
+static int await_semaphore(struct scheduler *scheduler, sem_t *semaphore, uint64_t deadline_ns,
+                           const void *place)
 {
-    struct object *object = object_of(scheduler, semaphore);
+    struct object *object = find_semaphore(scheduler, semaphore);
     const struct step step = {.kind = STEP_WAIT,
                               .object = semaphore,
                               .gate = &object->gate,
@@ -49,38 +49,38 @@ static int await(struct scheduler *scheduler, sem_t *semaphore, uint64_t deadlin
             errno = ETIMEDOUT;
             return -1;
         }
-        gate_set(object, semaphore);
-    } while (take(scheduler, object, semaphore) != 0);
+        set_semaphore_gate(object, semaphore);
+    } while (take_semaphore(scheduler, object, semaphore) != 0);
     return 0;
 }
 
-static int await_until(struct scheduler *scheduler, sem_t *semaphore, const struct timespec *time,
-                       const void *place)
+static int await_semaphore_until(struct scheduler *scheduler, sem_t *semaphore,
+                                 const struct timespec *time, const void *place)
 {
     uint64_t deadline_ns;
     if (!time_parse(time, &deadline_ns)) {
         errno = EINVAL;
         return -1;
     }
-    return await(scheduler, semaphore, deadline_ns, place);
+    return await_semaphore(scheduler, semaphore, deadline_ns, place);
 }
 
-static int try_wait(struct scheduler *scheduler, sem_t *semaphore, const void *place)
+static int try_semaphore(struct scheduler *scheduler, sem_t *semaphore, const void *place)
 {
-    struct object *object = object_of(scheduler, semaphore);
+    struct object *object = find_semaphore(scheduler, semaphore);
     pthreads_step(scheduler, object,
                   &(struct step){.kind = STEP_TRY_LOCK, .object = semaphore, .place = place});
-    return take(scheduler, object, semaphore);
+    return take_semaphore(scheduler, object, semaphore);
 }
 
-static int post(struct scheduler *scheduler, sem_t *semaphore, const void *place)
+static int post_semaphore(struct scheduler *scheduler, sem_t *semaphore, const void *place)
 {
-    struct object *object = object_of(scheduler, semaphore);
+    struct object *object = find_semaphore(scheduler, semaphore);
     pthreads_step(scheduler, object,
                   &(struct step){.kind = STEP_POST, .object = semaphore, .place = place});
     pthreads_release(scheduler, semaphore);
     const int result = REAL(sem_post)(semaphore);
-    gate_set(object, semaphore);
+    set_semaphore_gate(object, semaphore);
     return result;
 }
 
@@ -105,7 +105,7 @@ INTERPOSED int sem_destroy(sem_t *semaphore)
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
         const struct ending ending = {.place = __builtin_return_address(0)};
-        const struct object *object = object_of(scheduler, semaphore);
+        const struct object *object = find_semaphore(scheduler, semaphore);
         scheduler_step(
             scheduler,
             &(struct step){.kind = STEP_ATOMIC, .object = semaphore, .place = ending.place});
@@ -121,7 +121,7 @@ INTERPOSED int sem_wait(sem_t *semaphore)
     if (scheduler == NULL) {
         return REAL(sem_wait)(semaphore);
     }
-    return await(scheduler, semaphore, 0, __builtin_return_address(0));
+    return await_semaphore(scheduler, semaphore, 0, __builtin_return_address(0));
 }
 
 INTERPOSED int sem_trywait(sem_t *semaphore)
@@ -130,7 +130,7 @@ INTERPOSED int sem_trywait(sem_t *semaphore)
     if (scheduler == NULL) {
         return REAL(sem_trywait)(semaphore);
     }
-    return try_wait(scheduler, semaphore, __builtin_return_address(0));
+    return try_semaphore(scheduler, semaphore, __builtin_return_address(0));
 }
 
 INTERPOSED int sem_timedwait(sem_t *semaphore, const struct timespec *time)
@@ -139,7 +139,7 @@ INTERPOSED int sem_timedwait(sem_t *semaphore, const struct timespec *time)
     if (scheduler == NULL) {
         return REAL(sem_timedwait)(semaphore, time);
     }
-    return await_until(scheduler, semaphore, time, __builtin_return_address(0));
+    return await_semaphore_until(scheduler, semaphore, time, __builtin_return_address(0));
 }
 
 INTERPOSED int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *time)
@@ -148,7 +148,7 @@ INTERPOSED int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct tim
     if (scheduler == NULL) {
         return REAL(sem_clockwait)(semaphore, clock, time);
     }
-    return await_until(scheduler, semaphore, time, __builtin_return_address(0));
+    return await_semaphore_until(scheduler, semaphore, time, __builtin_return_address(0));
 }
 
 INTERPOSED int sem_post(sem_t *semaphore)
@@ -157,7 +157,7 @@ INTERPOSED int sem_post(sem_t *semaphore)
     if (scheduler == NULL) {
         return REAL(sem_post)(semaphore);
     }
-    return post(scheduler, semaphore, __builtin_return_address(0));
+    return post_semaphore(scheduler, semaphore, __builtin_return_address(0));
 }
 
 INTERPOSED int sem_getvalue(sem_t *semaphore, int *value)

@@ -7,13 +7,13 @@
 
 const char pthreads_link_spin = 1;
 
-static struct object *object_of(struct scheduler *scheduler, pthread_spinlock_t *spinlock)
+static struct object *find_spinlock(struct scheduler *scheduler, pthread_spinlock_t *spinlock)
 {
     return scheduler_object(scheduler, (const void *)(uintptr_t)spinlock, "spin lock");
 }
 
-static void take(struct scheduler *scheduler, struct object *object, pthread_spinlock_t *spinlock,
-                 const void *place)
+static void take_spinlock(struct scheduler *scheduler, struct object *object,
+                          pthread_spinlock_t *spinlock, const void *place)
 {
 #ifdef EXPLORE_REAL_LOCKS
     /* A run that was given up may have left it taken: then this run does without it. */
@@ -26,32 +26,35 @@ static void take(struct scheduler *scheduler, struct object *object, pthread_spi
     pthreads_acquire(scheduler, object->address);
 }
 
-static int lock(struct scheduler *scheduler, pthread_spinlock_t *spinlock, const void *place)
+static int lock_spinlock(struct scheduler *scheduler, pthread_spinlock_t *spinlock,
+                         const void *place)
 {
-    struct object *object = object_of(scheduler, spinlock);
+    struct object *object = find_spinlock(scheduler, spinlock);
     pthreads_step(
         scheduler, object,
         &(struct step){
             .kind = STEP_LOCK, .object = object->address, .gate = &object->holder, .place = place});
-    take(scheduler, object, spinlock, place);
+    take_spinlock(scheduler, object, spinlock, place);
     return 0;
 }
 
-static int try_lock(struct scheduler *scheduler, pthread_spinlock_t *spinlock, const void *place)
+static int try_lock_spinlock(struct scheduler *scheduler, pthread_spinlock_t *spinlock,
+                             const void *place)
 {
-    struct object *object = object_of(scheduler, spinlock);
+    struct object *object = find_spinlock(scheduler, spinlock);
     pthreads_step(scheduler, object,
                   &(struct step){.kind = STEP_TRY_LOCK, .object = object->address, .place = place});
     if (object->holder != 0) {
         return EBUSY;
     }
-    take(scheduler, object, spinlock, place);
+    take_spinlock(scheduler, object, spinlock, place);
     return 0;
 }
 
-static int unlock(struct scheduler *scheduler, pthread_spinlock_t *spinlock, const void *place)
+static int unlock_spinlock(struct scheduler *scheduler, pthread_spinlock_t *spinlock,
+                           const void *place)
 {
-    struct object *object = object_of(scheduler, spinlock);
+    struct object *object = find_spinlock(scheduler, spinlock);
     scheduler_step(scheduler,
                    &(struct step){.kind = STEP_UNLOCK, .object = object->address, .place = place});
     if (object->holder != self_holder(scheduler)) {
@@ -74,7 +77,7 @@ INTERPOSED int pthread_spin_init(pthread_spinlock_t *spinlock, int shared)
 {
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
-        struct object *object = object_of(scheduler, spinlock);
+        struct object *object = find_spinlock(scheduler, spinlock);
         if (object->detail != 0) {
             pthreads_misuse(scheduler, object,
                             "initialises, while another lane is in a call on it,",
@@ -90,7 +93,7 @@ INTERPOSED int pthread_spin_destroy(pthread_spinlock_t *spinlock)
     struct scheduler *scheduler = scheduler_current();
     if (scheduler != NULL) {
         const struct ending ending = {.place = __builtin_return_address(0)};
-        const struct object *object = object_of(scheduler, spinlock);
+        const struct object *object = find_spinlock(scheduler, spinlock);
         scheduler_step(
             scheduler,
             &(struct step){.kind = STEP_ATOMIC, .object = object->address, .place = ending.place});
@@ -106,7 +109,7 @@ INTERPOSED int pthread_spin_lock(pthread_spinlock_t *spinlock)
     if (scheduler == NULL) {
         return REAL(pthread_spin_lock)(spinlock);
     }
-    return lock(scheduler, spinlock, __builtin_return_address(0));
+    return lock_spinlock(scheduler, spinlock, __builtin_return_address(0));
 }
 
 INTERPOSED int pthread_spin_trylock(pthread_spinlock_t *spinlock)
@@ -115,7 +118,7 @@ INTERPOSED int pthread_spin_trylock(pthread_spinlock_t *spinlock)
     if (scheduler == NULL) {
         return REAL(pthread_spin_trylock)(spinlock);
     }
-    return try_lock(scheduler, spinlock, __builtin_return_address(0));
+    return try_lock_spinlock(scheduler, spinlock, __builtin_return_address(0));
 }
 
 INTERPOSED int pthread_spin_unlock(pthread_spinlock_t *spinlock)
@@ -124,5 +127,5 @@ INTERPOSED int pthread_spin_unlock(pthread_spinlock_t *spinlock)
     if (scheduler == NULL) {
         return REAL(pthread_spin_unlock)(spinlock);
     }
-    return unlock(scheduler, spinlock, __builtin_return_address(0));
+    return unlock_spinlock(scheduler, spinlock, __builtin_return_address(0));
 }

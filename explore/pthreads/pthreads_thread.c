@@ -14,7 +14,7 @@ const char pthreads_link_thread = 1;
 
 /* --- create and exit --- */
 
-_Noreturn static void end(struct scheduler *scheduler, void *result)
+_Noreturn static void end_thread(struct scheduler *scheduler, void *result)
 {
     struct thread *thread = &pthreads_run_of(scheduler)->threads[scheduler_lane(scheduler)];
     pthreads_lane_end();
@@ -28,10 +28,10 @@ static void run_thread(void *context)
     const struct thread *thread = context;
     struct scheduler *scheduler = scheduler_current();
     pthreads_acquire(scheduler, thread);
-    end(scheduler, thread->routine(thread->argument));
+    end_thread(scheduler, thread->routine(thread->argument));
 }
 
-static bool starts_detached(const pthread_attr_t *attributes)
+static bool is_starting_detached(const pthread_attr_t *attributes)
 {
     int state = PTHREAD_CREATE_JOINABLE;
     if (attributes != NULL) {
@@ -42,8 +42,8 @@ static bool starts_detached(const pthread_attr_t *attributes)
 
 /* The order of creations gives the lanes their numbers, so they do not commute: all touch the same
  * object. */
-static int create(struct scheduler *scheduler, pthread_t *id, const struct thread *thread,
-                  const void *place)
+static int create_thread(struct scheduler *scheduler, pthread_t *id, const struct thread *thread,
+                         const void *place)
 {
     static const char creation;
     scheduler_object(scheduler, &creation, "creation of threads");
@@ -74,7 +74,7 @@ struct join {
     const void *place;
 };
 
-static int join_error(struct scheduler *scheduler, const struct join *join)
+static int find_join_error(struct scheduler *scheduler, const struct join *join)
 {
     const struct thread *thread = &pthreads_run_of(scheduler)->threads[join->lane];
     if (join->lane == scheduler_lane(scheduler)) {
@@ -83,7 +83,7 @@ static int join_error(struct scheduler *scheduler, const struct join *join)
     return thread->is_detached || thread->is_joined ? EINVAL : 0;
 }
 
-static int join_ended(struct scheduler *scheduler, const struct join *join)
+static int join_ended_thread(struct scheduler *scheduler, const struct join *join)
 {
     struct thread *thread = &pthreads_run_of(scheduler)->threads[join->lane];
     if (thread->is_detached || thread->is_joined) {
@@ -102,9 +102,9 @@ static int join_ended(struct scheduler *scheduler, const struct join *join)
 
 /* With a time-out it depends on how far the other lane is, so it says that it may touch anything.
  */
-static int join(struct scheduler *scheduler, const struct join *join)
+static int join_thread(struct scheduler *scheduler, const struct join *join)
 {
-    const int error = join_error(scheduler, join);
+    const int error = find_join_error(scheduler, join);
     if (error != 0) {
         return error;
     }
@@ -118,29 +118,30 @@ static int join(struct scheduler *scheduler, const struct join *join)
     if (scheduler_step(scheduler, &step) == STEP_TIMED_OUT) {
         return ETIMEDOUT;
     }
-    return join_ended(scheduler, join);
+    return join_ended_thread(scheduler, join);
 }
 
-static int try_join(struct scheduler *scheduler, const struct join *join)
+static int try_join_thread(struct scheduler *scheduler, const struct join *join)
 {
-    const int error = join_error(scheduler, join);
+    const int error = find_join_error(scheduler, join);
     if (error != 0) {
         return error;
     }
     scheduler_step(scheduler, &(struct step){.kind = STEP_TRY_LOCK, .place = join->place});
-    return *scheduler_lane_gate(scheduler, join->lane) != 0 ? EBUSY : join_ended(scheduler, join);
+    return *scheduler_lane_gate(scheduler, join->lane) != 0 ? EBUSY
+                                                            : join_ended_thread(scheduler, join);
 }
 
-static int join_until(struct scheduler *scheduler, struct join *attempt,
-                      const struct timespec *time)
+static int join_thread_until(struct scheduler *scheduler, struct join *attempt,
+                             const struct timespec *time)
 {
     if (!time_parse(time, &attempt->deadline_ns)) {
         return EINVAL;
     }
-    return join(scheduler, attempt);
+    return join_thread(scheduler, attempt);
 }
 
-static int detach(struct scheduler *scheduler, uint8_t lane)
+static int detach_thread(struct scheduler *scheduler, uint8_t lane)
 {
     struct thread *thread = &pthreads_run_of(scheduler)->threads[lane];
     if (thread->is_detached || thread->is_joined) {
@@ -160,8 +161,8 @@ INTERPOSED int pthread_create(pthread_t *id, const pthread_attr_t *attributes,
         return REAL(pthread_create)(id, attributes, routine, argument);
     }
     const struct thread thread = {
-        .routine = routine, .argument = argument, .is_detached = starts_detached(attributes)};
-    return create(scheduler, id, &thread, __builtin_return_address(0));
+        .routine = routine, .argument = argument, .is_detached = is_starting_detached(attributes)};
+    return create_thread(scheduler, id, &thread, __builtin_return_address(0));
 }
 
 INTERPOSED int pthread_join(pthread_t id, void **result)
@@ -172,7 +173,7 @@ INTERPOSED int pthread_join(pthread_t id, void **result)
         return REAL(pthread_join)(id, result);
     }
     return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
-               ? join(scheduler, &attempt)
+               ? join_thread(scheduler, &attempt)
                : ESRCH;
 }
 
@@ -184,7 +185,7 @@ INTERPOSED int pthread_tryjoin_np(pthread_t id, void **result)
         return REAL(pthread_tryjoin_np)(id, result);
     }
     return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
-               ? try_join(scheduler, &attempt)
+               ? try_join_thread(scheduler, &attempt)
                : ESRCH;
 }
 
@@ -196,7 +197,7 @@ INTERPOSED int pthread_timedjoin_np(pthread_t id, void **result, const struct ti
         return REAL(pthread_timedjoin_np)(id, result, time);
     }
     return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
-               ? join_until(scheduler, &attempt, time)
+               ? join_thread_until(scheduler, &attempt, time)
                : ESRCH;
 }
 
@@ -209,7 +210,7 @@ INTERPOSED int pthread_clockjoin_np(pthread_t id, void **result, clockid_t clock
         return REAL(pthread_clockjoin_np)(id, result, clock, time);
     }
     return scheduler != NULL && thread_id_find(scheduler, id, &attempt.lane)
-               ? join_until(scheduler, &attempt, time)
+               ? join_thread_until(scheduler, &attempt, time)
                : ESRCH;
 }
 
@@ -220,8 +221,9 @@ INTERPOSED int pthread_detach(pthread_t id)
     if (!thread_id_is_lane(id)) {
         return REAL(pthread_detach)(id);
     }
-    return scheduler != NULL && thread_id_find(scheduler, id, &lane) ? detach(scheduler, lane)
-                                                                     : ESRCH;
+    return scheduler != NULL && thread_id_find(scheduler, id, &lane)
+               ? detach_thread(scheduler, lane)
+               : ESRCH;
 }
 
 INTERPOSED _Noreturn void pthread_exit(void *result)
@@ -231,7 +233,7 @@ INTERPOSED _Noreturn void pthread_exit(void *result)
         REAL(pthread_exit)(result);
         abort();
     }
-    end(scheduler, result);
+    end_thread(scheduler, result);
 }
 
 INTERPOSED pthread_t pthread_self(void)

@@ -10,7 +10,7 @@ const char pthreads_link_time = 1;
 
 static const uint64_t second_ns = UINT64_C(1000000000);
 
-static struct timespec now(const struct scheduler *scheduler)
+static struct timespec read_clock(const struct scheduler *scheduler)
 {
     const uint64_t now_ns = scheduler_now_ns(scheduler);
     return (struct timespec){.tv_sec = (time_t)(now_ns / second_ns),
@@ -18,7 +18,8 @@ static struct timespec now(const struct scheduler *scheduler)
 }
 
 /* 0 or EINVAL, like clock_nanosleep. */
-static int sleep_for(struct scheduler *scheduler, const struct timespec *delay, const void *place)
+static int sleep_for_delay(struct scheduler *scheduler, const struct timespec *delay,
+                           const void *place)
 {
     uint64_t delay_ns;
     if (delay->tv_sec < 0 || !time_parse(delay, &delay_ns)) {
@@ -28,7 +29,8 @@ static int sleep_for(struct scheduler *scheduler, const struct timespec *delay, 
     return 0;
 }
 
-static int sleep_until(struct scheduler *scheduler, const struct timespec *time, const void *place)
+static int sleep_until_time(struct scheduler *scheduler, const struct timespec *time,
+                            const void *place)
 {
     uint64_t time_ns;
     if (!time_parse(time, &time_ns)) {
@@ -55,7 +57,7 @@ INTERPOSED int nanosleep(const struct timespec *delay, struct timespec *left)
     if (scheduler == NULL) {
         return REAL(nanosleep)(delay, left);
     }
-    const int error = sleep_for(scheduler, delay, __builtin_return_address(0));
+    const int error = sleep_for_delay(scheduler, delay, __builtin_return_address(0));
     if (error != 0) {
         errno = error;
     }
@@ -70,8 +72,8 @@ INTERPOSED int clock_nanosleep(clockid_t clock, int flags, const struct timespec
         return REAL(clock_nanosleep)(clock, flags, time, left);
     }
     const void *place = __builtin_return_address(0);
-    return (flags & TIMER_ABSTIME) != 0 ? sleep_until(scheduler, time, place)
-                                        : sleep_for(scheduler, time, place);
+    return (flags & TIMER_ABSTIME) != 0 ? sleep_until_time(scheduler, time, place)
+                                        : sleep_for_delay(scheduler, time, place);
 }
 
 INTERPOSED int usleep(useconds_t delay_us)
@@ -100,7 +102,7 @@ INTERPOSED int clock_gettime(clockid_t clock, struct timespec *time)
     if (scheduler == NULL) {
         return REAL(clock_gettime)(clock, time);
     }
-    *time = now(scheduler);
+    *time = read_clock(scheduler);
     return 0;
 }
 
@@ -110,7 +112,7 @@ INTERPOSED int gettimeofday(struct timeval *restrict time, void *restrict zone)
     if (scheduler == NULL) {
         return REAL(gettimeofday)(time, zone);
     }
-    const struct timespec precise = now(scheduler);
+    const struct timespec precise = read_clock(scheduler);
     *time = (struct timeval){.tv_sec = precise.tv_sec, .tv_usec = precise.tv_nsec / 1000};
     return 0;
 }
@@ -121,7 +123,7 @@ INTERPOSED time_t time(time_t *seconds)
     if (scheduler == NULL) {
         return REAL(time)(seconds);
     }
-    const time_t now_s = now(scheduler).tv_sec;
+    const time_t now_s = read_clock(scheduler).tv_sec;
     if (seconds != NULL) {
         *seconds = now_s;
     }
@@ -134,6 +136,6 @@ INTERPOSED int timespec_get(struct timespec *time, int base)
     if (scheduler == NULL || base != TIME_UTC) {
         return REAL(timespec_get)(time, base);
     }
-    *time = now(scheduler);
+    *time = read_clock(scheduler);
     return base;
 }

@@ -82,7 +82,7 @@ static void exhaustive_begin(void *state, uint64_t run)
 
 /* items has room for count more of item_bytes each; *room grows to twice what is needed, so that it
  * seldom does. */
-static void *room_make(void *items, size_t *room, size_t count, size_t item_bytes)
+static void *make_node_room(void *items, size_t *room, size_t count, size_t item_bytes)
 {
     if (count <= *room) {
         return items;
@@ -95,14 +95,14 @@ static void *room_make(void *items, size_t *room, size_t count, size_t item_byte
 
 /* --- options --- */
 
-static bool option_equal(const struct option *a, const struct option *b)
+static bool is_option_equal(const struct option *a, const struct option *b)
 {
     return decision_equal(&a->decision, &b->decision) &&
            a->footprint.object == b->footprint.object &&
            a->footprint.reads_only == b->footprint.reads_only;
 }
 
-static bool option_is_independent(const struct option *a, const struct option *b)
+static bool is_option_independent(const struct option *a, const struct option *b)
 {
     if (a->decision.completes || b->decision.completes) {
         return a->decision.completes && b->decision.completes;
@@ -115,12 +115,12 @@ static bool option_is_independent(const struct option *a, const struct option *b
 }
 
 /* Behind those of all nodes; returns how many.  Time-outs only when there is nothing else. */
-static uint32_t options_add(struct exhaustive *search, const struct choice *choice)
+static uint32_t add_option(struct exhaustive *search, const struct choice *choice)
 {
     EXPLORE_CHECK(choice->event_count <= EVENT_COUNT_MAX);
     const size_t room = search->option_count + OPTION_COUNT_MAX;
-    search->options = room_make(search->options, &search->option_room, room,
-                                sizeof *search->options);
+    search->options = make_node_room(search->options, &search->option_room, room,
+                                     sizeof *search->options);
     struct option *options = &search->options[search->option_count];
     uint32_t count = 0;
     for (uint64_t lanes = choice->lanes; lanes != 0; lanes &= lanes - 1) {
@@ -143,30 +143,31 @@ static uint32_t options_add(struct exhaustive *search, const struct choice *choi
 
 /* --- nodes --- */
 
-static bool point_equal(const struct point *a, const struct point *b)
+static bool is_point_equal(const struct point *a, const struct point *b)
 {
     return a->lane == b->lane && a->kind == b->kind && a->op == b->op && a->number == b->number;
 }
 
-static const struct option *node_current(const struct exhaustive *search, const struct node *node)
+static const struct option *get_current_node(const struct exhaustive *search,
+                                             const struct node *node)
 {
     return &search->options[node->option_first + node->current];
 }
 
 /* The option of the node that is the same as this one; option_count: there is none. */
-static uint32_t node_find(const struct exhaustive *search, const struct node *node,
+static uint32_t find_node(const struct exhaustive *search, const struct node *node,
                           const struct option *option)
 {
     uint32_t i = 0;
     while (i < node->option_count &&
-           !option_equal(&search->options[node->option_first + i], option)) {
+           !is_option_equal(&search->options[node->option_first + i], option)) {
         i++;
     }
     return i;
 }
 
-static uint64_t node_costly(const struct exhaustive *search, const struct node *node,
-                            const struct choice *choice)
+static uint64_t find_costly_lanes(const struct exhaustive *search, const struct node *node,
+                                  const struct choice *choice)
 {
     const bool could_go_on = (choice->lanes >> choice->at.lane & 1) != 0;
     uint64_t costly = 0;
@@ -182,13 +183,13 @@ static uint64_t node_costly(const struct exhaustive *search, const struct node *
 
 /* What still sleeps once the current option was taken: what slept or was explored whole, and is
  * independent of it. */
-static uint64_t node_sleepers(const struct exhaustive *search, const struct node *node)
+static uint64_t find_sleeping_options(const struct exhaustive *search, const struct node *node)
 {
     uint64_t sleepers = 0;
     for (uint64_t rest = node->asleep | node->whole; rest != 0; rest &= rest - 1) {
         const uint32_t i = (uint32_t)__builtin_ctzll(rest);
-        if (option_is_independent(&search->options[node->option_first + i],
-                                  node_current(search, node))) {
+        if (is_option_independent(&search->options[node->option_first + i],
+                                  get_current_node(search, node))) {
             sleepers |= UINT64_C(1) << i;
         }
     }
@@ -198,16 +199,16 @@ static uint64_t node_sleepers(const struct exhaustive *search, const struct node
 /* What sleeps at the node that follows parent.  A step without a decision was the only thing that
  * could happen, and what slept still could: so it was the one that slept, and the whole run is
  * redundant.  When that is not borne out, nothing sleeps: that never loses a run. */
-static uint64_t node_inherit(struct exhaustive *search, const struct node *parent,
-                             const struct node *node)
+static uint64_t inherit_sleepers(struct exhaustive *search, const struct node *parent,
+                                 const struct node *node)
 {
-    const uint64_t sleepers = node_sleepers(search, parent);
+    const uint64_t sleepers = find_sleeping_options(search, parent);
     const bool was_left_behind = node->step_count != parent->step_count + 1;
     uint64_t asleep = 0;
     for (uint64_t rest = sleepers; rest != 0; rest &= rest - 1) {
         const struct option
             *option = &search->options[parent->option_first + (uint32_t)__builtin_ctzll(rest)];
-        const uint32_t found = node_find(search, node, option);
+        const uint32_t found = find_node(search, node, option);
         const bool has_gone_on = !option->decision.completes &&
                                  option->decision.lane == node->at.lane;
         if (!was_left_behind && found < node->option_count) {
@@ -220,8 +221,8 @@ static uint64_t node_inherit(struct exhaustive *search, const struct node *paren
 }
 
 /* The default comes first, so that the first run is the one that nobody disturbs. */
-static void node_take_first(struct exhaustive *search, struct node *node,
-                            const struct choice *choice)
+static void take_first_option(struct exhaustive *search, struct node *node,
+                              const struct choice *choice)
 {
     const struct decision first = decision_default(choice);
     node->current = (uint32_t)__builtin_ctzll(node->left);
@@ -234,38 +235,38 @@ static void node_take_first(struct exhaustive *search, struct node *node,
     node->left &= ~(UINT64_C(1) << node->current);
 }
 
-static bool bound_is_reached(const struct exhaustive *search, uint32_t spent)
+static bool is_bound_reached(const struct exhaustive *search, uint32_t spent)
 {
     return search->bound != 0 && spent >= search->bound;
 }
 
-static void node_fill(struct exhaustive *search, struct node *node, struct node *parent)
+static void fill_node(struct exhaustive *search, struct node *node, struct node *parent)
 {
     const uint64_t all = ~UINT64_C(0) >> (64 - node->option_count);
     if (parent != NULL) {
-        node->asleep = node_inherit(search, parent, node);
+        node->asleep = inherit_sleepers(search, parent, node);
         node->spent = parent->spent + (uint32_t)(parent->costly >> parent->current & 1);
     }
-    const uint64_t beyond = bound_is_reached(search, node->spent) ? node->costly : 0;
+    const uint64_t beyond = is_bound_reached(search, node->spent) ? node->costly : 0;
     node->left = all & ~node->asleep & ~beyond;
     node->leaves_out = (all & ~node->asleep & beyond) != 0;
 }
 
 /* A decision that no run has met before.  False: there is nothing to try, and the run is redundant.
  */
-static bool node_push(struct exhaustive *search, const struct choice *choice)
+static bool push_node(struct exhaustive *search, const struct choice *choice)
 {
-    const uint32_t count = options_add(search, choice);
-    search->nodes = room_make(search->nodes, &search->node_room, search->node_count + 1,
-                              sizeof *search->nodes);
+    const uint32_t count = add_option(search, choice);
+    search->nodes = make_node_room(search->nodes, &search->node_room, search->node_count + 1,
+                                   sizeof *search->nodes);
     struct node *node = &search->nodes[search->node_count];
     struct node *parent = search->node_count > 0 ? node - 1 : NULL;
     *node = (struct node){.at = choice->at,
                           .step_count = choice->step_count,
                           .option_first = search->option_count,
                           .option_count = count};
-    node->costly = node_costly(search, node, choice);
-    node_fill(search, node, parent);
+    node->costly = find_costly_lanes(search, node, choice);
+    fill_node(search, node, parent);
     if (search->is_redundant) {
         return false;
     }
@@ -275,7 +276,7 @@ static bool node_push(struct exhaustive *search, const struct choice *choice)
         search->is_redundant = true;
         return false;
     }
-    node_take_first(search, node, choice);
+    take_first_option(search, node, choice);
     search->node_count++;
     search->option_count += count;
     return true;
@@ -284,16 +285,16 @@ static bool node_push(struct exhaustive *search, const struct choice *choice)
 /* --- the search --- */
 
 /* The choice is the one that the node was made of. */
-static bool node_is_met_again(struct exhaustive *search, const struct node *node,
+static bool is_node_met_again(struct exhaustive *search, const struct node *node,
                               const struct choice *choice)
 {
-    if (options_add(search, choice) != node->option_count || !point_equal(&node->at, &choice->at) ||
-        node->step_count != choice->step_count) {
+    if (add_option(search, choice) != node->option_count ||
+        !is_point_equal(&node->at, &choice->at) || node->step_count != choice->step_count) {
         return false;
     }
     for (uint32_t i = 0; i < node->option_count; i++) {
-        if (!option_equal(&search->options[node->option_first + i],
-                          &search->options[search->option_count + i])) {
+        if (!is_option_equal(&search->options[node->option_first + i],
+                             &search->options[search->option_count + i])) {
             return false;
         }
     }
@@ -307,14 +308,14 @@ static struct decision exhaustive_choose(void *state, const struct choice *choic
         return decision_default(choice);
     }
     if (search->depth < search->node_count) {
-        search->has_diverged = !node_is_met_again(search, &search->nodes[search->depth], choice);
-    } else if (!node_push(search, choice)) {
+        search->has_diverged = !is_node_met_again(search, &search->nodes[search->depth], choice);
+    } else if (!push_node(search, choice)) {
         return decision_default(choice);
     }
     if (search->has_diverged) {
         return decision_default(choice);
     }
-    return node_current(search, &search->nodes[search->depth++])->decision;
+    return get_current_node(search, &search->nodes[search->depth++])->decision;
 }
 
 /* What sleeps after the last decision could still go on, so it did: then the run is equivalent to
@@ -328,14 +329,14 @@ static void exhaustive_count_run(struct exhaustive *search, bool is_cut)
             last->current_leaves_out = true;
         }
     } else if (!search->is_redundant && last != NULL) {
-        search->is_redundant = node_sleepers(search, last) != 0;
+        search->is_redundant = find_sleeping_options(search, last) != 0;
     }
     search->pruned += search->is_redundant;
     search->interleavings += !search->is_redundant;
 }
 
 /* The current option was explored; true: there is another one. */
-static bool node_advance(struct node *node)
+static bool advance_node(struct node *node)
 {
     if (node->current_leaves_out) {
         node->leaves_out = true;
@@ -361,7 +362,7 @@ static bool exhaustive_end(void *state, const struct run_summary *summary)
     exhaustive_count_run(search, summary->is_cut);
     while (search->node_count > 0) {
         struct node *node = &search->nodes[search->node_count - 1];
-        if (node_advance(node)) {
+        if (advance_node(node)) {
             return true;
         }
         search->option_count = node->option_first;

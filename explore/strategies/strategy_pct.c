@@ -40,7 +40,7 @@ static void pct_begin(void *state, uint64_t run)
 }
 
 /* The low bits are the participant's number, so that no two priorities are the same. */
-static void pct_meet(struct pct *pct, uint64_t participants)
+static void meet_change_point(struct pct *pct, uint64_t participants)
 {
     for (uint64_t fresh = participants & ~pct->known; fresh != 0; fresh &= fresh - 1) {
         const uint64_t number = (uint64_t)__builtin_ctzll(fresh);
@@ -50,7 +50,7 @@ static void pct_meet(struct pct *pct, uint64_t participants)
     pct->known |= participants;
 }
 
-static uint8_t pct_highest(const struct pct *pct, uint64_t participants)
+static uint8_t find_highest_participant(const struct pct *pct, uint64_t participants)
 {
     uint8_t highest = (uint8_t)__builtin_ctzll(participants);
     for (uint64_t rest = participants & (participants - 1); rest != 0; rest &= rest - 1) {
@@ -61,7 +61,7 @@ static uint8_t pct_highest(const struct pct *pct, uint64_t participants)
 }
 
 /* A lane that gives way waits for the others; with its priority kept it would spin for ever. */
-static void pct_give_way(struct pct *pct, const struct point *at)
+static void lower_priority(struct pct *pct, const struct point *at)
 {
     if (at->kind == STEP_YIELD || at->kind == STEP_SLEEP) {
         pct->known |= UINT64_C(1) << at->lane;
@@ -76,13 +76,13 @@ static struct decision pct_choose(void *state, const struct choice *choice)
     if (participants == 0) {
         return decision_default(choice);
     }
-    pct_meet(pct, participants);
-    pct_give_way(pct, &choice->at);
-    uint8_t highest = pct_highest(pct, participants);
+    meet_change_point(pct, participants);
+    lower_priority(pct, &choice->at);
+    uint8_t highest = find_highest_participant(pct, participants);
     for (uint32_t i = 0; i + 1 < pct->depth; i++) {
         if (pct->change[i] == choice->index + 1) {
             pct->priority[highest] = (int64_t)i + 1;
-            highest = pct_highest(pct, participants);
+            highest = find_highest_participant(pct, participants);
         }
     }
     return participant_decision(choice, highest, &pct->chance);

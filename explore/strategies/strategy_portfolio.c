@@ -29,13 +29,13 @@ struct portfolio {
     uint32_t hand;        /* that decides in this run */
 };
 
-static const struct hand *hand_get(uint32_t index)
+static const struct hand *get_hand(uint32_t index)
 {
     return index == FIRST_HAND ? &first_hand : &hands[index];
 }
 
 /* Round by round; within one, again and again to each that has some of its share left. */
-static uint32_t hand_of_run(uint64_t run)
+static uint32_t choose_hand(uint64_t run)
 {
     if (run == 0) {
         return FIRST_HAND;
@@ -55,7 +55,7 @@ static uint32_t hand_of_run(uint64_t run)
 
 const struct strategy_kind *strategy_portfolio_dealt(uint64_t run, uint64_t *argument)
 {
-    const struct hand *hand = hand_get(hand_of_run(run));
+    const struct hand *hand = get_hand(choose_hand(run));
     if (argument != NULL) {
         *argument = hand->argument;
     }
@@ -68,7 +68,7 @@ static void portfolio_init(void *state, uint64_t seed, uint64_t argument)
     struct portfolio *portfolio = state;
     *portfolio = (struct portfolio){.seed = seed};
     for (uint32_t i = 0; i <= FIRST_HAND; i++) {
-        const struct hand *hand = hand_get(i);
+        const struct hand *hand = get_hand(i);
         portfolio->states[i] = malloc(hand->kind->state_bytes);
         EXPLORE_CHECK(portfolio->states[i] != NULL);
         hand->kind->init(portfolio->states[i], seed, hand->argument);
@@ -79,7 +79,7 @@ static void portfolio_deinit(void *state)
 {
     struct portfolio *portfolio = state;
     for (uint32_t i = 0; i <= FIRST_HAND; i++) {
-        const struct hand *hand = hand_get(i);
+        const struct hand *hand = get_hand(i);
         if (hand->kind->deinit != NULL) {
             hand->kind->deinit(portfolio->states[i]);
         }
@@ -91,16 +91,16 @@ static void portfolio_deinit(void *state)
 static void portfolio_begin(void *state, uint64_t run)
 {
     struct portfolio *portfolio = state;
-    portfolio->hand = hand_of_run(run);
+    portfolio->hand = choose_hand(run);
     portfolio->chance = chance_of(~portfolio->seed, run);
-    hand_get(portfolio->hand)->kind->begin(portfolio->states[portfolio->hand], run);
+    get_hand(portfolio->hand)->kind->begin(portfolio->states[portfolio->hand], run);
 }
 
 /* Random fires time-outs by itself; for the others it is done here. */
 static struct decision portfolio_choose(void *state, const struct choice *choice)
 {
     struct portfolio *portfolio = state;
-    const struct strategy_kind *kind = hand_get(portfolio->hand)->kind;
+    const struct strategy_kind *kind = get_hand(portfolio->hand)->kind;
     struct decision time_out;
     if (kind != &strategy_random && participants_time_out(choice, &portfolio->chance, &time_out)) {
         return time_out;
@@ -111,7 +111,7 @@ static struct decision portfolio_choose(void *state, const struct choice *choice
 static bool portfolio_end(void *state, const struct run_summary *summary)
 {
     struct portfolio *portfolio = state;
-    return hand_get(portfolio->hand)->kind->end(portfolio->states[portfolio->hand], summary);
+    return get_hand(portfolio->hand)->kind->end(portfolio->states[portfolio->hand], summary);
 }
 
 const struct strategy_kind strategy_portfolio = {

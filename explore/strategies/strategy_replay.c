@@ -49,7 +49,7 @@ static void replay_begin(void *state, uint64_t run)
     }
 }
 
-static bool switch_is_at(const struct schedule_switch *entry, const struct point *at)
+static bool is_switch_at(const struct schedule_switch *entry, const struct point *at)
 {
     return entry->lane == at->lane && entry->op == at->op && entry->number == at->number;
 }
@@ -62,7 +62,7 @@ static struct chain *replay_chain(const struct replay *replay, const struct poin
     const size_t mask = replay->chain_count - 1;
     size_t place = (size_t)(hash >> 32) & mask;
     while (replay->chains[place].first != NO_ENTRY &&
-           !switch_is_at(&replay->switches[replay->chains[place].first], at)) {
+           !is_switch_at(&replay->switches[replay->chains[place].first], at)) {
         place = (place + 1) & mask;
     }
     return &replay->chains[place];
@@ -109,7 +109,7 @@ uint64_t strategy_replay_dropped(const void *state)
     return ((const struct replay *)state)->dropped;
 }
 
-static bool choice_offers(const struct choice *choice, const struct schedule_switch *entry)
+static bool is_switch_offered(const struct choice *choice, const struct schedule_switch *entry)
 {
     if (!entry->completes) {
         return entry->to < LANE_COUNT_MAX &&
@@ -125,7 +125,7 @@ static bool choice_offers(const struct choice *choice, const struct schedule_swi
 
 /* When no lane can go on, an event completes and the point is asked again: the lane of the switch
  * may be able then. */
-static bool switch_can_wait(const struct choice *choice, const struct schedule_switch *entry)
+static bool can_switch_wait(const struct choice *choice, const struct schedule_switch *entry)
 {
     return !entry->completes && choice->lanes == 0 && choice->event_count > 0;
 }
@@ -139,8 +139,8 @@ static struct decision replay_choose(void *state, const struct choice *choice)
     struct chain *chain = replay_chain(replay, &choice->at);
     while (chain->next != NO_ENTRY) {
         const struct schedule_switch *entry = &replay->switches[chain->next];
-        const bool is_offered = choice_offers(choice, entry);
-        if (!is_offered && switch_can_wait(choice, entry)) {
+        const bool is_offered = is_switch_offered(choice, entry);
+        if (!is_offered && can_switch_wait(choice, entry)) {
             break;
         }
         chain->next = replay->after[chain->next];

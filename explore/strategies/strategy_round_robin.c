@@ -22,7 +22,7 @@ static void round_robin_begin(void *state, uint64_t run)
 
 /* Whose turn it was.  A completion leaves the lane where it stands, so the choice alone does not
  * tell. */
-static uint8_t round_robin_last(const struct round_robin *round, const struct choice *choice)
+static uint8_t find_last_participant(const struct round_robin *round, const struct choice *choice)
 {
     const struct point *at = &choice->at;
     const bool is_same = at->lane == round->at.lane && at->op == round->at.op &&
@@ -37,7 +37,7 @@ static struct decision round_robin_choose(void *state, const struct choice *choi
     if (participants == 0) {
         return decision_default(choice);
     }
-    const uint8_t next = participant_after(participants, round_robin_last(round, choice));
+    const uint8_t next = participant_after(participants, find_last_participant(round, choice));
     *round = (struct round_robin){.has_completed = next == PARTICIPANT_DEVICE, .at = choice->at};
     return participant_decision(choice, next, NULL);
 }
