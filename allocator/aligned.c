@@ -61,6 +61,8 @@ struct state {
 
 static void make_types(struct state *state)
 {
+    HBM_CHECK(state->type_count == 0);
+    HBM_CHECK(state->search->item_count != 0);
     const struct hbm_aligned *search = state->search;
     for (size_t i = 0; i < search->item_count; i++) {
         struct type *last = state->type_count == 0 ? NULL : &state->types[state->type_count - 1];
@@ -75,6 +77,7 @@ static void make_types(struct state *state)
         last->total++;
         last->left++;
     }
+    HBM_CHECK(state->type_count <= search->item_count);
 }
 
 static bool is_more_aligned(const void *context, uint32_t left, uint32_t right)
@@ -88,12 +91,14 @@ static bool is_more_aligned(const void *context, uint32_t left, uint32_t right)
 
 static void make_orders(struct state *state)
 {
+    HBM_CHECK(state->type_count != 0);
     for (int k = 0; k < ORDER_COUNT; k++) {
         for (uint32_t i = 0; i < state->type_count; i++) {
             state->orders[k][i] = i;
         }
     }
     hbm_sort(state->orders[0], state->type_count, is_more_aligned, state->types);
+    HBM_CHECK(state->orders[0][0] < state->type_count);
 }
 
 static const struct hbm_span *get_span(const struct state *state)
@@ -125,6 +130,8 @@ static bool is_layout_in_vain(const struct state *state)
 
 static void note_layout_in_vain(struct state *state)
 {
+    HBM_CHECK_COSTLY(state->span < state->search->span_count);
+    HBM_CHECK_COSTLY(state->end <= get_span(state)->high);
     if (state->seen == NULL) {
         return;
     }
@@ -138,6 +145,8 @@ static void note_layout_in_vain(struct state *state)
 /* Without host memory for it the search is slower, not wrong. */
 static void start_seen_layouts(struct state *state)
 {
+    HBM_CHECK(!state->seen_asked);
+    HBM_CHECK(state->seen == NULL);
     state->seen_asked = true;
     state->seen = hbm_host_array(state->search->host, SEEN_COUNT, sizeof *state->seen);
     if (state->seen != NULL) {
@@ -165,6 +174,9 @@ static bool is_other_order_better(const struct state *state, uint32_t type)
 
 static void place_type(struct state *state, uint32_t type)
 {
+    HBM_CHECK_COSTLY(type < state->type_count);
+    HBM_CHECK_COSTLY(state->types[type].left != 0);
+    HBM_CHECK_COSTLY(state->step_count < state->search->item_count + state->search->span_count);
     struct type *taken = &state->types[type];
     state->steps[state->step_count++] = (struct step){type, state->position + 1, state->end};
     state->spare -= hbm_align_up(state->end, taken->align_shift) - state->end;
@@ -173,11 +185,14 @@ static void place_type(struct state *state, uint32_t type)
     state->items_left--;
     taken->left--;
     state->position = 0;
+    HBM_CHECK_COSTLY(state->end <= get_span(state)->high);
 }
 
 /* Puts the next block in the order of trying at the end; false when there is none. */
 static bool place_next_type(struct state *state)
 {
+    HBM_CHECK_COSTLY(state->items_left != 0);
+    HBM_CHECK_COSTLY(state->position <= 2 * state->type_count);
     uint64_t room = get_span(state)->high - state->end;
     uint32_t count = (uint32_t)state->type_count;
     uint32_t start = state->position;
@@ -223,11 +238,13 @@ static bool close_span(struct state *state)
         has_fitting_type(state)) {
         return false;
     }
+    HBM_CHECK(state->step_count < state->search->item_count + state->search->span_count);
     state->steps[state->step_count++] = (struct step){STEP_CLOSE, 0, state->end};
     state->spare -= lost;
     state->span++;
     state->end = get_span(state)->low;
     state->position = 0;
+    HBM_CHECK_COSTLY(state->span < state->search->span_count);
     return true;
 }
 
@@ -241,6 +258,7 @@ static bool undo_layout_steps(struct state *state, bool in_vain)
         struct step step = state->steps[--state->step_count];
         state->end = step.end;
         if (step.type == STEP_CLOSE) {
+            HBM_CHECK_COSTLY(state->span != 0);
             state->span--;
             state->spare += get_span(state)->high - state->end;
             continue;
@@ -249,7 +267,9 @@ static bool undo_layout_steps(struct state *state, bool in_vain)
         state->spare += hbm_align_up(state->end, taken->align_shift) - state->end;
         state->hash -= taken->hash;
         state->items_left++;
+        HBM_CHECK_COSTLY(state->items_left <= state->search->item_count);
         taken->left++;
+        HBM_CHECK_COSTLY(taken->left <= taken->total);
         state->position = step.position;
         return true;
     }
@@ -258,6 +278,7 @@ static bool undo_layout_steps(struct state *state, bool in_vain)
 
 static void write_addresses(struct state *state)
 {
+    HBM_CHECK(state->items_left == 0);
     for (size_t i = 0; i < state->type_count; i++) {
         state->types[i].left = state->types[i].total;
     }
@@ -266,6 +287,7 @@ static void write_addresses(struct state *state)
             continue;
         }
         struct type *type = &state->types[state->steps[i].type];
+        HBM_CHECK(type->left != 0);
         state->search->addresses[type->first + --type->left] = hbm_align_up(state->steps[i].end,
                                                                             type->align_shift);
     }
@@ -276,6 +298,8 @@ static void write_addresses(struct state *state)
 /* One turn with one order of trying, from the start. */
 static enum hbm_search_result run_turn(struct state *state, uint64_t nodes_end)
 {
+    HBM_CHECK(state->step_count == 0);
+    HBM_CHECK(state->span == 0);
     state->position = 0;
     while (state->nodes++ < nodes_end) {
         if (!state->seen_asked && state->nodes >= SEEN_AFTER_NODES) {
@@ -300,6 +324,7 @@ static enum hbm_search_result run_turn(struct state *state, uint64_t nodes_end)
 
 static enum hbm_search_result run_turns(struct state *state)
 {
+    HBM_CHECK(state->type_count != 0);
     uint64_t nodes_max = state->search->nodes_max, turn_nodes = TURN_NODES;
     for (int turn = 0; state->nodes < nodes_max; turn++) {
         uint64_t left = nodes_max - state->nodes;
@@ -332,6 +357,8 @@ static bool count_spare_bytes(const struct hbm_aligned *search, uint64_t *spare)
 
 enum hbm_search_result hbm_aligned_run(const struct hbm_aligned *search)
 {
+    HBM_CHECK(search->addresses != NULL);
+    HBM_CHECK(search->host != NULL);
     struct state state = {.search = search, .items_left = search->item_count};
     if (search->item_count == 0 || search->span_count == 0 ||
         !count_spare_bytes(search, &state.spare)) {

@@ -34,13 +34,16 @@ static inline uint32_t find_root_bit(uint64_t size)
 
 static inline void mark_bin(struct hbm_heap *heap, uint32_t bin)
 {
+    HBM_CHECK(bin >> HBM_BIN_SHIFT < heap->row_count);
     heap->columns[bin >> HBM_BIN_SHIFT] |= 1u << (bin & (BIN_COLUMNS - 1u));
     heap->rows |= (uint64_t)1 << (bin >> HBM_BIN_SHIFT);
 }
 
 static inline void unmark_bin(struct hbm_heap *heap, uint32_t bin)
 {
+    HBM_CHECK(bin >> HBM_BIN_SHIFT < heap->row_count);
     uint32_t row = bin >> HBM_BIN_SHIFT;
+    HBM_CHECK((heap->columns[row] >> (bin & (BIN_COLUMNS - 1u)) & 1u) != 0);
     heap->columns[row] &= ~(1u << (bin & (BIN_COLUMNS - 1u)));
     if (heap->columns[row] == 0) {
         heap->rows &= ~((uint64_t)1 << row);
@@ -72,6 +75,8 @@ static void join_ring(struct hbm_heap *heap, uint32_t number, struct hbm_block *
                       uint32_t member)
 {
     struct hbm_block *before = hbm_heap_at(heap, member);
+    HBM_CHECK(before->size_bytes == hole->size_bytes);
+    HBM_CHECK(before->place == HBM_PLACE_TREE);
     hole->place = HBM_PLACE_RING;
     hole->hole.previous = member;
     hole->hole.next = before->hole.next;
@@ -82,12 +87,14 @@ static void join_ring(struct hbm_heap *heap, uint32_t number, struct hbm_block *
 static void insert_in_trie(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number,
                            struct hbm_block *hole)
 {
+    HBM_CHECK(bin->count == HBM_BIN_LIST_MAX);
     uint64_t size = count_granules(heap, hole);
     uint32_t bit = size < EXACT_GRANULES ? 0 : find_root_bit(size);
     uint32_t parent = HBM_POOL_NONE;
     uint32_t *link = &bin->root;
     while (*link != HBM_POOL_NONE) {
         struct hbm_block *node = hbm_heap_at(heap, *link);
+        HBM_CHECK(node->place == HBM_PLACE_TREE);
         if (node->size_bytes == hole->size_bytes) {
             join_ring(heap, number, hole, *link);
             return;
@@ -106,18 +113,23 @@ static void insert_in_trie(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t 
 static void point_parent(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t parent, uint32_t from,
                          uint32_t to)
 {
+    HBM_CHECK(from != HBM_POOL_NONE);
+    HBM_CHECK(from != to);
     if (parent == HBM_POOL_NONE) {
         bin->root = to;
         return;
     }
     struct hbm_block *node = hbm_heap_at(heap, parent);
+    HBM_CHECK(node->hole.child[0] == from || node->hole.child[1] == from);
     node->hole.child[node->hole.child[1] == from] = to;
 }
 
 /* Lets `heir` stand where the tree node `number` stood. */
 static void replace_node(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number, uint32_t heir)
 {
+    HBM_CHECK(number != heir);
     struct hbm_block *node = hbm_heap_at(heap, number);
+    HBM_CHECK(node->place == HBM_PLACE_TREE);
     struct hbm_block *next = hbm_heap_at(heap, heir);
     next->place = HBM_PLACE_TREE;
     next->hole.parent = node->hole.parent;
@@ -132,6 +144,8 @@ static void replace_node(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t nu
 
 static void leave_ring(struct hbm_heap *heap, const struct hbm_block *hole)
 {
+    HBM_CHECK(hole->place != HBM_PLACE_LIST);
+    HBM_CHECK_COSTLY(hbm_heap_at(heap, hole->hole.previous)->size_bytes == hole->size_bytes);
     hbm_heap_at(heap, hole->hole.previous)->hole.next = hole->hole.next;
     hbm_heap_at(heap, hole->hole.next)->hole.previous = hole->hole.previous;
 }
@@ -153,6 +167,8 @@ static uint32_t find_leaf_below(const struct hbm_heap *heap, uint32_t number)
 static void remove_from_trie(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t number,
                              struct hbm_block *hole)
 {
+    HBM_CHECK(hole->place == HBM_PLACE_TREE || hole->place == HBM_PLACE_RING);
+    HBM_CHECK(bin->root != HBM_POOL_NONE);
     if (hole->place == HBM_PLACE_TREE) {
         if (hole->hole.next != number) {
             replace_node(heap, bin, number, hole->hole.next);
@@ -205,6 +221,9 @@ static uint32_t find_in_trie(const struct hbm_heap *heap, uint32_t root, uint64_
 
 void hbm_bins_insert(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole)
 {
+    HBM_CHECK(hole->role == HBM_ROLE_HOLE);
+    HBM_CHECK(hole->size_bytes != 0);
+    HBM_CHECK_COSTLY(hbm_heap_at(heap, number) == hole);
     uint32_t index = find_bin_index(count_granules(heap, hole));
     struct hbm_bin *bin = &heap->bins[index];
     mark_bin(heap, index);
@@ -225,6 +244,9 @@ void hbm_bins_insert(struct hbm_heap *heap, uint32_t number, struct hbm_block *h
 static void remove_from_list(struct hbm_heap *heap, struct hbm_bin *bin,
                              const struct hbm_block *hole)
 {
+    HBM_CHECK(bin->count != 0);
+    HBM_CHECK(bin->head != HBM_POOL_NONE);
+    HBM_CHECK_COSTLY(hole->hole.previous != HBM_POOL_NONE || hbm_heap_at(heap, bin->head) == hole);
     bin->count--;
     if (hole->hole.previous == HBM_POOL_NONE) {
         bin->head = hole->hole.next;
@@ -238,6 +260,9 @@ static void remove_from_list(struct hbm_heap *heap, struct hbm_bin *bin,
 
 void hbm_bins_remove(struct hbm_heap *heap, uint32_t number, struct hbm_block *hole)
 {
+    HBM_CHECK(hole->role == HBM_ROLE_HOLE);
+    HBM_CHECK(hole->place <= HBM_PLACE_RING);
+    HBM_CHECK_COSTLY(hbm_heap_at(heap, number) == hole);
     uint32_t index = find_bin_index(count_granules(heap, hole));
     struct hbm_bin *bin = &heap->bins[index];
     if (hole->place == HBM_PLACE_LIST) {
@@ -333,6 +358,7 @@ uint32_t hbm_bins_scan(const struct hbm_heap *heap, uint64_t size_bytes, uint64_
                        bool (*accepts)(const struct hbm_block *hole, const void *context),
                        const void *context)
 {
+    HBM_CHECK(size_bytes < limit_bytes);
     struct scan scan = {size_bytes, limit_bytes, accepts, context};
     uint32_t last = find_bin_index((limit_bytes - 1) >> heap->granule_shift);
     for (uint32_t bin = find_next_bin(heap, find_bin_index(size_bytes >> heap->granule_shift));

@@ -53,6 +53,7 @@ static enum hbm_result intern_shape(struct hbm *hbm, const struct hbm_request *r
     if (request->shape == NULL) {
         return HBM_OK;
     }
+    HBM_CHECK(request->shape->rank <= HBM_SHAPE_RANK_MAX);
     *shape = hbm_shapes_take(&hbm->shapes, request->shape);
     return *shape != HBM_POOL_NONE ? HBM_OK
                                    : hbm_fail_unavailable(hbm, "no host memory for a shape");
@@ -61,6 +62,8 @@ static enum hbm_result intern_shape(struct hbm *hbm, const struct hbm_request *r
 static inline void describe_block(struct hbm_block *block, const struct hbm_request *request,
                                   uint32_t shape)
 {
+    HBM_CHECK(request->kind <= HBM_KIND_OUTPUT);
+    HBM_CHECK(block->size_bytes >= request->size_bytes);
     block->role = request->kind == HBM_KIND_OUTPUT ? HBM_ROLE_OUTPUT : HBM_ROLE_BUFFER;
     block->used.unpadded_bytes = request->unpadded_bytes != 0 ? request->unpadded_bytes
                                                               : request->size_bytes;
@@ -72,6 +75,7 @@ static inline void describe_block(struct hbm_block *block, const struct hbm_requ
 static enum hbm_result take_after_mitigation(struct hbm *hbm, const struct hbm_request *request,
                                              uint64_t size_bytes, uint32_t *number)
 {
+    HBM_CHECK(size_bytes >= request->size_bytes);
     if (size_bytes > hbm->options.capacity_bytes) {
         return hbm_fail_memory(hbm, HBM_FAILURE_BUFFER, request->size_bytes, NULL);
     }
@@ -85,6 +89,8 @@ static enum hbm_result take_after_mitigation(struct hbm *hbm, const struct hbm_r
     if (result == HBM_UNAVAILABLE) {
         return hbm_fail_unavailable(hbm, "a service refused what the allocation needed");
     }
+    HBM_CHECK(result == HBM_OK);
+    HBM_CHECK(*number != HBM_POOL_NONE);
     return result;
 }
 
@@ -107,6 +113,8 @@ enum hbm_result hbm_buffer_take(struct hbm *hbm, const struct hbm_request *reque
         }
     }
     struct hbm_block *block = hbm_heap_at(&hbm->heap, *number);
+    HBM_CHECK(block->place == HBM_PLACE_DEVICE);
+    HBM_CHECK(block->size_bytes == size_bytes);
     block->dying = false;
     block->used.hold_count = 0;
     block->used.use_count = 0;
@@ -117,6 +125,8 @@ enum hbm_result hbm_buffer_take(struct hbm *hbm, const struct hbm_request *reque
 void hbm_buffer_untake(struct hbm *hbm, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+    HBM_CHECK(!block->dying);
+    HBM_CHECK(block->used.hold_count == 1);
     block->used.hold_count = 0;
     hbm_block_free(hbm, number);
 }
@@ -136,6 +146,7 @@ enum hbm_result hbm_allocate(struct hbm *hbm, const struct hbm_request *request,
     result = hbm_buffer_take(hbm, request, &number);
     if (result == HBM_OK) {
         struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+        HBM_CHECK(block->size_bytes >= request->size_bytes);
         hbm_largest_note(hbm, block->size_bytes);
         hbm_peaks_note(hbm);
         *out = (struct hbm_buffer *)block;
@@ -165,8 +176,10 @@ static enum hbm_result add_block_use(struct hbm *hbm, struct hbm_block *block, u
     if (block->used.use_count == UINT32_MAX || !hbm_pending_reserve(&hbm->pending, 1)) {
         return hbm_fail_unavailable(hbm, "no host memory to remember an event");
     }
+    HBM_CHECK(block->role >= HBM_ROLE_BUFFER);
     hbm_pending_add(&hbm->pending, event, hbm_heap_number(&hbm->heap, block));
     block->used.use_count++;
+    HBM_CHECK(block->used.use_count != 0);
     return HBM_OK;
 }
 
@@ -177,6 +190,7 @@ static void collect_in_place(struct hbm *hbm, struct hbm_block *block)
     bool full = block->used.hold_count == UINT32_MAX;
     block->used.hold_count += !full;
     hbm_collect(hbm);
+    HBM_CHECK(full || block->used.hold_count != 0);
     block->used.hold_count -= !full;
 }
 
@@ -264,6 +278,8 @@ enum hbm_result hbm_donation_check(const struct hbm *hbm, const struct hbm_block
 void hbm_buffer_become(struct hbm *hbm, struct hbm_block *block, const struct hbm_request *request,
                        uint32_t shape)
 {
+    HBM_CHECK(block->role == HBM_ROLE_BUFFER || block->role == HBM_ROLE_OUTPUT);
+    HBM_CHECK(block->size_bytes >= request->size_bytes);
     hbm_shapes_give(&hbm->shapes, block->used.shape);
     describe_block(block, request, shape);
     block->align_shift = (uint8_t)find_align_shift(hbm, request);

@@ -31,6 +31,8 @@ void hbm_call_refresh(struct hbm_call *call)
                                   ? hbm_align_up(program->image_bytes, shift)
                                   : 0;
     call->demand.stack_bytes = call->image_only ? 0 : hbm_align_up(program->stack_bytes, shift);
+    HBM_CHECK(call->demand.size_bytes <= call->hbm->options.capacity_bytes);
+    HBM_CHECK(call->demand.stack_bytes <= call->hbm->options.capacity_bytes);
 }
 
 uint64_t hbm_call_stack_wanted(const struct hbm_call *call)

@@ -5,6 +5,8 @@
 void hbm_peaks_note(struct hbm *hbm)
 {
     uint64_t reserved_bytes = hbm_heap_reserved(&hbm->heap);
+    HBM_CHECK(hbm->heap.used_bytes <= hbm->options.capacity_bytes - reserved_bytes);
+    HBM_CHECK(reserved_bytes <= hbm->options.capacity_bytes);
     if (hbm->heap.used_bytes > hbm->totals.peak_bytes_in_use) {
         hbm->totals.peak_bytes_in_use = hbm->heap.used_bytes;
     }

@@ -60,7 +60,9 @@ static bool are_options_valid(const struct hbm_options *options)
 
 static bool init_parts(struct hbm *hbm)
 {
+    HBM_CHECK(hbm->options.capacity_bytes != 0);
     uint32_t granule_shift = (uint32_t)__builtin_ctz(hbm->options.granule_bytes);
+    HBM_CHECK((uint32_t)1 << granule_shift == hbm->options.granule_bytes);
     if (!hbm_heap_init(&hbm->heap, &hbm->host, hbm->options.capacity_bytes, granule_shift)) {
         return false;
     }
@@ -94,6 +96,8 @@ enum hbm_result hbm_create(const struct hbm_services *services, const struct hbm
         services->host_free(services->context, hbm, sizeof *hbm);
         return HBM_UNAVAILABLE;
     }
+    HBM_CHECK(hbm->heap.used_count == 0);
+    HBM_CHECK(hbm->host.bytes >= sizeof *hbm);
     *out = hbm;
     return HBM_OK;
 }
@@ -105,9 +109,11 @@ void hbm_destroy(struct hbm *hbm)
     }
     struct hbm_services services = hbm->host.services;
     hbm_stranded_drop_all(hbm);
+    HBM_CHECK(hbm->stranded == NULL);
     while (hbm->program_first != NULL) {
         hbm_program_destroy(hbm, hbm->program_first);
     }
+    HBM_CHECK(hbm->program_last == NULL);
     hbm_shapes_deinit(&hbm->shapes);
     hbm_pending_deinit(&hbm->pending);
     hbm_heap_deinit(&hbm->heap);
@@ -128,6 +134,8 @@ void hbm_stats(struct hbm *hbm, struct hbm_stats *out)
     out->bytes_reserved = hbm_heap_reserved(&hbm->heap);
     out->largest_free_block_bytes = hbm_heap_largest(&hbm->heap);
     hbm_lock_give(&hbm->lock);
+    HBM_CHECK(out->bytes_in_use <= out->bytes_limit - out->bytes_reserved);
+    HBM_CHECK(out->largest_free_block_bytes <= out->bytes_limit);
 }
 
 uint64_t hbm_host_bytes(const struct hbm *hbm)

@@ -1,5 +1,6 @@
 #include "allocator/private/check.h"
 #include "allocator/private/failure.h"
+#include "allocator/private/heap.h"
 #include "allocator/private/life.h"
 #include "allocator/private/moves.h"
 #include "allocator/private/snapshot.h"
@@ -15,9 +16,12 @@ static enum hbm_result defragment_with_lock(struct hbm *hbm)
     if (!hbm_snapshot(hbm, NULL, &plan)) {
         return hbm_fail_unavailable(hbm, "no host memory to plan in");
     }
+    HBM_CHECK(plan.item_count <= hbm->heap.used_count);
     hbm_plan_compact(&plan, hbm->options.defrag == HBM_DEFRAG_REPACK);
     bool done = !plan.host_refused && hbm_moves_run(hbm, &plan);
+    HBM_CHECK(!done || !plan.host_refused);
     hbm_snapshot_free(hbm, &plan);
+    HBM_CHECK_COSTLY(hbm_heap_invariants_hold(&hbm->heap));
     return done ? HBM_OK : hbm_fail_unavailable(hbm, "a service refused a move");
 }
 

@@ -22,6 +22,8 @@ struct trade {
 
 static uint32_t draw_below(struct hbm_exchange *exchange, size_t below)
 {
+    HBM_CHECK(below != 0);
+    HBM_CHECK(below <= UINT32_MAX);
     exchange->lot = exchange->lot * 1664525u + 1013904223u;
     return (exchange->lot >> 8) % (uint32_t)below;
 }
@@ -43,6 +45,8 @@ static int64_t size_of_item(const struct hbm_exchange *exchange, uint32_t item)
 
 static void put_item(struct hbm_exchange *exchange, uint32_t item, uint32_t bin)
 {
+    HBM_CHECK_COSTLY(item < exchange->item_count);
+    HBM_CHECK_COSTLY(bin < exchange->bin_count);
     exchange->bins[item] = bin;
     exchange->room[bin] -= size_of_item(exchange, item);
     exchange->next[item] = exchange->first[bin];
@@ -51,9 +55,11 @@ static void put_item(struct hbm_exchange *exchange, uint32_t item, uint32_t bin)
 
 static void take_item(struct hbm_exchange *exchange, uint32_t item)
 {
+    HBM_CHECK_COSTLY(exchange->bins[item] < exchange->bin_count);
     uint32_t bin = exchange->bins[item];
     uint32_t *link = &exchange->first[bin];
     while (*link != item) {
+        HBM_CHECK_COSTLY(*link != NO_ITEM);
         link = &exchange->next[*link];
     }
     *link = exchange->next[item];
@@ -87,6 +93,8 @@ static uint32_t choose_bin(const struct hbm_exchange *exchange, int64_t size, en
  * items. */
 static bool start_attempt(struct hbm_exchange *exchange)
 {
+    HBM_CHECK(exchange->bin_count != 0);
+    HBM_CHECK(exchange->attempt < UINT32_MAX);
     enum rule rule = (enum rule)(exchange->attempt % RULE_COUNT);
     bool strays = exchange->attempt++ >= RULE_COUNT;
     for (size_t bin = 0; bin < exchange->bin_count; bin++) {
@@ -126,6 +134,8 @@ static struct hbm_exchange_sum make_sum(const struct hbm_exchange *exchange, uin
 static void add_sum(const struct hbm_exchange *exchange, struct hbm_exchange_list *list,
                     uint32_t one, uint32_t two, uint32_t three)
 {
+    HBM_CHECK_COSTLY(list->count <= HBM_EXCHANGE_SUMS);
+    HBM_CHECK_COSTLY(one != NO_ITEM || two == NO_ITEM);
     if (list->count < HBM_EXCHANGE_SUMS) {
         list->sums[list->count++] = make_sum(exchange, one, two, three);
     }
@@ -139,6 +149,7 @@ static uint32_t find_item_after(const struct hbm_exchange *exchange,
 
 static void fill_list(struct hbm_exchange *exchange, struct hbm_exchange_list *list, uint32_t bin)
 {
+    HBM_CHECK(bin < exchange->bin_count);
     uint32_t first = exchange->first[bin];
     list->count = 0;
     add_sum(exchange, list, NO_ITEM, NO_ITEM, NO_ITEM);
@@ -165,6 +176,8 @@ static void fill_list(struct hbm_exchange *exchange, struct hbm_exchange_list *l
     }
     hbm_sort(list->order, list->count, is_sum_smaller, list);
     exchange->steps += STEPS_PER_SUM * list->count;
+    HBM_CHECK(list->count != 0);
+    HBM_CHECK(list->count <= HBM_EXCHANGE_SUMS);
 }
 
 static const struct hbm_exchange_sum *get_sum(const struct hbm_exchange_list *list, size_t i)
@@ -175,6 +188,8 @@ static const struct hbm_exchange_sum *get_sum(const struct hbm_exchange_list *li
 static void consider_trade(struct hbm_exchange *exchange, struct trade *best,
                            const struct hbm_exchange_sum *out, const struct hbm_exchange_sum *in)
 {
+    HBM_CHECK_COSTLY(best->from != best->to);
+    HBM_CHECK_COSTLY(best->gain >= 0);
     int64_t bytes = (int64_t)out->bytes - (int64_t)in->bytes;
     int64_t from = exchange->room[best->from], to = exchange->room[best->to];
     int64_t gain = find_excess(from) + find_excess(to) - find_excess(from + bytes) -
@@ -192,6 +207,8 @@ static void consider_trade(struct hbm_exchange *exchange, struct trade *best,
  * others those that come to most. */
 static struct trade find_trade_with(struct hbm_exchange *exchange, uint32_t from, uint32_t to)
 {
+    HBM_CHECK(from != to);
+    HBM_CHECK(exchange->room[from] < 0);
     const struct hbm_exchange_list *outs = &exchange->lists[0], *ins = &exchange->lists[1];
     struct trade best = {.from = from, .to = to};
     int64_t too_much = find_excess(exchange->room[from]), room = exchange->room[to];
@@ -215,6 +232,8 @@ static struct trade find_trade_with(struct hbm_exchange *exchange, uint32_t from
 
 static struct trade find_best_trade(struct hbm_exchange *exchange, uint32_t from)
 {
+    HBM_CHECK(from < exchange->bin_count);
+    HBM_CHECK(exchange->room[from] < 0);
     struct trade best = {.gain = 0};
     int64_t too_much = find_excess(exchange->room[from]);
     fill_list(exchange, &exchange->lists[0], from);
@@ -227,11 +246,14 @@ static struct trade find_best_trade(struct hbm_exchange *exchange, uint32_t from
         best = trade.gain > best.gain ? trade : best;
     }
     exchange->steps += exchange->bin_count;
+    HBM_CHECK(best.gain <= too_much);
     return best;
 }
 
 static void make_trade(struct hbm_exchange *exchange, const struct trade *trade)
 {
+    HBM_CHECK(trade->from != trade->to);
+    HBM_CHECK(trade->to < exchange->bin_count);
     for (unsigned i = 0; i < HBM_EXCHANGE_ITEMS; i++) {
         uint32_t out = trade->out.items[i], in = trade->in.items[i];
         if (out != NO_ITEM) {
@@ -248,10 +270,12 @@ static void make_trade(struct hbm_exchange *exchange, const struct trade *trade)
 /* Some pairs of items change places, whatever comes of it. */
 static void make_random_trades(struct hbm_exchange *exchange)
 {
+    HBM_CHECK(exchange->item_count != 0);
     for (unsigned i = 0; i < KICKS; i++) {
         uint32_t item = draw_below(exchange, exchange->item_count),
                  other = draw_below(exchange, exchange->item_count);
         uint32_t bin = exchange->bins[item], other_bin = exchange->bins[other];
+        HBM_CHECK(bin < exchange->bin_count);
         if (bin == other_bin || exchange->sizes[item] > exchange->capacities[other_bin] ||
             exchange->sizes[other] > exchange->capacities[bin]) {
             continue;
@@ -284,6 +308,7 @@ static bool improve_packing(struct hbm_exchange *exchange)
             return true;
         }
         struct trade best = find_best_trade(exchange, from);
+        HBM_CHECK(best.gain >= 0);
         if (best.gain > 0) {
             make_trade(exchange, &best);
         } else {

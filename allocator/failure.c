@@ -17,15 +17,19 @@ struct text {
 
 static struct text begin_text(char *start, size_t capacity)
 {
+    HBM_CHECK(start != NULL);
+    HBM_CHECK(capacity != 0);
     *start = '\0';
     return (struct text){start, start, start + capacity - 1};
 }
 
 static void add_text(struct text *text, const char *piece)
 {
+    HBM_CHECK(text->at <= text->end);
     while (*piece != '\0' && text->at < text->end) {
         *text->at++ = *piece++;
     }
+    HBM_CHECK(text->at <= text->end);
     *text->at = '\0';
 }
 
@@ -39,6 +43,7 @@ static void add_number(struct text *text, uint64_t number)
         number /= 10;
     } while (number != 0);
     add_text(text, first);
+    HBM_CHECK(first >= digits);
 }
 
 /* Hundredths of 1024ths, rounded as printf does, half to even: both are exact.  Tenths where the
@@ -55,6 +60,7 @@ static void add_size(struct text *text, uint64_t bytes)
     for (; bytes >= 1024 * 1024; unit++) {
         bytes /= 1024;
     }
+    HBM_CHECK(unit < sizeof units / sizeof units[0]);
     uint64_t scale = unit == 0 ? 10 : 100;
     uint64_t number = bytes * scale / 1024, rest = bytes * scale % 1024;
     number += rest > 512 || (rest == 512 && (number & 1) != 0);
@@ -65,6 +71,7 @@ static void add_size(struct text *text, uint64_t bytes)
     }
     add_number(text, number % 10);
     add_text(text, units[unit]);
+    HBM_CHECK(number / scale <= 1024);
 }
 
 char *hbm_size_print(int64_t bytes, char *text, size_t capacity)

@@ -1,4 +1,5 @@
 #include "allocator/private/gaps.h"
+#include "allocator/private/check.h"
 #include "allocator/private/sort.h"
 
 #include <string.h>
@@ -53,6 +54,7 @@ static bool find_place_in_gap(const struct gap *gap, uint64_t size_bytes, uint8_
 
 static size_t choose_gap(struct state *state, uint32_t item, uint64_t *address)
 {
+    HBM_CHECK_COSTLY(item < state->search->item_count);
     const struct hbm_aligned *search = state->search;
     uint64_t best_bytes = UINT64_MAX, best_waste = UINT64_MAX, place, waste;
     size_t best = NO_GAP;
@@ -72,12 +74,14 @@ static size_t choose_gap(struct state *state, uint32_t item, uint64_t *address)
         best = i;
         *address = place;
     }
+    HBM_CHECK_COSTLY(best == NO_GAP || best < state->gap_count);
     return best;
 }
 
 static void add_gap(struct state *state, uint64_t low, uint64_t high)
 {
     if (low < high) {
+        HBM_CHECK(state->gap_count < state->search->span_count + 2 * state->search->item_count + 2);
         state->gaps[state->gap_count++] = (struct gap){low, high};
     }
 }
@@ -86,6 +90,7 @@ static void add_gap(struct state *state, uint64_t low, uint64_t high)
  * had none. */
 static size_t place_in_order(struct state *state, size_t count)
 {
+    HBM_CHECK(count <= state->search->item_count);
     for (size_t k = 0; k < count; k++) {
         if (state->steps / ORDER_OVERRUN > state->search->nodes_max) {
             return k;
@@ -96,6 +101,8 @@ static size_t place_in_order(struct state *state, size_t count)
             return k;
         }
         struct gap gap = state->gaps[number];
+        HBM_CHECK_COSTLY(state->places[item] + state->search->sizes[item] <= gap.high);
+        HBM_CHECK_COSTLY(gap.low <= state->places[item]);
         state->gaps[number] = state->gaps[--state->gap_count];
         add_gap(state, gap.low, state->places[item]);
         add_gap(state, state->places[item] + state->search->sizes[item], gap.high);
@@ -109,6 +116,7 @@ static size_t place_in_order(struct state *state, size_t count)
  * from the first place. */
 static void advance_in_order(struct state *state, size_t position)
 {
+    HBM_CHECK(position < state->search->item_count);
     uint32_t item = state->order[position];
     memmove(&state->order[position / 2 + 1], &state->order[position / 2],
             (position - position / 2) * sizeof item);
@@ -127,7 +135,9 @@ static enum hbm_search_result fill_gaps(struct state *state)
         for (size_t s = 0; s < search->span_count; s++) {
             add_gap(state, search->spans[s].low, search->spans[s].high);
         }
+        HBM_CHECK(state->gap_count <= search->span_count);
         size_t failed = place_in_order(state, search->item_count);
+        HBM_CHECK(failed <= search->item_count);
         if (failed == search->item_count) {
             memcpy(search->addresses, state->places, search->item_count * sizeof *state->places);
             return HBM_SEARCH_FOUND;
@@ -187,6 +197,7 @@ static size_t start_clearing(struct clearing *clearing, uint64_t *moved_bytes)
     state->gap_count = 0;
     for (size_t i = 0; i < clearing->now->count; i++) {
         uint32_t item = clearing->now->places[i];
+        HBM_CHECK(item < search->item_count);
         uint64_t low = clearing->now->addresses[item], high = low + search->sizes[item];
         while (low >= search->spans[s].high) {
             add_free_range(clearing, end, search->spans[s].high);
@@ -207,6 +218,7 @@ static size_t start_clearing(struct clearing *clearing, uint64_t *moved_bytes)
         end = s + 1 < search->span_count ? search->spans[s + 1].low : 0;
     }
     state->steps += clearing->now->count + search->span_count;
+    HBM_CHECK(moving <= clearing->now->count);
     hbm_sort(state->order, moving, is_item_first, clearing);
     return moving;
 }
@@ -217,9 +229,11 @@ static void try_window(struct clearing *clearing, uint64_t address)
     const struct hbm_aligned *search = state->search;
     uint64_t moved_bytes,
         size_bytes = clearing->demand < search->item_count ? search->sizes[clearing->demand] : 0;
+    HBM_CHECK(address <= UINT64_MAX - size_bytes);
     clearing->window = (struct gap){address, address + size_bytes};
     for (int rule = 0; rule < GAP_RULE_COUNT && state->steps < search->nodes_max; rule++) {
         size_t moving = start_clearing(clearing, &moved_bytes);
+        HBM_CHECK(moving <= search->item_count);
         state->rule = (enum gap_rule)rule;
         if (moved_bytes >= clearing->best_bytes || place_in_order(state, moving) < moving) {
             continue;
@@ -235,6 +249,8 @@ static void try_window(struct clearing *clearing, uint64_t address)
 /* A window that begins or ends at this border, inside the span. */
 static void try_border(struct clearing *clearing, const struct hbm_span *span, uint64_t border)
 {
+    HBM_CHECK(span->low <= span->high);
+    HBM_CHECK(clearing->demand < clearing->state->search->item_count);
     const struct hbm_aligned *search = clearing->state->search;
     uint64_t size_bytes = search->sizes[clearing->demand];
     uint8_t shift = search->shifts[clearing->demand];
@@ -254,6 +270,8 @@ static void try_border(struct clearing *clearing, const struct hbm_span *span, u
 /* Windows begin or end at a border of a span or a block. */
 static enum hbm_search_result clear_window(struct clearing *clearing)
 {
+    HBM_CHECK(clearing->demand <= clearing->state->search->item_count);
+    HBM_CHECK(clearing->now != NULL);
     const struct hbm_aligned *search = clearing->state->search;
     const struct hbm_gaps_now *now = clearing->now;
     clearing->best_bytes = UINT64_MAX;
@@ -279,6 +297,8 @@ static enum hbm_search_result clear_window(struct clearing *clearing)
 static enum hbm_search_result run_gap_search(const struct hbm_aligned *search,
                                              const struct hbm_gaps_now *now)
 {
+    HBM_CHECK(search->addresses != NULL);
+    HBM_CHECK(now == NULL || now->count <= search->item_count);
     struct state state = {.search = search};
     /* Between and beside the blocks of each span; a window and a block that is placed add one each.
      */

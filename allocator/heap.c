@@ -20,6 +20,8 @@ static uint32_t count_rows(uint64_t granule_count)
 
 static void make_heap_empty(struct hbm_heap *heap, uint64_t stack_bytes)
 {
+    HBM_CHECK(heap->used_count == 0);
+    HBM_CHECK(stack_bytes <= heap->capacity_bytes);
     heap->stack = hbm_pool_take(&heap->pool);
     *hbm_heap_at(heap, heap->stack) = (struct hbm_block){.size_bytes = stack_bytes,
                                                          .role = HBM_ROLE_STACK};
@@ -29,6 +31,7 @@ static void make_heap_empty(struct hbm_heap *heap, uint64_t stack_bytes)
 bool hbm_heap_init(struct hbm_heap *heap, struct hbm_host *host, uint64_t capacity_bytes,
                    uint32_t granule_shift)
 {
+    HBM_CHECK(capacity_bytes >> granule_shift != 0);
     *heap = (struct hbm_heap){.capacity_bytes = capacity_bytes, .granule_shift = granule_shift};
     heap->row_count = count_rows(capacity_bytes >> granule_shift);
     HBM_CHECK(heap->row_count <= HBM_BIN_ROWS);
@@ -42,11 +45,14 @@ bool hbm_heap_init(struct hbm_heap *heap, struct hbm_host *host, uint64_t capaci
         return false;
     }
     make_heap_empty(heap, 0);
+    HBM_CHECK_COSTLY(hbm_heap_invariants_hold(heap));
     return true;
 }
 
 void hbm_heap_deinit(struct hbm_heap *heap)
 {
+    HBM_CHECK(heap->bins != NULL);
+    HBM_CHECK(heap->pool.slab_count != 0);
     struct hbm_host *host = heap->pool.host;
     hbm_pool_deinit(&heap->pool);
     hbm_host_free(host, heap->bins, (size_t)heap->row_count << HBM_BIN_SHIFT, sizeof *heap->bins);
@@ -58,6 +64,8 @@ void hbm_heap_deinit(struct hbm_heap *heap)
 static inline void link_block_after(struct hbm_heap *heap, uint32_t number, struct hbm_block *block,
                                     uint32_t before)
 {
+    HBM_CHECK(number != before);
+    HBM_CHECK_COSTLY(hbm_heap_at(heap, number) == block);
     struct hbm_block *previous = hbm_heap_at(heap, before);
     block->previous = before;
     block->next = previous->next;
@@ -69,6 +77,8 @@ static inline void link_block_after(struct hbm_heap *heap, uint32_t number, stru
 
 static inline void unlink_block(struct hbm_heap *heap, const struct hbm_block *block)
 {
+    HBM_CHECK(block->previous != HBM_POOL_NONE);
+    HBM_CHECK_COSTLY(hbm_heap_at(heap, hbm_heap_at(heap, block->previous)->next) == block);
     hbm_heap_at(heap, block->previous)->next = block->next;
     if (block->next != HBM_POOL_NONE) {
         hbm_heap_at(heap, block->next)->previous = block->previous;
@@ -78,6 +88,9 @@ static inline void unlink_block(struct hbm_heap *heap, const struct hbm_block *b
 static uint32_t make_hole(struct hbm_heap *heap, uint64_t address, uint64_t size_bytes,
                           uint32_t before)
 {
+    HBM_CHECK(size_bytes != 0);
+    HBM_CHECK(before != HBM_POOL_NONE);
+    HBM_CHECK(address + size_bytes <= heap->capacity_bytes);
     uint32_t number = hbm_pool_take(&heap->pool);
     struct hbm_block *hole = hbm_heap_at(heap, number);
     hole->address = address;
@@ -123,6 +136,8 @@ static uint32_t carve_block(struct hbm_heap *heap, uint32_t hole_number, uint64_
 {
     struct hbm_block *hole = hbm_heap_at(heap, hole_number);
     uint64_t hole_end = hole->address + hole->size_bytes;
+    HBM_CHECK(size_bytes <= hole_end - address);
+    HBM_CHECK(address >= hole->address);
     uint64_t below_bytes = address - hole->address;
     hbm_bins_remove(heap, hole_number, hole);
     uint32_t number = hole_number;
@@ -142,6 +157,7 @@ static uint32_t carve_block(struct hbm_heap *heap, uint32_t hole_number, uint64_
     }
     heap->used_bytes += size_bytes;
     heap->used_count++;
+    HBM_CHECK(heap->used_bytes <= heap->capacity_bytes);
     return number;
 }
 
@@ -167,6 +183,7 @@ uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t alig
     }
     const struct hbm_block *hole = hbm_heap_at(heap, hole_number);
     uint64_t address = hbm_align_down(hole->address + hole->size_bytes - size_bytes, align_shift);
+    HBM_CHECK(address >= hole->address);
     uint32_t number = carve_block(heap, hole_number, address, size_bytes);
     hbm_heap_at(heap, number)->align_shift = (uint8_t)align_shift;
     return number;
@@ -174,6 +191,7 @@ uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t alig
 
 uint32_t hbm_heap_hole_around(const struct hbm_heap *heap, uint64_t address, uint64_t size_bytes)
 {
+    HBM_CHECK(size_bytes != 0);
     for (uint32_t number = hbm_heap_at(heap, heap->stack)->next; number != HBM_POOL_NONE;) {
         const struct hbm_block *block = hbm_heap_at(heap, number);
         if (address - block->address < block->size_bytes) {
@@ -188,6 +206,8 @@ uint32_t hbm_heap_hole_around(const struct hbm_heap *heap, uint64_t address, uin
 uint32_t hbm_heap_take_at(struct hbm_heap *heap, uint32_t hole_number, uint64_t address,
                           uint64_t size_bytes)
 {
+    HBM_CHECK(size_bytes != 0);
+    HBM_CHECK(hbm_heap_at(heap, hole_number)->role == HBM_ROLE_HOLE);
     if (!hbm_pool_reserve(&heap->pool, 2 + SPARE_RECORDS)) {
         return HBM_POOL_NONE;
     }
@@ -202,6 +222,8 @@ void hbm_heap_give(struct hbm_heap *heap, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(heap, number);
     HBM_CHECK(block->role >= HBM_ROLE_BUFFER);
+    HBM_CHECK(heap->used_bytes >= block->size_bytes);
+    HBM_CHECK(heap->used_count != 0);
     heap->used_bytes -= block->size_bytes;
     heap->used_count--;
     struct hbm_block *previous = hbm_heap_at(heap, block->previous);
@@ -235,6 +257,7 @@ void hbm_heap_give(struct hbm_heap *heap, uint32_t number)
 
 static void shrink_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_t size_bytes)
 {
+    HBM_CHECK(size_bytes < stack->size_bytes);
     uint64_t freed_bytes = stack->size_bytes - size_bytes;
     struct hbm_block *above = stack->next == HBM_POOL_NONE ? NULL : hbm_heap_at(heap, stack->next);
     stack->size_bytes = size_bytes;
@@ -242,6 +265,7 @@ static void shrink_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_
         (void)make_hole(heap, size_bytes, freed_bytes, heap->stack);
         return;
     }
+    HBM_CHECK(above->address == size_bytes + freed_bytes);
     hbm_bins_remove(heap, stack->next, above);
     above->address = size_bytes;
     above->size_bytes += freed_bytes;
@@ -250,6 +274,7 @@ static void shrink_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_
 
 static bool grow_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_t size_bytes)
 {
+    HBM_CHECK(size_bytes > stack->size_bytes);
     uint64_t more_bytes = size_bytes - stack->size_bytes;
     uint32_t number = stack->next;
     if (number == HBM_POOL_NONE || size_bytes > heap->capacity_bytes - heap->used_bytes) {
@@ -259,6 +284,7 @@ static bool grow_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_t 
     if (above->role != HBM_ROLE_HOLE || above->size_bytes < more_bytes) {
         return false;
     }
+    HBM_CHECK(above->address == stack->size_bytes);
     hbm_bins_remove(heap, number, above);
     stack->size_bytes = size_bytes;
     if (above->size_bytes == more_bytes) {
@@ -274,7 +300,9 @@ static bool grow_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_t 
 
 bool hbm_heap_stack_set(struct hbm_heap *heap, uint64_t size_bytes)
 {
+    HBM_CHECK((size_bytes & (((uint64_t)1 << heap->granule_shift) - 1)) == 0);
     struct hbm_block *stack = hbm_heap_at(heap, heap->stack);
+    HBM_CHECK(stack->role == HBM_ROLE_STACK);
     if (size_bytes == stack->size_bytes) {
         return true;
     }
@@ -295,12 +323,14 @@ uint64_t hbm_heap_largest(const struct hbm_heap *heap)
 
 static void drop_holes(struct hbm_heap *heap)
 {
+    HBM_CHECK(heap->bins != NULL);
     uint32_t next;
     for (uint32_t number = hbm_heap_at(heap, heap->stack)->next; number != HBM_POOL_NONE;
          number = next) {
         const struct hbm_block *block = hbm_heap_at(heap, number);
         next = block->next;
         if (block->role == HBM_ROLE_HOLE) {
+            HBM_CHECK_COSTLY(block->address + block->size_bytes <= heap->capacity_bytes);
             hbm_pool_give(&heap->pool, number);
         }
     }
@@ -330,10 +360,12 @@ void hbm_heap_relink(struct hbm_heap *heap, const uint32_t *numbers, size_t coun
     if (end != heap->capacity_bytes) {
         (void)make_hole(heap, end, heap->capacity_bytes - end, last);
     }
+    HBM_CHECK_COSTLY(hbm_heap_invariants_hold(heap));
 }
 
 bool hbm_heap_relink_reserve(struct hbm_heap *heap, size_t count)
 {
+    HBM_CHECK(count != 0);
     return count < UINT32_MAX / 2 &&
            hbm_pool_reserve(&heap->pool, (uint32_t)count + 1 + SPARE_RECORDS);
 }
@@ -343,6 +375,8 @@ bool hbm_heap_relink_reserve(struct hbm_heap *heap, size_t count)
 void hbm_heap_strand(struct hbm_heap *heap, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(heap, number);
+    HBM_CHECK(hbm_block_is_stranded(block));
+    HBM_CHECK(block->role >= HBM_ROLE_BUFFER);
     block->address = HBM_ADDRESS_NONE;
     block->previous = HBM_POOL_NONE;
     block->next = number;
@@ -351,6 +385,8 @@ void hbm_heap_strand(struct hbm_heap *heap, uint32_t number)
 bool hbm_heap_return(struct hbm_heap *heap, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(heap, number);
+    HBM_CHECK(hbm_block_is_stranded(block));
+    HBM_CHECK(block->address == HBM_ADDRESS_NONE);
     bool host_refused = false;
     heap->used_bytes -= block->size_bytes;
     heap->used_count--;
@@ -367,11 +403,15 @@ bool hbm_heap_return(struct hbm_heap *heap, uint32_t number)
     unlink_block(heap, taken);
     hbm_pool_give(&heap->pool, taken_number);
     link_block_after(heap, number, block, before);
+    HBM_CHECK((block->address & (((uint64_t)1 << block->align_shift) - 1)) == 0);
     return true;
 }
 
 void hbm_heap_stranded_give(struct hbm_heap *heap, uint32_t number)
 {
+    HBM_CHECK(hbm_heap_at(heap, number)->address == HBM_ADDRESS_NONE);
+    HBM_CHECK(heap->used_count != 0);
+    HBM_CHECK(heap->used_bytes >= hbm_heap_at(heap, number)->size_bytes);
     heap->used_bytes -= hbm_heap_at(heap, number)->size_bytes;
     heap->used_count--;
     hbm_pool_give(&heap->pool, number);

@@ -76,6 +76,7 @@ static enum hbm_result check_donations(const struct launching *launching)
 
 static enum hbm_result hold_inputs(struct launching *launching)
 {
+    HBM_CHECK(launching->held_count == 0);
     const struct hbm_launch *launch = launching->launch;
     for (; launching->held_count < launch->input_count; launching->held_count++) {
         struct hbm_block *block = hbm_block_of(launch->inputs[launching->held_count]);
@@ -89,29 +90,34 @@ static enum hbm_result hold_inputs(struct launching *launching)
         }
         block->used.hold_count++;
     }
+    HBM_CHECK(launching->held_count == launch->input_count);
     return HBM_OK;
 }
 
 static void release_inputs(struct launching *launching)
 {
+    HBM_CHECK(launching->held_count <= launching->launch->input_count);
     struct hbm *hbm = launching->hbm;
     while (launching->held_count != 0) {
         struct hbm_block *block = hbm_block_of(launching->launch->inputs[--launching->held_count]);
         block->used.hold_count--;
         hbm_block_settle(hbm, hbm_heap_number(&hbm->heap, block));
     }
+    HBM_CHECK(launching->held_count == 0);
 }
 
 /* Outputs are held until the event is theirs, so that making room for the next does not move them.
  */
 static enum hbm_result prepare_output(struct launching *launching, size_t output)
 {
+    HBM_CHECK(output < launching->launch->output_count);
     struct hbm *hbm = launching->hbm;
     const struct hbm_request *request = &launching->launch->outputs[output];
     size_t input = find_donated_input(launching->launch, output);
     launching->shapes[output] = HBM_POOL_NONE;
     if (input == HBM_NOT_DONATED) {
         enum hbm_result result = hbm_buffer_take(hbm, request, &launching->numbers[output]);
+        HBM_CHECK(result != HBM_OK || launching->numbers[output] != HBM_POOL_NONE);
         if (result == HBM_OK) {
             hbm_heap_at(&hbm->heap, launching->numbers[output])->used.hold_count = 1;
         }
@@ -130,17 +136,20 @@ static enum hbm_result prepare_output(struct launching *launching, size_t output
 
 static enum hbm_result prepare_outputs(struct launching *launching)
 {
+    HBM_CHECK(launching->ready_count == 0);
     for (; launching->ready_count < launching->launch->output_count; launching->ready_count++) {
         enum hbm_result result = prepare_output(launching, launching->ready_count);
         if (result != HBM_OK) {
             return result;
         }
     }
+    HBM_CHECK(launching->ready_count == launching->launch->output_count);
     return HBM_OK;
 }
 
 static void undo_launch(struct launching *launching)
 {
+    HBM_CHECK(launching->ready_count <= launching->launch->output_count);
     while (launching->ready_count != 0) {
         size_t output = --launching->ready_count;
         if (find_donated_input(launching->launch, output) == HBM_NOT_DONATED) {
@@ -150,20 +159,25 @@ static void undo_launch(struct launching *launching)
         }
     }
     release_inputs(launching);
+    HBM_CHECK(launching->held_count == 0);
 }
 
 static void start_block_use(struct hbm *hbm, uint32_t number, uint64_t event, bool done)
 {
+    HBM_CHECK(number != HBM_POOL_NONE);
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
     if (done) {
         return;
     }
     hbm_pending_add(&hbm->pending, event, number);
     block->used.use_count++;
+    HBM_CHECK(block->used.use_count != 0);
 }
 
 static void commit_launch(struct launching *launching, struct hbm_buffer **outputs)
 {
+    HBM_CHECK(launching->ready_count == launching->launch->output_count);
+    HBM_CHECK(launching->held_count == launching->launch->input_count);
     struct hbm *hbm = launching->hbm;
     const struct hbm_launch *launch = launching->launch;
     const struct hbm_services *services = &hbm->host.services;
@@ -191,6 +205,7 @@ static void commit_launch(struct launching *launching, struct hbm_buffer **outpu
  * again. */
 static enum hbm_result run_launch(struct launching *launching, struct hbm_buffer **outputs)
 {
+    HBM_CHECK(launching->held_count == 0);
     const struct hbm_launch *launch = launching->launch;
     enum hbm_result result = check_donations(launching);
     if (result != HBM_OK) {
@@ -205,6 +220,7 @@ static enum hbm_result run_launch(struct launching *launching, struct hbm_buffer
         result = hbm_program_prepare(launching->hbm, launch->program,
                                      (uint32_t)(launch->input_count + launch->output_count + 1));
     }
+    HBM_CHECK(launch->program->pin_count != 0);
     launch->program->pin_count--;
     launching->hbm->room_count++;
     if (result == HBM_OK) {
@@ -228,6 +244,8 @@ static enum hbm_result launch_with_lock(struct hbm *hbm, const struct hbm_launch
         launching.shapes = launching.numbers + count;
     }
     enum hbm_result result = run_launch(&launching, outputs);
+    HBM_CHECK(launching.held_count == 0);
+    HBM_CHECK((launching.numbers == NULL) == (count == 0));
     hbm_host_free(&hbm->host, launching.numbers, count, 2 * sizeof(uint32_t));
     return result;
 }

@@ -9,12 +9,15 @@
 static void end_block(struct hbm *hbm, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+    HBM_CHECK(block->used.hold_count == 0);
+    HBM_CHECK(block->used.use_count == 0);
     struct hbm_program *program = block->role == HBM_ROLE_PROGRAM ? block->used.program : NULL;
     hbm->room_count++;
     if (block->used.shape != HBM_POOL_NONE) {
         hbm_shapes_give(&hbm->shapes, block->used.shape);
     }
     if (block->dying) {
+        HBM_CHECK(hbm->dying_count != 0);
         hbm->dying_count--;
     }
     if (hbm_block_is_stranded(block)) {
@@ -28,6 +31,7 @@ static void end_block(struct hbm *hbm, uint32_t number)
     if (program == NULL) {
         return;
     }
+    HBM_CHECK(program->block == number);
     program->block = HBM_POOL_NONE;
     if (program->unloading) {
         hbm_program_destroy(hbm, program);
@@ -37,6 +41,8 @@ static void end_block(struct hbm *hbm, uint32_t number)
 void hbm_block_free(struct hbm *hbm, uint32_t number)
 {
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+    HBM_CHECK(!block->dying);
+    HBM_CHECK(block->role >= HBM_ROLE_BUFFER);
     if (block->used.use_count == 0 && block->used.hold_count == 0) {
         end_block(hbm, number);
         return;
@@ -49,6 +55,8 @@ void hbm_block_free(struct hbm *hbm, uint32_t number)
 void hbm_block_settle(struct hbm *hbm, uint32_t number)
 {
     const struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+    HBM_CHECK(!block->dying || hbm->dying_count != 0);
+    HBM_CHECK(block->role >= HBM_ROLE_BUFFER);
     if (block->dying && block->used.use_count == 0 && block->used.hold_count == 0) {
         end_block(hbm, number);
     }
@@ -59,6 +67,7 @@ void hbm_block_settle(struct hbm *hbm, uint32_t number)
 static void finish_event(struct hbm *hbm, uint32_t number)
 {
     uint32_t use = hbm_pending_remove(&hbm->pending, number);
+    HBM_CHECK(use != HBM_POOL_NONE);
     while (use != HBM_POOL_NONE) {
         uint32_t block_number = hbm_pending_use(&hbm->pending, use)->block;
         struct hbm_block *block = hbm_heap_at(&hbm->heap, block_number);
@@ -71,6 +80,7 @@ static void finish_event(struct hbm *hbm, uint32_t number)
 
 static void poll_events(struct hbm *hbm)
 {
+    HBM_CHECK(hbm->pending.first != HBM_POOL_NONE);
     const struct hbm_services *services = &hbm->host.services;
     uint32_t next;
     for (uint32_t number = hbm->pending.first; number != HBM_POOL_NONE; number = next) {
@@ -80,12 +90,14 @@ static void poll_events(struct hbm *hbm)
             finish_event(hbm, number);
         }
     }
+    HBM_CHECK(hbm->pending.first != HBM_POOL_NONE || hbm->pending.uses.used_count == 0);
     hbm_pending_trim(&hbm->pending);
     hbm_stack_settle(hbm);
 }
 
 void hbm_collect_completed(struct hbm *hbm)
 {
+    HBM_CHECK(hbm->pending.first != HBM_POOL_NONE);
     const struct hbm_services *services = &hbm->host.services;
     uint64_t completed = services->completed_count(services->context);
     if (completed == hbm->pending.completed_seen && !hbm->pending.poll_due) {

@@ -17,7 +17,9 @@
 
 static void describe_image(struct hbm *hbm, struct hbm_program *program, uint32_t number)
 {
+    HBM_CHECK(program->block == HBM_POOL_NONE);
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+    HBM_CHECK(block->size_bytes >= program->image_bytes);
     block->role = HBM_ROLE_PROGRAM;
     block->dying = false;
     block->used.unpadded_bytes = program->image_bytes;
@@ -32,6 +34,8 @@ static void describe_image(struct hbm *hbm, struct hbm_program *program, uint32_
 /* Could the image alone have been placed?  Without a stack nothing but the image is asked for. */
 static bool can_image_fit_alone(struct hbm_call *call)
 {
+    HBM_CHECK(call->program != NULL);
+    HBM_CHECK(!call->image_only);
     if (call->program->block != HBM_POOL_NONE) {
         return true;
     }
@@ -88,13 +92,16 @@ static enum hbm_result place_program(struct hbm *hbm, struct hbm_program *progra
     if (number != HBM_POOL_NONE) {
         describe_image(hbm, program, number);
     }
+    HBM_CHECK(program->block != HBM_POOL_NONE);
     return HBM_OK;
 }
 
 /* After a success: counters, and the program is the most recently used. */
 static void note_program(struct hbm *hbm, struct hbm_program *program)
 {
+    HBM_CHECK(program->block != HBM_POOL_NONE);
     uint64_t size_bytes = hbm_heap_at(&hbm->heap, program->block)->size_bytes;
+    HBM_CHECK(size_bytes >= program->image_bytes);
     hbm_largest_note(hbm, size_bytes);
     hbm_peaks_note(hbm);
     hbm_stack_settle(hbm);
@@ -124,12 +131,14 @@ static enum hbm_result load_with_lock(struct hbm *hbm, const struct hbm_program_
     }
     program->pin_count = 1;
     enum hbm_result result = place_program(hbm, program);
+    HBM_CHECK(program->pin_count == 1);
     program->pin_count = 0;
     hbm->room_count++;
     if (result != HBM_OK) {
         hbm_program_destroy(hbm, program);
         return result;
     }
+    HBM_CHECK(program->block != HBM_POOL_NONE);
     note_program(hbm, program);
     *out = program;
     return HBM_OK;
@@ -165,10 +174,12 @@ void hbm_program_unload(struct hbm *hbm, struct hbm_program *program)
 
 void hbm_program_start(struct hbm *hbm, struct hbm_program *program, uint64_t event)
 {
+    HBM_CHECK(program->block != HBM_POOL_NONE);
     const struct hbm_services *services = &hbm->host.services;
     if (!services->event_done(services->context, event)) {
         hbm_pending_add(&hbm->pending, event, program->block);
         hbm_heap_at(&hbm->heap, program->block)->used.use_count++;
+        HBM_CHECK(hbm_heap_at(&hbm->heap, program->block)->used.use_count != 0);
     }
     note_program(hbm, program);
 }
@@ -191,6 +202,7 @@ enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program
     }
     program->pin_count++;
     enum hbm_result result = place_program(hbm, program);
+    HBM_CHECK(program->pin_count != 0);
     program->pin_count--;
     hbm->room_count++;
     if (result != HBM_OK) {

@@ -22,6 +22,8 @@ static bool place_without_mitigation(struct hbm_call *call, uint32_t *number)
     if (!hbm_heap_stack_set(heap, hbm_call_stack_wanted(call))) {
         return false;
     }
+    HBM_CHECK(hbm_heap_reserved(heap) >= call->demand.stack_bytes);
+    HBM_CHECK(hbm_heap_reserved(heap) >= reserved_bytes);
     *number = HBM_POOL_NONE;
     if (call->demand.size_bytes == 0) {
         return true;
@@ -31,7 +33,8 @@ static bool place_without_mitigation(struct hbm_call *call, uint32_t *number)
     if (*number != HBM_POOL_NONE) {
         return true;
     }
-    (void)hbm_heap_stack_set(heap, reserved_bytes);
+    const bool is_restored = hbm_heap_stack_set(heap, reserved_bytes);
+    HBM_CHECK(is_restored);
     return false;
 }
 
@@ -49,6 +52,7 @@ static bool try_defragment(struct hbm_call *call, uint32_t *number)
         call->refused = true;
         moved = false;
     }
+    HBM_CHECK(plan.item_count <= plan.item_room);
     hbm_snapshot_free(call->hbm, &plan);
     return moved && place_without_mitigation(call, number);
 }
@@ -75,6 +79,8 @@ static uint32_t find_earliest_dying(const struct hbm *hbm, const struct hbm_even
  * all it might. */
 static bool is_event_vain(struct hbm_call *call, const struct hbm_event *event)
 {
+    HBM_CHECK(event->lost_in_call <= call->hbm->call_count);
+    HBM_CHECK(event->uses != HBM_POOL_NONE);
     if (event->lost_in_call < call->serial) {
         return false;
     }
@@ -99,6 +105,7 @@ static const struct hbm_event *choose_event_to_await(struct hbm_call *call)
             chosen = event;
         }
     }
+    HBM_CHECK(chosen == NULL || earliest != UINT32_MAX);
     return chosen;
 }
 
@@ -112,6 +119,8 @@ bool hbm_completed_since(struct hbm *hbm, uint64_t seen)
  * completed, or another call made room, or made blocks movable. */
 static bool await_event(struct hbm_call *call, uint64_t id)
 {
+    HBM_CHECK(call->serial <= call->hbm->call_count);
+    HBM_CHECK(hbm_pending_find(&call->hbm->pending, id) != NULL);
     struct hbm *hbm = call->hbm;
     struct hbm_services services = hbm->host.services;
     uint64_t seen = hbm->pending.completed_seen, room_before = hbm->room_count;
@@ -139,6 +148,7 @@ static bool try_drain(struct hbm_call *call, uint32_t *number, bool *changed)
         if (event == NULL) {
             return false;
         }
+        HBM_CHECK(event->uses != HBM_POOL_NONE);
         if (!await_event(call, event->id)) {
             continue;
         }
@@ -160,7 +170,9 @@ static bool evict_program(struct hbm_call *call)
             continue;
         }
         if (hbm_resume_unload(&hbm->host.services, program->id)) {
+            HBM_CHECK(program->block != HBM_POOL_NONE);
             hbm_block_free(hbm, program->block);
+            HBM_CHECK(program->block == HBM_POOL_NONE);
             hbm->totals.programs_evicted++;
             return true;
         }
@@ -199,6 +211,7 @@ static bool try_evict(struct hbm_call *call, uint32_t *number, bool *changed)
             could_fit = false;
             continue;
         }
+        HBM_CHECK(could_fit);
         *changed = true;
         if (place_without_mitigation(call, number) || try_defragment(call, number)) {
             return true;

@@ -75,6 +75,7 @@ static size_t find_first_above(const struct moving *moving, uint64_t address, bo
 
 static void count_blocks_in_way(struct moving *moving)
 {
+    HBM_CHECK(moving->ready_count == 0);
     for (uint32_t i = 0; i < moving->count; i++) {
         struct move *move = &moving->moves[i];
         uint64_t end = move->to + move->size_bytes;
@@ -86,6 +87,7 @@ static void count_blocks_in_way(struct moving *moving)
             moving->ready[moving->ready_count++] = i;
         }
     }
+    HBM_CHECK(moving->ready_count <= moving->count);
 }
 
 static void note_place_left(struct moving *moving, uint32_t index)
@@ -102,6 +104,7 @@ static void note_place_left(struct moving *moving, uint32_t index)
         }
         HBM_CHECK(move->in_way != 0);
         if (--move->in_way == 0) {
+            HBM_CHECK(moving->ready_count < moving->count);
             moving->ready[moving->ready_count++] = moving->by_target[k];
         }
     }
@@ -109,6 +112,8 @@ static void note_place_left(struct moving *moving, uint32_t index)
 
 static bool copy_block(struct moving *moving, const struct move *move, uint64_t to)
 {
+    HBM_CHECK(move->size_bytes != 0);
+    HBM_CHECK(move->from != to);
     struct hbm_stats *totals = &moving->hbm->totals;
     if (!hbm_resume_copy(&moving->hbm->host.services, move->from, to, move->size_bytes)) {
         return false;
@@ -121,6 +126,9 @@ static bool copy_block(struct moving *moving, const struct move *move, uint64_t 
 /* Ends what staging began: the contents are at `address` again. */
 static void unstage_move(struct moving *moving, struct move *move, uint64_t address)
 {
+    HBM_CHECK(move->state == MOVE_STAGED);
+    HBM_CHECK(move->stranded != NULL);
+    HBM_CHECK(moving->staged_count != 0);
     hbm_host_free(&moving->hbm->host, move->stranded, 1, sizeof *move->stranded);
     moving->staged_count--;
     move->from = address;
@@ -129,6 +137,8 @@ static void unstage_move(struct moving *moving, struct move *move, uint64_t addr
 
 static bool stage_block_in(struct moving *moving, struct move *move, uint64_t address)
 {
+    HBM_CHECK(move->state == MOVE_STAGED);
+    HBM_CHECK(move->stranded != NULL);
     const struct hbm_services *services = &moving->hbm->host.services;
     if (!hbm_resume_stage_in(services, move->stranded->token, address, move->size_bytes)) {
         return false;
@@ -142,6 +152,7 @@ static bool stage_block_in(struct moving *moving, struct move *move, uint64_t ad
 static bool finish_move(struct moving *moving, uint32_t index)
 {
     struct move *move = &moving->moves[index];
+    HBM_CHECK(move->state != MOVE_DONE);
     bool moved = move->state == MOVE_STAGED ? stage_block_in(moving, move, move->to)
                                             : copy_block(moving, move, move->to);
     if (!moved) {
@@ -149,6 +160,7 @@ static bool finish_move(struct moving *moving, uint32_t index)
     }
     move->state = MOVE_DONE;
     moving->done_count++;
+    HBM_CHECK(moving->done_count <= moving->count);
     return true;
 }
 
@@ -196,6 +208,7 @@ static bool find_parking(const struct moving *moving, const struct move *move, u
 
 static bool stage_block_out(struct moving *moving, struct move *move)
 {
+    HBM_CHECK(move->state == MOVE_WAITING);
     const struct hbm_services *services = &moving->hbm->host.services;
     struct hbm_stranded *stranded = hbm_host_array(&moving->hbm->host, 1, sizeof *stranded);
     if (stranded == NULL) {
@@ -210,11 +223,14 @@ static bool stage_block_out(struct moving *moving, struct move *move)
     move->state = MOVE_STAGED;
     move->stranded = stranded;
     moving->staged_count++;
+    HBM_CHECK(moving->staged_count <= moving->count);
     return true;
 }
 
 static bool make_smallest_leave(struct moving *moving)
 {
+    HBM_CHECK(moving->ready_count == 0);
+    HBM_CHECK(moving->done_count < moving->count);
     struct move *smallest = NULL;
     uint64_t address;
     for (size_t i = 0; i < moving->count; i++) {
@@ -253,6 +269,7 @@ static bool run_moves_in_order(struct moving *moving)
             return false;
         }
     }
+    HBM_CHECK(moving->done_count == moving->count);
     return true;
 }
 
@@ -272,6 +289,8 @@ static bool run_next_move(struct moving *moving)
         return make_smallest_leave(moving);
     }
     uint32_t index = moving->ready[moving->ready_count - 1];
+    HBM_CHECK(moving->moves[index].in_way == 0);
+    HBM_CHECK(index < moving->count);
     bool in_place = moving->moves[index].state == MOVE_WAITING;
     if (!finish_move(moving, index)) {
         return false;
@@ -293,6 +312,7 @@ static bool run_moves_any_order(struct moving *moving)
             return false;
         }
     }
+    HBM_CHECK(moving->staged_count == 0);
     return true;
 }
 
@@ -323,6 +343,8 @@ static void return_staged_blocks(struct moving *moving)
         if (move->state != MOVE_STAGED) {
             continue;
         }
+        HBM_CHECK(move->stranded != NULL);
+        HBM_CHECK(!move->has_range);
         if (is_place_free(moving, move, move->from)) {
             services->stage_drop(services->context, move->stranded->token);
             unstage_move(moving, move, move->from);
@@ -337,6 +359,8 @@ static void return_staged_blocks(struct moving *moving)
 /* A block that could not come back from the host: whatever range it has is kept for it. */
 static void strand_block(struct moving *moving, struct move *move)
 {
+    HBM_CHECK(move->state == MOVE_STAGED);
+    HBM_CHECK(move->stranded != NULL);
     struct hbm_block *block = hbm_heap_at(&moving->hbm->heap, move->block);
     move->stranded->next = moving->hbm->stranded;
     moving->hbm->stranded = move->stranded;
@@ -364,6 +388,7 @@ static void commit_moves(struct moving *moving)
             moving->blocks[placed_count++] = plan->items[i].block;
         }
     }
+    HBM_CHECK(placed_count <= plan->item_count);
     hbm_sort(moving->blocks, placed_count, is_address_lower, heap);
     hbm_heap_relink(heap, moving->blocks, placed_count);
     for (size_t i = 0; i < moving->count; i++) {
@@ -372,6 +397,7 @@ static void commit_moves(struct moving *moving)
             continue;
         }
         hbm_heap_strand(heap, move->block);
+        HBM_CHECK(hbm_heap_at(heap, move->block)->address == HBM_ADDRESS_NONE);
         (void)hbm_heap_return(heap, move->block);
     }
 }
@@ -391,10 +417,12 @@ static bool run_moving(struct moving *moving)
                                                        .size_bytes = item->size_bytes,
                                                        .block = item->block};
     }
+    HBM_CHECK(moving->count <= plan->item_count);
     if (moving->count == 0) {
         return true;
     }
     bool all = is_order_kept(plan) ? run_moves_in_order(moving) : run_moves_any_order(moving);
+    HBM_CHECK(!all || moving->done_count == moving->count);
     return_staged_blocks(moving);
     commit_moves(moving);
     return all;
@@ -406,6 +434,8 @@ bool hbm_moves_run(struct hbm *hbm, const struct hbm_plan *plan)
     if (count == 0) {
         return true;
     }
+    HBM_CHECK(plan->items != NULL);
+    HBM_CHECK(count <= hbm->heap.used_count);
     size_t element_bytes = sizeof(struct move) + 3 * sizeof(uint32_t);
     if (!hbm_heap_relink_reserve(&hbm->heap, count)) {
         return false;

@@ -15,6 +15,8 @@ static uint32_t find_event_bucket(const struct hbm_pending *pending, uint64_t ev
 
 static bool make_event_buckets(struct hbm_pending *pending, uint32_t count)
 {
+    HBM_CHECK(count != 0);
+    HBM_CHECK((count & (count - 1)) == 0);
     struct hbm_host *host = pending->events.host;
     uint32_t *buckets = hbm_host_array(host, count, sizeof *buckets);
     if (buckets == NULL) {
@@ -42,6 +44,8 @@ bool hbm_pending_init(struct hbm_pending *pending, struct hbm_host *host)
     }
     if (hbm_pool_init(&pending->uses, host, sizeof(struct hbm_use), SLAB_SHIFT)) {
         if (make_event_buckets(pending, BUCKETS_FIRST)) {
+            HBM_CHECK(pending->first == HBM_POOL_NONE);
+            HBM_CHECK(pending->bucket_count == BUCKETS_FIRST);
             return true;
         }
         hbm_pool_deinit(&pending->uses);
@@ -68,6 +72,8 @@ bool hbm_pending_reserve(struct hbm_pending *pending, uint32_t count)
         pending->bucket_count < 1u << 30) {
         (void)make_event_buckets(pending, pending->bucket_count * 2);
     }
+    HBM_CHECK(pending->events.free_count >= count);
+    HBM_CHECK(pending->uses.free_count >= count);
     return true;
 }
 
@@ -86,6 +92,7 @@ struct hbm_event *hbm_pending_find(const struct hbm_pending *pending, uint64_t i
 
 static struct hbm_event *append_event(struct hbm_pending *pending, uint64_t id)
 {
+    HBM_CHECK_COSTLY(hbm_pending_find(pending, id) == NULL);
     uint32_t number = hbm_pool_take(&pending->events);
     struct hbm_event *event = hbm_pending_event(pending, number);
     uint32_t *bucket = &pending->buckets[find_event_bucket(pending, id)];
@@ -97,22 +104,26 @@ static struct hbm_event *append_event(struct hbm_pending *pending, uint64_t id)
         hbm_pending_event(pending, pending->last)->next = number;
     }
     pending->last = number;
+    HBM_CHECK(pending->first != HBM_POOL_NONE);
     return event;
 }
 
 void hbm_pending_add(struct hbm_pending *pending, uint64_t id, uint32_t block)
 {
+    HBM_CHECK(block != HBM_POOL_NONE);
     struct hbm_event *event = hbm_pending_find(pending, id);
     if (event == NULL) {
         event = append_event(pending, id);
     }
     uint32_t number = hbm_pool_take(&pending->uses);
+    HBM_CHECK(number != HBM_POOL_NONE);
     *hbm_pending_use(pending, number) = (struct hbm_use){.block = block, .next = event->uses};
     event->uses = number;
 }
 
 uint32_t hbm_pending_remove(struct hbm_pending *pending, uint32_t number)
 {
+    HBM_CHECK(number != HBM_POOL_NONE);
     struct hbm_event *event = hbm_pending_event(pending, number);
     uint32_t *link = &pending->buckets[find_event_bucket(pending, event->id)];
     while (*link != number) {
@@ -132,11 +143,14 @@ uint32_t hbm_pending_remove(struct hbm_pending *pending, uint32_t number)
     }
     uint32_t uses = event->uses;
     hbm_pool_give(&pending->events, number);
+    HBM_CHECK(uses != HBM_POOL_NONE);
     return uses;
 }
 
 uint32_t hbm_pending_use_end(struct hbm_pending *pending, uint32_t use)
 {
+    HBM_CHECK(use != HBM_POOL_NONE);
+    HBM_CHECK(pending->uses.used_count != 0);
     uint32_t next = hbm_pending_use(pending, use)->next;
     hbm_pool_give(&pending->uses, use);
     return next;

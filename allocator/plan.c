@@ -4,8 +4,37 @@
 
 #include "allocator/private/check.h"
 
+/* Items are disjoint and in address order. */
+static bool has_items_in_order(const struct hbm_plan *plan)
+{
+    bool is_in_order = true;
+    for (size_t i = 1; i < plan->item_count; i++) {
+        const struct hbm_item *below = &plan->items[i - 1];
+        is_in_order &= below->size_bytes <= plan->items[i].address - below->address;
+        is_in_order &= below->address < plan->items[i].address;
+    }
+    return is_in_order;
+}
+
+/* Targets keep the order, are disjoint and aligned, and lie between stack and end of the device;
+ * what may not move stays. */
+static bool has_valid_targets(const struct hbm_plan *plan)
+{
+    bool is_valid = true;
+    uint64_t end = plan->demand.stack_bytes;
+    for (size_t i = 0; i < plan->item_count; i++) {
+        const struct hbm_item *item = &plan->items[i];
+        is_valid &= item->target >= end;
+        is_valid &= hbm_align_down(item->target, item->align_shift) == item->target;
+        is_valid &= item->movable || item->target == item->address;
+        end = item->target + item->size_bytes;
+    }
+    return is_valid && end <= plan->capacity_bytes;
+}
+
 bool hbm_plan_spans(const struct hbm_plan *plan, struct hbm_span *spans, size_t *span_count)
 {
+    HBM_CHECK_COSTLY(has_items_in_order(plan));
     uint64_t low = plan->demand.stack_bytes;
     size_t first = 0;
     *span_count = 0;
@@ -24,6 +53,7 @@ bool hbm_plan_spans(const struct hbm_plan *plan, struct hbm_span *spans, size_t 
         first = i + 1;
         low = last ? high : plan->items[i].address + plan->items[i].size_bytes;
     }
+    HBM_CHECK(*span_count <= plan->item_count + 1);
     return true;
 }
 
@@ -66,6 +96,8 @@ struct choice {
 static uint64_t push_items_up(struct hbm_plan *plan, size_t first, size_t end, uint64_t limit,
                               uint64_t cost_max, bool apply)
 {
+    HBM_CHECK(first <= end);
+    HBM_CHECK(end <= plan->item_count);
     uint64_t cost_bytes = 0;
     for (size_t i = first; i < end && cost_bytes <= cost_max; i++) {
         struct hbm_item *item = &plan->items[i];
@@ -76,6 +108,7 @@ static uint64_t push_items_up(struct hbm_plan *plan, size_t first, size_t end, u
         cost_bytes += item->size_bytes;
         limit = target + item->size_bytes;
         if (apply) {
+            HBM_CHECK_COSTLY(target > item->target);
             item->target = target;
         }
     }
@@ -86,6 +119,8 @@ static uint64_t push_items_up(struct hbm_plan *plan, size_t first, size_t end, u
 static uint64_t push_items_down(struct hbm_plan *plan, size_t first, size_t end, uint64_t limit,
                                 uint64_t cost_max, bool apply)
 {
+    HBM_CHECK(first <= end);
+    HBM_CHECK(end <= plan->item_count);
     uint64_t cost_bytes = 0;
     for (size_t i = end; i-- > first && cost_bytes <= cost_max;) {
         struct hbm_item *item = &plan->items[i];
@@ -96,6 +131,7 @@ static uint64_t push_items_down(struct hbm_plan *plan, size_t first, size_t end,
         cost_bytes += item->size_bytes;
         limit = target;
         if (apply) {
+            HBM_CHECK_COSTLY(target < item->target);
             item->target = target;
         }
     }
@@ -122,6 +158,8 @@ static bool pack_items_high(const struct hbm_plan *plan, const struct hbm_span *
 static void try_choice(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
                        size_t position, uint64_t address)
 {
+    HBM_CHECK(position >= span->first);
+    HBM_CHECK(position <= span->end);
     uint64_t max = best->found ? best->cost_bytes : UINT64_MAX;
     uint64_t end = address + plan->demand.size_bytes;
     uint64_t cost_bytes = push_items_down(plan, span->first, position, address, max, false);
@@ -145,12 +183,14 @@ static uint64_t clamp_address(uint64_t value, uint64_t low, uint64_t high)
 static void try_position(struct hbm_plan *plan, struct choice *best, const struct hbm_span *span,
                          size_t position, uint64_t packed_end, uint64_t packed_start)
 {
+    HBM_CHECK(packed_end >= span->low);
     const struct hbm_demand *demand = &plan->demand;
     uint64_t lowest = hbm_align_up(packed_end, demand->align_shift);
     if (packed_start < demand->size_bytes || packed_start - demand->size_bytes < lowest) {
         return;
     }
     uint64_t highest = hbm_align_down(packed_start - demand->size_bytes, demand->align_shift);
+    HBM_CHECK(highest >= lowest);
     uint64_t above = position == span->end ? span->high : plan->items[position].target;
     uint64_t below = span->low;
     if (position > span->first) {
@@ -186,6 +226,7 @@ static void try_span(struct hbm_plan *plan, struct choice *best, const struct hb
 static void try_span_windows(const struct hbm_plan *plan, struct choice *best,
                              const struct hbm_span *span)
 {
+    HBM_CHECK(span->low <= span->high);
     uint64_t inside_bytes = 0, low = span->low, size_bytes = plan->demand.size_bytes;
     size_t first = span->first;
     for (size_t i = span->first; i <= span->end; i++) {
@@ -199,6 +240,7 @@ static void try_span_windows(const struct hbm_plan *plan, struct choice *best,
             low = above;
             inside_bytes -= lowest->size_bytes;
         }
+        HBM_CHECK_COSTLY(high - low >= inside_bytes);
         bool enough = high - low - inside_bytes >= size_bytes;
         if (enough && (!best->found || inside_bytes < best->cost_bytes)) {
             *best = (struct choice){true, *span, i, high - size_bytes, inside_bytes};
@@ -246,6 +288,8 @@ static bool slide_spans(struct hbm_plan *plan, struct hbm_span *spans, uint64_t 
     if (!best.found) {
         return false;
     }
+    HBM_CHECK(best.address >= best.span.low);
+    HBM_CHECK(plan->demand.size_bytes <= best.span.high - best.address);
     (void)push_items_down(plan, best.span.first, best.position, best.address, UINT64_MAX, true);
     (void)push_items_up(plan, best.position, best.span.end, best.address + plan->demand.size_bytes,
                         UINT64_MAX, true);
@@ -254,6 +298,8 @@ static bool slide_spans(struct hbm_plan *plan, struct hbm_span *spans, uint64_t 
 
 static void reset_targets(struct hbm_plan *plan)
 {
+    HBM_CHECK(plan->items != NULL || plan->item_count == 0);
+    HBM_CHECK(plan->item_count <= plan->item_room);
     for (size_t i = 0; i < plan->item_count; i++) {
         plan->items[i].target = plan->items[i].address;
     }
@@ -271,6 +317,7 @@ bool hbm_plan_slide(struct hbm_plan *plan)
     } else {
         fits = slide_spans(plan, spans, starts);
     }
+    HBM_CHECK_COSTLY(!fits || has_valid_targets(plan));
     hbm_host_free(plan->host, starts, count, sizeof *starts);
     hbm_host_free(plan->host, spans, count, sizeof *spans);
     return fits;
@@ -280,6 +327,7 @@ bool hbm_plan_slide(struct hbm_plan *plan)
 
 static void compact_span(struct hbm_plan *plan, const struct hbm_span *span)
 {
+    HBM_CHECK(span->end <= plan->item_count);
     uint64_t limit = span->high;
     for (size_t i = span->end; i-- > span->first;) {
         struct hbm_item *item = &plan->items[i];
@@ -287,6 +335,7 @@ static void compact_span(struct hbm_plan *plan, const struct hbm_span *span)
         limit = hbm_align_down(limit - item->size_bytes, item->align_shift);
         item->target = limit;
     }
+    HBM_CHECK(limit >= span->low);
 }
 
 /* Moves what fits of the lowest spans' blocks into the space that compaction leaves at the bottom
@@ -294,6 +343,7 @@ static void compact_span(struct hbm_plan *plan, const struct hbm_span *span)
 static void lift_between_spans(struct hbm_plan *plan, const struct hbm_span *spans,
                                size_t span_count, uint64_t *free_high)
 {
+    HBM_CHECK(span_count <= plan->item_count + 1);
     for (size_t s = 0; s < span_count; s++) {
         free_high[s] = spans[s].first == spans[s].end ? spans[s].high
                                                       : plan->items[spans[s].first].target;
@@ -310,6 +360,7 @@ static void lift_between_spans(struct hbm_plan *plan, const struct hbm_span *spa
                 if (target < spans[t].low) {
                     continue;
                 }
+                HBM_CHECK_COSTLY(target + item->size_bytes <= free_high[t]);
                 item->target = free_high[t] = target;
                 break;
             }
@@ -319,6 +370,7 @@ static void lift_between_spans(struct hbm_plan *plan, const struct hbm_span *spa
 
 void hbm_plan_compact(struct hbm_plan *plan, bool anywhere)
 {
+    HBM_CHECK(plan->demand.size_bytes == 0);
     size_t count = plan->item_count + 1, span_count;
     struct hbm_span *spans = hbm_host_array(plan->host, count, sizeof *spans);
     uint64_t *free_high = hbm_host_array(plan->host, count, sizeof *free_high);
@@ -333,6 +385,7 @@ void hbm_plan_compact(struct hbm_plan *plan, bool anywhere)
             lift_between_spans(plan, spans, span_count, free_high);
         }
     }
+    HBM_CHECK_COSTLY(anywhere || has_valid_targets(plan));
     hbm_host_free(plan->host, free_high, count, sizeof *free_high);
     hbm_host_free(plan->host, spans, count, sizeof *spans);
 }

@@ -24,6 +24,8 @@ static char *create_slab(struct hbm_pool *pool)
                       ~(uintptr_t)(CACHE_LINE_BYTES - 1);
     char *slab = raw + (start - (uintptr_t)raw);
     memcpy(slab - sizeof raw, &raw, sizeof raw);
+    HBM_CHECK(((uintptr_t)slab & (CACHE_LINE_BYTES - 1)) == 0);
+    HBM_CHECK((size_t)(slab - raw) >= sizeof raw);
     return slab;
 }
 
@@ -31,11 +33,14 @@ static void destroy_slab(struct hbm_pool *pool, char *slab)
 {
     char *raw;
     memcpy(&raw, slab - sizeof raw, sizeof raw);
+    HBM_CHECK(raw < slab);
+    HBM_CHECK(slab - raw <= (ptrdiff_t)(2 * CACHE_LINE_BYTES));
     hbm_host_free(pool->host, raw, 1, count_slab_bytes(pool));
 }
 
 static bool grow_slab_table(struct hbm_pool *pool)
 {
+    HBM_CHECK(pool->slab_count == pool->slab_capacity);
     uint32_t capacity = pool->slab_capacity == 0 ? SLAB_TABLE_FIRST : pool->slab_capacity * 2;
     char **slabs = hbm_host_array(pool->host, capacity, sizeof *slabs);
     if (slabs == NULL) {
@@ -47,6 +52,7 @@ static bool grow_slab_table(struct hbm_pool *pool)
     hbm_host_free(pool->host, pool->slabs, pool->slab_capacity, sizeof *slabs);
     pool->slabs = slabs;
     pool->slab_capacity = capacity;
+    HBM_CHECK(pool->slab_count < pool->slab_capacity);
     return true;
 }
 
@@ -63,15 +69,19 @@ bool hbm_pool_grow(struct hbm_pool *pool, uint32_t count)
         if (slab == NULL) {
             return false;
         }
+        HBM_CHECK(pool->slab_count < pool->slab_capacity);
         pool->slabs[pool->slab_count++] = slab;
         pool->free_count += 1u << pool->slab_shift;
     }
+    HBM_CHECK(pool->free_count >= count);
     return true;
 }
 
 /* All records of the one slab are fresh again; number 0 stays unused. */
 static void forget_records(struct hbm_pool *pool)
 {
+    HBM_CHECK(pool->slab_count == 1);
+    HBM_CHECK(pool->slab_shift < 20);
     pool->free_head = HBM_POOL_NONE;
     pool->first_fresh = HBM_POOL_NONE + 1;
     pool->free_count = (1u << pool->slab_shift) - 1;
@@ -94,6 +104,8 @@ bool hbm_pool_init(struct hbm_pool *pool, struct hbm_host *host, uint32_t record
 
 void hbm_pool_deinit(struct hbm_pool *pool)
 {
+    HBM_CHECK(pool->host != NULL);
+    HBM_CHECK(pool->slab_count <= pool->slab_capacity);
     for (uint32_t i = 0; i < pool->slab_count; i++) {
         destroy_slab(pool, pool->slabs[i]);
     }
@@ -104,6 +116,8 @@ void hbm_pool_deinit(struct hbm_pool *pool)
 /* A larger slab table than the first goes too, if a small one is to be had; else it is kept. */
 static void shrink_slab_table(struct hbm_pool *pool)
 {
+    HBM_CHECK(pool->slab_count == 1);
+    HBM_CHECK(pool->slab_capacity >= SLAB_TABLE_FIRST);
     if (pool->slab_capacity == SLAB_TABLE_FIRST) {
         return;
     }
@@ -119,9 +133,11 @@ static void shrink_slab_table(struct hbm_pool *pool)
 
 void hbm_pool_reset(struct hbm_pool *pool)
 {
+    HBM_CHECK(pool->slab_count != 0);
     while (pool->slab_count > 1) {
         destroy_slab(pool, pool->slabs[--pool->slab_count]);
     }
     shrink_slab_table(pool);
     forget_records(pool);
+    HBM_CHECK(pool->slab_count == 1);
 }

@@ -9,11 +9,13 @@
 static void remove_from_list(struct hbm *hbm, struct hbm_program *program)
 {
     if (program->previous == NULL) {
+        HBM_CHECK(hbm->program_first == program);
         hbm->program_first = program->next;
     } else {
         program->previous->next = program->next;
     }
     if (program->next == NULL) {
+        HBM_CHECK(hbm->program_last == program);
         hbm->program_last = program->previous;
     } else {
         program->next->previous = program->previous;
@@ -25,11 +27,13 @@ static void append_to_list(struct hbm *hbm, struct hbm_program *program)
     program->previous = hbm->program_last;
     program->next = NULL;
     if (hbm->program_last == NULL) {
+        HBM_CHECK(hbm->program_first == NULL);
         hbm->program_first = program;
     } else {
         hbm->program_last->next = program;
     }
     hbm->program_last = program;
+    HBM_CHECK(hbm->program_first != NULL);
 }
 
 struct hbm_program *hbm_program_create(struct hbm *hbm, const struct hbm_program_request *request)
@@ -45,6 +49,8 @@ struct hbm_program *hbm_program_create(struct hbm *hbm, const struct hbm_program
                                     .stack_bytes = request->stack_bytes};
     memcpy(program->name, name, name_bytes);
     append_to_list(hbm, program);
+    HBM_CHECK(program->block == HBM_POOL_NONE);
+    HBM_CHECK(program->pin_count == 0);
     return program;
 }
 
@@ -58,6 +64,7 @@ void hbm_stack_settle(struct hbm *hbm)
 {
     bool set = hbm_heap_stack_set(&hbm->heap, hbm_stack_needed(hbm));
     HBM_CHECK(set);
+    HBM_CHECK(hbm_heap_reserved(&hbm->heap) <= hbm->options.capacity_bytes);
 }
 
 uint64_t hbm_stack_needed(const struct hbm *hbm)

@@ -19,6 +19,7 @@ static void note_found_packing(void *context, const uint32_t *bins)
 {
     struct packing *packing = context;
     for (size_t k = 0; k < packing->count; k++) {
+        HBM_CHECK(bins[k] < packing->span_count - packing->bin_first);
         packing->assigned[packing->items[k]] = packing->bin_spans[packing->bin_first + bins[k]];
     }
     packing->laid_out = hbm_packing_layout(packing);
@@ -29,11 +30,13 @@ static void note_found_packing(void *context, const uint32_t *bins)
  */
 static enum hbm_search_result pack_by_sums(struct packing *packing, uint64_t nodes_max)
 {
+    HBM_CHECK(packing->count != 0);
     size_t first = 0;
     while (packing_span_bytes(packing, packing->bin_spans[first]) <
            packing->sizes[packing->count - 1]) {
         first++;
     }
+    HBM_CHECK(first < packing->span_count);
     packing->bin_first = first;
     struct hbm_search search = {
         .sizes = packing->sizes,
@@ -65,9 +68,12 @@ static struct hbm_aligned make_place_search(const struct packing *packing, uint6
 
 static void take_found_places(struct packing *packing)
 {
+    HBM_CHECK(packing->count <= packing->plan->item_count + 1);
     struct hbm_plan *plan = packing->plan;
     for (size_t k = 0; k < packing->count; k++) {
         if (packing->items[k] < plan->item_count) {
+            HBM_CHECK_COSTLY((packing->addresses[k] & (((uint64_t)1 << packing->shifts[k]) - 1)) ==
+                             0);
             plan->items[packing->items[k]].target = packing->addresses[k];
         }
     }
@@ -85,6 +91,8 @@ static enum hbm_search_result pack_by_places(struct packing *packing, uint64_t n
 
 static enum hbm_search_result pack_exactly(struct packing *packing, uint64_t nodes_max)
 {
+    HBM_CHECK(packing->count != 0);
+    HBM_CHECK(packing->span_count != 0);
     enum hbm_search_result result = pack_by_sums(packing, nodes_max);
     if (packing->aligned && !packing->laid_out && result != HBM_SEARCH_NONE &&
         result != HBM_SEARCH_REFUSED) {
@@ -116,6 +124,8 @@ static struct hbm_gaps_now find_present_places(struct packing *packing)
             packing->assigned[now.count++] = number[i];
         }
     }
+    HBM_CHECK(now.count <= packing->count);
+    HBM_CHECK(now.count + (plan->demand.size_bytes != 0) == packing->count);
     if (plan->demand.size_bytes != 0) {
         packing->assigned[now.count] = number[plan->item_count];
     }
@@ -130,6 +140,8 @@ static struct hbm_aligned make_gap_search(struct packing *packing, uint64_t node
 
 static bool end_gap_search(struct packing *packing, enum hbm_search_result result)
 {
+    HBM_CHECK(result != HBM_SEARCH_NONE);
+    HBM_CHECK(packing->aligned);
     packing->plan->host_refused |= result == HBM_SEARCH_REFUSED;
     if (result == HBM_SEARCH_FOUND) {
         take_found_places(packing);
@@ -161,6 +173,8 @@ static bool pack_by_filling(struct packing *packing, uint64_t nodes_max)
 
 static bool pack_by_exchange(struct packing *packing, uint64_t steps_max)
 {
+    HBM_CHECK(packing->count != 0);
+    HBM_CHECK(packing->span_count != 0);
     /* One span has nothing to change places with, and is the only one that can be of 2^63 bytes. */
     if (packing->span_count == 1) {
         return false;
@@ -218,6 +232,7 @@ static bool is_item_larger(const void *context, uint32_t left, uint32_t right)
 
 static void find_homes(struct packing *packing)
 {
+    HBM_CHECK(packing->count == 0);
     const struct hbm_plan *plan = packing->plan;
     for (size_t i = 0; i <= plan->item_count; i++) {
         packing->home[i] = NOWHERE;
@@ -234,6 +249,7 @@ static void find_homes(struct packing *packing)
     if (plan->demand.size_bytes != 0) {
         packing->items[packing->count++] = (uint32_t)plan->item_count;
     }
+    HBM_CHECK(packing->count <= plan->item_count + 1);
     hbm_sort(packing->items, packing->count, is_item_larger, packing);
     for (size_t k = 0; k < packing->count; k++) {
         packing->sizes[k] = packing_item_bytes(packing, packing->items[k]);
@@ -290,6 +306,8 @@ static bool may_fit_by_bounds(const struct packing *packing)
 
 static bool solve_packing(struct packing *packing)
 {
+    HBM_CHECK(packing->span_count != 0);
+    HBM_CHECK(packing->plan->item_count < UINT32_MAX);
     find_homes(packing);
     if (packing->count == 0) {
         return true;
@@ -329,6 +347,8 @@ static bool solve_packing(struct packing *packing)
 /* One allocation for all arrays: 8-byte ones first, so that each is aligned. */
 static void *split_arrays(struct packing *packing, size_t count, char *memory)
 {
+    HBM_CHECK(count != 0);
+    HBM_CHECK((uintptr_t)memory % sizeof(uint64_t) == 0);
     packing->spans = (void *)memory, memory += count * sizeof *packing->spans;
     packing->room = (void *)memory, memory += count * sizeof *packing->room;
     packing->room_start = (void *)memory, memory += count * sizeof *packing->room_start;

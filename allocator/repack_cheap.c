@@ -1,3 +1,4 @@
+#include "allocator/private/check.h"
 #include "allocator/private/packing.h"
 
 #include <string.h>
@@ -7,6 +8,7 @@
 /* The span with the least sufficient room, except `not_here`; NOWHERE if there is none. */
 static uint32_t find_tightest_span(struct packing *packing, uint64_t size_bytes, uint32_t not_here)
 {
+    HBM_CHECK(size_bytes != 0);
     uint32_t best = NOWHERE;
     packing->steps += packing->span_count;
     for (uint32_t s = 0; s < packing->span_count; s++) {
@@ -17,11 +19,14 @@ static uint32_t find_tightest_span(struct packing *packing, uint64_t size_bytes,
             best = s;
         }
     }
+    HBM_CHECK_COSTLY(best == NOWHERE || packing->room[best] >= size_bytes);
     return best;
 }
 
 static void move_item_to_span(struct packing *packing, uint32_t item, uint32_t to)
 {
+    HBM_CHECK(to < packing->span_count);
+    HBM_CHECK(item <= packing->plan->item_count);
     uint32_t from = packing->assigned[item];
     if (from != NOWHERE) {
         packing->room[from] += packing_item_bytes(packing, item);
@@ -40,6 +45,7 @@ static int64_t count_room_lacking(const struct packing *packing, uint32_t s, uin
 static bool make_room_in_span(struct packing *packing, uint32_t s, uint64_t want_bytes,
                               uint64_t *cost_bytes)
 {
+    HBM_CHECK(s < packing->span_count);
     const struct hbm_span *span = &packing->spans[s];
     while (count_room_lacking(packing, s, want_bytes) > 0) {
         uint64_t lacking = (uint64_t)count_room_lacking(packing, s, want_bytes), chosen_bytes = 0;
@@ -64,6 +70,8 @@ static bool make_room_in_span(struct packing *packing, uint32_t s, uint64_t want
             return false;
         }
         packing->steps += span->end - span->first;
+        HBM_CHECK(to < packing->span_count);
+        HBM_CHECK(to != s);
         move_item_to_span(packing, chosen, to);
         *cost_bytes += chosen_bytes;
     }
@@ -72,6 +80,7 @@ static bool make_room_in_span(struct packing *packing, uint32_t s, uint64_t want
 
 static void restart_packing(struct packing *packing)
 {
+    HBM_CHECK(packing->span_count != 0);
     memcpy(packing->assigned, packing->home,
            (packing->plan->item_count + 1) * sizeof *packing->home);
     memcpy(packing->room, packing->room_start, packing->span_count * sizeof *packing->room);
@@ -80,6 +89,7 @@ static void restart_packing(struct packing *packing)
 
 static bool try_host_span(struct packing *packing, uint32_t s, uint64_t *cost_bytes)
 {
+    HBM_CHECK(s < packing->span_count);
     uint64_t want_bytes = packing->plan->demand.size_bytes;
     restart_packing(packing);
     *cost_bytes = 0;
@@ -93,11 +103,13 @@ static bool try_host_span(struct packing *packing, uint32_t s, uint64_t *cost_by
     if (want_bytes != 0) {
         move_item_to_span(packing, (uint32_t)packing->plan->item_count, s);
     }
+    HBM_CHECK_COSTLY((int64_t)packing->room[s] >= 0);
     return true;
 }
 
 bool hbm_packing_keep_most(struct packing *packing)
 {
+    HBM_CHECK(packing->span_count != 0);
     uint64_t best_bytes = UINT64_MAX, cost_bytes;
     size_t bytes = (packing->plan->item_count + 1) * sizeof *packing->best;
     for (uint32_t s = 0; s < packing->span_count && packing->steps < GREEDY_STEPS_MAX; s++) {
@@ -113,6 +125,7 @@ bool hbm_packing_keep_most(struct packing *packing)
         return false;
     }
     memcpy(packing->assigned, packing->best, bytes);
+    HBM_CHECK(best_bytes != UINT64_MAX);
     return hbm_packing_layout(packing);
 }
 
@@ -120,6 +133,7 @@ bool hbm_packing_keep_most(struct packing *packing)
 
 static uint32_t choose_span(struct packing *packing, uint64_t size_bytes, enum span_rule rule)
 {
+    HBM_CHECK(rule < SPAN_RULE_COUNT);
     if (rule == SPAN_TIGHTEST) {
         return find_tightest_span(packing, size_bytes, NOWHERE);
     }
@@ -137,11 +151,14 @@ static uint32_t choose_span(struct packing *packing, uint64_t size_bytes, enum s
             best = s;
         }
     }
+    HBM_CHECK_COSTLY(best == NOWHERE || packing->room[best] >= size_bytes);
     return best;
 }
 
 bool hbm_packing_largest_first(struct packing *packing, enum span_rule rule)
 {
+    HBM_CHECK(packing->count != 0);
+    HBM_CHECK(rule < SPAN_RULE_COUNT);
     packing->steps = 0;
     for (size_t s = 0; s < packing->span_count; s++) {
         packing->room[s] = packing->spans[s].high - packing->spans[s].low;
@@ -195,6 +212,7 @@ static uint32_t find_next_place(const struct packing *packing, uint32_t from, ui
  * `best` keeps by item the place after the one taken. */
 bool hbm_packing_item_by_item(struct packing *packing)
 {
+    HBM_CHECK(packing->count != 0);
     uint64_t spare_bytes = 0, steps = packing->plan->search_nodes_max / QUICK_SHARE;
     for (size_t s = 0; s < packing->span_count; s++) {
         spare_bytes += packing->room[s] = packing->spans[s].high - packing->spans[s].low;
@@ -207,6 +225,7 @@ bool hbm_packing_item_by_item(struct packing *packing)
     /* Each step looks at all spans: with thousands of them it counts for more. */
     for (uint64_t cost = 1 + packing->span_count / SPANS_PER_STEP; steps >= cost; steps -= cost) {
         uint64_t size_bytes = packing->sizes[k];
+        HBM_CHECK_COSTLY(k < packing->count);
         uint32_t place = find_next_place(packing, packing->best[k], size_bytes);
         bool placed = place != packing->span_count;
         if (placed) {

@@ -1,8 +1,10 @@
+#include "allocator/private/check.h"
 #include "allocator/private/packing.h"
 
 static bool place_item_below(const struct packing *packing, const struct hbm_span *span,
                              uint32_t item, uint64_t *limit)
 {
+    HBM_CHECK(item <= packing->plan->item_count);
     uint64_t size_bytes = packing_item_bytes(packing, item);
     if (*limit < span->low || *limit - span->low < size_bytes) {
         return false;
@@ -15,6 +17,7 @@ static bool place_item_below(const struct packing *packing, const struct hbm_spa
         packing->plan->items[item].target = address;
     }
     *limit = address;
+    HBM_CHECK_COSTLY(address + size_bytes <= span->high);
     return true;
 }
 
@@ -22,6 +25,7 @@ static bool place_item_below(const struct packing *packing, const struct hbm_spa
  */
 static bool lay_span_out_in_order(struct packing *packing, uint32_t s)
 {
+    HBM_CHECK(s < packing->span_count);
     const struct hbm_span *span = &packing->spans[s];
     uint64_t limit = span->high;
     for (size_t i = span->end; i-- > span->first;) {
@@ -37,12 +41,14 @@ static bool lay_span_out_in_order(struct packing *packing, uint32_t s)
             }
         }
     }
+    HBM_CHECK(limit >= span->low);
     return true;
 }
 
 /* The same with blocks that stay also sorted by alignment, which wastes least between them. */
 static bool lay_span_out_by_align(struct packing *packing, uint32_t s)
 {
+    HBM_CHECK(s < packing->span_count);
     const struct hbm_span *span = &packing->spans[s];
     uint64_t limit = span->high;
     for (int shift = 63; shift >= 0; shift--) {
@@ -60,6 +66,7 @@ static bool lay_span_out_by_align(struct packing *packing, uint32_t s)
             }
         }
     }
+    HBM_CHECK(limit >= span->low);
     return true;
 }
 
@@ -84,6 +91,8 @@ static void find_arrivals(struct packing *packing)
     }
     for (size_t k = packing->count; k-- > 0;) {
         uint32_t item = packing->items[k], s = packing->assigned[item];
+        HBM_CHECK(s < packing->span_count);
+        HBM_CHECK(item <= packing->plan->item_count);
         if (s == packing->home[item]) {
             continue;
         }
@@ -94,6 +103,8 @@ static void find_arrivals(struct packing *packing)
 
 bool hbm_packing_layout(struct packing *packing)
 {
+    HBM_CHECK(packing->count != 0);
+    HBM_CHECK(packing->span_count != 0);
     struct hbm_plan *plan = packing->plan;
     for (size_t i = 0; i < plan->item_count; i++) {
         plan->items[i].target = plan->items[i].address;

@@ -114,6 +114,7 @@ bool hbm_report_visit_locked(struct hbm *hbm, hbm_report_visitor *visit, void *c
         return false;
     }
     size_t count = list_numbers(hbm, numbers);
+    HBM_CHECK(count == room);
     hbm_sort(numbers, count, is_reported_before, &hbm->heap);
     for (size_t i = 0; i < count; i++) {
         visit_number(hbm, numbers[i], visit, context);

@@ -28,6 +28,8 @@ static enum hbm_result retire_with_lock(struct hbm *hbm, uint64_t address, uint6
         return hbm_fail_unavailable(hbm, "no host memory for the record of what is retired");
     }
     struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+    HBM_CHECK(block->size_bytes == size_bytes);
+    HBM_CHECK(block->address == address);
     block->role = HBM_ROLE_RETIRED;
     block->dying = false;
     memset(&block->used, 0, sizeof block->used);

@@ -16,7 +16,9 @@ bool hbm_room_begin(struct hbm_call *call, bool without_idle, struct hbm_plan *p
         .host = &call->hbm->host,
     };
     plan->demand.stack_bytes = hbm_call_stack_wanted(call);
+    HBM_CHECK(plan->demand.stack_bytes >= hbm_heap_reserved(&hbm->heap));
     if (hbm_snapshot(call->hbm, without_idle ? call : NULL, plan)) {
+        HBM_CHECK(plan->item_count <= plan->item_room);
         return true;
     }
     call->refused = true;
@@ -61,6 +63,7 @@ bool hbm_call_could_fit(struct hbm_call *call, bool without_idle)
     }
     bool fits = may_fit_by_sums(&plan) &&
                 (hbm_plan_direct(&plan) || hbm_room_plan(call->hbm, &plan));
+    HBM_CHECK(!fits || plan.demand.size_bytes <= plan.capacity_bytes);
     call->refused |= plan.host_refused;
     hbm_snapshot_free(call->hbm, &plan);
     return fits;
@@ -69,12 +72,14 @@ bool hbm_call_could_fit(struct hbm_call *call, bool without_idle)
 enum hbm_result hbm_room_make(struct hbm *hbm, uint32_t number)
 {
     const struct hbm_block *block = hbm_heap_at(&hbm->heap, number);
+    HBM_CHECK(hbm_block_is_stranded(block));
     struct hbm_call call = {
         .hbm = hbm, .demand = {.size_bytes = block->size_bytes, .align_shift = block->align_shift}};
     struct hbm_plan plan;
     if (!hbm_room_begin(&call, false, &plan)) {
         return HBM_UNAVAILABLE;
     }
+    HBM_CHECK(plan.absent_bytes >= block->size_bytes);
     plan.absent_bytes -= block->size_bytes;
     enum hbm_result result = HBM_NO_MEMORY;
     if (hbm_room_plan(hbm, &plan)) {

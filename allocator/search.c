@@ -58,6 +58,7 @@ struct state {
 
 static void make_classes(struct state *state)
 {
+    HBM_CHECK(state->class_count == 0);
     const struct hbm_search *search = state->search;
     for (size_t i = 0; i < search->item_count; i++) {
         struct class_of_items *last = state->class_count == 0
@@ -73,6 +74,7 @@ static void make_classes(struct state *state)
         last->total++;
         last->left++;
     }
+    HBM_CHECK(state->class_count <= search->item_count);
 }
 
 /* ---- what was tried in vain ---- */
@@ -107,6 +109,8 @@ static void note_key_in_vain(struct state *state, uint64_t key)
 /* Without host memory for it the search is slower, not wrong. */
 static void start_seen_keys(struct state *state)
 {
+    HBM_CHECK(!state->seen_asked);
+    HBM_CHECK(state->seen == NULL);
     state->seen_asked = true;
     state->seen = hbm_host_array(state->search->host, SEEN_COUNT, sizeof *state->seen);
     if (state->seen != NULL) {
@@ -119,6 +123,7 @@ static void start_seen_keys(struct state *state)
 /* Goes on to the first class that has an item left and fits, or to class_count. */
 static void advance_class(struct state *state)
 {
+    HBM_CHECK_COSTLY(state->from <= state->class_count);
     uint32_t start = state->from;
     while (state->from < state->class_count) {
         const struct class_of_items *next = &state->classes[state->from];
@@ -129,6 +134,7 @@ static void advance_class(struct state *state)
         state->from++;
     }
     state->nodes += (state->from - start) / CLASSES_PER_NODE;
+    HBM_CHECK_COSTLY(state->from <= state->class_count);
 }
 
 /* Whether any item left fits in the bin. */
@@ -155,7 +161,11 @@ static struct step make_step(const struct state *state, uint32_t class_index)
 
 static void place_item_of_class(struct state *state, uint32_t class_index)
 {
+    HBM_CHECK_COSTLY(class_index < state->class_count);
+    HBM_CHECK_COSTLY(state->step_count < state->search->item_count + state->search->bin_count);
     struct class_of_items *taken = &state->classes[class_index];
+    HBM_CHECK_COSTLY(taken->size_bytes <= state->residual);
+    HBM_CHECK_COSTLY(taken->left != 0);
     state->steps[state->step_count++] = make_step(state, class_index);
     if (state->bin_first == state->class_count) {
         state->bin_first = class_index;
@@ -171,6 +181,8 @@ static void place_item_of_class(struct state *state, uint32_t class_index)
 
 static void begin_bin(struct state *state, uint32_t from)
 {
+    HBM_CHECK(state->bin < state->search->bin_count);
+    HBM_CHECK(from <= state->class_count);
     state->residual = state->search->capacities[state->bin];
     state->bin_first = (uint32_t)state->class_count;
     state->bin_hash = state->hash;
@@ -194,6 +206,8 @@ static bool close_bin(struct state *state)
     if (has_fitting_class(state)) {
         return false;
     }
+    HBM_CHECK(state->residual <= state->spare);
+    HBM_CHECK(state->step_count < search->item_count + search->bin_count);
     bool equal = search->capacities[state->bin] == search->capacities[state->bin + 1];
     uint32_t from = equal && state->bin_first != state->class_count ? state->bin_first : 0;
     state->steps[state->step_count] = make_step(state, STEP_CLOSE);
@@ -206,12 +220,14 @@ static bool close_bin(struct state *state)
 
 static void undo_item(struct state *state, const struct step *step)
 {
+    HBM_CHECK_COSTLY(step->class_index < state->class_count);
     struct class_of_items *taken = &state->classes[step->class_index];
     state->from = step->class_index;
     if (!state->closable) {
         note_key_in_vain(state, make_fill_key(state));
     }
     taken->left++;
+    HBM_CHECK_COSTLY(taken->left <= taken->total);
     state->items_left++;
     state->hash -= taken->hash;
     state->left_bytes += taken->size_bytes;
@@ -228,11 +244,13 @@ static bool undo_search_steps(struct state *state)
         struct step step = state->steps[--state->step_count];
         if (step.class_index == STEP_CLOSE) {
             note_key_in_vain(state, make_bin_key(state, step.from));
+            HBM_CHECK_COSTLY(state->bin != 0);
             state->bin--;
             state->spare += step.residual;
             state->closable = true;
         } else {
             undo_item(state, &step);
+            HBM_CHECK_COSTLY(state->items_left <= state->search->item_count);
         }
         state->residual = step.residual;
         state->bin_first = step.bin_first;
@@ -246,6 +264,7 @@ static bool undo_search_steps(struct state *state)
 
 static void report_solution(struct state *state)
 {
+    HBM_CHECK(state->items_left == 0);
     uint32_t bin = 0;
     for (size_t i = 0; i < state->class_count; i++) {
         state->classes[i].left = state->classes[i].total;
@@ -256,9 +275,11 @@ static void report_solution(struct state *state)
             continue;
         }
         struct class_of_items *taken = &state->classes[state->steps[i].class_index];
+        HBM_CHECK(taken->left != 0);
         state->bins[taken->first + --taken->left] = bin;
     }
     state->search->found(state->search->context, state->bins);
+    HBM_CHECK(bin < state->search->bin_count);
 }
 
 /* One step forward, or one back; false when there is none left. */
@@ -281,6 +302,8 @@ static bool run_step(struct state *state)
 
 static enum hbm_search_result run_steps(struct state *state)
 {
+    HBM_CHECK(state->class_count != 0);
+    HBM_CHECK(state->items_left != 0);
     while (state->nodes++ < state->search->nodes_max) {
         if (!state->seen_asked && state->nodes >= SEEN_AFTER_NODES) {
             start_seen_keys(state);

@@ -1,5 +1,7 @@
 #include "allocator/hbm_shape.h"
 
+#include "allocator/private/check.h"
+
 #include <string.h>
 
 #define LANES 128u
@@ -38,6 +40,8 @@ const char *hbm_element_name(enum hbm_element_type type)
 void hbm_shape_init(struct hbm_shape *shape, enum hbm_element_type type, const uint64_t *dimensions,
                     size_t rank)
 {
+    HBM_CHECK(rank <= HBM_SHAPE_RANK_MAX);
+    HBM_CHECK(type < HBM_ELEMENT_TYPE_COUNT);
     *shape = (struct hbm_shape){.rank = (uint8_t)rank, .element_type = (uint8_t)type};
     for (size_t i = 0; i < rank; i++) {
         shape->dimensions[i] = dimensions[i];
@@ -57,6 +61,7 @@ static uint32_t choose_rank_one_tile(uint64_t dimension)
 
 void hbm_shape_tile_default(struct hbm_shape *shape)
 {
+    HBM_CHECK(shape->rank <= HBM_SHAPE_RANK_MAX);
     memset(shape->tile, 0, sizeof shape->tile);
     if (shape->rank <= 1) {
         shape->tile_rank = 1;
@@ -67,6 +72,7 @@ void hbm_shape_tile_default(struct hbm_shape *shape)
     shape->tile_rank = 2;
     shape->tile[0] = second_minor <= 2 ? 2 : second_minor <= 4 ? 4 : SUBLANES;
     shape->tile[1] = LANES;
+    HBM_CHECK(shape->tile_rank <= HBM_TILE_RANK_MAX);
 }
 
 bool hbm_shape_is_valid(const struct hbm_shape *shape)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "allocator/hbm_shape.h"
+#include "allocator/private/check.h"
 
 /* A reader of text.  Once result is not OK, every further step does nothing. */
 struct cursor {
@@ -75,6 +76,7 @@ static size_t read_numbers(struct cursor *cursor, char close, uint64_t *numbers,
         }
     } while (accept_char(cursor, ','));
     expect_char(cursor, close);
+    HBM_CHECK(count <= count_max);
     return count;
 }
 
@@ -144,6 +146,7 @@ static void read_order(struct cursor *cursor, struct hbm_shape *shape)
     if (count != shape->rank || !hbm_shape_is_valid(shape)) {
         fail_reading(cursor, HBM_SHAPE_SYNTAX);
     }
+    HBM_CHECK(count <= shape->rank);
 }
 
 static void read_layout(struct cursor *cursor, struct hbm_shape *shape)

@@ -27,6 +27,8 @@ static uint32_t *find_shape_bucket(const struct hbm_shapes *shapes, const struct
 
 static bool make_shape_buckets(struct hbm_shapes *shapes, uint32_t count)
 {
+    HBM_CHECK(count != 0);
+    HBM_CHECK((count & (count - 1)) == 0);
     uint32_t *buckets = hbm_host_array(shapes->pool.host, count, sizeof *buckets);
     if (buckets == NULL) {
         return false;
@@ -55,6 +57,7 @@ bool hbm_shapes_init(struct hbm_shapes *shapes, struct hbm_host *host)
         return false;
     }
     if (make_shape_buckets(shapes, BUCKETS_FIRST)) {
+        HBM_CHECK(shapes->pool.used_count == 0);
         return true;
     }
     hbm_pool_deinit(&shapes->pool);
@@ -70,10 +73,12 @@ void hbm_shapes_deinit(struct hbm_shapes *shapes)
 
 uint32_t hbm_shapes_take(struct hbm_shapes *shapes, const struct hbm_shape *shape)
 {
+    HBM_CHECK_COSTLY(hbm_shape_is_valid(shape));
     for (uint32_t number = *find_shape_bucket(shapes, shape); number != HBM_POOL_NONE;) {
         struct record *record = get_shape_record(shapes, number);
         if (memcmp(&record->shape, shape, sizeof *shape) == 0) {
             record->references++;
+            HBM_CHECK(record->references != 0);
             return number;
         }
         number = record->hash_next;
@@ -104,6 +109,7 @@ void hbm_shapes_give(struct hbm_shapes *shapes, uint32_t number)
     }
     uint32_t *link = find_shape_bucket(shapes, &record->shape);
     while (*link != number) {
+        HBM_CHECK_COSTLY(*link != HBM_POOL_NONE);
         link = &get_shape_record(shapes, *link)->hash_next;
     }
     *link = record->hash_next;

@@ -29,6 +29,7 @@ bool hbm_snapshot(struct hbm *hbm, const struct hbm_call *evicting, struct hbm_p
     for (uint32_t number = hbm_heap_at(heap, heap->stack)->next; number != HBM_POOL_NONE;) {
         const struct hbm_block *block = hbm_heap_at(heap, number);
         if (block->role != HBM_ROLE_HOLE && !is_item_evictable(evicting, block)) {
+            HBM_CHECK(plan->item_count < plan->item_room);
             plan->items[plan->item_count++] = (struct hbm_item){
                 .address = block->address,
                 .target = block->address,
@@ -39,11 +40,13 @@ bool hbm_snapshot(struct hbm *hbm, const struct hbm_call *evicting, struct hbm_p
         }
         number = block->next;
     }
+    HBM_CHECK(plan->item_count <= plan->item_room);
     return true;
 }
 
 void hbm_snapshot_free(struct hbm *hbm, struct hbm_plan *plan)
 {
+    HBM_CHECK(plan->item_count <= plan->item_room);
     hbm_host_free(&hbm->host, plan->items, plan->item_room, sizeof *plan->items);
     plan->items = NULL;
 }

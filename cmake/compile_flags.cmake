@@ -18,6 +18,11 @@ if(HBMSTRESS_WERROR)
     add_compile_options(-Werror)
 endif()
 
+# libhbm and explore/ know the first name, the harness the second.
+if(HBMSTRESS_COSTLY_CHECKS)
+    add_compile_definitions(HBM_COSTLY_CHECKS HBMSTRESS_COSTLY_CHECKS)
+endif()
+
 if(HBMSTRESS_SANITIZE)
     add_compile_options(-fsanitize=${HBMSTRESS_SANITIZE} -fno-omit-frame-pointer)
     add_link_options(-fsanitize=${HBMSTRESS_SANITIZE})

@@ -62,6 +62,7 @@ static void *carry_lanes(void *context)
 
 static void await_turn(struct carrier *carrier)
 {
+    EXPLORE_CHECK(!carrier->is_main || !carrier->gives_up);
     await_futex(&carrier->turn);
     atomic_store_explicit(&carrier->turn, FUTEX_CLEAR, memory_order_relaxed);
     if (carrier->gives_up) {
@@ -72,6 +73,7 @@ static void await_turn(struct carrier *carrier)
 
 static void start_thread(struct carrier *carrier)
 {
+    EXPLORE_CHECK(!carrier->has_thread);
     struct scheduler *outer = scheduler_of_thread;
     scheduler_of_thread = NULL; /* this one is a real thread, whoever asks for it */
     EXPLORE_CHECK(pthread_create(&carrier->thread, NULL, carry_lanes, carrier) == 0);
@@ -81,6 +83,7 @@ static void start_thread(struct carrier *carrier)
 
 void carrier_pin(const struct carrier *carrier, int processor)
 {
+    EXPLORE_CHECK(processor >= 0);
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET((size_t)processor, &set);
@@ -94,12 +97,15 @@ void carrier_pin(const struct carrier *carrier, int processor)
 
 void carrier_init_main(struct carrier *carrier, struct scheduler *scheduler)
 {
+    EXPLORE_CHECK(scheduler != NULL);
     *carrier = (struct carrier){.is_main = true, .scheduler = scheduler};
 }
 
 void carrier_init(struct carrier *carrier, struct scheduler *scheduler,
                   enum scheduler_backend backend)
 {
+    EXPLORE_CHECK(scheduler != NULL);
+    EXPLORE_CHECK(backend == SCHEDULER_FIBERS || backend == SCHEDULER_THREADS);
     *carrier = (struct carrier){.scheduler = scheduler};
     if (backend == SCHEDULER_FIBERS) {
         fiber_init(&carrier->fiber);
@@ -110,6 +116,7 @@ void carrier_init(struct carrier *carrier, struct scheduler *scheduler,
 
 void carrier_deinit(struct carrier *carrier, enum scheduler_backend backend)
 {
+    EXPLORE_CHECK(!carrier->is_main);
     if (backend == SCHEDULER_FIBERS) {
         fiber_deinit(&carrier->fiber);
     } else if (carrier->has_thread) {
@@ -123,6 +130,8 @@ void carrier_deinit(struct carrier *carrier, enum scheduler_backend backend)
 void carrier_start(struct carrier *carrier, enum scheduler_backend backend,
                    void (*body)(void *context), void *context)
 {
+    EXPLORE_CHECK(!carrier->is_main);
+    EXPLORE_CHECK(body != NULL);
     carrier->body = body;
     carrier->context = context;
     if (backend == SCHEDULER_FIBERS) {
@@ -135,6 +144,7 @@ void carrier_start(struct carrier *carrier, enum scheduler_backend backend,
 
 void carrier_switch(struct carrier *from, struct carrier *to, enum scheduler_backend backend)
 {
+    EXPLORE_CHECK(from != to);
     if (backend == SCHEDULER_FIBERS) {
         fiber_switch(&from->fiber, &to->fiber);
         return;
@@ -145,6 +155,8 @@ void carrier_switch(struct carrier *from, struct carrier *to, enum scheduler_bac
 
 _Noreturn void carrier_end(struct carrier *from, struct carrier *to, enum scheduler_backend backend)
 {
+    EXPLORE_CHECK(from != to);
+    EXPLORE_CHECK(!from->is_main);
     if (backend == SCHEDULER_FIBERS) {
         fiber_switch(&from->fiber, &to->fiber);
         EXPLORE_CHECK(false);
@@ -155,6 +167,8 @@ _Noreturn void carrier_end(struct carrier *from, struct carrier *to, enum schedu
 
 void carrier_give_up(struct carrier *carrier, enum scheduler_backend backend)
 {
+    EXPLORE_CHECK(!carrier->is_main);
+    EXPLORE_CHECK(!carrier->gives_up);
     if (backend == SCHEDULER_FIBERS || !carrier->is_under_way) {
         return; /* its stack is used anew; or it had no turn, and stands at its top */
     }

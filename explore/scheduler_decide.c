@@ -35,6 +35,7 @@ static void find_lanes(const struct scheduler *scheduler, uint64_t *ready, uint6
 
 static void find_events(struct scheduler *scheduler)
 {
+    EXPLORE_CHECK(scheduler->plan != NULL);
     const struct scheduler_plan *plan = scheduler->plan;
     if (scheduler->events_changed) {
         scheduler->events_changed = false;
@@ -43,6 +44,7 @@ static void find_events(struct scheduler *scheduler)
                                      : plan->events(plan->context, scheduler->events,
                                                     EVENT_COUNT_MAX);
     }
+    EXPLORE_CHECK(scheduler->event_count <= EVENT_COUNT_MAX);
 }
 
 /* --- lost wakeups --- */
@@ -52,12 +54,14 @@ static void find_events(struct scheduler *scheduler)
  * and nobody had told it. */
 static bool has_woken_waiter(struct scheduler *scheduler, uint8_t *lane)
 {
+    EXPLORE_CHECK(scheduler->lane_count <= LANE_COUNT_MAX);
     for (uint8_t i = 0; i < scheduler->lane_count; i++) {
         struct lane *waiter = &scheduler->lanes[i];
         if ((scheduler->living >> i & 1) != 0 && waiter->step.kind == STEP_COND_WAIT &&
             !is_gate_open(waiter) && !waiter->was_probed) {
             waiter->was_probed = true;
             scheduler->probed_lane = i;
+            EXPLORE_CHECK(waiter->lives != 0);
             scheduler->probed_object = waiter->step.object;
             *lane = i;
             return true;
@@ -68,6 +72,8 @@ static bool has_woken_waiter(struct scheduler *scheduler, uint8_t *lane)
 
 void scheduler_forget_probes(struct scheduler *scheduler)
 {
+    EXPLORE_CHECK(scheduler->lane_count <= LANE_COUNT_MAX);
+    EXPLORE_CHECK(scheduler->plan != NULL);
     for (uint8_t i = 0; i < scheduler->lane_count; i++) {
         scheduler->lanes[i].was_probed = false;
     }
@@ -75,6 +81,8 @@ void scheduler_forget_probes(struct scheduler *scheduler)
 
 void scheduler_check_probed(struct scheduler *scheduler, const struct step *step)
 {
+    EXPLORE_CHECK(scheduler->probed_lane < scheduler->lane_count);
+    EXPLORE_CHECK(scheduler->current < scheduler->lane_count);
     if (scheduler->current != scheduler->probed_lane || step->kind == STEP_LOCK) {
         return;
     }
@@ -106,12 +114,14 @@ struct point scheduler_point_now(const struct scheduler *scheduler)
 static void record_switch(struct scheduler *scheduler, const struct point *at,
                           const struct decision *decision)
 {
+    EXPLORE_CHECK(at->lane < scheduler->lane_count);
     if (scheduler->switch_count == scheduler->switch_capacity) {
         scheduler->switch_capacity = scheduler->switch_capacity * 2 + 64;
         scheduler->switches = realloc(scheduler->switches,
                                       scheduler->switch_capacity * sizeof *scheduler->switches);
         EXPLORE_CHECK(scheduler->switches != NULL);
     }
+    EXPLORE_CHECK(scheduler->switch_count < scheduler->switch_capacity);
     scheduler->switches[scheduler->switch_count++] = (struct schedule_switch){
         .lane = at->lane,
         .op = at->op,
@@ -137,6 +147,8 @@ static bool is_decision_allowed(const struct choice *choice, const struct decisi
 
 static struct decision ask_strategy(struct scheduler *scheduler, const struct choice *choice)
 {
+    EXPLORE_CHECK(choice->event_count <= EVENT_COUNT_MAX);
+    EXPLORE_CHECK((choice->lanes & choice->sleepers) == 0);
     const struct decision otherwise = decision_default(choice);
     const uint64_t able = choice->lanes | choice->sleepers;
     const bool is_choice = (able & (able - 1)) != 0 || (able != 0) + choice->event_count > 1;
@@ -153,6 +165,7 @@ static struct decision ask_strategy(struct scheduler *scheduler, const struct ch
         record_switch(scheduler, &choice->at,
                       &decision); /* kept only if a deviation follows at the same point */
     }
+    EXPLORE_CHECK(scheduler->kept_count <= scheduler->switch_count);
     return decision;
 }
 
@@ -169,9 +182,12 @@ static uint64_t leave_out_yielded(struct scheduler *scheduler, uint64_t ready, u
 static void wake_by_time(struct scheduler *scheduler, uint8_t number)
 {
     struct lane *lane = &scheduler->lanes[number];
+    EXPLORE_CHECK(!lane->timed_out);
+    EXPLORE_CHECK(has_deadline(lane));
     lane->timed_out = true;
     scheduler->now_ns = scheduler->now_ns > lane->step.deadline_ns ? scheduler->now_ns
                                                                    : lane->step.deadline_ns;
+    EXPLORE_CHECK(scheduler->now_ns >= lane->step.deadline_ns);
 }
 
 _Noreturn static void end_in_deadlock(struct scheduler *scheduler)
@@ -185,6 +201,8 @@ static uint8_t decide_lane(struct scheduler *scheduler)
     while (scheduler->living != 0) {
         uint64_t ready, sleepers;
         find_lanes(scheduler, &ready, &sleepers);
+        EXPLORE_CHECK(((ready | sleepers) & ~scheduler->living) == 0);
+        EXPLORE_CHECK((ready & sleepers) == 0);
         find_events(scheduler);
         const uint64_t fresh = leave_out_yielded(scheduler, ready, sleepers);
         const bool is_quiet = fresh == 0 && scheduler->event_count == 0;
@@ -215,6 +233,7 @@ static uint8_t decide_lane(struct scheduler *scheduler)
         scheduler->yielded = 0;
         scheduler->events_changed = true;
         scheduler->taken_count++;
+        EXPLORE_CHECK(scheduler->plan->complete != NULL);
         scheduler->plan->complete(scheduler->plan->context, decision.event);
         scheduler_progress(scheduler);
     }
@@ -225,6 +244,8 @@ uint8_t scheduler_decide(struct scheduler *scheduler)
 {
     scheduler->kept_count = scheduler->switch_count;
     const uint8_t next = decide_lane(scheduler);
+    EXPLORE_CHECK(scheduler->kept_count <= scheduler->switch_count);
     scheduler->switch_count = scheduler->kept_count;
+    EXPLORE_CHECK(next < scheduler->lane_count);
     return next;
 }

@@ -1,4 +1,5 @@
 /* Who stands where, in words. */
+#include "explore/private/check.h"
 #include "explore/private/place.h"
 #include "explore/private/scheduler_state.h"
 
@@ -13,6 +14,7 @@ struct words {
 __attribute__((format(printf, 2, 3))) static void add_words(struct words *words, const char *format,
                                                             ...)
 {
+    EXPLORE_CHECK(words->used < words->capacity);
     va_list arguments;
     va_start(arguments, format);
     const int length = vsnprintf(words->text + words->used, words->capacity - words->used, format,
@@ -20,6 +22,7 @@ __attribute__((format(printf, 2, 3))) static void add_words(struct words *words,
     va_end(arguments);
     words->used += length < 0 ? 0 : (size_t)length;
     words->used = words->used < words->capacity ? words->used : words->capacity - 1;
+    EXPLORE_CHECK(words->used < words->capacity);
 }
 
 static void add_lane_name(struct words *words, const struct lane *lane, unsigned number)
@@ -58,6 +61,7 @@ static void add_lane_state(struct scheduler *scheduler, struct words *words,
 
 void scheduler_describe(struct scheduler *scheduler)
 {
+    EXPLORE_CHECK(scheduler->report != NULL);
     struct words words = {.text = scheduler->report->text,
                           .capacity = sizeof scheduler->report->text};
     for (uint64_t left = scheduler->living; left != 0; left &= left - 1) {

@@ -23,6 +23,8 @@ struct object *object_table_at(const struct object_table *table, uint32_t number
 
 static void put_object(struct object_table *table, const void *address, uint32_t number)
 {
+    EXPLORE_CHECK(number <= table->count);
+    EXPLORE_CHECK(table->count < table->place_count);
     uint32_t place = find_object_place(table, address);
     while (table->generations[place] == table->generation) {
         place = (place + 1) & (table->place_count - 1);
@@ -51,6 +53,7 @@ static void grow_table(struct object_table *table)
             put_object(table, object->address, number);
         }
     }
+    EXPLORE_CHECK(table->count < table->place_count);
 }
 
 static struct object *add_object(struct object_table *table, const void *address, const char *kind)
@@ -91,6 +94,8 @@ struct object *object_table_find(struct object_table *table, const void *address
     if (object == NULL) {
         return add_object(table, address, kind);
     }
+    EXPLORE_CHECK(object->address == address);
+    EXPLORE_CHECK(object->number <= table->count);
     object->kind = object->kind == NULL ? kind : object->kind;
     return object;
 }
@@ -105,11 +110,13 @@ void object_table_forget(struct object_table *table, const void *address)
 
 void object_table_clear(struct object_table *table)
 {
+    EXPLORE_CHECK(table->count <= OBJECT_CHUNK_COUNT * OBJECT_CHUNK_COUNT_MAX);
     table->count = 0;
     if (++table->generation == 0 && table->place_count > 0) {
         memset(table->generations, 0, table->place_count * sizeof *table->generations);
         table->generation = 1;
     }
+    EXPLORE_CHECK(table->place_count == 0 || table->generation != 0);
 }
 
 void object_table_deinit(struct object_table *table)

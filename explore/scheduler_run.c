@@ -43,6 +43,7 @@ void scheduler_destroy(struct scheduler *scheduler)
     if (scheduler == NULL) {
         return;
     }
+    EXPLORE_CHECK(scheduler != scheduler_of_thread);
     scheduler_watch_destroy(scheduler);
     for (size_t i = 0; i < LANE_COUNT_MAX; i++) {
         if (scheduler->lanes[i].has_carrier) {
@@ -74,6 +75,8 @@ void scheduler_object_forget(struct scheduler *scheduler, const void *address)
 
 _Noreturn void scheduler_leave(struct scheduler *scheduler, enum scheduler_outcome outcome)
 {
+    EXPLORE_CHECK(outcome <= SCHEDULER_STOPPED);
+    EXPLORE_CHECK(scheduler->report != NULL);
     struct carrier *self = scheduler_carrier_of(scheduler, scheduler->current);
     const bool is_over = scheduler->lanes[scheduler->current].lives == 0;
     scheduler->report->outcome = outcome;
@@ -114,11 +117,14 @@ static void choose_processor(struct scheduler *scheduler)
     for (size_t i = 0; i < LANE_COUNT_MAX; i++) {
         scheduler_pin_lane(scheduler, &scheduler->lanes[i]);
     }
+    EXPLORE_CHECK(scheduler->run_count != 0);
 }
 
 static void reset_run(struct scheduler *scheduler, const struct scheduler_plan *plan,
                       struct scheduler_report *report)
 {
+    EXPLORE_CHECK(plan->body != NULL);
+    EXPLORE_CHECK(plan->client_count <= LANE_COUNT_MAX);
     scheduler->plan = plan;
     scheduler->report = report;
     scheduler->living = scheduler->clients = scheduler->yielded = 0;
@@ -169,6 +175,8 @@ void scheduler_run(struct scheduler *scheduler, const struct scheduler_plan *pla
     scheduler_of_thread = NULL;
     scheduler_watch_end(scheduler);
     give_up_lanes(scheduler);
+    EXPLORE_CHECK(report->outcome != SCHEDULER_FINISHED || scheduler->living == 0);
+    EXPLORE_CHECK(scheduler->kept_count <= scheduler->switch_capacity);
     report->summary = (struct run_summary){.decision_count = scheduler->decision_count,
                                            .lane_count = scheduler->lane_count,
                                            .is_cut = report->outcome != SCHEDULER_FINISHED};

@@ -7,6 +7,8 @@ enum { STEPS_MAX_DEFAULT = 100000, CLOCK_STEP_NS = 100 };
 
 static void note_turn(struct scheduler *scheduler, uint8_t number)
 {
+    EXPLORE_CHECK(number < scheduler->lane_count);
+    EXPLORE_CHECK((scheduler->living >> number & 1) != 0);
     struct lane *lane = &scheduler->lanes[number];
     scheduler->report->switch_count += number != scheduler->current;
     scheduler->taken_count++;
@@ -26,6 +28,9 @@ static void note_turn(struct scheduler *scheduler, uint8_t number)
 
 void scheduler_note_thread(struct scheduler *scheduler)
 {
+    EXPLORE_CHECK(scheduler->current < scheduler->lane_count);
+    EXPLORE_CHECK(scheduler->backend == SCHEDULER_FIBERS ||
+                  scheduler->lanes[scheduler->current].has_carrier);
     if (scheduler->backend == SCHEDULER_THREADS) {
         scheduler->running_thread = scheduler_carrier_of(scheduler, scheduler->current)->thread;
     }
@@ -34,6 +39,7 @@ void scheduler_note_thread(struct scheduler *scheduler)
 /* Returns when it is the turn of the lane that runs now. */
 static void take_turn(struct scheduler *scheduler)
 {
+    EXPLORE_CHECK((scheduler->living >> scheduler->current & 1) != 0);
     const uint8_t self = scheduler->current;
     const uint8_t next = scheduler_decide(scheduler);
     note_turn(scheduler, next);
@@ -42,10 +48,12 @@ static void take_turn(struct scheduler *scheduler)
         carrier_switch(scheduler_carrier_of(scheduler, self), scheduler_carrier_of(scheduler, next),
                        scheduler->backend);
     }
+    EXPLORE_CHECK(scheduler->current == self);
 }
 
 enum step_result scheduler_step(struct scheduler *scheduler, const struct step *step)
 {
+    EXPLORE_CHECK(scheduler->current < scheduler->lane_count);
     struct lane *lane = &scheduler->lanes[scheduler->current];
     lane->step = *step;
     scheduler->next[scheduler->current] = (struct footprint){
@@ -69,11 +77,14 @@ enum step_result scheduler_step(struct scheduler *scheduler, const struct step *
     lane->timed_out = false;
     lane->step.gate = NULL;
     lane->step.deadline_ns = 0;
+    EXPLORE_CHECK(lane == &scheduler->lanes[scheduler->current]);
     return timed_out ? STEP_TIMED_OUT : STEP_GRANTED;
 }
 
 void scheduler_yield(struct scheduler *scheduler, const void *place)
 {
+    EXPLORE_CHECK(scheduler->current < scheduler->lane_count);
+    EXPLORE_CHECK((scheduler->living >> scheduler->current & 1) != 0);
     scheduler->yielded |= UINT64_C(1) << scheduler->current;
     scheduler_step(scheduler,
                    &(struct step){.kind = STEP_YIELD, .reads_only = true, .place = place});
@@ -81,10 +92,12 @@ void scheduler_yield(struct scheduler *scheduler, const void *place)
 
 void scheduler_sleep(struct scheduler *scheduler, uint64_t delay_ns, const void *place)
 {
+    EXPLORE_CHECK(scheduler->current < scheduler->lane_count);
     static const uint32_t closed = 1;
     const uint64_t now_ns = scheduler->now_ns;
     const uint64_t deadline_ns = delay_ns < STEP_NO_DEADLINE - 1 - now_ns ? now_ns + delay_ns
                                                                           : STEP_NO_DEADLINE - 1;
+    EXPLORE_CHECK(deadline_ns != STEP_NO_DEADLINE);
     scheduler_step(scheduler, &(struct step){.kind = STEP_SLEEP,
                                              .reads_only = true,
                                              .gate = &closed,
@@ -99,6 +112,8 @@ _Noreturn static void end_lane(struct scheduler *scheduler)
 {
     const uint8_t self = scheduler->current;
     struct lane *lane = &scheduler->lanes[self];
+    EXPLORE_CHECK(lane->lives != 0);
+    EXPLORE_CHECK((scheduler->living >> self & 1) != 0);
     lane->step = (struct step){.kind = STEP_END};
     lane->lives = 0;
     scheduler->living &= ~(UINT64_C(1) << self);
@@ -112,6 +127,8 @@ static void run_lane(void *context)
 {
     struct scheduler *scheduler = context;
     struct lane *lane = &scheduler->lanes[scheduler->current];
+    EXPLORE_CHECK(lane->body != NULL);
+    EXPLORE_CHECK(lane->lives != 0);
     lane->number++; /* its start was a point */
     lane->body(lane->context);
     end_lane(scheduler);
@@ -132,6 +149,9 @@ void scheduler_pin_lane(const struct scheduler *scheduler, const struct lane *la
 void scheduler_begin_lane(struct scheduler *scheduler, uint8_t number, void (*body)(void *context),
                           void *context)
 {
+    EXPLORE_CHECK(number < scheduler->lane_count);
+    EXPLORE_CHECK((scheduler->living >> number & 1) == 0);
+    EXPLORE_CHECK(body != NULL);
     struct lane *lane = &scheduler->lanes[number];
     if (!lane->has_carrier) {
         carrier_init(&lane->carrier, scheduler, scheduler->backend);
@@ -163,6 +183,8 @@ uint8_t scheduler_lane_start(struct scheduler *scheduler, bool is_client,
     scheduler->lane_count++;
     scheduler->clients |= (uint64_t)is_client << number;
     scheduler_begin_lane(scheduler, number, body, context);
+    EXPLORE_CHECK((scheduler->living >> number & 1) != 0);
+    EXPLORE_CHECK(number < scheduler->lane_count);
     return number;
 }
 
@@ -194,18 +216,23 @@ uint8_t scheduler_lane_count(const struct scheduler *scheduler)
 
 void scheduler_op(struct scheduler *scheduler, uint32_t op)
 {
+    EXPLORE_CHECK(scheduler->current < scheduler->lane_count);
+    EXPLORE_CHECK(scheduler->lanes[scheduler->current].lives != 0);
     scheduler->lanes[scheduler->current].op = op;
     scheduler->lanes[scheduler->current].number = 0;
 }
 
 void scheduler_progress(struct scheduler *scheduler)
 {
+    EXPLORE_CHECK(scheduler->plan != NULL);
     scheduler->steps_since_progress = 0;
     scheduler_forget_probes(scheduler);
 }
 
 void scheduler_alone(struct scheduler *scheduler, bool is_alone)
 {
+    EXPLORE_CHECK(scheduler->current < scheduler->lane_count);
+    EXPLORE_CHECK((scheduler->living >> scheduler->current & 1) != 0);
     scheduler->is_alone = is_alone;
     scheduler->alone_lane = scheduler->current;
     scheduler_watch_pause(scheduler, is_alone);
@@ -213,6 +240,7 @@ void scheduler_alone(struct scheduler *scheduler, bool is_alone)
 
 void scheduler_events_changed(struct scheduler *scheduler)
 {
+    EXPLORE_CHECK(scheduler->plan != NULL);
     scheduler->events_changed = true;
 }
 

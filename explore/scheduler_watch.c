@@ -51,6 +51,7 @@ static void leave_stuck_lane(int signal_number, siginfo_t *info, void *context)
 /* Ends early when the watch is to end. */
 static void pause_watch(struct scheduler *scheduler, uint32_t ms)
 {
+    EXPLORE_CHECK(ms != 0);
     const struct timespec left = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
     syscall(SYS_futex, &scheduler->watch_ends, FUTEX_WAIT_PRIVATE, 0, &left, NULL, 0);
 }
@@ -81,6 +82,7 @@ static void note_look(struct quiet *quiet, bool is_quiet, uint64_t spent)
     quiet->idle_looks = is_idle ? quiet->idle_looks + 1 : 0;
     quiet->began_ms = quiet->looks > 1 ? quiet->began_ms : spent;
     quiet->spent_ms = spent;
+    EXPLORE_CHECK(quiet->idle_looks <= quiet->looks);
 }
 
 /* A lane that spins spends processor time, and one that computes as long is taken for it; one that
@@ -125,16 +127,19 @@ void scheduler_watch_begin(struct scheduler *scheduler)
     }
     atomic_store_explicit(&scheduler->step_total, scheduler->step_total + 1, memory_order_relaxed);
     atomic_store_explicit(&scheduler->is_watched, true, memory_order_relaxed);
+    EXPLORE_CHECK(scheduler->has_watch);
 }
 
 void scheduler_watch_pause(struct scheduler *scheduler, bool is_paused)
 {
+    EXPLORE_CHECK(scheduler->has_watch);
     atomic_store_explicit(&scheduler->step_total, scheduler->step_total + 1, memory_order_relaxed);
     atomic_store_explicit(&scheduler->is_watched, !is_paused, memory_order_relaxed);
 }
 
 void scheduler_watch_end(struct scheduler *scheduler)
 {
+    EXPLORE_CHECK(scheduler->has_watch);
     atomic_store_explicit(&scheduler->is_watched, false, memory_order_relaxed);
 }
 

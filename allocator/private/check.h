@@ -1,10 +1,19 @@
-/* CHECK aborts with a place when an invariant of libhbm itself is broken: our own bug, never an
+/* HBM_CHECK aborts with a place when an invariant of libhbm itself is broken: our own bug, never an
  * answer to the caller.  It is always on. */
 #ifndef ALLOCATOR_PRIVATE_CHECK_H
 #define ALLOCATOR_PRIVATE_CHECK_H
 
 #define HBM_CHECK(condition) \
     (__builtin_expect(!(condition), 0) ? hbm_check_failed(#condition, __FILE__, __LINE__) : (void)0)
+
+/* The same for what costs more than the code around it: a walk over blocks, a look at a neighbour's
+ * cache line, the inner loop of a search.  On where HBM_COSTLY_CHECKS is defined; elsewhere it is
+ * compiled, but never evaluated. */
+#ifdef HBM_COSTLY_CHECKS
+#define HBM_CHECK_COSTLY(condition) HBM_CHECK(condition)
+#else
+#define HBM_CHECK_COSTLY(condition) ((void)(0 && (condition)))
+#endif
 
 _Noreturn void hbm_check_failed(const char *condition, const char *file, int line);
 

@@ -3,6 +3,7 @@
 #ifndef ALLOCATOR_PRIVATE_POOL_H
 #define ALLOCATOR_PRIVATE_POOL_H
 
+#include "allocator/private/check.h"
 #include "allocator/private/host.h"
 
 #define HBM_POOL_NONE 0u
@@ -48,6 +49,7 @@ static inline bool hbm_pool_reserve(struct hbm_pool *pool, uint32_t count)
 /* Takes a record; one must be free.  Its contents are unspecified. */
 static inline uint32_t hbm_pool_take(struct hbm_pool *pool)
 {
+    HBM_CHECK(pool->free_count != 0);
     uint32_t number = pool->free_head;
     if (number == HBM_POOL_NONE) {
         number = pool->first_fresh++;
@@ -56,11 +58,14 @@ static inline uint32_t hbm_pool_take(struct hbm_pool *pool)
     }
     pool->free_count--;
     pool->used_count++;
+    HBM_CHECK_COSTLY(number < pool->slab_count << pool->slab_shift);
     return number;
 }
 
 static inline void hbm_pool_give(struct hbm_pool *pool, uint32_t number)
 {
+    HBM_CHECK(number != HBM_POOL_NONE);
+    HBM_CHECK(pool->used_count != 0);
     *(uint32_t *)hbm_pool_at(pool, number) = pool->free_head;
     pool->free_head = number;
     pool->free_count++;

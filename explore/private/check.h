@@ -12,4 +12,12 @@ _Noreturn void explore_check_failed(const char *file, int line, const char *cond
         }                                                         \
     } while (0)
 
+/* The same for what costs more than the code around it.  On where HBM_COSTLY_CHECKS is defined;
+ * elsewhere it is compiled, but never evaluated. */
+#ifdef HBM_COSTLY_CHECKS
+#define EXPLORE_CHECK_COSTLY(condition) EXPLORE_CHECK(condition)
+#else
+#define EXPLORE_CHECK_COSTLY(condition) ((void)(0 && (condition)))
+#endif
+
 #endif
