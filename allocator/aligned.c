@@ -123,7 +123,7 @@ static bool is_layout_in_vain(const struct state *state)
     if (state->seen == NULL) {
         return false;
     }
-    uint64_t key = make_layout_key(state);
+    const uint64_t key = make_layout_key(state);
     const struct seen *seen = &state->seen[key % SEEN_COUNT];
     return seen->key == key && seen->end <= state->end;
 }
@@ -135,7 +135,7 @@ static void note_layout_in_vain(struct state *state)
     if (state->seen == NULL) {
         return;
     }
-    uint64_t key = make_layout_key(state);
+    const uint64_t key = make_layout_key(state);
     struct seen *seen = &state->seen[key % SEEN_COUNT];
     if (seen->key != key || seen->end > state->end) {
         *seen = (struct seen){key, state->end};
@@ -166,9 +166,9 @@ static bool is_other_order_better(const struct state *state, uint32_t type)
     if (last->type == type) {
         return false;
     }
-    uint64_t this_end = end_after_type(&state->types[type], state->end);
-    uint64_t other_end = end_after_type(&state->types[last->type],
-                                        end_after_type(&state->types[type], last->end));
+    const uint64_t this_end = end_after_type(&state->types[type], state->end);
+    const uint64_t other_end = end_after_type(&state->types[last->type],
+                                              end_after_type(&state->types[type], last->end));
     return other_end < this_end || (other_end == this_end && type < last->type);
 }
 
@@ -193,17 +193,17 @@ static bool place_next_type(struct state *state)
 {
     HBM_CHECK_COSTLY(state->items_left != 0);
     HBM_CHECK_COSTLY(state->position <= 2 * state->type_count);
-    uint64_t room = get_span(state)->high - state->end;
-    uint32_t count = (uint32_t)state->type_count;
-    uint32_t start = state->position;
+    const uint64_t room = get_span(state)->high - state->end;
+    const uint32_t count = (uint32_t)state->type_count;
+    const uint32_t start = state->position;
     for (; state->position < 2 * count; state->position++) {
-        bool gap_turn = state->position >= count;
-        uint32_t number = state->order[gap_turn ? state->position - count : state->position];
+        const bool gap_turn = state->position >= count;
+        const uint32_t number = state->order[gap_turn ? state->position - count : state->position];
         const struct type *type = &state->types[number];
         if (type->left == 0 || type->size_bytes > room) {
             continue;
         }
-        uint64_t gap = hbm_align_up(state->end, type->align_shift) - state->end;
+        const uint64_t gap = hbm_align_up(state->end, type->align_shift) - state->end;
         if (gap > room - type->size_bytes) {
             continue;
         }
@@ -220,7 +220,7 @@ static bool place_next_type(struct state *state)
 
 static bool has_fitting_type(const struct state *state)
 {
-    uint64_t high = get_span(state)->high;
+    const uint64_t high = get_span(state)->high;
     for (size_t i = 0; i < state->type_count; i++) {
         const struct type *type = &state->types[i];
         if (type->left != 0 && type->size_bytes <= high - state->end &&
@@ -233,7 +233,7 @@ static bool has_fitting_type(const struct state *state)
 
 static bool close_span(struct state *state)
 {
-    uint64_t lost = get_span(state)->high - state->end;
+    const uint64_t lost = get_span(state)->high - state->end;
     if (state->span + 1 >= state->search->span_count || lost > state->spare ||
         has_fitting_type(state)) {
         return false;
@@ -255,7 +255,7 @@ static bool undo_layout_steps(struct state *state, bool in_vain)
         if (in_vain) {
             note_layout_in_vain(state);
         }
-        struct step step = state->steps[--state->step_count];
+        const struct step step = state->steps[--state->step_count];
         state->end = step.end;
         if (step.type == STEP_CLOSE) {
             HBM_CHECK_COSTLY(state->span != 0);
@@ -327,9 +327,9 @@ static enum hbm_search_result run_turns(struct state *state)
     HBM_CHECK(state->type_count != 0);
     uint64_t nodes_max = state->search->nodes_max, turn_nodes = TURN_NODES;
     for (int turn = 0; state->nodes < nodes_max; turn++) {
-        uint64_t left = nodes_max - state->nodes;
+        const uint64_t left = nodes_max - state->nodes;
         state->order = state->orders[turn % ORDER_COUNT];
-        enum hbm_search_result result = run_turn(
+        const enum hbm_search_result result = run_turn(
             state, state->nodes + (turn_nodes < left ? turn_nodes : left));
         if (result != HBM_SEARCH_UNKNOWN) {
             return result;

@@ -22,7 +22,7 @@ static inline uint32_t find_bin_index(uint64_t size)
     if (size < BIN_COLUMNS) {
         return (uint32_t)size;
     }
-    uint32_t shift = find_highest_bit(size) - HBM_BIN_SHIFT;
+    const uint32_t shift = find_highest_bit(size) - HBM_BIN_SHIFT;
     return ((shift + 1u) << HBM_BIN_SHIFT) + ((uint32_t)(size >> shift) & (BIN_COLUMNS - 1u));
 }
 
@@ -42,7 +42,7 @@ static inline void mark_bin(struct hbm_heap *heap, uint32_t bin)
 static inline void unmark_bin(struct hbm_heap *heap, uint32_t bin)
 {
     HBM_CHECK(bin >> HBM_BIN_SHIFT < heap->row_count);
-    uint32_t row = bin >> HBM_BIN_SHIFT;
+    const uint32_t row = bin >> HBM_BIN_SHIFT;
     HBM_CHECK((heap->columns[row] >> (bin & (BIN_COLUMNS - 1u)) & 1u) != 0);
     heap->columns[row] &= ~(1u << (bin & (BIN_COLUMNS - 1u)));
     if (heap->columns[row] == 0) {
@@ -59,7 +59,7 @@ static inline uint32_t find_next_bin(const struct hbm_heap *heap, uint32_t bin)
     }
     uint32_t columns = heap->columns[row] & (~0u << (bin & (BIN_COLUMNS - 1u)));
     if (columns == 0) {
-        uint64_t rows = heap->rows & (~(uint64_t)1 << row);
+        const uint64_t rows = heap->rows & (~(uint64_t)1 << row);
         if (rows == 0) {
             return UINT32_MAX;
         }
@@ -88,7 +88,7 @@ static void insert_in_trie(struct hbm_heap *heap, struct hbm_bin *bin, uint32_t 
                            struct hbm_block *hole)
 {
     HBM_CHECK(bin->count == HBM_BIN_LIST_MAX);
-    uint64_t size = count_granules(heap, hole);
+    const uint64_t size = count_granules(heap, hole);
     uint32_t bit = size < EXACT_GRANULES ? 0 : find_root_bit(size);
     uint32_t parent = HBM_POOL_NONE;
     uint32_t *link = &bin->root;
@@ -155,8 +155,8 @@ static uint32_t find_leaf_below(const struct hbm_heap *heap, uint32_t number)
 {
     for (;;) {
         const struct hbm_block *node = hbm_heap_at(heap, number);
-        uint32_t child = node->hole.child[1] != HBM_POOL_NONE ? node->hole.child[1]
-                                                              : node->hole.child[0];
+        const uint32_t child = node->hole.child[1] != HBM_POOL_NONE ? node->hole.child[1]
+                                                                    : node->hole.child[0];
         if (child == HBM_POOL_NONE) {
             return number;
         }
@@ -173,7 +173,7 @@ static void remove_from_trie(struct hbm_heap *heap, struct hbm_bin *bin, uint32_
         if (hole->hole.next != number) {
             replace_node(heap, bin, number, hole->hole.next);
         } else {
-            uint32_t leaf = find_leaf_below(heap, number);
+            const uint32_t leaf = find_leaf_below(heap, number);
             point_parent(heap, bin, hbm_heap_at(heap, leaf)->hole.parent, leaf, HBM_POOL_NONE);
             if (leaf != number) {
                 replace_node(heap, bin, number, leaf);
@@ -192,7 +192,7 @@ static uint32_t find_in_trie(const struct hbm_heap *heap, uint32_t root, uint64_
     uint32_t bit = size < EXACT_GRANULES ? 0 : find_root_bit(size);
     for (uint32_t number = root; number != HBM_POOL_NONE; bit--) {
         const struct hbm_block *node = hbm_heap_at(heap, number);
-        uint64_t found = count_granules(heap, node);
+        const uint64_t found = count_granules(heap, node);
         if (found >= size && found < best_size) {
             best = number;
             best_size = found;
@@ -200,7 +200,7 @@ static uint32_t find_in_trie(const struct hbm_heap *heap, uint32_t root, uint64_
         if (found == size) {
             return number;
         }
-        uint32_t side = (uint32_t)(size >> bit) & 1u;
+        const uint32_t side = (uint32_t)(size >> bit) & 1u;
         if (side == 0 && node->hole.child[1] != HBM_POOL_NONE) {
             rest = node->hole.child[1];
         }
@@ -224,7 +224,7 @@ void hbm_bins_insert(struct hbm_heap *heap, uint32_t number, struct hbm_block *h
     HBM_CHECK(hole->role == HBM_ROLE_HOLE);
     HBM_CHECK(hole->size_bytes != 0);
     HBM_CHECK_COSTLY(hbm_heap_at(heap, number) == hole);
-    uint32_t index = find_bin_index(count_granules(heap, hole));
+    const uint32_t index = find_bin_index(count_granules(heap, hole));
     struct hbm_bin *bin = &heap->bins[index];
     mark_bin(heap, index);
     if (bin->count >= HBM_BIN_LIST_MAX) {
@@ -263,7 +263,7 @@ void hbm_bins_remove(struct hbm_heap *heap, uint32_t number, struct hbm_block *h
     HBM_CHECK(hole->role == HBM_ROLE_HOLE);
     HBM_CHECK(hole->place <= HBM_PLACE_RING);
     HBM_CHECK_COSTLY(hbm_heap_at(heap, number) == hole);
-    uint32_t index = find_bin_index(count_granules(heap, hole));
+    const uint32_t index = find_bin_index(count_granules(heap, hole));
     struct hbm_bin *bin = &heap->bins[index];
     if (hole->place == HBM_PLACE_LIST) {
         remove_from_list(heap, bin, hole);
@@ -290,17 +290,17 @@ static uint32_t find_in_own_bin(const struct hbm_heap *heap, const struct hbm_bi
 
 uint32_t hbm_bins_find(const struct hbm_heap *heap, uint64_t size_bytes)
 {
-    uint64_t size = size_bytes >> heap->granule_shift;
-    uint32_t own = find_bin_index(size);
+    const uint64_t size = size_bytes >> heap->granule_shift;
+    const uint32_t own = find_bin_index(size);
     if (own >> HBM_BIN_SHIFT >= heap->row_count) {
         return HBM_POOL_NONE;
     }
     /* A hole of the request's own bin wastes least; every hole of a later one is large enough. */
-    uint32_t near = find_in_own_bin(heap, &heap->bins[own], size);
+    const uint32_t near = find_in_own_bin(heap, &heap->bins[own], size);
     if (near != HBM_POOL_NONE) {
         return near;
     }
-    uint32_t found = find_next_bin(heap, own + 1);
+    const uint32_t found = find_next_bin(heap, own + 1);
     if (found == UINT32_MAX) {
         return HBM_POOL_NONE;
     }
@@ -337,7 +337,7 @@ static uint32_t scan_trie(const struct hbm_heap *heap, uint32_t root, const stru
         number = node->hole.next;
     } while (number != root);
     node = hbm_heap_at(heap, root);
-    uint32_t found = scan_trie(heap, node->hole.child[0], scan);
+    const uint32_t found = scan_trie(heap, node->hole.child[0], scan);
     return found != HBM_POOL_NONE ? found : scan_trie(heap, node->hole.child[1], scan);
 }
 
@@ -359,11 +359,11 @@ uint32_t hbm_bins_scan(const struct hbm_heap *heap, uint64_t size_bytes, uint64_
                        const void *context)
 {
     HBM_CHECK(size_bytes < limit_bytes);
-    struct scan scan = {size_bytes, limit_bytes, accepts, context};
-    uint32_t last = find_bin_index((limit_bytes - 1) >> heap->granule_shift);
+    const struct scan scan = {size_bytes, limit_bytes, accepts, context};
+    const uint32_t last = find_bin_index((limit_bytes - 1) >> heap->granule_shift);
     for (uint32_t bin = find_next_bin(heap, find_bin_index(size_bytes >> heap->granule_shift));
          bin <= last; bin = find_next_bin(heap, bin + 1)) {
-        uint32_t found = scan_bin(heap, &heap->bins[bin], &scan);
+        const uint32_t found = scan_bin(heap, &heap->bins[bin], &scan);
         if (found != HBM_POOL_NONE) {
             return found;
         }
@@ -376,7 +376,7 @@ uint32_t hbm_bins_largest(const struct hbm_heap *heap)
     if (heap->rows == 0) {
         return HBM_POOL_NONE;
     }
-    uint32_t row = find_highest_bit(heap->rows);
+    const uint32_t row = find_highest_bit(heap->rows);
     const struct hbm_bin
         *bin = &heap->bins[(row << HBM_BIN_SHIFT) + find_highest_bit(heap->columns[row])];
     uint32_t best = bin->head != HBM_POOL_NONE ? bin->head : bin->root;
@@ -388,8 +388,8 @@ uint32_t hbm_bins_largest(const struct hbm_heap *heap)
                 best = number;
                 best_bytes = hole->size_bytes;
             }
-            uint32_t larger = hole->hole.child[1] != HBM_POOL_NONE ? hole->hole.child[1]
-                                                                   : hole->hole.child[0];
+            const uint32_t larger = hole->hole.child[1] != HBM_POOL_NONE ? hole->hole.child[1]
+                                                                         : hole->hole.child[0];
             number = pass == 0 ? hole->hole.next : larger;
         }
     }
@@ -418,12 +418,13 @@ bool hbm_bins_invariants_hold(const struct hbm_heap *heap, uint64_t hole_count)
 {
     struct hole_audit audit = {heap, 0, 0, true};
     struct hole_audit *pointer = &audit;
-    struct scan scan = {0, UINT64_MAX, count_hole, &pointer};
+    const struct scan scan = {0, UINT64_MAX, count_hole, &pointer};
     for (uint32_t bin = 0; bin < heap->row_count << HBM_BIN_SHIFT; bin++) {
-        uint64_t before = audit.count;
+        const uint64_t before = audit.count;
         audit.bin = bin;
         (void)scan_bin(heap, &heap->bins[bin], &scan);
-        bool marked = (heap->columns[bin >> HBM_BIN_SHIFT] >> (bin & (BIN_COLUMNS - 1u))) & 1u;
+        const bool marked = (heap->columns[bin >> HBM_BIN_SHIFT] >> (bin & (BIN_COLUMNS - 1u))) &
+                            1u;
         audit.right &= marked == (audit.count != before);
     }
     return audit.right && audit.count == hole_count;

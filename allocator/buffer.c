@@ -30,9 +30,9 @@ static enum hbm_result refuse_request(const struct hbm *hbm, const struct hbm_re
 
 enum hbm_result hbm_request_check(const struct hbm *hbm, const struct hbm_request *request)
 {
-    bool valid = request->size_bytes - 1 < HBM_SIZE_BYTES_MAX &&
-                 is_align_valid(request->align_bytes) && request->kind <= HBM_KIND_OUTPUT &&
-                 (request->shape == NULL || hbm_shape_is_valid(request->shape));
+    const bool valid = request->size_bytes - 1 < HBM_SIZE_BYTES_MAX &&
+                       is_align_valid(request->align_bytes) && request->kind <= HBM_KIND_OUTPUT &&
+                       (request->shape == NULL || hbm_shape_is_valid(request->shape));
     return __builtin_expect(valid, 1) ? HBM_OK : refuse_request(hbm, request);
 }
 
@@ -82,7 +82,7 @@ static enum hbm_result take_after_mitigation(struct hbm *hbm, const struct hbm_r
     struct hbm_call call = hbm_call_begin(hbm, NULL);
     call.demand.size_bytes = size_bytes;
     call.demand.align_shift = find_align_shift(hbm, request);
-    enum hbm_result result = hbm_place(&call, number);
+    const enum hbm_result result = hbm_place(&call, number);
     if (result == HBM_NO_MEMORY) {
         return hbm_fail_memory(hbm, HBM_FAILURE_BUFFER, request->size_bytes, NULL);
     }
@@ -103,7 +103,7 @@ enum hbm_result hbm_buffer_take(struct hbm *hbm, const struct hbm_request *reque
     if (result != HBM_OK) {
         return result;
     }
-    uint64_t size_bytes = hbm_align_up(request->size_bytes, hbm->heap.granule_shift);
+    const uint64_t size_bytes = hbm_align_up(request->size_bytes, hbm->heap.granule_shift);
     *number = hbm_heap_take(&hbm->heap, size_bytes, find_align_shift(hbm, request), &host_refused);
     if (*number == HBM_POOL_NONE) {
         result = take_after_mitigation(hbm, request, size_bytes, number);
@@ -187,7 +187,7 @@ static enum hbm_result add_block_use(struct hbm *hbm, struct hbm_block *block, u
  * already. */
 static void collect_in_place(struct hbm *hbm, struct hbm_block *block)
 {
-    bool full = block->used.hold_count == UINT32_MAX;
+    const bool full = block->used.hold_count == UINT32_MAX;
     block->used.hold_count += !full;
     hbm_collect(hbm);
     HBM_CHECK(full || block->used.hold_count != 0);
@@ -215,7 +215,7 @@ enum hbm_result hbm_free_after(struct hbm *hbm, struct hbm_buffer *buffer, uint6
     hbm_lock_take(&hbm->lock);
     collect_in_place(hbm, block);
     HBM_CHECK(!block->dying);
-    enum hbm_result result = add_block_use(hbm, block, event);
+    const enum hbm_result result = add_block_use(hbm, block, event);
     if (result == HBM_OK) {
         hbm_block_free(hbm, hbm_heap_number(&hbm->heap, block));
     }
@@ -228,7 +228,7 @@ enum hbm_result hbm_hold(struct hbm *hbm, struct hbm_buffer *buffer)
     struct hbm_block *block = hbm_block_of(buffer);
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    bool full = block->used.hold_count == UINT32_MAX;
+    const bool full = block->used.hold_count == UINT32_MAX;
     block->used.hold_count += !full;
     hbm_lock_give(&hbm->lock);
     return full ? hbm_fail_invalid(hbm, "too many external references") : HBM_OK;
@@ -239,7 +239,7 @@ enum hbm_result hbm_release(struct hbm *hbm, struct hbm_buffer *buffer)
     struct hbm_block *block = hbm_block_of(buffer);
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    bool held = block->used.hold_count != 0;
+    const bool held = block->used.hold_count != 0;
     if (held) {
         block->used.hold_count--;
         hbm->room_count++;
@@ -312,7 +312,7 @@ uint64_t hbm_buffer_address(struct hbm *hbm, const struct hbm_buffer *buffer)
 {
     hbm_lock_take(&hbm->lock);
     hbm_collect_events(hbm);
-    uint64_t address = hbm_block_address(hbm_block_of(buffer));
+    const uint64_t address = hbm_block_address(hbm_block_of(buffer));
     hbm_lock_give(&hbm->lock);
     return address;
 }
@@ -320,7 +320,7 @@ uint64_t hbm_buffer_address(struct hbm *hbm, const struct hbm_buffer *buffer)
 uint64_t hbm_buffer_size(struct hbm *hbm, const struct hbm_buffer *buffer)
 {
     hbm_lock_take(&hbm->lock);
-    uint64_t size_bytes = hbm_block_of(buffer)->size_bytes;
+    const uint64_t size_bytes = hbm_block_of(buffer)->size_bytes;
     hbm_lock_give(&hbm->lock);
     return size_bytes;
 }

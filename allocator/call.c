@@ -25,7 +25,7 @@ void hbm_call_refresh(struct hbm_call *call)
     if (program == NULL) {
         return;
     }
-    uint32_t shift = call->hbm->heap.granule_shift;
+    const uint32_t shift = call->hbm->heap.granule_shift;
     call->demand.align_shift = shift;
     call->demand.size_bytes = program->block == HBM_POOL_NONE
                                   ? hbm_align_up(program->image_bytes, shift)
@@ -37,6 +37,6 @@ void hbm_call_refresh(struct hbm_call *call)
 
 uint64_t hbm_call_stack_wanted(const struct hbm_call *call)
 {
-    uint64_t reserved_bytes = hbm_heap_reserved(&call->hbm->heap);
+    const uint64_t reserved_bytes = hbm_heap_reserved(&call->hbm->heap);
     return call->demand.stack_bytes > reserved_bytes ? call->demand.stack_bytes : reserved_bytes;
 }

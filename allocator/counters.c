@@ -4,7 +4,7 @@
 
 void hbm_peaks_note(struct hbm *hbm)
 {
-    uint64_t reserved_bytes = hbm_heap_reserved(&hbm->heap);
+    const uint64_t reserved_bytes = hbm_heap_reserved(&hbm->heap);
     HBM_CHECK(hbm->heap.used_bytes <= hbm->options.capacity_bytes - reserved_bytes);
     HBM_CHECK(reserved_bytes <= hbm->options.capacity_bytes);
     if (hbm->heap.used_bytes > hbm->totals.peak_bytes_in_use) {
@@ -18,7 +18,7 @@ void hbm_peaks_note(struct hbm *hbm)
 uint64_t hbm_reservable(const struct hbm *hbm)
 {
     uint64_t movable_bytes = 0;
-    bool fixed = hbm->options.defrag == HBM_DEFRAG_NONE;
+    const bool fixed = hbm->options.defrag == HBM_DEFRAG_NONE;
     const struct hbm_block *block = hbm_heap_at(&hbm->heap, hbm->heap.stack);
     while (block->next != HBM_POOL_NONE) {
         block = hbm_heap_at(&hbm->heap, block->next);

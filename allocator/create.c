@@ -34,7 +34,7 @@ static bool is_order_permutation(const enum hbm_mitigation *order)
 /* 0 when the options name no valid capacity. */
 static uint64_t choose_capacity(const struct hbm_options *options)
 {
-    uint64_t mask = options->granule_bytes - 1u;
+    const uint64_t mask = options->granule_bytes - 1u;
     if (options->chip != HBM_CHIP_NONE) {
         const struct hbm_chip_description *chip = hbm_chip_describe(options->chip);
         return chip == NULL || options->capacity_bytes != 0 ? 0 : chip->usable_bytes & ~mask;
@@ -47,7 +47,7 @@ static uint64_t choose_capacity(const struct hbm_options *options)
 
 static bool are_options_valid(const struct hbm_options *options)
 {
-    uint32_t granule = options->granule_bytes;
+    const uint32_t granule = options->granule_bytes;
     if (granule == 0 || (granule & (granule - 1)) != 0 || granule > HBM_GRANULE_BYTES_MAX) {
         return false;
     }
@@ -61,7 +61,7 @@ static bool are_options_valid(const struct hbm_options *options)
 static bool init_parts(struct hbm *hbm)
 {
     HBM_CHECK(hbm->options.capacity_bytes != 0);
-    uint32_t granule_shift = (uint32_t)__builtin_ctz(hbm->options.granule_bytes);
+    const uint32_t granule_shift = (uint32_t)__builtin_ctz(hbm->options.granule_bytes);
     HBM_CHECK((uint32_t)1 << granule_shift == hbm->options.granule_bytes);
     if (!hbm_heap_init(&hbm->heap, &hbm->host, hbm->options.capacity_bytes, granule_shift)) {
         return false;
@@ -107,7 +107,7 @@ void hbm_destroy(struct hbm *hbm)
     if (hbm == NULL) {
         return;
     }
-    struct hbm_services services = hbm->host.services;
+    const struct hbm_services services = hbm->host.services;
     hbm_stranded_drop_all(hbm);
     HBM_CHECK(hbm->stranded == NULL);
     while (hbm->program_first != NULL) {
@@ -142,7 +142,7 @@ uint64_t hbm_host_bytes(const struct hbm *hbm)
 {
     struct hbm *locked = (struct hbm *)(uintptr_t)hbm;
     hbm_lock_take(&locked->lock);
-    uint64_t bytes = hbm->host.bytes;
+    const uint64_t bytes = hbm->host.bytes;
     hbm_lock_give(&locked->lock);
     return bytes;
 }

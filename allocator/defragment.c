@@ -18,7 +18,7 @@ static enum hbm_result defragment_with_lock(struct hbm *hbm)
     }
     HBM_CHECK(plan.item_count <= hbm->heap.used_count);
     hbm_plan_compact(&plan, hbm->options.defrag == HBM_DEFRAG_REPACK);
-    bool done = !plan.host_refused && hbm_moves_run(hbm, &plan);
+    const bool done = !plan.host_refused && hbm_moves_run(hbm, &plan);
     HBM_CHECK(!done || !plan.host_refused);
     hbm_snapshot_free(hbm, &plan);
     HBM_CHECK_COSTLY(hbm_heap_invariants_hold(&hbm->heap));
@@ -32,7 +32,7 @@ enum hbm_result hbm_defragment(struct hbm *hbm)
     }
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    enum hbm_result result = defragment_with_lock(hbm);
+    const enum hbm_result result = defragment_with_lock(hbm);
     hbm_lock_give(&hbm->lock);
     return result;
 }

@@ -56,7 +56,7 @@ static void put_item(struct hbm_exchange *exchange, uint32_t item, uint32_t bin)
 static void take_item(struct hbm_exchange *exchange, uint32_t item)
 {
     HBM_CHECK_COSTLY(exchange->bins[item] < exchange->bin_count);
-    uint32_t bin = exchange->bins[item];
+    const uint32_t bin = exchange->bins[item];
     uint32_t *link = &exchange->first[bin];
     while (*link != item) {
         HBM_CHECK_COSTLY(*link != NO_ITEM);
@@ -76,14 +76,14 @@ static uint32_t choose_bin(const struct hbm_exchange *exchange, int64_t size, en
 {
     uint32_t chosen = NO_ITEM, roomiest = 0;
     for (uint32_t bin = 0; bin < exchange->bin_count; bin++) {
-        int64_t room = exchange->room[bin];
+        const int64_t room = exchange->room[bin];
         roomiest = room > exchange->room[roomiest] ? bin : roomiest;
         if (room < size) {
             continue;
         }
-        bool better = chosen == NO_ITEM || rule == RULE_LARGEST ||
-                      (rule == RULE_TIGHTEST ? room < exchange->room[chosen]
-                                             : room > exchange->room[chosen]);
+        const bool better = chosen == NO_ITEM || rule == RULE_LARGEST ||
+                            (rule == RULE_TIGHTEST ? room < exchange->room[chosen]
+                                                   : room > exchange->room[chosen]);
         chosen = better ? bin : chosen;
     }
     return chosen == NO_ITEM ? roomiest : chosen;
@@ -95,8 +95,8 @@ static bool start_attempt(struct hbm_exchange *exchange)
 {
     HBM_CHECK(exchange->bin_count != 0);
     HBM_CHECK(exchange->attempt < UINT32_MAX);
-    enum rule rule = (enum rule)(exchange->attempt % RULE_COUNT);
-    bool strays = exchange->attempt++ >= RULE_COUNT;
+    const enum rule rule = (enum rule)(exchange->attempt % RULE_COUNT);
+    const bool strays = exchange->attempt++ >= RULE_COUNT;
     for (size_t bin = 0; bin < exchange->bin_count; bin++) {
         exchange->room[bin] = (int64_t)exchange->capacities[bin];
         exchange->first[bin] = NO_ITEM;
@@ -105,7 +105,7 @@ static bool start_attempt(struct hbm_exchange *exchange)
     for (; item < exchange->item_count && !has_used_steps(exchange); item++) {
         uint32_t bin = choose_bin(exchange, size_of_item(exchange, item), rule);
         if (strays && draw_below(exchange, STRAYS) == 0) {
-            uint32_t stray = draw_below(exchange, exchange->bin_count);
+            const uint32_t stray = draw_below(exchange, exchange->bin_count);
             bin = exchange->room[stray] >= size_of_item(exchange, item) ? stray : bin;
         }
         put_item(exchange, item, bin);
@@ -126,8 +126,8 @@ static bool is_sum_smaller(const void *context, uint32_t left, uint32_t right)
 static struct hbm_exchange_sum make_sum(const struct hbm_exchange *exchange, uint32_t one,
                                         uint32_t two, uint32_t three)
 {
-    int64_t bytes = size_of_item(exchange, one) + size_of_item(exchange, two) +
-                    size_of_item(exchange, three);
+    const int64_t bytes = size_of_item(exchange, one) + size_of_item(exchange, two) +
+                          size_of_item(exchange, three);
     return (struct hbm_exchange_sum){(uint64_t)bytes, {one, two, three}};
 }
 
@@ -150,7 +150,7 @@ static uint32_t find_item_after(const struct hbm_exchange *exchange,
 static void fill_list(struct hbm_exchange *exchange, struct hbm_exchange_list *list, uint32_t bin)
 {
     HBM_CHECK(bin < exchange->bin_count);
-    uint32_t first = exchange->first[bin];
+    const uint32_t first = exchange->first[bin];
     list->count = 0;
     add_sum(exchange, list, NO_ITEM, NO_ITEM, NO_ITEM);
     for (uint32_t one = first; one != NO_ITEM; one = find_item_after(exchange, list, one)) {
@@ -190,10 +190,10 @@ static void consider_trade(struct hbm_exchange *exchange, struct trade *best,
 {
     HBM_CHECK_COSTLY(best->from != best->to);
     HBM_CHECK_COSTLY(best->gain >= 0);
-    int64_t bytes = (int64_t)out->bytes - (int64_t)in->bytes;
+    const int64_t bytes = (int64_t)out->bytes - (int64_t)in->bytes;
     int64_t from = exchange->room[best->from], to = exchange->room[best->to];
-    int64_t gain = find_excess(from) + find_excess(to) - find_excess(from + bytes) -
-                   find_excess(to - bytes);
+    const int64_t gain = find_excess(from) + find_excess(to) - find_excess(from + bytes) -
+                         find_excess(to - bytes);
     exchange->steps++;
     if (gain > best->gain) {
         best->out = *out;
@@ -212,7 +212,7 @@ static struct trade find_trade_with(struct hbm_exchange *exchange, uint32_t from
     const struct hbm_exchange_list *outs = &exchange->lists[0], *ins = &exchange->lists[1];
     struct trade best = {.from = from, .to = to};
     int64_t too_much = find_excess(exchange->room[from]), room = exchange->room[to];
-    uint64_t wanted = (uint64_t)(too_much < room ? too_much : room);
+    const uint64_t wanted = (uint64_t)(too_much < room ? too_much : room);
     fill_list(exchange, &exchange->lists[1], to);
     size_t in = 0; /* those before it are small enough */
     for (size_t out = 0; out < outs->count && !has_used_steps(exchange) && best.gain < too_much;
@@ -235,14 +235,14 @@ static struct trade find_best_trade(struct hbm_exchange *exchange, uint32_t from
     HBM_CHECK(from < exchange->bin_count);
     HBM_CHECK(exchange->room[from] < 0);
     struct trade best = {.gain = 0};
-    int64_t too_much = find_excess(exchange->room[from]);
+    const int64_t too_much = find_excess(exchange->room[from]);
     fill_list(exchange, &exchange->lists[0], from);
     for (uint32_t to = 0;
          to < exchange->bin_count && best.gain < too_much && !has_used_steps(exchange); to++) {
         if (exchange->room[to] <= best.gain) {
             continue; /* it can take no more than it has room for */
         }
-        struct trade trade = find_trade_with(exchange, from, to);
+        const struct trade trade = find_trade_with(exchange, from, to);
         best = trade.gain > best.gain ? trade : best;
     }
     exchange->steps += exchange->bin_count;
@@ -303,11 +303,11 @@ static uint32_t draw_overfull_bin(struct hbm_exchange *exchange)
 static bool improve_packing(struct hbm_exchange *exchange)
 {
     for (unsigned round = 0; round < ROUNDS_MAX && !has_used_steps(exchange); round++) {
-        uint32_t from = draw_overfull_bin(exchange);
+        const uint32_t from = draw_overfull_bin(exchange);
         if (from == NO_ITEM) {
             return true;
         }
-        struct trade best = find_best_trade(exchange, from);
+        const struct trade best = find_best_trade(exchange, from);
         HBM_CHECK(best.gain >= 0);
         if (best.gain > 0) {
             make_trade(exchange, &best);

@@ -61,7 +61,7 @@ static void add_size(struct text *text, uint64_t bytes)
         bytes /= 1024;
     }
     HBM_CHECK(unit < sizeof units / sizeof units[0]);
-    uint64_t scale = unit == 0 ? 10 : 100;
+    const uint64_t scale = unit == 0 ? 10 : 100;
     uint64_t number = bytes * scale / 1024, rest = bytes * scale % 1024;
     number += rest > 512 || (rest == 512 && (number & 1) != 0);
     add_number(text, number / scale);
@@ -88,7 +88,7 @@ char *hbm_size_print(int64_t bytes, char *text, size_t capacity)
 static void add_head(const struct hbm *hbm, const struct hbm_failure *failure, struct text *text,
                      const char *name)
 {
-    bool buffer = failure->form == HBM_FAILURE_BUFFER;
+    const bool buffer = failure->form == HBM_FAILURE_BUFFER;
     add_text(text, "RESOURCE_EXHAUSTED: ");
     if (hbm->options.code_shown) {
         add_text(text, buffer ? "E0100: RuntimeBufferAllocationFailure:\n"

@@ -61,11 +61,11 @@ static size_t choose_gap(struct state *state, uint32_t item, uint64_t *address)
     state->steps += state->gap_count;
     for (size_t i = 0; i < state->gap_count; i++) {
         const struct gap *gap = &state->gaps[i];
-        uint64_t bytes = gap->high - gap->low;
+        const uint64_t bytes = gap->high - gap->low;
         if (!find_place_in_gap(gap, search->sizes[item], search->shifts[item], &place, &waste)) {
             continue;
         }
-        uint64_t counted = state->rule == GAP_LEAST_WASTE ? waste : 0;
+        const uint64_t counted = state->rule == GAP_LEAST_WASTE ? waste : 0;
         if (counted > best_waste || (counted == best_waste && bytes >= best_bytes)) {
             continue;
         }
@@ -95,12 +95,12 @@ static size_t place_in_order(struct state *state, size_t count)
         if (state->steps / ORDER_OVERRUN > state->search->nodes_max) {
             return k;
         }
-        uint32_t item = state->order[k];
-        size_t number = choose_gap(state, item, &state->places[item]);
+        const uint32_t item = state->order[k];
+        const size_t number = choose_gap(state, item, &state->places[item]);
         if (number == NO_GAP) {
             return k;
         }
-        struct gap gap = state->gaps[number];
+        const struct gap gap = state->gaps[number];
         HBM_CHECK_COSTLY(state->places[item] + state->search->sizes[item] <= gap.high);
         HBM_CHECK_COSTLY(gap.low <= state->places[item]);
         state->gaps[number] = state->gaps[--state->gap_count];
@@ -117,7 +117,7 @@ static size_t place_in_order(struct state *state, size_t count)
 static void advance_in_order(struct state *state, size_t position)
 {
     HBM_CHECK(position < state->search->item_count);
-    uint32_t item = state->order[position];
+    const uint32_t item = state->order[position];
     memmove(&state->order[position / 2 + 1], &state->order[position / 2],
             (position - position / 2) * sizeof item);
     state->order[position / 2] = item;
@@ -136,7 +136,7 @@ static enum hbm_search_result fill_gaps(struct state *state)
             add_gap(state, search->spans[s].low, search->spans[s].high);
         }
         HBM_CHECK(state->gap_count <= search->span_count);
-        size_t failed = place_in_order(state, search->item_count);
+        const size_t failed = place_in_order(state, search->item_count);
         HBM_CHECK(failed <= search->item_count);
         if (failed == search->item_count) {
             memcpy(search->addresses, state->places, search->item_count * sizeof *state->places);
@@ -196,7 +196,7 @@ static size_t start_clearing(struct clearing *clearing, uint64_t *moved_bytes)
     *moved_bytes = 0;
     state->gap_count = 0;
     for (size_t i = 0; i < clearing->now->count; i++) {
-        uint32_t item = clearing->now->places[i];
+        const uint32_t item = clearing->now->places[i];
         HBM_CHECK(item < search->item_count);
         uint64_t low = clearing->now->addresses[item], high = low + search->sizes[item];
         while (low >= search->spans[s].high) {
@@ -232,7 +232,7 @@ static void try_window(struct clearing *clearing, uint64_t address)
     HBM_CHECK(address <= UINT64_MAX - size_bytes);
     clearing->window = (struct gap){address, address + size_bytes};
     for (int rule = 0; rule < GAP_RULE_COUNT && state->steps < search->nodes_max; rule++) {
-        size_t moving = start_clearing(clearing, &moved_bytes);
+        const size_t moving = start_clearing(clearing, &moved_bytes);
         HBM_CHECK(moving <= search->item_count);
         state->rule = (enum gap_rule)rule;
         if (moved_bytes >= clearing->best_bytes || place_in_order(state, moving) < moving) {
@@ -252,16 +252,16 @@ static void try_border(struct clearing *clearing, const struct hbm_span *span, u
     HBM_CHECK(span->low <= span->high);
     HBM_CHECK(clearing->demand < clearing->state->search->item_count);
     const struct hbm_aligned *search = clearing->state->search;
-    uint64_t size_bytes = search->sizes[clearing->demand];
-    uint8_t shift = search->shifts[clearing->demand];
-    uint64_t above = hbm_align_up(border, shift);
+    const uint64_t size_bytes = search->sizes[clearing->demand];
+    const uint8_t shift = search->shifts[clearing->demand];
+    const uint64_t above = hbm_align_up(border, shift);
     if (above >= span->low && above < span->high && size_bytes <= span->high - above) {
         try_window(clearing, above);
     }
     if (border < span->low || border > span->high || border - span->low < size_bytes) {
         return;
     }
-    uint64_t below = hbm_align_down(border - size_bytes, shift);
+    const uint64_t below = hbm_align_down(border - size_bytes, shift);
     if (below >= span->low && below != above) {
         try_window(clearing, below);
     }
@@ -284,7 +284,7 @@ static enum hbm_search_result clear_window(struct clearing *clearing)
         try_border(clearing, span, span->low);
         try_border(clearing, span, span->high);
         for (; i < now->count && now->addresses[now->places[i]] < span->high; i++) {
-            uint64_t low = now->addresses[now->places[i]];
+            const uint64_t low = now->addresses[now->places[i]];
             try_border(clearing, span, low);
             try_border(clearing, span, low + search->sizes[now->places[i]]);
         }
@@ -302,7 +302,7 @@ static enum hbm_search_result run_gap_search(const struct hbm_aligned *search,
     struct state state = {.search = search};
     /* Between and beside the blocks of each span; a window and a block that is placed add one each.
      */
-    size_t gap_max = search->span_count + 2 * search->item_count + 2;
+    const size_t gap_max = search->span_count + 2 * search->item_count + 2;
     state.gaps = hbm_host_array(search->host, gap_max, sizeof *state.gaps);
     state.order = hbm_host_array(search->host, search->item_count, sizeof *state.order);
     state.places = hbm_host_array(search->host, search->item_count, sizeof *state.places);

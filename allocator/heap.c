@@ -14,7 +14,7 @@
 
 static uint32_t count_rows(uint64_t granule_count)
 {
-    uint32_t bits = 64u - (uint32_t)__builtin_clzll(granule_count);
+    const uint32_t bits = 64u - (uint32_t)__builtin_clzll(granule_count);
     return bits <= HBM_BIN_SHIFT ? 1u : bits - HBM_BIN_SHIFT + 1u;
 }
 
@@ -35,7 +35,7 @@ bool hbm_heap_init(struct hbm_heap *heap, struct hbm_host *host, uint64_t capaci
     *heap = (struct hbm_heap){.capacity_bytes = capacity_bytes, .granule_shift = granule_shift};
     heap->row_count = count_rows(capacity_bytes >> granule_shift);
     HBM_CHECK(heap->row_count <= HBM_BIN_ROWS);
-    size_t bin_count = (size_t)heap->row_count << HBM_BIN_SHIFT;
+    const size_t bin_count = (size_t)heap->row_count << HBM_BIN_SHIFT;
     heap->bins = hbm_host_array(host, bin_count, sizeof *heap->bins);
     if (heap->bins == NULL) {
         return false;
@@ -91,7 +91,7 @@ static uint32_t make_hole(struct hbm_heap *heap, uint64_t address, uint64_t size
     HBM_CHECK(size_bytes != 0);
     HBM_CHECK(before != HBM_POOL_NONE);
     HBM_CHECK(address + size_bytes <= heap->capacity_bytes);
-    uint32_t number = hbm_pool_take(&heap->pool);
+    const uint32_t number = hbm_pool_take(&heap->pool);
     struct hbm_block *hole = hbm_heap_at(heap, number);
     hole->address = address;
     hole->size_bytes = size_bytes;
@@ -120,13 +120,13 @@ static bool has_room_aligned(const struct hbm_block *hole, const void *context)
 static uint32_t find_aligned_hole(const struct hbm_heap *heap, uint64_t size_bytes,
                                   uint32_t align_shift)
 {
-    uint64_t slack = ((uint64_t)1 << align_shift) - ((uint64_t)1 << heap->granule_shift);
-    uint64_t enough = size_bytes + slack;
-    uint32_t number = hbm_bins_find(heap, enough);
+    const uint64_t slack = ((uint64_t)1 << align_shift) - ((uint64_t)1 << heap->granule_shift);
+    const uint64_t enough = size_bytes + slack;
+    const uint32_t number = hbm_bins_find(heap, enough);
     if (number != HBM_POOL_NONE) {
         return number;
     }
-    struct fit fit = {size_bytes, align_shift};
+    const struct fit fit = {size_bytes, align_shift};
     return hbm_bins_scan(heap, size_bytes, enough, has_room_aligned, &fit);
 }
 
@@ -135,10 +135,10 @@ static uint32_t carve_block(struct hbm_heap *heap, uint32_t hole_number, uint64_
                             uint64_t size_bytes)
 {
     struct hbm_block *hole = hbm_heap_at(heap, hole_number);
-    uint64_t hole_end = hole->address + hole->size_bytes;
+    const uint64_t hole_end = hole->address + hole->size_bytes;
     HBM_CHECK(size_bytes <= hole_end - address);
     HBM_CHECK(address >= hole->address);
-    uint64_t below_bytes = address - hole->address;
+    const uint64_t below_bytes = address - hole->address;
     hbm_bins_remove(heap, hole_number, hole);
     uint32_t number = hole_number;
     struct hbm_block *block = hole;
@@ -171,9 +171,9 @@ uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t alig
     if (size_bytes > heap->capacity_bytes - heap->used_bytes - hbm_heap_reserved(heap)) {
         return HBM_POOL_NONE;
     }
-    uint32_t hole_number = align_shift == heap->granule_shift
-                               ? hbm_bins_find(heap, size_bytes)
-                               : find_aligned_hole(heap, size_bytes, align_shift);
+    const uint32_t hole_number = align_shift == heap->granule_shift
+                                     ? hbm_bins_find(heap, size_bytes)
+                                     : find_aligned_hole(heap, size_bytes, align_shift);
     if (hole_number == HBM_POOL_NONE) {
         return HBM_POOL_NONE;
     }
@@ -182,9 +182,10 @@ uint32_t hbm_heap_take(struct hbm_heap *heap, uint64_t size_bytes, uint32_t alig
         return HBM_POOL_NONE;
     }
     const struct hbm_block *hole = hbm_heap_at(heap, hole_number);
-    uint64_t address = hbm_align_down(hole->address + hole->size_bytes - size_bytes, align_shift);
+    const uint64_t address = hbm_align_down(hole->address + hole->size_bytes - size_bytes,
+                                            align_shift);
     HBM_CHECK(address >= hole->address);
-    uint32_t number = carve_block(heap, hole_number, address, size_bytes);
+    const uint32_t number = carve_block(heap, hole_number, address, size_bytes);
     hbm_heap_at(heap, number)->align_shift = (uint8_t)align_shift;
     return number;
 }
@@ -195,7 +196,7 @@ uint32_t hbm_heap_hole_around(const struct hbm_heap *heap, uint64_t address, uin
     for (uint32_t number = hbm_heap_at(heap, heap->stack)->next; number != HBM_POOL_NONE;) {
         const struct hbm_block *block = hbm_heap_at(heap, number);
         if (address - block->address < block->size_bytes) {
-            bool inside = size_bytes <= block->size_bytes - (address - block->address);
+            const bool inside = size_bytes <= block->size_bytes - (address - block->address);
             return inside && block->role == HBM_ROLE_HOLE ? number : HBM_POOL_NONE;
         }
         number = block->next;
@@ -211,7 +212,7 @@ uint32_t hbm_heap_take_at(struct hbm_heap *heap, uint32_t hole_number, uint64_t 
     if (!hbm_pool_reserve(&heap->pool, 2 + SPARE_RECORDS)) {
         return HBM_POOL_NONE;
     }
-    uint32_t number = carve_block(heap, hole_number, address, size_bytes);
+    const uint32_t number = carve_block(heap, hole_number, address, size_bytes);
     hbm_heap_at(heap, number)->align_shift = (uint8_t)heap->granule_shift;
     return number;
 }
@@ -229,14 +230,14 @@ void hbm_heap_give(struct hbm_heap *heap, uint32_t number)
     struct hbm_block *previous = hbm_heap_at(heap, block->previous);
     struct hbm_block *next = block->next == HBM_POOL_NONE ? NULL : hbm_heap_at(heap, block->next);
     if (next != NULL && next->role == HBM_ROLE_HOLE) {
-        uint32_t next_number = block->next;
+        const uint32_t next_number = block->next;
         hbm_bins_remove(heap, next_number, next);
         unlink_block(heap, next);
         block->size_bytes += next->size_bytes;
         hbm_pool_give(&heap->pool, next_number);
     }
     if (previous->role == HBM_ROLE_HOLE) {
-        uint32_t previous_number = block->previous;
+        const uint32_t previous_number = block->previous;
         hbm_bins_remove(heap, previous_number, previous);
         unlink_block(heap, block);
         previous->size_bytes += block->size_bytes;
@@ -247,7 +248,7 @@ void hbm_heap_give(struct hbm_heap *heap, uint32_t number)
         hbm_bins_insert(heap, number, block);
     }
     if (heap->used_count == 0 && heap->pool.slab_count > 1) {
-        uint64_t stack_bytes = hbm_heap_reserved(heap);
+        const uint64_t stack_bytes = hbm_heap_reserved(heap);
         hbm_pool_reset(&heap->pool);
         make_heap_empty(heap, stack_bytes);
     }
@@ -258,7 +259,7 @@ void hbm_heap_give(struct hbm_heap *heap, uint32_t number)
 static void shrink_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_t size_bytes)
 {
     HBM_CHECK(size_bytes < stack->size_bytes);
-    uint64_t freed_bytes = stack->size_bytes - size_bytes;
+    const uint64_t freed_bytes = stack->size_bytes - size_bytes;
     struct hbm_block *above = stack->next == HBM_POOL_NONE ? NULL : hbm_heap_at(heap, stack->next);
     stack->size_bytes = size_bytes;
     if (above == NULL || above->role != HBM_ROLE_HOLE) {
@@ -275,8 +276,8 @@ static void shrink_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_
 static bool grow_stack(struct hbm_heap *heap, struct hbm_block *stack, uint64_t size_bytes)
 {
     HBM_CHECK(size_bytes > stack->size_bytes);
-    uint64_t more_bytes = size_bytes - stack->size_bytes;
-    uint32_t number = stack->next;
+    const uint64_t more_bytes = size_bytes - stack->size_bytes;
+    const uint32_t number = stack->next;
     if (number == HBM_POOL_NONE || size_bytes > heap->capacity_bytes - heap->used_bytes) {
         return false;
     }
@@ -315,7 +316,7 @@ bool hbm_heap_stack_set(struct hbm_heap *heap, uint64_t size_bytes)
 
 uint64_t hbm_heap_largest(const struct hbm_heap *heap)
 {
-    uint32_t number = hbm_bins_largest(heap);
+    const uint32_t number = hbm_bins_largest(heap);
     return number == HBM_POOL_NONE ? 0 : hbm_heap_at(heap, number)->size_bytes;
 }
 
@@ -390,15 +391,15 @@ bool hbm_heap_return(struct hbm_heap *heap, uint32_t number)
     bool host_refused = false;
     heap->used_bytes -= block->size_bytes;
     heap->used_count--;
-    uint32_t taken_number = hbm_heap_take(heap, block->size_bytes, block->align_shift,
-                                          &host_refused);
+    const uint32_t taken_number = hbm_heap_take(heap, block->size_bytes, block->align_shift,
+                                                &host_refused);
     if (taken_number == HBM_POOL_NONE) {
         heap->used_bytes += block->size_bytes;
         heap->used_count++;
         return false;
     }
     const struct hbm_block *taken = hbm_heap_at(heap, taken_number);
-    uint32_t before = taken->previous;
+    const uint32_t before = taken->previous;
     block->address = taken->address;
     unlink_block(heap, taken);
     hbm_pool_give(&heap->pool, taken_number);
@@ -422,7 +423,7 @@ void hbm_heap_stranded_give(struct hbm_heap *heap, uint32_t number)
 static bool is_range_sound(const struct hbm_heap *heap, uint32_t number,
                            const struct hbm_block *block, const struct hbm_block *previous)
 {
-    uint64_t granule_mask = ((uint64_t)1 << heap->granule_shift) - 1;
+    const uint64_t granule_mask = ((uint64_t)1 << heap->granule_shift) - 1;
     if (block->address != previous->address + previous->size_bytes ||
         hbm_heap_number(heap, block) != number) {
         return false;

@@ -91,9 +91,10 @@ bool hbm_invariants_hold(const struct hbm *hbm)
 {
     struct hbm *locked = (struct hbm *)(uintptr_t)hbm;
     hbm_lock_take(&locked->lock);
-    bool hold = hbm_heap_invariants_hold(&hbm->heap) && are_blocks_sound(hbm) &&
-                are_stranded_sound(hbm) && are_programs_sound(hbm) &&
-                hbm->heap.used_bytes + hbm_heap_reserved(&hbm->heap) <= hbm->options.capacity_bytes;
+    const bool hold = hbm_heap_invariants_hold(&hbm->heap) && are_blocks_sound(hbm) &&
+                      are_stranded_sound(hbm) && are_programs_sound(hbm) &&
+                      hbm->heap.used_bytes + hbm_heap_reserved(&hbm->heap) <=
+                          hbm->options.capacity_bytes;
     hbm_lock_give(&locked->lock);
     return hold;
 }

@@ -25,7 +25,7 @@ static size_t find_donated_input(const struct hbm_launch *launch, size_t output)
 /* A donated input must appear once: what else it is read for would see the output. */
 static bool is_donation_single(const struct hbm_launch *launch, size_t output)
 {
-    size_t input = find_donated_input(launch, output);
+    const size_t input = find_donated_input(launch, output);
     for (size_t i = 0; i < output; i++) {
         if (find_donated_input(launch, i) == input) {
             return false;
@@ -42,11 +42,11 @@ static bool is_donation_single(const struct hbm_launch *launch, size_t output)
 static enum hbm_result check_outputs(const struct hbm *hbm, const struct hbm_launch *launch)
 {
     for (size_t i = 0; i < launch->output_count; i++) {
-        enum hbm_result result = hbm_request_check(hbm, &launch->outputs[i]);
+        const enum hbm_result result = hbm_request_check(hbm, &launch->outputs[i]);
         if (result != HBM_OK) {
             return result;
         }
-        size_t input = find_donated_input(launch, i);
+        const size_t input = find_donated_input(launch, i);
         if (input == HBM_NOT_DONATED) {
             continue;
         }
@@ -61,11 +61,11 @@ static enum hbm_result check_donations(const struct launching *launching)
 {
     const struct hbm_launch *launch = launching->launch;
     for (size_t i = 0; i < launch->output_count; i++) {
-        size_t input = find_donated_input(launch, i);
+        const size_t input = find_donated_input(launch, i);
         if (input == HBM_NOT_DONATED) {
             continue;
         }
-        enum hbm_result result = hbm_donation_check(
+        const enum hbm_result result = hbm_donation_check(
             launching->hbm, hbm_block_of(launch->inputs[input]), &launch->outputs[i]);
         if (result != HBM_OK) {
             return result;
@@ -113,10 +113,10 @@ static enum hbm_result prepare_output(struct launching *launching, size_t output
     HBM_CHECK(output < launching->launch->output_count);
     struct hbm *hbm = launching->hbm;
     const struct hbm_request *request = &launching->launch->outputs[output];
-    size_t input = find_donated_input(launching->launch, output);
+    const size_t input = find_donated_input(launching->launch, output);
     launching->shapes[output] = HBM_POOL_NONE;
     if (input == HBM_NOT_DONATED) {
-        enum hbm_result result = hbm_buffer_take(hbm, request, &launching->numbers[output]);
+        const enum hbm_result result = hbm_buffer_take(hbm, request, &launching->numbers[output]);
         HBM_CHECK(result != HBM_OK || launching->numbers[output] != HBM_POOL_NONE);
         if (result == HBM_OK) {
             hbm_heap_at(&hbm->heap, launching->numbers[output])->used.hold_count = 1;
@@ -138,7 +138,7 @@ static enum hbm_result prepare_outputs(struct launching *launching)
 {
     HBM_CHECK(launching->ready_count == 0);
     for (; launching->ready_count < launching->launch->output_count; launching->ready_count++) {
-        enum hbm_result result = prepare_output(launching, launching->ready_count);
+        const enum hbm_result result = prepare_output(launching, launching->ready_count);
         if (result != HBM_OK) {
             return result;
         }
@@ -151,7 +151,7 @@ static void undo_launch(struct launching *launching)
 {
     HBM_CHECK(launching->ready_count <= launching->launch->output_count);
     while (launching->ready_count != 0) {
-        size_t output = --launching->ready_count;
+        const size_t output = --launching->ready_count;
         if (find_donated_input(launching->launch, output) == HBM_NOT_DONATED) {
             hbm_buffer_untake(launching->hbm, launching->numbers[output]);
         } else {
@@ -181,7 +181,7 @@ static void commit_launch(struct launching *launching, struct hbm_buffer **outpu
     struct hbm *hbm = launching->hbm;
     const struct hbm_launch *launch = launching->launch;
     const struct hbm_services *services = &hbm->host.services;
-    bool done = services->event_done(services->context, launch->event);
+    const bool done = services->event_done(services->context, launch->event);
     for (size_t i = 0; i < launch->input_count; i++) {
         start_block_use(hbm, hbm_heap_number(&hbm->heap, hbm_block_of(launch->inputs[i])),
                         launch->event, done);
@@ -235,7 +235,7 @@ static enum hbm_result launch_with_lock(struct hbm *hbm, const struct hbm_launch
                                         struct hbm_buffer **outputs)
 {
     struct launching launching = {.hbm = hbm, .launch = launch};
-    size_t count = launch->output_count;
+    const size_t count = launch->output_count;
     if (count != 0) {
         launching.numbers = hbm_host_array(&hbm->host, count, 2 * sizeof(uint32_t));
         if (launching.numbers == NULL) {
@@ -243,7 +243,7 @@ static enum hbm_result launch_with_lock(struct hbm *hbm, const struct hbm_launch
         }
         launching.shapes = launching.numbers + count;
     }
-    enum hbm_result result = run_launch(&launching, outputs);
+    const enum hbm_result result = run_launch(&launching, outputs);
     HBM_CHECK(launching.held_count == 0);
     HBM_CHECK((launching.numbers == NULL) == (count == 0));
     hbm_host_free(&hbm->host, launching.numbers, count, 2 * sizeof(uint32_t));

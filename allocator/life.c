@@ -69,7 +69,7 @@ static void finish_event(struct hbm *hbm, uint32_t number)
     uint32_t use = hbm_pending_remove(&hbm->pending, number);
     HBM_CHECK(use != HBM_POOL_NONE);
     while (use != HBM_POOL_NONE) {
-        uint32_t block_number = hbm_pending_use(&hbm->pending, use)->block;
+        const uint32_t block_number = hbm_pending_use(&hbm->pending, use)->block;
         struct hbm_block *block = hbm_heap_at(&hbm->heap, block_number);
         HBM_CHECK(block->used.use_count != 0);
         block->used.use_count--;
@@ -99,7 +99,7 @@ void hbm_collect_completed(struct hbm *hbm)
 {
     HBM_CHECK(hbm->pending.first != HBM_POOL_NONE);
     const struct hbm_services *services = &hbm->host.services;
-    uint64_t completed = services->completed_count(services->context);
+    const uint64_t completed = services->completed_count(services->context);
     if (completed == hbm->pending.completed_seen && !hbm->pending.poll_due) {
         return;
     }

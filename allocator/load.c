@@ -43,7 +43,7 @@ static bool can_image_fit_alone(struct hbm_call *call)
         return false;
     }
     call->image_only = true;
-    bool fits = hbm_call_could_fit(call, call->hbm->options.program_evicts_program);
+    const bool fits = hbm_call_could_fit(call, call->hbm->options.program_evicts_program);
     call->image_only = false;
     return fits;
 }
@@ -61,9 +61,9 @@ static enum hbm_result fail_to_place(const struct hbm_call *call, bool image_fit
 
 static bool is_within_capacity(const struct hbm *hbm, uint64_t image_bytes, uint64_t stack_bytes)
 {
-    uint64_t capacity_bytes = hbm->options.capacity_bytes;
-    uint64_t image = hbm_align_up(image_bytes, hbm->heap.granule_shift);
-    uint64_t stack = hbm_align_up(stack_bytes, hbm->heap.granule_shift);
+    const uint64_t capacity_bytes = hbm->options.capacity_bytes;
+    const uint64_t image = hbm_align_up(image_bytes, hbm->heap.granule_shift);
+    const uint64_t stack = hbm_align_up(stack_bytes, hbm->heap.granule_shift);
     return image <= capacity_bytes && stack <= capacity_bytes - image;
 }
 
@@ -79,8 +79,8 @@ static enum hbm_result place_program(struct hbm *hbm, struct hbm_program *progra
     struct hbm_call call = hbm_call_begin(hbm, program);
     enum hbm_result result = hbm_place(&call, &number);
     for (int i = 0; i < PLACES_MAX && result == HBM_NO_MEMORY; i++) {
-        uint64_t seen = hbm->pending.completed_seen;
-        bool image_fits = can_image_fit_alone(&call);
+        const uint64_t seen = hbm->pending.completed_seen;
+        const bool image_fits = can_image_fit_alone(&call);
         if (!hbm_completed_since(hbm, seen) && !call.refused) {
             return fail_to_place(&call, image_fits);
         }
@@ -100,7 +100,7 @@ static enum hbm_result place_program(struct hbm *hbm, struct hbm_program *progra
 static void note_program(struct hbm *hbm, struct hbm_program *program)
 {
     HBM_CHECK(program->block != HBM_POOL_NONE);
-    uint64_t size_bytes = hbm_heap_at(&hbm->heap, program->block)->size_bytes;
+    const uint64_t size_bytes = hbm_heap_at(&hbm->heap, program->block)->size_bytes;
     HBM_CHECK(size_bytes >= program->image_bytes);
     hbm_largest_note(hbm, size_bytes);
     hbm_peaks_note(hbm);
@@ -130,7 +130,7 @@ static enum hbm_result load_with_lock(struct hbm *hbm, const struct hbm_program_
         return hbm_fail_unavailable(hbm, "no host memory for a program");
     }
     program->pin_count = 1;
-    enum hbm_result result = place_program(hbm, program);
+    const enum hbm_result result = place_program(hbm, program);
     HBM_CHECK(program->pin_count == 1);
     program->pin_count = 0;
     hbm->room_count++;
@@ -193,7 +193,7 @@ static bool is_program_stranded(const struct hbm *hbm, const struct hbm_program 
 enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program,
                                     uint32_t use_count)
 {
-    bool was_loaded = program->block != HBM_POOL_NONE;
+    const bool was_loaded = program->block != HBM_POOL_NONE;
     if (is_program_stranded(hbm, program)) {
         return hbm_fail_unavailable(hbm, "the image is stranded on the host");
     }
@@ -201,7 +201,7 @@ enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program
         return hbm_fail_unavailable(hbm, "no host memory to remember an event");
     }
     program->pin_count++;
-    enum hbm_result result = place_program(hbm, program);
+    const enum hbm_result result = place_program(hbm, program);
     HBM_CHECK(program->pin_count != 0);
     program->pin_count--;
     hbm->room_count++;
@@ -222,7 +222,7 @@ enum hbm_result hbm_program_prepare(struct hbm *hbm, struct hbm_program *program
 static enum hbm_result execute_with_lock(struct hbm *hbm, struct hbm_program *program,
                                          uint64_t event)
 {
-    enum hbm_result result = hbm_program_prepare(hbm, program, 1);
+    const enum hbm_result result = hbm_program_prepare(hbm, program, 1);
     if (result == HBM_OK) {
         hbm_program_start(hbm, program, event);
     }
@@ -233,7 +233,7 @@ enum hbm_result hbm_execute(struct hbm *hbm, struct hbm_program *program, uint64
 {
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    enum hbm_result result = execute_with_lock(hbm, program, event);
+    const enum hbm_result result = execute_with_lock(hbm, program, event);
     hbm_lock_give(&hbm->lock);
     return result;
 }
@@ -242,7 +242,7 @@ bool hbm_program_is_loaded(struct hbm *hbm, const struct hbm_program *program)
 {
     hbm_lock_take(&hbm->lock);
     hbm_collect_events(hbm);
-    bool loaded = program->block != HBM_POOL_NONE;
+    const bool loaded = program->block != HBM_POOL_NONE;
     hbm_lock_give(&hbm->lock);
     return loaded;
 }

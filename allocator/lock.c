@@ -16,7 +16,7 @@ static void pause_attempt(unsigned long attempt)
         (void)sched_yield();
         return;
     }
-    struct timespec pause = {.tv_nsec = SLEEP_NS};
+    const struct timespec pause = {.tv_nsec = SLEEP_NS};
     (void)nanosleep(&pause, NULL);
 }
 

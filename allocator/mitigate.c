@@ -17,7 +17,7 @@
 static bool place_without_mitigation(struct hbm_call *call, uint32_t *number)
 {
     struct hbm_heap *heap = &call->hbm->heap;
-    uint64_t reserved_bytes = hbm_heap_reserved(heap);
+    const uint64_t reserved_bytes = hbm_heap_reserved(heap);
     hbm_call_refresh(call);
     if (!hbm_heap_stack_set(heap, hbm_call_stack_wanted(call))) {
         return false;
@@ -65,7 +65,7 @@ static uint32_t find_earliest_dying(const struct hbm *hbm, const struct hbm_even
     for (uint32_t use = event->uses; use != HBM_POOL_NONE;) {
         const struct hbm_use *record = hbm_pending_use(&hbm->pending, use);
         const struct hbm_block *block = hbm_heap_at(&hbm->heap, record->block);
-        uint32_t distance = block->dying_order - (hbm->dying_order - UINT32_MAX / 2);
+        const uint32_t distance = block->dying_order - (hbm->dying_order - UINT32_MAX / 2);
         if (block->dying && block->used.hold_count == 0 && distance < earliest) {
             earliest = distance;
         }
@@ -99,7 +99,7 @@ static const struct hbm_event *choose_event_to_await(struct hbm_call *call)
         if (is_event_vain(call, event)) {
             continue;
         }
-        uint32_t distance = find_earliest_dying(hbm, event);
+        const uint32_t distance = find_earliest_dying(hbm, event);
         if (distance < earliest) {
             earliest = distance;
             chosen = event;
@@ -122,13 +122,13 @@ static bool await_event(struct hbm_call *call, uint64_t id)
     HBM_CHECK(call->serial <= call->hbm->call_count);
     HBM_CHECK(hbm_pending_find(&call->hbm->pending, id) != NULL);
     struct hbm *hbm = call->hbm;
-    struct hbm_services services = hbm->host.services;
+    const struct hbm_services services = hbm->host.services;
     uint64_t seen = hbm->pending.completed_seen, room_before = hbm->room_count;
     hbm_lock_give(&hbm->lock);
-    enum hbm_service_result result = services.event_wait(services.context, id);
+    const enum hbm_service_result result = services.event_wait(services.context, id);
     hbm_lock_take(&hbm->lock);
     hbm->pending.poll_due = true;
-    bool completed = hbm_completed_since(hbm, seen);
+    const bool completed = hbm_completed_since(hbm, seen);
     struct hbm_event *event = hbm_pending_find(&hbm->pending, id);
     if (event != NULL) {
         event->lost_in_call = event->lost_in_call > call->serial ? event->lost_in_call
@@ -223,7 +223,7 @@ static bool try_evict(struct hbm_call *call, uint32_t *number, bool *changed)
 static bool try_mitigations(struct hbm_call *call, uint32_t *number, bool *changed)
 {
     for (int i = 0; i < HBM_MITIGATION_COUNT; i++) {
-        enum hbm_mitigation mitigation = call->hbm->options.order[i];
+        const enum hbm_mitigation mitigation = call->hbm->options.order[i];
         if (mitigation == HBM_DRAIN && try_drain(call, number, changed)) {
             return true;
         }
@@ -244,7 +244,7 @@ static enum hbm_result run_rounds(struct hbm_call *call, uint32_t *number)
 {
     bool changed = true;
     for (int round = 0; round < ROUNDS_MAX && changed; round++) {
-        uint64_t seen = call->hbm->pending.completed_seen;
+        const uint64_t seen = call->hbm->pending.completed_seen;
         changed = false;
         if (try_mitigations(call, number, &changed)) {
             return HBM_OK;
@@ -266,8 +266,8 @@ enum hbm_result hbm_place(struct hbm_call *call, uint32_t *number)
         return HBM_UNAVAILABLE;
     }
     const struct hbm_services *services = &call->hbm->host.services;
-    uint64_t start_ns = services->clock_ns(services->context);
-    enum hbm_result result = run_rounds(call, number);
+    const uint64_t start_ns = services->clock_ns(services->context);
+    const enum hbm_result result = run_rounds(call, number);
     call->hbm->totals.mitigation_ns += services->clock_ns(services->context) - start_ns;
     return result;
 }

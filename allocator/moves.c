@@ -62,7 +62,7 @@ static size_t find_first_above(const struct moving *moving, uint64_t address, bo
 {
     size_t low = 0, high = moving->count;
     while (low < high) {
-        size_t middle = low + (high - low) / 2;
+        const size_t middle = low + (high - low) / 2;
         const struct move *move = &moving->moves[by_target ? moving->by_target[middle] : middle];
         if ((by_target ? move->to : move->from) + move->size_bytes > address) {
             high = middle;
@@ -78,7 +78,7 @@ static void count_blocks_in_way(struct moving *moving)
     HBM_CHECK(moving->ready_count == 0);
     for (uint32_t i = 0; i < moving->count; i++) {
         struct move *move = &moving->moves[i];
-        uint64_t end = move->to + move->size_bytes;
+        const uint64_t end = move->to + move->size_bytes;
         for (size_t k = find_first_above(moving, move->to, false);
              k < moving->count && moving->moves[k].from < end; k++) {
             move->in_way += k != i;
@@ -93,7 +93,7 @@ static void count_blocks_in_way(struct moving *moving)
 static void note_place_left(struct moving *moving, uint32_t index)
 {
     const struct move *left = &moving->moves[index];
-    uint64_t end = left->from + left->size_bytes;
+    const uint64_t end = left->from + left->size_bytes;
     for (size_t k = find_first_above(moving, left->from, true); k < moving->count; k++) {
         struct move *move = &moving->moves[moving->by_target[k]];
         if (move->to >= end) {
@@ -153,8 +153,8 @@ static bool finish_move(struct moving *moving, uint32_t index)
 {
     struct move *move = &moving->moves[index];
     HBM_CHECK(move->state != MOVE_DONE);
-    bool moved = move->state == MOVE_STAGED ? stage_block_in(moving, move, move->to)
-                                            : copy_block(moving, move, move->to);
+    const bool moved = move->state == MOVE_STAGED ? stage_block_in(moving, move, move->to)
+                                                  : copy_block(moving, move, move->to);
     if (!moved) {
         return false;
     }
@@ -172,8 +172,8 @@ static bool can_park_in_gap(const struct moving *moving, const struct move *move
     if (high < low || high - low < move->size_bytes) {
         return false;
     }
-    uint64_t place = hbm_align_down(high - move->size_bytes,
-                                    hbm_heap_at(&moving->hbm->heap, move->block)->align_shift);
+    const uint64_t place = hbm_align_down(
+        high - move->size_bytes, hbm_heap_at(&moving->hbm->heap, move->block)->align_shift);
     for (size_t i = 0; i < moving->count && place >= low; i++) {
         const struct move *other = &moving->moves[i];
         if (other->state == MOVE_PARKED && other->from < high &&
@@ -193,9 +193,9 @@ static bool find_parking(const struct moving *moving, const struct move *move, u
     for (size_t i = 0, k = 0; i < plan->item_count || k < moving->count;) {
         const struct hbm_item *item = i < plan->item_count ? &plan->items[i] : NULL;
         const struct move *target = k < moving->count ? &moving->moves[moving->by_target[k]] : NULL;
-        bool item_first = target == NULL || (item != NULL && item->address <= target->to);
-        uint64_t start = item_first ? item->address : target->to;
-        uint64_t end = start + (item_first ? item->size_bytes : target->size_bytes);
+        const bool item_first = target == NULL || (item != NULL && item->address <= target->to);
+        const uint64_t start = item_first ? item->address : target->to;
+        const uint64_t end = start + (item_first ? item->size_bytes : target->size_bytes);
         if (can_park_in_gap(moving, move, low, start, address)) {
             return true;
         }
@@ -241,7 +241,7 @@ static bool make_smallest_leave(struct moving *moving)
         }
     }
     HBM_CHECK(smallest != NULL);
-    bool parks = find_parking(moving, smallest, &address);
+    const bool parks = find_parking(moving, smallest, &address);
     if (!(parks ? copy_block(moving, smallest, address) : stage_block_out(moving, smallest))) {
         return false;
     }
@@ -288,10 +288,10 @@ static bool run_next_move(struct moving *moving)
     if (moving->ready_count == 0) {
         return make_smallest_leave(moving);
     }
-    uint32_t index = moving->ready[moving->ready_count - 1];
+    const uint32_t index = moving->ready[moving->ready_count - 1];
     HBM_CHECK(moving->moves[index].in_way == 0);
     HBM_CHECK(index < moving->count);
-    bool in_place = moving->moves[index].state == MOVE_WAITING;
+    const bool in_place = moving->moves[index].state == MOVE_WAITING;
     if (!finish_move(moving, index)) {
         return false;
     }
@@ -322,8 +322,8 @@ static bool is_place_free(const struct moving *moving, const struct move *return
 {
     for (size_t i = 0; i < moving->count; i++) {
         const struct move *other = &moving->moves[i];
-        uint64_t place = other->state == MOVE_DONE ? other->to : other->from;
-        bool is_there = other->state != MOVE_STAGED || other->has_range;
+        const uint64_t place = other->state == MOVE_DONE ? other->to : other->from;
+        const bool is_there = other->state != MOVE_STAGED || other->has_range;
         if (other != returning && is_there && place < address + returning->size_bytes &&
             address < place + other->size_bytes) {
             return false;
@@ -421,7 +421,7 @@ static bool run_moving(struct moving *moving)
     if (moving->count == 0) {
         return true;
     }
-    bool all = is_order_kept(plan) ? run_moves_in_order(moving) : run_moves_any_order(moving);
+    const bool all = is_order_kept(plan) ? run_moves_in_order(moving) : run_moves_any_order(moving);
     HBM_CHECK(!all || moving->done_count == moving->count);
     return_staged_blocks(moving);
     commit_moves(moving);
@@ -430,13 +430,13 @@ static bool run_moving(struct moving *moving)
 
 bool hbm_moves_run(struct hbm *hbm, const struct hbm_plan *plan)
 {
-    size_t count = plan->item_count;
+    const size_t count = plan->item_count;
     if (count == 0) {
         return true;
     }
     HBM_CHECK(plan->items != NULL);
     HBM_CHECK(count <= hbm->heap.used_count);
-    size_t element_bytes = sizeof(struct move) + 3 * sizeof(uint32_t);
+    const size_t element_bytes = sizeof(struct move) + 3 * sizeof(uint32_t);
     if (!hbm_heap_relink_reserve(&hbm->heap, count)) {
         return false;
     }
@@ -448,7 +448,7 @@ bool hbm_moves_run(struct hbm *hbm, const struct hbm_plan *plan)
     moving.by_target = (void *)(memory + count * sizeof(struct move));
     moving.ready = moving.by_target + count;
     moving.blocks = moving.ready + count;
-    bool all = run_moving(&moving);
+    const bool all = run_moving(&moving);
     hbm->room_count++;
     hbm_host_free(&hbm->host, memory, count, element_bytes);
     return all;

@@ -93,7 +93,7 @@ struct hbm_event *hbm_pending_find(const struct hbm_pending *pending, uint64_t i
 static struct hbm_event *append_event(struct hbm_pending *pending, uint64_t id)
 {
     HBM_CHECK_COSTLY(hbm_pending_find(pending, id) == NULL);
-    uint32_t number = hbm_pool_take(&pending->events);
+    const uint32_t number = hbm_pool_take(&pending->events);
     struct hbm_event *event = hbm_pending_event(pending, number);
     uint32_t *bucket = &pending->buckets[find_event_bucket(pending, id)];
     *event = (struct hbm_event){.id = id, .hash_next = *bucket, .previous = pending->last};
@@ -115,7 +115,7 @@ void hbm_pending_add(struct hbm_pending *pending, uint64_t id, uint32_t block)
     if (event == NULL) {
         event = append_event(pending, id);
     }
-    uint32_t number = hbm_pool_take(&pending->uses);
+    const uint32_t number = hbm_pool_take(&pending->uses);
     HBM_CHECK(number != HBM_POOL_NONE);
     *hbm_pending_use(pending, number) = (struct hbm_use){.block = block, .next = event->uses};
     event->uses = number;
@@ -141,7 +141,7 @@ uint32_t hbm_pending_remove(struct hbm_pending *pending, uint32_t number)
     } else {
         hbm_pending_event(pending, event->next)->previous = event->previous;
     }
-    uint32_t uses = event->uses;
+    const uint32_t uses = event->uses;
     hbm_pool_give(&pending->events, number);
     HBM_CHECK(uses != HBM_POOL_NONE);
     return uses;
@@ -151,7 +151,7 @@ uint32_t hbm_pending_use_end(struct hbm_pending *pending, uint32_t use)
 {
     HBM_CHECK(use != HBM_POOL_NONE);
     HBM_CHECK(pending->uses.used_count != 0);
-    uint32_t next = hbm_pending_use(pending, use)->next;
+    const uint32_t next = hbm_pending_use(pending, use)->next;
     hbm_pool_give(&pending->uses, use);
     return next;
 }

@@ -39,11 +39,11 @@ bool hbm_plan_spans(const struct hbm_plan *plan, struct hbm_span *spans, size_t 
     size_t first = 0;
     *span_count = 0;
     for (size_t i = 0; i <= plan->item_count; i++) {
-        bool last = i == plan->item_count;
+        const bool last = i == plan->item_count;
         if (!last && plan->items[i].movable) {
             continue;
         }
-        uint64_t high = last ? plan->capacity_bytes : plan->items[i].address;
+        const uint64_t high = last ? plan->capacity_bytes : plan->items[i].address;
         if (high < low) {
             return false;
         }
@@ -104,7 +104,7 @@ static uint64_t push_items_up(struct hbm_plan *plan, size_t first, size_t end, u
         if (item->target >= limit) {
             break;
         }
-        uint64_t target = hbm_align_up(limit, item->align_shift);
+        const uint64_t target = hbm_align_up(limit, item->align_shift);
         cost_bytes += item->size_bytes;
         limit = target + item->size_bytes;
         if (apply) {
@@ -127,7 +127,7 @@ static uint64_t push_items_down(struct hbm_plan *plan, size_t first, size_t end,
         if (item->target + item->size_bytes <= limit) {
             break;
         }
-        uint64_t target = hbm_align_down(limit - item->size_bytes, item->align_shift);
+        const uint64_t target = hbm_align_down(limit - item->size_bytes, item->align_shift);
         cost_bytes += item->size_bytes;
         limit = target;
         if (apply) {
@@ -160,8 +160,8 @@ static void try_choice(struct hbm_plan *plan, struct choice *best, const struct 
 {
     HBM_CHECK(position >= span->first);
     HBM_CHECK(position <= span->end);
-    uint64_t max = best->found ? best->cost_bytes : UINT64_MAX;
-    uint64_t end = address + plan->demand.size_bytes;
+    const uint64_t max = best->found ? best->cost_bytes : UINT64_MAX;
+    const uint64_t end = address + plan->demand.size_bytes;
     uint64_t cost_bytes = push_items_down(plan, span->first, position, address, max, false);
     if (cost_bytes <= max) {
         cost_bytes += push_items_up(plan, position, span->end, end, max - cost_bytes, false);
@@ -185,21 +185,22 @@ static void try_position(struct hbm_plan *plan, struct choice *best, const struc
 {
     HBM_CHECK(packed_end >= span->low);
     const struct hbm_demand *demand = &plan->demand;
-    uint64_t lowest = hbm_align_up(packed_end, demand->align_shift);
+    const uint64_t lowest = hbm_align_up(packed_end, demand->align_shift);
     if (packed_start < demand->size_bytes || packed_start - demand->size_bytes < lowest) {
         return;
     }
-    uint64_t highest = hbm_align_down(packed_start - demand->size_bytes, demand->align_shift);
+    const uint64_t highest = hbm_align_down(packed_start - demand->size_bytes, demand->align_shift);
     HBM_CHECK(highest >= lowest);
-    uint64_t above = position == span->end ? span->high : plan->items[position].target;
+    const uint64_t above = position == span->end ? span->high : plan->items[position].target;
     uint64_t below = span->low;
     if (position > span->first) {
         below = plan->items[position - 1].target + plan->items[position - 1].size_bytes;
     }
-    uint64_t hug_above = above < demand->size_bytes
-                             ? 0
-                             : hbm_align_down(above - demand->size_bytes, demand->align_shift);
-    uint64_t hug_below = hbm_align_up(below, demand->align_shift);
+    const uint64_t hug_above = above < demand->size_bytes
+                                   ? 0
+                                   : hbm_align_down(above - demand->size_bytes,
+                                                    demand->align_shift);
+    const uint64_t hug_below = hbm_align_up(below, demand->align_shift);
     try_choice(plan, best, span, position, clamp_address(hug_above, lowest, highest));
     try_choice(plan, best, span, position, clamp_address(hug_below, lowest, highest));
 }
@@ -230,10 +231,10 @@ static void try_span_windows(const struct hbm_plan *plan, struct choice *best,
     uint64_t inside_bytes = 0, low = span->low, size_bytes = plan->demand.size_bytes;
     size_t first = span->first;
     for (size_t i = span->first; i <= span->end; i++) {
-        uint64_t high = i == span->end ? span->high : plan->items[i].target;
+        const uint64_t high = i == span->end ? span->high : plan->items[i].target;
         for (; first < i; first++) {
             const struct hbm_item *lowest = &plan->items[first];
-            uint64_t above = lowest->target + lowest->size_bytes;
+            const uint64_t above = lowest->target + lowest->size_bytes;
             if (high - above - (inside_bytes - lowest->size_bytes) < size_bytes) {
                 break;
             }
@@ -241,7 +242,7 @@ static void try_span_windows(const struct hbm_plan *plan, struct choice *best,
             inside_bytes -= lowest->size_bytes;
         }
         HBM_CHECK_COSTLY(high - low >= inside_bytes);
-        bool enough = high - low - inside_bytes >= size_bytes;
+        const bool enough = high - low - inside_bytes >= size_bytes;
         if (enough && (!best->found || inside_bytes < best->cost_bytes)) {
             *best = (struct choice){true, *span, i, high - size_bytes, inside_bytes};
         }
@@ -277,7 +278,7 @@ static bool slide_spans(struct hbm_plan *plan, struct hbm_span *spans, uint64_t 
     if (plan->demand.size_bytes == 0) {
         return true;
     }
-    bool simple = has_only_granule_aligned(plan);
+    const bool simple = has_only_granule_aligned(plan);
     for (size_t i = 0; i < span_count; i++) {
         if (simple) {
             try_span_windows(plan, &best, &spans[i]);
@@ -307,7 +308,7 @@ static void reset_targets(struct hbm_plan *plan)
 
 bool hbm_plan_slide(struct hbm_plan *plan)
 {
-    size_t count = plan->item_count + 1;
+    const size_t count = plan->item_count + 1;
     struct hbm_span *spans = hbm_host_array(plan->host, count, sizeof *spans);
     uint64_t *starts = hbm_host_array(plan->host, count, sizeof *starts);
     reset_targets(plan);
@@ -355,8 +356,8 @@ static void lift_between_spans(struct hbm_plan *plan, const struct hbm_span *spa
                 if (free_high[t] - spans[t].low < item->size_bytes) {
                     continue;
                 }
-                uint64_t target = hbm_align_down(free_high[t] - item->size_bytes,
-                                                 item->align_shift);
+                const uint64_t target = hbm_align_down(free_high[t] - item->size_bytes,
+                                                       item->align_shift);
                 if (target < spans[t].low) {
                     continue;
                 }

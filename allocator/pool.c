@@ -20,8 +20,8 @@ static char *create_slab(struct hbm_pool *pool)
     if (raw == NULL) {
         return NULL;
     }
-    uintptr_t start = ((uintptr_t)raw + 2 * CACHE_LINE_BYTES - 1) &
-                      ~(uintptr_t)(CACHE_LINE_BYTES - 1);
+    const uintptr_t start = ((uintptr_t)raw + 2 * CACHE_LINE_BYTES - 1) &
+                            ~(uintptr_t)(CACHE_LINE_BYTES - 1);
     char *slab = raw + (start - (uintptr_t)raw);
     memcpy(slab - sizeof raw, &raw, sizeof raw);
     HBM_CHECK(((uintptr_t)slab & (CACHE_LINE_BYTES - 1)) == 0);
@@ -41,7 +41,7 @@ static void destroy_slab(struct hbm_pool *pool, char *slab)
 static bool grow_slab_table(struct hbm_pool *pool)
 {
     HBM_CHECK(pool->slab_count == pool->slab_capacity);
-    uint32_t capacity = pool->slab_capacity == 0 ? SLAB_TABLE_FIRST : pool->slab_capacity * 2;
+    const uint32_t capacity = pool->slab_capacity == 0 ? SLAB_TABLE_FIRST : pool->slab_capacity * 2;
     char **slabs = hbm_host_array(pool->host, capacity, sizeof *slabs);
     if (slabs == NULL) {
         return false;

@@ -39,7 +39,7 @@ static void append_to_list(struct hbm *hbm, struct hbm_program *program)
 struct hbm_program *hbm_program_create(struct hbm *hbm, const struct hbm_program_request *request)
 {
     const char *name = request->name == NULL ? "" : request->name;
-    size_t name_bytes = strlen(name) + 1;
+    const size_t name_bytes = strlen(name) + 1;
     struct hbm_program *program = hbm_host_array(&hbm->host, 1, sizeof *program + name_bytes);
     if (program == NULL) {
         return NULL;
@@ -62,7 +62,7 @@ void hbm_program_destroy(struct hbm *hbm, struct hbm_program *program)
 
 void hbm_stack_settle(struct hbm *hbm)
 {
-    bool set = hbm_heap_stack_set(&hbm->heap, hbm_stack_needed(hbm));
+    const bool set = hbm_heap_stack_set(&hbm->heap, hbm_stack_needed(hbm));
     HBM_CHECK(set);
     HBM_CHECK(hbm_heap_reserved(&hbm->heap) <= hbm->options.capacity_bytes);
 }

@@ -38,7 +38,7 @@ static enum hbm_search_result pack_by_sums(struct packing *packing, uint64_t nod
     }
     HBM_CHECK(first < packing->span_count);
     packing->bin_first = first;
-    struct hbm_search search = {
+    const struct hbm_search search = {
         .sizes = packing->sizes,
         .item_count = packing->count,
         .capacities = packing->capacities + first,
@@ -81,8 +81,8 @@ static void take_found_places(struct packing *packing)
 
 static enum hbm_search_result pack_by_places(struct packing *packing, uint64_t nodes_max)
 {
-    struct hbm_aligned search = make_place_search(packing, nodes_max);
-    enum hbm_search_result result = hbm_aligned_run(&search);
+    const struct hbm_aligned search = make_place_search(packing, nodes_max);
+    const enum hbm_search_result result = hbm_aligned_run(&search);
     if (result == HBM_SEARCH_FOUND) {
         take_found_places(packing);
     }
@@ -134,7 +134,7 @@ static struct hbm_gaps_now find_present_places(struct packing *packing)
 
 static struct hbm_aligned make_gap_search(struct packing *packing, uint64_t nodes_max)
 {
-    bool many = nodes_max > GREEDY_STEPS_MAX / GAPS_PER_NODE;
+    const bool many = nodes_max > GREEDY_STEPS_MAX / GAPS_PER_NODE;
     return make_place_search(packing, many ? GREEDY_STEPS_MAX : nodes_max * GAPS_PER_NODE);
 }
 
@@ -155,8 +155,8 @@ static bool pack_by_clearing(struct packing *packing)
     if (!packing->aligned) {
         return false;
     }
-    struct hbm_aligned search = make_gap_search(packing, packing->plan->search_nodes_max);
-    struct hbm_gaps_now now = find_present_places(packing);
+    const struct hbm_aligned search = make_gap_search(packing, packing->plan->search_nodes_max);
+    const struct hbm_gaps_now now = find_present_places(packing);
     return end_gap_search(packing, hbm_gaps_clear(&search, &now));
 }
 
@@ -165,7 +165,7 @@ static bool pack_by_filling(struct packing *packing, uint64_t nodes_max)
     if (!packing->aligned) {
         return false;
     }
-    struct hbm_aligned search = make_gap_search(packing, nodes_max);
+    const struct hbm_aligned search = make_gap_search(packing, nodes_max);
     return end_gap_search(packing, hbm_gaps_fill(&search));
 }
 
@@ -287,7 +287,7 @@ static bool may_fit_by_bounds(const struct packing *packing)
     size_t spans_left = packing->span_count;
     unsigned counted = 0;
     for (size_t k = 0; k < packing->count; k++) {
-        uint64_t size_bytes = packing->sizes[k];
+        const uint64_t size_bytes = packing->sizes[k];
         while (spans_left != 0 && packing->capacities[spans_left - 1] >= size_bytes) {
             room += packing->capacities[--spans_left];
         }
@@ -295,7 +295,7 @@ static bool may_fit_by_bounds(const struct packing *packing)
         if (need > room) {
             return false;
         }
-        bool last_of_size = k + 1 == packing->count || packing->sizes[k + 1] != size_bytes;
+        const bool last_of_size = k + 1 == packing->count || packing->sizes[k + 1] != size_bytes;
         if (last_of_size && counted++ < COUNTED_SIZES_MAX &&
             !has_enough_places(packing, k + 1, size_bytes)) {
             return false;
@@ -327,7 +327,7 @@ static bool solve_packing(struct packing *packing)
         return true;
     }
     /* A short search decides most; where it does not, exchanges are far cheaper than a long one. */
-    uint64_t most = packing->plan->search_nodes_max;
+    const uint64_t most = packing->plan->search_nodes_max;
     const uint64_t nodes_max[] = {most / QUICK_SHARE,
                                   most}; /* a step of an exchange takes a fraction of its time */
     const uint64_t steps_max[] = {most / 2, most > UINT64_MAX / 2 ? UINT64_MAX : most * 2};
@@ -369,8 +369,9 @@ static void *split_arrays(struct packing *packing, size_t count, char *memory)
 bool hbm_plan_repack(struct hbm_plan *plan)
 {
     struct packing packing = {.plan = plan};
-    size_t count = plan->item_count + 1;
-    size_t element_bytes = sizeof *packing.spans + 5 * sizeof(uint64_t) + 7 * sizeof(uint32_t) + 1;
+    const size_t count = plan->item_count + 1;
+    const size_t element_bytes = sizeof *packing.spans + 5 * sizeof(uint64_t) +
+                                 7 * sizeof(uint32_t) + 1;
     char *memory = hbm_host_array(plan->host, count, element_bytes);
     if (memory == NULL) {
         plan->host_refused = true;
@@ -378,8 +379,8 @@ bool hbm_plan_repack(struct hbm_plan *plan)
     }
     void *end = split_arrays(&packing, count, memory);
     HBM_CHECK((char *)end <= memory + count * element_bytes);
-    bool fits = hbm_plan_spans(plan, packing.spans, &packing.span_count) &&
-                packing.span_count != 0 && solve_packing(&packing);
+    const bool fits = hbm_plan_spans(plan, packing.spans, &packing.span_count) &&
+                      packing.span_count != 0 && solve_packing(&packing);
     hbm_host_free(plan->host, memory, count, element_bytes);
     return fits;
 }

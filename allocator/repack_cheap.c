@@ -27,7 +27,7 @@ static void move_item_to_span(struct packing *packing, uint32_t item, uint32_t t
 {
     HBM_CHECK(to < packing->span_count);
     HBM_CHECK(item <= packing->plan->item_count);
-    uint32_t from = packing->assigned[item];
+    const uint32_t from = packing->assigned[item];
     if (from != NOWHERE) {
         packing->room[from] += packing_item_bytes(packing, item);
     }
@@ -51,14 +51,14 @@ static bool make_room_in_span(struct packing *packing, uint32_t s, uint64_t want
         uint64_t lacking = (uint64_t)count_room_lacking(packing, s, want_bytes), chosen_bytes = 0;
         uint32_t chosen = NOWHERE, to = NOWHERE;
         for (size_t i = span->first; i < span->end; i++) {
-            uint64_t size_bytes = packing->plan->items[i].size_bytes;
-            bool better = chosen_bytes < lacking
-                              ? size_bytes > chosen_bytes
-                              : size_bytes >= lacking && size_bytes < chosen_bytes;
+            const uint64_t size_bytes = packing->plan->items[i].size_bytes;
+            const bool better = chosen_bytes < lacking
+                                    ? size_bytes > chosen_bytes
+                                    : size_bytes >= lacking && size_bytes < chosen_bytes;
             if (packing->assigned[i] != s || !better || packing->steps > GREEDY_STEPS_MAX) {
                 continue;
             }
-            uint32_t place = find_tightest_span(packing, size_bytes, s);
+            const uint32_t place = find_tightest_span(packing, size_bytes, s);
             if (place == NOWHERE) {
                 continue;
             }
@@ -90,7 +90,7 @@ static void restart_packing(struct packing *packing)
 static bool try_host_span(struct packing *packing, uint32_t s, uint64_t *cost_bytes)
 {
     HBM_CHECK(s < packing->span_count);
-    uint64_t want_bytes = packing->plan->demand.size_bytes;
+    const uint64_t want_bytes = packing->plan->demand.size_bytes;
     restart_packing(packing);
     *cost_bytes = 0;
     /* Only the first span can be overfull: by the stack that the demand raises. */
@@ -111,10 +111,10 @@ bool hbm_packing_keep_most(struct packing *packing)
 {
     HBM_CHECK(packing->span_count != 0);
     uint64_t best_bytes = UINT64_MAX, cost_bytes;
-    size_t bytes = (packing->plan->item_count + 1) * sizeof *packing->best;
+    const size_t bytes = (packing->plan->item_count + 1) * sizeof *packing->best;
     for (uint32_t s = 0; s < packing->span_count && packing->steps < GREEDY_STEPS_MAX; s++) {
-        bool large = packing->spans[s].high - packing->spans[s].low >=
-                     packing->plan->demand.size_bytes;
+        const bool large = packing->spans[s].high - packing->spans[s].low >=
+                           packing->plan->demand.size_bytes;
         if (!large || !try_host_span(packing, s, &cost_bytes) || cost_bytes >= best_bytes) {
             continue;
         }
@@ -140,7 +140,7 @@ static uint32_t choose_span(struct packing *packing, uint64_t size_bytes, enum s
     uint32_t best = NOWHERE;
     packing->steps += packing->span_count;
     for (size_t i = packing->span_count; i-- > 0;) {
-        uint32_t s = packing->bin_spans[i];
+        const uint32_t s = packing->bin_spans[i];
         if (packing->room[s] < size_bytes) {
             continue;
         }
@@ -167,7 +167,8 @@ bool hbm_packing_largest_first(struct packing *packing, enum span_rule rule)
         packing->assigned[packing->items[k]] = NOWHERE;
     }
     for (size_t k = 0; k < packing->count; k++) {
-        uint32_t s = choose_span(packing, packing_item_bytes(packing, packing->items[k]), rule);
+        const uint32_t s = choose_span(packing, packing_item_bytes(packing, packing->items[k]),
+                                       rule);
         if (s == NOWHERE || packing->steps > 16u * GREEDY_STEPS_MAX) {
             return false;
         }
@@ -195,7 +196,7 @@ static bool has_lost_too_much(const struct packing *packing, uint64_t spare_byte
 static uint32_t find_next_place(const struct packing *packing, uint32_t from, uint64_t size_bytes)
 {
     for (uint32_t i = from; i < packing->span_count; i++) {
-        uint64_t room = packing->room[packing->bin_spans[i]];
+        const uint64_t room = packing->room[packing->bin_spans[i]];
         bool seen = room < size_bytes;
         for (uint32_t k = 0; k < i && !seen; k++) {
             seen = packing->room[packing->bin_spans[k]] == room;
@@ -224,10 +225,10 @@ bool hbm_packing_item_by_item(struct packing *packing)
     packing->best[0] = 0;
     /* Each step looks at all spans: with thousands of them it counts for more. */
     for (uint64_t cost = 1 + packing->span_count / SPANS_PER_STEP; steps >= cost; steps -= cost) {
-        uint64_t size_bytes = packing->sizes[k];
+        const uint64_t size_bytes = packing->sizes[k];
         HBM_CHECK_COSTLY(k < packing->count);
-        uint32_t place = find_next_place(packing, packing->best[k], size_bytes);
-        bool placed = place != packing->span_count;
+        const uint32_t place = find_next_place(packing, packing->best[k], size_bytes);
+        const bool placed = place != packing->span_count;
         if (placed) {
             packing->best[k] = place + 1;
             packing->assigned[packing->items[k]] = packing->bin_spans[place];
@@ -237,7 +238,7 @@ bool hbm_packing_item_by_item(struct packing *packing)
             return hbm_packing_layout(packing);
         }
         if (placed && !has_lost_too_much(packing, spare_bytes)) {
-            bool repeats = packing->sizes[k + 1] == size_bytes;
+            const bool repeats = packing->sizes[k + 1] == size_bytes;
             packing->best[++k] = repeats ? place : 0;
             continue;
         }

@@ -5,11 +5,11 @@ static bool place_item_below(const struct packing *packing, const struct hbm_spa
                              uint32_t item, uint64_t *limit)
 {
     HBM_CHECK(item <= packing->plan->item_count);
-    uint64_t size_bytes = packing_item_bytes(packing, item);
+    const uint64_t size_bytes = packing_item_bytes(packing, item);
     if (*limit < span->low || *limit - span->low < size_bytes) {
         return false;
     }
-    uint64_t address = hbm_align_down(*limit - size_bytes, packing_item_shift(packing, item));
+    const uint64_t address = hbm_align_down(*limit - size_bytes, packing_item_shift(packing, item));
     if (address < span->low) {
         return false;
     }
@@ -53,8 +53,8 @@ static bool lay_span_out_by_align(struct packing *packing, uint32_t s)
     uint64_t limit = span->high;
     for (int shift = 63; shift >= 0; shift--) {
         for (size_t i = span->first; i < span->end; i++) {
-            bool here = packing->assigned[i] == s &&
-                        packing_item_shift(packing, (uint32_t)i) == shift;
+            const bool here = packing->assigned[i] == s &&
+                              packing_item_shift(packing, (uint32_t)i) == shift;
             if (here && !place_item_below(packing, span, (uint32_t)i, &limit)) {
                 return false;
             }

@@ -25,7 +25,7 @@ enum hbm_result hbm_report_visit(struct hbm *hbm, hbm_report_visitor *visit, voi
 {
     hbm_lock_take(&hbm->lock);
     hbm_collect_events(hbm);
-    bool visited = hbm_report_visit_locked(hbm, visit, context);
+    const bool visited = hbm_report_visit_locked(hbm, visit, context);
     hbm_lock_give(&hbm->lock);
     return visited ? HBM_OK : hbm_fail_unavailable(hbm, "no host memory to sort the report in");
 }

@@ -18,7 +18,7 @@ static enum hbm_state find_block_state(const struct hbm_block *block)
     if (block->dying) {
         return HBM_STATE_DYING;
     }
-    bool held = block->used.hold_count != 0 || block->used.use_count != 0;
+    const bool held = block->used.hold_count != 0 || block->used.use_count != 0;
     if (block->role == HBM_ROLE_PROGRAM) {
         return held ? HBM_STATE_PROGRAM_BUSY : HBM_STATE_PROGRAM_IDLE;
     }
@@ -63,7 +63,7 @@ static bool is_reported_before(const void *context, uint32_t left, uint32_t righ
 static void visit_number(const struct hbm *hbm, uint32_t number, hbm_report_visitor *visit,
                          void *context)
 {
-    struct hbm_report_entry entry = make_report_entry(hbm, hbm_heap_at(&hbm->heap, number));
+    const struct hbm_report_entry entry = make_report_entry(hbm, hbm_heap_at(&hbm->heap, number));
     visit(context, &entry);
 }
 
@@ -105,7 +105,7 @@ static void visit_blocks_unsorted(const struct hbm *hbm, hbm_report_visitor *vis
 
 bool hbm_report_visit_locked(struct hbm *hbm, hbm_report_visitor *visit, void *context)
 {
-    size_t room = hbm->heap.used_count;
+    const size_t room = hbm->heap.used_count;
     if (room == 0) {
         return true;
     }
@@ -113,7 +113,7 @@ bool hbm_report_visit_locked(struct hbm *hbm, hbm_report_visitor *visit, void *c
     if (numbers == NULL) {
         return false;
     }
-    size_t count = list_numbers(hbm, numbers);
+    const size_t count = list_numbers(hbm, numbers);
     HBM_CHECK(count == room);
     hbm_sort(numbers, count, is_reported_before, &hbm->heap);
     for (size_t i = 0; i < count; i++) {

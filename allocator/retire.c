@@ -15,7 +15,7 @@ static bool is_range_valid(const struct hbm *hbm, uint64_t address, uint64_t siz
 
 static enum hbm_result retire_with_lock(struct hbm *hbm, uint64_t address, uint64_t size_bytes)
 {
-    uint32_t hole = hbm_heap_hole_around(&hbm->heap, address, size_bytes);
+    const uint32_t hole = hbm_heap_hole_around(&hbm->heap, address, size_bytes);
     if (hole == HBM_POOL_NONE) {
         return hbm_fail_invalid(hbm, "what is retired must be free");
     }
@@ -23,7 +23,7 @@ static enum hbm_result retire_with_lock(struct hbm *hbm, uint64_t address, uint6
         return hbm_fail_unavailable(hbm,
                                     "contents that are stranded on the host may need the place");
     }
-    uint32_t number = hbm_heap_take_at(&hbm->heap, hole, address, size_bytes);
+    const uint32_t number = hbm_heap_take_at(&hbm->heap, hole, address, size_bytes);
     if (number == HBM_POOL_NONE) {
         return hbm_fail_unavailable(hbm, "no host memory for the record of what is retired");
     }
@@ -46,7 +46,7 @@ enum hbm_result hbm_retire(struct hbm *hbm, uint64_t address, uint64_t size_byte
     }
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
-    enum hbm_result result = retire_with_lock(hbm, address, size_bytes);
+    const enum hbm_result result = retire_with_lock(hbm, address, size_bytes);
     hbm_lock_give(&hbm->lock);
     return result;
 }

@@ -48,7 +48,7 @@ static bool may_fit_by_sums(const struct hbm_plan *plan)
 
 bool hbm_room_plan(const struct hbm *hbm, struct hbm_plan *plan)
 {
-    enum hbm_defrag defrag = hbm->options.defrag;
+    const enum hbm_defrag defrag = hbm->options.defrag;
     if (defrag == HBM_DEFRAG_NONE || !may_fit_by_sums(plan)) {
         return false;
     }
@@ -61,8 +61,8 @@ bool hbm_call_could_fit(struct hbm_call *call, bool without_idle)
     if (!hbm_room_begin(call, without_idle, &plan)) {
         return false;
     }
-    bool fits = may_fit_by_sums(&plan) &&
-                (hbm_plan_direct(&plan) || hbm_room_plan(call->hbm, &plan));
+    const bool fits = may_fit_by_sums(&plan) &&
+                      (hbm_plan_direct(&plan) || hbm_room_plan(call->hbm, &plan));
     HBM_CHECK(!fits || plan.demand.size_bytes <= plan.capacity_bytes);
     call->refused |= plan.host_refused;
     hbm_snapshot_free(call->hbm, &plan);

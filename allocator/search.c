@@ -88,8 +88,8 @@ static uint64_t make_bin_key(const struct state *state, uint32_t from)
 /* Everything that decides whether the current bin can still be made full enough, after a step. */
 static uint64_t make_fill_key(const struct state *state)
 {
-    uint64_t key = hbm_hash_mix(state->bin_hash + 0xD1B54A32D192ED03u * (state->bin + 1)) ^
-                   state->residual;
+    const uint64_t key = hbm_hash_mix(state->bin_hash + 0xD1B54A32D192ED03u * (state->bin + 1)) ^
+                         state->residual;
     return hbm_hash_mix(hbm_hash_mix(key) +
                         ((uint64_t)state->from << 32 | state->classes[state->from].left) + 1);
 }
@@ -124,7 +124,7 @@ static void start_seen_keys(struct state *state)
 static void advance_class(struct state *state)
 {
     HBM_CHECK_COSTLY(state->from <= state->class_count);
-    uint32_t start = state->from;
+    const uint32_t start = state->from;
     while (state->from < state->class_count) {
         const struct class_of_items *next = &state->classes[state->from];
         if (next->left != 0 && next->size_bytes <= state->residual) {
@@ -208,8 +208,8 @@ static bool close_bin(struct state *state)
     }
     HBM_CHECK(state->residual <= state->spare);
     HBM_CHECK(state->step_count < search->item_count + search->bin_count);
-    bool equal = search->capacities[state->bin] == search->capacities[state->bin + 1];
-    uint32_t from = equal && state->bin_first != state->class_count ? state->bin_first : 0;
+    const bool equal = search->capacities[state->bin] == search->capacities[state->bin + 1];
+    const uint32_t from = equal && state->bin_first != state->class_count ? state->bin_first : 0;
     state->steps[state->step_count] = make_step(state, STEP_CLOSE);
     state->steps[state->step_count++].from = from;
     state->spare -= state->residual;
@@ -241,7 +241,7 @@ static void undo_item(struct state *state, const struct step *step)
 static bool undo_search_steps(struct state *state)
 {
     while (state->step_count != 0) {
-        struct step step = state->steps[--state->step_count];
+        const struct step step = state->steps[--state->step_count];
         if (step.class_index == STEP_CLOSE) {
             note_key_in_vain(state, make_bin_key(state, step.from));
             HBM_CHECK_COSTLY(state->bin != 0);
@@ -338,7 +338,7 @@ enum hbm_search_result hbm_search_run(const struct hbm_search *search)
     if (search->item_count == 0 || search->bin_count == 0 || !count_spare_of_bins(search, &spare)) {
         return HBM_SEARCH_NONE;
     }
-    size_t step_max = search->item_count + search->bin_count;
+    const size_t step_max = search->item_count + search->bin_count;
     struct state state = {
         .search = search,
         .classes = hbm_host_array(search->host, search->item_count, sizeof *state.classes),

@@ -68,7 +68,7 @@ void hbm_shape_tile_default(struct hbm_shape *shape)
         shape->tile[0] = choose_rank_one_tile(shape->rank == 0 ? 1 : shape->dimensions[0]);
         return;
     }
-    uint64_t second_minor = shape->dimensions[shape->minor_to_major[1]];
+    const uint64_t second_minor = shape->dimensions[shape->minor_to_major[1]];
     shape->tile_rank = 2;
     shape->tile[0] = second_minor <= 2 ? 2 : second_minor <= 4 ? 4 : SUBLANES;
     shape->tile[1] = LANES;
@@ -108,7 +108,7 @@ static enum hbm_shape_result count_element_bytes(uint64_t count, uint32_t bits, 
         *bytes = product;
         return HBM_SHAPE_OK;
     }
-    uint64_t per_byte = 8 / bits;
+    const uint64_t per_byte = 8 / bits;
     product = count / per_byte + (count % per_byte != 0);
     *bytes = product;
     return HBM_SHAPE_OK;
@@ -146,7 +146,7 @@ enum hbm_shape_result hbm_shape_unpadded_bytes(const struct hbm_shape *shape, ui
 enum hbm_shape_result hbm_shape_padded_bytes(const struct hbm_shape *shape, uint64_t *bytes)
 {
     uint64_t padded[HBM_SHAPE_RANK_MAX + HBM_TILE_RANK_MAX];
-    size_t rank = shape->rank > shape->tile_rank ? shape->rank : shape->tile_rank;
+    const size_t rank = shape->rank > shape->tile_rank ? shape->rank : shape->tile_rank;
     /* A tile of higher rank than the shape sees missing dimensions of 1. */
     for (size_t i = 0; i < rank; i++) {
         padded[i] = i < shape->rank ? shape->dimensions[shape->minor_to_major[i]] : 1;
@@ -162,6 +162,6 @@ enum hbm_shape_result hbm_shape_padded_bytes(const struct hbm_shape *shape, uint
     if (count_elements(padded, rank, &count) != HBM_SHAPE_OK) {
         return HBM_SHAPE_OVERFLOW;
     }
-    bool wide = shape->element_type == HBM_PRED && shape->tile_rank != 0;
+    const bool wide = shape->element_type == HBM_PRED && shape->tile_rank != 0;
     return count_element_bytes(count, wide ? 32 : hbm_element_bits(shape->element_type), bytes);
 }

@@ -48,7 +48,7 @@ static uint64_t read_number(struct cursor *cursor)
         fail_reading(cursor, HBM_SHAPE_SYNTAX);
     }
     while (cursor->result == HBM_SHAPE_OK && isdigit((unsigned char)peek_char(cursor))) {
-        uint64_t digit = (uint64_t)(peek_char(cursor) - '0');
+        const uint64_t digit = (uint64_t)(peek_char(cursor) - '0');
         if (__builtin_mul_overflow(value, 10u, &value) ||
             __builtin_add_overflow(value, digit, &value)) {
             fail_reading(cursor, HBM_SHAPE_OVERFLOW);
@@ -70,7 +70,7 @@ static size_t read_numbers(struct cursor *cursor, char close, uint64_t *numbers,
         if (count == count_max) {
             fail_reading(cursor, HBM_SHAPE_LIMIT);
         }
-        uint64_t number = read_number(cursor);
+        const uint64_t number = read_number(cursor);
         if (cursor->result == HBM_SHAPE_OK) {
             numbers[count++] = number;
         }
@@ -83,7 +83,7 @@ static size_t read_numbers(struct cursor *cursor, char close, uint64_t *numbers,
 static void read_type(struct cursor *cursor, struct hbm_shape *shape)
 {
     const char *start = cursor->text + cursor->offset;
-    size_t length = strspn(start, "abcdefghijklmnopqrstuvwxyz0123456789");
+    const size_t length = strspn(start, "abcdefghijklmnopqrstuvwxyz0123456789");
     for (unsigned type = 0; type < HBM_ELEMENT_TYPE_COUNT; type++) {
         const char *name = hbm_element_name(type);
         if (strlen(name) != length || memcmp(name, start, length) != 0) {
@@ -133,7 +133,7 @@ static void read_order(struct cursor *cursor, struct hbm_shape *shape)
 {
     size_t count = 0;
     while (isdigit((unsigned char)peek_char(cursor)) && cursor->result == HBM_SHAPE_OK) {
-        uint64_t dimension = read_number(cursor);
+        const uint64_t dimension = read_number(cursor);
         if (count >= shape->rank || dimension >= shape->rank) {
             fail_reading(cursor, HBM_SHAPE_SYNTAX);
             return;

@@ -34,7 +34,7 @@ static bool make_shape_buckets(struct hbm_shapes *shapes, uint32_t count)
         return false;
     }
     memset(buckets, 0, count * sizeof *buckets);
-    struct hbm_shapes old = *shapes;
+    const struct hbm_shapes old = *shapes;
     shapes->buckets = buckets;
     shapes->bucket_count = count;
     for (uint32_t i = 0; i < old.bucket_count; i++) {
@@ -89,7 +89,7 @@ uint32_t hbm_shapes_take(struct hbm_shapes *shapes, const struct hbm_shape *shap
     if (shapes->pool.used_count >= shapes->bucket_count && shapes->bucket_count < 1u << 30) {
         (void)make_shape_buckets(shapes, shapes->bucket_count * 2);
     }
-    uint32_t number = hbm_pool_take(&shapes->pool);
+    const uint32_t number = hbm_pool_take(&shapes->pool);
     uint32_t *bucket = find_shape_bucket(shapes, shape);
     *get_shape_record(shapes, number) = (struct record){
         .hash_next = *bucket, .references = 1, .shape = *shape};

@@ -5,7 +5,7 @@ typedef bool comparison(const void *context, uint32_t left, uint32_t right);
 static void sift_down(uint32_t *numbers, size_t root, size_t count, comparison *comes_before,
                       const void *context)
 {
-    uint32_t moved = numbers[root];
+    const uint32_t moved = numbers[root];
     for (size_t child = 2 * root + 1; child < count; child = 2 * root + 1) {
         if (child + 1 < count && comes_before(context, numbers[child], numbers[child + 1])) {
             child++;
@@ -25,7 +25,7 @@ void hbm_sort(uint32_t *numbers, size_t count, comparison *comes_before, const v
         sift_down(numbers, i, count, comes_before, context);
     }
     for (size_t end = count; end-- > 1;) {
-        uint32_t last = numbers[end];
+        const uint32_t last = numbers[end];
         numbers[end] = numbers[0];
         numbers[0] = last;
         sift_down(numbers, 0, end, comes_before, context);

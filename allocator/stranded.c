@@ -38,8 +38,8 @@ static uint32_t return_all_stranded(struct hbm *hbm)
         struct hbm_stranded *stranded = *link;
         struct hbm_block *block = hbm_heap_at(&hbm->heap, stranded->block);
         HBM_CHECK(hbm_block_is_stranded(block));
-        bool has_range = block->address != HBM_ADDRESS_NONE ||
-                         hbm_heap_return(&hbm->heap, stranded->block);
+        const bool has_range = block->address != HBM_ADDRESS_NONE ||
+                               hbm_heap_return(&hbm->heap, stranded->block);
         if (has_range && hbm_resume_stage_in(&hbm->host.services, stranded->token, block->address,
                                              block->size_bytes)) {
             HBM_CHECK(block->address != HBM_ADDRESS_NONE);
@@ -60,12 +60,12 @@ static uint32_t return_all_stranded(struct hbm *hbm)
 void hbm_stranded_retry(struct hbm *hbm)
 {
     HBM_CHECK(hbm->stranded != NULL);
-    uint32_t lacking = return_all_stranded(hbm);
+    const uint32_t lacking = return_all_stranded(hbm);
     if (lacking == HBM_POOL_NONE) {
         return;
     }
     HBM_CHECK(hbm_heap_at(&hbm->heap, lacking)->address == HBM_ADDRESS_NONE);
-    enum hbm_result result = hbm_room_make(hbm, lacking);
+    const enum hbm_result result = hbm_room_make(hbm, lacking);
     hbm->return_refused |= result == HBM_UNAVAILABLE;
     if (result == HBM_OK) {
         (void)return_all_stranded(hbm);

@@ -115,8 +115,8 @@ static void *watch_lanes(void *context)
 void scheduler_watch_begin(struct scheduler *scheduler)
 {
     if (!scheduler->has_watch) {
-        struct sigaction action = {.sa_sigaction = leave_stuck_lane,
-                                   .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
+        const struct sigaction action = {.sa_sigaction = leave_stuck_lane,
+                                         .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART};
         EXPLORE_CHECK(sigaction(SIGURG, &action, NULL) == 0);
         sigset_t all, old;
         sigfillset(&all);

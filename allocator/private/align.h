@@ -6,7 +6,7 @@
 
 static inline uint64_t hbm_align_up(uint64_t value, uint32_t shift)
 {
-    uint64_t mask = ((uint64_t)1 << shift) - 1;
+    const uint64_t mask = ((uint64_t)1 << shift) - 1;
     return (value + mask) & ~mask;
 }
 

@@ -37,7 +37,7 @@ void hbm_pool_reset(struct hbm_pool *pool);
 
 static inline void *hbm_pool_at(const struct hbm_pool *pool, uint32_t number)
 {
-    size_t offset = number & ((1u << pool->slab_shift) - 1u);
+    const size_t offset = number & ((1u << pool->slab_shift) - 1u);
     return pool->slabs[number >> pool->slab_shift] + offset * pool->record_bytes;
 }
 
