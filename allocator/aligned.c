@@ -336,6 +336,7 @@ static enum hbm_search_result run_turns(struct state *state)
         }
         while (undo_layout_steps(state, false)) {
         }
+        HBM_CHECK(state->step_count == 0);
         turn_nodes *= turn % ORDER_COUNT == ORDER_COUNT - 1 ? TURN_GROWTH : 1;
     }
     return HBM_SEARCH_UNKNOWN;

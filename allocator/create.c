@@ -10,7 +10,7 @@
 
 /* ---- create and destroy ---- */
 
-static bool are_services_complete(const struct hbm_services *services)
+static bool has_all_services(const struct hbm_services *services)
 {
     return services->copy != NULL && services->stage_out != NULL && services->stage_in != NULL &&
            services->stage_drop != NULL && services->completed_count != NULL &&
@@ -45,7 +45,7 @@ static uint64_t choose_capacity(const struct hbm_options *options)
     return options->capacity_bytes;
 }
 
-static bool are_options_valid(const struct hbm_options *options)
+static bool has_valid_options(const struct hbm_options *options)
 {
     const uint32_t granule = options->granule_bytes;
     if (granule == 0 || (granule & (granule - 1)) != 0 || granule > HBM_GRANULE_BYTES_MAX) {
@@ -79,7 +79,7 @@ static bool init_parts(struct hbm *hbm)
 enum hbm_result hbm_create(const struct hbm_services *services, const struct hbm_options *options,
                            struct hbm **out)
 {
-    if (!are_services_complete(services) || !are_options_valid(options)) {
+    if (!has_all_services(services) || !has_valid_options(options)) {
         return HBM_INVALID;
     }
     struct hbm_host host = {.services = *services};

@@ -2,7 +2,7 @@
 #include "allocator/private/program.h"
 #include "allocator/private/stranded.h"
 
-static bool are_stranded_sound(const struct hbm *hbm)
+static bool has_sound_stranded(const struct hbm *hbm)
 {
     for (const struct hbm_stranded *stranded = hbm->stranded; stranded != NULL;
          stranded = stranded->next) {
@@ -26,7 +26,7 @@ static bool is_program_sound(const struct hbm *hbm, const struct hbm_program *pr
            block->dying == program->unloading;
 }
 
-static bool are_programs_sound(const struct hbm *hbm)
+static bool has_sound_programs(const struct hbm *hbm)
 {
     for (const struct hbm_program *program = hbm->program_first; program != NULL;
          program = program->next) {
@@ -38,7 +38,7 @@ static bool are_programs_sound(const struct hbm *hbm)
 }
 
 /* Every use names a used block, and the blocks' own counts add up to the same number. */
-static bool are_uses_sound(const struct hbm *hbm, uint64_t use_sum)
+static bool has_sound_uses(const struct hbm *hbm, uint64_t use_sum)
 {
     uint64_t count = 0;
     for (uint32_t number = hbm->pending.first; number != HBM_POOL_NONE;) {
@@ -58,7 +58,7 @@ static bool are_uses_sound(const struct hbm *hbm, uint64_t use_sum)
     return count == use_sum && count == hbm->pending.uses.used_count;
 }
 
-static bool are_blocks_sound(const struct hbm *hbm)
+static bool has_sound_blocks(const struct hbm *hbm)
 {
     uint64_t bytes = 0, count = 0, use_sum = 0, dying = 0;
     const struct hbm_stranded *absent = hbm_stranded_absent(hbm, hbm->stranded);
@@ -84,15 +84,15 @@ static bool are_blocks_sound(const struct hbm *hbm)
         }
     }
     return count == hbm->heap.used_count && bytes == hbm->heap.used_bytes &&
-           dying == hbm->dying_count && are_uses_sound(hbm, use_sum);
+           dying == hbm->dying_count && has_sound_uses(hbm, use_sum);
 }
 
 bool hbm_invariants_hold(const struct hbm *hbm)
 {
     struct hbm *locked = (struct hbm *)(uintptr_t)hbm;
     hbm_lock_take(&locked->lock);
-    const bool hold = hbm_heap_invariants_hold(&hbm->heap) && are_blocks_sound(hbm) &&
-                      are_stranded_sound(hbm) && are_programs_sound(hbm) &&
+    const bool hold = hbm_heap_invariants_hold(&hbm->heap) && has_sound_blocks(hbm) &&
+                      has_sound_stranded(hbm) && has_sound_programs(hbm) &&
                       hbm->heap.used_bytes + hbm_heap_reserved(&hbm->heap) <=
                           hbm->options.capacity_bytes;
     hbm_lock_give(&locked->lock);

@@ -163,6 +163,7 @@ void hbm_program_unload(struct hbm *hbm, struct hbm_program *program)
     hbm_lock_take(&hbm->lock);
     hbm_collect(hbm);
     HBM_CHECK(!program->unloading);
+    HBM_CHECK(hbm->program_first != NULL);
     program->unloading = true;
     if (program->block == HBM_POOL_NONE) {
         hbm_program_destroy(hbm, program);

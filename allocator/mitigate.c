@@ -47,6 +47,7 @@ static bool try_defragment(struct hbm_call *call, uint32_t *number)
         return false;
     }
     bool moved = hbm_room_plan(call->hbm, &plan);
+    HBM_CHECK(plan.items != NULL || plan.item_count == 0);
     call->refused |= plan.host_refused;
     if (moved && !hbm_moves_run(call->hbm, &plan)) {
         call->refused = true;

@@ -308,6 +308,7 @@ static void reset_targets(struct hbm_plan *plan)
 
 bool hbm_plan_slide(struct hbm_plan *plan)
 {
+    HBM_CHECK(plan->item_count <= plan->item_room);
     const size_t count = plan->item_count + 1;
     struct hbm_span *spans = hbm_host_array(plan->host, count, sizeof *spans);
     uint64_t *starts = hbm_host_array(plan->host, count, sizeof *starts);

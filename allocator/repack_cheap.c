@@ -81,6 +81,7 @@ static bool make_room_in_span(struct packing *packing, uint32_t s, uint64_t want
 static void restart_packing(struct packing *packing)
 {
     HBM_CHECK(packing->span_count != 0);
+    HBM_CHECK(packing->span_count <= packing->plan->item_count + 1);
     memcpy(packing->assigned, packing->home,
            (packing->plan->item_count + 1) * sizeof *packing->home);
     memcpy(packing->room, packing->room_start, packing->span_count * sizeof *packing->room);

@@ -105,6 +105,7 @@ static void visit_blocks_unsorted(const struct hbm *hbm, hbm_report_visitor *vis
 
 bool hbm_report_visit_locked(struct hbm *hbm, hbm_report_visitor *visit, void *context)
 {
+    HBM_CHECK(visit != NULL);
     const size_t room = hbm->heap.used_count;
     if (room == 0) {
         return true;

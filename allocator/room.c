@@ -57,6 +57,7 @@ bool hbm_room_plan(const struct hbm *hbm, struct hbm_plan *plan)
 
 bool hbm_call_could_fit(struct hbm_call *call, bool without_idle)
 {
+    HBM_CHECK(call->serial <= call->hbm->call_count);
     struct hbm_plan plan;
     if (!hbm_room_begin(call, without_idle, &plan)) {
         return false;

@@ -47,6 +47,7 @@ bool hbm_snapshot(struct hbm *hbm, const struct hbm_call *evicting, struct hbm_p
 void hbm_snapshot_free(struct hbm *hbm, struct hbm_plan *plan)
 {
     HBM_CHECK(plan->item_count <= plan->item_room);
+    HBM_CHECK(plan->items != NULL || plan->item_count == 0);
     hbm_host_free(&hbm->host, plan->items, plan->item_room, sizeof *plan->items);
     plan->items = NULL;
 }

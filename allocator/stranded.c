@@ -78,6 +78,7 @@ void hbm_stranded_drop_all(struct hbm *hbm)
     while (hbm->stranded != NULL) {
         struct hbm_stranded *stranded = hbm->stranded;
         HBM_CHECK(stranded->block != HBM_POOL_NONE);
+        HBM_CHECK(hbm_block_is_stranded(hbm_heap_at(&hbm->heap, stranded->block)));
         hbm->stranded = stranded->next;
         services->stage_drop(services->context, stranded->token);
         hbm_host_free(&hbm->host, stranded, 1, sizeof *stranded);

@@ -37,6 +37,7 @@ static void add_lane_name(struct words *words, const struct lane *lane, unsigned
 static void add_lane_state(struct scheduler *scheduler, struct words *words,
                            const struct lane *lane)
 {
+    EXPLORE_CHECK(lane->lives != 0);
     char place[PLACE_TEXT_BYTES];
     const struct step *step = &lane->step;
     if (step->gate == NULL || *step->gate == 0) {
@@ -69,4 +70,5 @@ void scheduler_describe(struct scheduler *scheduler)
         add_lane_name(&words, &scheduler->lanes[number], number);
         add_lane_state(scheduler, &words, &scheduler->lanes[number]);
     }
+    EXPLORE_CHECK(words.used < words.capacity);
 }

@@ -121,6 +121,7 @@ void object_table_clear(struct object_table *table)
 
 void object_table_deinit(struct object_table *table)
 {
+    EXPLORE_CHECK(table->count <= OBJECT_CHUNK_COUNT * OBJECT_CHUNK_COUNT_MAX);
     for (size_t i = 0; i < OBJECT_CHUNK_COUNT_MAX && table->chunks[i] != NULL; i++) {
         free(table->chunks[i]);
     }

@@ -225,6 +225,7 @@ void scheduler_op(struct scheduler *scheduler, uint32_t op)
 void scheduler_progress(struct scheduler *scheduler)
 {
     EXPLORE_CHECK(scheduler->plan != NULL);
+    EXPLORE_CHECK(scheduler->current < scheduler->lane_count);
     scheduler->steps_since_progress = 0;
     scheduler_forget_probes(scheduler);
 }
