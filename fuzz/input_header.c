@@ -1,4 +1,4 @@
-#include "fuzz/input_parts.h"
+#include "fuzz/private/input_parts.h"
 
 #include "harness/base/check.h"
 

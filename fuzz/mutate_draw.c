@@ -5,7 +5,7 @@
 
 enum {
     SHORT_UNITS = 0x8000,   /* multiples of the unit that are said as such, */
-    SHORT_MANTISSA = 0x7FF, /* and what is left of the other sizes: fuzz/input.c */
+    SHORT_MANTISSA = 0x7FF, /* and what is left of the other sizes: fuzz/input_codec.c */
     TAG_COUNT = 4,
     DELAY_LOW_NS = 1000,
     DELAY_HIGH_NS = 1000000000,

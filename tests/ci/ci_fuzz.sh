@@ -182,7 +182,7 @@ case $(options_of "fuzz_text 4096 bytes") in *use_counters*) fail "bytes are not
 grep -q '^t: .*: a command failed' "$work/err.txt" || fail "a command that fails has no line: $(cat "$work/err.txt")"
 
 # A list for an allocator has no option that it would be refused for.
-head -c 32 "$tree/fuzz/input.c" >"$work/input"
+head -c 32 "$tree/fuzz/input_codec.c" >"$work/input"
 (cd "$work" && HBMSTRESS_FUZZ_TARGET="./my allocator/mine.so" build/fuzz-fast/fuzz/fuzz_input to-ops input >input.ops &&
     "$hbmstress" replay input.ops) >"$work/out.txt" 2>&1 || fail "to-ops: $(tail -n 1 "$work/out.txt")"
 # A folder without a name is not the root.

@@ -4,9 +4,6 @@
 
 #include "harness/oracle/packing/packing.h"
 
-/* At most this many items and bins, and granules in a bin. */
-enum { PROOF_ITEMS_MAX = 512, PROOF_BINS_MAX = 64, PROOF_GRANULES_MAX = 1 << 16 };
-
 /* What is wrong with the proof of the last answer, which was asked for with wants_proof; NULL when
  * it holds. UNKNOWN needs none. */
 const char *packing_proof_fault(const struct packing *packing,

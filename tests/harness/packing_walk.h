@@ -2,7 +2,10 @@
 #ifndef TESTS_HARNESS_PACKING_WALK_H
 #define TESTS_HARNESS_PACKING_WALK_H
 
-#include "tests/harness/packing_proof.h"
+#include "harness/oracle/packing/packing.h"
+
+/* At most this many items and bins, and granules in a bin. */
+enum { PROOF_ITEMS_MAX = 512, PROOF_BINS_MAX = 64, PROOF_GRANULES_MAX = 1 << 16 };
 
 /* A log that is being read, and the question in granules: items and bins ascending when the walk
  * begins. */

@@ -1,6 +1,6 @@
 /* The parts of an input's bytes: its header and its ops.  Only fuzz/input*.c include it. */
-#ifndef FUZZ_INPUT_PARTS_H
-#define FUZZ_INPUT_PARTS_H
+#ifndef FUZZ_PRIVATE_INPUT_PARTS_H
+#define FUZZ_PRIVATE_INPUT_PARTS_H
 
 #include "fuzz/input.h"
 
