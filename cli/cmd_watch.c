@@ -1,5 +1,5 @@
 /* watch: memory over time, of a campaign while it runs or later, or of a list. */
-#include "cli/watch_parts.h"
+#include "cli/private/watch_parts.h"
 
 #include "campaign/base/interrupt.h"
 #include "cli/subcommands.h"

@@ -1,5 +1,5 @@
 /* Why it came: the causes that diagnosis/ finds. */
-#include "cli/explain_parts.h"
+#include "cli/private/explain_parts.h"
 #include "diagnosis/cause.h"
 #include "harness/base/check.h"
 #include "reports/json_lines.h"

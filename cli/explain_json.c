@@ -1,5 +1,5 @@
 /* An explanation as a line of JSON. */
-#include "cli/explain_parts.h"
+#include "cli/private/explain_parts.h"
 #include "reports/json_lines.h"
 
 static void json_sum(struct writing *text, const char *key, const struct occupancy_sum *sum)

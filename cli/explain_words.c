@@ -1,5 +1,5 @@
 /* An explanation in words and numbers. */
-#include "cli/explain_parts.h"
+#include "cli/private/explain_parts.h"
 #include "cli/repeat.h"
 #include "harness/base/check.h"
 #include "harness/base/size.h"

@@ -1,4 +1,4 @@
-#include "cli/watch_parts.h"
+#include "cli/private/watch_parts.h"
 
 #include "campaign/base/clock.h"
 #include "campaign/base/interrupt.h"

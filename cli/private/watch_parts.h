@@ -1,7 +1,7 @@
 /* Memory over time as its parts share it.  Only watch.c and its parts include it: watch_campaign.c
  * and watch_list.c. */
-#ifndef CLI_WATCH_PARTS_H
-#define CLI_WATCH_PARTS_H
+#ifndef CLI_PRIVATE_WATCH_PARTS_H
+#define CLI_PRIVATE_WATCH_PARTS_H
 
 #include "campaign/engine/output.h"
 #include "cli/arguments.h"

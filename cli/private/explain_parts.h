@@ -1,8 +1,8 @@
 /* What explain says of one moment of a run, and its forms: words (explain_words.c), JSON
  * (explain_json.c), and in both the causes (explain_causes.c).  Only these and explain.c include
  * it. */
-#ifndef CLI_EXPLAIN_PARTS_H
-#define CLI_EXPLAIN_PARTS_H
+#ifndef CLI_PRIVATE_EXPLAIN_PARTS_H
+#define CLI_PRIVATE_EXPLAIN_PARTS_H
 
 #include "cli/arguments.h"
 #include "cli/occupancy.h"
