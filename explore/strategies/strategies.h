@@ -1,8 +1,8 @@
 /* The strategies there are, by name, and what some of them can tell of themselves.
  *
- * All of them take the device as one participant beside the lanes (explore/participants.h), and let
- * a time-out fire only when nothing else can happen; random and portfolio let one fire one time in
- * 16 besides.  The same seed and argument give the same decisions on the same choices.  Not
+ * All of them take the device as one participant beside the lanes (explore/private/participants.h),
+ * and let a time-out fire only when nothing else can happen; random and portfolio let one fire one
+ * time in 16 besides.  The same seed and argument give the same decisions on the same choices.  Not
  * thread-safe: one state, one thread. */
 #ifndef EXPLORE_STRATEGIES_STRATEGIES_H
 #define EXPLORE_STRATEGIES_STRATEGIES_H
@@ -44,7 +44,8 @@ extern const struct strategy_kind strategy_round_robin;
 
 /* Every interleaving, and few of them more than once.  Argument: most preemptions of a run; 0 = no
  * bound.  A preemption lets another go on than the lane that ran and could, or completes an event
- * while a lane can go on.  What it asks of the choices is said in explore/strategy_exhaustive.c. */
+ * while a lane can go on.  What it asks of the choices is said in
+ * explore/strategies/strategy_exhaustive.c. */
 extern const struct strategy_kind strategy_exhaustive;
 struct exhaustive_count {
     uint64_t interleavings; /* runs that are not known to be equivalent to another one */

@@ -359,7 +359,8 @@ START_TEST(every_rule_names_a_plant_that_breaks_it)
 }
 END_TEST
 
-/* Those that end their process are run in tests/test_deaths.c, races in tests/test_races.c. */
+/* Those that end their process are run in tests/cli/test_deaths.c, races in
+ * tests/targets/test_races.c. */
 START_TEST(every_plant_breaks_a_rule_and_has_a_ground)
 {
     for (size_t i = 0; targets[i] != NULL; i++) {
