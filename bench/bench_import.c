@@ -30,9 +30,9 @@ static bool has_room(const struct drawing *drawing)
     return drawing->length + LINE_BYTES_MAX < drawing->room;
 }
 
-static void add(struct drawing *drawing, const char *format, ...)
+static void add_line(struct drawing *drawing, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void add(struct drawing *drawing, const char *format, ...)
+static void add_line(struct drawing *drawing, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -47,7 +47,7 @@ static void draw_rmm(struct drawing *drawing)
 {
     struct live *live = calloc(LIVE_COUNT, sizeof *live);
     CHECK(live != NULL);
-    add(drawing, "Thread,Time,Action,Pointer,Size,Stream\n");
+    add_line(drawing, "Thread,Time,Action,Pointer,Size,Stream\n");
     for (uint64_t row = 0; has_room(drawing); row++) {
         const uint64_t place = random_below(&drawing->random, LIVE_COUNT);
         const bool is_free = live[place].size_bytes != 0;
@@ -55,10 +55,10 @@ static void draw_rmm(struct drawing *drawing)
             live[place] = (struct live){0x7f1400000000 + place * 0x1000000,
                                         random_log_uniform(&drawing->random, 1, 1 << 16) * 256};
         }
-        add(drawing, "%u,%02u:%02u:%02u.%06u,%s,0x%" PRIx64 ",%" PRIu64 ",0x0\n", 23110,
-            (unsigned)(row / 3600000000 % 24), (unsigned)(row / 60000000 % 60),
-            (unsigned)(row / 1000000 % 60), (unsigned)(row % 1000000),
-            is_free ? "free" : "allocate", live[place].name, live[place].size_bytes);
+        add_line(drawing, "%u,%02u:%02u:%02u.%06u,%s,0x%" PRIx64 ",%" PRIu64 ",0x0\n", 23110,
+                 (unsigned)(row / 3600000000 % 24), (unsigned)(row / 60000000 % 60),
+                 (unsigned)(row / 1000000 % 60), (unsigned)(row % 1000000),
+                 is_free ? "free" : "allocate", live[place].name, live[place].size_bytes);
         live[place].size_bytes = is_free ? 0 : live[place].size_bytes;
     }
     free(live);
@@ -73,16 +73,16 @@ static void draw_malloc_lab(struct drawing *drawing)
     uint64_t ops = 0;
     char header[64];
     CHECK(live != NULL);
-    add(drawing, "1\n%012u\n%012u\n1\n", 0, 0);
+    add_line(drawing, "1\n%012u\n%012u\n1\n", 0, 0);
     for (; has_room(drawing); ops++) {
         const uint64_t place = random_below(&drawing->random, LIVE_COUNT);
         if (live[place] != 0) {
-            add(drawing, "f %" PRIu64 "\n", live[place] - 1);
+            add_line(drawing, "f %" PRIu64 "\n", live[place] - 1);
             live[place] = 0;
         } else {
             live[place] = ++ids;
-            add(drawing, "a %" PRIu64 " %" PRIu64 "\n", ids - 1,
-                random_log_uniform(&drawing->random, 1, 1 << 20));
+            add_line(drawing, "a %" PRIu64 " %" PRIu64 "\n", ids - 1,
+                     random_log_uniform(&drawing->random, 1, 1 << 20));
         }
     }
     const int length = snprintf(header, sizeof header, "1\n%012" PRIu64 "\n%012" PRIu64 "\n1\n",
@@ -93,27 +93,27 @@ static void draw_malloc_lab(struct drawing *drawing)
 
 static void draw_static_planning(struct drawing *drawing)
 {
-    add(drawing, "id,lower,upper,size\n");
+    add_line(drawing, "id,lower,upper,size\n");
     for (uint64_t row = 0; has_room(drawing) && row < (1 << 22); row++) {
         const uint64_t lower = row / 4 + random_below(&drawing->random, 1000);
-        add(drawing, "b%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", row, lower,
-            lower + random_between(&drawing->random, 1, 5000),
-            random_log_uniform(&drawing->random, 1, 1 << 16) * 512);
+        add_line(drawing, "b%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "\n", row, lower,
+                 lower + random_between(&drawing->random, 1, 5000),
+                 random_log_uniform(&drawing->random, 1, 1 << 16) * 512);
     }
 }
 
 static void draw_azure_llm(struct drawing *drawing)
 {
-    add(drawing, "TIMESTAMP,ContextTokens,GeneratedTokens\r\n");
+    add_line(drawing, "TIMESTAMP,ContextTokens,GeneratedTokens\r\n");
     for (uint64_t ticks = 0; has_room(drawing); ticks += random_below(&drawing->random, 2000000)) {
         const uint64_t seconds = ticks / 10000000;
         const uint64_t days = seconds / 86400; /* 28 a month are days of every month */
-        add(drawing, "%04u-%02u-%02u %02u:%02u:%02u.%07u,%" PRIu64 ",%" PRIu64 "\r\n",
-            (unsigned)(2023 + days / 336), (unsigned)(1 + days / 28 % 12),
-            (unsigned)(1 + days % 28), (unsigned)(seconds / 3600 % 24),
-            (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60), (unsigned)(ticks % 10000000),
-            random_log_uniform(&drawing->random, 1, 8000),
-            random_log_uniform(&drawing->random, 1, 1000));
+        add_line(drawing, "%04u-%02u-%02u %02u:%02u:%02u.%07u,%" PRIu64 ",%" PRIu64 "\r\n",
+                 (unsigned)(2023 + days / 336), (unsigned)(1 + days / 28 % 12),
+                 (unsigned)(1 + days % 28), (unsigned)(seconds / 3600 % 24),
+                 (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60),
+                 (unsigned)(ticks % 10000000), random_log_uniform(&drawing->random, 1, 8000),
+                 random_log_uniform(&drawing->random, 1, 1000));
     }
 }
 
@@ -121,15 +121,16 @@ static void draw_azure_llm(struct drawing *drawing)
 static void draw_noise(struct drawing *drawing)
 {
     for (unsigned step = 0; drawing->length + 2 * LINE_BYTES_MAX < drawing->room; step++) {
-        add(drawing,
-            "I%04u 12:%02u:%02u.%06u 4711 trainer.py:%u] step %u loss %u.%04u lr 3.0e-04\n",
-            101 + step / 100000 % 28, step / 60 % 60, step % 60,
-            (unsigned)random_below(&drawing->random, 1000000),
-            (unsigned)random_below(&drawing->random, 900), step,
-            (unsigned)random_below(&drawing->random, 9),
-            (unsigned)random_below(&drawing->random, 10000));
+        add_line(drawing,
+                 "I%04u 12:%02u:%02u.%06u 4711 trainer.py:%u] step %u loss %u.%04u lr 3.0e-04\n",
+                 101 + step / 100000 % 28, step / 60 % 60, step % 60,
+                 (unsigned)random_below(&drawing->random, 1000000),
+                 (unsigned)random_below(&drawing->random, 900), step,
+                 (unsigned)random_below(&drawing->random, 9),
+                 (unsigned)random_below(&drawing->random, 10000));
     }
-    add(drawing,
+    add_line(
+        drawing,
         "Attempting to allocate 8.00M. That was not possible. There are 6.43M free.; (0x0x1_HBM0)\n");
 }
 

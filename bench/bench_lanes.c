@@ -104,7 +104,7 @@ static int compare_doubles(const void *a, const void *b)
     return (left > right) - (left < right);
 }
 
-static double median(double *values, uint32_t count)
+static double median_of(double *values, uint32_t count)
 {
     qsort(values, count, sizeof *values, compare_doubles);
     return values[count / 2];
@@ -192,7 +192,8 @@ static void bench_switches(const struct amount *amount)
             const double elapsed_ns = walk_time(&walk, backends[b].backend, 2);
             rates[i] = (double)walk.switch_count / elapsed_ns * 1e9;
         }
-        printf("%-8s %12.0f switches/s\n", backends[b].name, median(rates, amount->repeat_count));
+        printf("%-8s %12.0f switches/s\n", backends[b].name,
+               median_of(rates, amount->repeat_count));
     }
 }
 
@@ -319,10 +320,10 @@ static void measure_parts(const struct subject *subject, const struct amount *am
         target_ns[i] = target_time(subject, amount->schedule_count);
     }
     op_list_deinit(&none);
-    parts->schedule_ns = median(schedule_ns, amount->repeat_count);
-    parts->empty_ns = median(empty_ns, amount->repeat_count);
-    parts->scheduler_ns = median(scheduler_ns, amount->repeat_count);
-    parts->target_ns = median(target_ns, amount->repeat_count);
+    parts->schedule_ns = median_of(schedule_ns, amount->repeat_count);
+    parts->empty_ns = median_of(empty_ns, amount->repeat_count);
+    parts->scheduler_ns = median_of(scheduler_ns, amount->repeat_count);
+    parts->target_ns = median_of(target_ns, amount->repeat_count);
 }
 
 static void print_parts(const struct subject *subject, const char *list, const char *backend,

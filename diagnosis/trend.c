@@ -26,7 +26,7 @@ struct series {
 
 /* --- order --- */
 
-static int compare(const void *a, const void *b)
+static int compare_slopes(const void *a, const void *b)
 {
     const double x = *(const double *)a;
     const double y = *(const double *)b;
@@ -36,7 +36,7 @@ static int compare(const void *a, const void *b)
 static double find_median(double *values, size_t count)
 {
     CHECK(count > 0);
-    qsort(values, count, sizeof *values, compare);
+    qsort(values, count, sizeof *values, compare_slopes);
     return count % 2 == 1 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
 }
 
@@ -101,7 +101,7 @@ static double find_tie_correction(const struct series *series)
     double sorted[TREND_WINDOW_COUNT_MAX];
     double correction = 0;
     memcpy(sorted, series->values, series->count * sizeof *sorted);
-    qsort(sorted, series->count, sizeof *sorted, compare);
+    qsort(sorted, series->count, sizeof *sorted, compare_slopes);
     for (size_t i = 0; i < series->count;) {
         size_t end = i;
         while (end < series->count && sorted[end] == sorted[i]) {

@@ -10,8 +10,8 @@ struct part {
 };
 
 /* Replaces the part by length bytes, which are not in the text. */
-static void replace(struct certificate_text *text, struct part part, const char *bytes,
-                    size_t length)
+static void replace_member(struct certificate_text *text, struct part part, const char *bytes,
+                           size_t length)
 {
     if (text->length - (part.end - part.begin) + length >= CERTIFICATE_TEXT_BYTES) {
         return;
@@ -95,8 +95,8 @@ static bool find_log_letter(const struct certificate_text *text, size_t at, stru
 }
 
 /* The n-th part of the kind, modulo how many there are.  False: there is none. */
-static bool choose(const struct certificate_text *text, find_part *find, size_t n,
-                   struct part *part)
+static bool choose_member(const struct certificate_text *text, find_part *find, size_t n,
+                          struct part *part)
 {
     size_t count = 0;
     for (size_t at = 0; find(text, at, part); at = part->end) {
@@ -138,7 +138,7 @@ static void double_line(struct certificate_text *text, struct part line)
 {
     static char copy[CERTIFICATE_TEXT_BYTES];
     memcpy(copy, text->bytes + line.begin, line.end - line.begin);
-    replace(text, (struct part){line.end, line.end}, copy, line.end - line.begin);
+    replace_member(text, (struct part){line.end, line.end}, copy, line.end - line.begin);
 }
 
 static void edit_log(struct certificate_text *text, struct part letter, uint8_t value)
@@ -146,11 +146,11 @@ static void edit_log(struct certificate_text *text, struct part letter, uint8_t 
     static const char letters[] = {'f', 'c', 'b'};
     const char *to = &letters[value / 3 % sizeof letters];
     const struct part before = {letter.begin, letter.begin};
-    replace(text,
-            value % 3 == 0   ? letter
-            : value % 3 == 1 ? before
-                             : letter,
-            to, value % 3 == 2 ? 0 : 1);
+    replace_member(text,
+                   value % 3 == 0   ? letter
+                   : value % 3 == 1 ? before
+                                    : letter,
+                   to, value % 3 == 2 ? 0 : 1);
 }
 
 static void edit_number(struct certificate_text *text, unsigned how, struct part part,
@@ -158,10 +158,10 @@ static void edit_number(struct certificate_text *text, unsigned how, struct part
 {
     const char digit = (char)('0' + value % 10);
     const struct part before = {part.begin, part.begin};
-    replace(text, how == 1 ? before : part, how == 3 ? "-1" : &digit,
-            how == 2   ? 0
-            : how == 3 ? 2
-                       : 1);
+    replace_member(text, how == 1 ? before : part, how == 3 ? "-1" : &digit,
+                   how == 2   ? 0
+                   : how == 3 ? 2
+                              : 1);
 }
 
 static void edit_line(struct certificate_text *text, unsigned how, struct part line, uint8_t value)
@@ -169,7 +169,7 @@ static void edit_line(struct certificate_text *text, unsigned how, struct part l
     if (how == 0) {
         swap_lines(text, line, 1 + value % 8u);
     } else if (how == 1) {
-        replace(text, line, "", 0);
+        replace_member(text, line, "", 0);
     } else {
         double_line(text, line);
     }
@@ -180,13 +180,14 @@ void certificate_edit(struct certificate_text *text, const uint8_t edit[CERTIFIC
     const unsigned way = edit[0] % 9;
     const size_t n = edit[1] | (size_t)edit[2] << 8;
     struct part part;
-    if (way < 4 && choose(text, way == 3 ? find_number : find_digit, n, &part)) {
+    if (way < 4 && choose_member(text, way == 3 ? find_number : find_digit, n, &part)) {
         edit_number(text, way, part, edit[3]);
-    } else if (way >= 4 && way < 7 && choose(text, find_line, n, &part)) {
+    } else if (way >= 4 && way < 7 && choose_member(text, find_line, n, &part)) {
         edit_line(text, way - 4, part, edit[3]);
-    } else if (way == 7 && choose(text, find_word, n, &part)) {
-        replace(text, part, words[edit[3] % WORD_COUNT], strlen(words[edit[3] % WORD_COUNT]));
-    } else if (way == 8 && choose(text, find_log_letter, n, &part)) {
+    } else if (way == 7 && choose_member(text, find_word, n, &part)) {
+        replace_member(text, part, words[edit[3] % WORD_COUNT],
+                       strlen(words[edit[3] % WORD_COUNT]));
+    } else if (way == 8 && choose_member(text, find_log_letter, n, &part)) {
         edit_log(text, part, edit[3]);
     }
 }

@@ -141,7 +141,7 @@ bool feedback_see(const struct run *run, const struct verdict *verdict,
 /* --- the play of an input --- */
 
 /* What broke a rule was not taken in, and the input ends there. */
-static void judged(void *context, const struct run *run, const struct verdict *verdict)
+static void note_verdict(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct feedback_sight sight;
     uint32_t cells[FEEDBACK_CELLS_PER_OP_MAX];
@@ -155,7 +155,7 @@ static void judged(void *context, const struct run *run, const struct verdict *v
     }
 }
 
-const struct run_listener feedback_listener = {.judged = judged};
+const struct run_listener feedback_listener = {.judged = note_verdict};
 
 void feedback_begin(void)
 {

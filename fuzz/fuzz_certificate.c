@@ -27,8 +27,8 @@ enum { NODES_MAX = 2000, TRUTH_NODES_MAX = 100000, EDIT_COUNT_MAX = 8 };
 
 static const char name[] = "fuzz_certificate";
 
-static enum certificate_result check(const char *text, size_t length,
-                                     char reason[CERTIFICATE_REASON_BYTES])
+static enum certificate_result check_text(const char *text, size_t length,
+                                          char reason[CERTIFICATE_REASON_BYTES])
 {
     /* What is not written stands out: it is not printable. */
     memset(reason, 1, CERTIFICATE_REASON_BYTES);
@@ -38,7 +38,8 @@ static enum certificate_result check(const char *text, size_t length,
 }
 
 /* Prints the oracle's certificate; false: it is too long to be edited. */
-static bool print(struct oracle *oracle, const struct oom *oom, struct certificate_text *text)
+static bool print_certificate(struct oracle *oracle, const struct oom *oom,
+                              struct certificate_text *text)
 {
     static struct text_stream stream;
     struct verdict verdict = {.op = 1};
@@ -50,8 +51,8 @@ static bool print(struct oracle *oracle, const struct oom *oom, struct certifica
     return text->length > 0;
 }
 
-static _Noreturn void end(const struct certificate_text *text, enum finding_check what,
-                          const char *reason)
+static _Noreturn void end_file(const struct certificate_text *text, enum finding_check what,
+                               const char *reason)
 {
     (void)fwrite(text->bytes, 1, text->length, stderr);
     finding_end_check(name, what, "%s", reason);
@@ -62,19 +63,19 @@ static void check_claim(struct oracle *oracle, const struct certificate_text *te
     struct certificate_claim claim;
     struct verdict judged = {.kind = VERDICT_NONE};
     if (!certificate_read(text->bytes, text->length, &claim)) {
-        end(text, FINDING_FALSE_CLAIM_ACCEPTED,
-            "accepted, and no certificate of a state that can be");
+        end_file(text, FINDING_FALSE_CLAIM_ACCEPTED,
+                 "accepted, and no certificate of a state that can be");
     }
     if (claim.kind != VERDICT_UNKNOWN) {
         oracle_judge(oracle, &claim.oom, TRUTH_NODES_MAX, &judged);
         const enum verdict_kind tried = exhaustive_judge(&claim.oom);
         if (judged.kind != VERDICT_UNKNOWN && judged.kind != claim.kind) {
-            end(text, FINDING_FALSE_CLAIM_ACCEPTED,
-                "accepted, and the oracle says that its claim is false");
+            end_file(text, FINDING_FALSE_CLAIM_ACCEPTED,
+                     "accepted, and the oracle says that its claim is false");
         }
         if (tried != VERDICT_NONE && tried != claim.kind) {
-            end(text, FINDING_FALSE_CLAIM_ACCEPTED,
-                "accepted, and trying everything says that its claim is false");
+            end_file(text, FINDING_FALSE_CLAIM_ACCEPTED,
+                     "accepted, and trying everything says that its claim is false");
         }
     }
     oom_deinit(&claim.oom);
@@ -92,16 +93,16 @@ static void check_state(const uint8_t *bytes, size_t length)
     edit_count = edit_count < edit_count_max ? edit_count : edit_count_max;
     const size_t state_at = length > 0 ? 1 + edit_count * CERTIFICATE_EDIT_BYTES : 0;
     oom_decode(bytes + state_at, length - state_at, &oom);
-    if (!print(oracle, &oom, &text)) {
+    if (!print_certificate(oracle, &oom, &text)) {
         return;
     }
-    if (check(text.bytes, text.length, reason) != CERTIFICATE_VALID) {
-        end(&text, FINDING_PROOF_REFUTED, reason);
+    if (check_text(text.bytes, text.length, reason) != CERTIFICATE_VALID) {
+        end_file(&text, FINDING_PROOF_REFUTED, reason);
     }
     for (size_t i = 0; i < edit_count; i++) {
         certificate_edit(&text, bytes + 1 + i * CERTIFICATE_EDIT_BYTES);
     }
-    if (edit_count > 0 && check(text.bytes, text.length, reason) == CERTIFICATE_VALID) {
+    if (edit_count > 0 && check_text(text.bytes, text.length, reason) == CERTIFICATE_VALID) {
         check_claim(oracle, &text);
     }
 }
@@ -110,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     char reason[CERTIFICATE_REASON_BYTES];
     if (length > 0 && bytes[0] % 2 == 0) {
-        (void)check((const char *)bytes + 1, length - 1, reason);
+        (void)check_text((const char *)bytes + 1, length - 1, reason);
     } else if (length > 0) {
         check_state(bytes + 1, length - 1);
     }

@@ -57,7 +57,7 @@ static void open_variants(void)
     }
 }
 
-static struct variant *leader(const struct setup *setup)
+static struct variant *leader_of(const struct setup *setup)
 {
     const char *defrag = setup_option(setup, "defrag");
     for (unsigned i = 1; i < VARIANT_COUNT && defrag != NULL; i++) {
@@ -69,7 +69,7 @@ static struct variant *leader(const struct setup *setup)
 }
 
 /* Leaves what the comparison is about. */
-static void reduce(struct input *input)
+static void reduce_size(struct input *input)
 {
     static bool keep[OPS_MAX];
     struct op_list *ops = &input->ops;
@@ -192,7 +192,7 @@ static bool keeps_together(const struct variant_note *left, const struct variant
            left->pending == right->pending && left->unload_count == 0 && right->unload_count == 0;
 }
 
-static void compare(const struct pair *pair)
+static void compare_answers(const struct pair *pair)
 {
     const size_t count = pair->input->ops.count;
     bool are_together = true;
@@ -223,8 +223,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
         open_variants();
     }
     input_decode(bytes, length, &input);
-    reduce(&input);
-    struct variant *leading = leader(&input.setup);
+    reduce_size(&input);
+    struct variant *leading = leader_of(&input.setup);
     const struct run *run = variant_play(leading, &input);
     if (run == NULL) {
         return 0;
@@ -236,7 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     for (unsigned i = 0; i < VARIANT_COUNT; i++) {
         for (unsigned k = i + 1; k < VARIANT_COUNT; k++) {
             if (is_there[i] && is_there[k]) {
-                compare(&(struct pair){&variants[i], &variants[k], &input});
+                compare_answers(&(struct pair){&variants[i], &variants[k], &input});
             }
         }
     }

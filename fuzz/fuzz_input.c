@@ -31,7 +31,7 @@ static const char help[] =
     "Example: fuzz_input from-ops corpus/seeds/fuzz_ops corpus/regressions/hbm_block_left_on_the_host.ops\n"
     "Exit: 0 done, 2 bad usage or input, 4 a file cannot be written\n";
 
-static int fail(const char *path, const char *reason, int status)
+static int fail_file(const char *path, const char *reason, int status)
 {
     (void)fprintf(stderr, "fuzz_input: %s: %s\n", path, reason);
     return status;
@@ -44,14 +44,14 @@ static int write_input(const char *path, const struct input *input)
     FILE *file = bytes == NULL ? NULL : fopen(path, "wb");
     if (file == NULL) {
         free(bytes);
-        return fail(path, strerror(errno), EXIT_OUR_FAULT);
+        return fail_file(path, strerror(errno), EXIT_OUR_FAULT);
     }
     (void)input_encode(input, bytes, length);
     const bool is_written = fwrite(bytes, 1, length, file) == length;
     free(bytes);
     if (fclose(file) != 0 || !is_written) {
         (void)remove(path);
-        return fail(path, "cannot be written in full", EXIT_OUR_FAULT);
+        return fail_file(path, "cannot be written in full", EXIT_OUR_FAULT);
     }
     return 0;
 }
@@ -81,8 +81,8 @@ static int from_ops(const char *folder, const char *path)
                       error.reason);
         status = EXIT_BAD_INPUT;
     } else if (!input_from_ops(&setup, &ops, &input)) {
-        status = fail(path, "an input cannot say its capacity, or it has more than 100000 ops",
-                      EXIT_BAD_INPUT);
+        status = fail_file(path, "an input cannot say its capacity, or it has more than 100000 ops",
+                           EXIT_BAD_INPUT);
     } else {
         name_input(folder, path, name, sizeof name);
         status = write_input(name, &input);
@@ -96,19 +96,19 @@ static int to_ops(const char *path)
 {
     FILE *file = fopen(path, "rb");
     if (file == NULL) {
-        return fail(path, strerror(errno), EXIT_BAD_INPUT);
+        return fail_file(path, strerror(errno), EXIT_BAD_INPUT);
     }
     uint8_t *bytes = malloc(INPUT_FILE_BYTES_MAX);
     if (bytes == NULL) {
         (void)fclose(file);
-        return fail(path, "out of memory", EXIT_OUR_FAULT);
+        return fail_file(path, "out of memory", EXIT_OUR_FAULT);
     }
     const size_t length = fread(bytes, 1, INPUT_FILE_BYTES_MAX, file);
     const bool is_read = ferror(file) == 0;
     (void)fclose(file);
     if (!is_read) {
         free(bytes);
-        return fail(path, "cannot be read", EXIT_BAD_INPUT);
+        return fail_file(path, "cannot be read", EXIT_BAD_INPUT);
     }
     struct input input;
     input_init(&input);
@@ -123,7 +123,7 @@ static int to_ops(const char *path)
     free(bytes);
     return fflush(stdout) == 0 && ferror(stdout) == 0
                ? 0
-               : fail("standard output", "cannot be written", EXIT_OUR_FAULT);
+               : fail_file("standard output", "cannot be written", EXIT_OUR_FAULT);
 }
 
 /* Small devices: a fuzzer's lists are short, and states that matter are full ones. */
@@ -146,13 +146,14 @@ static int make_seed(const char *folder, const struct scenario *scenario, uint64
                                     .setup = &setup,
                                     .op_count_max = 16 + seed * 37 % SEED_OP_COUNT_MAX};
     if (!trial_run(&plan, NULL, &trial, reason)) {
-        return fail(scenario->name, reason, EXIT_OUR_FAULT);
+        return fail_file(scenario->name, reason, EXIT_OUR_FAULT);
     }
     input_init(&input);
     (void)snprintf(name, sizeof name, "%s/%s-%" PRIu64, folder, scenario->name, seed);
     const int status = input_from_ops(&trial.setup, &trial.ops, &input)
                            ? write_input(name, &input)
-                           : fail(scenario->name, "an input cannot say its setup", EXIT_OUR_FAULT);
+                           : fail_file(scenario->name, "an input cannot say its setup",
+                                       EXIT_OUR_FAULT);
     input_deinit(&input);
     trial_deinit(&trial);
     return status;
@@ -162,7 +163,7 @@ static int make_seeds(const char *folder, const char *count_text)
 {
     uint64_t count = 0;
     if (!number_parse(count_text, strlen(count_text), &count) || count == 0 || count > 100000) {
-        return fail(count_text, "the count is 1 to 100000", EXIT_BAD_INPUT);
+        return fail_file(count_text, "the count is 1 to 100000", EXIT_BAD_INPUT);
     }
     for (size_t i = 0; scenarios[i] != NULL; i++) {
         for (uint64_t seed = 1; seed <= count; seed++) {
@@ -185,7 +186,7 @@ int main(int argument_count, char **arguments)
         return to_ops(arguments[2]);
     }
     if (argument_count > 3 && arguments[2][0] == '\0') {
-        return fail(command, "the name of the folder is empty", EXIT_BAD_INPUT);
+        return fail_file(command, "the name of the folder is empty", EXIT_BAD_INPUT);
     }
     if (strcmp(command, "scenarios") == 0 && argument_count == 4) {
         return make_seeds(arguments[2], arguments[3]);

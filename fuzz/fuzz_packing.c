@@ -54,7 +54,7 @@ static void check_certificate(struct oracle *oracle, const struct oom *oom,
 }
 
 /* The contract with fewer moves.  False: there is none. */
-static bool weaken(struct oom *oom)
+static bool weaken_problem(struct oom *oom)
 {
     if (oom->defrag == DEFRAG_NONE) {
         return false;
@@ -72,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     oom_decode(bytes, length, &oom);
     oracle_judge(oracle, &oom, NODES_MAX, &verdict);
     check_certificate(oracle, &oom, verdict.kind);
-    for (enum verdict_kind stronger = verdict.kind; weaken(&oom); stronger = verdict.kind) {
+    for (enum verdict_kind stronger = verdict.kind; weaken_problem(&oom); stronger = verdict.kind) {
         oracle_judge(oracle, &oom, NODES_MAX, &verdict);
         if (stronger == VERDICT_JUSTIFIED && verdict.kind == VERDICT_PREMATURE) {
             finding_end_check(name, FINDING_CONTRACT_LOSES_ROOM,

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* A fuzzer of schedules that runs none must not look as if it found nothing. */
-static _Noreturn void refuse(void)
+static _Noreturn void refuse_input(void)
 {
     (void)fprintf(
         stderr,
@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
                                       &trial.ops, &trial.first});
     }
     if (result == LANE_PLAYER_CANNOT) {
-        refuse();
+        refuse_input();
     }
     if (result == LANE_PLAYER_KEPT) {
         feedback_take_schedule(&trial.ops);

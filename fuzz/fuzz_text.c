@@ -18,7 +18,7 @@ enum { TEXT_BYTES_MAX = 1 << 20, FILE_NAME_BYTES = 32 };
 static const char name[] = "fuzz_text";
 
 /* A file without a name, made once, that has these bytes. */
-static void fill(const uint8_t *bytes, size_t length, char path[FILE_NAME_BYTES])
+static void fill_text(const uint8_t *bytes, size_t length, char path[FILE_NAME_BYTES])
 {
     static int file = -1;
     if (file < 0) {
@@ -63,7 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
     char path[FILE_NAME_BYTES];
     struct text text, again;
-    fill(bytes, length, path);
+    fill_text(bytes, length, path);
     if (!read_text(path, TEXT_BYTES_MAX, &text)) {
         return 0;
     }

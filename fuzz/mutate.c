@@ -120,8 +120,8 @@ static void cut_to(struct input *input, size_t bytes_max)
     input_set_choice_count(input, input->choice_count < spare ? input->choice_count : spare);
 }
 
-static void begin(struct mutator *mutator, struct input *input, const struct input *other,
-                  uint64_t seed)
+static void begin_edit(struct mutator *mutator, struct input *input, const struct input *other,
+                       uint64_t seed)
 {
     mutator->editing.input = input;
     mutator->editing.other = other;
@@ -131,7 +131,7 @@ static void begin(struct mutator *mutator, struct input *input, const struct inp
 void mutator_change(struct mutator *mutator, struct input *input, size_t bytes_max, uint64_t seed)
 {
     CHECK(bytes_max >= INPUT_HEADER_BYTES);
-    begin(mutator, input, NULL, seed);
+    begin_edit(mutator, input, NULL, seed);
     edit_some(mutator);
     cut_to(input, bytes_max);
 }
@@ -142,7 +142,7 @@ void mutator_cross(struct mutator *mutator, const struct input *one, const struc
     CHECK(bytes_max >= INPUT_HEADER_BYTES);
     CHECK(out != one && out != other);
     input_copy(out, one);
-    begin(mutator, out, other, seed);
+    begin_edit(mutator, out, other, seed);
     const struct edit *edit = edit_find(random_chance(&mutator->random, 1, 2) ? "splice" : "join");
     op_list_clear(&mutator->editing.block);
     const bool is_crossed = edit->apply(&mutator->editing);

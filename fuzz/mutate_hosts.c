@@ -192,7 +192,7 @@ static bool has_own_event(const struct op *op)
            op->delay_ns != DELAY_NEVER && op->delay_ns != 0;
 }
 
-static uint64_t later(uint64_t delay_ns, uint64_t factor)
+static uint64_t later_op(uint64_t delay_ns, uint64_t factor)
 {
     return delay_ns < LATEST_NS / factor ? delay_ns * factor : LATEST_NS;
 }
@@ -216,7 +216,7 @@ static bool skew_host(struct editing *editing)
     for (size_t left = draw_count(editing->random, ops->count - at); left > 0; left--, at++) {
         struct op *op = &ops->ops[at];
         if (op->host == host && has_own_event(op)) {
-            op->delay_ns = draw_short_delay(is_late ? later(op->delay_ns, factor)
+            op->delay_ns = draw_short_delay(is_late ? later_op(op->delay_ns, factor)
                                                     : op->delay_ns / factor);
         }
     }

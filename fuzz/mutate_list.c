@@ -49,7 +49,7 @@ static bool delete_ops(struct editing *editing)
 /* --- the same ops in another order --- */
 
 /* The op that was number order[i] becomes number i; references keep naming what they named. */
-static void reorder(struct op_list *ops, const size_t *order)
+static void reorder_ops(struct op_list *ops, const size_t *order)
 {
     struct op *before = malloc(ops->count * sizeof *before);
     uint32_t *numbers = malloc(ops->count * sizeof *numbers);
@@ -86,7 +86,7 @@ static bool move_ops(struct editing *editing)
         from = from == part.first ? part.first + part.count : from;
         order[i] = i - to < part.count ? part.first + (i - to) : from++;
     }
-    reorder(ops, order);
+    reorder_ops(ops, order);
     free(order);
     return true;
 }
@@ -107,7 +107,7 @@ static bool swap_ops(struct editing *editing)
                          ops->count;
     order[one] = other;
     order[other] = one;
-    reorder(ops, order);
+    reorder_ops(ops, order);
     free(order);
     return true;
 }

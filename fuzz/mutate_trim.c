@@ -84,7 +84,7 @@ static uint64_t power_at_most(uint64_t number)
 enum { FIELD_COUNT = 4 };
 
 /* The op with one field simpler. */
-static struct op simpler(const struct op *op, unsigned field)
+static struct op simpler_op(const struct op *op, unsigned field)
 {
     struct op next = *op;
     const struct op_kind_info *info = op_kind_info((enum op_kind)op->kind);
@@ -112,7 +112,7 @@ static const struct input *with_simpler_number(struct trim *trim)
     const struct op_list *ops = &trim->best.ops;
     for (; trim->end < ops->count; trim->end++, trim->field = 0) {
         for (; trim->field < FIELD_COUNT; trim->field++) {
-            const struct op op = simpler(&ops->ops[trim->end], trim->field);
+            const struct op op = simpler_op(&ops->ops[trim->end], trim->field);
             if (!op_equal(&op, &ops->ops[trim->end]) &&
                 input_op_bytes(&trim->best, &op) <=
                     input_op_bytes(&trim->best, &ops->ops[trim->end])) {

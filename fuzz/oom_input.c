@@ -62,7 +62,7 @@ static uint64_t read_align(unsigned bits, uint64_t granule)
     return granule << ((bits & 3) == 3 ? 0 : bits & 3);
 }
 
-static void reserve(struct oom *oom)
+static void reserve_blocks(struct oom *oom)
 {
     if (oom->block_capacity < OOM_INPUT_BLOCKS_MAX) {
         oom->blocks = realloc(oom->blocks, OOM_INPUT_BLOCKS_MAX * sizeof *oom->blocks);
@@ -166,7 +166,7 @@ static void read_own_program(unsigned how, unsigned which, struct oom *oom)
 void oom_decode(const uint8_t *bytes, size_t length, struct oom *oom)
 {
     struct reader reader = {bytes, length};
-    reserve(oom);
+    reserve_blocks(oom);
     read_contract(&reader, oom);
     const uint64_t granule = oom->granule_bytes;
     const uint64_t granules = oom->capacity_bytes / granule;

@@ -95,8 +95,8 @@ static bool open_run(struct player *player, const struct setup *setup, const cha
 }
 
 /* False: a promise is broken. */
-static bool step(struct run *run, const struct op *op, const struct run_listener *listener,
-                 struct verdict *verdict)
+static bool step_op(struct run *run, const struct op *op, const struct run_listener *listener,
+                    struct verdict *verdict)
 {
     const struct verdict *said = run_step(run, op);
     if (listener != NULL) {
@@ -116,7 +116,7 @@ static bool step_faults(struct run *run, struct faulting *faulting,
     struct op op;
     run_view(run, &view);
     while (faulting_next(faulting, &view, &op)) {
-        if (!step(run, &op, listener, verdict)) {
+        if (!step_op(run, &op, listener, verdict)) {
             return false;
         }
         run_view(run, &view);
@@ -148,7 +148,7 @@ static void play_ops(struct player *player, const struct input *input, size_t fi
         const struct op op = as_played(player, input, i);
         if (op.kind != OP_SWITCH &&
             ((has_faults && !step_faults(player->run, &faulting, listener, verdict)) ||
-             !step(player->run, &op, listener, verdict))) {
+             !step_op(player->run, &op, listener, verdict))) {
             break;
         }
     }

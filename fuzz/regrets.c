@@ -64,7 +64,7 @@ struct search {
     uint64_t regretted;
 };
 
-static void look(void *context, const struct run *run, const struct verdict *verdict)
+static void look_at_run(void *context, const struct run *run, const struct verdict *verdict)
 {
     struct search *search = context;
     (void)verdict;
@@ -80,7 +80,7 @@ static uint64_t regretted_until(const struct target *target, const struct setup 
     char reason[RUN_REASON_BYTES];
     struct trial trial;
     struct search search = {.kinds = kinds};
-    const struct run_listener listener = {.context = &search, .judged = look};
+    const struct run_listener listener = {.context = &search, .judged = look_at_run};
     if (trial_replay(target, setup, ops, &listener, &trial, reason)) {
         trial_deinit(&trial);
     }

@@ -31,7 +31,7 @@ static void refuse_unsayable(const char *path)
     _exit(2); /* engines take a plain exit for a crash */
 }
 
-static const struct target *load(const char *path)
+static const struct target *load_subject(const char *path)
 {
     refuse_unsayable(path);
     static struct plugin plugin; /* stays loaded as long as the process */
@@ -50,7 +50,7 @@ const struct target *subject(void)
         return found;
     }
     const char *name = subject_name();
-    found = plugin_is_named(name) ? load(name) : target_find(name);
+    found = plugin_is_named(name) ? load_subject(name) : target_find(name);
     if (found == NULL) {
         (void)fprintf(
             stderr,

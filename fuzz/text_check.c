@@ -170,7 +170,8 @@ static void note_last(void *context, const struct run *run, const struct verdict
 }
 
 /* False: the allocator does not take the setup. */
-static bool play(const char *fuzz_target, const struct import *import, enum target_result *last)
+static bool play_bytes(const char *fuzz_target, const struct import *import,
+                       enum target_result *last)
 {
     static struct input input;
     static struct player *player;
@@ -232,5 +233,5 @@ bool text_check_import(const char *fuzz_target, const struct format *format, con
     if (import.ops.count <= PRINTED_OPS_MAX) {
         text_check_round_trip(fuzz_target, &import.setup, &import.ops);
     }
-    return import.ops.count <= PLAYED_OPS_MAX && play(fuzz_target, &import, last);
+    return import.ops.count <= PLAYED_OPS_MAX && play_bytes(fuzz_target, &import, last);
 }

@@ -15,7 +15,7 @@ bool variant_op_is_request(const struct op *op)
            op->kind == OP_EXECUTE;
 }
 
-static uint64_t mix(uint64_t digest, uint64_t word)
+static uint64_t mix_variant(uint64_t digest, uint64_t word)
 {
     digest = (digest ^ word) * UINT64_C(0x9E3779B97F4A7C15);
     return digest ^ digest >> 32;
@@ -23,16 +23,18 @@ static uint64_t mix(uint64_t digest, uint64_t word)
 
 static uint64_t digest_blocks(const struct oom *oom)
 {
-    uint64_t digest = mix(oom->capacity_bytes, oom->block_count);
+    uint64_t digest = mix_variant(oom->capacity_bytes, oom->block_count);
     for (size_t i = 0; i < oom->block_count; i++) {
         const struct oom_block *block = &oom->blocks[i];
-        digest = mix(mix(mix(digest, block->address), block->size_bytes), block->used_until_ns);
-        digest = mix(mix(mix(digest, block->freed_at_ns), block->op), block->hold_count);
+        digest = mix_variant(mix_variant(mix_variant(digest, block->address), block->size_bytes),
+                             block->used_until_ns);
+        digest = mix_variant(mix_variant(mix_variant(digest, block->freed_at_ns), block->op),
+                             block->hold_count);
     }
     return digest;
 }
 
-static void take(struct oom *oom, const struct model *model)
+static void take_variant(struct oom *oom, const struct model *model)
 {
     oom_take(oom, model, &(struct oom_request){.own_op = OP_NONE}, 0);
 }
@@ -42,12 +44,12 @@ static uint64_t digest_pending(const struct model *model)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < model_event_count(model); i++) {
-        sum += mix(1, model_event_op(model, i));
+        sum += mix_variant(1, model_event_op(model, i));
     }
     return sum;
 }
 
-static void note(struct variant *variant, const struct run *run, uint8_t host)
+static void note_variant(struct variant *variant, const struct run *run, uint8_t host)
 {
     const struct observation *seen = run_observation(run);
     if (variant->note_count == variant->note_capacity) {
@@ -91,12 +93,12 @@ static void take_note(void *context, const struct run *run, const struct verdict
 {
     static struct oom oom; /* kept from one op to the next */
     struct variant *variant = context;
-    note(variant, run, variant->ops->ops[variant->note_count].host);
+    note_variant(variant, run, variant->ops->ops[variant->note_count].host);
     judge_again(variant, run, verdict);
     variant->state = 0;
     const struct op *next = &variant->ops->ops[variant->note_count];
     if (variant->note_count < variant->ops->count && variant_op_is_request(next)) {
-        take(&oom, run_model(run, next->host));
+        take_variant(&oom, run_model(run, next->host));
         variant->state = digest_blocks(&oom);
     }
 }
@@ -111,7 +113,7 @@ static void set_options(struct variant *variant, const struct setup *setup)
     }
 }
 
-static void begin(struct variant *variant, struct input *playing, const struct input *input)
+static void begin_variant(struct variant *variant, struct input *playing, const struct input *input)
 {
     if (variant->player == NULL) {
         variant->player = player_create(variant->target);
@@ -128,7 +130,7 @@ const struct run *variant_play(struct variant *variant, const struct input *inpu
 {
     static struct input playing;
     struct verdict verdict;
-    begin(variant, &playing, input);
+    begin_variant(variant, &playing, input);
     const struct run_listener listener = {.context = variant, .judged = take_note};
     const struct run *run = player_play(variant->player, &playing, &listener, &verdict);
     if (run != NULL && run_is_broken(run) && verdict.kind == VERDICT_DISPUTED) {
@@ -149,6 +151,6 @@ uint64_t variant_state(struct variant *variant, struct input *input, size_t coun
     const struct run *run = player_play_first(variant->player, input, count, NULL, NULL);
     input->setup = setup;
     CHECK(run != NULL);
-    take(oom, run_model(run, host));
+    take_variant(oom, run_model(run, host));
     return model_now_ns(run_model(run, host));
 }

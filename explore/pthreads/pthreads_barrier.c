@@ -101,8 +101,8 @@ static void do_nothing(void)
 }
 
 /* What was done once is done for the process, as without us: the real object remembers it. */
-static int once(struct scheduler *scheduler, pthread_once_t *control, void (*routine)(void),
-                const void *place)
+static int pass_once(struct scheduler *scheduler, pthread_once_t *control, void (*routine)(void),
+                     const void *place)
 {
     struct object *object = scheduler_object(scheduler, control, "once");
     pthreads_step(
@@ -129,5 +129,5 @@ INTERPOSED int pthread_once(pthread_once_t *control, void (*routine)(void))
     if (scheduler == NULL) {
         return REAL(pthread_once)(control, routine);
     }
-    return once(scheduler, control, routine, __builtin_return_address(0));
+    return pass_once(scheduler, control, routine, __builtin_return_address(0));
 }

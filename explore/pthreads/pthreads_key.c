@@ -46,7 +46,7 @@ static void set_value(struct scheduler *scheduler, pthread_key_t key, uintptr_t 
         .value = (void *)value, .run = run->number, .key = find_key_number(key)};
 }
 
-static void remember(pthread_key_t key, void (*destructor)(void *value))
+static void remember_key(pthread_key_t key, void (*destructor)(void *value))
 {
     EXPLORE_CHECK(key < PTHREAD_KEYS_MAX);
     atomic_store_explicit(&keys[key].destructor, destructor, memory_order_relaxed);
@@ -99,7 +99,7 @@ INTERPOSED int pthread_key_create(pthread_key_t *key, void (*destructor)(void *v
 {
     const int error = REAL(pthread_key_create)(key, destructor);
     if (error == 0 && (scheduler_current() != NULL || pthreads_are_linked())) {
-        remember(*key, destructor);
+        remember_key(*key, destructor);
     }
     return error;
 }

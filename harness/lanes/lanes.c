@@ -21,7 +21,7 @@ const char *lanes_why_not(const struct target_contract *contract)
                                      : NULL;
 }
 
-static void collect(struct lanes *lanes, const struct run *run)
+static void collect_trial(struct lanes *lanes, const struct run *run)
 {
     if (lanes->plan->is_again && lanes->calls.trial->first.kind == VERDICT_NONE) {
         trial_collect_counts(lanes->calls.trial, run);
@@ -30,14 +30,14 @@ static void collect(struct lanes *lanes, const struct run *run)
     }
 }
 
-static void finish(struct lanes *lanes)
+static void finish_lanes(struct lanes *lanes)
 {
     struct run *run = lanes->calls.run;
     lane_calls_detach(&lanes->calls);
     scheduler_alone(lanes->scheduler, true);
     lanes_device_complete_all(lanes);
     lane_calls_finish(&lanes->calls);
-    collect(lanes, run);
+    collect_trial(lanes, run);
     lanes->calls.run = NULL; /* no event of it completes any more */
     scheduler_events_changed(lanes->scheduler);
     run_end(run);
@@ -78,7 +78,7 @@ static void run_body(void *context)
     op_list_copy(&run->ops, lanes->plan->ops);
     lanes_device_attach(lanes);
     lanes_ops_run(lanes);
-    finish(lanes);
+    finish_lanes(lanes);
     pthreads_lane_end();
 }
 
@@ -123,7 +123,7 @@ static void make_for_list(struct lanes *lanes, size_t count)
 
 /* --- a run under the scheduler --- */
 
-static void begin(struct lanes *lanes, const struct lanes_plan *plan)
+static void begin_lanes(struct lanes *lanes, const struct lanes_plan *plan)
 {
     lanes->plan = plan;
     lanes->is_refused = false;
@@ -186,7 +186,7 @@ static void take_outcome(struct lanes *lanes, const struct scheduler_report *rep
 }
 
 /* What is left of the run when the scheduler has ended. */
-static void end(struct lanes *lanes, const struct scheduler_report *report)
+static void end_lanes(struct lanes *lanes, const struct scheduler_report *report)
 {
     const struct lanes_plan *plan = lanes->plan;
     struct trial *trial = lanes->calls.trial;
@@ -194,7 +194,7 @@ static void end(struct lanes *lanes, const struct scheduler_report *report)
         take_outcome(lanes, report);
     }
     if (lanes->calls.run != NULL) { /* given up half-way */
-        collect(lanes, lanes->calls.run);
+        collect_trial(lanes, lanes->calls.run);
         run_abandon(lanes->calls.run);
         lanes->calls.run = NULL;
     }
@@ -213,7 +213,7 @@ bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan,
         snprintf(reason, RUN_REASON_BYTES, "%s", why_not);
         return false;
     }
-    begin(lanes, plan);
+    begin_lanes(lanes, plan);
     lanes->calls.listener = listener;
     lanes->calls.trial = trial;
     lanes->reason = reason;
@@ -229,7 +229,7 @@ bool lanes_run(struct lanes *lanes, const struct lanes_plan *plan,
         .trace = plan->trace,
     };
     scheduler_run(lanes->scheduler, &scheduler_plan, report);
-    end(lanes, report);
+    end_lanes(lanes, report);
     return !lanes->is_refused;
 }
 

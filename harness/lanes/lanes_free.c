@@ -31,7 +31,7 @@ static uint64_t draw_together(struct free_lanes *lanes)
 
 /* No call is under way, and none begins before this returns.  The target is asked without the
  * guard: it may take locks of its own in which it calls the device. */
-static void judge(struct free_lanes *lanes)
+static void judge_calls(struct free_lanes *lanes)
 {
     lanes->is_judging = true;
     overlap_stretch(&lanes->calls.overlap, &lanes->calls.run->judge);
@@ -48,7 +48,7 @@ static void judge_if_due(struct free_lanes *lanes)
     const struct overlap *overlap = &lanes->calls.overlap;
     if (!lanes->is_judging && overlap->under_way_count == 0 && overlap->call_count > 0 &&
         overlap->call_count >= lanes->together_count_max) {
-        judge(lanes);
+        judge_calls(lanes);
     }
     device_guard_tell(&lanes->guard);
 }
@@ -235,7 +235,7 @@ static void run_main_lane(struct free_lanes *lanes)
 
 /* --- a run --- */
 
-static void begin(struct free_lanes *lanes, uint64_t seed)
+static void begin_threads(struct free_lanes *lanes, uint64_t seed)
 {
     device_guard_init(&lanes->guard);
     random_init(&lanes->random, random_derive(seed, STREAM_LANES));
@@ -250,7 +250,7 @@ static void begin(struct free_lanes *lanes, uint64_t seed)
     lane_calls_reset(&lanes->calls);
 }
 
-static void end(struct free_lanes *lanes)
+static void end_threads(struct free_lanes *lanes)
 {
     run_destroy(lanes->calls.run);
     lane_calls_deinit(&lanes->calls);
@@ -312,11 +312,11 @@ bool lanes_run_free(const struct lanes_plan *plan, uint64_t seed,
     lanes->calls.trial = trial;
     lanes->calls.events_never_pause = lanes->calls.places_may_be_late = true;
     lanes->calls.note = "(free-running: not exactly replayable)";
-    begin(lanes, seed);
+    begin_threads(lanes, seed);
     const bool was_run = open_run(lanes, reason);
     if (was_run) {
         run_list(lanes);
     }
-    end(lanes);
+    end_threads(lanes);
     return was_run;
 }

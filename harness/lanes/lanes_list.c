@@ -62,7 +62,7 @@ void lanes_append_schedule(struct op_list *ops, const struct schedule_switch *sw
 }
 
 /* What the op is called once the switches before it are gone; count ops have a number. */
-static uint32_t renumbered(const uint32_t *numbers, size_t count, uint32_t op)
+static uint32_t renumbered_op(const uint32_t *numbers, size_t count, uint32_t op)
 {
     return op < count ? numbers[op] : OP_NONE;
 }
@@ -71,11 +71,12 @@ static struct schedule_switch read_switch(const struct op *op, const uint32_t *n
                                           size_t count)
 {
     return (struct schedule_switch){.lane = op->lane,
-                                    .op = renumbered(numbers, count, op->ref),
+                                    .op = renumbered_op(numbers, count, op->ref),
                                     .number = (uint32_t)op->size_bytes,
                                     .completes = op->event != OP_NONE,
                                     .to = op->tag,
-                                    .event = (uint64_t)renumbered(numbers, count, op->event) + 1};
+                                    .event = (uint64_t)renumbered_op(numbers, count, op->event) +
+                                             1};
 }
 
 size_t lanes_take_schedule(const struct op_list *ops, struct op_list *plain,

@@ -62,7 +62,7 @@ static const struct strategy_kind strategy_watched = {
     .choose = watched_choose,
 };
 
-static void begin(struct searching *searching, const struct lanes_search *search)
+static void begin_search(struct searching *searching, const struct lanes_search *search)
 {
     searching->search = search;
     if (search->is_free_running) {
@@ -79,7 +79,7 @@ static void begin(struct searching *searching, const struct lanes_search *search
     searching->plan.order = search->checks_order ? order_create() : NULL;
 }
 
-static void end(struct searching *searching)
+static void end_search(struct searching *searching)
 {
     if (searching->search->is_free_running) {
         return;
@@ -202,12 +202,12 @@ bool lanes_search(const struct target *target, const struct setup *setup, const 
     *found = (struct lanes_found){0};
     op_list_init(&trial->ops);
     op_list_copy(&trial->ops, ops);
-    begin(&searching, search);
+    begin_search(&searching, search);
     while (
         (search->schedule_count_max == 0 || found->schedule_count < search->schedule_count_max) &&
         run_once(&searching, listener, trial, reason, &was_run)) {
     }
     ask_strategy(&searching);
-    end(&searching);
+    end_search(&searching);
     return was_run;
 }

@@ -148,7 +148,7 @@ void op_list_copy(struct op_list *to, const struct op_list *from)
     to->count = from->count;
 }
 
-static uint32_t renumber(const uint32_t *numbers, size_t count, uint32_t reference)
+static uint32_t renumber_reference(const uint32_t *numbers, size_t count, uint32_t reference)
 {
     return reference < count ? numbers[reference] : OP_NONE;
 }
@@ -171,8 +171,8 @@ void op_list_filter(struct op_list *list, const bool *keep)
             continue;
         }
         const bool named_event = op.event != OP_NONE;
-        op.ref = renumber(numbers, i, op.ref);
-        op.event = renumber(numbers, i, op.event);
+        op.ref = renumber_reference(numbers, i, op.ref);
+        op.event = renumber_reference(numbers, i, op.event);
         /* An op whose event went must not turn into one with an event of its own. */
         if (named_event && op.event == OP_NONE) {
             op.ref = OP_NONE;

@@ -221,8 +221,8 @@ void ops_file_print(FILE *stream, const struct setup *setup, const struct op_lis
 
 /* --- writing --- */
 
-static enum ops_file_result unwritable(struct ops_file_error *error, const char *path, FILE *stream,
-                                       const char *partial)
+static enum ops_file_result fail_to_write(struct ops_file_error *error, const char *path,
+                                          FILE *stream, const char *partial)
 {
     const int number = errno;
     if (stream != NULL) {
@@ -242,21 +242,21 @@ enum ops_file_result ops_file_write(const char *path, const struct setup *setup,
     char partial[4096];
     if (snprintf(partial, sizeof partial, "%s.partial", path) >= (int)sizeof partial) {
         errno = ENAMETOOLONG;
-        return unwritable(error, path, NULL, partial);
+        return fail_to_write(error, path, NULL, partial);
     }
     FILE *stream = fopen(partial, "wx");
     if (stream == NULL && errno == EEXIST && unlink(partial) == 0) {
         stream = fopen(partial, "wx"); /* left behind by a run that was killed */
     }
     if (stream == NULL) {
-        return unwritable(error, path, NULL, partial);
+        return fail_to_write(error, path, NULL, partial);
     }
     ops_file_print(stream, setup, list, comments);
     if (ferror(stream) || fflush(stream) != 0 || fsync(fileno(stream)) != 0) {
-        return unwritable(error, path, stream, partial);
+        return fail_to_write(error, path, stream, partial);
     }
     if (rename(partial, path) != 0) {
-        return unwritable(error, path, stream, partial);
+        return fail_to_write(error, path, stream, partial);
     }
     fclose(stream);
     return OPS_FILE_OK;
@@ -266,7 +266,7 @@ enum ops_file_result ops_file_write(const char *path, const struct setup *setup,
 
 #define FILE_BYTES_MAX ((uint64_t)1 << 30)
 
-static enum ops_file_result unreadable(struct ops_file_error *error, const char *reason)
+static enum ops_file_result fail_to_read(struct ops_file_error *error, const char *reason)
 {
     *error = (struct ops_file_error){0};
     snprintf(error->reason, sizeof error->reason, "%s", reason);
@@ -278,10 +278,10 @@ static enum ops_file_result read_stream(FILE *stream, struct setup *setup, struc
 {
     struct stat status;
     if (fstat(fileno(stream), &status) != 0) {
-        return unreadable(error, strerror(errno));
+        return fail_to_read(error, strerror(errno));
     }
     if (S_ISDIR(status.st_mode)) {
-        return unreadable(error, "is a directory, not a file");
+        return fail_to_read(error, "is a directory, not a file");
     }
     size_t capacity = 65536;
     size_t length = 0;
@@ -292,7 +292,7 @@ static enum ops_file_result read_stream(FILE *stream, struct setup *setup, struc
         length += got;
         if (length > FILE_BYTES_MAX) {
             free(text);
-            return unreadable(error, "is larger than 1G");
+            return fail_to_read(error, "is larger than 1G");
         }
         if (length == capacity) {
             capacity *= 2;
@@ -301,7 +301,7 @@ static enum ops_file_result read_stream(FILE *stream, struct setup *setup, struc
         }
     }
     const bool failed = ferror(stream);
-    const enum ops_file_result result = failed ? unreadable(error, strerror(errno))
+    const enum ops_file_result result = failed ? fail_to_read(error, strerror(errno))
                                                : ops_file_parse(text, length, setup, list, error);
     free(text);
     return result;
@@ -314,7 +314,7 @@ enum ops_file_result ops_file_read(const char *path, struct setup *setup, struct
     FILE *stream = is_standard ? fdopen(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0), "rb")
                                : fopen(path, "rb");
     if (stream == NULL) {
-        return unreadable(error, strerror(errno));
+        return fail_to_read(error, strerror(errno));
     }
     const enum ops_file_result result = read_stream(stream, setup, list, error);
     fclose(stream);

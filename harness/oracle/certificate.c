@@ -56,7 +56,7 @@ static void print_time(struct printer *printer, const char *name, uint64_t time_
     fprintf(printer->file, "%s\"%s\": %" PRIu64, printer->separator, name, printed);
 }
 
-static const char *truth(bool is_true)
+static const char *truth_name(bool is_true)
 {
     return is_true ? "true" : "false";
 }
@@ -69,12 +69,12 @@ static void print_contract(struct printer *printer)
     fprintf(
         printer->file,
         " \"contract\": {\"defrag\": \"%s\", \"drains\": %s, \"evicts\": %s, \"program_evicts_program\": %s},\n",
-        defrags[oom->defrag], truth(oom->drains), truth(oom->evicts),
-        truth(oom->program_evicts_program));
+        defrags[oom->defrag], truth_name(oom->drains), truth_name(oom->evicts),
+        truth_name(oom->program_evicts_program));
     fprintf(printer->file, " \"refused\": {");
     for (unsigned i = 0; i < FAULT_CALL_COUNT; i++) {
         fprintf(printer->file, "%s\"%s\": %s", i == 0 ? "" : ", ",
-                fault_info((enum fault_kind)i)->name, truth(oom->faults_fired >> i & 1));
+                fault_info((enum fault_kind)i)->name, truth_name(oom->faults_fired >> i & 1));
     }
     fprintf(printer->file, "},\n");
 }
@@ -187,7 +187,7 @@ static void print_proof(struct printer *printer, const struct proof *proof)
         }
     }
     if (proof->log != NULL) {
-        fprintf(printer->file, ", \"plain\": %s, \"log\": \"%s\"", truth(proof->is_plain),
+        fprintf(printer->file, ", \"plain\": %s, \"log\": \"%s\"", truth_name(proof->is_plain),
                 proof->log);
     }
     if (proof->kind == PROOF_PLAN) {

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-static void reserve(struct oom *oom, const struct model *model)
+static void reserve_blocks(struct oom *oom, const struct model *model)
 {
     const size_t block_count = model_map(model)->count;
     const size_t slot_count = model_slot_count(model);
@@ -71,7 +71,7 @@ void oom_take(struct oom *oom, const struct model *model, const struct oom_reque
     oom->program_evicts_program = contract->program_evicts_program;
     oom->faults_fired = faults_fired;
     oom->request = *request;
-    reserve(oom, model);
+    reserve_blocks(oom, model);
     take_blocks(oom, model);
 }
 

@@ -40,9 +40,10 @@ void oracle_destroy(struct oracle *oracle)
 
 /* --- in words --- */
 
-static void explain(const struct oracle *oracle, struct verdict *verdict, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static void explain(const struct oracle *oracle, struct verdict *verdict, const char *format, ...)
+static void explain_verdict(const struct oracle *oracle, struct verdict *verdict,
+                            const char *format, ...) __attribute__((format(printf, 3, 4)));
+static void explain_verdict(const struct oracle *oracle, struct verdict *verdict,
+                            const char *format, ...)
 {
     const struct reach *reach = &oracle->reach;
     int used = 0;
@@ -60,7 +61,7 @@ static void explain(const struct oracle *oracle, struct verdict *verdict, const 
 
 /* The largest gap without counting blocks in it, and all free bytes: what a reader wants to know.
  */
-static void summarise(const struct reach *reach, uint64_t *largest, uint64_t *all)
+static void summarise_state(const struct reach *reach, uint64_t *largest, uint64_t *all)
 {
     *largest = *all = 0;
     struct reach_gap gap = reach_before_all;
@@ -77,8 +78,8 @@ static void summarise(const struct reach *reach, uint64_t *largest, uint64_t *al
 
 /* --- why --- */
 
-static void settle(struct oracle *oracle, struct verdict *verdict, enum verdict_kind kind,
-                   enum proof_kind proof)
+static void settle_verdict(struct oracle *oracle, struct verdict *verdict, enum verdict_kind kind,
+                           enum proof_kind proof)
 {
     verdict->kind = kind;
     verdict->rule = kind == VERDICT_PREMATURE ? RULE_PREMATURE : RULE_NONE;
@@ -144,27 +145,29 @@ static void judge_repack(struct oracle *oracle, uint64_t nodes_max, bool wants_p
     verdict->nodes = answer.nodes;
     const char *method = packing_method_name(answer.method);
     if (answer.result == PACKING_FITS) {
-        settle(oracle, verdict, VERDICT_PREMATURE, PROOF_PLAN);
-        explain(oracle, verdict,
-                "the movable blocks and the request can be packed into the spans between unmovable "
-                "blocks (%s)",
-                method);
+        settle_verdict(oracle, verdict, VERDICT_PREMATURE, PROOF_PLAN);
+        explain_verdict(
+            oracle, verdict,
+            "the movable blocks and the request can be packed into the spans between unmovable "
+            "blocks (%s)",
+            method);
         return;
     }
     if (answer.result == PACKING_UNKNOWN) {
-        settle(oracle, verdict, VERDICT_UNKNOWN, PROOF_BUDGET);
+        settle_verdict(oracle, verdict, VERDICT_UNKNOWN, PROOF_BUDGET);
         oracle->proof.nodes = answer.nodes;
         fill_need_and_have(oracle, 1);
-        explain(oracle, verdict, "no packing found and none refuted within %" PRIu64 " nodes (%s)",
-                nodes_max, method);
+        explain_verdict(oracle, verdict,
+                        "no packing found and none refuted within %" PRIu64 " nodes (%s)",
+                        nodes_max, method);
         return;
     }
-    settle(oracle, verdict, VERDICT_JUSTIFIED, proof_kind_of(answer.method));
+    settle_verdict(oracle, verdict, VERDICT_JUSTIFIED, proof_kind_of(answer.method));
     if (wants_proof) {
         fill_refutation(oracle, &answer);
     }
-    explain(oracle, verdict, "no packing of the movable blocks and the request exists (%s)",
-            method);
+    explain_verdict(oracle, verdict, "no packing of the movable blocks and the request exists (%s)",
+                    method);
 }
 
 /* Decides without moving a block between spans; true when that settles it. */
@@ -173,12 +176,12 @@ static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
     const struct reach *reach = &oracle->reach;
     struct reach_gap where = {0};
     if (reach_slides(reach, &where)) {
-        settle(oracle, verdict, VERDICT_PREMATURE, PROOF_PLAN);
-        explain(oracle, verdict,
-                "the request fits into [0x%" PRIx64 ", 0x%" PRIx64
-                ") beside the movable blocks there "
-                "(%zu)",
-                where.start, where.end, where.last - where.first);
+        settle_verdict(oracle, verdict, VERDICT_PREMATURE, PROOF_PLAN);
+        explain_verdict(oracle, verdict,
+                        "the request fits into [0x%" PRIx64 ", 0x%" PRIx64
+                        ") beside the movable blocks there "
+                        "(%zu)",
+                        where.start, where.end, where.last - where.first);
         return true;
     }
     if (reach->defrag == DEFRAG_REPACK) {
@@ -188,13 +191,13 @@ static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
     uint64_t all = 0;
     char largest_text[SIZE_TEXT_BYTES];
     char all_text[SIZE_TEXT_BYTES];
-    summarise(reach, &largest, &all);
+    summarise_state(reach, &largest, &all);
     size_print_field(largest, largest_text);
     size_print_field(all, all_text);
-    settle(oracle, verdict, VERDICT_JUSTIFIED, PROOF_SPANS);
-    explain(oracle, verdict, "the most that one %s offers is %s of %s free",
-            reach->defrag == DEFRAG_SLIDE ? "span between unmovable blocks" : "hole", largest_text,
-            all_text);
+    settle_verdict(oracle, verdict, VERDICT_JUSTIFIED, PROOF_SPANS);
+    explain_verdict(oracle, verdict, "the most that one %s offers is %s of %s free",
+                    reach->defrag == DEFRAG_SLIDE ? "span between unmovable blocks" : "hole",
+                    largest_text, all_text);
     return true;
 }
 
@@ -205,23 +208,23 @@ static bool judge_stack(struct oracle *oracle, struct verdict *verdict)
     const struct reach *reach = &oracle->reach;
     const struct reach_range *fixed = reach_fixed_below(reach);
     if (reach->bottom > reach->oom->capacity_bytes) {
-        settle(oracle, verdict, VERDICT_JUSTIFIED, PROOF_STACK);
-        explain(oracle, verdict, "the stack is larger than the device");
+        settle_verdict(oracle, verdict, VERDICT_JUSTIFIED, PROOF_STACK);
+        explain_verdict(oracle, verdict, "the stack is larger than the device");
         return true;
     }
     if (fixed != NULL) {
-        settle(oracle, verdict, VERDICT_JUSTIFIED, PROOF_STACK);
-        explain(oracle, verdict,
-                "an unmovable block lies at 0x%" PRIx64
-                ", below the end of the stack at 0x%" PRIx64,
-                fixed->start, reach->bottom);
+        settle_verdict(oracle, verdict, VERDICT_JUSTIFIED, PROOF_STACK);
+        explain_verdict(oracle, verdict,
+                        "an unmovable block lies at 0x%" PRIx64
+                        ", below the end of the stack at 0x%" PRIx64,
+                        fixed->start, reach->bottom);
         return true;
     }
     return false;
 }
 
-static void judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
-                  bool wants_proof, struct verdict *verdict)
+static void judge_oom(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                      bool wants_proof, struct verdict *verdict)
 {
     reach_decide_fully(&oracle->reach, oom);
     verdict->nodes = 0;
@@ -237,12 +240,12 @@ static void judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_m
 void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                   struct verdict *verdict)
 {
-    judge(oracle, oom, nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max, false, verdict);
+    judge_oom(oracle, oom, nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max, false, verdict);
 }
 
-static void append(struct verdict *verdict, const char *format, ...)
+static void append_words(struct verdict *verdict, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void append(struct verdict *verdict, const char *format, ...)
+static void append_words(struct verdict *verdict, const char *format, ...)
 {
     const size_t used = strlen(verdict->reason);
     va_list arguments;
@@ -259,26 +262,26 @@ static void explain_plan(const struct proof_plan *plan, struct verdict *verdict)
                                plan->staged_count; /* a staged block is moved in two halves */
     verdict->reason[0] = '\0';
     if (plan->frees_awaited > 0) {
-        append(verdict, "await queued frees (%" PRIu64 "), ", plan->frees_awaited);
+        append_words(verdict, "await queued frees (%" PRIu64 "), ", plan->frees_awaited);
     }
     if (plan->evicted_count > 0) {
         size_print_field(plan->evicted_bytes, size);
-        append(verdict, "evict idle programs (%zu, %s), ", plan->evicted_count, size);
+        append_words(verdict, "evict idle programs (%zu, %s), ", plan->evicted_count, size);
     }
     if (moved_count > 0) {
         size_print_field(plan->moved_bytes, size);
-        append(verdict, "move blocks (%zu, %s", moved_count, size);
+        append_words(verdict, "move blocks (%zu, %s", moved_count, size);
         if (plan->staged_count > 0) {
-            append(verdict, ", %" PRIu64 " of them through host memory", plan->staged_count);
+            append_words(verdict, ", %" PRIu64 " of them through host memory", plan->staged_count);
         }
-        append(verdict, "), ");
+        append_words(verdict, "), ");
     }
-    append(verdict, verdict->reason[0] == '\0' ? "with nothing done at all " : "then ");
+    append_words(verdict, verdict->reason[0] == '\0' ? "with nothing done at all " : "then ");
     if (plan->address == UINT64_MAX) {
-        append(verdict, "the stack fits");
+        append_words(verdict, "the stack fits");
         return;
     }
-    append(verdict, "the request fits at 0x%" PRIx64, plan->address);
+    append_words(verdict, "the request fits at 0x%" PRIx64, plan->address);
 }
 
 /* A placement exists in the state that decides, so the planner, which comes to that state last,
@@ -296,7 +299,7 @@ const struct proof *oracle_prove(struct oracle *oracle, const struct oom *oom, u
                                  struct verdict *verdict)
 {
     nodes_max = nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max;
-    judge(oracle, oom, nodes_max, true, verdict);
+    judge_oom(oracle, oom, nodes_max, true, verdict);
     if (verdict->kind == VERDICT_PREMATURE) {
         prove_premature(oracle, oom, nodes_max, verdict);
     }

@@ -22,7 +22,7 @@ void layout_deinit(struct layout *layout)
     *layout = (struct layout){0};
 }
 
-static void reserve(struct layout *layout, size_t count)
+static void reserve_layout(struct layout *layout, size_t count)
 {
     if (count <= layout->capacity) {
         return;
@@ -37,7 +37,7 @@ static void reserve(struct layout *layout, size_t count)
     layout->holes = array_resized(layout->holes, layout->capacity * 2 * sizeof *layout->holes);
 }
 
-static uint64_t clamp(uint64_t value, uint64_t low, uint64_t high)
+static uint64_t clamp_window(uint64_t value, uint64_t low, uint64_t high)
 {
     return value < low ? low : value > high ? high : value;
 }
@@ -115,8 +115,9 @@ static uint64_t insertion_cost(struct layout *layout, const struct reach *reach,
 
 /* Keeps the cheaper one of *best and an insertion that begins as near to `wanted` as low and high
  * allow. */
-static void consider(struct layout *layout, const struct reach *reach, const struct reach_gap *gap,
-                     size_t before, uint64_t start, struct insertion *best)
+static void consider_window(struct layout *layout, const struct reach *reach,
+                            const struct reach_gap *gap, size_t before, uint64_t start,
+                            struct insertion *best)
 {
     struct insertion insertion = {.gap = *gap, .before = before, .start = start};
     if (layout->steps > SLIDE_STEPS_MAX && best->cost_bytes < UINT64_MAX) {
@@ -145,9 +146,9 @@ static void consider_gap(struct layout *layout, const struct reach *reach,
             const uint64_t below_upper = upper_start > reach->need
                                              ? align_down(upper_start - reach->need, reach->align)
                                              : low;
-            consider(layout, reach, gap, i, clamp(align_up(lower_end, reach->align), low, high),
-                     best);
-            consider(layout, reach, gap, i, clamp(below_upper, low, high), best);
+            consider_window(layout, reach, gap, i,
+                            clamp_window(align_up(lower_end, reach->align), low, high), best);
+            consider_window(layout, reach, gap, i, clamp_window(below_upper, low, high), best);
         }
         if (i == gap->last) {
             return;
@@ -246,7 +247,8 @@ static size_t best_hole(const struct layout *layout, size_t count, const struct 
 
 /* Puts the ranges that leave the window into holes, the largest first; false: they do not all fit
  * that way. */
-static bool evacuate(struct layout *layout, const struct reach *reach, uint64_t start, uint64_t end)
+static bool evacuate_window(struct layout *layout, const struct reach *reach, uint64_t start,
+                            uint64_t end)
 {
     size_t hole_count = find_holes(layout, reach, start, end);
     size_t count = 0;
@@ -329,7 +331,7 @@ static void find_by_evacuation(struct layout *layout, const struct reach *reach)
         collect_windows(reach, &gap, windows, &count);
     }
     for (size_t i = 0; i < count && windows[i].cost_bytes < layout->moved_bytes; i++) {
-        if (!evacuate(layout, reach, windows[i].start, windows[i].start + reach->need)) {
+        if (!evacuate_window(layout, reach, windows[i].start, windows[i].start + reach->need)) {
             continue;
         }
         const uint64_t cost = cost_of(reach, layout->candidate);
@@ -376,7 +378,7 @@ enum plan_result layout_find(struct layout *layout, const struct reach *reach,
     if (reach_is_too_large(reach) || reach_fixed_below(reach) != NULL) {
         return PLAN_NONE;
     }
-    reserve(layout, reach->range_count + 1);
+    reserve_layout(layout, reach->range_count + 1);
     const bool slides = find_by_sliding(layout, reach);
     if (reach->defrag != DEFRAG_REPACK || (slides && layout->moved_bytes == 0)) {
         return slides ? PLAN_FOUND : PLAN_NONE;

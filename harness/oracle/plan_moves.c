@@ -26,7 +26,7 @@ void move_order_deinit(struct move_order *order)
     *order = (struct move_order){0};
 }
 
-static void reserve(struct move_order *order, size_t count)
+static void reserve_moves(struct move_order *order, size_t count)
 {
     if (!order->is_used) {
         span_map_init(&order->occupied);
@@ -53,14 +53,14 @@ static void add_move(struct move_order *order, const struct reach *reach, size_t
                                                             range->size_bytes};
 }
 
-static void occupy(struct move_order *order, size_t i, uint64_t start, uint64_t size_bytes)
+static void occupy_place(struct move_order *order, size_t i, uint64_t start, uint64_t size_bytes)
 {
     span_map_insert(&order->occupied,
                     &(struct span){.start = start, .end = start + size_bytes, .owner = i});
 }
 
 /* Those that wait for range i may try again. */
-static void wake(struct move_order *order, uint32_t i)
+static void wake_block(struct move_order *order, uint32_t i)
 {
     for (uint32_t waiter = order->waiter_head[i]; waiter != NOBODY;) {
         const uint32_t next = order->waiter_next[waiter];
@@ -70,11 +70,11 @@ static void wake(struct move_order *order, uint32_t i)
     order->waiter_head[i] = NOBODY;
 }
 
-static void leave(struct move_order *order, const struct reach *reach, uint32_t i)
+static void leave_place(struct move_order *order, const struct reach *reach, uint32_t i)
 {
     const struct reach_range *range = &reach->ranges[i];
     span_map_erase(&order->occupied, range->start, range->start + range->size_bytes);
-    wake(order, i);
+    wake_block(order, i);
 }
 
 /* Another range in the way of range i; NOBODY: its destination is free. */
@@ -109,9 +109,9 @@ static void try_move(struct move_order *order, const struct reach *reach, const 
     order->progress[i] = ARRIVED;
     add_move(order, reach, i, was_staged ? PROOF_IN_HOST_MEMORY : range->start, to[i]);
     if (!was_staged) {
-        leave(order, reach, i);
+        leave_place(order, reach, i);
     }
-    occupy(order, i, to[i], range->size_bytes);
+    occupy_place(order, i, to[i], range->size_bytes);
 }
 
 static void try_ready(struct move_order *order, const struct reach *reach, const uint64_t *to)
@@ -135,17 +135,17 @@ static void stage_one(struct move_order *order, const struct reach *reach, uint3
     order->progress[chosen] = STAGED;
     order->staged_count++;
     add_move(order, reach, chosen, reach->ranges[chosen].start, PROOF_IN_HOST_MEMORY);
-    leave(order, reach, chosen);
+    leave_place(order, reach, chosen);
 }
 
-static void begin(struct move_order *order, const struct reach *reach, const uint64_t *to)
+static void begin_moves(struct move_order *order, const struct reach *reach, const uint64_t *to)
 {
-    reserve(order, reach->range_count + 1);
+    reserve_moves(order, reach->range_count + 1);
     span_map_clear(&order->occupied);
     order->move_count = order->ready_count = 0;
     order->staged_count = 0;
     for (size_t i = 0; i < reach->range_count; i++) {
-        occupy(order, i, reach->ranges[i].start, reach->ranges[i].size_bytes);
+        occupy_place(order, i, reach->ranges[i].start, reach->ranges[i].size_bytes);
         order->progress[i] = to[i] != reach->ranges[i].start ? WAITING : AT_HOME;
         order->waiter_head[i] = order->waiter_next[i] = order->blocker[i] = NOBODY;
     }
@@ -153,7 +153,7 @@ static void begin(struct move_order *order, const struct reach *reach, const uin
 
 void move_order_find(struct move_order *order, const struct reach *reach, const uint64_t *to)
 {
-    begin(order, reach, to);
+    begin_moves(order, reach, to);
     /* Upwards from the top, then downwards from the bottom: blocks that keep their order never
      * wait. */
     for (size_t i = reach->range_count; i-- > 0;) {

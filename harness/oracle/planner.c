@@ -53,7 +53,7 @@ void planner_destroy(struct planner *planner)
     free(planner);
 }
 
-static void reserve(struct planner *planner, size_t count)
+static void reserve_planner(struct planner *planner, size_t count)
 {
     if (count <= planner->capacity) {
         return;
@@ -243,8 +243,8 @@ static uint64_t apply_choice(struct planner *planner, const struct oom *oom, siz
 
 /* The choice of so many programs with the least bytes; *choices counts what was tried, up to
  * CHOICE_COUNT_MAX. True: it is applied to stays. */
-static bool choose(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
-                   uint64_t *nodes_left, size_t count, size_t *choices)
+static bool choose_plan(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
+                        uint64_t *nodes_left, size_t count, size_t *choices)
 {
     uint64_t best_bytes = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
@@ -304,7 +304,7 @@ static enum plan_result find_by_evicting(struct planner *planner, const struct o
     nodes_left = nodes_max;
     for (size_t count = 1;
          count <= planner->candidate_count && choices < CHOICE_COUNT_MAX && !is_chosen; count++) {
-        is_chosen = choose(planner, oom, drain_ns, &nodes_left, count, &choices);
+        is_chosen = choose_plan(planner, oom, drain_ns, &nodes_left, count, &choices);
     }
     if (!is_chosen) {
         choose_smaller(planner, oom, drain_ns, &nodes_left);
@@ -326,7 +326,7 @@ static enum plan_result find_by_evicting(struct planner *planner, const struct o
 enum plan_result planner_find(struct planner *planner, const struct oom *oom, uint64_t nodes_max,
                               struct proof_plan *plan)
 {
-    reserve(planner, oom->block_count + 1);
+    reserve_planner(planner, oom->block_count + 1);
     const uint64_t drain_ns = reach_drain_ns(oom);
     planner->candidate_count = 0;
     if (find_in_place(planner, oom, drain_ns, plan) == PLAN_FOUND) {

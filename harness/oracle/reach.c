@@ -54,7 +54,7 @@ bool reach_may_evict(const struct oom *oom, const struct oom_block *block, uint6
 
 /* --- the state --- */
 
-static void reserve(struct reach *reach, size_t block_count)
+static void reserve_reach(struct reach *reach, size_t block_count)
 {
     if (block_count <= reach->range_capacity && reach->tops != NULL) {
         return;
@@ -102,7 +102,7 @@ static void take_block(struct reach *reach, const struct reach_limits *limits, s
 
 void reach_decide(struct reach *reach, const struct oom *oom, const struct reach_limits *limits)
 {
-    reserve(reach, oom->block_count);
+    reserve_reach(reach, oom->block_count);
     reach->oom = oom;
     reach->defrag = limits->moves && !was_refused(oom, FAULT_COPY) ? oom->defrag : DEFRAG_NONE;
     reach->until_ns = limits->until_ns;

@@ -24,7 +24,7 @@ static uint64_t excess(uint64_t spent, uint64_t needed)
 }
 
 /* Against a plan that would have met the request. */
-static struct regret compare(const struct proof_plan *plan, const struct regret_spent *spent)
+static struct regret compare_plans(const struct proof_plan *plan, const struct regret_spent *spent)
 {
     struct regret regret = {.evicted_bytes = excess(spent->evicted_bytes, plan->evicted_bytes),
                             .moved_bytes = excess(spent->moved_bytes, plan->moved_bytes)};
@@ -57,5 +57,5 @@ struct regret regret_judge(struct planner *planner, const struct oom *before,
     if (planner_find(planner, before, REGRET_NODES_MAX, &plan) != PLAN_FOUND) {
         return (struct regret){.is_unknown = true};
     }
-    return compare(&plan, spent);
+    return compare_plans(&plan, spent);
 }

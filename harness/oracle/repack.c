@@ -12,7 +12,7 @@ void repack_deinit(struct repack *repack)
     *repack = (struct repack){0};
 }
 
-static void reserve(struct repack *repack, size_t count)
+static void reserve_bins(struct repack *repack, size_t count)
 {
     if (repack->packing == NULL) {
         repack->packing = packing_create();
@@ -44,7 +44,7 @@ static void take_gaps(struct repack *repack, const struct reach *reach)
 void repack_decide(struct repack *repack, const struct reach *reach, uint64_t nodes_max,
                    bool wants_proof, struct packing_answer *answer)
 {
-    reserve(repack, reach->range_count + 2);
+    reserve_bins(repack, reach->range_count + 2);
     take_gaps(repack, reach);
     if (reach->need > 0) {
         repack->items[repack->item_count++] = (struct packing_item){reach->need, reach->align};

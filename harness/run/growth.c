@@ -11,7 +11,7 @@ void growth_init(struct growth_samples *samples)
     samples->next_op = 0;
 }
 
-static void halve(struct growth_samples *samples)
+static void halve_samples(struct growth_samples *samples)
 {
     for (uint32_t i = 0; i < GROWTH_SAMPLE_COUNT / 2; i++) {
         memcpy(samples->bytes[i], samples->bytes[2 * i], sizeof samples->bytes[i]);
@@ -26,7 +26,7 @@ void growth_sample(struct growth_samples *samples, const struct model *model, ui
         return;
     }
     if (samples->count == GROWTH_SAMPLE_COUNT) {
-        halve(samples);
+        halve_samples(samples);
     }
     memcpy(samples->bytes[samples->count], model_tag_bytes(model), sizeof samples->bytes[0]);
     samples->count++;

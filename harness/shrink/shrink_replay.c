@@ -62,8 +62,8 @@ static bool replay_alone(struct shrink_replaying *replaying, const struct setup 
     return true;
 }
 
-static bool replay(struct shrink_replaying *replaying, const struct setup *setup,
-                   const struct op_list *ops, struct trial *trial)
+static bool replay_list(struct shrink_replaying *replaying, const struct setup *setup,
+                        const struct op_list *ops, struct trial *trial)
 {
     char reason[RUN_REASON_BYTES];
     if (!lanes_are_in(ops)) {
@@ -89,7 +89,7 @@ bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops
     struct shrink_replaying *replaying = context;
     struct trial trial;
     char signature[SIGNATURE_BYTES];
-    if (!replay(replaying, setup, ops, &trial)) {
+    if (!replay_list(replaying, setup, ops, &trial)) {
         return false;
     }
     signature_print(&trial.first, &trial.ops, signature);

@@ -171,7 +171,7 @@ static __attribute__((noinline)) bool sweep_step(struct sweep_replay *replay, co
 }
 
 /* call 0: disarms. */
-static bool arm(struct sweep_replay *replay, uint64_t call)
+static bool arm_fault(struct sweep_replay *replay, uint64_t call)
 {
     const struct sweep_place *place = &replay->result->place;
     struct op op = op_make(OP_FAULT);
@@ -258,19 +258,19 @@ static bool recover(struct sweep_replay *replay, size_t i)
     const uint32_t result = run_observation(replay->run)->result;
     struct op report = op_make(OP_REPORT);
     report.host = (uint8_t)place->host;
-    if (!arm(replay, 0) || !sweep_step(replay, &report) || !touch_some(replay, place->host)) {
+    if (!arm_fault(replay, 0) || !sweep_step(replay, &report) || !touch_some(replay, place->host)) {
         return false;
     }
     if ((result == TARGET_FAILED || result == TARGET_NO_MEMORY) && !step_listed(replay, i)) {
         return false;
     }
-    return place->mode == SWEEP_ONCE || arm(replay, 1);
+    return place->mode == SWEEP_ONCE || arm_fault(replay, 1);
 }
 
 static bool replay_ops(struct sweep_replay *replay)
 {
     const bool has_fault = replay->result->place.phase == SWEEP_LIST;
-    if (has_fault && !arm(replay, replay->result->place.call)) {
+    if (has_fault && !arm_fault(replay, replay->result->place.call)) {
         return false;
     }
     for (size_t i = 0; i < replay->ops->count; i++) {
@@ -279,7 +279,7 @@ static bool replay_ops(struct sweep_replay *replay)
             return false;
         }
     }
-    return !has_fault || arm(replay, 0);
+    return !has_fault || arm_fault(replay, 0);
 }
 
 static void replay_all(struct sweep_replay *replay)

@@ -69,7 +69,7 @@ static char letter_at(const struct bins_search *search, struct bins_node *node)
     return node->i < search->item_count ? 'b' : 'c';
 }
 
-static void remember(struct bins_search *search, const struct bins_node *node, size_t item)
+static void remember_bin(struct bins_search *search, const struct bins_node *node, size_t item)
 {
     search->steps[search->step_count++] = (struct bins_step){.room = node->room,
                                                              .slack = node->slack,
@@ -81,7 +81,7 @@ static void remember(struct bins_search *search, const struct bins_node *node, s
 static void take_item(struct bins_search *search, struct bins_node *node)
 {
     const size_t item = node->i;
-    remember(search, node, item);
+    remember_bin(search, node, item);
     search->used[item] = true;
     node->i = item + 1;
     node->room -= search->items[item];
@@ -93,7 +93,7 @@ static void take_item(struct bins_search *search, struct bins_node *node)
 
 static void close_bin(struct bins_search *search, struct bins_node *node)
 {
-    remember(search, node, search->item_count);
+    remember_bin(search, node, search->item_count);
     *node = begin_bin(search, node->bin - 1, node->slack - node->room);
 }
 
