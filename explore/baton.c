@@ -15,7 +15,7 @@ enum futex_state { FUTEX_CLEAR = 0, FUTEX_SET, FUTEX_AWAITED };
 
 static void await_futex(_Atomic uint32_t *word)
 {
-    const uint32_t state = FUTEX_CLEAR;
+    uint32_t state = FUTEX_CLEAR;
     if (!atomic_compare_exchange_strong_explicit(word, &state, FUTEX_AWAITED, memory_order_acquire,
                                                  memory_order_acquire)) {
         return;

@@ -16,7 +16,7 @@ enum {
 
 /* NULL, or what does not hold (fuzz/hbm_calls/private/check.h), a text that stays.  *call is the
  * number of the last call that was made, from 0.  What a call means depends on what is live;
- * fuzz/hbm_calls/calls.c has every byte. */
+ * fuzz/hbm_calls/calls_play.c has every byte. */
 const char *hbm_calls_play(const uint8_t *bytes, size_t length, size_t *call);
 
 /* Any text, with a NUL behind it, is a shape, or libhbm reports an error inside the text.  NULL, or

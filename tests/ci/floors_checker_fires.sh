@@ -86,6 +86,18 @@ finds reports/bad.h '#ifndef BAD_H\n#define BAD_H\n#endif\n' 'a header begins wi
 finds reports/bad.h '/* bad.h */\nint bad(void);\n' 'a header begins with a comment'
 finds reports/bad.h '' 'a header begins with a comment'
 
+# Two files that include each other: each edge of the cycle is a line, x.c and private/x.h count as one.
+make_good_tree
+mkdir -p "$tree/reports/private"
+printf '/* One of two that include each other. */\n#include "reports/private/two.h"\n' >"$tree/reports/one.h"
+printf '/* The other one of those two. */\n' >"$tree/reports/private/two.h"
+printf '#include "reports/one.h"\n' >"$tree/reports/two.c"
+if said=$("$tree/ci/check-floors" "$tree") || [[ $(grep -c "part of a cycle" <<<"$said") -ne 2 ]]; then
+    echo "expected two lines of a cycle, got: $said"
+    failure_count=$((failure_count + 1))
+fi
+finds harness/bad.c '#include "harness/bad.c"\n' 'a file that includes itself'
+
 # A folder without any source is no proof of anything.
 rm -rf "${tree:?}"/*
 mkdir "$tree/ci" "$tree/harness"

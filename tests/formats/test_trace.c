@@ -478,7 +478,7 @@ static void draw_event(struct drawn *drawn)
     } else if (!drawn->names[name].is_live) {
         event.size_bytes = random_between(random, 1, 64) * 512;
         if (random_chance(random, 1, 20)) {
-            event.size_bytes = 512 << random_below(random, 12);
+            event.size_bytes = UINT64_C(512) << random_below(random, 12);
             ck_assert_int_eq(trace_failed(trace, &event), IMPORT_OK);
             return;
         }
