@@ -8,19 +8,20 @@
  *
  *  1. Each run alone keeps every rule.
  *  2. Each verdict on an out-of-memory is what trying everything says, where the state is small
- * enough.
+ *     enough.
  *  3. Room.  When both are in the same state (the blocks, where each is, and until when it is used,
- * held, dying) and the right one promises all that the left one does, then the mitigations of the
- * right one reach every state that those of the left one reach.  Where the left one found room, an
- * out-of-memory of the right one is premature. The left one comes before the right one among
- * first_fit, none, slide, repack.  Only the same state counts: contracts alone imply nothing about
- * states that moves or another choice of holes have driven apart.  Neither does it count when the
- * left one waited longer than the last queued free takes, which nobody promises.
+ *     held, dying) and the right one promises all that the left one does, then the mitigations of
+ *     the right one reach every state that those of the left one reach.  Where the left one found
+ *     room, an out-of-memory of the right one is premature. The left one comes before the right one
+ *     among first_fit, none, slide, repack.  Only the same state counts: contracts alone imply
+ *     nothing about states that moves or another choice of holes have driven apart.  Neither does
+ *     it count when the left one waited longer than the last queued free takes, which nobody
+ *     promises.
  *  4. A request is invalid because of what is asked, whatever is in the heap: it is for all, or for
- * none.
+ *     none.
  *  5. As long as all answers were the same, at the same time, with the same events done, with
- * blocks of the same size and without an eviction (after which images differ), the same bytes are
- * in use and reserved, wherever blocks are.
+ *     blocks of the same size and without an eviction (after which images differ), the same bytes
+ *     are in use and reserved, wherever blocks are.
  *
  * Not implied, and not checked: that a stronger contract meets more requests over a whole list
  * (what it met before may stand in the way), and anything about addresses. */

@@ -17,9 +17,11 @@
  *   7      lanes less one
  *   8-11   kinds of fault that are slipped in, a bit each
  *   12-15  capacity in granules: 31 bits when the highest bit is set, else 16; 0 = that of the
- * chip, or INPUT_CAPACITY_GRANULES_DEFAULT 16-23  seed 24-25  how many bytes at the end of the
- * input choose the schedule 26     drains (low half) and evicts (high half), as in byte 3 27-31 not
- * used */
+ *          chip, or INPUT_CAPACITY_GRANULES_DEFAULT
+ *   16-23  seed
+ *   24-25  how many bytes at the end of the input choose the schedule
+ *   26     drains (low half) and evicts (high half), as in byte 3
+ *   27-31  not used */
 
 /* What version 1 knows, whatever is appended later. */
 enum { CHIPS_V1 = 8, GRANULE_LOG2_MAX = 16, FEW_HOSTS = 4, MANY_HOSTS_FROM = 192 };

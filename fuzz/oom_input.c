@@ -11,9 +11,11 @@
  *   1      calls that were refused (bits 0-3), granule as a power of two (4-7)
  *   2-3    capacity in granules
  *   4      request: class (bit 0), its program: none, one of the blocks, or an evicted one (1-2),
- * align (3-4), a byte less than its granules (5), larger than the device (6) 5-6    its size in
- * granules 7      its stack in granules 8      what is free below all blocks, in granules 9 which
- * program it executes
+ *          align (3-4), a byte less than its granules (5), larger than the device (6)
+ *   5-6    its size in granules
+ *   7      its stack in granules
+ *   8      what is free below all blocks, in granules
+ *   9      which program it executes
  *
  * and a block:
  *

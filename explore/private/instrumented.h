@@ -5,19 +5,19 @@
  *
  * Outside of lanes every call does just what the code asked for.  In a lane:
  * - An atomic load, store, update or compare_exchange is a step of kind STEP_ATOMIC, orders what
- * its memory order says (explore/private/order_atomic.h), and is done as if it were
+ *   its memory order says (explore/private/order_atomic.h), and is done as if it were
  * memory_order_seq_cst. Results that only a weak memory would show are not explored, but plain
  * accesses that rely on an order that was not asked for are found as races.
  * - A fence orders, but is no step: nobody else can see when it happens.
  * - A plain access that races, also with an atomic one, ends the run with SCHEDULER_RACE, if the
- * plan has an order.  A lane's own stack is not looked at.
+ *   plan has an order.  A lane's own stack is not looked at.
  * - A volatile access that the compiler tells apart (--param=tsan-distinguish-volatile=1, -mllvm
  *   -tsan-distinguish-volatile) is a step, and neither orders nor races; else it is a plain one.
  * - A lane that only looks at atomics, many times in a row, yields: it may wait for one that
- * another lane will change.
+ *   another lane will change.
  * - memcpy, memmove, memset and the allocation functions of C that the code calls are seen, because
- * such targets are linked to the versions of this library.  Memory that malloc gives is new,
- * whoever had it before; free() is a write.
+ *   such targets are linked to the versions of this library.  Memory that malloc gives is new,
+ *   whoever had it before; free() is a write.
  *
  * Not seen: what other functions of the C library read and write (strlen, snprintf, qsort);
  * __builtin_memcpy and its like where gcc expands them in place; operator new and delete of C++;

@@ -12,13 +12,13 @@
  *
  * What they do not:
  *   - C11 (mtx_lock, cnd_wait, thrd_create ...), whose functions call glibc's own inner ones: they
- * block for real;
+ *     block for real;
  *   - robust and process-shared objects, priorities and their protocols: taken for plain ones;
  *   - cancellation and signals to lanes (ENOTSUP); the handlers of pthread_cleanup_push do not run
- * at pthread_exit;
+ *     at pthread_exit;
  *   - an object that a thread outside of the lanes uses at the same time.  A mutex that was locked
- * before the run is free in it.  Semaphores, and what pthread_once has done, are what their memory
- * says, in the run and after it;
+ *     before the run is free in it.  Semaphores, and what pthread_once has done, are what their
+ *     memory says, in the run and after it;
  *   - keys: a process has PTHREAD_KEYS_MAX of them, and those that a run leaves behind stay taken;
  *   - waiting by futex, poll, select, pipes. */
 #ifndef EXPLORE_PTHREADS_PTHREADS_H

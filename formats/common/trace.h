@@ -77,16 +77,16 @@ struct trace_totals {
  * IMPORT_UNREADABLE: no host memory.
  *
  * - The granule, unless it is fixed or in import->setup since before trace_begin(): the largest
- * power of two up to 512 that divides all sizes.
+ *   power of two up to 512 that divides all sizes.
  * - The capacity, unless it is fixed or in import->setup: the peak, with every size rounded up to
- * the granule.  Nothing is to spare then, so that target option defrag=repack is suggested.
+ *   the granule.  Nothing is to spare then, so that target option defrag=repack is suggested.
  * - A failure that would fit by its bytes is followed by a free of it: nobody frees what the log
- * did not grant, and a replay may grant it.
+ *   did not grant, and a replay may grant it.
  * - 2 to 16 streams become lanes, with the schedule at the end of the list under which a replay
- * executes the ops in the order of the log.  Where a lane would wait inside for another, or end
- * early, it gets a pause (an op `advance` by nothing).  More streams, more than 2^20 ops (a replay
- * with lanes is slower, and its list longer), a rest that is retired (a replay with lanes skips
- * it), or another target than hbm, which may not take lanes: one lane, and a note. */
+ *   executes the ops in the order of the log.  Where a lane would wait inside for another, or end
+ *   early, it gets a pause (an op `advance` by nothing).  More streams, more than 2^20 ops (a
+ *   replay with lanes is slower, and its list longer), a rest that is retired (a replay with lanes
+ *   skips it), or another target than hbm, which may not take lanes: one lane, and a note. */
 enum import_result trace_end(struct trace *trace, struct trace_totals *totals);
 /* Instead of trace_end, when the import failed.  NULL is allowed. */
 void trace_abandon(struct trace *trace);

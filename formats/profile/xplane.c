@@ -1,8 +1,9 @@
 /* Memory events of an XLA or TensorFlow profile, *.xplane.pb.  Source of the numbers of fields:
  * tsl/profiler/protobuf/xplane.proto.
  *
- *     XSpace 1: XPlane  2: name  3: XLine  3: timestamp_ns  4: XEvent  1: metadata  2: offset_ps 4:
- * XStat 4, 5: names of events and of stats by number, which stand behind the lines */
+ *     XSpace 1: XPlane  2: name  3: XLine  3: timestamp_ns  4: XEvent
+ *                       1: metadata  2: offset_ps  4: XStat
+ *                       4, 5: names of events and of stats by number, behind the lines */
 #include "formats/common/import.h"
 #include "formats/common/name_table.h"
 #include "formats/common/protobuf.h"

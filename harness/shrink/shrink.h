@@ -53,13 +53,13 @@ bool shrink_replay(void *context, const struct setup *setup, struct op_list *ops
  * however fast the machine is.  In this order:
  *
  * - what the op that broke refers to, with what lived then, or what happened shortly before: one
- * replay each;
+ *   replay each;
  * - chunks of lifetimes (a request with all ops that name it), chunks of ops, then single ones;
  * - of a list with lanes the schedule goes first, as far as it can, and as few lanes are left as
- * can be;
+ *   can be;
  * - requests become one; sizes, delays, alignments, tags, hosts, then the setup, become simpler;
  * - of a list without lanes: a local search, whose chance has one seed, drops several ops at once,
- * merges, moves and exchanges them (harness/shrink/shrink_search.c);
+ *   merges, moves and exchanges them (harness/shrink/shrink_search.c);
  * - single ops once more.
  *
  * A long list costs a few dozen replays of all of it; from then on lists are short. */

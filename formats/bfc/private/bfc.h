@@ -2,9 +2,9 @@
  * a log, the dump that they make up, whether it is complete and agrees with itself, and the ops
  * that rebuild its heap.  In four steps, one file each:
  *
- *     line of text --bfc_line--> struct bfc_line --bfc_read--> struct bfc_dump --bfc_check-->
- * import_result
- *                                                                              --bfc_build--> ops
+ *     line of text --bfc_line--> struct bfc_line --bfc_read--> struct bfc_dump
+ *     struct bfc_dump --bfc_check--> import_result
+ *     struct bfc_dump --bfc_build--> ops
  *
  * A dump is: the request that failed; bins; regions with their chunks; a summary of sizes;
  * statistics; a map. Grammar: docs/formats/bfc.md. */

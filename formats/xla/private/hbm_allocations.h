@@ -1,9 +1,9 @@
 /* The allocations report that libhbm prints on an out-of-memory (log_allocations_on_oom), taken
  * apart, and the ops that reach exactly the heap that it shows.
  *
- *     HBM allocations: 1 blocks, 1.0K in use (1024 bytes), 24B of it padding, 0B reserved, 15.0K
- * free, 16.0K limit movable: 1 blocks, 1.0K (1024 bytes) 1.0K at 0x3c00: buffer, movable, tag 1
- * weights, shape -, unpadded 1000B, padding 24B, 1024 bytes
+ *     HBM allocations: 1 blocks, 1.0K in use (1024 bytes), 24B of it padding, 0B reserved, ...
+ *       movable: 1 blocks, 1.0K (1024 bytes)
+ *       1.0K at 0x3c00: buffer, movable, tag 1 weights, shape -, unpadded 1000B, padding 24B, ...
  *
  * A log prefix may stand before each line, and other lines between them. */
 #ifndef FORMATS_XLA_PRIVATE_HBM_ALLOCATIONS_H
