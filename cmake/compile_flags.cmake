@@ -58,8 +58,3 @@ if(HBMSTRESS_COVERAGE)
 endif()
 
 include_directories("${CMAKE_SOURCE_DIR}")
-
-# The installed libhbm.a must also link where nobody optimises across files.
-if(CMAKE_INTERPROCEDURAL_OPTIMIZATION AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-ffat-lto-objects)
-endif()

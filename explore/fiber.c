@@ -176,7 +176,7 @@ static void report_switch_begin(struct fiber *from, const struct fiber *to)
 static void report_switch_end(const struct fiber *self)
 {
     const void *bottom = NULL;
-    const size_t bytes = 0;
+    size_t bytes = 0;
     __sanitizer_finish_switch_fiber(self->shadow, &bottom, &bytes);
     if (!switched_from->has_own_stack) {
         switched_from->stack = (unsigned char *)(uintptr_t)bottom;

@@ -159,7 +159,9 @@ END_TEST
 /* Puts new where the length letters at `at` were. */
 static void replace(char *at, size_t length, const char *new)
 {
-    snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text, new, at + length);
+    const int length_after = snprintf(changed, sizeof changed, "%.*s%s%s", (int)(at - text), text,
+                                      new, at + length);
+    ck_assert_int_lt(length_after, (int)sizeof changed);
     memcpy(text, changed, strlen(changed) + 1);
     double_quotes(text);
 }
