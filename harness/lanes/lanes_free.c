@@ -83,7 +83,7 @@ static bool may_begin(const struct free_lanes *lanes, const struct op *op)
     return gate == NULL || *gate == 0;
 }
 
-static void count_call(struct free_lanes *lanes)
+static void count_free_call(struct free_lanes *lanes)
 {
     struct lanes_free_found *found = lanes->found;
     lanes->met_count = lanes->calls.overlap.under_way_count == 0 ? 1 : lanes->met_count + 1;
@@ -93,8 +93,8 @@ static void count_call(struct free_lanes *lanes)
                                                                    : found->longest_count;
 }
 
-static void begin_call(struct free_lanes *lanes, const struct free_lane *lane, uint32_t number,
-                       struct free_call *over)
+static void begin_free_call(struct free_lanes *lanes, const struct free_lane *lane, uint32_t number,
+                            struct free_call *over)
 {
     struct run *run = lanes->calls.run;
     const struct op *op = &lanes->plan->ops->ops[number];
@@ -102,7 +102,7 @@ static void begin_call(struct free_lanes *lanes, const struct free_lane *lane, u
     over->is_made = clients_may_begin(lanes->calls.clients, op);
     over->wants_company = lanes->lane_count > 1 && random_chance(&lanes->random, 1, 2);
     atomic_fetch_add(&lanes->under_way_count, 1);
-    count_call(lanes);
+    count_free_call(lanes);
     over->in_overlap = lane_calls_begin(&lanes->calls, over->host, lane->number);
     clients_begin(lanes->calls.clients, op);
     progress_begin(PROGRESS_OP, (enum op_kind)op->kind, number);
@@ -113,7 +113,7 @@ static void begin_call(struct free_lanes *lanes, const struct free_lane *lane, u
     device_guard_tell(&lanes->guard); /* there may be an event more, or one less */
 }
 
-static void end_call(struct free_lanes *lanes, struct free_call *over, const char *message)
+static void end_free_call(struct free_lanes *lanes, struct free_call *over, const char *message)
 {
     struct run *run = lanes->calls.run;
     const struct overlap_answer answer = {over->in_overlap, &over->call, message};
@@ -162,12 +162,12 @@ static bool run_op(struct free_lane *lane, uint32_t number)
     }
     const bool goes_on = !lanes->is_over;
     if (goes_on) {
-        begin_call(lanes, lane, number, &over);
+        begin_free_call(lanes, lane, number, &over);
         device_guard_leave(&lanes->guard);
         await_company(lanes, &over);
         const char *message = call_target(lanes->calls.run, &over);
         device_guard_enter(&lanes->guard);
-        end_call(lanes, &over, message);
+        end_free_call(lanes, &over, message);
     }
     device_guard_leave(&lanes->guard);
     return goes_on;
@@ -235,7 +235,7 @@ static void run_main_lane(struct free_lanes *lanes)
 
 /* --- a run --- */
 
-static void begin_threads(struct free_lanes *lanes, uint64_t seed)
+static void begin_free_run(struct free_lanes *lanes, uint64_t seed)
 {
     device_guard_init(&lanes->guard);
     random_init(&lanes->random, random_derive(seed, STREAM_LANES));
@@ -250,7 +250,7 @@ static void begin_threads(struct free_lanes *lanes, uint64_t seed)
     lane_calls_reset(&lanes->calls);
 }
 
-static void end_threads(struct free_lanes *lanes)
+static void end_free_run(struct free_lanes *lanes)
 {
     run_destroy(lanes->calls.run);
     lane_calls_deinit(&lanes->calls);
@@ -312,11 +312,11 @@ bool lanes_run_free(const struct lanes_plan *plan, uint64_t seed,
     lanes->calls.trial = trial;
     lanes->calls.events_never_pause = lanes->calls.places_may_be_late = true;
     lanes->calls.note = "(free-running: not exactly replayable)";
-    begin_threads(lanes, seed);
+    begin_free_run(lanes, seed);
     const bool was_run = open_run(lanes, reason);
     if (was_run) {
         run_list(lanes);
     }
-    end_threads(lanes);
+    end_free_run(lanes);
     return was_run;
 }

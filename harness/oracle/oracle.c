@@ -61,7 +61,7 @@ static void explain_verdict(const struct oracle *oracle, struct verdict *verdict
 
 /* The largest gap without counting blocks in it, and all free bytes: what a reader wants to know.
  */
-static void summarise_state(const struct reach *reach, uint64_t *largest, uint64_t *all)
+static void summarise_spans(const struct reach *reach, uint64_t *largest, uint64_t *all)
 {
     *largest = *all = 0;
     struct reach_gap gap = reach_before_all;
@@ -191,7 +191,7 @@ static bool judge_in_place(struct oracle *oracle, struct verdict *verdict)
     uint64_t all = 0;
     char largest_text[SIZE_TEXT_BYTES];
     char all_text[SIZE_TEXT_BYTES];
-    summarise_state(reach, &largest, &all);
+    summarise_spans(reach, &largest, &all);
     size_print_field(largest, largest_text);
     size_print_field(all, all_text);
     settle_verdict(oracle, verdict, VERDICT_JUSTIFIED, PROOF_SPANS);
@@ -223,8 +223,8 @@ static bool judge_stack(struct oracle *oracle, struct verdict *verdict)
     return false;
 }
 
-static void judge_oom(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
-                      bool wants_proof, struct verdict *verdict)
+static void judge_state(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
+                        bool wants_proof, struct verdict *verdict)
 {
     reach_decide_fully(&oracle->reach, oom);
     verdict->nodes = 0;
@@ -240,12 +240,12 @@ static void judge_oom(struct oracle *oracle, const struct oom *oom, uint64_t nod
 void oracle_judge(struct oracle *oracle, const struct oom *oom, uint64_t nodes_max,
                   struct verdict *verdict)
 {
-    judge_oom(oracle, oom, nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max, false, verdict);
+    judge_state(oracle, oom, nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max, false, verdict);
 }
 
-static void append_words(struct verdict *verdict, const char *format, ...)
+static void append_reason(struct verdict *verdict, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-static void append_words(struct verdict *verdict, const char *format, ...)
+static void append_reason(struct verdict *verdict, const char *format, ...)
 {
     const size_t used = strlen(verdict->reason);
     va_list arguments;
@@ -262,26 +262,26 @@ static void explain_plan(const struct proof_plan *plan, struct verdict *verdict)
                                plan->staged_count; /* a staged block is moved in two halves */
     verdict->reason[0] = '\0';
     if (plan->frees_awaited > 0) {
-        append_words(verdict, "await queued frees (%" PRIu64 "), ", plan->frees_awaited);
+        append_reason(verdict, "await queued frees (%" PRIu64 "), ", plan->frees_awaited);
     }
     if (plan->evicted_count > 0) {
         size_print_field(plan->evicted_bytes, size);
-        append_words(verdict, "evict idle programs (%zu, %s), ", plan->evicted_count, size);
+        append_reason(verdict, "evict idle programs (%zu, %s), ", plan->evicted_count, size);
     }
     if (moved_count > 0) {
         size_print_field(plan->moved_bytes, size);
-        append_words(verdict, "move blocks (%zu, %s", moved_count, size);
+        append_reason(verdict, "move blocks (%zu, %s", moved_count, size);
         if (plan->staged_count > 0) {
-            append_words(verdict, ", %" PRIu64 " of them through host memory", plan->staged_count);
+            append_reason(verdict, ", %" PRIu64 " of them through host memory", plan->staged_count);
         }
-        append_words(verdict, "), ");
+        append_reason(verdict, "), ");
     }
-    append_words(verdict, verdict->reason[0] == '\0' ? "with nothing done at all " : "then ");
+    append_reason(verdict, verdict->reason[0] == '\0' ? "with nothing done at all " : "then ");
     if (plan->address == UINT64_MAX) {
-        append_words(verdict, "the stack fits");
+        append_reason(verdict, "the stack fits");
         return;
     }
-    append_words(verdict, "the request fits at 0x%" PRIx64, plan->address);
+    append_reason(verdict, "the request fits at 0x%" PRIx64, plan->address);
 }
 
 /* A placement exists in the state that decides, so the planner, which comes to that state last,
@@ -299,7 +299,7 @@ const struct proof *oracle_prove(struct oracle *oracle, const struct oom *oom, u
                                  struct verdict *verdict)
 {
     nodes_max = nodes_max == 0 ? ORACLE_NODES_DEFAULT : nodes_max;
-    judge_oom(oracle, oom, nodes_max, true, verdict);
+    judge_state(oracle, oom, nodes_max, true, verdict);
     if (verdict->kind == VERDICT_PREMATURE) {
         prove_premature(oracle, oom, nodes_max, verdict);
     }

@@ -243,8 +243,8 @@ static uint64_t apply_choice(struct planner *planner, const struct oom *oom, siz
 
 /* The choice of so many programs with the least bytes; *choices counts what was tried, up to
  * CHOICE_COUNT_MAX. True: it is applied to stays. */
-static bool choose_plan(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
-                        uint64_t *nodes_left, size_t count, size_t *choices)
+static bool choose_programs(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
+                            uint64_t *nodes_left, size_t count, size_t *choices)
 {
     uint64_t best_bytes = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
@@ -273,8 +273,8 @@ static bool choose_plan(struct planner *planner, const struct oom *oom, uint64_t
 }
 
 /* From all gone: each program, the largest first, stays if the rest will do; so many are tried. */
-static void choose_smaller(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
-                           uint64_t *nodes_left)
+static void choose_fewer_programs(struct planner *planner, const struct oom *oom, uint64_t drain_ns,
+                                  uint64_t *nodes_left)
 {
     for (size_t i = 0; i < planner->candidate_count; i++) {
         planner->stays[planner->candidates[i].block] = false;
@@ -304,10 +304,10 @@ static enum plan_result find_by_evicting(struct planner *planner, const struct o
     nodes_left = nodes_max;
     for (size_t count = 1;
          count <= planner->candidate_count && choices < CHOICE_COUNT_MAX && !is_chosen; count++) {
-        is_chosen = choose_plan(planner, oom, drain_ns, &nodes_left, count, &choices);
+        is_chosen = choose_programs(planner, oom, drain_ns, &nodes_left, count, &choices);
     }
     if (!is_chosen) {
-        choose_smaller(planner, oom, drain_ns, &nodes_left);
+        choose_fewer_programs(planner, oom, drain_ns, &nodes_left);
     }
     decide_without(planner, oom, drain_ns);
     if (try_layout(planner, nodes_max, plan) == PLAN_FOUND) {

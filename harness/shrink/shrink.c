@@ -14,7 +14,7 @@ bool shrinker_is_over(const struct shrinker *shrinker)
     return shrinker->replays_left == 0 || shrinker->ops_left == 0;
 }
 
-static void tell_progress(const struct shrinker *shrinker)
+static void tell_found(const struct shrinker *shrinker)
 {
     if (shrinker->attempt->found != NULL) {
         shrinker->attempt->found(shrinker->attempt->found_context, shrinker->result);
@@ -55,7 +55,7 @@ static bool try_list(struct shrinker *shrinker, const struct setup *setup)
     }
     result->is_minimal = false;
     make_room(shrinker);
-    tell_progress(shrinker);
+    tell_found(shrinker);
     return true;
 }
 
@@ -114,7 +114,7 @@ static void reserve_give_back(struct shrinker *shrinker, struct reserve reserve)
     shrinker->ops_left += reserve.ops;
 }
 
-static void search_edits(struct shrinker *shrinker)
+static void run_search(struct shrinker *shrinker)
 {
     while (!lanes_are_in(&shrinker->result->ops) && shrinker_search(shrinker)) {
         shrinker_remove_single_ops(shrinker);
@@ -128,12 +128,12 @@ static void simplify_and_search(struct shrinker *shrinker)
     while (shrinker_merge_requests(shrinker)) {
         shrinker_remove_ops(shrinker);
     }
-    search_edits(shrinker);
+    run_search(shrinker);
     shrinker_simplify_setup(shrinker);
     shrinker_simplify_ops(shrinker);
     shrinker_remove_ops(shrinker);
     if (shrinker->attempt->changes_setup) {
-        search_edits(shrinker);
+        run_search(shrinker);
         shrinker_simplify_ops(shrinker);
     }
 }

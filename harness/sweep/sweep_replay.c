@@ -71,7 +71,7 @@ static void take_plain(struct sweep_result *result, uint32_t host, enum device_c
 }
 
 /* Not inlined: what it returns to is where the site begins. */
-static __attribute__((noinline)) void witness(void *context, enum device_call_kind call)
+static __attribute__((noinline)) void note_device_call(void *context, enum device_call_kind call)
 {
     const struct sweep_watch *watch = context;
     struct sweep_replay *replay = watch->replay;
@@ -92,7 +92,7 @@ static void watch_devices(struct sweep_replay *replay)
 {
     for (uint32_t i = 0; i < replay->setup->host_count; i++) {
         replay->watches[i] = (struct sweep_watch){replay, i};
-        device_set_witness(run_device(replay->run, i), witness, &replay->watches[i]);
+        device_set_witness(run_device(replay->run, i), note_device_call, &replay->watches[i]);
     }
 }
 
@@ -252,7 +252,7 @@ static bool take_strike(struct sweep_replay *replay, size_t i)
 
 /* After a strike: without the fault all is as it was, and the op that did not succeed is made
  * again. */
-static bool recover(struct sweep_replay *replay, size_t i)
+static bool recover_from_strike(struct sweep_replay *replay, size_t i)
 {
     const struct sweep_place *place = &replay->result->place;
     const uint32_t result = run_observation(replay->run)->result;
@@ -275,7 +275,7 @@ static bool replay_ops(struct sweep_replay *replay)
     }
     for (size_t i = 0; i < replay->ops->count; i++) {
         const bool goes_on = step_listed(replay, i);
-        if ((take_strike(replay, i) && goes_on && !recover(replay, i)) || !goes_on) {
+        if ((take_strike(replay, i) && goes_on && !recover_from_strike(replay, i)) || !goes_on) {
             return false;
         }
     }

@@ -50,7 +50,7 @@ static uint64_t calls_here(const struct sweep_result *result, enum fault_kind ki
 }
 
 /* The next host and kind with a call that could be struck. */
-static void settle(struct sweep_result *result)
+static void settle_place(struct sweep_result *result)
 {
     struct sweep_place *place = &result->place;
     while (place->kind < FAULT_KIND_COUNT) {
@@ -69,14 +69,14 @@ static void settle(struct sweep_result *result)
 static void begin_list(struct sweep_result *result)
 {
     result->place = (struct sweep_place){.phase = SWEEP_LIST, .call = 1};
-    settle(result);
+    settle_place(result);
 }
 
 static void next_kind(struct sweep_result *result)
 {
     struct sweep_place *place = &result->place;
     *place = (struct sweep_place){SWEEP_LIST, place->kind, place->host + 1, 0, 1};
-    settle(result);
+    settle_place(result);
 }
 
 static void next_mode(struct sweep_result *result)

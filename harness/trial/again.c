@@ -7,6 +7,7 @@
 #include "harness/lanes/lanes.h"
 #include "harness/trial/trial_run.h"
 
+#include <inttypes.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -97,8 +98,8 @@ bool again_breaks(const struct target *target, const struct trial *trial, struct
     *broken = (struct verdict){
         .kind = VERDICT_BROKEN, .rule = RULE_HOST_MEMORY, .op = (uint32_t)trial->ops.count};
     snprintf(broken->reason, sizeof broken->reason,
-             "%llu bytes of the process's memory are left behind by each of %d runs",
-             (unsigned long long)least_bytes, REPLAY_COUNT);
+             "%" PRIu64 " bytes of the process's memory are left behind by each of %d runs",
+             least_bytes, REPLAY_COUNT);
     return true;
 }
 

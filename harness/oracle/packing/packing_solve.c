@@ -51,7 +51,7 @@ const char *packing_log(const struct packing *packing, size_t *length)
 
 /* --- the question in granules --- */
 
-static uint64_t sum_of(const uint64_t *values, size_t count)
+static uint64_t sum_values(const uint64_t *values, size_t count)
 {
     uint64_t sum = 0;
     for (size_t i = 0; i < count; i++) {
@@ -84,8 +84,8 @@ static bool fill_sizes(struct packing *packing, const struct packing_problem *pr
         CHECK(problem->bins[i].start < problem->bins[i].end);
         sizes->bins[i] = (problem->bins[i].end - problem->bins[i].start) / granule;
     }
-    const uint64_t need = sum_of(sizes->items, sizes->item_count);
-    const uint64_t have = sum_of(sizes->bins, sizes->bin_count);
+    const uint64_t need = sum_values(sizes->items, sizes->item_count);
+    const uint64_t have = sum_values(sizes->bins, sizes->bin_count);
     if (need > have) {
         return false;
     }
@@ -102,8 +102,8 @@ enum { ATTEMPTS_FIRST = 4, SHARE_FIRST = 64, SHARE_FILL = 8 };
 /* So many of the largest items are tried alone, twice as many each time, in so many steps. */
 enum { LARGE_ITEMS_MIN = 4, LARGE_ITEMS_MAX = 64, LARGE_ITEMS_STEPS = 1 << 13 };
 
-static enum packing_result settle(struct packing_answer *answer, enum packing_result result,
-                                  enum packing_method method, uint64_t number)
+static enum packing_result settle_answer(struct packing_answer *answer, enum packing_result result,
+                                         enum packing_method method, uint64_t number)
 {
     answer->result = result;
     answer->method = method;
@@ -114,7 +114,7 @@ static enum packing_result settle(struct packing_answer *answer, enum packing_re
 static enum packing_result try_bins(struct packing *packing, uint64_t limit,
                                     struct packing_answer *answer)
 {
-    return settle(answer, packing_search_bins(packing, limit), PACKING_BY_SEARCH, 0);
+    return settle_answer(answer, packing_search_bins(packing, limit), PACKING_BY_SEARCH, 0);
 }
 
 /* Often a few large items alone do not fit, and the many ways to place the small ones only hide it.
@@ -127,12 +127,12 @@ static bool large_items_refute(struct packing *packing, struct packing_answer *a
     for (size_t count = LARGE_ITEMS_MIN;
          count <= LARGE_ITEMS_MAX && count < whole.item_count && !is_refuted; count *= 2) {
         sizes->item_count = packing_run_end(whole.items, whole.item_count, count - 1);
-        sizes->slack = whole.slack + sum_of(&whole.items[sizes->item_count],
-                                            whole.item_count - sizes->item_count);
+        sizes->slack = whole.slack + sum_values(&whole.items[sizes->item_count],
+                                                whole.item_count - sizes->item_count);
         is_refuted = packing_search_bins(packing, LARGE_ITEMS_STEPS) == PACKING_NONE;
     }
     if (is_refuted) {
-        settle(answer, PACKING_NONE, PACKING_BY_SEARCH, whole.items[sizes->item_count - 1]);
+        settle_answer(answer, PACKING_NONE, PACKING_BY_SEARCH, whole.items[sizes->item_count - 1]);
     }
     *sizes = whole;
     return is_refuted;
@@ -147,7 +147,7 @@ static enum packing_result search_sizes(struct packing *packing, struct packing_
         return answer->result;
     }
     if (packing_fill(packing, ATTEMPTS_FIRST, UINT32_MAX - ATTEMPTS_FIRST, budget / SHARE_FILL)) {
-        return settle(answer, PACKING_FITS, PACKING_BY_GREEDY, 0);
+        return settle_answer(answer, PACKING_FITS, PACKING_BY_GREEDY, 0);
     }
     return try_bins(packing, UINT64_MAX, answer);
 }
@@ -157,23 +157,23 @@ static enum packing_result solve_sizes(struct packing *packing, struct packing_a
     const struct packing_sizes *sizes = &packing->sizes;
     uint64_t number = 0;
     if (sizes->item_count == 0) {
-        return settle(answer, PACKING_FITS, PACKING_BY_NOTHING, 0);
+        return settle_answer(answer, PACKING_FITS, PACKING_BY_NOTHING, 0);
     }
     if (sizes->items[0] > sizes->bins[0]) {
-        return settle(answer, PACKING_NONE, PACKING_BY_LARGEST_ITEM, 0);
+        return settle_answer(answer, PACKING_NONE, PACKING_BY_LARGEST_ITEM, 0);
     }
     const uint64_t fill_limit = (packing->nodes_max - packing->nodes) / SHARE_FILL;
     if (packing_greedy(packing) || packing_fill(packing, 0, 1, fill_limit)) {
-        return settle(answer, PACKING_FITS, PACKING_BY_GREEDY, 0);
+        return settle_answer(answer, PACKING_FITS, PACKING_BY_GREEDY, 0);
     }
     if (packing_rounding_refutes(sizes, &number)) {
-        return settle(answer, PACKING_NONE, PACKING_BY_ROUNDING, number);
+        return settle_answer(answer, PACKING_NONE, PACKING_BY_ROUNDING, number);
     }
     if (large_items_refute(packing, answer)) {
         return PACKING_NONE;
     }
     if (packing_fill(packing, 1, ATTEMPTS_FIRST - 1, fill_limit)) {
-        return settle(answer, PACKING_FITS, PACKING_BY_GREEDY, 0);
+        return settle_answer(answer, PACKING_FITS, PACKING_BY_GREEDY, 0);
     }
     return search_sizes(packing, answer);
 }
@@ -196,7 +196,7 @@ static enum packing_result solve_relaxed(struct packing *packing,
                                          uint64_t share, struct packing_answer *answer)
 {
     if (!fill_sizes(packing, problem, is_padded)) {
-        return settle(answer, PACKING_NONE, PACKING_BY_VOLUME, 0);
+        return settle_answer(answer, PACKING_NONE, PACKING_BY_VOLUME, 0);
     }
     const uint64_t left = problem->nodes_max - packing->nodes;
     packing->nodes_max = packing->nodes + (share < left ? share : left);
@@ -226,7 +226,8 @@ static void solve_aligned(struct packing *packing, const struct packing_problem 
         CHECK(packing_place(packing, problem, true));
         return;
     }
-    settle(answer, packing_search_aligned(packing, problem, slack), PACKING_BY_SEARCH_ALIGNED, 0);
+    settle_answer(answer, packing_search_aligned(packing, problem, slack),
+                  PACKING_BY_SEARCH_ALIGNED, 0);
 }
 
 void packing_solve(struct packing *packing, const struct packing_problem *problem,
