@@ -2,15 +2,17 @@
  * and undefine it afterwards: every table over rules is made from this list.
  *
  * The order is that of enum rule, of `hbmstress list rules` and of the totals by rule.
- * `promise`: printed to users.
- * `judge`: who judges the rule.  JUDGE(function): that function of harness/rules/rules_*.c, for a
- *     call alone and for calls that overlap.  ROAD(name): what a call did does not decide it.
- *     oracle_judge is in harness/oracle/oracle.c, again_breaks, which runs the list once more, in
- *     harness/trial/again.c, death_rule, for the process that awaits the trial's, in
- * campaign/process/death.c; the scheduler of explore/ ends the run, and harness/lanes/lanes.c names
- * the rule. A hang is also seen on the last two roads, host memory by again_breaks, too; what
- * open() answers under a sweep (status, message, host memory) in harness/sweep/sweep.c. `plant`: a
- * target (targets/plants.c, targets/races.c) that breaks exactly this rule. */
+ *
+ * - `promise` is printed to users.
+ * - `judge` is JUDGE(function), a function of harness/rules/rules_*.c, for a call alone and for
+ * calls that overlap; or ROAD(name), where what a call did does not decide it: oracle_judge is in
+ *   harness/oracle/oracle.c; again_breaks, which runs the list once more, in harness/trial/again.c;
+ *   death_rule, for the process that awaits the trial's, in campaign/process/death.c; the scheduler
+ *   of explore/ ends the run, and harness/lanes/lanes.c names the rule.  A hang is also seen on the
+ *   last two roads, and host memory by again_breaks; what open() answers under a sweep (status,
+ *   message, host memory) is judged in harness/sweep/.
+ * - `plant` is a target that breaks exactly this rule: targets/plants/list.h,
+ *   targets/threaded/list.h. */
 /* clang-format off */
 RULE(PREMATURE, premature,
      "an out-of-memory fires only when nothing fits after every mitigation",
