@@ -25,6 +25,7 @@ BEGIN {
     # The top of formats/ is its registry, which stands above all rooms.
     set_floors("formats/common 0 formats/xla 1 formats/bfc 1 formats/torch 1 formats/profile 1 " \
                "formats/generic 1 formats/export 1 formats 2")
+    set_floors("fuzz 0 fuzz/hbm_calls 1 fuzz/mutate 1 fuzz/targets 2")
     set_floors("explore 0 explore/strategies 1 explore/pthreads 1")
     # By name, and for what lies below it alone: it plays libhbm by libhbm's own interface.
     excepted["fuzz/hbm_calls/"] = "allocator"

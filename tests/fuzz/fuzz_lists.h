@@ -2,7 +2,7 @@
 #ifndef TESTS_FUZZ_FUZZ_LISTS_H
 #define TESTS_FUZZ_FUZZ_LISTS_H
 
-#include "fuzz/mutate_edit.h"
+#include "fuzz/mutate/mutate_edit.h"
 
 enum { KNOWN_PAIRS = 10, EDIT_SEEDS = 200, KNOWN_MARK = 16, KNOWN_MARK_OTHER = 32 };
 

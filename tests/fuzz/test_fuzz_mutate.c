@@ -1,6 +1,6 @@
 /* The mutator: what it makes depends on its arguments alone, fits where it must, and bytes can say
  * it. */
-#include "fuzz/mutate.h"
+#include "fuzz/mutate/mutate.h"
 #include "tests/fuzz/fuzz_lists.h"
 #include "tests/helpers/suite.h"
 

@@ -1,7 +1,7 @@
 /* The mutators as libFuzzer and as AFL++ call them. */
 #include "fuzz/engine.h"
-#include "fuzz/mutate_trim.h"
-#include "fuzz/mutator_afl.h"
+#include "fuzz/mutate/mutate_trim.h"
+#include "fuzz/mutate/mutator_afl.h"
 #include "tests/fuzz/fuzz_lists.h"
 #include "tests/helpers/suite.h"
 

@@ -1,4 +1,4 @@
-#include "fuzz/mutate_trim.h"
+#include "fuzz/mutate/mutate_trim.h"
 
 #include "harness/base/check.h"
 

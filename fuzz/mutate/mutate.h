@@ -1,8 +1,9 @@
 /* Changes inputs as someone would who knows what ops are: it inserts what may matter, keeps
  * references pointing at what they named, and asks for sizes by what fits.  One implementation for
- * every engine: fuzz/mutator_libfuzzer.c and fuzz/mutator_afl.c only hand bytes through. */
-#ifndef FUZZ_MUTATE_H
-#define FUZZ_MUTATE_H
+ * every engine: fuzz/mutate/mutator_libfuzzer.c and fuzz/mutate/mutator_afl.c only hand bytes
+ * through. */
+#ifndef FUZZ_MUTATE_MUTATE_H
+#define FUZZ_MUTATE_MUTATE_H
 
 #include "fuzz/input.h"
 
@@ -17,11 +18,11 @@ struct mutator;
 struct mutator *mutator_create(void);
 void mutator_destroy(struct mutator *mutator); /* NULL is allowed */
 
-/* Changes *input by one edit or a few, of fuzz/mutate_edit.h.  Afterwards input_encode(input) needs
- * at most bytes_max bytes, which is at least INPUT_HEADER_BYTES, and there are at most
- * MUTATE_OP_COUNT_MAX ops: ops go at the end, then choices, until both hold.  The result depends on
- * input, bytes_max and seed alone, which is why two processes with the same seed make the same
- * corpus.  O(ops) for each edit; no target is called. */
+/* Changes *input by one edit or a few, of fuzz/mutate/mutate_edit.h.  Afterwards
+ * input_encode(input) needs at most bytes_max bytes, which is at least INPUT_HEADER_BYTES, and
+ * there are at most MUTATE_OP_COUNT_MAX ops: ops go at the end, then choices, until both hold.  The
+ * result depends on input, bytes_max and seed alone, which is why two processes with the same seed
+ * make the same corpus.  O(ops) for each edit; no target is called. */
 void mutator_change(struct mutator *mutator, struct input *input, size_t bytes_max, uint64_t seed);
 
 /* Makes *out, initialised and neither of the two, of parts of both: a run of the ops of other in

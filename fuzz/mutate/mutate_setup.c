@@ -1,4 +1,4 @@
-#include "fuzz/mutate_draw.h"
+#include "fuzz/mutate/mutate_draw.h"
 
 enum { HOSTS_MAX = 4, CHOICES_ADDED_MAX = 64, GRANULE_LOG2_LOW = 6, GRANULE_LOG2_HIGH = 12 };
 

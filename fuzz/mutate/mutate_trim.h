@@ -1,8 +1,8 @@
 /* Makes an input shorter step by step, for an engine that tries each step itself: runs of ops go,
  * then single ops, then numbers get simpler, in the order of harness/shrink/shrink.h.  What names
  * an op that goes, goes with it. */
-#ifndef FUZZ_MUTATE_TRIM_H
-#define FUZZ_MUTATE_TRIM_H
+#ifndef FUZZ_MUTATE_MUTATE_TRIM_H
+#define FUZZ_MUTATE_MUTATE_TRIM_H
 
 #include "fuzz/input.h"
 

@@ -1,4 +1,4 @@
-#include "fuzz/mutate_draw.h"
+#include "fuzz/mutate/mutate_draw.h"
 
 /* Draws one of the requests. */
 static struct op *any_request(const struct editing *editing)

@@ -1,8 +1,8 @@
 /* What AFL++ calls in a module that AFL_CUSTOM_MUTATOR_LIBRARY names, under the names of its
  * docs/custom_mutators.md. state is what afl_custom_init() returned; what is given out in *out
  * stays the module's until the next call. */
-#ifndef FUZZ_MUTATOR_AFL_H
-#define FUZZ_MUTATOR_AFL_H
+#ifndef FUZZ_MUTATE_MUTATOR_AFL_H
+#define FUZZ_MUTATE_MUTATOR_AFL_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
-#include "fuzz/mutate.h"
+#include "fuzz/mutate/mutate.h"
 
-#include "fuzz/mutate_edit.h"
+#include "fuzz/mutate/mutate_edit.h"
 #include "harness/base/check.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* Draws the parts of an op: numbers that its short form in an input can say, so that a long list
  * stays a short input, references that act in any state, and places in a list. */
-#ifndef FUZZ_MUTATE_DRAW_H
-#define FUZZ_MUTATE_DRAW_H
+#ifndef FUZZ_MUTATE_MUTATE_DRAW_H
+#define FUZZ_MUTATE_MUTATE_DRAW_H
 
-#include "fuzz/mutate_edit.h"
+#include "fuzz/mutate/mutate_edit.h"
 #include "harness/op/fit.h"
 
 /* In what the capacity counts. */

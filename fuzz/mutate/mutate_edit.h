@@ -1,7 +1,7 @@
 /* The edits that a mutator draws from: tables of small functions, each of which changes an input in
  * the one way that its name says. */
-#ifndef FUZZ_MUTATE_EDIT_H
-#define FUZZ_MUTATE_EDIT_H
+#ifndef FUZZ_MUTATE_MUTATE_EDIT_H
+#define FUZZ_MUTATE_MUTATE_EDIT_H
 
 #include "fuzz/input.h"
 #include "harness/base/random.h"
@@ -31,7 +31,7 @@ struct edit {
 };
 
 /* One table for each file; each ends with a row without a name.  The weights are measured:
- * fuzz/mutate.c. */
+ * fuzz/mutate/mutate.c. */
 extern const struct edit list_edits[]; /* mutate_list.c: whatever the ops mean */
 extern const struct edit
     copy_edits[]; /* mutate_copy.c: ops that are there already, or in the other input */

@@ -1,4 +1,4 @@
-#include "fuzz/mutate_draw.h"
+#include "fuzz/mutate/mutate_draw.h"
 
 enum { REPEAT_OPS_MAX = 24, REPEAT_COUNT_MAX = 32 };
 

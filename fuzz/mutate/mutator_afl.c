@@ -1,8 +1,8 @@
 /* The mutators as AFL++ loads them: AFL_CUSTOM_MUTATOR_LIBRARY names this module (docs/fuzzing.md).
  */
-#include "fuzz/mutator_afl.h"
-#include "fuzz/mutate.h"
-#include "fuzz/mutate_trim.h"
+#include "fuzz/mutate/mutator_afl.h"
+#include "fuzz/mutate/mutate.h"
+#include "fuzz/mutate/mutate_trim.h"
 #include "harness/base/check.h"
 #include "harness/base/random.h"
 

@@ -1,4 +1,4 @@
-#include "fuzz/mutate_draw.h"
+#include "fuzz/mutate/mutate_draw.h"
 
 #include "harness/base/check.h"
 

@@ -1,5 +1,5 @@
 #include "fuzz/engine.h"
-#include "fuzz/mutate.h"
+#include "fuzz/mutate/mutate.h"
 #include "harness/base/check.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "fuzz/mutate_draw.h"
+#include "fuzz/mutate/mutate_draw.h"
 
 enum { BLOCKS_MIN = 4, BLOCKS_MAX = 64, STEP_MAX = 5 };
 
