@@ -20,9 +20,9 @@ START_TEST(a_static_function_has_its_name)
     char text[PLACE_TEXT_BYTES];
     ck_assert_int_eq(add_seven(1), 8);
     const char *place = address_of(add_seven);
-    ck_assert_ptr_nonnull(strstr(place_print(place, text), "add_seven+0x0 (test_place)"));
+    ck_assert_ptr_nonnull(strstr(place_print(place, text), "add_seven+0x0 (tests_explore)"));
     ck_assert_ptr_nonnull(
-        strstr(place_print((const char *)place + 1, text), "add_seven+0x1 (test_place)"));
+        strstr(place_print((const char *)place + 1, text), "add_seven+0x1 (tests_explore)"));
 }
 END_TEST
 
