@@ -1,6 +1,7 @@
 #include "formats/common/doubles.h"
 
 #include "formats/common/private/radix.h"
+#include "formats/common/room.h"
 #include "harness/base/check.h"
 
 #include <stdlib.h>
@@ -74,9 +75,9 @@ static const struct double_name *find_in_all(const struct double_name *names, si
 bool doubles_find(const struct double_name *names, size_t count, size_t *number)
 {
     CHECK(count > 0);
-    uint64_t *hashes = malloc(count * sizeof *hashes);
-    uint64_t *order = malloc(count * sizeof *order);
-    void *other = malloc(count * sizeof *order);
+    uint64_t *hashes = room_make(count * sizeof *hashes);
+    uint64_t *order = room_make(count * sizeof *order);
+    void *other = room_make(count * sizeof *order);
     const bool is_done = hashes != NULL && order != NULL && other != NULL;
     if (is_done) {
         for (size_t i = 0; i < count; i++) {

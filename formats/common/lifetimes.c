@@ -11,9 +11,9 @@ bool lifetimes_init(struct lifetimes *lifetimes, size_t room)
 {
     CHECK(room > 0 && room <= LIFETIME_COUNT_MAX);
     *lifetimes = (struct lifetimes){.room = room,
-                                    .all = malloc(room * sizeof *lifetimes->all),
-                                    .begins = malloc(room * sizeof *lifetimes->begins),
-                                    .ends = malloc(room * sizeof *lifetimes->ends)};
+                                    .all = room_make(room * sizeof *lifetimes->all),
+                                    .begins = room_make(room * sizeof *lifetimes->begins),
+                                    .ends = room_make(room * sizeof *lifetimes->ends)};
     return lifetimes->all != NULL && lifetimes->begins != NULL && lifetimes->ends != NULL;
 }
 
@@ -105,7 +105,7 @@ bool lifetimes_replay(struct lifetimes *lifetimes, uint64_t granule_mask, struct
 {
     const size_t count = lifetimes->count;
     const size_t bytes = count * sizeof(uint64_t);
-    const struct orders orders = {malloc(bytes), malloc(bytes), malloc(bytes)};
+    const struct orders orders = {room_make(bytes), room_make(bytes), room_make(bytes)};
     const bool is_done = orders.begins != NULL && orders.ends != NULL && orders.other != NULL;
     CHECK(count > 0 && ops->count == 0);
     if (is_done) {

@@ -1,8 +1,17 @@
-/* Room for millions of ops, made at once, and filled in place. */
+/* Memory for millions of ops.  Faults of small pages would be a fifth of what it costs to import a
+ * line. */
 #ifndef FORMATS_COMMON_ROOM_H
 #define FORMATS_COMMON_ROOM_H
 
 #include "harness/op/op.h"
+
+/* Asks for huge pages where an array of so many bytes has them inside; nothing depends on the
+ * answer. */
+void room_advise(void *memory, size_t bytes);
+
+/* Memory of so many bytes, of which nothing is touched, with huge pages where it is large.  The
+ * caller frees it; NULL: there is none. */
+void *room_make(size_t bytes);
 
 /* Makes room for count ops in all, if there is host memory; with more, or without, the list grows
  * as ever.  Memory that is not used is not touched. */

@@ -289,6 +289,7 @@ static enum import_result read_header(struct reader *reader, struct import *impo
     }
     reader->ids = calloc(reader->id_count + 1, sizeof *reader->ids);
     room_for_ops(&import->ops, reader->op_count);
+    room_advise(reader->ids, reader->id_count * sizeof *reader->ids);
     return reader->ids != NULL
                ? IMPORT_OK
                : import_fail(reader->error, IMPORT_UNREADABLE, 0, 0, "no host memory for the ids");

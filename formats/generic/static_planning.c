@@ -6,6 +6,7 @@
 #include "formats/common/doubles.h"
 #include "formats/common/import.h"
 #include "formats/common/lifetimes.h"
+#include "formats/common/room.h"
 #include "harness/base/check.h"
 
 #include <inttypes.h>
@@ -427,7 +428,7 @@ static enum import_result refuse_doubles(struct instance *instance)
 {
     const size_t count = instance->lifetimes.count;
     size_t number = count;
-    struct double_name *ids = instance->ids_rise ? NULL : malloc(count * sizeof *ids);
+    struct double_name *ids = instance->ids_rise ? NULL : room_make(count * sizeof *ids);
     for (size_t i = 0; ids != NULL && i < count; i++) {
         ids[i] = read_buffer_again(instance, i).id;
     }
