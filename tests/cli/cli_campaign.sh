@@ -50,6 +50,7 @@ done
 whole_bytes=$(stat -c %s whole/results.jsonl)
 command=(run "${job[@]}" --out killed --workers 2)
 kills=0
+RANDOM=7 # the seed: the same places each time
 for ((i = 1; i <= kill_count; i++)); do
     "$hbmstress" "${command[@]}" >/dev/null 2>&1 &
     process=$!

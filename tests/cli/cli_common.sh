@@ -50,6 +50,47 @@ expect_unread() {
     [ ! -s err.txt ] || fail "hbmstress $*, unread: $(head -c 300 err.txt)"
 }
 
+# wait_until COMMAND...: until the command succeeds; a failure after two minutes.
+wait_until() {
+    local deadline=$((SECONDS + 120))
+    until "$@"; do
+        if ((SECONDS >= deadline)); then
+            fail "$*: not within two minutes"
+            return
+        fi
+        sleep 0.02
+    done
+}
+
+# Whether the process handles ctrl-C by now.
+catches_interrupt() { # PID
+    local mask
+    mask=$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null)
+    [ -n "$mask" ] && ((16#$mask & 2))
+}
+
+# Hundredths of a second of processor time: of the process, and of the children that it has waited for.
+sum_times() { # PID own|waited
+    local line words
+    line=$(cat "/proc/$1/stat" 2>/dev/null) || line=
+    read -r -a words <<<"${line##*) }"
+    if [ "$2" = own ]; then
+        echo $((${words[11]:-0} + ${words[12]:-0}))
+    else
+        echo $((${words[13]:-0} + ${words[14]:-0}))
+    fi
+}
+
+# Whether the process and its children took so much themselves, or waited for children that took so much.
+has_worked() { # PID own|waited HUNDREDTHS
+    local child total
+    total=$(sum_times "$1" "$2")
+    for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+        total=$((total + $(sum_times "$child" "$2")))
+    done
+    [ "$total" -ge "$3" ]
+}
+
 expect_text() { # FILE TEXT
     grep -qF -- "$2" "$1" || fail "$1 does not say '$2': $(head -c 300 "$1")"
 }

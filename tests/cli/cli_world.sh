@@ -114,11 +114,8 @@ cmp -s one.ops same.ops || fail "what is read through a pipe is overwritten"
 rm -rf out
 "$hbmstress" run slow_leak --time 100s --seed 1 --replay-sample 0 >out.txt 2>err.txt &
 process=$!
-for _ in $(seq 100); do
-    [ -s out/results.jsonl ] && break
-    sleep 0.1
-done
-sleep 0.3
+wait_until test -s out/results.jsonl
+wait_until catches_interrupt "$process"
 kill -INT "$process"
 wait "$process" || fail "ctrl-C should exit by what was found, not $?"
 expect_text out.txt "interrupted; so far"
@@ -131,11 +128,8 @@ expect_interrupted() {
     shift
     "$hbmstress" "$@" --json >out.txt 2>err.txt &
     process=$!
-    for _ in $(seq 100); do
-        [ -s out.txt ] && break
-        sleep 0.1
-    done
-    sleep 0.3
+    wait_until test -s out.txt
+    wait_until has_worked "$process" own 30 # which takes thousands of replays, and the first says what is wrong
     kill -INT "$process"
     wait "$process"
     [ "$?" = "$wanted" ] || fail "$*: ctrl-C should be exit $wanted: $(tail -n 1 out.txt)"
@@ -150,7 +144,7 @@ expect_interrupted 4 replay lanes.ops --strategy random --schedules 1000000000
 expect_interrupted 1 replay wrong.ops --times 1000000000
 "$hbmstress" replay one.ops --times 1000000000 >out.txt 2>err.txt &
 process=$!
-sleep 1
+wait_until has_worked "$process" own 30
 kill -INT "$process"
 wait "$process"
 expect_text out.txt "interrupted; so far every promise kept"
