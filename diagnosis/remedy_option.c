@@ -46,7 +46,8 @@ bool remedy_option_apply(const struct remedy_case *given, const char *key, const
     if (setup_set_option(&result->setup, key, value)) {
         return true;
     }
-    snprintf(result->note, sizeof result->note, "the setup has no room for another option");
+    snprintf(result->note, sizeof result->note,
+             "the setup already has the most options that it can hold");
     return false;
 }
 

@@ -145,7 +145,7 @@ bool remedy_sizes_unpad(const struct remedy_case *given, uint64_t unit_bytes, co
     if (sizes.changed_count == 0) {
         snprintf(result->note, sizeof result->note, "%s",
                  is_known ? "no block is padded by more than that"
-                          : "no op says its unpadded size");
+                          : "no op states its unpadded size");
     }
     return sizes.changed_count > 0;
 }

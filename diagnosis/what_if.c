@@ -17,7 +17,7 @@ enum { PARAMETER_COUNT_MAX = OP_TAG_COUNT + 1 };
 
 /* So many ops are run in all: minutes.  What is beyond is not tried, and its row says so. */
 #define OPS_RUN_MAX ((uint64_t)1 << 26)
-#define NOT_TRIED "not tried: the lists that were run have 67 million ops together"
+#define NOT_TRIED "not tried: the op lists already run have 67 million ops together"
 
 /* What is under way. */
 struct trying {
@@ -191,7 +191,7 @@ static void try_capacities(struct trying *trying, const struct remedy *remedy)
     }
     if (best.end != WHAT_IF_FITS) {
         add_refusal(trying, remedy,
-                    trying->is_spent ? NOT_TRIED : "no device up to 2^50 bytes is large enough");
+                    trying->is_spent ? NOT_TRIED : "no device of up to 2^50 bytes is large enough");
         return;
     }
     const uint64_t wanted = find_precision(trying->given, fits);

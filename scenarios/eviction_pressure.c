@@ -209,7 +209,7 @@ static bool pressure_next(void *state, struct random *random, const struct scena
 const struct scenario scenario_eviction_pressure = {
     .name = "eviction_pressure",
     .summary =
-        "programs idle, busy and becoming busy under bursts of buffers, and the kernel's seven eviction cases",
+        "bursts of buffers against programs idle, busy and becoming busy, and the kernel's seven eviction cases",
     .source =
         "Linux drivers/gpu/drm/ttm/tests/ttm_bo_validate_test.c; openxla.org/xla/errors/error_0101",
     .chip = "v5e",

@@ -207,7 +207,7 @@ static bool churn_next(void *state, struct random *random, const struct scenario
 const struct scenario scenario_recompilation_churn = {
     .name = "recompilation_churn",
     .summary =
-        "ever new programs, old ones never or late unloaded, executed again after they were evicted",
+        "new programs all the time; old ones are unloaded late or never, and execute again after eviction",
     .source =
         "pytorch/xla#3470 and #6467 (another graph for evaluation); a job that gains 0.3 GB per 1000 steps",
     .chip = "v6e",

@@ -165,7 +165,7 @@ static bool leak_next(void *state, struct random *random, const struct scenario_
 const struct scenario scenario_slow_leak = {
     .name = "slow_leak",
     .summary =
-        "20,000 to 80,000 steps that leave a small tensor behind now and then, beside caches that only warm up",
+        "20,000 to 80,000 steps that sometimes leave a small tensor behind, next to caches that only warm up",
     .source =
         "pytorch/xla#8216 (no more than 20,000 to 80,000 steps), jax-ml/jax#7913 (200,000 steps), tensorflow/minigo#702",
     .chip = "v5e",

@@ -409,7 +409,8 @@ const struct target target_first_fit = {
     .abi_version = TARGET_ABI_VERSION,
     .size_bytes = sizeof(struct target),
     .name = "first_fit",
-    .summary = "a naive allocator: the highest hole that fits, nothing waits, moves or is evicted",
+    .summary =
+        "a naive allocator: it takes the highest hole that fits, and never waits, moves or evicts",
     .option_help = option_help,
     .open = target_open,
     .close = target_close,

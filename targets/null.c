@@ -156,7 +156,7 @@ const struct target target_null = {
     .size_bytes = sizeof(struct target),
     .name = "null",
     .summary =
-        "slots of one size from a stack: measures what the harness costs, and keeps no promise on real workloads",
+        "slots of one size from a stack, to measure the harness's own cost; breaks promises on real workloads",
     .option_help = option_help,
     .open = target_open,
     .close = target_close,

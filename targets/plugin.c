@@ -78,7 +78,7 @@ static enum plugin_result check_groups(const struct target *target,
     if (target->defragment != NULL && target->locate == NULL) {
         (void)snprintf(
             reason, PLUGIN_REASON_BYTES,
-            "hbmstress_target has defragment() but not locate(), which says where blocks went");
+            "hbmstress_target has defragment() but not locate(), which reports where blocks went");
         return PLUGIN_INCONSISTENT;
     }
     return PLUGIN_OK;

@@ -15,7 +15,7 @@ const struct target target_threaded = {
     .size_bytes = sizeof(struct target),
     .name = "threaded",
     .summary =
-        "first fit for any number of threads: one mutex, given up to await, to copy and to evict",
+        "first fit for any number of threads: one mutex, released to await, to copy and to evict",
     .open = open_right,
     THREADED_CALLS,
 };

@@ -211,7 +211,7 @@ static void find_copies(const struct evidence *evidence, struct diagnosis *diagn
 
 const struct cause cause_copies = {
     .name = "copies",
-    .summary = "a set of buffers is made a second time while the first is still live",
+    .summary = "a set of buffers is allocated again while the first is still live",
     .needs_oom = true,
     .find = find_copies,
 };

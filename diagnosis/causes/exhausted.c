@@ -65,7 +65,7 @@ static void find_exhausted(const struct evidence *evidence, struct diagnosis *di
 
 const struct cause cause_exhausted = {
     .name = "exhausted",
-    .summary = "more is live than the device has",
+    .summary = "the live blocks need more than the device has",
     .needs_oom = true,
     .find = find_exhausted,
 };

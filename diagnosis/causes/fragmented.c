@@ -264,7 +264,7 @@ static void find_fragmented(const struct evidence *evidence, struct diagnosis *d
 
 const struct cause cause_fragmented = {
     .name = "fragmented",
-    .summary = "enough is free, but in pieces, and these blocks keep it so",
+    .summary = "enough is free, but in pieces, and these blocks separate them",
     .needs_oom = true,
     .find = find_fragmented,
 };

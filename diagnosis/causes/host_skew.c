@@ -113,7 +113,7 @@ static void find_host_skew(const struct evidence *evidence, struct diagnosis *di
 
 const struct cause cause_host_skew = {
     .name = "host_skew",
-    .summary = "this host has more in use than the others",
+    .summary = "this host uses more memory than the others",
     .needs_oom = true,
     .find = find_host_skew,
 };

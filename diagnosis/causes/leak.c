@@ -108,7 +108,7 @@ static void find_leak(const struct evidence *evidence, struct diagnosis *diagnos
 
 const struct cause cause_leak = {
     .name = "leak",
-    .summary = "blocks of one tag are made all the time and never freed",
+    .summary = "blocks of one tag are allocated all the time and never freed",
     .needs_oom = false,
     .find = find_leak,
 };

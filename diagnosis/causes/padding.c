@@ -106,7 +106,7 @@ static void find_padding(const struct evidence *evidence, struct diagnosis *diag
 
 const struct cause cause_padding = {
     .name = "padding",
-    .summary = "the bytes that padding takes would have been enough",
+    .summary = "without padding, the request would fit",
     .needs_oom = true,
     .find = find_padding,
 };

@@ -79,7 +79,7 @@ static void find_program_reload(const struct evidence *evidence, struct diagnosi
     diagnosis_number(diagnosis, "stack_bytes", program->image_stack_bytes);
     diagnosis_describe(
         diagnosis,
-        "Program '%s' (op %u, image %s, stack %s) fitted when it was loaded, and does not any more. ",
+        "Program '%s' (op %u, image %s, stack %s) fitted when it was loaded, and no longer fits. ",
         evidence_tag_name(evidence, program->tag, name), program->op,
         diagnosis_size(program->size_bytes).text, diagnosis_size(program->image_stack_bytes).text);
     if (eviction != NULL) {
@@ -89,7 +89,7 @@ static void find_program_reload(const struct evidence *evidence, struct diagnosi
 
 const struct cause cause_program_reload = {
     .name = "program_reload",
-    .summary = "a program was evicted, and buffers took its room",
+    .summary = "a program was evicted, and buffers took its memory",
     .needs_oom = true,
     .find = find_program_reload,
 };

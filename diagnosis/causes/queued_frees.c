@@ -67,7 +67,7 @@ static void describe_queue(const struct evidence *evidence, const struct queue *
                        diagnosis_size(most->bytes).text, most->event_op,
                        op_print(&evidence->ops->ops[most->event_op], op));
     if (most->is_lost) {
-        diagnosis_describe(diagnosis, "which is lost: no waiting brings it.");
+        diagnosis_describe(diagnosis, "which is lost: waiting cannot help.");
     } else if (evidence->contract->drains) {
         diagnosis_describe(diagnosis, "which has not ended.");
     } else {
@@ -103,7 +103,7 @@ static void find_queued_frees(const struct evidence *evidence, struct diagnosis 
 
 const struct cause cause_queued_frees = {
     .name = "queued_frees",
-    .summary = "what is missing is freed already, but waits for an event",
+    .summary = "the missing bytes are already freed, but wait for an event",
     .needs_oom = true,
     .find = find_queued_frees,
 };

@@ -80,7 +80,7 @@ static void find_references(const struct evidence *evidence, struct diagnosis *d
     diagnosis_number(diagnosis, "freed_but_held_bytes", held.freed_bytes);
     diagnosis_number(diagnosis, "long_held_bytes", held.live_bytes);
     describe_count(diagnosis, held.freed_bytes, held.freed_count,
-                   "were freed, and only references keep them");
+                   "were freed, and only references hold them");
     describe_count(diagnosis, held.live_bytes, held.live_count,
                    "are held since more than half of the list ago");
     diagnosis_describe(diagnosis, "The largest is that of op %u ('%s', %s)", held.largest->op,
@@ -95,7 +95,7 @@ static void find_references(const struct evidence *evidence, struct diagnosis *d
 
 const struct cause cause_references = {
     .name = "references",
-    .summary = "somebody still holds what is not needed any more",
+    .summary = "a reference holds blocks that are no longer needed",
     .needs_oom = true,
     .find = find_references,
 };

@@ -133,7 +133,7 @@ static void find_spike(const struct evidence *evidence, struct diagnosis *diagno
 
 const struct cause cause_spike = {
     .name = "spike",
-    .summary = "one op took, or asks for, far more than any before",
+    .summary = "one op took or requests far more than any before",
     .needs_oom = true,
     .find = find_spike,
 };

@@ -137,7 +137,7 @@ static bool donation_apply(const struct remedy_case *given, uint64_t parameter,
 {
     (void)parameter;
     if (given->target->donate == NULL) {
-        snprintf(result->note, sizeof result->note, "target %.64s takes no donations",
+        snprintf(result->note, sizeof result->note, "target %.64s accepts no donations",
                  given->target->name);
         return false;
     }

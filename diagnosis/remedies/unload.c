@@ -45,7 +45,7 @@ static bool unload_apply(const struct remedy_case *given, uint64_t parameter,
 
 const struct remedy remedy_unload = {
     .name = "unload",
-    .summary = "programs that are not executed again are unloaded",
+    .summary = "programs that never execute again are unloaded",
     .assumes =
         "The last execution that the list has of a program is the last that the job would have made, and "
         "the job knows it.",

@@ -227,21 +227,23 @@ static bool choose_lanes(const struct trace *trace, uint32_t retired)
     }
     if (trace->stream_count > LANES_CLIENT_COUNT_MAX) {
         import_note(import,
-                    "%" PRIu32 " streams are not told apart: more than %d lanes cannot be run",
+                    "%" PRIu32 " streams are not distinguished: more than %d lanes cannot be run",
                     trace->stream_count, LANES_CLIENT_COUNT_MAX);
     } else if (import->ops.count + trace->start.count > TRACE_LANE_OPS_MAX) {
-        import_note(import,
-                    "%" PRIu32
-                    " streams are not told apart: a replay with lanes of more than %d ops is slow",
-                    trace->stream_count, TRACE_LANE_OPS_MAX);
+        import_note(
+            import,
+            "%" PRIu32
+            " streams are not distinguished: a replay with lanes of more than %d ops is slow",
+            trace->stream_count, TRACE_LANE_OPS_MAX);
     } else if (retired > 0) {
         import_note(import,
-                    "%" PRIu32 " streams are not told apart: a replay with lanes retires nothing",
+                    "%" PRIu32
+                    " streams are not distinguished: a replay with lanes retires nothing",
                     trace->stream_count);
     } else if (target[0] != '\0' && strcmp(target, "hbm") != 0) {
         import_note(import,
                     "%" PRIu32
-                    " streams are not told apart: the target that is asked for may not take lanes",
+                    " streams are not distinguished: the requested target may not support lanes",
                     trace->stream_count);
     } else {
         import_note(import,

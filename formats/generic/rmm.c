@@ -231,7 +231,7 @@ static enum import_result import_rmm(const struct import_input *input, struct im
 
 const struct format format_rmm = {
     .name = "rmm",
-    .summary = "CSV of allocations and frees, as RAPIDS RMM's logging adaptor writes it",
+    .summary = "CSV of allocations and frees, written by the logging adaptor of RAPIDS RMM",
     .recognise = recognise_rmm,
     .import = import_rmm,
 };

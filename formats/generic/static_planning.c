@@ -532,8 +532,7 @@ static enum import_result import_static_planning(const struct import_input *inpu
 
 const struct format format_static_planning = {
     .name = "static_planning",
-    .summary =
-        "CSV of buffers with sizes and lifetimes, as offline planners read it (minimalloc, IREE)",
+    .summary = "CSV of buffers with sizes and lifetimes, for offline planners (minimalloc, IREE)",
     .recognise = recognise_static_planning,
     .import = import_static_planning,
 };

@@ -268,7 +268,7 @@ static void note_sums(const struct feed *feed, size_t host_count)
         import_note(feed->import,
                     "up to %" PRIu64
                     " bytes were reserved for the stack of programs: not replayed, "
-                    "since no event says for which",
+                    "since no event shows for which",
                     stack_bytes);
     }
 }

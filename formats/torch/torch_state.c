@@ -17,7 +17,7 @@ static enum import_result import_state(const struct import_input *input, struct 
 
 const struct format format_torch_state = {
     .name = "torch_state",
-    .summary = "the same files, and of them the final heap alone; never recognised, only asked for",
+    .summary = "the final heap alone from the same files; never recognised, name it with --format",
     .recognise = recognise_never,
     .import = import_state,
 };

@@ -259,7 +259,7 @@ static void append_request(struct building *building)
     if ((!agrees && !find_message(building, false, &message)) || message.requested.nominal == 0) {
         import_note(
             import,
-            "no message of the runtime stands beside the report: the heap alone is rebuilt");
+            "the log has no message of the runtime next to the report: the heap alone is rebuilt");
         return;
     }
     struct op op = op_make(message.form == TPU_MESSAGE_BUFFER ? OP_ALLOC : OP_LOAD);
@@ -273,8 +273,8 @@ static void append_request(struct building *building)
     import_say(import, (uint32_t)import->ops.count - 1, SAID_FAILED, 0);
     import_note(
         import,
-        "the request is that of the message beside the report: %" PRIu64 " bytes as printed%s",
-        message.requested.nominal, agrees ? "" : "; but it says other free bytes than the report");
+        "the request comes from the message next to the report: %" PRIu64 " bytes as printed%s",
+        message.requested.nominal, agrees ? "" : "; but its free bytes differ from the report's");
 }
 
 static void add_notes(const struct building *building)
@@ -329,7 +329,7 @@ static enum import_result build_ops(struct building *building)
     append_request(building);
     if (building->import->ops.count == 0) {
         return import_fail(building->error, IMPORT_INCOMPLETE, building->allocations->line, 0,
-                           "no block is in use, and no message says what was asked for");
+                           "no block is in use, and no message names the request");
     }
     import_say(building->import, (uint32_t)building->import->ops.count - 1, SAID_IN_USE_BYTES,
                building->allocations->used_bytes);

@@ -331,8 +331,9 @@ static void note_use(const struct building *building)
         import_note(import, "the size of the arguments is not said: none are assumed");
     }
     if (plan->image_is_assumed) {
-        import_note(import,
-                    "the program's image is not told apart from its stack: one granule is assumed");
+        import_note(
+            import,
+            "the report does not separate the program's image from its stack: one granule is assumed");
     }
 }
 

@@ -451,10 +451,10 @@ static void note_capacity(const struct tpu_message *message, const struct setup 
     } else if (plan->chip != NULL) {
         import_note(
             import,
-            "capacity %s: assumed, the smallest known chip (%s) that holds what the message says",
+            "capacity %s: assumed, the smallest known chip (%s) that holds what the message reports",
             size, plan->chip);
     } else {
-        import_note(import, "capacity %s: assumed, the least that holds what the message says",
+        import_note(import, "capacity %s: assumed, the least that holds what the message reports",
                     size);
     }
 }

@@ -190,7 +190,7 @@ void host_memory_free(struct host_memory *memory, void *user, size_t bytes)
 {
     struct host_piece *piece = memory->capacity == 0 ? NULL : table_find(memory, user);
     if (piece == NULL || piece->user == NULL) {
-        note_fault(memory, "what is given back is not held: a piece", bytes);
+        note_fault(memory, "what is released is not held: a piece", bytes);
         return;
     }
     piece_check(memory, piece);

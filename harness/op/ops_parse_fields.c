@@ -283,7 +283,8 @@ static bool parse_field(struct parser *parser, struct word word, struct op *op, 
 static bool finish_fault(struct parser *parser, struct op *op)
 {
     if (!parser->names_fault) {
-        return parser_fail(parser, parser->line, "a fault has call=, which says what goes wrong");
+        return parser_fail(parser, parser->line,
+                           "a fault needs call=, which names what goes wrong");
     }
     const struct fault_info *fault = fault_info((enum fault_kind)op->tag);
     if (parser->names_delay && !fault->has_delay) {

@@ -276,7 +276,7 @@ static void explain_plan(const struct proof_plan *plan, struct verdict *verdict)
         }
         append_reason(verdict, "), ");
     }
-    append_reason(verdict, verdict->reason[0] == '\0' ? "with nothing done at all " : "then ");
+    append_reason(verdict, verdict->reason[0] == '\0' ? "with no mitigation " : "then ");
     if (plan->address == UINT64_MAX) {
         append_reason(verdict, "the stack fits");
         return;

@@ -9,7 +9,7 @@ static const struct regret_info regrets[REGRET_KIND_COUNT] = {
     [REGRET_EVICTED_TOO_MUCH] = {"evicted_too_much",
                                  "evicted more programs or bytes than the cheapest plan"},
     [REGRET_MOVED_TOO_MUCH] = {"moved_too_much", "moved more bytes than the cheapest plan found"},
-    [REGRET_IN_VAIN] = {"in_vain", "moved or evicted for a request that was refused all the same"},
+    [REGRET_IN_VAIN] = {"in_vain", "moved or evicted for a request that was still refused"},
 };
 
 const struct regret_info *regret_info(enum regret_kind kind)

@@ -15,7 +15,7 @@
  *   targets/threaded/list.h. */
 /* clang-format off */
 RULE(PREMATURE, premature,
-     "an out-of-memory fires only when nothing fits after every mitigation",
+     "the target reports out-of-memory only when nothing fits after every mitigation",
      ROAD("oracle_judge"),
      "plant_premature_undrained")
 RULE(OVERLAP, overlap,
@@ -27,7 +27,7 @@ RULE(OUTSIDE, outside,
      JUDGE(rules_judge_outside),
      "plant_outside")
 RULE(MISALIGNED, misaligned,
-     "addresses are multiples of the granule and of the asked alignment",
+     "addresses are multiples of the granule and of the requested alignment",
      JUDGE(rules_judge_misaligned),
      "plant_misaligned")
 RULE(TOO_SMALL, too_small,
@@ -91,7 +91,7 @@ RULE(NOT_COALESCED, not_coalesced,
      JUDGE(rules_judge_not_coalesced),
      "plant_not_coalesced")
 RULE(HOST_MEMORY, host_memory,
-     "host memory stays in proportion, and is back where it began after close",
+     "host memory stays in proportion, and close releases all of it",
      JUDGE(rules_judge_host_memory),
      "plant_host_memory")
 RULE(SPMD, spmd,
@@ -99,7 +99,7 @@ RULE(SPMD, spmd,
      JUDGE(rules_judge_spmd),
      "plant_spmd")
 RULE(REPLAY, replay,
-     "the same ops give the same observations again",
+     "running the same ops again gives the same observations",
      ROAD("again_breaks"),
      "plant_replay")
 RULE(REGRET, regret,
@@ -107,23 +107,23 @@ RULE(REGRET, regret,
      JUDGE(rules_judge_regret),
      "plant_regret_evicts_first")
 RULE(OVERRUN, overrun,
-     "the target writes only into host memory that it was given, and gives back only that",
+     "the target writes only into host memory that it obtained, and frees nothing else",
      JUDGE(rules_judge_overrun),
      "plant_overrun")
 RULE(CRASH, crash,
-     "no call takes the process with it",
+     "no call ends the process",
      ROAD("death_rule"),
      "plant_crash_segv")
 RULE(DEADLOCK, deadlock,
-     "lanes never await each other for ever",
+     "lanes never wait for each other forever",
      ROAD("scheduler"),
      "race_lock_order")
 RULE(LIVELOCK, livelock,
-     "lanes that go on get calls done",
+     "lanes that keep running complete calls",
      ROAD("scheduler"),
      "race_spins")
 RULE(LOST_WAKEUP, lost_wakeup,
-     "nobody waits for a condition that holds already, with nobody left to wake it",
+     "no lane waits for a condition that already holds when no other lane can wake it",
      ROAD("scheduler"),
      "race_signal")
 RULE(RACE, race,
@@ -131,7 +131,7 @@ RULE(RACE, race,
      ROAD("scheduler"),
      "race_peek_unlocked")
 RULE(MISUSE, misuse,
-     "locks are given back by who holds them, and not destroyed while in use",
+     "only the lane that holds a lock releases it, and nothing is destroyed while in use",
      ROAD("scheduler"),
      "race_unlocks_twice")
 /* clang-format on */

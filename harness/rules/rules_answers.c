@@ -98,7 +98,7 @@ static bool judge_failure_text(const struct evidence *evidence)
     const bool is_excused = (fired & 1u << FAULT_HOST_MEMORY) != 0;
     return is_excused || evidence->judge->message[0] != '\0' ||
            evidence_break(evidence, RULE_MESSAGE,
-                          "the device refused a call, and no error text says so");
+                          "the device refused a call, but the error text does not mention it");
 }
 
 /* The text follows the grammar, and its numbers are the model's. */

@@ -16,7 +16,7 @@ bool rules_judge_host_memory(const struct evidence *evidence)
     if (evidence->sight == SIGHT_CLOSE) {
         return memory->held_bytes == 0 ||
                evidence_break(evidence, RULE_HOST_MEMORY,
-                              "%" PRIu64 " bytes of host memory were not given back",
+                              "%" PRIu64 " bytes of host memory were not released",
                               memory->held_bytes);
     }
     const uint64_t bytes_max = host_memory_bytes_max(memory);

@@ -189,7 +189,7 @@ static const char *wrong_answer(const struct device *device, enum target_result 
         return "open failed without a word why";
     }
     *rule = RULE_HOST_MEMORY;
-    return device_host_bytes(device) != 0 ? "host memory was not given back" : NULL;
+    return device_host_bytes(device) != 0 ? "host memory was not released" : NULL;
 }
 
 /* Opens and closes the target on a device, which may be armed. */

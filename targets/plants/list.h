@@ -7,14 +7,14 @@
 /* clang-format off */
 PLANT(refusals, premature_undrained, "premature", "gives up without waiting for queued frees",
       .event_wait = wait_never)
-PLANT(refusals, premature_stalled, "premature", "awaits the first queued free and none behind it",
+PLANT(refusals, premature_stalled, "premature", "awaits only the first queued free",
       .event_wait = wait_for_head)
 PLANT(refusals, premature_unretried, "premature",
       "waits for queued frees and does not search again",
       .alloc = alloc_without_retry, .event_wait = wait_in_vain, .hides_completions = true)
 PLANT(refusals, premature_moved_unretried, "premature", "moves blocks and does not search again",
       .alloc = alloc_moved_without_retry)
-PLANT(refusals, premature_defragmented_once, "premature", "defragments for one request in its life",
+PLANT(refusals, premature_defragmented_once, "premature", "defragments for its first request only",
       .alloc = alloc_or_refuse, .copy = copy_once, .refuses_stages = true)
 PLANT(refusals, premature_evicted_once, "premature", "evicts one program, then gives up",
       .alloc = alloc_or_refuse, .unload = unload_once)
@@ -24,11 +24,11 @@ PLANT(refusals, premature_rounded, "premature",
 PLANT(refusals, premature_binned, "premature",
       "does not see a hole of the request's own size class",
       .alloc = alloc_binned)
-PLANT(refusals, premature_last_hole, "premature", "now and then does not look at the last hole",
+PLANT(refusals, premature_last_hole, "premature", "sometimes skips the last hole",
       .alloc = alloc_but_last)
-PLANT(answers, overlap, "overlap", "now and then a block laps over the one above it",
+PLANT(answers, overlap, "overlap", "sometimes a block overlaps the one above it",
       .alloc = alloc_overlapping)
-PLANT(answers, outside, "outside", "now and then a block ends behind the device",
+PLANT(answers, outside, "outside", "sometimes a block ends beyond the device",
       .alloc = alloc_outside)
 PLANT(answers, misaligned, "misaligned",
       "now and then an alignment is dropped, or a header of half a granule is left in",
@@ -56,15 +56,15 @@ PLANT(numbers, message, "message", "now and then prints the previous error",
       .failed = message_sticks)
 PLANT(numbers, report, "report", "a report of two or more blocks lacks the smallest",
       .report = report_without_last)
-PLANT(answers, status, "status", "calls some impossible sizes out of memory",
+PLANT(answers, status, "status", "reports some impossible sizes as out of memory",
       .alloc = alloc_without_judgement)
 PLANT(answers, handle, "handle", "now and then the handle is 0",
       .alloc = alloc_without_handle)
-PLANT(moves, hang, "hang", "now and then repeats one move for ever",
+PLANT(moves, hang, "hang", "now and then repeats one move forever",
       .failed = move_for_ever)
 PLANT(numbers, not_coalesced, "not_coalesced", "the empty heap is two holes",
       .stats = stats_with_gap)
-PLANT(numbers, host_memory, "host_memory", "gives back less host memory than it took",
+PLANT(numbers, host_memory, "host_memory", "releases less host memory than it obtained",
       .host_free_bytes = host_free_bytes)
 PLANT(numbers, spmd, "spmd", "does not drain on every second host",
       .declare = declare_drains, .event_wait = wait_on_even_hosts)
@@ -74,14 +74,14 @@ PLANT(regrets, regret_evicts_first, "regret", "evicts idle programs before it wa
       .forced = {"order", "evict,drain,defragment"}, .declare = declare_documented_order)
 PLANT(regrets, regret_moves_first, "regret", "moves blocks together though a hole fits",
       .alloc = alloc_after_moving)
-PLANT(regrets, regret_evicts_all, "regret", "evicts all idle programs where one has to go",
+PLANT(regrets, regret_evicts_all, "regret", "evicts all idle programs where one is enough",
       .alloc = alloc_evicting_all)
 PLANT(regrets, regret_moves_all, "regret", "moves all blocks together where a few would do",
       .alloc = alloc_moving_all)
 PLANT(deaths, crash_segv, "crash",
-      "the third copy of one call writes through a pointer that is none",
+      "the third copy of one call writes through an invalid pointer",
       .copy = copy_crashing)
-PLANT(deaths, crash_abort, "crash", "an assertion of its own says that no request fails twice",
+PLANT(deaths, crash_abort, "crash", "an assertion of its own fails when a request fails twice",
       .alloc = alloc_aborting)
 PLANT(deaths, crash_exit, "crash", "ends the process in a queued free that waits behind others",
       .free = free_exiting)

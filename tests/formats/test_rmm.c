@@ -113,7 +113,7 @@ START_TEST(more_than_thirty_two_threads_are_counted)
     }
     struct import_error error = {0};
     ck_assert_int_eq(import_text(text, strlen(text), "rmm", NULL, &import, &error), IMPORT_OK);
-    ck_assert_ptr_nonnull(strstr(import.notes, "100 streams are not told apart"));
+    ck_assert_ptr_nonnull(strstr(import.notes, "100 streams are not distinguished"));
     ck_assert(!lanes_are_in(&import.ops));
 }
 END_TEST

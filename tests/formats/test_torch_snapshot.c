@@ -208,8 +208,8 @@ START_TEST(of_the_smaller_of_two_devices_that_failed_the_rest_is_retired)
                "free block=5\n"
                "alloc size=2M host=1\n");
     ck_assert(was_refused(3) && was_refused(8));
-    ck_assert_ptr_nonnull(
-        strstr(import.notes, "2 streams are not told apart: a replay with lanes retires nothing"));
+    ck_assert_ptr_nonnull(strstr(
+        import.notes, "2 streams are not distinguished: a replay with lanes retires nothing"));
 }
 END_TEST
 

@@ -647,7 +647,7 @@ START_TEST(sixteen_streams_are_lanes_and_more_are_not)
     end();
     ck_assert_uint_eq(totals.streams, 17);
     ck_assert(!lanes_are_in(&import.ops));
-    ck_assert_ptr_nonnull(strstr(import.notes, "17 streams are not told apart"));
+    ck_assert_ptr_nonnull(strstr(import.notes, "17 streams are not distinguished"));
 }
 END_TEST
 
@@ -658,7 +658,7 @@ START_TEST(another_target_gets_a_list_that_it_can_run)
     draw_log(&drawn, 1, 3, 50);
     end();
     ck_assert(!lanes_are_in(&import.ops));
-    ck_assert_ptr_nonnull(strstr(import.notes, "3 streams are not told apart"));
+    ck_assert_ptr_nonnull(strstr(import.notes, "3 streams are not distinguished"));
 }
 END_TEST
 
